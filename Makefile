@@ -82,6 +82,9 @@ bench: .venv/.bench       ## noise of each mechanism, and microseconds a round b
 plan-fit: .venv/.ready    ## the formula of `tacit plan`, and its error; simulations that are not stored are done first
 	$(BIN)/python -m tools.plan.fit --simulate
 
+plan-judge: .venv/.ready  ## how far off `tacit plan --schema` is in random worlds, written anew
+	$(BIN)/python -m tools.plan.judge
+
 generated: .venv/.ready   ## what follows from the code: links for JavaScript, names for type checkers, pictures of the layers
 	$(BIN)/python -m tools.generated
 

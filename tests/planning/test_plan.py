@@ -10,7 +10,6 @@ from numpy.random import default_rng
 from tools.plan import draws, fit, simulations
 
 from tacit import cli
-from tacit.features import Category, Number, Schema
 from tacit.planning import advice, formula, surface
 from tacit.planning.advice import PEOPLE, Question
 from tacit.planning.players import noise_of, player
@@ -155,7 +154,7 @@ def test_the_table_fits_and_says_its_error(capsys, monkeypatch):
         assert max(map(len, out.splitlines())) <= 100
         said = " ".join(out.split())  # lines break where the terminal ends
         assert f"{surface.ERROR['settings']} settings" in said
-        assert "d counts the numbers of the vector" in said and "features" not in out
+        assert "If people have fields, ask with --schema" in said and "features" not in out
         assert all(f"{people:,}" in out for people in PEOPLE)
         assert all(word in out for word in ("joint", "shuffle", "local", "days", "ersonalise", "Model:", "Unit:"))
 
@@ -180,80 +179,6 @@ def test_json_and_picture(capsys, monkeypatch, tmp_path):
     assert document["error"] == surface.ERROR
 
 
-def test_a_schema_says_the_sizes(capsys, monkeypatch, tmp_path):
-    schema = Schema(
-        context={"age": Number(0, 100, bins=4), "plan": Category("free", "paid")}, arms="disjoint", actions=("a", "b")
-    )
-    plain = tmp_path / "schema.json"
-    plain.write_text(json.dumps(schema.to_dict()))
-    served = tmp_path / "tacit.toml"
-    served.write_text(
-        '[bandits.one]\nkind = "joint-glm"\n[bandits.one.features]\narms = "disjoint"\nactions = ["a", "b"]\n'
-        'context.age = {kind = "Number", low = 0, high = 100, bins = 4}\n'
-        'context.plan = {kind = "Category", values = ["free", "paid"]}\n'
-    )
-    for file in (plain, served):
-        _, out, _ = run(capsys, monkeypatch, "--schema", file, "--json")
-        assert (json.loads(out)["setting"]["dim"], json.loads(out)["setting"]["arms"]) == (schema.dim, 2)
-
-
-SERVED = """
-[bandits.one]
-kind = "joint-glm"
-budget = {epsilon = 2.0, delta = 1e-7}
-radius = 2.5
-max_rounds_per_person = 3
-per_day = 4000
-week = "7 days"
-[bandits.one.features]
-arms = "disjoint"
-actions = ["a", "b", "c"]
-retired = ["c"]
-max_actions = 9
-context.plan = {kind = "Category", values = ["free", "paid"]}
-"""
-
-
-def test_a_configuration_says_the_budget_and_the_rate(capsys, monkeypatch, tmp_path):
-    file = tmp_path / "serve.toml"
-    file.write_text(SERVED)
-    document = json.loads(run(capsys, monkeypatch, "--schema", file, "--json")[1])
-    plain = Schema(context={"plan": Category("free", "paid")}, arms="disjoint", actions=("a", "b"))
-    assert document["setting"] == {
-        "dim": plain.dim,  # without places that nobody is offered
-        "arms": 2,
-        "epsilon": 2.0,
-        "delta": 1e-7,
-        "rounds_per_person": 3,
-        "radius": 2.5,
-        "per_day": 4000,
-    }
-    assert any("promises for a week" in note for note in document["notes"])
-    told = " ".join(run(capsys, monkeypatch, "--schema", file, "--epsilon", 1, "--per-day", 50)[1].split())
-    assert "ε = 1 (*)" in told and "50 requests a day" in told and "spare or retired, do not count" in told
-    assert "serve.toml: d, K, delta, rounds_per_person, radius." in told
-
-
-def test_a_configuration_with_public_contexts_is_told_that_the_plan_is_for_private_ones(capsys, monkeypatch, tmp_path):
-    file = tmp_path / "serve.toml"
-    for contexts in ("private", "public"):
-        file.write_text(SERVED.replace("radius = 2.5", f'radius = 2.5\ncontexts = "{contexts}"'))
-        notes = json.loads(run(capsys, monkeypatch, "--schema", file, "--json")[1])["notes"]
-        assert any("this plan is for private ones" in note for note in notes) == (contexts == "public")
-
-
-def test_a_configuration_for_zero_out_is_told_that_the_plan_is_for_replace(capsys, monkeypatch, tmp_path):
-    file, said = tmp_path / "serve.toml", 'this plan is for "replace"'
-    for adjacency in ("replace", "zero-out"):
-        file.write_text(SERVED.replace("delta = 1e-7", f'delta = 1e-7, adjacency = "{adjacency}"'))
-        told = " ".join(run(capsys, monkeypatch, "--schema", file)[1].split())
-        notes = json.loads(run(capsys, monkeypatch, "--schema", file, "--json")[1])["notes"]
-        assert (said in told) == any(said in note for note in notes) == (adjacency == "zero-out")
-    file.write_text(SERVED.replace("delta = 1e-7", 'delta = 1e-7, adjacency = "remove"'))
-    code, out, error = run(capsys, monkeypatch, "--schema", file)
-    assert code != 0 and not out and "adjacency to be one of replace, zero-out" in " ".join(error.split())
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -267,6 +192,9 @@ def test_a_configuration_for_zero_out_is_told_that_the_plan_is_for_replace(capsy
         (["--dim", "4", "--arms", "4", "--per-day", "0"], "Expected per_day to be a positive number, got 0.0."),
         (["--dim", "4", "--arms", "4", "--rounds-per-person", "0"], "Expected rounds_per_person"),
         (["--dim", "4", "--arms", "4", "--plot", "a.jpg"], "Expected a .png, .svg or .pdf file to plot to"),
+        (["--dim", "4", "--arms", "4", "--hold", "1 day"], "Expected --schema with --hold"),
+        (["--dim", "4", "--arms", "4", "--quick"], "Expected --schema with --quick"),
+        (["--dim", "4", "--arms", "4", "--base-rate", "0"], "Expected base_rate in (0, 1), got 0.0."),
         (["--schema", "missing.json"], "Expected a schema in missing.json, got: No such file or directory."),
     ],
 )
@@ -275,28 +203,24 @@ def test_bad_input(arguments, message, capsys, monkeypatch):
     assert code == 1 and message in " ".join(err.split())
 
 
-def test_bad_schemas(capsys, monkeypatch, tmp_path):
-    file = tmp_path / "schema.toml"
-    for text, message in (
-        ("bandits = 1", "got another name"),
-        ("[bandits.one]\nkind = 'joint-glm'", "Expected one bandit with features"),
-        ("arms", "Expected JSON or TOML"),
-        (SERVED.replace("{epsilon = 2.0, delta = 1e-7}", "1"), "Expected budget = {epsilon = ..., delta = ...}"),
-        (SERVED.replace("4000", "'many'"), "Expected per_day to be a positive number"),
-        (SERVED.replace("1e-7", "'small'"), "Expected delta in (0, 1)"),
-    ):
-        file.write_text(text)
-        assert message in " ".join(run(capsys, monkeypatch, "--schema", file)[2].split())
-    file.write_text("arms = 'disjoint'\nactions = ['a', 'b']\ncontext.age = {kind = 'Number', low = 0, high = 1}")
-    assert "as the schema has it" in run(capsys, monkeypatch, "--schema", file, "--dim", 77)[2]
-
-
-def test_beyond_what_was_simulated(capsys, monkeypatch):
-    _, out, _ = run(capsys, monkeypatch, "--dim", 8, "--arms", 60, "--epsilon", 0.1)
+def test_beyond_what_was_simulated_nothing_is_known(capsys, monkeypatch):
+    code, out, _ = run(capsys, monkeypatch, "--dim", 8, "--arms", 60, "--epsilon", 0.1)
     told = " ".join(out.split())
-    assert "arms = 60 (simulated: 2 to 50), epsilon = 0.1 (simulated: 0.25 to 10)" in told
-    code, out, _ = run(capsys, monkeypatch, "--dim", 8, "--arms", 4, "--epsilon", 0.01)
-    assert code == 0 and "–" in out and "local never" in " ".join(out.split())  # no report can have so little
+    assert code == 0
+    assert "Not known: arms = 60 (simulated: 2 to 50), epsilon = 0.1 (simulated: 0.25 to 10)." in told
+    assert "ersonalise if" not in out and "after" not in told.split("Not known")[1]
+    document = json.loads(run(capsys, monkeypatch, "--dim", 8, "--arms", 4, "--epsilon", 0.1, "--json")[1])
+    for row in document["rows"]:  # other epsilons are known
+        assert row["known"] == (row["share"] is not None) == (row["useful_after"] is not None) == (row["epsilon"] > 0.1)
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.1, 0.3, 0.6])
+def test_rare_rewards_were_not_simulated(capsys, monkeypatch, rate):
+    document = json.loads(run(capsys, monkeypatch, "--dim", 8, "--arms", 4, "--base-rate", rate, "--json")[1])
+    known = 0.2 <= rate <= 0.5
+    assert all((row["share"] is not None) == known for row in document["rows"])
+    assert document["recommendation"][0].startswith("Personalise" if known else f"Not known: base_rate = {rate:g}")
+    assert bool(document["outside"]) != known
 
 
 def test_a_hopeless_size_and_a_good_one():
@@ -338,13 +262,15 @@ def test_the_unit_is_the_person_where_people_come_back():
 
 
 def test_who_returns_daily_is_told_the_ways_out():
-    asked = Question(dim=60, arms=6, rounds_per_person=365, per_day=2000)
+    asked = Question(dim=60, arms=6, rounds_per_person=30, per_day=160)
     verdict, _, unit = advice.words(asked)
-    assert verdict.startswith("Do not personalise at this size (2,000 people a year)")
+    assert verdict.startswith("Do not personalise at this size (1,900 people a year)")
     assert "a promise for a week instead of for ever" in verdict
+    unknown, ways = advice.words(replace(asked, rounds_per_person=365))
+    assert unknown.startswith("Not known: rounds_per_person = 365 (simulated: 1 to 30).")
     for way in ('max_rounds_per_person=1, on_limit="serve"', "week=, docs/persons.md", "or do both"):
-        assert way in unit
-    few = advice.words(replace(asked, per_day=20))[0]  # 20 people, each of whom counts at most 52 times
+        assert way in unit and way in ways
+    few = advice.words(replace(asked, per_day=2))[0]  # 24 people, each of whom counts at most 30 times
     assert "a week" not in few
     once = advice.words(replace(asked, per_day=20, rounds_per_person=1))[0]
     assert "a week" not in once and "first round" not in once

@@ -6,50 +6,70 @@ import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tacit import checks
+from tacit import checks, durations
 from tacit.features.schema import Schema
 from tacit.planning.advice import Question
-from tacit.privacy.relations import ADJACENCIES, REPLACE, ZERO_OUT
+from tacit.planning.trials import SchemaQuestion
+from tacit.privacy.relations import ADJACENCIES
 
-SETTINGS = {"rounds_per_person": "max_rounds_per_person", "radius": "radius", "per_day": "per_day"}  # in a file
+SETTINGS = {"rounds_per_person": "max_rounds_per_person"}  # by other names in a file
+KIND = "joint-glm"
+SAME = ("per_day", "base_rate", "hold", "contexts")
 WEEKLY = "The file promises for a week: read people as people times weeks."
-ZEROED = (
-    'The file promises for adjacency = "zero-out", with about half the noise; this plan is for "replace" at the same '
-    "epsilon, and so too cautious (docs/problem.md)."
-)
-
-PUBLIC = 'The file has contexts = "public", with less noise; this plan is for private ones (docs/problem.md).'
+HELD = "The file has a deadline; --per-day says what it costs in people."
+OTHER = "The file has another bandit: this plan is for JointGLM."
 
 
-class Asked(NamedTuple):
+class AskedOfSchema(NamedTuple):
     """notes: what was taken from a file, for the heading."""
 
-    question: Question
+    question: SchemaQuestion
     notes: list[str]
 
 
-def asked(*, dim: int | None, arms: int | None, schema: Path | None, **options: Any) -> Asked:
-    """Sizes that a schema has need not be given, and must not differ from it; other options win over the file."""
-    given = {name: value for name, value in options.items() if value is not None}
-    notes: list[str] = []
-    if schema is not None:
-        made, settings, told = read(schema)
-        small = offered(made)
-        if dim not in (None, small.dim):
-            raise ValueError(f"Expected --dim {small.dim}, as the schema has it for what is offered, got {dim}.")
-        sizes = ["d"] if arms or not small.actions else ["d", "K"]
-        dim, arms = small.dim, arms or len(small.actions) or None
-        taken = [name for name in settings if name not in given]
-        given = settings | given
-        notes.append(f"From {schema}: {', '.join([*sizes, *taken])}.")
-        if small.dim < made.dim:
-            notes.append("Places of actions that are not offered, spare or retired, do not count.")
-        notes += told
+def of_vectors(*, dim: int | None, arms: int | None, hold: str | None, **options: Any) -> Question:
+    if hold is not None:
+        raise ValueError("Expected --schema with --hold: what a deadline costs is simulated, got --dim and --arms.")
     if dim is None:
         raise ValueError("Expected --dim or --schema, got neither.")
     if arms is None:
         raise ValueError("Expected --arms: how many there are to choose from, got none.")
-    return Asked(Question(dim=dim, arms=arms, **given), notes)
+    return Question(dim=dim, arms=arms, **_given(options))
+
+
+def of_schema(
+    schema: Path, *, dim: int | None, arms: int | None, radius: float | None, hold: str | None, **options: Any
+) -> AskedOfSchema:
+    """Sizes that a schema has need not be given, and must not differ from it; other options win over the file."""
+    given = _given(options | {"hold": None if hold is None else durations.seconds(_number(hold), "hold")})
+    made, settings, told = read(schema)
+    small = offered(made)
+    if dim not in (None, small.dim):
+        raise ValueError(f"Expected --dim {small.dim}, as the schema has it for what is offered, got {dim}.")
+    if small.actions and arms not in (None, len(small.actions)):
+        raise ValueError(f"Expected --arms {len(small.actions)}, as the schema has it, got {arms}.")
+    if radius is not None:
+        raise ValueError("Expected no --radius with --schema: how strong tastes are is simulated, got one.")
+    if "hold" in settings and "per_day" not in settings | given:
+        del settings["hold"]
+        told.append(HELD)
+    taken = ", ".join(["fields", *(name for name in settings if name not in given)])
+    notes = [f"From {schema}: {taken}."]
+    if small.dim < made.dim:
+        notes.append("Places of actions that are not offered, spare or retired, do not count.")
+    return AskedOfSchema(SchemaQuestion(schema=small, **settings | given), notes + told)
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _number(text: str) -> float | str:
+    """Seconds, or words."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def offered(schema: Schema) -> Schema:
@@ -76,14 +96,15 @@ def read(path: Path) -> tuple[Schema, dict[str, Any], list[str]]:
     budget = bandit.get("budget", {})
     if not isinstance(budget, dict):
         raise ValueError(f"Expected budget = {{epsilon = ..., delta = ...}} in {path}, got another value.")
-    settings = {name: budget[name] for name in ("epsilon", "delta") if name in budget}
+    settings = {name: budget[name] for name in ("epsilon", "delta", "adjacency") if name in budget}
     settings |= {name: bandit[own] for name, own in SETTINGS.items() if own in bandit}
-    notes = [WEEKLY] * ("week" in bandit)
+    settings |= {name: bandit[name] for name in SAME if name in bandit}
+    notes = [WEEKLY] * ("week" in bandit) + [OTHER] * (bandit.get("kind", KIND) != KIND)
     try:
-        adjacency = budget.get("adjacency", REPLACE)
-        checks.one_of(ADJACENCIES, adjacency=adjacency)
-        notes += [ZEROED] * (adjacency == ZERO_OUT)
-        notes += [PUBLIC] * (bandit.get("contexts") == "public")
+        if "adjacency" in settings:
+            checks.one_of(ADJACENCIES, adjacency=settings["adjacency"])
+        if "hold" in settings:
+            settings["hold"] = durations.seconds(settings["hold"], "hold")
         return Schema.from_dict(bandit["features"]), settings, notes
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None

@@ -1,7 +1,7 @@
 """`tacit plan`: its options. What it needs is in `planning`, loaded when it runs."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -23,26 +23,45 @@ def plan_command(
         int | None, typer.Option(help="Rounds of a person that are learnt from, and protected together; 1 by default.")
     ] = None,
     radius: Annotated[
-        float | None, typer.Option(help="Norm of the true parameter: how much tastes differ; 3 by default.")
+        float | None, typer.Option(help="Of vectors: norm of the true parameter, how much tastes differ; 3 by default.")
     ] = None,
     per_day: Annotated[float | None, typer.Option(help="Requests a day that are learnt from.")] = None,
+    base_rate: Annotated[
+        float | None, typer.Option(help="Mean reward of random actions, as you will declare it: .01 for one in 100.")
+    ] = None,
+    hold: Annotated[
+        str | None, typer.Option(help='With --schema: seconds, or "1 day", after which a choice counts.')
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="With --schema: two worlds and 10,000 people, in a few seconds.")
+    ] = False,
     plot: Annotated[Path | None, typer.Option(help="The shares: a .png, .svg or .pdf file.")] = None,
     as_json: Json = False,
 ) -> None:
-    """How many people until it is useful: the share of the attainable reward after 1,000 to 10,000,000 people, and what
-    to do about it."""
+    """How many people until it is useful: the share of the attainable reward after so many people, and what to do about
+    it. For people with fields (--schema) it is simulated, for vectors (--dim, --arms) computed by a formula."""
     check_figure(plot)
-    from tacit.cli import planning
-    from tacit.cli.asked import asked
+    from tacit.cli import asked
 
-    question = asked(
-        dim=dim,
-        arms=arms,
-        schema=schema,
-        epsilon=epsilon,
-        delta=delta,
-        rounds_per_person=rounds_per_person,
-        radius=radius,
-        per_day=per_day,
-    )
-    planning.show(question, as_json=as_json, plot=plot)
+    options: dict[str, Any] = {
+        "dim": dim,
+        "arms": arms,
+        "hold": hold,
+        "epsilon": epsilon,
+        "delta": delta,
+        "rounds_per_person": rounds_per_person,
+        "radius": radius,
+        "per_day": per_day,
+        "base_rate": base_rate,
+    }
+    if schema is None:
+        from tacit.cli import planning
+
+        if quick:
+            raise ValueError("Expected --schema with --quick: a formula takes no time, got none.")
+        planning.show(asked.of_vectors(**options), as_json=as_json, plot=plot)
+    else:
+        from tacit.cli import planning_schema
+
+        question, notes = asked.of_schema(schema, **options)
+        planning_schema.show(question, notes, quick=quick, as_json=as_json, plot=plot)

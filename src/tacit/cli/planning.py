@@ -4,10 +4,10 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tacit.cli.asked import Asked
 from tacit.cli.output import tell, write_json
 from tacit.planning import advice, surface
 from tacit.planning.advice import PEOPLE, USEFUL, Question
@@ -21,31 +21,29 @@ SHUFFLED = (
 )
 MEANING = (
     "Per cent of what personalising can bring: what those get who come between n/2 and n, for n = 1,000 to 10,000,000 "
-    "people. 0 is as good as random offers, 100 as good as knowing what everybody likes. d counts the numbers of the "
-    "vector, not fields: a schema of 8 fields with 6 disjoint actions has 100 or more."
+    "people. 0 is as good as random offers, 100 as good as knowing what everybody likes. Arms are vectors, drawn anew "
+    "for everybody, and random ones are rewarded half of the time. If people have fields, ask with --schema instead."
 )
 
 
-def show(asked: Asked, *, as_json: bool, plot: Path | None) -> None:
-    question = asked.question
+def show(question: Question, *, as_json: bool, plot: Path | None) -> None:
     rows, said = advice.rows(question), advice.words(question)
     if plot is not None:
         draw(question, plot)
         tell(f"Figure: {plot}")
     if as_json:
-        write_json(document(asked, rows, said))
+        write_json(document(question, rows, said))
     else:
-        sys.stdout.write(text(asked, rows, said) + "\n")
+        sys.stdout.write(text(question, rows, said) + "\n")
 
 
-def text(asked: Asked, rows: Sequence[Mapping[str, Any]], said: Sequence[str]) -> str:
+def text(question: Question, rows: Sequence[Mapping[str, Any]], said: Sequence[str]) -> str:
     """Heading, table, error and recommendation. Prose is as wide as the terminal, and no wider than all tables."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     from tacit.experiments.table import WIDTH, to_text
 
-    question = asked.question
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for name in ("trust", "ε"):
         table.add_column(name, justify="left" if name == "trust" else "right", no_wrap=True)
@@ -64,10 +62,9 @@ def text(asked: Asked, rows: Sequence[Mapping[str, Any]], said: Sequence[str]) -
         table.add_row()
         table.add_row("days", "", *(f"{d:,.1f} " if d < 10 else f"{d:,.0f} " for d in days), "")
     width = min(WIDTH, shutil.get_terminal_size((WIDTH, 0)).columns)
-    before = [MEANING] if not asked.notes else [" ".join(asked.notes), MEANING]
     parts = [
         textwrap.fill(heading(question), width, subsequent_indent="  "),
-        *(textwrap.fill(paragraph, width) for paragraph in before),
+        textwrap.fill(MEANING, width),
         to_text(table),
         *(textwrap.fill(paragraph, width) for paragraph in (notes(), *warnings(question), *said)),
     ]
@@ -83,13 +80,17 @@ def heading(question: Question) -> str:
         f"δ = {question.delta:g}",
         f"{question.rounds_per_person} round{'s' * (question.rounds_per_person > 1)} learnt from each person",
     ]
+    if question.base_rate is not None:
+        parts.append(f"{100 * question.base_rate:g} % rewards")
     if question.per_day is not None:
         parts.append(f"{question.per_day:,g} requests a day")
     return f"plan: {', '.join(parts)}"
 
 
 def cells(row: Mapping[str, Any]) -> list[str]:
-    """Per cent; ~ where no simulation reaches."""
+    """Per cent; ~ where no simulation reaches, ? where nothing is known, – where no noise would do."""
+    if not row["known"]:
+        return ["?" for _ in PEOPLE]
     if row["share"] is None:
         return ["–" for _ in PEOPLE]
     return [short(s) + ("~" if beyond else " ") for s, beyond in zip(row["share"], row["computed"], strict=True)]
@@ -97,11 +98,13 @@ def cells(row: Mapping[str, Any]) -> list[str]:
 
 def short(share: float) -> str:
     """Whole ones, with a digit more near the end: 99.5 is not 100."""
-    return f"{100 * share:.1f}" if 0.99 <= share < 0.9995 else f"{100 * share:.0f}"
+    return f"{100 * share:.1f}" if 0.99 <= share < 0.9995 else f"{round(100 * share)}"
 
 
 def after(question: Question, row: Mapping[str, Any]) -> str:
     need, k = row["useful_after"], question.rounds_per_person
+    if not row["known"]:
+        return "?"
     if need is None:
         return "never"
     return ("≤ " if need * k <= surface.LEAST + k else "") + advice.count(need)
@@ -118,16 +121,12 @@ def notes() -> str:
 
 
 def warnings(question: Question) -> list[str]:
-    found = advice.outside(question)
-    out = [f"Outside of what was simulated, so take it with care: {', '.join(found)}."] * bool(found)
-    return out + [SHUFFLED] * (question.dim >= MANY)
+    return [SHUFFLED] * (question.dim >= MANY)
 
 
-def document(asked: Asked, rows: Sequence[Mapping[str, Any]], said: Sequence[str]) -> dict[str, Any]:
-    question = asked.question
+def document(question: Question, rows: Sequence[Mapping[str, Any]], said: Sequence[str]) -> dict[str, Any]:
     return {
         "setting": vars(question),
-        "notes": asked.notes,
         "people": list(PEOPLE),
         "days": None if question.per_day is None else [question.days(people) for people in PEOPLE],
         "rows": list(rows),
@@ -148,7 +147,7 @@ def draw(question: Question, path: Path) -> None:
     for axis, model in zip(axes.flat, MODELS, strict=True):
         for index, epsilon in enumerate(question.epsilons):
             setting = question.setting(model, epsilon=epsilon)
-            if possible(setting):
+            if possible(setting) and not advice.outside(replace(question, epsilon=epsilon)):
                 shares = np.array(surface.shares(setting, at))
                 beyond = np.array([surface.computed(setting, n) for n in at])
                 look = {"color": figure.COLOURS[index]}

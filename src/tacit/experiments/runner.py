@@ -117,8 +117,10 @@ def run_once(
     run: int,
     report: Progress,
     delay: Delay | None = None,
+    at: Sequence[int] | None = None,
 ) -> SimulatedRun:
-    """One bandit in one world. Streams are named by what they are for: world, policy, privacy, delays."""
+    """One bandit in one world. Streams are named by what they are for: world, policy, privacy, delays. at: the rounds
+    that the regret curve has points at, in order; by default CURVE of them, evenly."""
     rounds = _rounds(world, horizon)
     world_seed, bandit_seed, delay_seed = SeedSequence([seed, run]).spawn(3)
     bandit = spec.build(world, rounds, bandit_seed, delay)
@@ -127,7 +129,8 @@ def run_once(
     fill = played_in.start(default_rng(world_seed), rounds).fill
     size = max(1, min(1024, rounds, BLOCK // (world.arms * played_in.width)))
     block = played_in.block(size)
-    checkpoints = np.unique(np.linspace(0, rounds, min(rounds, CURVE) + 1).astype(np.int64)[1:])
+    even = np.linspace(0, rounds, min(rounds, CURVE) + 1).astype(np.int64)[1:]
+    checkpoints = np.unique(even if at is None else np.array(at, np.int64))
     curve = np.empty(len(checkpoints))
     regret = reward = 0.0
     uniform, places, best = np.zeros(3), np.zeros(world.arms), 0.0

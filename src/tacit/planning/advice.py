@@ -18,10 +18,15 @@ SOON = 0.1  # of a year's people: no reason to ask for more trust
 LOCAL = 2.0  # the least epsilon for which the local model is recommended: it is what worlds of other kinds hurt most
 YEAR = 365  # days, in which a plan is to pay
 FARTHEST = 10**9  # people, beyond which nobody is asked to wait
+RATES = 0.2, 0.5  # mean rewards of random arms that the formula is trusted with; 0.5 was simulated
 WEEKS = 52
 WEEK = (
     "Where people come often you may also promise for a week instead of for ever (JointGLM, week=, docs/persons.md), "
     "or do both: everybody then counts as a new person each week, and many weeks together are protected less."
+)
+SIMULATE = (
+    "If people have fields, write a schema and ask with --schema: that is simulated. If not, simulate your case "
+    "(docs/product.md)."
 )
 TRUST = {
     "joint": "you hold people's raw data, and nobody else does",
@@ -33,7 +38,8 @@ TRUST = {
 @dataclass(frozen=True, kw_only=True)
 class Question:
     """rounds_per_person: rounds of one person that are learnt from, and protected together. per_day: requests a day
-    that are learnt from, `rounds_per_person` of each person; None if nobody knows."""
+    that are learnt from, `rounds_per_person` of each person; None if nobody knows. base_rate: the mean reward of random
+    arms, where somebody says."""
 
     dim: int
     arms: int
@@ -42,15 +48,18 @@ class Question:
     rounds_per_person: int = 1
     radius: float = 3.0
     per_day: float | None = None
+    base_rate: float | None = None
 
     def __post_init__(self) -> None:
         self.setting("joint")  # ValueError for what is wrong
+        if self.base_rate is not None:
+            checks.probability(base_rate=self.base_rate)
         if self.per_day is not None:
             checks.positive(per_day=self.per_day)
 
     def setting(self, model: str, **changed: Any) -> Setting:
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        del fields["per_day"]
+        del fields["per_day"], fields["base_rate"]
         return Setting(model=model, **fields | changed)
 
     @property
@@ -68,18 +77,21 @@ class Question:
 
 def rows(question: Question) -> list[dict[str, Any]]:
     """For each trust model and epsilon: shares after PEOPLE, which of them no simulation reaches, and how many people
-    it takes until it is useful. shares: None where no report can have so little epsilon."""
+    it takes until it is useful. shares: None where no report can have so little epsilon, and where it is not known:
+    what was simulated does not cover it."""
     out = []
     for model in MODELS:
         for epsilon in question.epsilons:
             setting = question.setting(model, epsilon=epsilon)
-            need = needed(setting)
+            known = not outside(replace(question, epsilon=epsilon))
+            need = needed(setting) if known else None
             out.append(
                 {
                     "model": model,
                     "bandit": surface.BANDITS[model],
                     "epsilon": epsilon,
-                    "share": [round(s, 4) for s in surface.shares(setting, PEOPLE)] if possible(setting) else None,
+                    "known": known,
+                    "share": _rounded(setting) if known and possible(setting) else None,
                     "computed": [surface.computed(setting, n) for n in PEOPLE],
                     "useful_after": need,
                     "days": None if need is None else question.days(need),
@@ -88,13 +100,24 @@ def rows(question: Question) -> list[dict[str, Any]]:
     return out
 
 
+def _rounded(setting: Setting) -> list[float]:
+    return [round(share, 4) for share in surface.shares(setting, PEOPLE)]
+
+
 def outside(question: Question) -> list[str]:
     """What no simulation covers."""
-    return question.setting("joint").outside()
+    found, rate = question.setting("joint").outside(), question.base_rate
+    if rate is not None and not RATES[0] <= rate <= RATES[1]:
+        found.append(f"base_rate = {rate:g} (simulated: 0.5, and trusted from {RATES[0]:g} to {RATES[1]:g})")
+    return found
 
 
 def words(question: Question) -> list[str]:
-    """The recommendation, a paragraph each: personalise or not, which model, which unit."""
+    """The recommendation, a paragraph each: personalise or not, which model, which unit; or that it is not known."""
+    beyond = outside(question)
+    if beyond:
+        often = [f"Unit: learn from fewer rounds of a person, or from one. {_serving(1)} {WEEK}"]
+        return [f"Not known: {', '.join(beyond)}. {SIMULATE}", *often * (question.rounds_per_person > 1)]
     need = {model: needed(question.setting(model)) for model in MODELS}
     best = _best(question, need)
     return [_verdict(question, need["joint"]), _model(question, need, best), _unit(question, need)]

@@ -1,0 +1,198 @@
+"""`tacit plan --schema`: the table of what was simulated, what is said about it, and the picture."""
+
+import json
+import shutil
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from tacit import durations
+from tacit.cli.output import progress, tell, write_json
+from tacit.cli.planning import short
+from tacit.planning import counsel, crowd, trials
+from tacit.planning.advice import USEFUL, count, percent
+from tacit.planning.trials import ORDINARY, PEOPLE, TASTES, Case, Found, Plan, SchemaQuestion
+
+SHOWN = [n for n in PEOPLE if n != 300_000]  # the table fits a terminal
+UNKNOWN = "?"
+MEANING = (
+    "Per cent of what personalising can bring: what those get who come between n/2 and n, for n people. 0 is as good "
+    "as random actions, 100 as good as knowing what everybody likes."
+)
+
+
+def show(question: SchemaQuestion, notes: list[str], *, quick: bool, as_json: bool, plot: Path | None) -> None:
+    size = trials.QUICK if quick else trials.full(question.schema)
+    with progress("plan") as report:
+        plan = trials.run(question, size, report)
+    if plot is not None:
+        draw(plan, plot)
+        tell(f"Figure: {plot}")
+    if as_json:
+        write_json(document(plan, notes))
+    else:
+        sys.stdout.write(text(plan, notes) + "\n")
+
+
+def text(plan: Plan, notes: list[str]) -> str:
+    from tacit.experiments.table import WIDTH, to_text
+
+    width = min(WIDTH, shutil.get_terminal_size((WIDTH, 0)).columns)
+    before = [heading(plan.question), *([" ".join(notes)] if notes else []), counsel.numbers(plan), MEANING]
+    after = [meaning(plan), counsel.tastes(plan), error(), *counsel.words(plan)]
+    wrapped = [[textwrap.fill(paragraph, width) for paragraph in part] for part in (before, after)]
+    return "\n\n".join([*wrapped[0], to_text(table(plan)), *wrapped[1]])
+
+
+def table(plan: Plan) -> Any:
+    """A row for each epsilon, and at the one that is asked for: worlds, tastes and fields."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    question = plan.question
+    out = Table(box=SIMPLE_HEAD, pad_edge=False)
+    out.add_column("")
+    for people in SHOWN:
+        out.add_column(f"{people:,}", justify="right", no_wrap=True)
+    out.add_column(f"{percent(USEFUL)} after", justify="right", no_wrap=True)
+    for epsilon in question.epsilons:
+        own = epsilon == question.epsilon
+        _add(out, f"ε = {epsilon:g}{'*' * own}", plan.of(Case(epsilon)))
+        if own:
+            out.add_row("  worst world", *_cells(plan.asked.low), "")
+            out.add_row("  best world", *_cells(plan.asked.high), "")
+    out.add_row("best single action", *[short(plan.floor)] * len(SHOWN), "")
+    out.add_row()
+    for tastes in TASTES:
+        if tastes != ORDINARY:
+            _add(out, f"{tastes} tastes", plan.of(Case(question.epsilon, tastes=tastes)))
+    out.add_row()
+    for found in plan.found:
+        label = _label(found.case)
+        if label:
+            _add(out, label, found)
+    if question.per_day is not None:
+        days = [question.days(people) or 0.0 for people in SHOWN]
+        out.add_row()
+        out.add_row("days", *(f"{d:,.1f}" if d < 10 else f"{d:,.0f}" for d in days), "")
+    return out
+
+
+def _label(case: Case) -> str:
+    """Of a row of fields."""
+    if case.left_out:
+        return f"without {case.left_out}"
+    if case.alone:
+        return "the right one alone"
+    return f"weight = {case.weight:g} for the right one" if case.weight != 1 else ""
+
+
+def _add(out: Any, label: str, found: Found) -> None:
+    need = found.after(USEFUL)
+    after = f"> {found.most:,}" if need is None else ("≤ " if need <= PEOPLE[0] else "") + count(need)
+    out.add_row(label, *_cells(found.mean), after)
+
+
+def _cells(shares: list[float | None]) -> list[str]:
+    by = dict(zip(PEOPLE, shares, strict=True))
+    return [UNKNOWN if share is None else short(share) for share in (by[people] for people in SHOWN)]
+
+
+def heading(question: SchemaQuestion) -> str:
+    k = question.rounds_per_person
+    rewards = "declared" if question.base_rate is not None else "assumed"
+    parts = [
+        f"{len(question.schema.context)} fields",
+        f"K = {len(question.schema.offered)}",
+        f"ε = {question.epsilon:g} (*)",
+        f"δ = {question.delta:g}",
+        f"{k} round{'s' * (k > 1)} learnt from each person",
+        f"{counsel.rate(question.rate)} rewards ({rewards})",
+    ]
+    if question.per_day is not None:
+        parts.append(f"{question.per_day:,g} requests a day")
+    if question.hold is not None:
+        parts.append(f"a deadline of {durations.words(question.hold)} ({question.held:,} choices)")
+    return f"plan: {', '.join(parts)}"
+
+
+def meaning(plan: Plan) -> str:
+    size = plan.size
+    long = f", of {size.longer} beyond {size.most:,}" * (size.longer > 0)
+    return (
+        f"Simulated with JointGLM itself: means of {size.worlds} made-up worlds of your schema{long}; ? was not "
+        "simulated. Fields are independent and their values equally likely. In each world another field matters most, "
+        f'each of the others {percent(crowd.DECAY)} as much as the one before. "The right one" is the field that '
+        "matters most, which you may know."
+    )
+
+
+def error() -> str:
+    off = json.loads(trials.JUDGED.read_text())
+    return (
+        f"How sure that is: in {off['worlds']} worlds of other kinds, whose tastes the plan could not know, it was off "
+        f"by {100 * off['median']:.0f} points in the middle, and by up to {100 * off['most']:.0f} in 19 of 20 numbers. "
+        f"Where it said {100 * off['high']:.0f} or more, people had {-100 * off['high_bias']:.0f} less in the middle "
+        "(docs/measurements/plan.md)."
+    )
+
+
+def document(plan: Plan, notes: list[str]) -> dict[str, Any]:
+    """See docs/plan.md for what is in it."""
+    question = plan.question
+    setting = {name: value for name, value in vars(question).items() if name != "schema"}
+    return {
+        "setting": setting
+        | {"dim": question.schema.dim, "arms": len(question.schema.offered), "rate": question.rate}
+        | {"hold_choices": question.held},
+        "notes": notes,
+        "numbers": {" x ".join(part.names) or "constant": part.size for part in question.schema.own},
+        "people": list(PEOPLE),
+        "days": None if question.per_day is None else [question.days(people) for people in PEOPLE],
+        "rows": [_row(plan, found) for found in plan.found],
+        "single_action": round(plan.floor, 4),
+        "earned": {
+            tastes: dict(zip(("random", "single", "best"), means, strict=True)) for tastes, means in plan.rates.items()
+        },
+        "error": json.loads(trials.JUDGED.read_text()),
+        "recommendation": counsel.words(plan),
+    }
+
+
+def _row(plan: Plan, found: Found) -> dict[str, Any]:
+    need = found.after(USEFUL)
+    shares = {"share": found.mean, "worst": found.low, "best": found.high}
+    return {
+        "model": "joint",
+        "bandit": "JointGLM",
+        **found.case._asdict(),
+        **{name: [None if s is None else round(s, 4) for s in values] for name, values in shares.items()},
+        "useful_after": need,
+        "days": None if need is None else plan.question.days(need),
+        "worlds": len(found.share),
+    }
+
+
+def draw(plan: Plan, path: Path) -> None:
+    """The share against the number of people, a line for each epsilon, and the worst and best world of the one that is
+    asked for."""
+    from tacit.experiments import figure
+
+    canvas, axes = figure.subplots(1, 1, width=6.4, height=3.8)
+    axis = axes.flat[0]
+    for index, epsilon in enumerate(plan.question.epsilons):
+        found = plan.of(Case(epsilon))
+        known = [i for i, share in enumerate(found.mean) if share is not None]
+        people, colour = [PEOPLE[i] for i in known], figure.COLOURS[index]
+        axis.plot(people, [found.mean[i] for i in known], label=f"ε = {epsilon:g}", color=colour)
+        if epsilon == plan.question.epsilon:
+            axis.fill_between(people, [found.low[i] for i in known], [found.high[i] for i in known], alpha=0.15)
+    axis.axhline(plan.floor, color="#444444", linewidth=0.8, linestyle=":", label="best single action")
+    axis.set_xscale("log")
+    axis.set_ylim(0, 1)
+    axis.set_xlabel("people")
+    axis.set_ylabel("share of the attainable reward")
+    axis.legend(loc="upper left", fontsize=8.5)
+    canvas.suptitle(heading(plan.question).replace(" (*)", ""), x=0.01, ha="left", fontsize=10)
+    figure.save(canvas, path)

@@ -1,0 +1,350 @@
+"""`tacit plan --schema`: made-up worlds, the bandit in them, and what a person is told."""
+
+import json
+import math
+import sys
+
+import msgspec
+import numpy as np
+import pytest
+from tools.plan import judge
+
+from tacit import cli
+from tacit.environments.random import random
+from tacit.experiments.runner import run_once
+from tacit.features import Category, Hashed, Number, Schema, Tags
+from tacit.planning import counsel, crowd, trials
+from tacit.planning.trials import PEOPLE, Case, Found, Plan, SchemaQuestion, Size
+
+SMALL = Schema(
+    context={"age": Number(0, 100, bins=3), "plan": Category("free", "paid")}, arms="disjoint", actions=("a", "b")
+)
+TINY = Size(2, 1000, 0, 0)
+
+
+def quiet(_):
+    pass
+
+
+def played(question, cases=(), size=TINY):
+    return trials.run(question, size, quiet, list(cases) or [Case(question.epsilon)])
+
+
+# worlds
+
+
+def test_a_world_has_the_rate_and_the_tastes_that_were_asked_for():
+    for number in range(4):
+        made = crowd.drawn(SMALL, number, rate=0.05, strength=0.7)
+        assert made.random == pytest.approx(0.05, abs=1e-6)
+        odds = np.log(made.means / (1 - made.means))
+        assert np.sqrt(odds.var(axis=1, ddof=1).mean()) == pytest.approx(0.7, abs=1e-6)
+        assert made.random < made.single < made.best
+        assert made.important[0] == list(SMALL.context)[number % 2] and set(made.important) == set(SMALL.context)
+        assert np.linalg.norm(made.numbers, axis=1).max() <= 1 + 1e-12
+
+
+def test_people_are_as_the_schema_makes_them():
+    """Every kind of field, and a cross: each vector of a world is that of somebody who could come."""
+    schema = Schema(
+        context={"a": Number(0, 1), "b": Category("x", "y"), "c": Tags("t", "u"), "d": Hashed(3)},
+        arms="disjoint",
+        actions=("one", "two"),
+        cross=[("a", "b")],
+    )
+    made = crowd.drawn(schema, 0, rate=0.3, strength=0.5)
+    part = {part.names: part for part in schema.own}
+    for row in made.numbers[:20]:
+
+        def own(*names, row=row):
+            return row[part[names].start : part[names].start + part[names].size] / part[names].weight
+
+        sign = {value: schema.context["d"].entries(value)[0] for value in map(str, range(50))}
+        place = int(np.flatnonzero(own("d"))[0])
+        person = {
+            "a": (own("a")[0] + 1) / 2,
+            "b": "xy"[int(np.argmax(own("b")))],
+            "c": ["tu"[int(np.argmax(own("c")))]],
+            "d": next(value for value, entry in sign.items() if entry == (place, own("d")[place])),
+        }
+        assert schema.placed(person)[1][0, :-1] == pytest.approx(row, abs=1e-12)
+    without = crowd.without(schema, {"b"})
+    assert not without.cross and "b" not in without.context
+    fewer = crowd.seen(made, schema, without)
+    assert fewer.numbers.shape[1] == sum(each.size for each in without.own) < made.numbers.shape[1]
+    assert np.array_equal(fewer.means, made.means)
+    assert fewer.numbers[:, 0] == pytest.approx(without.placed({})[1][0, 0])
+
+
+def test_the_share_is_of_those_who_come_last():
+    """Random actions at first, the best one for each after 500 people: 1 from there on; and as random for ever: 0."""
+    question, made = SchemaQuestion(schema=SMALL), crowd.drawn(SMALL, 0, rate=0.3, strength=0.5)
+    place = crowd.crowded(dim=SMALL.dim, arms=2, radius=3.0, schema=SMALL, crowd=made)
+    run = run_once(question.spec(1.0), place, 10, 0, 0, quiet, None, [10])
+    gain = made.best - made.random
+    learnt, never = (
+        trials._shares(question, msgspec.structs.replace(run, at=[500, 1000], curve=curve), made)
+        for curve in ([500 * gain, 500 * gain], [500 * gain, 1000 * gain])
+    )
+    assert learnt[0] == pytest.approx(1.0) and never[0] == pytest.approx(0.0)
+    assert all(math.isnan(share) for share in learnt[1:])
+
+
+def test_a_curve_has_points_where_it_is_asked_for_them():
+    place = crowd.crowded(
+        dim=SMALL.dim, arms=2, radius=3.0, schema=SMALL, crowd=crowd.drawn(SMALL, 0, rate=0.3, strength=0.5)
+    )
+    spec = SchemaQuestion(schema=SMALL).spec(1.0)
+    usual, asked = (run_once(spec, place, 600, 0, 0, quiet, None, at) for at in (None, [300, 600]))
+    assert asked.at == [300, 600]
+    assert asked.curve == [usual.curve[usual.at.index(300)], usual.curve[-1]]
+
+
+# the bandit in them
+
+
+def test_what_costs_people_is_seen():
+    """Noise, rare rewards and a deadline, each against the same case without it, at fixed seeds; four worlds."""
+    size, cases = Size(4, 10_000, 0, 0), [Case(8.0)]
+    easy = played(SchemaQuestion(schema=SMALL, epsilon=8.0), cases, size).asked
+    assert easy.mean[0] > 0.3 and easy.mean[2] > 0.8 and easy.mean[3] is None and easy.most == 10_000
+    rare = played(SchemaQuestion(schema=SMALL, epsilon=8.0, base_rate=0.01), cases, size).asked
+    assert rare.mean[2] < easy.mean[2] - 0.2
+    noisy = played(SchemaQuestion(schema=SMALL, epsilon=0.1), [Case(0.1)], size).asked
+    assert noisy.mean[0] < easy.mean[0] - 0.2 and noisy.mean[2] < easy.mean[2] - 0.1
+    late = SchemaQuestion(schema=SMALL, epsilon=8.0, per_day=900, hold=86_400)
+    assert late.held == 900 and abs(played(late, cases, size).asked.mean[0]) < 0.15
+    together = SchemaQuestion(schema=SMALL, epsilon=8.0, rounds_per_person=10)
+    found = played(together, cases, size).asked
+    assert found.most == 1000 and found.mean[0] < easy.mean[2]  # as many rounds
+
+
+def test_fields_are_left_out_weighed_and_chosen():
+    important = ["plan", "age"]
+    assert list(Case(1.0, left_out="age").schema(SMALL, important).context) == ["plan"]
+    assert list(Case(1.0, alone=True).schema(SMALL, important).context) == ["plan"]
+    heavier = Case(1.0, weight=2.0).schema(SMALL, important)
+    assert heavier.context["plan"].weight == 2.0 and heavier.context["age"] == SMALL.context["age"]
+    assert Case(1.0).schema(SMALL, important) == SMALL
+    made = trials.cases(SchemaQuestion(schema=SMALL, epsilon=3.0))
+    assert [case.epsilon for case in made[:6]] == [0.5, 1.0, 2.0, 3.0, 4.0, 8.0]
+    assert sum(bool(case.left_out) for case in made) == 2 and len(set(made)) == len(made)
+
+
+def test_between_the_numbers_that_were_simulated():
+    share = np.full((2, len(PEOPLE)), math.nan)
+    share[:, :3] = [[0.0, 0.4, 0.8], [0.2, 0.6, 1.0]]
+    found = Found(Case(1.0), share)
+    assert found.mean[:4] == pytest.approx([0.1, 0.5, 0.9, None])
+    assert (found.low[1], found.high[1]) == (0.4, 0.6)
+    assert found.after(0.1) == 1000 and found.after(0.95) is None
+    assert 3000 < found.after(0.8) < 10_000 and found.at(found.after(0.8))[0] == pytest.approx(0.8, abs=1e-3)
+    assert found.at(5) == (pytest.approx(0.1), 1000) and found.at(10**9) == (pytest.approx(0.9), 10_000)
+
+
+# what a person is told
+
+
+def given(shares, *, question=None, floor=0.2, **others):
+    """A plan with those shares for all rows, or others for some."""
+    question = question or SchemaQuestion(schema=SMALL)
+
+    def row(values):
+        return np.tile([*values, *[math.nan] * (len(PEOPLE) - len(values))], (4, 1))
+
+    found = [Found(case, row(others.get(_name(case), shares))) for case in trials.cases(question)]
+    rates = dict.fromkeys(trials.TASTES, (0.3, 0.3 + 0.1 * floor, 0.4))
+    return Plan(question, Size(4, 100_000, 0, 0), rates, found)
+
+
+def _name(case):
+    return f"without_{case.left_out}" if case.left_out else "alone" if case.alone else "all"
+
+
+def test_the_verdict_follows_the_share():
+    good, poor = (0.3, 0.6, 0.9, 0.95, 0.97), (0.0, 0.01, 0.05, 0.1, 0.15)
+    many, few = (SchemaQuestion(schema=SMALL, per_day=n) for n in (1000, 10))
+    assert counsel.words(given(good, question=many))[0].startswith("Personalise at this size (360,000 people a year)")
+    assert "only if a part is worth it" in counsel.words(given(good, question=few))[0]
+    assert counsel.words(given(poor, question=many))[0].startswith("Do not personalise at this size")
+    assert "as far as was simulated" in counsel.words(given(poor, question=many))[0]
+    assert counsel.words(given(good))[0].startswith("Personalise if you expect well over 6,700 people")
+    assert counsel.words(given(poor))[0].startswith("Not useful within 100,000 people")
+    assert "within 100,000 people the bandit brings less" in counsel.words(given(poor))[1]
+
+
+def test_fields_that_cost_more_than_they_bring_are_named():
+    shares, better = (0.1, 0.2, 0.4, 0.7, 0.8), (0.2, 0.5, 0.7, 0.72, 0.73)
+    said = counsel.words(given(shares, without_age=better, alone=better))[2]
+    assert "with 10,000 people all of them together have 40 %" in said
+    assert "Without `age` they have 70 %" in said and "Without `plan`" not in said
+    assert "alone" in said and "gets there with 2,100" in said
+    assert "No field costs more than it brings" in counsel.words(given(shares))[2]
+
+
+def run(capsys, monkeypatch, *arguments):
+    monkeypatch.setattr(trials, "QUICK", TINY)
+    monkeypatch.setattr(sys, "argv", ["tacit", "plan", *map(str, arguments)])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    out = capsys.readouterr()
+    return stop.value.code, out.out, out.err
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "schema.json"
+    path.write_text(json.dumps(SMALL.to_dict()))
+    return path
+
+
+def test_the_table_fits_and_says_what_it_rests_on(capsys, monkeypatch, file):
+    code, out, _ = run(capsys, monkeypatch, "--schema", file, "--quick", "--per-day", 500, "--hold", "2 hours")
+    said = " ".join(out.split())
+    assert code == 0 and max(map(len, out.splitlines())) <= 100
+    for words in (
+        "8 numbers are learnt of each of 2 actions: constant 1, age 4, plan 3.",
+        "30 % rewards (assumed)",
+        "a deadline of 2 hours (42 choices)",
+        "worst world",
+        "best single action",
+        "weak tastes",
+        "without age",
+        "the right one alone",
+        "2 made-up worlds",
+        "?",
+        "Declare, before anybody comes: base_rate",
+        f"in {judge.error(judge.read())['worlds']} worlds of other kinds",
+    ):
+        assert words in said, words
+
+
+def test_json_and_picture(capsys, monkeypatch, file, tmp_path):
+    picture = tmp_path / "plan.png"
+    code, out, _ = run(
+        capsys,
+        monkeypatch,
+        "--schema",
+        file,
+        "--quick",
+        "--base-rate",
+        0.1,
+        "--epsilon",
+        3,
+        "--json",
+        "--plot",
+        picture,
+    )
+    document = json.loads(out)
+    assert code == 0 and picture.stat().st_size > 10_000
+    assert document["setting"] == {
+        "epsilon": 3.0,
+        "delta": 1e-6,
+        "adjacency": "replace",
+        "contexts": "private",
+        "rounds_per_person": 1,
+        "per_day": None,
+        "base_rate": 0.1,
+        "hold": None,
+        "dim": SMALL.dim,
+        "arms": 2,
+        "rate": 0.1,
+        "hold_choices": None,
+    }
+    assert document["numbers"] == {"constant": 1, "age": 4, "plan": 3}
+    assert document["people"] == list(PEOPLE) and document["days"] is None
+    assert len(document["rows"]) == len(trials.cases(SchemaQuestion(schema=SMALL, epsilon=3.0)))
+    for row in document["rows"]:
+        assert row["model"] == "joint" and row["worlds"] == 2 and len(row["share"]) == len(PEOPLE)
+        assert row["worst"][0] <= row["share"][0] <= row["best"][0] and row["share"][1] is None
+    earned = document["earned"]["ordinary"]
+    assert earned["random"] < earned["single"] < earned["best"] and 0 < document["single_action"] < 1
+    assert document["error"] == judge.error(judge.read()) and len(document["recommendation"]) == 4
+
+
+SERVED = """
+[bandits.one]
+kind = "joint-glm"
+budget = {epsilon = 2.0, delta = 1e-7, adjacency = "zero-out"}
+radius = 2.5
+max_rounds_per_person = 3
+per_day = 4000
+hold = "1 hour"
+week = "7 days"
+[bandits.one.features]
+arms = "disjoint"
+actions = ["a", "b", "c"]
+retired = ["c"]
+max_actions = 9
+context.plan = {kind = "Category", values = ["free", "paid"]}
+"""
+
+
+def test_a_configuration_says_the_promise_the_rate_and_the_deadline(capsys, monkeypatch, tmp_path):
+    path = tmp_path / "serve.toml"
+    path.write_text(SERVED)
+    document = json.loads(run(capsys, monkeypatch, "--schema", path, "--quick", "--json", "--epsilon", 1)[1])
+    setting = document["setting"]
+    assert (setting["epsilon"], setting["delta"], setting["adjacency"]) == (1.0, 1e-7, "zero-out")
+    assert (setting["rounds_per_person"], setting["per_day"], setting["hold_choices"]) == (3, 4000, 167)
+    assert setting["arms"] == 2 and document["numbers"] == {"constant": 1, "plan": 3}
+    told = " ".join(document["notes"])
+    assert "fields, delta, adjacency, rounds_per_person, per_day, hold." in told
+    assert "promises for a week" in told and "spare or retired, do not count" in told
+    path.write_text(SERVED.replace("per_day = 4000\n", "").replace("joint-glm", "joint-lin-ucb"))
+    document = json.loads(run(capsys, monkeypatch, "--schema", path, "--quick", "--json")[1])
+    assert document["setting"]["hold"] is None
+    assert "--per-day says what it costs" in " ".join(document["notes"]) and "another bandit" in document["notes"][-2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--radius", "2"], "Expected no --radius with --schema"),
+        (["--dim", "77"], "as the schema has it"),
+        (["--arms", "3"], "Expected --arms 2, as the schema has it, got 3."),
+        (["--hold", "1 day"], "Expected per_day with hold"),
+        (["--hold", "soon", "--per-day", "5"], "Expected hold to be a number of seconds"),
+        (["--base-rate", "1"], "Expected base_rate in (0, 1), got 1.0."),
+        (["--epsilon", "0"], "Expected epsilon to be a positive number, got 0.0."),
+    ],
+)
+def test_bad_input(arguments, message, capsys, monkeypatch, file):
+    code, _, err = run(capsys, monkeypatch, "--schema", file, *arguments)
+    assert code == 1 and message in " ".join(err.split())
+
+
+def test_bad_files(capsys, monkeypatch, tmp_path):
+    path = tmp_path / "schema.toml"
+    for text, message in (
+        ("bandits = 1", "got another name"),
+        ("[bandits.one]\nkind = 'joint-glm'", "Expected one bandit with features"),
+        ("arms", "Expected JSON or TOML"),
+        (SERVED.replace("{epsilon = 2.0, delta = 1e-7,", "1 #"), "Expected budget = {epsilon = ..., delta = ...}"),
+        (SERVED.replace("4000", "'many'"), "Expected per_day to be a positive number"),
+        (SERVED.replace("1e-7", "'small'"), "Expected delta in (0, 1)"),
+        (SERVED.replace("zero-out", "remove"), "adjacency to be one of replace, zero-out"),
+        (SERVED.replace("1 hour", "an hour"), "Expected hold to be a number of seconds"),
+        (SERVED.replace('"disjoint"', '"hybrid"'), "Not known: a plan for a schema is for two or more disjoint"),
+    ):
+        path.write_text(text)
+        code, out, err = run(capsys, monkeypatch, "--schema", path)
+        assert code == 1 and not out and message in " ".join(err.split()), message
+
+
+# how far off it is
+
+
+def test_the_error_that_is_told_is_that_of_the_stored_worlds():
+    rows = judge.read()
+    assert json.loads(trials.JUDGED.read_text()) == judge.error(rows)
+    assert {row.number for row in rows} <= set(random.VALIDATION)
+    assert abs(judge.error(rows)["bias"]) <= 0.05
+
+
+@pytest.mark.full
+def test_a_stored_world_comes_out_again():
+    first = judge.read()[0]
+    again = judge.judge(first.number)[0]
+    assert again.share == pytest.approx(first.share, abs=0.01)
+    assert again.said == pytest.approx(first.said, abs=0.01)

@@ -11,6 +11,8 @@ from tacit.audit.canary import worst_canary
 from tacit.audit.stage import Make, User, act, fresh, nobody, probe, users
 from tacit.bandits import JointGLM, JointLinUCB
 from tacit.data import Array
+from tacit.features.columns import Number
+from tacit.features.schema import Schema
 from tacit.kernels.noise import gaussian_law
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated, Source
@@ -45,6 +47,8 @@ def attacks() -> Sequence[Attack]:
         white_box("joint-glm-other-block", glm(dim=4, blocks=2), TWO_BLOCKS, share=0.3),
         white_box("joint-glm-hybrid", glm(dim=3, blocks=2, shared=1), HYBRID_PAIR, share=0.2),
         white_box("joint-glm-scores", glm(dim=2, curvature="none"), SCORE_PAIR),
+        white_box("joint-glm-fields", glm(features=FIELDS), FIELD_PAIR, share=0.1),
+        white_box("joint-glm-base-rate", glm(features=FIELDS, base_rate=0.02), TWO_FIELDS, share=0.1),
         white_box("joint-lin-ucb-blocks", lin_ucb(dim=4, blocks=2), LINEAR_BLOCK, share=0.2),
         black_box("joint-glm-actions", glm(dim=1, first=4, horizon=20), one_dim, direction=[1.0], share=0.5),
     ]
@@ -75,6 +79,9 @@ TWO_BLOCKS = Pair(([1.0, 0.0, 0.0], 1.0), ([1.0, 0.0, 1.0], 1.0))  # the same pe
 HYBRID_PAIR = Pair(([0.6, 0.8, 1.0], 1.0), ([1e-9, 0.0, 1.0], 0.0))
 LINEAR_BLOCK = Pair(([1.0, 0.0, 1.0], 1.0), ([0.435, 0.9004, 1.0], -1.0))
 SCORE_PAIR = Pair(([1.0, 0.0], 1.0), ([1.0, 0.0], 0.0))  # at theta = 0: opposite scores of length 1
+FIELDS = Schema(context={"x": Number(0.0, 1.0, bins=2)}, arms="disjoint", actions=("a", "b"))
+FIELD_PAIR = Pair(([1.0, 0.0, 0.0, 0.0, 0.0], 1.0), ([1.0, 0.0, 0.0, 0.0, 0.0], 0.0))  # attains D at c = 1/2
+TWO_FIELDS = Pair(([1.0, 0.0, 0.0, 0.0, 0.0], 1.0), ([0.0, 1.0, 0.0, 0.0, 1.0], 1.0))  # and at a small c: other actions
 GLM_PAIR = Pair(([1.0, 0.0], 1.0), ([1e-9, 0.0], 0.0))  # nearly: full and no curvature, opposite responses
 
 

@@ -87,9 +87,11 @@ def check(
     if base_rate is not None:
         checks.probability(base_rate=base_rate)
         if not chosen:
+            beside = against[0] if against else f'curvature="{curvature}"'
+            reason = beside if apt and (against or curvature != "auto") else "others"
             raise ValueError(
                 'Expected base_rate with features of disjoint arms, whose sums are by fields (curvature="fields"), got '
-                "it with others."
+                f"it with {reason}."
             )
     return chosen, "; by fields, as each action has a part of the vector for itself" if curvature == "auto" else ""
 

@@ -97,11 +97,15 @@ def summed(found: Sequence[float]) -> str:
     return f"{np.mean(found):.0f} ± {error:.0f}" if len(found) > 1 else f"{np.mean(found):.0f}"
 
 
+def head(people: Sequence[int]) -> str:
+    return "| world | bandit | " + " | ".join(f"{n} people" for n in people) + " |"
+
+
 def lines(name: str, *, runs: int, seed: int, people: Sequence[int] | None = None) -> Iterator[str]:
     """A table in Markdown, a line after the other as they are done."""
     make, usual = TABLES[name]
     sizes = people or usual
-    yield "| world | bandit | " + " | ".join(f"{n} people" for n in sizes) + " |"
+    yield head(sizes)
     yield "|---|---|" + "---|" * len(sizes)
     rows = list(make())
     for i, row in enumerate(rows):

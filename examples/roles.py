@@ -115,7 +115,10 @@ async def everybody(addresses: dict[str, str], devices: int) -> None:
     """Each device once; RATE of them a second, whatever comes of it. The clicks of the first and of the last tenth tell
     whether anything was learnt: devices know them, and no role does."""
     began, served = time.monotonic(), {}
-    for role, kind in (("shuffler", shuffle.Client), ("local", functools.partial(local.Client, epsilon=4.0))):
+    for role, kind in (
+        ("shuffler", shuffle.ShuffleClient),
+        ("local", functools.partial(local.LocalClient, epsilon=4.0)),
+    ):
         served[role] = Crowd(addresses[role], kind)
     turns = iter(range(devices))
 

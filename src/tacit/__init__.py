@@ -5,18 +5,20 @@ The path of one datum, along which the package is laid out:
     request -> arms -> choice -> reward -> contribution -> mechanism -> released -> estimate -> choice
                       (shown)             (bounded, RAW)   (adds noise)  (public)    (post-processing)
 
-Only a mechanism turns Raw into Released, and everything that is shown is a function of Released, of the asking user's
-own request and of fresh randomness: types, layers and replay tests hold the code to it (docs/privacy.md).
+Only a mechanism opens Raw and turns it into Released, and everything that is shown is a function of Released, of the
+asking user's own request and of fresh randomness: a closed class, types, layers and replay tests hold the code to it
+(docs/privacy.md).
 
     model/        what is public about the problem: arms, links, contributions with their sensitivities
     kernels/      compiled maths that several algorithms share
     privacy/      budget, curves, ledger, certificate, sources of noise
-    store/        rows, keys and transactions: SQLite, PostgreSQL
-    mechanisms/   the only code that turns Raw into Released
+    mechanisms/   the only code that opens Raw and turns it into Released
+    algorithms/   from what was released to an estimate, and from an estimate to a choice: pure functions
+    core/         the rules of the joint model: requests, limits, actions, logs
     roles/        what lies between a person and a server: device, shuffler, wire
     features/ logs/ planning/ evaluation: from fields and logs to a decision, and how many people it takes
-    bandits/      joint/ shuffle/ local/ references/: an algorithm is one file, its kernel beside it; stored/: on a
-                  database
+    bandits/      joint/ shuffle/ local/ references/: an algorithm is one file, its kernel beside it
+    holders/      a bandit on a database: rows, keys, releases and what witnesses them
     environments/ experiments/ audit/ bench/ cli
     papers/       published algorithms, regression, bounds, reproductions and attacks on them: imported by nothing
 
@@ -56,7 +58,7 @@ if TYPE_CHECKING:
     from tacit.privacy.noise import Simulated as Simulated
     from tacit.roles.shuffler import Shuffler as Shuffler
 
-__version__ = "0.8.0"
+__version__ = "0.9.0"
 __all__ = sorted([*registry.HOMES, "environments"])
 
 

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from numpy.random import Generator
 
-from tacit.data import Array, Integers, Released
+from tacit.data import Array, Integers, Raw, Released
 from tacit.features.schema import Schema
 from tacit.kernels.block import Block
-from tacit.kernels.continual import JointState
+from tacit.kernels.continual import JointState, PrefixState
 from tacit.kernels.rounds import Held, Schedule
 from tacit.mechanisms.continual import Continual
 from tacit.model.chances import Chance
@@ -75,7 +75,7 @@ class Loop(Protocol):
     drawn from; rng: noise."""
 
     def __call__(
-        self, policy: Any, rng: Generator, block: Block, held: Held, state: JointState, live: Integers
+        self, policy: Any, rng: Generator, block: Block, held: Held, state: JointState[PrefixState], live: Integers
     ) -> None: ...
 
 
@@ -150,13 +150,13 @@ class Algorithm(Protocol[E]):
         name: str | None,
         declared: tuple[str, ...],
         chance: Callable[[], float],
-    ) -> Array:
-        """RAW. What is kept of a choice until it enters: `plan.row` numbers. arms: those on offer; place, name: of the
+    ) -> Raw[Array]:
+        """What is kept of a choice until it enters: `plan.row` numbers. arms: those on offer; place, name: of the
         arm in the request; declared: names of the actions that there are now."""
         ...
 
-    def logged(self, x: Array) -> Array:
-        """RAW. The same for a row of a log, which counts for learning alone."""
+    def logged(self, x: Array) -> Raw[Array]:
+        """The same for a row of a log, which counts for learning alone."""
         ...
 
     def count(self, estimate: E, row: Array, out: Array) -> Array:

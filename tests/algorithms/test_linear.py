@@ -8,6 +8,7 @@ from numba.core.dispatcher import Dispatcher
 from numpy.random import default_rng
 
 from tacit import Budget, Earnings, JointLinUCB, Secure, Simulated
+from tacit.mechanisms.opening import opened
 from tacit.model.earnings import add_earnings
 from tacit.model.linear import add_linear
 from tests.algorithms.test_onepass import arms, arrays, fold, kept
@@ -155,5 +156,5 @@ def test_the_plan_is_what_the_bandit_says(options):
     plan = bandit.algorithm.plan
     assert plan.releases(4) == bandit._releases(4) and plan.releases(0) == ()
     assert plan.person() == bandit._person() and plan.person().rounds == plan.limits.most == 2
-    assert plan.row == bandit._tickets.features.shape[1] and plan.mechanism is bandit.mechanism
+    assert plan.row == opened(bandit._tickets).features.shape[1] and plan.mechanism is bandit.mechanism
     assert plan.settings["first"] == 7 and plan.settings["failure"] == 1 / 400 and "source" not in plan.settings

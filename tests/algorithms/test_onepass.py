@@ -9,6 +9,7 @@ from numba.core.dispatcher import Dispatcher
 from numpy.random import default_rng
 
 from tacit import Budget, Earnings, JointGLM, Secure, Simulated
+from tacit.mechanisms.opening import opened
 from tacit.model.earnings import add_earnings
 from tacit.model.glm import add_glm
 from tacit.model.public import RewardContribution, add_reward
@@ -64,7 +65,7 @@ def kept(of, estimate, rng, count):
     rows = np.empty((count, of.plan.row))
     for i in range(count):
         offered = arms(of, rng, 3)
-        rows[i] = of.row(offered, 1, 1, None, (), lambda: 0.3)
+        rows[i] = opened(of.row(offered, 1, 1, None, (), lambda: 0.3))
         if of.plan.contexts:
             rows[i] = of.count(estimate, rows[i], np.zeros(of.plan.contexts))
     low, high = of.plan.rewards
@@ -249,6 +250,6 @@ def test_the_plan_is_what_the_bandit_says(options):
     plan = bandit.algorithm.plan
     assert plan.releases(4) == bandit._releases(4) and plan.releases(0) == ()
     assert plan.person() == bandit._person() and plan.person().rounds == plan.limits.most == 2
-    assert plan.row == bandit._tickets.features.shape[1] and plan.mechanism is bandit.mechanism
+    assert plan.row == opened(bandit._tickets).features.shape[1] and plan.mechanism is bandit.mechanism
     assert set(plan.caveats) <= set(bandit.privacy.caveats)
     assert plan.settings["first"] == 7 and plan.settings["growth"] > 1 and "source" not in plan.settings

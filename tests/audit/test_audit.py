@@ -160,7 +160,7 @@ def test_bugs_change_the_noise_as_told():
     law = gaussian_law(2.0)
     loud, quiet = Simulated(0).rows(3, 4, law), mutants.Quiet(Simulated(0), 0.8).rows(3, 4, law)
     assert np.array_equal(quiet, 0.8 * loud)
-    assert np.array_equal(mutants.Seeded(1).rows(2, 2, law), mutants.Seeded(2).rows(2, 2, law))
+    assert np.array_equal(mutants.WrittenSeed(1).rows(2, 2, law), mutants.WrittenSeed(2).rows(2, 2, law))
     noise, _ = responses(mutants.SilentLevel(leaves=4, size=1, sigma=1.0))
     assert not noise[1].any()
     assert mutants.ForgottenLevel(leaves=15, size=1, sigma=1.0).column_norm == math.sqrt(3)

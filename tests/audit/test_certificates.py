@@ -13,7 +13,9 @@ import pytest
 
 from tacit import Budget, Earnings, JointGLM, LocalIRLS, Simulated, registry
 from tacit.audit.attacks import bandits as attacks
+from tacit.data import Raw
 from tacit.features import Number, Schema
+from tacit.mechanisms.opening import opened
 from tacit.papers import regression
 from tests.audit import worlds
 
@@ -160,8 +162,8 @@ def test_sums_by_fields_come_near_what_is_claimed():
         seen = []
         for x, reward in pair:
             bandit._state = bandit.init()
-            bandit._learn(np.array(x), reward)
-            seen.append(bandit._state.prefix.open.copy())
+            bandit._join(Raw(np.array(x)), Raw(reward))
+            seen.append(opened(bandit._state.prefix).open.copy())
         assert np.linalg.norm(seen[1] - seen[0]) == pytest.approx(bandit.privacy.releases[0].sensitivity, rel=1e-9)
 
 

@@ -89,7 +89,7 @@ def seeded(fate):
 def reports(server):
     """Local: one report of one device, at the billboard as it is."""
     board = server.billboard()
-    client, made = local.Client(board, public_arms=True), from_document(json.loads(board)["randomizer"])
+    client, made = local.LocalClient(board, public_arms=True), from_document(json.loads(board)["randomizer"])
     clear = json.loads(board)["report"]["name"] == "public"
 
     def leave(fate, runs):
@@ -105,7 +105,7 @@ def reports(server):
 def batches(server):
     """Shuffle: the sums of one batch of as many users as are planned, all but one of whom send coins alone."""
     board = server.billboard()
-    client = shuffle.Client(board)
+    client = shuffle.ShuffleClient(board)
 
     def leave(fate, runs):
         out = []
@@ -141,7 +141,7 @@ def batches_of_rounds(server):
 
 def _rounds(server, fate):
     board = server.billboard()
-    client, fates = rounds.Client(board), [fate, *[NOBODY] * (server.wanted - 1)]
+    client, fates = rounds.RoundsClient(board), [fate, *[NOBODY] * (server.wanted - 1)]
     devices = [another(client) for _ in fates]
     choices = [device.choose([fate.arm]) for device, fate in zip(devices, fates, strict=True)]
     sent = [d.randomize(c, given(server, one.reward)) for d, c, one in zip(devices, choices, fates, strict=True)]

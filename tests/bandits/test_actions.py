@@ -13,6 +13,7 @@ from tacit.core import actions
 from tacit.core.actions import Declared
 from tacit.errors import BadState
 from tacit.features import Number, Schema
+from tacit.mechanisms.opening import opened
 from tacit.privacy.noise import Simulated
 
 BUDGET = Budget(1.0, 1e-6)
@@ -123,9 +124,9 @@ def test_actions_come_and_go_at_a_number_of_choices(tmp_path):
         bandit.choose({"age": 3}, actions=["walk", "read"])
     assert {bandit.choose({"age": 3}).name for _ in range(60)} <= {"sleep", "read"}
     assert bandit.actions == (Declared("walk", 0, 10), Declared("sleep"), Declared("read", 8))
-    bandit._state.prefix.open[:] = 0
+    opened(bandit._state.prefix).open[:] = 0
     bandit.observe(waiting, 1.0)  # it was made before: answered like any other, in its own place
-    moved = np.flatnonzero(bandit._state.prefix.open[: -bandit.contribution.common])  # beside what all have in common
+    moved = np.flatnonzero(opened(bandit._state.prefix).open)
     assert len(moved) and moved.max() < bandit.contribution.part(0).stop
     for name in ("walk", "read", "sleep"):
         with pytest.raises(ValueError, match="no action has or had"):

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from tacit import Budget, JointLinUCB, LinUCB, Simulated
 from tacit.bandits.base import Bandit
-from tacit.bandits.snapshot import _leaves
 from tacit.errors import HorizonReached, UnknownChoice
+from tacit.mechanisms.opening import opened
+from tacit.mechanisms.saving import arrays
 from tacit.papers import ShariffLinUCB
 from tests.reference import linear as reference
 
@@ -34,7 +35,7 @@ def both():
 
 
 def fingerprint(bandit):
-    return [leaf.copy() for leaf in _leaves(bandit._state)] + [t.copy() for t in bandit._tickets]
+    return [leaf.copy() for leaf in arrays(bandit._state)] + [t.copy() for t in opened(bandit._tickets)]
 
 
 def unchanged(bandit, before):
@@ -224,7 +225,7 @@ def test_threads_noise_each_leaf_once(monkeypatch):
         thread.join()
     assert sorted(ids) == list(range(1, 401))
     assert leaves == list(range(399)) and bandit._steps == 399
-    prefix, cell = bandit._state.prefix, bandit.mechanism.cell
+    prefix, cell = opened(bandit._state.prefix), bandit.mechanism.cell
     total = (prefix.closed.sum(axis=0) + prefix.open) * cell
     assert total[0] + total[2] == pytest.approx(400, abs=0.01)  # the trace of the Gram matrix: everybody once
 

@@ -7,9 +7,9 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_ndtr, ndtr
 
 from tacit import MLEUCB, Spec, Uniform, environments, simulate
-from tacit.bandits.snapshot import _leaves
 from tacit.kernels import linalg, mle
 from tacit.kernels.design import d_optimal
+from tacit.mechanisms.saving import arrays
 from tacit.model import links
 from tacit.papers import GLMUCB, GLOC, BGLinCB, ECOLog, LogisticTS, RSGLinUCB
 from tacit.papers.references import ecolog_kernel as ecolog
@@ -283,6 +283,6 @@ def test_saved_and_loaded_they_go_on_alike(spec, tmp_path):
     two = spec.kind.load(tmp_path / "bandit")
     again = np.random.default_rng(9)
     assert rounds(one, np.random.default_rng(9)) == rounds(two, again)
-    for a, b in zip(_leaves(one._state), _leaves(two._state), strict=True):
+    for a, b in zip(arrays(one._state), arrays(two._state), strict=True):
         assert np.array_equal(a, b)
     assert not one.privacy.private and one.privacy.epsilon is None

@@ -1,12 +1,12 @@
 """Batches: a bad row is refused alone, and nothing in a row moves the schedule or another row."""
 
-import copy
 import math
 
 import numpy as np
 import pytest
 
 from tacit import Budget, JointLinUCB, LinUCB, Simulated
+from tacit.mechanisms.opening import opened
 
 ARMS = np.array([[1.0, 0.0, 0.0], [0.0, 0.6, 0.0], [0.3, 0.3, 0.3]])
 EVERY_CHOICE = {"first": 1, "growth": 1.001}  # is a step
@@ -49,7 +49,7 @@ def test_what_is_in_a_row_does_not_move_the_schedule():
     two.choose_many(other)
     for bandit in (one, two):
         assert bandit.choose(ARMS).id == 16
-        assert bandit._state.prefix.noise.step[0] == 1
+        assert opened(bandit._state.prefix).noise.step[0] == 1
 
 
 def test_rows_that_are_no_numbers_and_monstrous_ones_are_refused_alone():
@@ -111,9 +111,8 @@ def test_a_batch_is_one_step_and_equals_single_choices_at_one_state():
     one, many = joint(**EVERY_CHOICE), joint(**EVERY_CHOICE)
     arms = np.random.default_rng(0).uniform(-0.5, 0.5, (6, 4, 3))
     choices = many.choose_many(arms)
-    state = copy.deepcopy(one._state)
     for i in range(6):
-        one._state = copy.deepcopy(state)
+        one._state = one.init()
         assert one.choose(arms[i]).index == choices.index[i]
     many.choose(ARMS)
-    assert many._state.prefix.noise.step[0] == 1  # one step closed, six users in it
+    assert opened(many._state.prefix).noise.step[0] == 1  # one step closed, six users in it

@@ -17,6 +17,7 @@ from tacit.errors import PersonLimit
 from tacit.features import Category, Number, Schema
 from tacit.kernels.blocks import BLOCKS as APART
 from tacit.kernels.glm import Posterior, Tuning
+from tacit.mechanisms.opening import opened
 from tacit.model import links
 from tacit.model.glm import GLMContribution, largest_weight
 from tests.reference import linear as reference
@@ -280,7 +281,7 @@ def test_a_schema_of_disjoint_arms_makes_blocks():
     assert choice.name in ("sleep", "read") and choice.propensity == 0.5
     bandit.observe(choice, 1.0)
     part = bandit.contribution.part(ACTIONS.index(choice.name))
-    moved = np.flatnonzero(bandit._state.prefix.open)
+    moved = np.flatnonzero(opened(bandit._state.prefix).open)
     assert len(moved) and part.start <= moved.min() <= moved.max() < part.stop
     text = " ".join(str(bandit.privacy).split())
     assert f"(3 blocks of {size}, each user in one of them)" in text and bandit.privacy.private

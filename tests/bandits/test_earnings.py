@@ -11,8 +11,9 @@ from numpy.random import default_rng
 
 from tacit import Budget, JointGLM, JointLinUCB, Simulated
 from tacit.algorithms.earnings import Earnings, interval, purse
-from tacit.data import Raw
+from tacit.data import Exact
 from tacit.features import Number, Schema
+from tacit.mechanisms.opening import opened
 from tacit.papers import ShariffLinUCB
 from tacit.privacy import ledger
 
@@ -45,7 +46,7 @@ def numbers(of, user):
     out = np.zeros(of.size)
     if user is not None:
         kind, u, reward = user
-        of.add(np.array([kind, u]), reward, Raw(out))
+        of.add(np.array([kind, u]), reward, Exact(out))
     return out
 
 
@@ -72,10 +73,10 @@ def test_the_sensitivity_is_attained(arms):
 def test_a_choice_is_kept_with_its_clipped_weight():
     bandit = made(earnings=Earnings(0.1, 2.0, 4))
     choice = bandit.choose(np.eye(4, 2))  # the first are random: 1 / p = 4, cut to 2
-    assert bandit._tickets.features[choice.id].tolist()[2:] == [2 + choice.index, 1.0]
+    assert opened(bandit._tickets).features[choice.id].tolist()[2:] == [2 + choice.index, 1.0]
     bandit = made(earnings=Earnings(0.1, 8.0, 4))
     choice = bandit.choose(np.eye(4, 2))
-    assert bandit._tickets.features[choice.id].tolist()[2:] == [2 + choice.index, 0.5]
+    assert opened(bandit._tickets).features[choice.id].tolist()[2:] == [2 + choice.index, 0.5]
 
 
 # the ledger

@@ -9,10 +9,10 @@ from numpy.random import default_rng
 
 from tacit import Budget
 from tacit.errors import BadBillboard, BadReport, WrongBatch
-from tacit.model.reweighting import STAGES, Question, apart, said
+from tacit.model.reweighting import STAGES, SumQuery, apart, said
 from tacit.papers import LocalReweighted, LocalSquareCB
 from tacit.privacy.randomness import Seeded
-from tacit.roles.local import Client
+from tacit.roles.local import LocalClient
 from tests.regression.test_reweighted import positive_definite
 
 BUDGET = Budget(8.0, 1e-3)
@@ -30,10 +30,10 @@ def test_devices_teach_two_epochs(kind):
     made, rng, theta = server(kind, budget=Budget(12.0, 1e-3)), default_rng(0), np.array([0.9, 0.3])
     steps = set()
     for _ in range(600):
-        client = Client(made.billboard(), epsilon=12.0, delta=1e-3, rewards=(-1.0, 1.0))
+        client = LocalClient(made.billboard(), epsilon=12.0, delta=1e-3, rewards=(-1.0, 1.0))
         choice = client.choose(rng.uniform(-0.7, 0.7, (4, 2)))
         assert 0 < choice.propensity <= 1
-        made.observe(client.randomize(choice, 1.0 if rng.random() < 0.5 * (1 + choice._x @ theta) else -1.0))
+        made.observe(client.randomize(choice, 1.0 if rng.random() < 0.5 * (1 + choice.features @ theta) else -1.0))
         steps.add(made.version)
     made.billboard()
     assert made.closed == 2 and made.users == 600 and len(steps) > 4
@@ -44,10 +44,10 @@ def test_devices_teach_two_epochs(kind):
 @pytest.mark.parametrize("kind", [LocalSquareCB, LocalReweighted])
 def test_a_report_for_a_closed_step_is_refused(kind):
     made = server(kind)
-    first = Client(made.billboard())
+    first = LocalClient(made.billboard())
     late = first.randomize(first.choose([[0.5, 0.1]]), 1.0)
     while made.version == 0:
-        client = Client(made.billboard())
+        client = LocalClient(made.billboard())
         made.observe(client.randomize(client.choose([[0.5, 0.1]]), 1.0))
         made.billboard()
     users = made.users
@@ -68,7 +68,7 @@ def test_no_question_sets_two_people_farther_apart_than_devices_count_on(link, s
         if turn % 7 == 0:
             matrix = matrix - 2 * np.eye(2)
         point = rng.standard_normal(2) * rng.choice([0.0, 1.0, 100.0])
-        asked = Question(stage, matrix, half, point, float(rng.choice([0.5, 3.0])), rng.uniform(0.1, 2), 0.1)
+        asked = SumQuery(stage, matrix, half, point, float(rng.choice([0.5, 3.0])), rng.uniform(0.1, 2), 0.1)
         people = []
         for _ in range(2):
             x = rng.standard_normal(2)
@@ -89,7 +89,7 @@ def test_a_gradient_of_square_cb_is_bounded_at_every_iterate():
     for _ in range(500):
         h = 10.0 ** rng.uniform(-6, 0)
         hostile = board | {"theta": list(rng.choice([0.0, 1.0, 1e9]) * rng.standard_normal(2))}
-        client = Client(json.dumps(hostile).encode(), noise=Seeded(default_rng(0)))
+        client = LocalClient(json.dumps(hostile).encode(), noise=Seeded(default_rng(0)))
         users = [np.array([math.cos(h), sign * math.sin(h)]) for sign in (1, -1)]
         rows = [client.contribution(x, y) for x in users for y in (-1.0, 1.0)]
         assert max(np.linalg.norm(row) for row in rows) <= 1 + 1e-12
@@ -102,6 +102,6 @@ def test_reports_that_hold_matrices_have_few_features():
     with pytest.raises(BadBillboard, match="at most 256 features"):
         wide.billboard()
     flat = LocalSquareCB(dim=5000, horizon=700, first=400, budget=BUDGET)
-    client = Client(flat.billboard())
+    client = LocalClient(flat.billboard())
     flat.observe(client.randomize(client.choose(np.eye(3, 5000)), 1.0))
     assert flat.users == 1

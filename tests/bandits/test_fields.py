@@ -8,9 +8,9 @@ from numpy.random import SeedSequence, default_rng
 
 from tacit import Budget, Earnings, JointGLM, Simulated, Spec, environments
 from tacit.algorithms.onepass import curvature, fields, scores
-from tacit.bandits.snapshot import _leaves
-from tacit.features import Category, Hashed, Number, Schema
+from tacit.features import Category, Number, Schema
 from tacit.kernels.block import BERNOULLI, Block
+from tacit.mechanisms.saving import arrays
 from tacit.model.fields import FieldContribution
 
 BUDGET = Budget(4.0, 1e-3)
@@ -51,7 +51,7 @@ def rounds(bandit, count, seed=0, **offered):
 
 
 def same(one, other):
-    return all(np.array_equal(a, b) for a, b in zip(_leaves(one._state), _leaves(other._state), strict=True))
+    return all(np.array_equal(a, b) for a, b in zip(arrays(one._state), arrays(other._state), strict=True))
 
 
 # when it is the form
@@ -77,7 +77,7 @@ def test_auto_takes_it_for_disjoint_schemas_alone():
             assert make(**options)._form is form, options
     told = make().privacy.releases[0].statistic
     size = make().contribution.size
-    assert f"by fields, {size} numbers (3 blocks of 44, each user in one of them, and 8 of all users)" in told
+    assert f"by fields, {size} numbers (3 blocks of {size // 3}, each user in one of them)" in told
     assert "as each action has a part of the vector for itself" in told
 
 
@@ -86,8 +86,6 @@ def test_auto_takes_it_for_disjoint_schemas_alone():
     [
         ({"features": SHARED, "base_rate": 0.1}, "base_rate"),
         ({"curvature": "released", "base_rate": 0.1}, "base_rate"),
-        ({"features": SIGNED, "base_rate": 0.1}, "not negative"),
-        ({"features": Schema(context={"city": Hashed(8)}, arms="disjoint", actions=NAMES), "base_rate": 0.1}, "Hashed"),
         ({"base_rate": 0.0}, "base_rate"),
         ({"base_rate": 1.0}, "base_rate"),
         ({"base_rate": math.nan}, "base_rate"),
@@ -117,6 +115,7 @@ def test_the_certificate_has_the_sensitivity_of_its_base_rate():
         assert isinstance(bandit.contribution, FieldContribution) and bandit.contribution.centre == c
         assert bandit.privacy.releases[0].sensitivity == pytest.approx(expected)
         assert bandit.mechanism.sigma > make().mechanism.sigma and bandit.privacy.epsilon == pytest.approx(4, rel=1e-6)
+        assert make(SIGNED, base_rate=c).privacy.releases[0].sensitivity >= expected * (1 - 1e-12)
 
 
 # what is measured is what is served
@@ -150,8 +149,8 @@ def test_the_compiled_loop_is_choose_and_observe(options):
     for bandit in (loop, single):
         bandit._step()
     assert loop._steps == single._steps > 6 and np.array_equal(loop.theta, single.theta) and loop.theta.all()
-    for one, other in zip(loop._state.prefix, single._state.prefix, strict=True):
-        assert all(np.array_equal(a, b) for a, b in zip(_leaves(one), _leaves(other), strict=True))
+    pairs = zip(arrays(loop._state.prefix), arrays(single._state.prefix), strict=True)
+    assert all(np.array_equal(*pair) for pair in pairs)
     assert len(set(chosen[150:])) > 1
 
 
@@ -175,9 +174,9 @@ def test_rows_in_a_batch_learn_what_single_choices_do():
     batch.observe_many(made, rewards)
     for one, index, reward in zip(asked, made.index, rewards, strict=True):
         single.observe(single.choose(one, actions=[NAMES[index]]), reward)
-    assert (
-        np.allclose(single._state.prefix.open, batch._state.prefix.open, atol=1e-9) and single._state.prefix.open.any()
-    )
+    alone, together = (arrays(bandit._state.prefix) for bandit in (single, batch))
+    assert all(np.allclose(*pair, atol=1e-9) for pair in zip(alone, together, strict=True))
+    assert any(part.any() for part in alone)
 
 
 # choices
@@ -277,7 +276,8 @@ def test_what_is_forgotten_is_relearnt():
 @pytest.mark.parametrize(("epsilon", "people"), [(1.0, 1000), (1.0, 10_000), (8.0, 5000)])
 def test_intervals_cover(epsilon, people):
     """90 % intervals hold the means of the messages of the last 50 people, and those of the chosen ones, in at least
-    90 % of cases on average, within three standard errors over runs; and on average they are shorter than two thirds of it."""
+    90 % of cases on average, within three standard errors over runs; and on average they are shorter than two
+    thirds of all."""
     world, held, chosen, wide = environments.messages(apart=True), [], [], []
     for seed in range(40):
         bandit = Spec(JointGLM, budget=Budget(epsilon, 1e-6)).build(world, people, SeedSequence([seed, 11]))

@@ -12,6 +12,7 @@ from tacit.algorithms.forgetting import steps_before
 from tacit.kernels.rounds import Schedule, next_boundary
 from tacit.mechanisms import leaves
 from tacit.mechanisms.grid import Grid
+from tacit.mechanisms.opening import opened
 from tests.mechanisms.test_grid import Given
 
 BUDGET = Budget(1.0, 1e-6)
@@ -90,7 +91,7 @@ def test_days_are_rounds_that_are_expected(tmp_path):
             JointGLM(dim=2, budget=BUDGET, **wrong)
     with pytest.raises(ValueError, match='as "30 days" with per_day, got a text of another form'):
         JointGLM(dim=2, budget=BUDGET, forget="1 month", per_day=200)
-    with pytest.raises(ValueError, match='as "30 days" with per_day, got days without it'):
+    with pytest.raises(ValueError, match='as "30 days" with per_day, got a time without it'):
         JointGLM(dim=2, budget=BUDGET, forget="30 days")
 
 
@@ -111,7 +112,7 @@ def test_what_one_person_moves_in_a_run_that_forgets_is_at_most_what_is_claimed(
                 steps = bandit._steps
                 bandit.choose([[0.0]])
                 if bandit._steps > steps:
-                    leaves.append(bandit._state.prefix.noise.table[steps % bandit.mechanism.window].copy())
+                    leaves.append(opened(bandit._state.prefix).noise.table[steps % bandit.mechanism.window].copy())
             worlds.append(np.array(leaves))
         assert len(leaves) > 2 * bandit.mechanism.window
         largest = max(largest, np.linalg.norm(worlds[0] - worlds[1]) / bandit.mechanism.sigma)
@@ -125,7 +126,7 @@ def test_what_is_forgotten_is_dropped_in_many_dimensions_too(horizon):
     bandit = JointGLM(
         dim=100, budget=Budget(4.0, 1e-6), curvature="released", forget=20_000, horizon=horizon, source=Given()
     )
-    mechanism, prefix = bandit.mechanism, bandit._state.prefix
+    mechanism, prefix = bandit.mechanism, opened(bandit._state.prefix)
     assert mechanism.window == 173 < mechanism.leaves and leaves.left(mechanism, 1000) == 1000 + 1 - 173
     prefix.open[:] = 10**6
     shown = [np.abs(mechanism.release(prefix, bandit.source)).max() for _ in range(2 * 173)]
@@ -165,7 +166,7 @@ def test_saved_and_loaded_after_many_windows(tmp_path):
     assert secure._steps > secure.mechanism.window
     secure.save(tmp_path / "secure.json")
     again = JointGLM.load(tmp_path / "secure.json")
-    assert np.array_equal(again._state.prefix.closed, secure._state.prefix.closed)
+    assert np.array_equal(opened(again._state.prefix).closed, opened(secure._state.prefix).closed)
     assert np.array_equal(again.theta, secure.theta)
 
 

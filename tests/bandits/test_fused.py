@@ -5,8 +5,8 @@ import pytest
 from numpy.random import SeedSequence
 
 from tacit import MLEUCB, Budget, JointGLM, JointLinUCB, LinUCB, Spec, Uniform, environments
-from tacit.bandits.snapshot import _leaves
 from tacit.kernels.block import reward
+from tacit.mechanisms.saving import arrays
 from tacit.papers import GLMUCB, GLOC, BGLinCB, ECOLog, LogisticTS, RSGLinUCB, ShariffLinUCB
 from tacit.papers.joint.shariff import RELEASES
 
@@ -83,7 +83,7 @@ def compare(spec, world, horizon=300, *, close=False):
         assert np.array_equal(block.index, index)
         assert np.array_equal(block.reward, rewards)
         assert np.array_equal(block.regret, regret)
-    for a, b in zip(_leaves(one._state), _leaves(two._state), strict=True):
+    for a, b in zip(arrays(one._state), arrays(two._state), strict=True):
         assert np.allclose(a, b, rtol=1e-9, atol=1e-9) if close else np.array_equal(a, b)
 
 

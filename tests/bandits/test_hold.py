@@ -15,6 +15,8 @@ from tacit.bandits.joint.certified import Trail
 from tacit.errors import PersonLimit, UnknownChoice
 from tacit.kernels.block import GAUSSIAN_REWARD, Block
 from tacit.kernels.rounds import CHOICES, ENTERED, next_boundary
+from tacit.mechanisms.opening import opened
+from tacit.mechanisms.saving import arrays
 from tests.mechanisms.test_grid import Given
 from tests.store.places import Place
 
@@ -76,7 +78,7 @@ def same(one, other):
 
 def leaves(state):
     state = state._replace(public=state.public[:2]) if hasattr(state, "public") else state  # without a loop's own room
-    return [state] if isinstance(state, np.ndarray) else [leaf for each in state for leaf in leaves(each)]
+    return arrays(state)
 
 
 # one rule, however it is played
@@ -197,11 +199,12 @@ def test_the_leaf_of_a_choice_is_a_function_of_its_number(hold, sizes, delays, b
     bandit._step()
     ends = boundaries(bandit, bandit.choices - hold)
     assert bandit._state.counts[ENTERED] == bandit.choices - hold
+    sums = opened(bandit._state.prefix)
     for step in range(bandit._steps):
         of_step = [added[n] for n in added if ends[step] < n <= ends[step + 1]]
-        assert np.array_equal(bandit._state.prefix.closed[step], np.sum(of_step, axis=0) if of_step else np.zeros(9))
-    opened = [added[n] for n in added if ends[bandit._steps] < n <= bandit.choices - hold]
-    assert np.array_equal(bandit._state.prefix.open, np.sum(opened, axis=0) if opened else np.zeros(9))
+        assert np.array_equal(sums.closed[step], np.sum(of_step, axis=0) if of_step else np.zeros(9))
+    last = [added[n] for n in added if ends[bandit._steps] < n <= bandit.choices - hold]
+    assert np.array_equal(sums.open, np.sum(last, axis=0) if last else np.zeros(9))
 
 
 @pytest.mark.parametrize("name", ["dense", "public", "linear"])
@@ -260,7 +263,7 @@ def visits(bandit, script, hold):
             bandit.observe(choice, reward)
     for _ in range(hold + 1):
         bandit.choose([[0.0, 0.0, 0.0]])
-    return bandit._state.prefix.open, bandit._state.public.open
+    return opened(bandit._state.prefix).open, bandit._state.public.open
 
 
 LIMITED = {"hold": 4, "max_rounds_per_person": 1, "first": 40, "source": Given()}
@@ -309,7 +312,7 @@ def test_weeks_are_those_of_the_steps_that_choices_enter():
                 bandit.observe(choice, 1.0)
         bandit._step()
         assert boundaries(bandit, 40)[2] == 16 and bandit._steps == 2 and bandit._state.counts[ENTERED] == 20
-        sums.append((*bandit._state.prefix.closed[:2], bandit._state.prefix.open))
+        sums.append((*opened(bandit._state.prefix).closed[:2], opened(bandit._state.prefix).open))
     for silent in (1, 2):  # whichever of the two in that week has no reward, the other one counts
         assert all(map(np.array_equal, sums[0], sums[silent]))
     assert not np.array_equal(sums[0][2], sums[3][2])

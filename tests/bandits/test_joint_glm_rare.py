@@ -8,9 +8,9 @@ import pytest
 from numpy.random import SeedSequence, default_rng
 
 from tacit import Budget, Simulated, Spec, environments, registry
-from tacit.bandits.snapshot import _leaves
 from tacit.errors import BudgetExceeded, HorizonReached, NotSecure
 from tacit.kernels.block import reward
+from tacit.mechanisms.saving import arrays
 from tacit.model import links
 from tacit.papers import JointGLMRare
 from tacit.papers.joint import glm_rare_descent_kernel as descents
@@ -151,7 +151,7 @@ def test_fused_and_stepwise_are_identical(options, link, epsilon):
             value = reward(block.kind[0], block.scale[0], block.means[t, choice.index], block.noise[t])
             two.observe(choice, value)
             assert (choice.index, value) == (block.index[t], block.reward[t])
-    for a, b in zip(_leaves(one._state), _leaves(two._state), strict=True):
+    for a, b in zip(arrays(one._state), arrays(two._state), strict=True):
         assert np.array_equal(a, b)
     assert min(one.recomputations) > 0
     assert one._state.data.explored.any() and not one._state.data.explored.all()
@@ -169,7 +169,7 @@ def test_algorithm_2_as_printed_explores_in_every_round():
         choice = two.choose(block.arms[t])
         assert choice.index == block.index[t]
         two.observe(choice, block.reward[t])
-    for a, b in zip(_leaves(one._state), _leaves(two._state), strict=True):
+    for a, b in zip(arrays(one._state), arrays(two._state), strict=True):
         assert np.array_equal(a, b)
     assert one._state.data.explored.all() and one.recomputations == (60, 0)
     asked, rule = one.theory(), one._rule
@@ -206,7 +206,7 @@ def test_a_loaded_bandit_goes_on_bit_by_bit(timing, tmp_path):
         draws = default_rng(6)
         for _ in range(60):
             each.observe(each.choose(draws.uniform(-0.5, 0.5, (4, 3))), float(draws.integers(2)))
-    for a, b in zip(_leaves(bandit._state), _leaves(again._state), strict=True):
+    for a, b in zip(arrays(bandit._state), arrays(again._state), strict=True):
         assert np.array_equal(a, b)
     assert bandit.privacy == again.privacy
 

@@ -8,6 +8,7 @@ from numpy.random import default_rng
 from tacit import Budget, JointGLM, JointLinUCB, Simulated, Stored
 from tacit.features import Category, Number, Schema
 from tacit.logs import mabwiser, vowpal
+from tacit.mechanisms.opening import opened
 
 BUDGET = Budget(1.0, 0.02)
 
@@ -24,7 +25,7 @@ def log(count=120, seed=0):
 
 def same(one, other):
     assert one.choices == other.choices and one._steps == other._steps
-    assert np.array_equal(one._state.prefix.open, other._state.prefix.open)
+    assert np.array_equal(opened(one._state.prefix).open, opened(other._state.prefix).open)
     assert np.array_equal(one._state.prefix.released, other._state.prefix.released)
 
 
@@ -68,7 +69,7 @@ def test_one_row_changes_the_sums_by_at_most_the_sensitivity():
             table["reward"][4] = float(rng.integers(2))
             bandit = make(first=50)
             bandit.learn_log(table)
-            sums.append(bandit._state.prefix.open.copy())
+            sums.append(opened(bandit._state.prefix).open.copy())
         assert np.linalg.norm(sums[0] - sums[1]) <= bandit.contribution.sensitivity
 
 
@@ -141,7 +142,7 @@ def test_fields_of_a_schema():
     bandit, live = (JointGLM(features=schema, budget=BUDGET, source=Simulated(2)) for _ in range(2))
     assert list(bandit.learn_log(table)) == [1]  # there is no action c; an unknown sex is no error
     live.observe(live.choose({"age": 30, "sex": "F"}, actions=["a"]), 1.0)
-    assert np.array_equal(bandit._state.prefix.open, live._state.prefix.open)
+    assert np.array_equal(opened(bandit._state.prefix).open, opened(live._state.prefix).open)
 
 
 def test_a_field_of_the_schema_without_a_column_is_no_missing_value(tmp_path):

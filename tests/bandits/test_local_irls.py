@@ -14,14 +14,14 @@ from tacit.algorithms import irls
 from tacit.bandits import server_file
 from tacit.bandits.embedded import Embedded
 from tacit.bandits.local.irls import LocalIRLS
-from tacit.bandits.local.irls_kernel import Settings, Tuning, add_anchor, local_fit
+from tacit.bandits.local.irls_kernel import IRLSSettings, IRLSTuning, add_anchor, local_fit
 from tacit.errors import BadState
 from tacit.experiments.spec import Spec
 from tacit.model.glm import linearize
 from tacit.model.links import LOGISTIC
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
-from tacit.roles.local import Client
+from tacit.roles.local import LocalClient
 
 BUDGET = Budget(4.0, 1e-6)
 WORLD = environments.ball(dim=3, arms=6, radius=2.0, link="logistic")
@@ -66,7 +66,7 @@ def test_a_device_and_a_server_apart():
     made = server()
     rng = default_rng(0)
     for _ in range(30):
-        client = Client(made.billboard())
+        client = LocalClient(made.billboard())
         choice = client.choose(rng.standard_normal((5, 3)) / 4)
         report = client.randomize(choice, 1.0)
         assert client.randomize(choice, 0.0) == report, "a retry sends the same bytes, whatever it says"
@@ -81,7 +81,7 @@ def test_a_device_and_a_server_apart():
 
 def test_public_arms_keep_the_reward_private_and_say_so():
     made = server(public_arms=True, budget=Budget(0.5, 1e-6))
-    client = Client(made.billboard(), public_arms=True)
+    client = LocalClient(made.billboard(), public_arms=True)
     made.observe(client.randomize(client.choose(np.eye(3)), 1.0))
     assert made.privacy.epsilon <= 0.5 and made.privacy.delta == 0
     assert any("only the reward" in caveat for caveat in made.privacy.caveats)
@@ -89,14 +89,14 @@ def test_public_arms_keep_the_reward_private_and_say_so():
 
 def test_bad_reports_change_nothing():
     made = server()
-    client = Client(made.billboard())
+    client = LocalClient(made.billboard())
     good = client.randomize(client.choose(np.eye(3)), 1.0)
     for bad in (b"", b"X" + good[1:], good[:-1], good + b"0", b"S" + good[1:]):
         with pytest.raises(ValueError, match="Expected"):
             made.observe(bad)
     assert made.users == 0 and not made._state.sums.any()
     with pytest.raises(ValueError, match="Expected"):
-        Client(b'{"format": "another"}')
+        LocalClient(b'{"format": "another"}')
     with pytest.raises(ValueError, match="Expected"):
         client.randomize(client.choose(np.eye(3)), "1")
     with pytest.raises(ValueError, match="simulated block"):
@@ -115,7 +115,7 @@ def test_a_choice_that_expires_without_a_reward_is_reported_without_it():
 
 def test_the_billboard_holds_public_numbers_only_and_changes_on_a_public_schedule():
     made = server(first=5)
-    client = Client(made.billboard())
+    client = LocalClient(made.billboard())
     before = made.billboard()
     for _ in range(4):
         made.observe(client.randomize(client.choose(np.eye(3)), 1.0))
@@ -127,7 +127,7 @@ def test_the_billboard_holds_public_numbers_only_and_changes_on_a_public_schedul
 
 def test_a_server_goes_on_where_it_was_saved(tmp_path):
     made = server(first=5)
-    client = Client(made.billboard())
+    client = LocalClient(made.billboard())
     for _ in range(12):
         made.observe(client.randomize(client.choose(np.eye(3)), 1.0))
     made.save(tmp_path / "server.json")
@@ -137,7 +137,7 @@ def test_a_server_goes_on_where_it_was_saved(tmp_path):
 def test_a_file_of_another_shape_is_named(tmp_path, monkeypatch):
     made, path = server(), tmp_path / "server.json"
     with monkeypatch.context() as another:
-        another.setattr(server_file, "_leaves", lambda state: [np.zeros(3)])
+        another.setattr(server_file, "arrays", lambda state: [np.zeros(3)])
         made.save(path)
     with pytest.raises(BadState, match="Expected the state of a LocalIRLS"):
         LocalIRLS.load(path)
@@ -167,7 +167,7 @@ def test_linearized_contributions_are_centred_at_the_truth():
             assert mean * one + (1 - mean) * zero == pytest.approx(weight * z, abs=1e-12)
 
 
-PLAIN = Settings(
+PLAIN = IRLSSettings(
     low=0.0,
     high=1.0,
     shrink=1.0,
@@ -188,7 +188,7 @@ def test_without_noise_the_fit_is_ridge_regression():
     i, j = np.triu_indices(3)
     released = np.concatenate([np.where(i == j, 1, math.sqrt(2)) * gram[i, j], moment])
     posterior = irls.prior(3, 100.0)
-    tuning = Tuning(variance=2.0, ridge=4.0, explore=0.1, share=1.0, trust=1.0)
+    tuning = IRLSTuning(variance=2.0, ridge=4.0, explore=0.1, share=1.0, trust=1.0)
     local_fit(released, np.zeros((3, 3)), 0.0, PLAIN, tuning, posterior)
     ridge = 4.0 * 2.0 / (100.0**2 / 3)
     np.testing.assert_allclose(posterior.theta, np.linalg.solve(gram + ridge * np.eye(3), moment), rtol=1e-9)
@@ -219,7 +219,7 @@ def test_the_curvature_is_drawn_in_as_far_as_it_may_be_noise():
     released = np.concatenate([2.0 * np.where(i == j, 1, math.sqrt(2)) * gram[i, j], moment])
     for std in (3.0, 1e3):
         posterior = irls.prior(3, 100.0)
-        tuning = Tuning(variance=2.0, ridge=4.0, explore=0.1, share=1.0, trust=1.5)
+        tuning = IRLSTuning(variance=2.0, ridge=4.0, explore=0.1, share=1.0, trust=1.5)
         local_fit(released, anchor, std, PLAIN._replace(scale=2.0), tuning, posterior)
         noise = 1.5 * 4 * (std / 2.0) ** 2  # 6 numbers, less the two of `anchor`
         drawn = anchor + max(0.0, 1 - noise / np.sum((gram - anchor) ** 2)) * (gram - anchor)

@@ -10,7 +10,7 @@ from numpy.random import default_rng
 from tacit import Budget, LocalIRLS, Simulated, Spec, environments, simulate
 from tacit.features import Number, Schema
 from tacit.model.scores import PACE, REACH, TURN
-from tacit.roles.local import Client
+from tacit.roles.local import LocalClient
 
 BUDGET = Budget(4.0, 1e-6)
 
@@ -33,7 +33,7 @@ def test_the_estimate_is_a_multiple_of_the_sum_of_reports(link, rewards, steep):
     last = 0
     for n in range(40):
         version = server.version
-        client = Client(server.billboard(), noise=server._noise(), draws=server._draws())
+        client = LocalClient(server.billboard(), noise=server._noise(), draws=server._draws())
         if server.version > version:
             sums, weight = 0.8 * sums + step, 0.64 * weight + n - last
             last, step = n, np.zeros(3)
@@ -130,7 +130,7 @@ def test_sums_are_turned_by_a_public_covariance_and_the_certificate_says_so(tmp_
 def test_reports_and_billboards_stay_short():
     server = LocalIRLS(dim=300, budget=BUDGET)
     assert len(server.billboard()) < 3000
-    client = Client(server.billboard(), epsilon=4.0)
+    client = LocalClient(server.billboard(), epsilon=4.0)
     report = client.randomize(client.choose(np.eye(300)[:5]), 1.0)
     assert len(report) == 613  # a letter, an id, a tag, and 2 bytes a number
     server.observe(report)
@@ -140,7 +140,7 @@ def test_reports_and_billboards_stay_short():
 def test_a_server_goes_on_where_it_was_saved(tmp_path):
     server = make(first=5, forced=5)
     for _ in range(12):
-        client = Client(server.billboard())
+        client = LocalClient(server.billboard())
         server.observe(client.randomize(client.choose(np.eye(3)), 1.0))
     server.save(tmp_path / "server.json")
     again = LocalIRLS.load(tmp_path / "server.json")

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Simulated
-from tacit.bandits.snapshot import _leaves
 from tacit.errors import HorizonReached, PersonLimit, UnknownChoice
+from tacit.mechanisms.opening import opened
+from tacit.mechanisms.saving import arrays
 from tacit.papers import JointGLMRare, ShariffLinUCB
 from tests.reference import linear as reference
 
@@ -30,7 +31,7 @@ def build(kind=JointLinUCB, **options):
 
 def digest(bandit):
     """A hash of all that a bandit knows."""
-    parts = [*_leaves(bandit._state), *bandit._tickets]
+    parts = [*arrays(bandit._state), *opened(bandit._tickets)]
     parts += [np.frombuffer(json.dumps(bandit._persons.document(), sort_keys=True).encode(), np.uint8)]
     return hashlib.sha256(b"".join(np.ascontiguousarray(p).tobytes() for p in parts)).hexdigest()
 
@@ -195,7 +196,7 @@ def test_released_state_has_no_exact_sum(kind):
     bandit = build(kind, budget=Budget(20.0, 1e-3))
     for _ in range(60):
         bandit.observe(bandit.choose(ARMS), 1.0)
-    prefix = bandit._state.prefix
+    prefix = opened(bandit._state.prefix)
     steps = bandit._steps
     exact = np.cumsum(prefix.closed[:steps], axis=0) * bandit.mechanism.cell
     released = np.concatenate([prefix.released[None], prefix.noise.table[:steps]])
@@ -322,14 +323,16 @@ class Machine(RuleBasedStateMachine):
     def agrees(self):
         if not hasattr(self, "bandit"):
             return
-        prefix = self.bandit._state.prefix
+        prefix = opened(self.bandit._state.prefix)
         assert self.bandit.choices == self.made and self.bandit._steps == self.steps
         live = self.steps if self.grows else [i for i in range(7) if self.steps >> i & 1]
         held = prefix.closed[:live] if self.grows else prefix.closed[live]
         assert (
             np.abs(held.sum(axis=0) + prefix.open - self.total).max() <= 1 * self.made
         )  # half cells may round either way
-        assert set(self.bandit._tickets.ids[self.bandit._tickets.ids > self.made - 6]) - {0} == set(self.waiting)
+        assert set(opened(self.bandit._tickets).ids[opened(self.bandit._tickets).ids > self.made - 6]) - {0} == set(
+            self.waiting
+        )
         assert self.bandit._persons.unnamed + sum(self.bandit._persons.counts.values()) <= self.made
 
     def teardown(self):

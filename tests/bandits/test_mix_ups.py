@@ -22,12 +22,13 @@ from tacit import (
     simulate,
 )
 from tacit.errors import WrongBatch
+from tacit.mechanisms.opening import opened
 from tacit.mechanisms.shuffle import calibration
 from tacit.papers import Anytime, ShuffleLinUCB
 from tacit.papers.regression import ReweightedLinear
 from tacit.privacy import gaussian
-from tacit.roles.local import Client
-from tacit.roles.shuffle import Client as ShuffleClient
+from tacit.roles.local import LocalClient
+from tacit.roles.shuffle import ShuffleClient as ShuffleClient
 
 BUDGET = Budget(epsilon=1.0, delta=1e-6)
 PURE = Budget(epsilon=1.0, delta=0.0)
@@ -49,14 +50,20 @@ PURE = Budget(epsilon=1.0, delta=0.0)
         (lambda: simulate(JointGLM, environments.ball(), horizon=9, runs=1, seed=0), "a sequence of Specs"),
         (lambda: simulate([Spec(LinUCB)], "ball", horizon=9, runs=1, seed=0), "environments.ball"),
         (lambda: Shuffler(ShuffleNewton(dim=3, budget=BUDGET).billboard(), budget=1.0), "to be a Budget, .* got float"),
-        (lambda: Client(LocalIRLS(dim=3, budget=BUDGET).billboard(), epsilon="4"), "None or a number above 0, got str"),
+        (
+            lambda: LocalClient(LocalIRLS(dim=3, budget=BUDGET).billboard(), epsilon="4"),
+            "None or a number above 0, got str",
+        ),
         (lambda: JointGLM(dim=3, budget=BUDGET, policy=3), "NumPy Generator, got int"),
         (lambda: JointGLM(dim=3, budget=BUDGET, rewards=1), "pair low < high of finite numbers, got 1"),
         (lambda: Embedded(JointGLM(dim=3, budget=BUDGET)), "server of the shuffle or local model, got JointGLM"),
-        (lambda: Client(LocalIRLS(dim=3, budget=BUDGET).billboard()).randomize(0, 1.0), "choose returned, got int"),
+        (
+            lambda: LocalClient(LocalIRLS(dim=3, budget=BUDGET).billboard()).randomize(0, 1.0),
+            "choose returned, got int",
+        ),
         (lambda: LocalIRLS(dim=3, budget=BUDGET).observe(1.0), "the bytes of a report, got float"),
         (lambda: LocalIRLS(dim=3, budget=BUDGET, public_arms=True).observe(1.0), "bytes of a report, got float"),
-        (lambda: Client(ShuffleNewton(dim=3, budget=BUDGET).billboard()), "billboard of the local model"),
+        (lambda: LocalClient(ShuffleNewton(dim=3, budget=BUDGET).billboard()), "billboard of the local model"),
         (lambda: ShuffleClient(LocalIRLS(dim=3, budget=BUDGET).billboard()), "billboard of the shuffle model"),
     ],
 )
@@ -118,8 +125,8 @@ def test_arms_scaled_to_one_in_single_precision_are_taken_and_cut():
     assert (np.linalg.norm(arms.astype(float), axis=-1) > 1 + 1e-9).any()
     bandit = JointGLM(dim=3, budget=BUDGET)
     assert not bandit.choose_many(arms).refused
-    assert np.linalg.norm(bandit._tickets.features, axis=1).max() <= 1 + 1e-9
-    Client(LocalIRLS(dim=3, budget=BUDGET).billboard()).choose(arms[0])
+    assert np.linalg.norm(opened(bandit._tickets).features, axis=1).max() <= 1 + 1e-9
+    LocalClient(LocalIRLS(dim=3, budget=BUDGET).billboard()).choose(arms[0])
     ReweightedLinear(budget=BUDGET).fit(arms[0], np.zeros(10))
     for long in (arms[0] * 1.00001, arms[0] * np.nan):
         with pytest.raises(ValueError, match="Expected"):
@@ -129,7 +136,7 @@ def test_arms_scaled_to_one_in_single_precision_are_taken_and_cut():
 def test_a_local_server_reads_no_report_that_was_made_for_another():
     for options in ({"budget": Budget(8.0, 0.0)}, {"link": "probit"}, {"rewards": (-1.0, 1.0)}):
         other = LocalIRLS(**({"dim": 3, "budget": BUDGET} | options))
-        client = Client(other.billboard())
+        client = LocalClient(other.billboard())
         report = client.randomize(client.choose(np.eye(3)), 1.0)
         with pytest.raises(WrongBatch, match="settings and budget"):
             LocalIRLS(dim=3, budget=BUDGET).observe(report)
@@ -137,9 +144,9 @@ def test_a_local_server_reads_no_report_that_was_made_for_another():
         assert other.users == 1
 
 
-@pytest.mark.parametrize("client", [Client, ShuffleClient])
+@pytest.mark.parametrize("client", [LocalClient, ShuffleClient])
 def test_a_device_may_keep_its_choice_over_a_restart(client):
-    kind = LocalIRLS if client is Client else ShuffleNewton
+    kind = LocalIRLS if client is LocalClient else ShuffleNewton
     made = client(kind(dim=3, budget=BUDGET).billboard())
     choice = made.choose(np.eye(3))
     kept, restored = pickle.loads(pickle.dumps((made, choice)))

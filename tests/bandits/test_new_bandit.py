@@ -9,7 +9,7 @@ from numpy.random import Generator, SeedSequence, default_rng
 
 from tacit import MLEUCB, Budget, JointGLM, JointLinUCB, Spec, Uniform, environments, simulate
 from tacit.bandits.base import Bandit
-from tacit.bandits.snapshot import _leaves
+from tacit.mechanisms.saving import arrays
 from tacit.papers import BGLinCB
 from tacit.privacy.certificate import plain_certificate
 
@@ -98,5 +98,5 @@ def test_a_compiled_loop_is_the_default_loop_only_faster(spec, logged):
     Bandit._play(plain, blocks[1])
     assert np.array_equal(blocks[0].index, blocks[1].index) and np.array_equal(blocks[0].regret, blocks[1].regret)
     assert (logged and 0 < compiled.choices < 200) or compiled.choices == 300
-    for a, b in zip(_leaves(compiled._state), _leaves(plain._state), strict=True):
+    for a, b in zip(arrays(compiled._state), arrays(plain._state), strict=True):
         assert np.array_equal(a, b)

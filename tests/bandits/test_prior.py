@@ -8,6 +8,7 @@ from tacit import Budget, JointGLM, Simulated, Spec, Stored, environments
 from tacit.algorithms import prior
 from tacit.bandits.base import Bandit
 from tacit.errors import BadState
+from tacit.mechanisms.opening import opened
 from tacit.model import links
 
 BUDGET = Budget(1.0, 0.02)
@@ -36,7 +37,7 @@ def test_nothing_raw_and_no_noise_changes():
     assert told.mechanism == plain.mechanism and told._schedule == plain._schedule
     assert np.allclose(told.theta, plain.theta)  # a precision of 0 says nothing
     told = make(warm=rows(200))
-    assert not told._state.prefix.open.any() and not told._state.prefix.released.any()
+    assert not opened(told._state.prefix).open.any() and not told._state.prefix.released.any()
     assert told.privacy.epsilon == plain.privacy.epsilon
 
 

@@ -8,6 +8,7 @@ from tacit import Budget, JointGLM, Simulated, Spec, environments, simulate
 from tacit.algorithms.earnings import Earnings
 from tacit.audit.stage import User, act, users
 from tacit.kernels.glm import Tuning
+from tacit.mechanisms.opening import opened
 from tacit.privacy.noise import Secure
 
 BUDGET = Budget(1.0, 0.02)
@@ -59,24 +60,24 @@ def test_a_choice_that_is_not_answered_has_curvature_and_no_moment():
     bandit = made(budget=SILENT)
     arms = np.array([[0.6, 0.0]])
     bandit.choose(arms)
-    assert bandit._state.public.open[0] > 0 and not bandit._state.prefix.open.any()
+    assert bandit._state.public.open[0] > 0 and not opened(bandit._state.prefix).open.any()
     before = bandit._state.public.open.copy()
     bandit.observe(bandit.choose(arms), 1.0)
     assert np.array_equal(bandit._state.public.open, 2 * before)  # the reward has added nothing to it
-    assert bandit._state.prefix.open[0] == pytest.approx(1.0)  # 2 (1 - 1/2), the estimate being 0
+    assert opened(bandit._state.prefix).open[0] == pytest.approx(1.0)  # 2 (1 - 1/2), the estimate being 0
 
 
 def test_a_late_reward_is_centred_where_its_choice_was():
     """The moment that comes later belongs to the line that the curvature was made with."""
     bandit = made(budget=SILENT, prior=([1.0, 0.0], 5.0))
     ticket = bandit.choose([[0.9, 0.0]])
-    centre = bandit._tickets.features[ticket.id][-1]
+    centre = opened(bandit._tickets).features[ticket.id][-1]
     for member in people(30):
         act(bandit, member)
     assert bandit._steps > 2 and centre > 0.55
-    before = bandit._state.prefix.open.copy()
+    before = opened(bandit._state.prefix).open.copy()
     bandit.observe(ticket, 0.0)
-    assert bandit._state.prefix.open[0] - before[0] == pytest.approx(-2 * centre)
+    assert opened(bandit._state.prefix).open[0] - before[0] == pytest.approx(-2 * centre)
 
 
 def test_a_missing_reward_counts_as_expected():
@@ -182,8 +183,8 @@ def test_a_reward_in_a_log_moves_nothing_that_has_no_noise(options):
         assert set(refused) == full | {3} and bandit.choices == fine.choices
         for other in (fine, silent):
             assert all(np.array_equal(a, b) for a, b in zip(bandit._state.public, other._state.public, strict=True))
-        assert np.array_equal(bandit._state.prefix.open, silent._state.prefix.open)
-    assert not np.array_equal(fine._state.prefix.open, silent._state.prefix.open)
+        assert np.array_equal(opened(bandit._state.prefix).open, opened(silent._state.prefix).open)
+    assert not np.array_equal(opened(fine._state.prefix).open, opened(silent._state.prefix).open)
 
 
 def test_a_reward_in_a_folder_moves_nothing_that_has_no_noise(tmp_path):
@@ -254,7 +255,7 @@ def test_a_choice_beyond_the_limit_is_served_and_in_no_sum(options):
             once.observe(once.choose(member.arms[:1], person="ada"), member.reward)
     assert bandit.choices == 8 and once._state.public.open.any()
     assert np.array_equal(bandit._state.public.open, once._state.public.open)
-    assert np.array_equal(bandit._state.prefix.open, once._state.prefix.open)
+    assert np.array_equal(opened(bandit._state.prefix).open, opened(once._state.prefix).open)
     rows = {"x0": [0.5] * 4, "x1": [0.1] * 4, "reward": [1.0] * 4, "person": ["ada"] * 4}
     bandit.learn_log(rows | ({"action": [0] * 4} if options else {}))
     assert bandit.choices == 12 and np.array_equal(bandit._state.public.open, once._state.public.open)

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit import Budget, Embedded, Secure, Server, Simulated, Spec, Uniform, environments, simulate
-from tacit.bandits.snapshot import _leaves
 from tacit.errors import NotSecure
 from tacit.kernels.matrices import root
 from tacit.mechanisms.queries import Queries
+from tacit.mechanisms.saving import arrays
 from tacit.model import links
-from tacit.model.reweighting import STAGES, Question, apart, said
+from tacit.model.reweighting import STAGES, SumQuery, apart, said
 from tacit.papers import JointReweighted, JointSquareCB, LocalReweighted, LocalSquareCB, epochs, spanner, square_cb
 from tacit.papers.kernels.squarecb import gradient_step
 from tacit.papers.local.reports_kernel import CLOSING, GRADIENT, GRAM, statement
@@ -124,7 +124,7 @@ def test_a_statement_is_the_contribution_of_one_row(link, kind):
             CLOSING: lambda x=x, r=r, m=matrix, p=point: each.closing(x[None], np.array([r]), m, p),
         }[kind]()
         far = each.gram_sensitivity, each.gradient_sensitivity, each.closing_sensitivity
-        asked = Question(STAGES[kind], matrix, root(matrix), point, each.radius, each.scale, each.outer_scale)
+        asked = SumQuery(STAGES[kind], matrix, root(matrix), point, each.radius, each.scale, each.outer_scale)
         assert np.allclose(said(x, r, asked, link.name), expected / far[kind])
         within = apart(asked, link.name)
         assert within[1] == pytest.approx(far[kind] / (each.tightness(matrix) if kind == CLOSING else 1.0))
@@ -211,7 +211,7 @@ def test_a_saved_bandit_goes_on_bit_by_bit(kind, tmp_path):
         assert choices[0].propensity == choices[1].propensity > 0
         for each, choice in zip((bandit, again), choices, strict=True):
             each.observe(choice, y)
-    for a, b in zip(_leaves(bandit._state), _leaves(again._state), strict=True):
+    for a, b in zip(arrays(bandit._state), arrays(again._state), strict=True):
         assert np.array_equal(a, b)
 
 

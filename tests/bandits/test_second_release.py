@@ -16,6 +16,7 @@ import pytest
 from tacit import Budget, JointGLM, JointLinUCB
 from tacit.bandits import witness
 from tacit.errors import BadState
+from tacit.mechanisms.opening import opened
 from tacit.papers import JointSquareCB
 
 BUDGET = Budget(1.0, 1e-6)
@@ -219,11 +220,11 @@ def test_without_a_register_nothing_is_saved_loaded_or_released(tmp_path, monkey
     bandit.save(path)
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
-    before = bandit._state.prefix.open.copy()
+    before = opened(bandit._state.prefix).open.copy()
     for attempt in (lambda: bandit.choose(ARMS), lambda: bandit.save(path), lambda: JointLinUCB.load(path)):
         with pytest.raises(BadState, match="set XDG_STATE_HOME"):
             attempt()
-    assert bandit._steps == 0 and np.array_equal(bandit._state.prefix.open, before)
+    assert bandit._steps == 0 and np.array_equal(opened(bandit._state.prefix).open, before)
     monkeypatch.undo()
     assert release(bandit) is not None
 

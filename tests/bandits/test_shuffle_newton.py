@@ -18,7 +18,7 @@ from tacit.bandits.shuffle.sum_kernel import APART, add_up
 from tacit.errors import BadReport, BatchTooSmall, LateReport, TooManyReports, UnknownChoice, WrongBatch
 from tacit.features import Number, Schema
 from tacit.kernels.linalg import smat, svec
-from tacit.roles.shuffle import Client
+from tacit.roles.shuffle import ShuffleClient
 from tacit.roles.shuffler import Shuffler
 from tacit.roles.wire import digest
 from tests.bandits.test_fused import compare
@@ -88,8 +88,8 @@ def test_the_estimate_from_scores_is_a_multiple_of_their_sum(blocks, growth, fad
     assert shown["inverse"] == shown["axes"] == shown["spread"] == []
     x, arms, board = np.array([0.3, -0.4]), [[0.3, -0.4], [0.1, 0.2]], server.billboard()
     mean = 1 / (1 + math.exp(-x @ shown["theta"]))
-    assert np.allclose(Client(board).contribution(x, 1.0), x / 0.5 * (1 - mean) / max(mean, 1 - mean))
-    choice = Client(board).choose(arms)
+    assert np.allclose(ShuffleClient(board).contribution(x, 1.0), x / 0.5 * (1 - mean) / max(mean, 1 - mean))
+    choice = ShuffleClient(board).choose(arms)
     assert choice.index == np.argmax(arms @ np.array(shown["centre"])) and choice.propensity == 1.0
 
 
@@ -106,7 +106,7 @@ def three_roles(server, users, rng, theta=None):
     board = server.billboard()
     shuffler = Shuffler(board)
     for _ in range(users):
-        client = Client(board)
+        client = ShuffleClient(board)
         choice = client.choose(rng.uniform(-0.5, 0.5, (4, server.dim)))
         shuffler.add(client.randomize(choice, float(rng.random() < 0.5)))
     return shuffler.close()
@@ -132,7 +132,7 @@ def test_a_server_learns_from_real_devices_and_goes_on_after_a_restart(tmp_path)
 
 
 def test_a_null_report_and_a_wrong_reward():
-    client = Client(ShuffleNewton(dim=2, budget=BUDGET).billboard())
+    client = ShuffleClient(ShuffleNewton(dim=2, budget=BUDGET).billboard())
     choice = client.choose({"a": [0.5, 0.1], "b": [0.1, 0.1]})
     for wrong in ("1", [1.0], 1j):
         with pytest.raises(ValueError, match="a number, got"):
@@ -145,10 +145,10 @@ def test_a_null_report_and_a_wrong_reward():
         with pytest.raises(ValueError, match="Expected"):
             client.choose(arms)
     with pytest.raises(BadReport):
-        Client(b"{}")
+        ShuffleClient(b"{}")
     later = json.loads(ShuffleNewton(dim=2, budget=BUDGET).billboard()) | {"version": 99}
     with pytest.raises(BadReport, match="version 99"):
-        Client(json.dumps(later).encode())
+        ShuffleClient(json.dumps(later).encode())
 
 
 def test_what_the_server_refuses_changes_nothing():
@@ -214,7 +214,7 @@ def test_a_simulated_server_is_not_called_private():
 
 
 def test_nobody_reads_a_context_or_a_reward_in_a_repr():
-    client = Client(ShuffleNewton(dim=2, budget=BUDGET).billboard())
+    client = ShuffleClient(ShuffleNewton(dim=2, budget=BUDGET).billboard())
     choice = client.choose([[0.123456, 0.1]])
     client.randomize(choice, 1.0)
     assert "0.123" not in repr(choice) + repr(client)
@@ -339,7 +339,7 @@ def test_the_propensity_is_that_of_the_draws():
     server = ShuffleNewton(dim=2, budget=BUDGET, first=60)
     server.observe(three_roles(server, 60, default_rng(7)))
     arms = [[0.5, 0.1], [0.1, 0.5], [-0.4, 0.3]]
-    picks = [Client(server.billboard()).choose(arms) for _ in range(4000)]
+    picks = [ShuffleClient(server.billboard()).choose(arms) for _ in range(4000)]
     for index in range(3):
         mine = [pick for pick in picks if pick.index == index]
         if mine:

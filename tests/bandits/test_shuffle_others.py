@@ -10,7 +10,7 @@ from tacit import Budget, Simulated, Spec, environments
 from tacit.errors import NotSecure
 from tacit.papers import ShuffleGLM, ShuffleLinUCB
 from tacit.papers.shuffle.amplification import amplified, largest_local, local_epsilon
-from tacit.roles.shuffle import Client
+from tacit.roles.shuffle import ShuffleClient
 from tests.bandits.test_fused import compare
 
 BUDGET = Budget(1.0, 1e-2)
@@ -149,7 +149,7 @@ def test_amplification_is_refused_where_it_fails():
     bandit = ShuffleLinUCB(**options, source=Simulated(0), policy=np.random.default_rng(0))
     assert bandit.privacy.epsilon <= 1.0 and not bandit.privacy.private
     with pytest.raises(ValueError, match="people's data"):
-        Client(bandit.billboard())
+        ShuffleClient(bandit.billboard())
 
 
 def test_the_l1_norm_behind_the_laplace_noise():

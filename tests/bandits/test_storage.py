@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Secure, Simulated
-from tacit.bandits.snapshot import _leaves
 from tacit.errors import BadState
+from tacit.mechanisms.opening import opened
+from tacit.mechanisms.saving import arrays
 from tacit.papers import JointGLMRare, ShariffLinUCB
 
 RELEASES = ["tree", "consistent-tree", "toeplitz", "buffered"]
@@ -49,7 +50,7 @@ def test_a_loaded_bandit_goes_on_bit_by_bit(bandit, tmp_path):
     for each in (bandit, again):
         each.observe(waiting[0], 1.0)
     assert play(bandit, np.random.default_rng(1), 60) == play(again, np.random.default_rng(1), 60)
-    for a, b in zip(_leaves(bandit._state), _leaves(again._state), strict=True):
+    for a, b in zip(arrays(bandit._state), arrays(again._state), strict=True):
         assert np.array_equal(a, b)
     assert bandit.privacy == again.privacy
 
@@ -78,12 +79,12 @@ def test_a_loaded_bandit_has_the_same_noise_and_the_same_answers(kind, options, 
     bandit.save(tmp_path / "b.json")
     again = kind.load(tmp_path / "b.json")
     assert isinstance(again.source, Secure)
-    assert all(map(np.array_equal, _leaves(bandit._state), _leaves(again._state)))
+    assert all(map(np.array_equal, arrays(bandit._state), arrays(again._state)))
     assert again.privacy == bandit.privacy
     until = int(bandit._state.counts[1]) - bandit.choices  # up to the next release nothing new is drawn
     picks = [[b.choose(ARMS).index for _ in range(until)] for b in (bandit, again)]
     assert picks[0] == picks[1]
-    decoder, steps = again._state.prefix.noise, again._steps
+    decoder, steps = opened(again._state.prefix).noise, again._steps
     table = decoder.table[:steps].copy()
     answered(again, 30)
     assert again._steps > steps

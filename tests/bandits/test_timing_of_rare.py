@@ -4,6 +4,7 @@ import numpy as np
 from numpy.random import default_rng
 
 from tacit import Budget, Simulated
+from tacit.mechanisms.opening import opened
 from tests.bandits.test_joint_glm_rare import TIMINGS, build
 
 
@@ -13,7 +14,7 @@ class Shifted(Simulated):
 
     def __init__(self, bandit, leaf, offset):
         super().__init__(0)
-        state = bandit._state.prefix.noise
+        state = opened(bandit._state.prefix).noise
         k = np.arange(bandit.horizon)
         decoder = (state.weights[:, None] * state.decay[:, None] ** k).sum(axis=0)
         self.column, self.leaf, self.offset, self.now = np.zeros(bandit.horizon), leaf, offset, 0
@@ -42,7 +43,7 @@ def history(arms, reward_comes, source=None, *, timing="strict", at=40, rounds=1
         offered, value = world.uniform(-0.57, 0.57, (5, 3)), float(world.integers(2))
         choice = bandit.choose(arms if t == at else offered)
         if t == at:
-            added = bandit._state.prefix.open.copy()
+            added = opened(bandit._state.prefix).open.copy()
         else:
             out.append((choice.index, *bandit.recomputations))
         if t != at or reward_comes:

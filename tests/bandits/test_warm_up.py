@@ -9,7 +9,7 @@ import pytest
 from numpy.random import default_rng
 
 from tacit import Budget, Embedded, JointGLM, JointLinUCB, LocalIRLS, Secure, ShuffleNewton, Simulated, cli
-from tacit.bandits.snapshot import _leaves
+from tacit.mechanisms.saving import arrays
 from tacit.papers import Anytime
 
 BUDGET = Budget(4.0, 1e-4)
@@ -60,7 +60,7 @@ def test_nothing_is_left_to_compile_for_any_bandit():
 
 def everything(made):
     """All that a bandit or server knows, its generators included."""
-    parts = [leaf.tobytes() for leaf in _leaves(made._state)]
+    parts = [leaf.tobytes() for leaf in arrays(made._state)]
     parts += [repr(made.policy.bit_generator.state) if made.policy is not None else None]
     parts += [repr(made.source.generator.bit_generator.state) if isinstance(made.source, Simulated) else None]
     return [*parts, str(made.privacy)]

@@ -12,6 +12,7 @@ from tacit import Budget, JointGLM, JointLinUCB
 from tacit.algorithms.weeks import Weeks, fewest_leaves
 from tacit.errors import PersonLimit
 from tacit.kernels.rounds import Schedule, next_boundary
+from tacit.mechanisms.opening import opened
 from tacit.papers import JointGLMRare, ShariffLinUCB
 from tacit.privacy import gaussian
 from tests.mechanisms.test_grid import Given
@@ -34,7 +35,7 @@ def visit(bandit, person, arms=ARM, reward=1.0):
 
 def taught(bandit):
     """What the open step holds."""
-    return np.abs(bandit._state.prefix.open).sum()
+    return np.abs(opened(bandit._state.prefix).open).sum()
 
 
 # serving without learning
@@ -53,7 +54,7 @@ def test_beyond_the_limit_people_are_served_and_teach_nothing(kind):
         bandit.observe(choice, 1.0)
         batch = bandit.choose_many([arms, NOBODY], persons=["ada", "bob"])
         assert not batch.refused and bandit.observe_many(batch, [1.0, 0.0]) == {}
-        states.append(np.concatenate([part.ravel() for part in bandit._state.prefix[:2]]))
+        states.append(np.concatenate([part.ravel() for part in opened(bandit._state.prefix)[:2]]))
     assert np.array_equal(*states) and states[0].any()
 
 
@@ -80,7 +81,7 @@ def test_a_log_counts_as_rounds_and_is_served_like_them():
     assert bandit.learn_log(rows) == {}
     alone = build(on_limit="serve")
     alone.learn_log({name: column[:2] for name, column in rows.items()})
-    assert np.array_equal(bandit._state.prefix.open, alone._state.prefix.open)
+    assert np.array_equal(opened(bandit._state.prefix).open, opened(alone._state.prefix).open)
 
 
 # weeks
@@ -119,7 +120,7 @@ def moved(options, script):
     for _ in range(bandit.horizon - len(script)):
         bandit.choose(NOBODY)
     rows = bandit.mechanism.leaves
-    return bandit._state.prefix.noise.table[: rows - 1].copy(), bandit
+    return opened(bandit._state.prefix).noise.table[: rows - 1].copy(), bandit
 
 
 FOUR_WEEKS = {"week": 25, "horizon": 100, "pending": 100}  # no week is shorter, so there are no more
@@ -165,7 +166,7 @@ def test_the_limit_is_new_each_week_and_late_answers_count_where_they_come():
     two = build(week=30)
     for _ in range(2):
         visit(two, "ada")
-    assert np.array_equal(bandit._state.prefix.open, two._state.prefix.open)  # the third is one too many
+    assert np.array_equal(opened(bandit._state.prefix).open, opened(two._state.prefix).open)  # the third is too many
     for _ in range(28):
         bandit.choose(NOBODY)
     assert bandit._steps == 3 and taught(bandit) == 0  # another week

@@ -8,8 +8,8 @@ import pytest
 
 from tacit import Budget, JointGLM, JointLinUCB
 from tacit.bandits import witness
-from tacit.bandits.snapshot import _leaves
 from tacit.errors import BadState
+from tacit.mechanisms import saving
 from tacit.papers import JointGLMRare
 
 BUDGET = Budget(1.0, 1e-3)
@@ -27,7 +27,7 @@ def play(bandit, rounds, seed=0):
 
 
 def arrays(bandit):
-    return [a.copy() for a in _leaves(bandit._state)]
+    return [a.copy() for a in saving.arrays(bandit._state)]
 
 
 def same(a, b):

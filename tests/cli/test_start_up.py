@@ -69,9 +69,9 @@ with tempfile.TemporaryDirectory() as folder:
     assert not loaded(code) & (SLOW | HEAVY)
 
 
-@pytest.mark.parametrize("module", ["tacit.roles.local", "tacit.roles.shuffle"])
-def test_a_device_needs_numpy_alone(module):
-    assert not loaded(f"from {module} import Client") & (HEAVY | {"scipy", "numba", "msgspec", "typer", "rich"})
+@pytest.mark.parametrize("client", ["local import LocalClient", "shuffle import ShuffleClient"])
+def test_a_device_needs_numpy_alone(client):
+    assert not loaded(f"from tacit.roles.{client}") & (HEAVY | {"scipy", "numba", "msgspec", "typer", "rich"})
 
 
 def test_start_up_is_quick_beside_the_compiler():

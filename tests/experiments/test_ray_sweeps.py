@@ -14,7 +14,7 @@ import pytest
 from tacit import Budget, JointGLM, LinUCB, Spec, cluster, environments, simulate
 from tacit.experiments import outcome as reproductions
 from tacit.experiments import sweeps
-from tacit.experiments.result import Run
+from tacit.experiments.result import SimulatedRun
 
 pytestmark = [
     pytest.mark.ray,
@@ -100,7 +100,7 @@ def test_a_killed_sweep_goes_on(tmp_path):
     local = tmp_path / "local"
     subprocess.run([sys.executable, "-c", LONG.format(out=str(local), engine="local")], check=True, timeout=200)
     for path in after:
-        same([Run.read(path)], [Run.read(local / "runs" / path.name)])
+        same([SimulatedRun.read(path)], [SimulatedRun.read(local / "runs" / path.name)])
 
 
 def _slow(number, report):

@@ -28,7 +28,9 @@ def test_rows_and_their_summary(rows):
         assert row["reference"] == rows[rows.index(row) // 4 * 4 + 1]["regret"]
         assert row["single"] <= row["uniform"] and row["rounds"] <= worlds.QUICK_ROUNDS
         assert row["ratio"] == pytest.approx(row["regret"] / row["reference"])
-    found = {each["label"]: each for each in worlds.summary(rows)}
+    found = {each["label"]: each for each in worlds.summary(rows) if each["of"] == "in all"}
+    counts = {each["of"]: each["worlds"] for each in worlds.summary(rows)}
+    assert counts["in all"] == worlds.QUICK == counts["of fields"] + counts["of vectors"]
     assert found["mle-ucb"]["ratio_mean"] == found["mle-ucb"]["ratio_geometric"] == 1
     assert found["mle-ucb"]["of_uniform"] < found["uniform"]["of_uniform"] == pytest.approx(1, abs=0.15)
     assert found["uniform"]["lost_to_single"] > 0.5 > found["uniform"]["lost_to_uniform"]
@@ -38,7 +40,7 @@ def test_rows_and_their_summary(rows):
 
 
 def test_lost_means_by_more_than_two_standard_errors():
-    row = {"label": "a", "ratio": 2.0, "regret": 10.0, "uniform": 9.0}
+    row = {"label": "a", "ratio": 2.0, "regret": 10.0, "uniform": 9.0, "setting": {"schema": True}}
     rows = [row | {"lost_by": dict.fromkeys(worlds.RIVALS, by)} for by in (-3.0, 1.9, 2.1, 5.0)]
     assert worlds.summary(rows)[0]["lost_to_uniform"] == 0.5
     assert worlds._errors(np.array([1.0, 3.0])) == pytest.approx(2.0) and worlds._errors(np.array([1.0])) == 0

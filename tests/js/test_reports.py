@@ -105,7 +105,7 @@ console.log(
 def test_limits_are_kept_and_options_that_a_device_does_not_have_are_refused(package):
     """Would catch a device that ignores {epsilon: 1}, or a limit that was misspelt."""
     boards = [published(name)[1] for name in ("irls", "newton")]
-    cost = shuffle.Client(boards[1]).cost
+    cost = shuffle.ShuffleClient(boards[1]).cost
     script = package.parents[2] / "options.mjs"
     script.write_text(OPTIONS)
     told = json.loads(node.run("node", script, *map(vectors.text, boards)))

@@ -158,8 +158,8 @@ def accepted(board, options):
     try:
         if b'"tacit billboard"' in board:
             budget = Budget(*(options.pop(name) for name in ("epsilon", "delta"))) if "epsilon" in options else None
-            return shuffle.Client(board, budget=budget, **options)
-        return local.Client(board, **{"public_arms": True} | options)
+            return shuffle.ShuffleClient(board, budget=budget, **options)
+        return local.LocalClient(board, **{"public_arms": True} | options)
     except BadBillboard:
         return None
 

@@ -71,7 +71,7 @@ def test_ridge_and_its_rescue_from_an_indefinite_matrix():
     d = 4
     gram, moment = spd(rng, d), rng.standard_normal(d)
     released = np.concatenate([reference.svec(gram), 0.5 * moment])
-    estimate = linear.Estimate(np.zeros(d), np.eye(d), np.zeros(1))
+    estimate = linear.RidgeEstimate(np.zeros(d), np.eye(d), np.zeros(1))
     linear.ridge(released, 0.5, 2.0, estimate)
     V = gram + 2 * np.eye(d)
     assert np.allclose(estimate.theta, np.linalg.solve(V, moment))
@@ -84,7 +84,7 @@ def test_ridge_and_its_rescue_from_an_indefinite_matrix():
 def test_rank_one_updates_equal_a_fresh_inverse():
     rng = np.random.default_rng(4)
     d = 5
-    estimate = linear.Estimate(np.zeros(d), np.eye(d), np.zeros(1))
+    estimate = linear.RidgeEstimate(np.zeros(d), np.eye(d), np.zeros(1))
     moment, V = np.zeros(d), np.eye(d)
     for _ in range(500):
         x, y = rng.standard_normal(d) / 3, rng.standard_normal()
@@ -99,7 +99,7 @@ def test_rank_one_updates_equal_a_fresh_inverse():
 def test_optimistic_choice(count, d):
     rng = np.random.default_rng(5)
     V, theta = spd(rng, d), rng.standard_normal(d)
-    estimate = linear.Estimate(theta, np.ascontiguousarray(np.linalg.inv(V)), np.zeros(1))
+    estimate = linear.RidgeEstimate(theta, np.ascontiguousarray(np.linalg.inv(V)), np.zeros(1))
     arms = rng.standard_normal((10, count, d))
     out = np.empty(10, np.int64)
     linear.optimistic_rows(arms, estimate, 0.7, 0.3, out)

@@ -14,6 +14,7 @@ from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.grid import COEFFICIENT_BITS, LENGTH_SLACK, MOST_LEAVES, on_grid
 from tacit.mechanisms.noisy_kernel import with_noise
+from tacit.mechanisms.opening import opened
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
 from tacit.model import links
@@ -204,11 +205,11 @@ def test_overflow_is_an_error_before_it_happens():
     assert 10**12 < bandit.mechanism.capacity < 10**15
     most = 190 * 193 // 2  # numbers for d = 190
     assert on_grid(Tree(leaves=2, size=most, sigma=0.0), sensitivity=1.0, mu=1.0).capacity > 10**12
-    before = bandit._state.prefix.open.copy()
+    before = opened(bandit._state.prefix).open.copy()
     bandit._state.counts[:2] = bandit.mechanism.capacity, 10**15
     with pytest.raises(HorizonReached, match="overflow"):
         bandit.choose(np.eye(2))
-    assert np.array_equal(bandit._state.prefix.open, before)
+    assert np.array_equal(opened(bandit._state.prefix).open, before)
     longest = np.zeros(bandit.contribution.size)
     longest[0] = bandit.mechanism.longest
     largest = bandit.mechanism.encode(longest)
@@ -305,7 +306,7 @@ def shift(kind, user, rounds, **options):
         bandit.observe(choice, user[1])
     for _ in range(64 - rounds):
         bandit.choose([[0.0, 0.0]])
-    return bandit._state.prefix.noise.table.ravel() / bandit.mechanism.sigma, bandit
+    return opened(bandit._state.prefix).noise.table.ravel() / bandit.mechanism.sigma, bandit
 
 
 @pytest.mark.parametrize("rounds", [1, 3])

@@ -15,6 +15,7 @@ from tacit.errors import BadState
 from tacit.kernels.recursive import DECAY_BITS
 from tacit.mechanisms import leaves as one_by_one
 from tacit.mechanisms.discounted import Discounted
+from tacit.mechanisms.opening import opened
 from tacit.mechanisms.recursive import Recursive, discounted
 from tacit.mechanisms.recursive_grid import RecursiveGrid, on_integers
 from tests.mechanisms.test_grid import Given, run
@@ -145,7 +146,7 @@ def test_sums_of_many_bits_have_room():
 def test_leaf_by_leaf_as_a_store_does_it():
     grid, rng = grid_for(), np.random.default_rng(2)
     sums, noise = rng.integers(-(10**6), 10**6, (LEAVES, 2)), rng.integers(-(10**9), 10**9, (LEAVES, 2))
-    whole, releasing, serving = (grid.init(Given()) for _ in range(3))
+    whole, releasing, serving = grid.init(Given()), grid.init(Given()), one_by_one.Prefixes(grid)
     for t, (x, z) in enumerate(zip(sums, noise, strict=True)):
         source = Given(lambda draws, size, z=z: z[None])
         whole.open[:] = x
@@ -154,7 +155,7 @@ def test_leaf_by_leaf_as_a_store_does_it():
             noisy = grid.measure(releasing, x, source)
         grid.close(releasing, t, x)
         assert one_by_one.left(grid, t) == (0 if t == LEAVES - 1 else None)
-        assert np.array_equal(one_by_one.show(serving, noisy), expected)
+        assert np.array_equal(serving.following(noisy), expected)
     with pytest.raises(BadState, match="one step after the other"):
         grid.close(grid.init(Given()), 3, sums[0])
 
@@ -169,7 +170,8 @@ def test_long_vectors_have_buffers_and_short_ones_the_square_root(tmp_path):
         mechanism(1.0)
     bandit = JointGLM(dim=45, budget=Budget(1.0, 1e-6), first=2, pending=10)
     assert isinstance(bandit.mechanism, RecursiveGrid)
-    assert bandit._state.prefix.closed.shape == bandit._state.prefix.noise.levels.shape == (10, 45 * 46 // 2 + 45)
+    sums = opened(bandit._state.prefix)
+    assert sums.closed.shape == sums.noise.levels.shape == (10, 45 * 46 // 2 + 45)
     for _ in range(5):
         bandit.observe(bandit.choose(np.eye(45)[:2]), 1.0)
     assert bandit._steps == 2 and 0 < bandit.privacy.spent <= 1 + 1e-9 and bandit.privacy.private

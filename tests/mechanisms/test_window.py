@@ -114,7 +114,7 @@ def test_leaf_by_leaf_as_a_store_does_it():
     grid, rng = grid_for(0.5), np.random.default_rng(2)
     count = 3 * grid.window
     sums, noise = rng.integers(-(10**6), 10**6, (count, 2)), rng.integers(-(10**9), 10**9, (count, 2))
-    whole, releasing, serving = (grid.init(Given()) for _ in range(3))
+    whole, releasing, serving = grid.init(Given()), grid.init(Given()), one_by_one.Prefixes(grid)
     for t, (x, z) in enumerate(zip(sums, noise, strict=True)):
         source = Given(lambda draws, size, z=z: z[None])
         whole.open[:] = x
@@ -126,7 +126,7 @@ def test_leaf_by_leaf_as_a_store_does_it():
         assert gone == (t + 1 - grid.window if t + 1 >= grid.window else None)
         if gone is not None:
             releasing.closed[gone % grid.window] = 10**9  # nobody looks at it any more
-        assert np.array_equal(one_by_one.show(serving, noisy), expected)
+        assert np.array_equal(serving.following(noisy), expected)
 
 
 def test_what_is_seen_of_any_user_in_floats_is_what_is_claimed():

@@ -7,6 +7,7 @@ import pytest
 
 from tacit import Budget, JointGLM, Simulated, environments
 from tacit.errors import NotSecure
+from tacit.mechanisms.opening import opened
 from tacit.papers.reproductions import oracles
 from tacit.papers.reproductions.oracles.bandit import WITHOUT, Oracle
 from tacit.privacy import gaussian
@@ -18,7 +19,7 @@ CURVED = 12 * 13 // 2
 
 def noise_of(without, seed=3, **more):
     bandit = Oracle(without=without, source=Simulated(seed), **(OPTIONS | more))
-    return bandit, bandit._state.prefix.noise.table
+    return bandit, opened(bandit._state.prefix).noise.table
 
 
 def deviation(part, std):

@@ -109,10 +109,10 @@ def document(name):
 def device(billboard, **options):
     """The device for a billboard: of either model, and with leave for public arms."""
     if b'"tacit billboard of rounds"' in billboard:
-        return rounds.Client(billboard, **options)
+        return rounds.RoundsClient(billboard, **options)
     if b'"tacit billboard"' in billboard:
-        return shuffle.Client(billboard, **options)
-    return local.Client(billboard, public_arms=True, **options)
+        return shuffle.ShuffleClient(billboard, **options)
+    return local.LocalClient(billboard, public_arms=True, **options)
 
 
 def another(client):

@@ -70,7 +70,7 @@ def moved(board, client):
         for arms, _ in people(client.dim, (low, high))
         for r in (low, high)
     ]
-    if isinstance(client, rounds.Client):
+    if isinstance(client, rounds.RoundsClient):
         plan, most = client._board["plan"], math.sqrt(2) * client._board["largest"]
         rows = [client.contribution(x, reward, client._board) for x, reward in data]
         assert np.abs(rows).max() * plan["grid"] <= plan["reach"]

@@ -301,7 +301,7 @@ def test_long_billboards_and_other_encodings_are_refused():
         with pytest.raises(BadBillboard, match="Expected"):
             device(bad)
     for other in (board.decode(), None, json.loads(board), bytearray(board)):
-        for kind in (local.Client, shuffle.Client, Shuffler, Fleet):
+        for kind in (local.LocalClient, shuffle.ShuffleClient, Shuffler, Fleet):
             with pytest.raises(BadBillboard, match="bytes of a billboard"):
                 kind(other)
 

@@ -9,7 +9,7 @@ import pytest
 
 from tacit import Budget, LocalIRLS
 from tacit.errors import LifetimeSpent, TooManyReports
-from tacit.roles.ledger import Entry
+from tacit.roles.ledger import Charge
 from tacit.roles.outbox import WEEK
 from tests.roles.boards import LOCAL, SERVERS, device, document, published
 from tests.roles.test_outbox import ARMS, World
@@ -36,8 +36,8 @@ def test_a_later_billboard_makes_nothing_that_left_smaller(tmp_path):
     assert spent.epsilon == pytest.approx(20.1, rel=1e-6) and spent.delta == 0 and later.outbox.shown() == []
     costs = [device(board(epsilon)).cost.epsilon for epsilon in (4.0, 0.1)]
     assert spent.entries == [
-        Entry("one", "report", None, costs[0], 0.0, 5),
-        Entry("other", "report", None, costs[1], 0.0, 1),
+        Charge("one", "report", None, costs[0], 0.0, 5),
+        Charge("other", "report", None, costs[1], 0.0, 1),
     ]
 
 

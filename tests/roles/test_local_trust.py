@@ -13,7 +13,7 @@ from tacit.mechanisms.randomizers import CELLS, Lattice
 from tacit.papers import LocalGLM, LocalLinUCB, LocalOnlineUCB
 from tacit.privacy.randomness import Seeded
 from tacit.roles import limits
-from tacit.roles.local import ID_BYTES, Client
+from tacit.roles.local import ID_BYTES, LocalClient
 
 BUDGET = Budget(1.0, 1e-6)
 SERVERS = [
@@ -39,12 +39,12 @@ def changed(server, **parts):
 
 @pytest.mark.parametrize("server", SERVERS)
 def test_the_device_finds_the_epsilon_that_the_server_calibrated(server):
-    client = Client(server.billboard(), epsilon=1.0, delta=1e-6, public_arms=True)
+    client = LocalClient(server.billboard(), epsilon=1.0, delta=1e-6, public_arms=True)
     assert (client._size, client._sensitivity) == (server._size, pytest.approx(server._sensitivity, rel=1e-12))
     with pytest.raises(BadBillboard, match="at most 0.9"):
-        Client(server.billboard(), epsilon=0.9, delta=1e-6, public_arms=True)
+        LocalClient(server.billboard(), epsilon=0.9, delta=1e-6, public_arms=True)
     with pytest.raises(BadBillboard, match="claimed"):
-        Client(changed(server, claim={"epsilon": 0.99 * server.epsilon}), public_arms=True)
+        LocalClient(changed(server, claim={"epsilon": 0.99 * server.epsilon}), public_arms=True)
 
 
 @pytest.mark.parametrize(
@@ -73,15 +73,15 @@ def test_a_bad_billboard_is_refused(bad):
         whole = (name == "randomizer" and "kind" in part) or (name == "report" and part.get("name") == "public")
         document[name] = part if whole or not isinstance(part, dict) else document[name] | part
     with pytest.raises(BadBillboard, match="Expected"):
-        Client(json.dumps(document).encode())
+        LocalClient(json.dumps(document).encode())
 
 
 def test_lattices_without_noise_are_refused_and_arms_in_the_clear_need_leave():
     for sigma in (1e-6, 0.0, math.inf, -1.0):
         with pytest.raises(BadBillboard):
-            Client(changed(SERVERS[1], randomizer={"sigma": sigma}))
+            LocalClient(changed(SERVERS[1], randomizer={"sigma": sigma}))
     with pytest.raises(BadBillboard, match="public_arms"):
-        Client(SERVERS[4].billboard())
+        LocalClient(SERVERS[4].billboard())
 
 
 @pytest.mark.parametrize("key", sorted(json.loads(SERVERS[0].billboard())))
@@ -89,14 +89,14 @@ def test_a_billboard_without_one_of_its_parts_has_a_named_error(key):
     document = json.loads(SERVERS[0].billboard())
     del document[key]
     with pytest.raises(BadBillboard):
-        Client(json.dumps(document).encode())
+        LocalClient(json.dumps(document).encode())
 
 
 def test_simulation_may_use_what_a_device_may_not():
     open_server = LocalIRLS(dim=2, budget=Budget(math.inf, 1e-6))
     with pytest.raises(BadBillboard):
-        Client(open_server.billboard())
-    Client(open_server.billboard(), noise=Seeded(np.random.default_rng(0)))
+        LocalClient(open_server.billboard())
+    LocalClient(open_server.billboard(), noise=Seeded(np.random.default_rng(0)))
 
 
 @pytest.mark.parametrize("server", [s for s in SERVERS if not getattr(s, "public_arms", False)])
@@ -113,7 +113,7 @@ def test_no_billboard_moves_a_vector_beyond_what_its_noise_is_for(server):
             parts["inverse"] = (size * root).tolist()
         if "pad" in document["report"]:
             parts["report"] = {"pad": [rng.choice([-1.0, 1e-9, 1.0]), float(width > 2)]}
-        client = Client(changed(server, **parts))
+        client = LocalClient(changed(server, **parts))
         rows = [client._vector(np.zeros(2), None)]
         for _ in range(60):
             x = rng.standard_normal(2)
@@ -126,7 +126,7 @@ def test_no_billboard_moves_a_vector_beyond_what_its_noise_is_for(server):
 def test_a_retry_counts_once_and_the_memory_for_it_is_bounded(monkeypatch):
     monkeypatch.setattr(local_server, "REMEMBERED", 3)
     for made in (LocalIRLS(dim=2, budget=BUDGET), LocalIRLS(dim=2, budget=BUDGET, public_arms=True)):
-        client = Client(made.billboard(), public_arms=True)
+        client = LocalClient(made.billboard(), public_arms=True)
         for _ in range(5):
             report = client.randomize(client.choose(np.eye(2)), 1.0)
             made.observe(report)
@@ -151,6 +151,6 @@ def test_one_forged_report_cannot_outweigh_all_others(server):
 
 def test_a_limit_of_delta_holds_without_one_of_epsilon():
     board = LocalIRLS(dim=2, budget=Budget(1.0, 0.3)).billboard()
-    Client(board)
+    LocalClient(board)
     with pytest.raises(BadBillboard, match="delta at most 1e-09"):
-        Client(board, delta=1e-9)
+        LocalClient(board, delta=1e-9)

@@ -234,7 +234,7 @@ import time
 from pathlib import Path
 from tacit import Budget
 from tacit.roles.outbox import Outbox
-from tacit.roles.shuffle import Client
+from tacit.roles.shuffle import ShuffleClient
 
 kept, board, log = Path(sys.argv[1]), Path(sys.argv[2]).read_bytes(), open(sys.argv[3], "a", buffering=1)
 
@@ -243,7 +243,7 @@ def send(report):
     return True
 
 most = Budget(1e6, 0.9)
-outbox = Outbox(kept, open=Client, send=send, wait=1e-6, jitter=1e-6, weekly=100_000, lifetime=most)
+outbox = Outbox(kept, open=ShuffleClient, send=send, wait=1e-6, jitter=1e-6, weekly=100_000, lifetime=most)
 
 def one():
     of_batch = board.replace(b'"batch": 0,', b'"batch": %d,' % time.time_ns())

@@ -65,7 +65,7 @@ def test_no_hostile_plan_that_a_device_accepts_has_less_noise_than_it_claims(nam
         board = hostile_plan(json.loads(published(name)[number % 2]), rng)
         told = f"TACIT_FUZZ_SEED={SEED}, {name}, number {number}: {json.loads(board)['plan']}"
         try:
-            client = shuffle.Client(board)
+            client = shuffle.ShuffleClient(board)
         except BadBillboard:
             continue
         accepted += 1
@@ -99,17 +99,17 @@ def changed_plan(board, **values):
 def test_a_devices_limit_is_its_own():
     board = published("newton")[1]
     for own in (Budget(1.0, 1e-2), Budget(8.0, 0.5)):
-        shuffle.Client(board, budget=own)
+        shuffle.ShuffleClient(board, budget=own)
     for own in (Budget(0.99, 1e-2), Budget(8.0, 1e-3), Budget(0.5, 0.5)):
         with pytest.raises(BadBillboard, match="epsilon at most"):
-            shuffle.Client(board, budget=own)
+            shuffle.ShuffleClient(board, budget=own)
     generous = changed("newton", "plan", "epsilon", to=50.0)  # its noise gives 1, whatever it says
-    assert shuffle.Client(generous, budget=COARSE).cost == shuffle.Client(board).cost
+    assert shuffle.ShuffleClient(generous, budget=COARSE).cost == shuffle.ShuffleClient(board).cost
     for wrong in (1.0, (1.0, 1e-2), "1"):
         with pytest.raises(ValueError, match="a Budget"):
-            shuffle.Client(board, budget=wrong)
+            shuffle.ShuffleClient(board, budget=wrong)
     with pytest.raises(TypeError):
-        shuffle.Client(board, epsilon=1.0)
+        shuffle.ShuffleClient(board, epsilon=1.0)
 
 
 def test_a_fleet_believes_no_plan_either():

@@ -17,7 +17,7 @@ from tacit.privacy import entropy
 from tacit.privacy.randomness import Seeded
 from tacit.roles import billboard as boards
 from tacit.roles import limits
-from tacit.roles.rounds import Client
+from tacit.roles.rounds import RoundsClient
 from tests.roles.boards import Stream, another, behaviour, people
 
 BUDGET, FINE = Budget(1.0, 1e-2), Budget(1.0, 1e-6)
@@ -33,7 +33,7 @@ def server(**options):
 def person(client, rng):
     """A device that has chosen and got a reward."""
     choice = client.choose(rng.uniform(-0.7, 0.7, (5, 2)))
-    return choice, float(rng.random() < 1 / (1 + math.exp(-float(choice._x @ THETA))))
+    return choice, float(rng.random() < 1 / (1 + math.exp(-float(choice.features @ THETA))))
 
 
 def enrolled(made, count, rng, **options):
@@ -41,7 +41,7 @@ def enrolled(made, count, rng, **options):
     board = made.billboard()
     shuffler, members = Shuffler(board, budget=made.budget), []
     for _ in range(count):
-        client = Client(board, budget=made.budget, rewards=(0.0, 1.0), **options)
+        client = RoundsClient(board, budget=made.budget, rewards=(0.0, 1.0), **options)
         choice, reward = person(client, rng)
         shuffler.add(client.randomize(choice, reward))
         members.append((client, choice))
@@ -147,9 +147,9 @@ def test_simulated_sums_are_those_of_devices_on_one_tape(monkeypatch):
     )
     monkeypatch.setattr(glm_kernel, "with_coins", sums_kernel.with_coins.py_func)
     for _ in range(3):
-        device, noise = Client(made.billboard(), noise=Recorded(0)), None
+        device, noise = RoundsClient(made.billboard(), noise=Recorded(0)), None
         users = [person(device, rng) for _ in range(60)]
-        rows, values = np.array([choice._x for choice, _ in users]), np.array([reward for _, reward in users])
+        rows, values = np.array([choice.features for choice, _ in users]), np.array([reward for _, reward in users])
         for number in range(4):
             board, noise = made.billboard(), Recorded([4, made.version])
             device._noise, shuffler = noise, Shuffler(board)
@@ -187,7 +187,7 @@ def test_an_embedded_server_asks_devices_unless_it_is_simulated():
 @pytest.mark.parametrize("theta", [[0.0, 0.0], [1e12, -1e12], [1e-12, 0.0], [-3.0, 1e6]])
 def test_later_rounds_treat_all_data_alike(theta, monkeypatch):
     board = server().billboard()
-    shared, stream = Client(board), Stream(1)
+    shared, stream = RoundsClient(board), Stream(1)
     monkeypatch.setattr(entropy, "octets", stream)
     question, shown = changed(board, round=1, batch=1, theta=theta), set()
     for arms, reward in people(2, (0.0, 1.0)):
@@ -215,7 +215,7 @@ def test_no_billboard_moves_a_contribution_beyond_what_is_calibrated(closed):
         thetas = [rng.choice([1.0, 1e6]) * rng.choice([x - y, y - x, x, rng.standard_normal(2)]) for _ in range(3)]
         questions = [board] + [board | {"round": k + 1, "batch": k + 1, "theta": list(t)} for k, t in enumerate(thetas)]
         parsed = [boards.rounds(json.dumps(each).encode())[1] for each in questions]
-        client = Client(json.dumps(board).encode(), noise=Seeded(default_rng(0)))
+        client = RoundsClient(json.dumps(board).encode(), noise=Seeded(default_rng(0)))
         users = [(x, float(rng.integers(2))), (y, float(rng.integers(2)))]
         moved = [client.contribution(*users[0], each) - client.contribution(*users[1], each) for each in parsed]
         parts = limits.together(parsed[0], 60)

@@ -10,7 +10,7 @@ from tacit.errors import BadBillboard
 from tacit.roles import billboard as boards
 from tacit.roles import wire
 from tacit.roles.fleet import Fleet
-from tacit.roles.shuffle import Client
+from tacit.roles.shuffle import ShuffleClient
 from tests.roles.boards import another
 
 USERS, BUDGET = 1000, Budget(1.0, 1e-6)
@@ -26,7 +26,7 @@ class Attacker:
     look."""
 
     def __init__(self, board, *worlds):
-        self.of, self.worlds, self._client = boards.shuffle(board)[0], worlds, Client(board)
+        self.of, self.worlds, self._client = boards.shuffle(board)[0], worlds, ShuffleClient(board)
         one, other = (np.mean([self.decoded(self.report(w)) for _ in range(300)], axis=0) for w in worlds)
         self._middle, self._apart = (one + other) / 2, other - one
 

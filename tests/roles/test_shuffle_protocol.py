@@ -10,15 +10,15 @@ from tacit import Budget, ShuffleNewton
 from tacit.errors import BadReport, BatchTooSmall, DuplicateReport, LateReport, WrongBatch
 from tacit.privacy.randomness import Seeded, System
 from tacit.roles import wire
-from tacit.roles.shuffle import Client
-from tacit.roles.shuffler import Shuffler, shuffled_bits
+from tacit.roles.shuffle import ShuffleClient
+from tacit.roles.shuffler import Shuffler
 
 SERVER = ShuffleNewton(dim=2, budget=Budget(1.0, 1e-2), first=60)
 BOARD = SERVER.billboard()
 
 
 def reports(count, board=BOARD):
-    clients = [Client(board) for _ in range(count)]
+    clients = [ShuffleClient(board) for _ in range(count)]
     return [client.randomize(client.choose([[0.3, 0.4]]), 1.0) for client in clients]
 
 
@@ -112,6 +112,14 @@ def test_too_few_reports_are_not_handed_on_and_not_lost():
     assert shuffler.close() == message
 
 
+def shuffled_bits(counts, slots, rng):
+    """What a batch would look like bit by bit, for one coordinate: each report's count of ones among `slots` bits, all
+    in random order. Its number of ones is all that the order leaves: to send counts loses and shows nothing."""
+    bits = (np.arange(slots) < counts[:, None]).astype(np.uint8).ravel()
+    rng.shuffle(bits)
+    return bits
+
+
 def test_shuffled_bits_carry_exactly_their_count():
     """Ones among slots bits in random order: the count is a function of the bits, and given the count every order is
     equally likely (the first bit is a one with probability count / bits; 20 000 shuffles, 5 standard errors)."""
@@ -132,7 +140,7 @@ def test_shuffled_bits_carry_exactly_their_count():
 def test_the_sum_is_unbiased_and_its_noise_has_the_law(source):
     """Mean and variance of the noise over 4000 reports of one vector: 5 standard errors; 2/3 and 3/2 of the standard
     deviation are rejected."""
-    client = Client(BOARD, noise=source)
+    client = ShuffleClient(BOARD, noise=source)
     vector = client.contribution(np.array([0.6, -0.5]), 1.0)
     plan = SERVER.analyzer.plan(0)
     n = 4000
@@ -148,7 +156,7 @@ def test_the_sum_is_unbiased_and_its_noise_has_the_law(source):
 
 
 def test_rounding_never_leaves_the_slots():
-    client = Client(BOARD)
+    client = ShuffleClient(BOARD)
     big = np.full(client.parameters.size, 100.0)
     assert (client.counts(big) <= client.parameters.slots).all()
     assert (client.counts(-big) >= 0).all()
@@ -158,7 +166,7 @@ def test_rounding_never_leaves_the_slots():
 
 def test_a_wide_report_uses_wider_numbers():
     silent = ShuffleNewton(dim=2, budget=Budget(math.inf, 1e-2), first=10).billboard()
-    client = Client(silent, noise=Seeded(default_rng(0)))
+    client = ShuffleClient(silent, noise=Seeded(default_rng(0)))
     report = client.randomize(client.choose([[0.3, 0.4]]), 1.0)
     assert len(report) == wire.REPORT.size + 4 * 5
     assert Shuffler(silent).add_many(report) == {}

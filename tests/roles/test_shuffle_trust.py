@@ -12,7 +12,7 @@ from tacit.papers import ShuffleLinUCB
 from tacit.privacy.randomness import Seeded
 from tacit.roles import limits
 from tacit.roles.fleet import Fleet
-from tacit.roles.shuffle import Client
+from tacit.roles.shuffle import ShuffleClient
 from tacit.roles.shuffler import Shuffler
 
 BUDGET = Budget(1.0, 1e-2)
@@ -36,23 +36,23 @@ def board(**plan):
     ],
 )
 def test_a_plan_without_coins_is_for_simulation_only(plan):
-    for kind in (Client, Fleet, lambda made: Shuffler(made, budget=BUDGET)):
+    for kind in (ShuffleClient, Fleet, lambda made: Shuffler(made, budget=BUDGET)):
         with pytest.raises(BadBillboard, match="people's data"):
             kind(board(**plan))
-    Client(board(**plan), noise=Seeded(np.random.default_rng(0)))
+    ShuffleClient(board(**plan), noise=Seeded(np.random.default_rng(0)))
 
 
 @pytest.mark.parametrize("key", sorted(DOCUMENT))
 def test_a_billboard_without_one_of_its_parts_has_a_named_error(key):
     with pytest.raises(BadBillboard):
-        Client(json.dumps({k: v for k, v in DOCUMENT.items() if k != key}).encode())
+        ShuffleClient(json.dumps({k: v for k, v in DOCUMENT.items() if k != key}).encode())
 
 
 @pytest.mark.parametrize("key", sorted(DOCUMENT["plan"]))
 def test_a_plan_without_one_of_its_parts_has_a_named_error(key):
     plan = {k: v for k, v in DOCUMENT["plan"].items() if k != key}
     with pytest.raises(BadBillboard):
-        Client(json.dumps(DOCUMENT | {"plan": plan}).encode())
+        ShuffleClient(json.dumps(DOCUMENT | {"plan": plan}).encode())
 
 
 def test_a_shuffler_with_a_budget_recomputes_epsilon():
@@ -120,7 +120,7 @@ def test_a_server_with_malicious_users_goes_on_after_its_first_batch():
     made = ShuffleNewton(dim=2, budget=BUDGET, first=50, malicious=0.07)
     shuffler = Shuffler(made.billboard(), budget=BUDGET)
     for _ in range(50):
-        client = Client(made.billboard())
+        client = ShuffleClient(made.billboard())
         shuffler.add(client.randomize(client.choose([[0.6, 0.0]]), 1.0))
     made.observe(shuffler.close())
     assert made.users == 50 and json.loads(made.billboard())["batch"] == 1
@@ -131,7 +131,7 @@ def test_a_batch_whose_successor_cannot_be_planned_changes_nothing():
     made = ShuffleNewton(dim=2, budget=BUDGET, first=60)
     shuffler = Shuffler(made.billboard())
     for _ in range(60):
-        client = Client(made.billboard())
+        client = ShuffleClient(made.billboard())
         shuffler.add(client.randomize(client.choose([[0.6, 0.0]]), 1.0))
     object.__setattr__(made.analyzer, "sensitivity", -1.0)  # no plan can be made from here on
     with pytest.raises(ValueError, match="sensitivity"):

@@ -8,7 +8,7 @@ from numpy.random import default_rng
 
 from tacit import Budget, Shuffler
 from tacit.errors import BadBillboard, BatchTooSmall, LateReport, WrongBatch
-from tacit.roles.rounds import Client
+from tacit.roles.rounds import RoundsClient
 from tests.roles.test_rounds import BUDGET, answered, changed, enrolled, server
 
 
@@ -35,7 +35,7 @@ def test_a_round_is_answered_once_and_a_retry_is_the_same_bytes(second):
     ):
         with pytest.raises(BadBillboard, match="answered in round 1"):
             client.answer(choice, changed(board, theta=question))
-    assert client.randomize(choice, 0.0) == choice._report[0]  # nor can the first be asked again
+    assert client.randomize(choice, 0.0) == choice.reports[0]  # nor can the first be asked again
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_no_more_rounds_than_it_agreed_to(second):
     for number in (4, 5, 100):
         with pytest.raises(BadBillboard, match="a round of its batch"):
             client.answer(choice, changed(board, round=number, batch=number))
-    assert sum(isinstance(number, int) and number >= 0 for number in choice._kept) == 4
+    assert sum(isinstance(number, int) and number >= 0 for number in choice.responses) == 4
 
 
 def test_a_choice_has_to_be_reported_first_and_by_the_same_device(second):
@@ -92,8 +92,8 @@ def test_a_choice_has_to_be_reported_first_and_by_the_same_device(second):
     with pytest.raises(ValueError, match="what choose returned"):
         client.answer("choice", made.billboard())
     with pytest.raises(BadBillboard, match="opens a batch"):
-        Client(made.billboard())
-    stranger = Client(server(radius=2.0).billboard())
+        RoundsClient(made.billboard())
+    stranger = RoundsClient(server(radius=2.0).billboard())
     with pytest.raises(ValueError, match="has reported"):
         stranger.answer(choice, made.billboard())
 
@@ -105,7 +105,7 @@ def test_a_device_works_out_what_all_rounds_cost():
     board = json.loads(server().billboard())
 
     def made(budget=None, top=None, **plan):
-        return Client(json.dumps(board | (top or {}) | {"plan": board["plan"] | plan}).encode(), budget=budget)
+        return RoundsClient(json.dumps(board | (top or {}) | {"plan": board["plan"] | plan}).encode(), budget=budget)
 
     made(BUDGET)
     made(Budget(1.5, 0.02))
@@ -156,7 +156,7 @@ def test_dropout_and_malicious_users_are_planned_for():
     with pytest.raises(BatchTooSmall):
         shuffler.close()
     for _ in range(5):
-        late = Client(made.billboard())
+        late = RoundsClient(made.billboard())
         shuffler.add(late.randomize(late.choose([[0.3, 0.2]]), None))
     made.observe(shuffler.close())
     assert made.users == 52 and made.privacy.private
@@ -181,7 +181,7 @@ def test_the_charge_grows_with_each_round_and_falls_with_more_reports():
 
 def test_messages_of_other_rounds_are_refused(second):
     made, members = second
-    late, [(client, choice), _] = members[0][1]._report[0], members
+    late, [(client, choice), _] = members[0][1].reports[0], members
     shuffler = Shuffler(made.billboard())
     with pytest.raises(LateReport):
         shuffler.add(late)

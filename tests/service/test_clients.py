@@ -16,7 +16,7 @@ import pytest
 from tacit.errors import Unavailable
 from tacit.service import AsyncClient, Client, Refused
 from tacit.service import config as configs
-from tacit.service.calls import Caller, Reply
+from tacit.service.calls import Caller, HTTPReply
 from tacit.service.server import check_tls
 from tests.service import certificates
 from tests.service.servers import KEYS, LINEAR, TOML, Running
@@ -143,7 +143,7 @@ def test_a_reply_that_was_lost_is_asked_for_again(kind, server, wire):
 @both
 def test_what_is_late_is_told(kind, monkeypatch):
     for body, expected in ((b'{"acknowledged":true}', True), (b'{"acknowledged":true,"late":true}', False)):
-        reply = Reply(200, None, body)
+        reply = HTTPReply(200, None, body)
 
         async def later(*_, reply=reply):
             return reply
@@ -297,7 +297,13 @@ def test_a_call_waits_as_long_as_the_server_asks_and_longer_each_time(monkeypatc
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     call = Caller("http://host", "messages", key=None, patience=30.0).get("status")
     waits = []
-    for reply in (gone, Reply(200, None, b'{"half'), Reply(429, "7", b"{}"), Reply(502, "never", b""), *[gone] * 11):
+    for reply in (
+        gone,
+        HTTPReply(200, None, b'{"half'),
+        HTTPReply(429, "7", b"{}"),
+        HTTPReply(502, "never", b""),
+        *[gone] * 11,
+    ):
         assert call.answer(reply) is None
         waits.append(call.wait)
         now[0] += call.wait
@@ -306,7 +312,7 @@ def test_a_call_waits_as_long_as_the_server_asks_and_longer_each_time(monkeypatc
     with pytest.raises(Unavailable, match="a reply of http://host:80 within 30 s, got none: ConnectionRefusedError."):
         call.answer(gone)
     with pytest.raises(Unavailable, match="got none: 503, Expected a database that can be written: come again."):
-        call.answer(Reply(503, "1", b'{"error": "Expected a database that can be written: come again."}'))
+        call.answer(HTTPReply(503, "1", b'{"error": "Expected a database that can be written: come again."}'))
 
 
 def test_a_certificate_that_is_not_trusted_is_not_asked_for_again():

@@ -35,6 +35,13 @@ GLM = {name: value for name, value in LINEAR.items() if name != "horizon"} | {"k
         ({"bandits": {"a": LINEAR | {"epsilon": 1.0}}}, r"a setting of \[bandits.a\], got 'epsilon'"),
         ({"bandits": {"a": LINEAR | {"horizn": 1.0}}}, "Did you mean horizon"),
         ({"bandits": {"a": LINEAR | {"after": 60.0}}}, r"\[bandits.a\]: Expected hold, .*, got after, whose place"),
+        ({"bandits": {"a": LINEAR | {"hold": "two days"}}}, r"^\[bandits.a\]: Expected a time .*or as .*another form"),
+        (
+            {"bandits": {"a": LINEAR | {"hold": True}}},
+            r"^\[bandits.a\]: Expected a time to be a number of seconds.*bool",
+        ),
+        ({"bandits": {"a": LINEAR}, "server": {"drain": "never"}}, r"^\[server\]: Expected a time .*another form"),
+        ({"bandits": {"a": LINEAR}, "server": {"drain": 0}}, "drain"),
         ({"bandits": {"a": LINEAR | {"rate": 10.0}}}, r"\[bandits.a\]: Expected no rate, .* as long as hold says"),
         ({"bandits": {"a": LINEAR, "b": LINEAR}}, "an SQLite file for each bandit, got one for a and b"),
         ({"bandits": {"a": LINEAR}, "server": {"prot": 1}}, r"a setting of \[server\], got 'prot'. Did you mean port"),
@@ -64,6 +71,13 @@ GLM = {name: value for name, value in LINEAR.items() if name != "horizon"} | {"k
 def test_what_is_refused(document, message):
     with pytest.raises(ValueError, match=message):
         configs.convert(document)
+
+
+def test_times_may_be_said_in_words():
+    times = {"hold": "2 days", "delay": "1.5 seconds"}
+    found = configs.convert({"bandits": {"a": LINEAR | times}, "server": {"patience": "1 minute", "drain": 30}})
+    assert (found.bandits["a"].hold, found.bandits["a"].delay) == (172800.0, 1.5)
+    assert (found.server.patience, found.server.drain) == (60.0, 30.0)
 
 
 @pytest.mark.parametrize("given", [{"forget": 6000}, {"forget": "30 days", "per_day": 200}])
@@ -160,7 +174,7 @@ def test_a_bucket_lets_in_its_rate_and_no_more():
 
 def test_a_key_is_known_by_its_hash_alone():
     key, digest = keys.make()
-    found = keys.Keys([configs.KeySetting(name="a", role="auditor", hash=digest)], lambda: 0.0)
+    found = keys.AccessKeys([configs.KeySetting(name="a", role="auditor", hash=digest)], lambda: 0.0)
     asker = found.find(b"Bearer " + key.encode())
     assert asker is not None and asker.name == "a" and "choose" not in asker.may
     for other in (b"", b"Bearer", b"Basic " + key.encode(), b"Bearer " + digest.encode(), b"Bearer \xff"):

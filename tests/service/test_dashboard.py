@@ -231,11 +231,14 @@ def test_what_a_page_says_is_what_the_status_says(tmp_path, now):
         settle(stored(app))
         call(app, ("choose:batch", lines(*[{"arms": EYE}] * 4)))
         body = page_of(app)
-        assert "in 3 choices" in body and "a choice counts 10\u202fs after it was made" in body
-        assert "needs 15 choices that count. Made so far: 12; counted so far: 8. A choice counts" in body
+        assert "in 3 choices" in body and "a choice counts 10 seconds after it was made" in body
+        assert "People get arms by their features alone until the first step of 15 choices counts. Made so far" in body
+        assert "12; counted so far: 8. A choice counts 10 seconds after it was made" in body
         assert '<progress value="8" max="15" aria-label="Next release">' in body and "8 counted so far" in body
         call(app, ("choose:batch", lines(*[{"arms": EYE}] * 3)))
-        assert "within 10\u202fs" in page_of(app)  # nobody more has to come
+        body = page_of(app)
+        assert "in 10\u202fs" in body  # nobody more has to come
+        assert f"until about {words.date(now.now + HOLD)}, when the first step of 15 choices counts" in body
         before = now.now
         settle(stored(app))
         now.now = before + HOLD + 30
@@ -279,7 +282,7 @@ def test_a_bandit_that_is_used_up_is_said_to_be(tmp_path):
         (_, _, after), (_, _, status), (refused, _, _) = call(
             app, ("/metrics", None), ("status", None), ("choose", {"arms": EYE})
         )
-        assert "within 10\u202fs" in page_of(app)  # a release is still to come
+        assert "in 10\u202fs" in page_of(app)  # a release is still to come
         settle(stored(app))
         body = page_of(app)
     finally:
@@ -311,7 +314,7 @@ def test_what_is_counted_since_a_recovery_is_said_to_be(tmp_path):
     app.close()
     assert (
         "Choices so far since the recovery" in body
-        and "a choice counts 10\u202fs after it was made" in body
+        and "a choice counts 10 seconds after it was made" in body
         and ">Healthy<" in body
     )
-    assert "nothing has been released since the recovery, and it goes on from what was released before" in body
+    assert "Nothing has been released since the recovery. People get arms by what was released before it until" in body

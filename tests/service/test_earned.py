@@ -9,7 +9,7 @@ from tacit.algorithms.earnings import Earned, Earning
 from tacit.service import config as configs
 from tacit.service import earned
 from tests.service.servers import LINEAR, application, call, lines, stored
-from tests.store.places import settle
+from tests.store.places import Clock, settle
 
 GLM = {name: value for name, value in LINEAR.items() if name != "horizon"} | {
     "kind": "joint-glm",
@@ -55,6 +55,34 @@ def test_status_history_and_dashboard_have_the_same(tmp_path):
         app.close()
 
 
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"missing_as": 0.0}, (": the reward that came within 10 seconds, or 0 without one;", "and 0 where none did")),
+        ({}, (" that had a reward within 10 seconds;", "those without are left out")),
+    ],
+)
+def test_the_page_says_what_the_average_is_of(tmp_path, given, words):
+    """One in four clicks, half of them in time; silence counts or does not."""
+    clock = Clock()
+    app = application(tmp_path, **GLM, earnings={"share": 0.5}, clock=clock, **given)
+    try:
+        ((_, _, text),) = call(app, ("choose:batch", lines(*[{"arms": np.eye(3).tolist()}] * 400)))
+        ids = [json.loads(line)["id"] for line in text.splitlines()]
+        for in_time in (True, False):
+            clicks = [{"id": one, "reward": 1.0} for one in ids[:: 8 if in_time else 4]]
+            ((_, _, replies),) = call(app, ("reward:batch", lines(*clicks)))
+            assert replies.count(b"late") == (0 if in_time else len(clicks))
+            clock.now += stored(app).hold + 0.01
+        settle(stored(app))
+        ((_, _, page),) = call(app, ("/dashboard/messages", None))
+        average = stored(app).earned.average
+    finally:
+        app.close()
+    assert f"On average {average.value:.2f} for a choice{words[0]}" in page.decode() and words[1] in page.decode()
+    assert abs(average.value - (0.125 if given else 1.0)) < 0.2  # the noise has a standard deviation of at most .03
+
+
 def test_without_the_setting_there_is_nothing_of_it(tmp_path):
     app = application(tmp_path, **GLM)
     try:
@@ -75,7 +103,7 @@ def test_what_is_wrong_is_said_before_it_is_served(wrong, tmp_path):
 def test_what_is_not_known_is_called_so():
     """Where an interval is all that there is, the middle of it says nothing."""
     unknown, known = Earning(2.0, -1.0, 4.0), Earning(2.0, 1.0, 3.0)
-    assert "Not known yet" in earned.section(Earned(unknown), (-1.0, 4.0), share=0.1)
+    assert "Not known yet" in earned.section(Earned(unknown), (-1.0, 4.0), share=0.1, wait="1 day", silence=None)
     assert earned.curve([None, Earned(unknown), Earned(known)], (-1.0, 4.0)) == {
         "value": [None, None, 2.0], "low": [None, None, 1.0], "high": [None, None, 3.0],
     }  # fmt: skip

@@ -43,6 +43,7 @@ OTHERS = {
     "cancelled": ({"arms": ARMS}, [None]),
     "reported three times": ({"arms": ARMS}, [1.0, 0.0, 1.0]),
     "bad rewards": ({"arms": ARMS}, [7.0, 1e300]),
+    "late": ({"arms": ARMS}, [("late", 1.0), ("late", 0.0), ("late", None)]),
     "never shown": ({"arms": ARMS, "deferred": True, "propensity": True}, [1.0]),
     "shown late": ({"arms": ARMS, "deferred": True}, [1.0, "shown", 0.5, "shown"]),
 }
@@ -101,11 +102,11 @@ def seen(place, other, monkeypatch, caplog, *, replaced=REPLACED, more=0, world=
             clock.now += EACH
             stored.tend()
             for i, choice in [*choices.items(), *before.items()]:
-                for reward in rewards if i in replaced else [] if i == SILENT else [0.5]:
+                for reward in said(rewards, i in before) if i in replaced else [] if i == SILENT else [0.5]:
                     reply = call(app, report(choice["id"], reward))
                     out += [] if i in replaced else reply
-                    assert (b"late" in reply[0][2]) == (i in before) or i in replaced
-            before = dict([*choices.items()][:1])
+                    assert (b'"late":true' in reply[0][2]) == (i in before) or reply[0][0] == 422 or ERASE in rewards
+            before = {i: choice for i, choice in choices.items() if i == start or i in replaced}
             out += call(app, *((route, None) for route in READ))
             assert {status for status, _, _ in out[-len(READ) :]} == {200}
         assert stored.version >= 1 and stored.head.step >= 2
@@ -148,6 +149,11 @@ WITH_FIELDS = World(
         "earnings": EARNINGS,
     },
 )
+
+
+def said(rewards, late):
+    """Of these, what somebody says in time, or when it is late."""
+    return [one[1] if late else one for one in rewards if isinstance(one, tuple) == late]
 
 
 def report(choice, reward):
@@ -201,7 +207,7 @@ def test_one_person_with_fields_replaced_or_erased_changes_nothing_that_is_seen(
 
 def test_quite_other_people_change_nothing_that_readers_see(fresh, monkeypatch, caplog):
     """All but one in five, with the same noisy leaves."""
-    others = ["other arms", "no reward", "reported three times"]
+    others = ["other arms", "no reward", "late", "reported three times"]
     assert differences(fresh, monkeypatch, caplog, others, replaced=CROWD) == []
 
 
@@ -263,6 +269,19 @@ def counting(patch):
     patch.setattr(Served, "came", property(lambda self: self.stored.came), raising=False)
 
 
+def late_ones_in_the_status(patch):
+    write, status = Stored.write_group, Served.status
+
+    def counted(self, reports):
+        found = write(self, reports)
+        self.late += found.count(False)
+        return found
+
+    patch.setattr(Stored, "late", 0, raising=False)
+    patch.setattr(Stored, "write_group", counted)
+    patch.setattr(Served, "status", lambda self: status(self) | {"late": self.stored.late})
+
+
 def written_in_the_status(patch):
     status = Served.status
 
@@ -312,7 +331,7 @@ def rewards_in_an_event(patch):
 
     def told(self, reports):
         with self._database.transaction() as run:
-            rows.event(run, self._line.uid, self._clock(), "a reward")
+            rows.event(run, self._vault.uid, self._clock(), "a reward")
         return write(self, reports)
 
     patch.setattr(Choosing, "write", told)
@@ -338,6 +357,7 @@ PLANTED = {
     count_in_the_metrics: "no reward",
     count_in_the_status: "cancelled",
     count_on_the_dashboard: "no reward",
+    late_ones_in_the_status: "late",
     written_in_the_status: "no reward",
     rewards_in_the_log: "no reward",
     rewards_in_the_time: "no reward",

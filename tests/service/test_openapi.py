@@ -156,7 +156,7 @@ def test_examples_are_taken_and_replies_are_as_described(app, with_fields, docum
         if media in (openapi.JSON, openapi.LINES):
             assert fits(json.loads(body), reply.get("x-line", reply["schema"]), document), path
     ((_, _, body),) = call(app, ("choose", {"arms": []}))
-    assert fits(json.loads(body), {"$ref": "#/components/schemas/Refused"}, document)
+    assert fits(json.loads(body), {"$ref": "#/components/schemas/Refusal"}, document)
     assert not fits({"arms": [["1"]]}, {"$ref": "#/components/schemas/ChooseBody"}, document)
     assert not fits({"arms": [[1]], "other": 1}, {"$ref": "#/components/schemas/ChooseBody"}, document)
 

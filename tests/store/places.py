@@ -10,7 +10,7 @@ from tacit import Budget, JointGLM, JointLinUCB, Stored
 from tacit.holders import leaf_rows, rows
 from tacit.holders.incarnation import database_at
 from tacit.holders.incarnation import place as place_of
-from tacit.mechanisms import leaves
+from tacit.mechanisms.opening import opened
 
 BUDGET = Budget(1.0, 1e-5)
 
@@ -71,12 +71,12 @@ def settle(stored):
 
 def sums(stored):
     """Exact sums by step, opened: RAW. The last step is the one that is open."""
-    line, size, found = stored._line, stored.algorithm.plan.mechanism.size, {}
+    line, found = stored._vault, {}
     with stored._database.transaction() as run:
-        opened = rows.open_step(run, line.uid)
+        last = rows.open_step(run, line.uid)
         parts = [(step, "leaf", sealed) for step, sealed in leaf_rows.sums(run, line.uid, 0)]
-    for step, what, sealed in [*parts, (opened.step, "open", opened.sums)]:
-        found[step] = leaves.exact(line.seal.open("sums", place_of(line.uid, step, what), sealed), size)
+    for step, what, sealed in [*parts, (last.step, "open", last.sums)]:
+        found[step] = np.frombuffer(line.seal.open("sums", place_of(line.uid, step, what), sealed), np.int64)
     return found
 
 
@@ -89,7 +89,8 @@ def contribution(bandit, x, reward):
     algorithm = bandit.algorithm
     grid, adder = algorithm.plan.mechanism, algorithm.adder(algorithm.blank(algorithm.live(())))
     out = np.zeros(grid.size, np.int64)
-    adder.cells(algorithm.logged(np.asarray(x))[None], np.array([reward]), *adder.given, grid.cell, grid.longest, out)
+    row = opened(algorithm.logged(np.asarray(x)))
+    adder.cells(row[None], np.array([reward]), *adder.given, grid.cell, grid.longest, out)
     return out
 
 

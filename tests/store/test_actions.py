@@ -52,8 +52,7 @@ def test_a_restart_with_more_or_fewer_actions_is_an_event(place):
         before = total(stored)
         assert stored.observe(early, 1.0)  # made before: its reward counts like any other
         settle(stored)
-        common = stored.algorithm.contribution.common  # beside what all actions have in common
-        moved = np.flatnonzero((total(stored) - before)[:-common])
+        moved = np.flatnonzero(total(stored) - before)
         assert len(moved) and moved.max() < stored.algorithm.contribution.part(0).stop
         assert told(stored)[-1] == "action walk retired after 9 choices"
         theta, history, actions = stored.theta, stored.history, stored.actions
@@ -92,7 +91,7 @@ def test_a_store_from_before_there_was_room_for_more_is_opened(on_sqlite):
     """Its plan has no max_actions, and its row no list."""
     plain = Schema(context={"age": Number(0, 100)}, arms="disjoint", actions=("walk", "sleep"))
     with on_sqlite.open(JointGLM(features=plain, budget=BUDGET, radius=3.0, first=5)) as stored:
-        assert "max_actions" not in stored._line.bandit.plan
+        assert "max_actions" not in stored._vault.bandit.plan
         with stored._database.transaction() as run:
             (text,) = run("SELECT settings FROM bandit")[0]
             run(

@@ -7,6 +7,7 @@ import pytest
 from tacit import JointGLM
 from tacit.features import Category, Number, Schema
 from tacit.holders.incarnation import database_at
+from tacit.mechanisms.opening import opened
 from tacit.privacy.noise import Secure
 from tests.store.places import BUDGET, Clock, arms, glm, linear, settle, sums
 
@@ -55,7 +56,7 @@ def alike(one, other):
 
 def same_releases(memory, stored):
     """Released sums, and the exact ones of every step."""
-    found, prefix, steps = sums(stored), memory._state.prefix, stored.version
+    found, prefix, steps = sums(stored), opened(memory._state.prefix), stored.version
     assert memory._steps == steps > 8 and len(found) == steps + 1
     assert np.array_equal(prefix.released, stored._versions.fold._released)
     assert all(np.array_equal(found[step], prefix.closed[step]) for step in range(steps))

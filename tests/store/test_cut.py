@@ -125,4 +125,4 @@ def test_a_rotation_of_keys_that_is_cut_happens_once(on_postgres, proxy, lost):
         proxy.cut(lost)
         stored.rotate_keys()
         assert proxy.left == 0 and np.array_equal(total(stored), before) and before.any()
-        assert len(stored._line.seal.keys.labels(f"{stored._line.uid}.sums")) == 1
+        assert len(stored._vault.seal.keys.labels(f"{stored._vault.uid}.sums")) == 1

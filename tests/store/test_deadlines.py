@@ -152,9 +152,43 @@ def test_a_hold_has_to_be_said_once(on_sqlite):
     recover(linear(), on_sqlite.where, keys=on_sqlite.keys)
     with on_sqlite.open(linear(), hold=None) as stored:
         assert stored.hold == 8.0 and [what for _, what in stored.events] == ["recovered: incarnation 2"]
-    for wrong in (0.0, -1.0, float("nan")):
-        with pytest.raises(ValueError):
+    for wrong in (0.0, -1.0, float("nan"), "0 days", "soon"):
+        with pytest.raises(ValueError, match="hold"):
             on_sqlite.open(linear(), hold=wrong)
+
+
+def test_when_the_next_release_is_due_is_known_from_its_last_choice_on(place):
+    rng, clock = np.random.default_rng(8), Clock()
+    with place.open(linear(), clock=clock, delay=60.0) as stored:
+        waits = HOLD + stored._database.skew
+        for _ in range(stored.head.boundary - 1):
+            stored.choose(arms(rng))
+            clock.now += 1.0
+        assert stored.due_at is None
+        stored.choose(arms(rng))
+        due = clock.now + waits + 60.0
+        assert stored.due_at == due
+        clock.now += 2.0
+        for _ in range(stored.head.boundary):  # the next step's last choice comes before the first one is released
+            stored.choose(arms(rng))
+        assert stored.due_at == due
+        clock.now += waits - 1.9
+        stored.tend()
+        assert stored.due_at == due and stored.version == 0  # it is drawn
+        clock.now = due
+        stored.tend()
+        assert stored.version == 1 and stored.due_at > due
+
+
+def test_times_may_be_said_in_words(on_sqlite):
+    with on_sqlite.open(linear(), hold="2 hours", delay="1 minute") as stored:
+        assert stored.hold == 7200.0 and stored._agreed.now.delay == 60.0
+        said = stored.privacy.deadline
+        assert said.startswith("each choice enters once, 2 hours after it was made") and said.endswith(
+            "without one, as nothing"
+        )
+    with on_sqlite.open(linear(), hold="1 day", missing_as=0.25) as stored:
+        assert "1 day after it was made" in str(stored.privacy) and stored.privacy.deadline.endswith("as 0.25")
 
 
 def test_a_damaged_row_enters_as_nothing_alone(place):

@@ -115,7 +115,7 @@ def test_two_workers_at_once(on_postgres):
         for _ in range(25):
             given = [arms(rng) for _ in range(4)]
             choices = one.choose_group([one.prepare(features, deferred=True) for features in given])
-            shown = [one.shown(choice) for choice in choices]
+            shown = [one.activation(choice) for choice in choices]
             reports = [one.report(choice, 0.5) for choice in choices]
             at_once(
                 lambda shown=shown: one.write_group(shown[::-1]),

@@ -2,6 +2,7 @@
 anything."""
 
 import contextlib
+import functools
 import itertools
 import threading
 
@@ -10,8 +11,9 @@ import pytest
 
 from tacit.errors import BadState, PersonLimit, Retired
 from tacit.holders import erasure, incarnation
-from tacit.holders.requests import Row
 from tacit.holders.retirement import retire
+from tacit.mechanisms.opening import opened
+from tacit.mechanisms.waiting import WaitingRow
 from tests.store import earlier
 from tests.store.places import HOLD, Clock, arms, contribution, dies_at, linear, settle, table, total
 
@@ -43,10 +45,11 @@ def left(stored):
 
 
 def holds(stored, number, sealed):
-    line = stored._line
+    line = stored._vault
     with contextlib.suppress(BadState):
-        opened = line.seal.open("epoch", incarnation.waiting_place(line.uid, number), sealed)
-        return opened is not None and Row.unpacked(opened, stored.algorithm.plan.row).numbers.any()
+        unseal = functools.partial(line.seal.open, "epoch", incarnation.waiting_place(line.uid, number))
+        row = WaitingRow.unsealed(sealed, unseal, stored.algorithm.plan.row)
+        return row is not None and opened(row.numbers).any()
     return False
 
 
@@ -119,7 +122,7 @@ def test_a_mark_tells_nothing_without_its_key(place):
         assert min(apart) > 30 and max(apart) < 98  # binomial(128, 1/2), by 66 pairs: fails once in 10^6 runs
         for path in place.keys.glob("*.epoch.*.key"):
             path.write_bytes(bytes(32))  # as they are destroyed
-        stored._line.seal.keys._known.clear()
+        stored._vault.seal.keys._cache.clear()
         assert stored.erase("ada") == erasure.ERASED
         assert left(stored)[0] == 12  # they are purged by their number
 
@@ -131,7 +134,7 @@ def test_choices_of_earlier_releases_are_found(on_sqlite, release):
     earlier.rows_of(on_sqlite, "UPDATE choice SET mark = NULL WHERE number = 3")
     incarnation.migrate(on_sqlite.where, earlier.folders(on_sqlite))
     with earlier.opened(on_sqlite, "bandit") as stored:
-        uid = stored._line.uid
+        uid = stored._vault.uid
         numbers = "SELECT number FROM choice WHERE bandit = ? ORDER BY number"
         before = [number for (number,) in table(stored, numbers, uid)]
         stored.erase("ada")
@@ -173,7 +176,7 @@ def test_requests_and_rewards_go_on_while_somebody_is_erased(on_postgres, monkey
                 while not stop.is_set():
                     given = arms(rng)
                     choices = [two.choose(given, person=who, deferred=who == "eve") for who in ("ada", "bob", "eve")]
-                    two.write_group([two.shown(choices[2]), *(two.report(choice, 0.5) for choice in choices)])
+                    two.write_group([two.activation(choices[2]), *(two.report(choice, 0.5) for choice in choices)])
                     counted.append(choices[1])
                     expected.append(contribution(most, given[choices[1].index], 0.5))
             except BaseException as error:

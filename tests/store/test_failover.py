@@ -13,7 +13,7 @@ from tests.store.places import arms, glm, play, settle, table
 
 def back_in_time(stored):
     """As on a replica that has not got the last release: its step is closed and has no leaf. Connections break."""
-    uid, other, seal = stored._line.uid, stored._other, stored._line.seal
+    uid, other, seal = stored._vault.uid, stored._other, stored._vault.seal
     with other.transaction() as run:
         ((step, sums),) = run("SELECT step, sums FROM leaf WHERE bandit = ? ORDER BY step DESC LIMIT 1", uid)
         total = seal.open("sums", incarnation.place(uid, step, "leaf"), bytes(sums))
@@ -49,7 +49,7 @@ def test_no_second_noise_is_drawn_on_a_database_that_went_back(place):
         assert table(stored, "SELECT step, noisy FROM leaf") == kept
     recover(glm(), place.where, keys=place.keys)
     with place.open(glm()) as stored:
-        assert stored._line.bandit.prior_std == glm().mechanism.sigma * glm().mechanism.gain(np.array([1.0]))[0]
+        assert stored._vault.bandit.prior_std == glm().mechanism.sigma * glm().mechanism.gain(np.array([1.0]))[0]
 
 
 def test_of_two_that_went_on_from_one_history_one_is_shown(on_sqlite, folder):
@@ -68,11 +68,11 @@ def test_of_two_that_went_on_from_one_history_one_is_shown(on_sqlite, folder):
         with pytest.raises(RolledBack):
             settle(second)
         assert table(second, "SELECT step FROM leaf ORDER BY step") == [(0,)]
-        assert second._versions.shown == 1
+        assert second._versions.version == 1
         play(first, rng, 12, prefix="still", together=12)
     recover(glm(), other.where, keys=other.keys)
     with other.open(glm()) as stored:
-        assert stored._line.bandit.prior_std == glm().mechanism.sigma * glm().mechanism.gain(np.array([1.0]))[0]
+        assert stored._vault.bandit.prior_std == glm().mechanism.sigma * glm().mechanism.gain(np.array([1.0]))[0]
 
 
 def test_a_database_that_goes_back_behind_a_connection_that_stays_is_refused(place):
@@ -81,7 +81,7 @@ def test_a_database_that_goes_back_behind_a_connection_that_stays_is_refused(pla
     with place.open(glm()) as stored:
         choice = play(stored, rng, 32, together=8)[-1]
         assert stored.version == 3
-        uid, seal = stored._line.uid, stored._line.seal
+        uid, seal = stored._vault.uid, stored._vault.seal
         table(stored, "DELETE FROM leaf WHERE step > 0")
         table(stored, "UPDATE bandit SET step = 1, choices = 10, boundary = 20")
         nothing = seal.seal("sums", 0, incarnation.place(uid, 1, "open"), bytes(8 * 9))

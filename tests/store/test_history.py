@@ -61,7 +61,7 @@ def test_offers_change_nothing_and_draw_nothing(opened):
         assert stored.choices == 30
         before = state()
         for name in ("rows", "integers"):
-            setattr(stored._given.source, name, refuse)
+            setattr(stored._sources.source, name, refuse)
         found = stored.offers(mine)
         assert repr(stored.offers(mine)) == repr(found)
         assert state() == before

@@ -80,7 +80,7 @@ def life(place, made, at, ids, end, pipe):
         operation(stored, k, ids, say)
         if k > 10 and again.random() < 0.1:
             operation(stored, again.randrange(k // 2) * 2, dict(ids), say)
-        for version in range(shown, stored._versions.shown):
+        for version in range(shown, stored._versions.version):
             say("version", -1, version, stored._versions._digests[version + 1], 0)  # of all leaves so far
             shown = version + 1
     while stored.entered < stored.choices:
@@ -139,7 +139,7 @@ def lives(place, made, kills, seed):
 
 def by_step(stored, found):
     """Users by the step of their number, which follows from the schedule alone."""
-    numbers = {stored._line.tickets.read(name).number: i for i, (name, _) in found.answers.items()}
+    numbers = {stored._vault.tickets.read(name).number: i for i, (name, _) in found.answers.items()}
     assert len(numbers) == len(found.answers)
     out, start, step = {}, 0, 0
     while start < stored.choices:
@@ -233,7 +233,9 @@ def test_entries_and_releases_that_are_killed_happen_once(place):
         with place.open(linear(growth=1.001), clock=clock) as stored:
             was = [bytes(noisy) for (noisy,) in table(stored, "SELECT noisy FROM drawn")]
             assert bool(was) == (step >= 4), point
-            committed = [stored._line.seal.open("sums", place_of(stored._line.uid, step, "noisy"), one) for one in was]
+            committed = [
+                stored._vault.seal.open("sums", place_of(stored._vault.uid, step, "noisy"), one) for one in was
+            ]
             stored.tend()
             assert stored.version == step + 1 and stored.entered == 10 * (step + 1), point
             found, exact = table(stored, "SELECT noisy FROM leaf ORDER BY step"), sums(stored)

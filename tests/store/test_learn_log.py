@@ -127,7 +127,7 @@ def test_rows_that_wait_look_alike(place):
             stored.choose(np.eye(3))  # for which they wait
             learn(stored, given, log="june")
             for one in ("waiting", "written", "choice"):
-                found = table(stored, f"SELECT length(sealed) FROM {one} WHERE bandit = ?", stored._line.uid)
+                found = table(stored, f"SELECT length(sealed) FROM {one} WHERE bandit = ?", stored._vault.uid)
                 assert len(set(found)) == 1 and len(found) == (6 if one == "written" else 9)
 
 
@@ -217,7 +217,7 @@ def test_a_log_from_before_a_recovery_is_not_learnt_again(on_sqlite, tmp_path):
         stored.choose([[0.1, 0.2, 0.3]])
         stored.backup(copy)
         stored.learn_log(log(), log="june")
-    restored = Place(str(copy), stored._line.seal.keys.folder)
+    restored = Place(str(copy), stored._vault.seal.keys.folder)
     recover(linear(), restored.where, keys=restored.keys)
     with restored.open(linear()) as stored:
         with pytest.raises(BadState, match="begun before a recovery"):

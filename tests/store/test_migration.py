@@ -203,7 +203,7 @@ def test_public_contexts_of_what_waits_are_in_sums_already(migrated):
 
 
 def rows_of_contexts(stored):
-    found = table(stored, "SELECT sums FROM context_sum WHERE bandit = ? ORDER BY step", stored._line.uid)
+    found = table(stored, "SELECT sums FROM context_sum WHERE bandit = ? ORDER BY step", stored._vault.uid)
     return [bytes(sums) for (sums,) in found]
 
 
@@ -276,8 +276,8 @@ def test_a_leaf_that_was_drawn_is_shown_as_it_was(place):
     clock = Clock()
     clock.now = 2000.0
     with place.open(linear(first=2, pending=4), clock=clock) as stored:
-        uid = stored._line.uid
-        opened = stored._line.seal.open("sums", incarnation.place(uid, 0, "noisy"), noisy)
+        uid = stored._vault.uid
+        opened = stored._vault.seal.open("sums", incarnation.place(uid, 0, "noisy"), noisy)
         stored.tend()
         assert stored.version == 1 and rows_shown(stored) == [(0, opened)]
         assert not table(stored, "SELECT * FROM drawn")

@@ -21,7 +21,7 @@ def others(place, second, name, **options):
 
 
 def damaged(stored, choice):
-    table(stored, "UPDATE waiting SET sealed = ? WHERE bandit = ? AND number = 2", b"?" * 99, stored._line.uid)
+    table(stored, "UPDATE waiting SET sealed = ? WHERE bandit = ? AND number = 2", b"?" * 99, stored._vault.uid)
 
 
 BEHAVIOURS = {
@@ -65,7 +65,7 @@ def test_who_is_beyond_the_limit_moves_no_step(place, on_limit):
             rows = [
                 table(stored, f"SELECT number, length(sealed) FROM {one} WHERE bandit = ? ORDER BY number", uid)
                 for one in ("choice", "waiting")
-                for uid in [stored._line.uid]
+                for uid in [stored._vault.uid]
             ]
             settle(stored)
             seen.append((stored.head, stored.entered, rows))

@@ -40,7 +40,7 @@ def test_choices_go_on_by_what_was_shown_and_teach_nothing(on_postgres, monkeypa
     rng = np.random.default_rng(0)
     with on_postgres.open(linear(), degraded="serve") as stored:
         first = play(stored, rng, 12, together=12)[-1]
-        shown, before, estimate = stored._versions.shown, total(stored), stored.theta
+        shown, before, estimate = stored._versions.version, total(stored), stored.theta
         waiting = stored.choose(np.eye(3))
         cut(stored, monkeypatch)
         given = arms(rng)

@@ -37,7 +37,7 @@ def one_arm(bandit, rng):
 
 def context_sums(stored):
     """What contexts sum to, step by step."""
-    found = table(stored, "SELECT sums FROM context_sum WHERE bandit = ? ORDER BY step", stored._line.uid)
+    found = table(stored, "SELECT sums FROM context_sum WHERE bandit = ? ORDER BY step", stored._vault.uid)
     return [np.frombuffer(bytes(sums)).copy() for (sums,) in found]
 
 
@@ -344,8 +344,8 @@ def test_it_is_fixed_for_ever(on_sqlite):
     with pytest.raises(BadState, match="another contexts"):
         on_sqlite.open(glm(), population="another")
     with on_sqlite.open(glm(), name="older", population="older") as stored:  # as if it were
-        plan = stored._line.bandit.plan.replace('"contexts": "private", ', "")
-        assert plan != stored._line.bandit.plan
+        plan = stored._vault.bandit.plan.replace('"contexts": "private", ', "")
+        assert plan != stored._vault.bandit.plan
         table(stored, "UPDATE bandit SET plan = ? WHERE name = ?", plan, "older")
     on_sqlite.open(glm(), name="older", population="older").close()
     with pytest.raises(BadState, match="another contexts"):

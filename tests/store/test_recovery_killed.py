@@ -22,7 +22,7 @@ def lived(place):
     with place.open(linear()) as stored:
         if stored.version == 0:
             play(stored, np.random.default_rng(0), 25, together=25)
-        return stored._line.bandit.incarnation, table(stored, LEAVES)
+        return stored._vault.bandit.incarnation, table(stored, LEAVES)
 
 
 def check(place, before, leaves, killed):
@@ -37,12 +37,12 @@ def check(place, before, leaves, killed):
         recover(linear(), place.where, keys=place.keys)
         most += 1
     with place.open(linear()) as stored:
-        now = stored._line.bandit.incarnation
+        now = stored._vault.bandit.incarnation
         assert before <= now <= most and (killed or now == before + 1)
         assert [row for row in table(stored, LEAVES) if row in leaves] == leaves
         uids = {uid for (uid,) in table(stored, "SELECT uid FROM bandit")}
         with_keys = {label.partition(".")[0] for label in Keys(place.keys).labels("")}
-        assert with_keys & uids == {stored._line.uid}
+        assert with_keys & uids == {stored._vault.uid}
         if now > before:
             play(stored, np.random.default_rng(now), 11, prefix=f"{now} ", together=11)
             assert stored.version == 1
@@ -102,7 +102,7 @@ def test_keys_of_an_incarnation_that_a_restore_has_lost(on_sqlite, folder, witne
     recover(linear(), on_sqlite.where, keys=on_sqlite.keys)
     with on_sqlite.open(linear()) as stored:
         play(stored, np.random.default_rng(1), 5, together=5)
-        lost = stored._line.uid
+        lost = stored._vault.uid
     shutil.copy(folder / "copy.db", on_sqlite.where)
     assert Keys(on_sqlite.keys).labels(lost)
     if not witness:

@@ -5,13 +5,13 @@ import time
 import numpy as np
 import pytest
 
-from tacit.core import entering
 from tacit.errors import BadState, RolledBack, Unavailable
 from tacit.holders import leaf_rows, rehearsal, rows
-from tacit.holders.leaf_rows import Drawn
+from tacit.holders.leaf_rows import SealedLeaf
 from tacit.holders.steps import LATE, Steps
-from tacit.mechanisms import recursive
+from tacit.mechanisms import entering, recursive
 from tacit.mechanisms.grid import Grid
+from tacit.mechanisms.opening import opened
 from tacit.mechanisms.recursive_grid import RecursiveGrid
 from tests.store.places import HOLD, Clock, arms, glm, linear, play, settle, sums, table
 from tests.store.test_together import at_once
@@ -41,7 +41,7 @@ def test_a_step_closes_by_the_number_of_choices_alone(place):
                 if answers and i % answers == 0:
                     stored.observe(choice, 1.0)
                 times.append((stored.entered, stored.version))
-            uid = stored._line.uid
+            uid = stored._vault.uid
             sizes = table(
                 stored, "SELECT length(sums), length(noisy), visible_at FROM leaf WHERE bandit = ? ORDER BY step", uid
             )
@@ -58,14 +58,14 @@ def heard(monkeypatch):
     """The statements of any database from now on, and the sizes of their arguments; and how often a row is opened."""
 
     def listen(stored):
-        log, run, open_ = [], type(stored._database)._run, stored._line.seal.open
+        log, run, open_ = [], type(stored._database)._run, stored._vault.seal.open
 
         def says(self, statement, /, *arguments):
             log.append((statement, [len(one) for one in arguments if isinstance(one, bytes)]))
             return run(self, statement, *arguments)
 
         monkeypatch.setattr(type(stored._database), "_run", says)
-        monkeypatch.setattr(stored._line.seal, "open", lambda *given: log.append("opened") or open_(*given))
+        monkeypatch.setattr(stored._vault.seal, "open", lambda *given: log.append("opened") or open_(*given))
         return log
 
     return listen
@@ -208,7 +208,7 @@ def test_a_delay_that_is_too_short_is_an_event_once(place):
             assert [what for _, what in stored.events] == [rehearsal.SHORT]
             for left in ("leaf", "drawn", "choice", "waiting", "written"):
                 assert table(stored, f"SELECT count(*) FROM {left}") == [(0,)]
-            assert table(stored, "SELECT bandit FROM open_step") == [(stored._line.uid,)]
+            assert table(stored, "SELECT bandit FROM open_step") == [(stored._vault.uid,)]
     with place.open(glm(), name="patient", delay=1e6) as stored:
         assert stored.events == []
     with pytest.raises(ValueError, match="Expected delay to be 0 or at least 1e-06 seconds"):
@@ -222,7 +222,7 @@ def test_what_is_measured_does_not_depend_on_people(place, heard, monkeypatch):
         with place.open(glm(), name=f"people{people}") as stored:
             play(stored, np.random.default_rng(0), people, together=5)
             seen.append(heard(stored))
-            rehearsal.measured(stored.algorithm, glm().source, stored._line)
+            rehearsal.measured(stored.algorithm, glm().source, stored._vault)
             monkeypatch.undo()
     assert seen[0] == seen[1] and len(seen[0]) > 10
 
@@ -278,7 +278,7 @@ def test_of_eight_workers_at_one_boundary_one_releases(on_postgres):
         exact = sums(stored)[0]
         others = [stored._database.another() for _ in range(8)]
         given = (stored._agreed, stored._people, clock)
-        workers = [Steps(bandit.algorithm, bandit.source, stored._line, one, *given) for one in others]
+        workers = [Steps(bandit.algorithm, bandit.source, stored._vault, one, *given) for one in others]
         at_once(*(worker.run for worker in workers))
         for one in others:
             one.close()
@@ -313,10 +313,10 @@ def test_a_second_leaf_for_a_step_is_refused_by_the_database(place):
         play(stored, rng, 11)
         before = noisy(stored)
         with pytest.raises(Unavailable), stored._database.transaction() as run:
-            leaf_rows.keep(run, stored._line.uid, 0, b"", b"", 0.0)
+            leaf_rows.keep(run, stored._vault.uid, 0, b"", b"", 0.0)
         with stored._database.transaction() as run:
-            assert leaf_rows.draw(run, stored._line.uid, Drawn(9, b"", b"", 0.0))
-            assert not leaf_rows.draw(run, stored._line.uid, Drawn(9, b"", b"", 0.0))
+            assert leaf_rows.draw(run, stored._vault.uid, SealedLeaf(9, b"", b"", 0.0))
+            assert not leaf_rows.draw(run, stored._vault.uid, SealedLeaf(9, b"", b"", 0.0))
         assert noisy(stored) == before
 
 
@@ -343,12 +343,12 @@ def test_a_bandit_that_forgets_drops_sums_that_have_left_the_window_and_goes_on_
         steps = len(noisy(stored))
         assert steps > window and sorted(sums(stored))[:1] == [steps - window + 1]
         assert "forgotten in 16 rounds" in str(stored.privacy.releases)
-        theta, before = stored.theta, stored._steps._prefix
+        theta, before = stored.theta, opened(stored._steps._closed)
     with place.open(glm(first=2, forget=16)) as again:
         assert np.array_equal(again.theta, theta)
         again._steps.run()
         rows_kept = [s % window for s in range(steps - window + 1, steps)]
-        assert np.array_equal(again._steps._prefix.closed[rows_kept], before.closed[rows_kept])
+        assert np.array_equal(opened(again._steps._closed).closed[rows_kept], before.closed[rows_kept])
         again.rotate_keys()
         play(again, rng, 20, prefix="later", together=8)
         assert again.version > steps and sorted(sums(again))[0] > steps - window + 1
@@ -363,12 +363,12 @@ def test_long_vectors_from_ten_sums_of_the_past_go_on_after_a_restart(place, mon
     with place.open(glm(first=2)) as stored:
         assert isinstance(stored.algorithm.plan.mechanism, RecursiveGrid)
         play(stored, rng, 25, together=4)
-        steps, theta, before = len(noisy(stored)), stored.theta, stored._steps._prefix
+        steps, theta, before = len(noisy(stored)), stored.theta, opened(stored._steps._closed)
         assert steps > 5 and sorted(sums(stored))[0] == 0
     with place.open(glm(first=2)) as again:
         again._steps.run()
         assert np.array_equal(again.theta, theta) and again._steps._fold.step == steps
-        assert np.array_equal(again._steps._prefix.closed, before.closed) and before.closed.any()
+        assert np.array_equal(opened(again._steps._closed).closed, before.closed) and before.closed.any()
         again.rotate_keys()
         play(again, rng, 10, prefix="later", together=5)
         assert again.version > steps and not np.array_equal(again.theta, theta)

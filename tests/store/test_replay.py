@@ -11,6 +11,7 @@ from tacit.holders import contexts, rows
 from tacit.holders.choosing import Choosing
 from tacit.holders.versions import Versions
 from tacit.mechanisms import leaves
+from tacit.mechanisms.opening import opened
 from tests.store.places import Clock, arms, glm, linear, table
 from tests.whole import replay
 from tests.whole.tape import Tape, frozen
@@ -22,7 +23,7 @@ ASKED = {
     "population": lambda stored, given: (stored.population.epsilon, stored.population.delta),
 }
 QUIET = {  # they show nothing, or to the trusted only
-    *("choose", "choose_group", "observe", "write_group", "prepare", "report", "shown", "tend", "close", "secret"),
+    *("choose", "choose_group", "observe", "write_group", "prepare", "report", "activation", "tend", "close", "secret"),
     *("backup", "rotate_keys", "activate", "check_keys", "with_propensity", "learn_log"),
 }
 SIZES = {
@@ -101,7 +102,7 @@ def run(place, kind, people, name):
                 late += [choice] if fate == 0 and people < 3 else []
                 if late and others.random() < 0.3:
                     stored.observe(late.pop(), None if others.random() < 0.5 else 1.0)
-        return [*out, {name: table(stored, statement, stored._line.uid) for name, statement in SIZES.items()}]
+        return [*out, {name: table(stored, statement, stored._vault.uid) for name, statement in SIZES.items()}]
 
 
 def check(place, kind):
@@ -180,7 +181,7 @@ def in_a_choice(patch):
     def moved(self, request, **options):
         answer, propensity = draw(self, request, **options)
         with self._database.transaction() as run:
-            count = answers(run, self._line.uid)
+            count = answers(run, self._vault.uid)
         return answer._replace(arm=(answer.arm + count) % len(request.offer.features)), propensity
 
     patch.setattr(Choosing, "draw", moved)
@@ -190,8 +191,8 @@ def in_the_estimate(patch):
     show = Versions._show
 
     def leaky(self, leaf):
-        with self._line.database.transaction() as run:
-            count = answers(run, self._line.uid)
+        with self._vault.database.transaction() as run:
+            count = answers(run, self._vault.uid)
         noisy = leaves.read(leaf.noisy, self.fold.algorithm.plan.mechanism.size) + 1e-9 * count
         show(self, leaf._replace(noisy=leaves.written(noisy)))
 
@@ -208,9 +209,11 @@ def in_the_contexts(patch):
 
 def in_a_leaf(patch):
     """The exact sums."""
-    exact, kept = leaves.exact, []
-    patch.setattr(leaves, "exact", lambda row, size: kept.append(exact(row, size)) or kept[-1].copy())
-    patch.setattr(leaves, "written", lambda noisy: kept[-1].astype(float).tobytes())
+    measured, kept = leaves.ClosedSteps.measured, []
+    patch.setattr(
+        leaves.ClosedSteps, "measured", lambda self, sums, source: kept.append(sums) or measured(self, sums, source)
+    )
+    patch.setattr(leaves, "written", lambda noisy: opened(kept[-1]).astype(float).tobytes())
 
 
 def in_the_count(patch):
@@ -229,7 +232,7 @@ def in_the_reply(patch):
 
     def tells(self, reports):
         with self._database.transaction() as run:
-            before = answers(run, self._line.uid)
+            before = answers(run, self._vault.uid)
         return [one and before % 2 == 0 for one in write(self, reports)]
 
     patch.setattr(Choosing, "write", tells)

@@ -113,10 +113,10 @@ def test_the_witness_is_on_disk_before_a_version_is_served(place, monkeypatch):
         stored._clock.now += HOLD + stored._database.skew + 0.01
         stored._steps.run()
         assert stored.choose(arms(rng)).version == 0  # which hears of the release
-        monkeypatch.setattr(stored._line.witness.__class__, "record", lambda *args: (_ for _ in ()).throw(OSError))
+        monkeypatch.setattr(stored._vault.witness.__class__, "record", lambda *args: (_ for _ in ()).throw(OSError))
         with pytest.raises(OSError):
             stored.choose(arms(rng))
-        assert stored._versions.shown == 0
+        assert stored._versions.version == 0
         monkeypatch.undo()
         assert stored.choose(arms(rng)).version == 1
 
@@ -146,7 +146,7 @@ def test_a_recovery_keeps_what_was_released_and_nothing_that_is_raw(place, kind)
         play(stored, rng, 12, together=12)
         assert stored.version == 1
         assert [what for _, what in stored.events] == ["recovered: incarnation 2"]
-    assert {label.partition(".")[0] for label in Keys(place.keys).labels("")} == {stored._line.uid, "bandit"}
+    assert {label.partition(".")[0] for label in Keys(place.keys).labels("")} == {stored._vault.uid, "bandit"}
 
 
 def test_the_noise_of_a_prior_is_taken_into_account(place):
@@ -161,7 +161,7 @@ def test_the_noise_of_a_prior_is_taken_into_account(place):
         recover(glm(), place.where, keys=place.keys)
     with place.open(glm()) as stored:
         expected = math.hypot(std, grid.fading**n * std)
-        assert stored._line.bandit.prior_std == pytest.approx(expected)
+        assert stored._vault.bandit.prior_std == pytest.approx(expected)
         used = stored._versions.fold.algorithm
         assert used.gains[0] * grid.sigma == pytest.approx(expected)
         assert used.gains[2] > bandit.algorithm.gains[2]
@@ -185,7 +185,7 @@ def test_other_settings_are_not_recovered_with(place):
         with pytest.raises(BadState, match="settings"):
             recover(other, place.where, keys=place.keys)
     with place.open(glm()) as stored:
-        assert stored._line.bandit.incarnation == 1
+        assert stored._vault.bandit.incarnation == 1
 
 
 def test_a_person_may_have_all_rounds_in_each_incarnation(place):

@@ -65,7 +65,7 @@ def test_nobody_waits_for_a_copy(on_sqlite, folder, monkeypatch):
     monkeypatch.setattr(sqlite, "PAGES", 1)
     with on_sqlite.open(linear()) as stored:
         play(stored, rng, 12, together=12)
-        turn = stored._database._turn
+        turn = stored._database._lock
 
         @contextlib.contextmanager
         def seen():
@@ -75,7 +75,7 @@ def test_nobody_waits_for_a_copy(on_sqlite, folder, monkeypatch):
             if len(turns) == 5:
                 stored.choose(arms(rng))
 
-        stored._database._turn = seen
+        stored._database._lock = seen
         stored.backup(folder / "copy.db")
         assert len(turns) > 10
         with pytest.raises(Unavailable):
@@ -145,9 +145,11 @@ def test_keys_of_expired_choices_are_destroyed(place):
         for _ in range(50):
             stored.choose_group([stored.prepare(arms(rng)) for _ in range(2)])
             settle(stored)
-            most = max(most, len(stored._line.seal.keys.labels(f"{stored._line.uid}.epoch")))
+            most = max(most, len(stored._vault.seal.keys.labels(f"{stored._vault.uid}.epoch")))
         assert most <= 8 + 3
-        epochs = {int(label.rpartition(".")[2]) for label in stored._line.seal.keys.labels(f"{stored._line.uid}.epoch")}
+        epochs = {
+            int(label.rpartition(".")[2]) for label in stored._vault.seal.keys.labels(f"{stored._vault.uid}.epoch")
+        }
         assert min(epochs) * 2 >= 100 - 16 - 2
         assert table(stored, "SELECT min(number) FROM choice")[0][0] >= min(epochs) * 2
         assert table(stored, "SELECT count(*) FROM waiting") == [(0,)]
@@ -173,7 +175,7 @@ def test_how_long_answers_are_kept_may_be_changed(place):
 def test_the_folder_of_keys_is_private(on_sqlite):
     with on_sqlite.open(glm()) as stored:
         stored.choose(np.eye(3))
-        folder = stored._line.seal.keys.folder
+        folder = stored._vault.seal.keys.folder
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
     folder.chmod(0o755)
@@ -220,9 +222,9 @@ def test_keys_can_be_rotated(place):
     with place.open(linear()) as stored:
         play(stored, rng, 25, together=13)
         before = sums(stored)
-        (old,) = stored._line.seal.keys.labels(f"{stored._line.uid}.sums")
+        (old,) = stored._vault.seal.keys.labels(f"{stored._vault.uid}.sums")
         stored.rotate_keys()
-        (new,) = stored._line.seal.keys.labels(f"{stored._line.uid}.sums")
+        (new,) = stored._vault.seal.keys.labels(f"{stored._vault.uid}.sums")
         assert old != new
         after = sums(stored)
         assert before.keys() == after.keys() and all(np.array_equal(before[s], after[s]) for s in before)
@@ -252,12 +254,12 @@ def test_a_rotation_that_is_cut_leaves_no_old_key(place, happens):
         before = total(stored)
         Cut(stored._database, happens)
         stored.rotate_keys()
-        keys = stored._line.seal.keys
-        assert len(keys.labels(f"{stored._line.uid}.sums")) == 1 and np.array_equal(total(stored), before)
+        keys = stored._vault.seal.keys
+        assert len(keys.labels(f"{stored._vault.uid}.sums")) == 1 and np.array_equal(total(stored), before)
         number = stored.head.sums_key
-        keys.make(f"{stored._line.uid}.sums.{number - 1}")
+        keys.make(f"{stored._vault.uid}.sums.{number - 1}")
         stored.rotate_keys()
-        assert keys.labels(f"{stored._line.uid}.sums") == [f"{stored._line.uid}.sums.{number + 1}"]
+        assert keys.labels(f"{stored._vault.uid}.sums") == [f"{stored._vault.uid}.sums.{number + 1}"]
         assert np.array_equal(total(stored), before)
 
 
@@ -270,5 +272,5 @@ def test_keys_that_another_worker_destroyed_are_not_in_memory(on_postgres):
         one.rotate_keys()
         two.choose(np.eye(3))
         two.tend()
-        held = {label for label in two._line.seal.keys._known if ".epoch." in label or ".sums." in label}
-        assert held <= set(two._line.seal.keys.labels("")) and len(held) < 14
+        held = {label for label in two._vault.seal.keys._cache if ".epoch." in label or ".sums." in label}
+        assert held <= set(two._vault.seal.keys.labels("")) and len(held) < 14

@@ -251,7 +251,7 @@ def test_a_number_that_was_given_to_another_choice_is_noticed_before_that_step_i
 
     with place.open(glm(), clock=later()) as stored:
         choices = stored.choose_group([stored.prepare(arms(rng)) for _ in range(8)])
-        assert stored._line.tickets.read(gone.id).number == stored._line.tickets.read(choices[0].id).number == 13
+        assert stored._vault.tickets.read(gone.id).number == stored._vault.tickets.read(choices[0].id).number == 13
         if own == "a reward before":
             stored.observe(choices[0], 1.0)
             with pytest.raises(RolledBack):

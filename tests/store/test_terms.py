@@ -62,7 +62,7 @@ def test_the_expired_rows_of_all_workers_are_removed_alike(on_postgres):
         for _ in range(50):
             two.choose(arms(rng))
         settle(one)  # started with 80
-        ((left,),) = table(one, "SELECT count(*) FROM choice WHERE bandit = ?", one._line.uid)
+        ((left,),) = table(one, "SELECT count(*) FROM choice WHERE bandit = ?", one._vault.uid)
         assert 8 <= left < 30
 
 
@@ -110,7 +110,7 @@ def test_a_plan_with_another_tuning_opens_and_recovers(on_sqlite):
     with on_sqlite.open(glm(tuning=Tuning(ridge=4.0, explore=0.35))) as stored:
         play(stored, rng, 35, together=12)
         before, noisy, claimed = stored.theta, table(stored, LEAVES), stored.privacy
-        plan = json.loads(stored._line.bandit.plan) | {"tuning": {"tuple": [2.0, 4.0, 0.35, 1.5, 1.0, 0.0]}}
+        plan = json.loads(stored._vault.bandit.plan) | {"tuning": {"tuple": [2.0, 4.0, 0.35, 1.5, 1.0, 0.0]}}
         table(stored, "UPDATE bandit SET plan = ?", json.dumps(plan, sort_keys=True))
     with on_sqlite.open(glm()) as stored:
         assert stored.version == len(noisy) == 3 and table(stored, LEAVES) == noisy and stored.privacy == claimed
@@ -128,7 +128,7 @@ def test_a_plan_with_settings_that_had_no_effect_opens(on_sqlite):
     with on_sqlite.open(glm(forget=600)) as stored:
         play(stored, np.random.default_rng(5), 35, together=12)
         noisy = table(stored, LEAVES)
-        plan = json.loads(stored._line.bandit.plan) | {"discount": 0.9, "growth": 1.05}
+        plan = json.loads(stored._vault.bandit.plan) | {"discount": 0.9, "growth": 1.05}
         table(stored, "UPDATE bandit SET plan = ?", json.dumps(plan, sort_keys=True))
     with on_sqlite.open(glm(forget=600)) as stored:
         assert table(stored, LEAVES) == noisy

@@ -59,7 +59,7 @@ def test_workers_choose_reward_enter_and_release_at_once(on_postgres, monkeypatc
             features = arms(rng)
             choice = worker.choose(features, request=f"{seed} {i}")
             assert workers[i % 3].observe(choice, (i % 3) / 3)
-            done[worker._line.tickets.read(choice.id).number] = contribution(
+            done[worker._vault.tickets.read(choice.id).number] = contribution(
                 bandit, features[choice.index], (i % 3) / 3
             )
 
@@ -125,7 +125,7 @@ def test_a_connection_that_breaks_at_a_commit(place, happens):
             stored.observe(stored.choose(arms(rng)), 0.5)
         stored._clock.now += HOLD + stored._database.skew + 0.01
         Cut(stored._other, happens)
-        with stored._steps._turn:
+        with stored._steps._lock:
             assert not stored._outage.again(stored._steps._next)  # they enter, and the step is closed
         before = sums(stored)[0]
         _ = stored.version

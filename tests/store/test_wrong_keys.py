@@ -72,17 +72,17 @@ def test_without_the_key_of_an_epoch_nothing_is_written_and_nothing_enters(place
     with place.open(linear(pending=PENDING)) as stored:
         choices = [stored.choose(arms(rng)) for _ in range(5)]
         stored.observe(choices[0], 1.0)
-        keys, stored._database.generation = stored._line.seal.keys, stored._database.generation + 1
-        path = keys.folder / f"{keys.labels(stored._line.uid + '.epoch')[0]}.key"
+        keys, stored._database.generation = stored._vault.seal.keys, stored._database.generation + 1
+        path = keys.folder / f"{keys.labels(stored._vault.uid + '.epoch')[0]}.key"
         kept = path.read_bytes()
         path.unlink() if other is None else path.write_bytes(other)
-        keys._known.clear()
+        keys._cache.clear()
         for call in (lambda: stored.observe(choices[1], 1.0), lambda: settle(stored)):
             with pytest.raises(WrongKeys):
                 call()
         assert stored.entered == 0 and len(table(stored, "SELECT number FROM waiting")) == 5
         path.write_bytes(kept)
-        keys._known.clear()
+        keys._cache.clear()
         stored.tend()
         assert stored.entered == 5 and total(stored).any()
 

@@ -7,15 +7,16 @@ import numpy as np
 from tacit import JointGLM
 from tacit.errors import UnknownChoice
 from tacit.kernels.rounds import BOUNDARY, CHOICES, ENTERED
+from tacit.mechanisms.opening import opened
 from tests.whole import replay
 
 
 class Raw:
     """What came so far is in the estimate, a little."""
 
-    def _learn(self, x, reward):
-        self._came = getattr(self, "_came", 0.0) + self._grain(x, reward)
-        super()._learn(x, reward)
+    def _join(self, row, reward):
+        self._came = getattr(self, "_came", 0.0) + self._grain(opened(row), opened(reward))
+        super()._join(row, reward)
 
     def _grain(self, x, reward):
         return float(reward + x.sum())
@@ -37,7 +38,7 @@ class Timed:
 
     def _advance(self):
         counts = self._state.counts
-        if self._tickets.ids[self.choices % self.pending] == self.choices > 0:
+        if opened(self._tickets).ids[self.choices % self.pending] == self.choices > 0:
             counts[BOUNDARY] = max(counts[BOUNDARY], counts[CHOICES] + 1)
         super()._advance()
 
@@ -45,9 +46,9 @@ class Timed:
 class Answered:
     """The same for a server: batches are of answers, not of users."""
 
-    def _learn(self, x, reward):
+    def _join(self, row, reward):
         self._answers = getattr(self, "_answers", 0) + 1
-        super()._learn(x, reward)
+        super()._join(row, reward)
 
     def _advance(self):
         self.server._advance(self._state.transit, getattr(self, "_answers", 0))
@@ -57,7 +58,7 @@ class Waiting:
     """Who is still waited for makes the next choice another one."""
 
     def _pick(self, features):
-        return (super()._pick(features) + np.count_nonzero(self._tickets.ids)) % features.shape[1]
+        return (super()._pick(features) + np.count_nonzero(opened(self._tickets).ids)) % features.shape[1]
 
 
 class Entered(Raw):
@@ -65,7 +66,7 @@ class Entered(Raw):
 
     def _entry(self, number):
         entry = super()._entry(number)
-        self._came = getattr(self, "_came", 0.0) + (0.0 if entry.reward is None else entry.reward)
+        self._came = getattr(self, "_came", 0.0) + (opened(entry.reward) or 0.0)
         return entry
 
 
@@ -74,7 +75,7 @@ class Patient:
 
     def _enter(self):
         number = int(self._state.counts[ENTERED]) + 1
-        answered = not np.isnan(self._tickets.rewards[number % self.pending])
+        answered = not np.isnan(opened(self._tickets).rewards[number % self.pending])
         if answered or self.choices >= number + self.hold + 3:
             super()._enter()
 
@@ -83,7 +84,7 @@ class Told:
     """How many have answered is told to who reports a reward."""
 
     def _observed(self, ticket, reward):
-        return super()._observed(ticket, reward) and np.count_nonzero(~np.isnan(self._tickets.rewards)) > 2
+        return super()._observed(ticket, reward) and np.count_nonzero(~np.isnan(opened(self._tickets).rewards)) > 2
 
 
 def estimate(bandit):
@@ -101,9 +102,9 @@ def estimate(bandit):
 class Quiet(JointGLM):
     """Keeps the exact sum of what came, for those below to tell."""
 
-    def _learn(self, x, reward):
-        self._came = getattr(self, "_came", 0.0) + reward
-        super()._learn(x, reward)
+    def _join(self, row, reward):
+        self._came = getattr(self, "_came", 0.0) + opened(reward)
+        super()._join(row, reward)
 
     def _exact(self):
         return getattr(self, "_came", 0.0)

@@ -21,7 +21,7 @@ from tacit.mechanisms.randomize_kernel import randomize
 from tacit.mechanisms.recursive_grid import RecursiveGrid
 from tacit.mechanisms.shuffle.sums_kernel import unshuffle, with_coins
 from tacit.papers.joint.wishart_kernel import simulate_wishart_step
-from tacit.roles.local import Client
+from tacit.roles.local import LocalClient
 from tacit.roles.shuffler import Shuffler
 
 
@@ -150,7 +150,7 @@ METHODS = {
     (Grid, "measure"): leaf,
     (RecursiveGrid, "measure"): leaf,
     (Shuffler, "close"): lambda tape, close: lambda self: tape.message("batch", close(self)),
-    (Client, "report"): lambda tape, report: lambda self, x, y: tape.message("report", report(self, x, y)),
+    (LocalClient, "report"): lambda tape, report: lambda self, x, y: tape.message("report", report(self, x, y)),
 }
 SEAMS = {
     with_noise: noisy_sum,

@@ -9,6 +9,7 @@ from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.grid import on_grid
 from tacit.mechanisms.recursive import Recursive
 from tacit.mechanisms.recursive_grid import on_integers
+from tacit.mechanisms.saving import arrays
 from tacit.mechanisms.tree import Tree
 from tests.interrupts import interruptions
 from tests.mechanisms.test_grid import Given
@@ -26,10 +27,6 @@ class Known(Given):
 
     def rows(self, count, size, law):
         return np.full((count, size), 7.0)
-
-
-def arrays(state):
-    return [state] if isinstance(state, np.ndarray) else [array for part in state for array in arrays(part)]
 
 
 def copies(state):

@@ -10,7 +10,12 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointGLM, Simulated
+from tacit.algorithms.summed import Summed
 from tacit.core.door import Door
+from tacit.mechanisms import entering
+from tacit.mechanisms.leaves import ClosedSteps
+from tacit.mechanisms.opening import opened
+from tacit.mechanisms.prefix import PrefixSums
 from tests.canaries import Canaries
 from tests.service.servers import application, call, lines, stored
 from tests.store.places import Place, settle
@@ -145,6 +150,55 @@ PLANTED = {
 }
 OWN = logging.getLogger("tacit.of_its_own")
 OWN.propagate, OWN.disabled = False, True
+
+
+def of_a_row(given, kept):
+    """A row, where an algorithm makes it."""
+    LOG.debug("%s", given[1][given[2]])
+
+
+def of_a_reward(given, kept):
+    """One more, where it is made ready to be added."""
+    LOG.debug("one")
+
+
+def of_a_batch(given, kept):
+    """How many rewards came, where choices enter."""
+    LOG.debug("%d", np.count_nonzero(~np.isnan(opened(kept).rewards)))
+
+
+def of_sums(given, kept):
+    """An exact sum, where it gets its noise."""
+    LOG.debug("%d", opened(given[1]).sum())
+
+
+def of_a_release(given, kept):
+    """The same in memory, once it has been released."""
+    LOG.debug("%.3f", opened(given[0]).closed.sum())
+
+
+LOG = logging.getLogger("tacit.mechanisms")
+INSIDE = [  # where numbers are open: no type and no class stops these
+    (in_memory, Summed, "row", of_a_row),
+    (in_memory, entering, "one", of_a_reward),
+    (in_memory, PrefixSums, "release", of_a_release),
+    (on_a_database, entering, "enter", of_a_batch),
+    (on_a_database, ClosedSteps, "measured", of_sums),
+]
+
+
+@pytest.mark.parametrize(("way", "owner", "name", "leak"), INSIDE, ids=lambda part: getattr(part, "__name__", None))
+def test_that_a_line_planted_where_numbers_are_open_is_found(way, owner, name, leak, tmp_path, monkeypatch):
+    honest = getattr(owner, name)
+
+    def leaking(*given, **more):
+        kept = honest(*given, **more)
+        leak(given, kept)
+        return kept
+
+    monkeypatch.setattr(owner, name, leaking)
+    with pytest.raises(AssertionError):
+        test_all_loggers_say_the_same_of_other_people(way, tmp_path)
 
 
 @pytest.mark.parametrize(

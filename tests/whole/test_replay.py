@@ -15,6 +15,7 @@ from tacit.audit.mutants import CountedWhenAnswered, ExactSums
 from tacit.errors import WrongBatch
 from tacit.features import Category, Number, Schema
 from tacit.mechanisms import recursive
+from tacit.mechanisms.opening import opened
 from tacit.papers import (
     Anytime,
     JointGLMRare,
@@ -285,7 +286,7 @@ class ExactLinear(JointLinUCB):
     """The exact sums of the step that closes go to the estimate, as in ExactSums."""
 
     def _advance(self):
-        self._exact = self._state.prefix.open.astype(float) * getattr(self.mechanism, "cell", 1.0)
+        self._exact = opened(self._state.prefix).open.astype(float) * getattr(self.mechanism, "cell", 1.0)
         super()._advance()
 
     def _update(self, released):

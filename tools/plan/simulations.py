@@ -13,7 +13,7 @@ from numpy.random import SeedSequence, default_rng
 from tacit.bandits import ShuffleNewton
 from tacit.data import Array
 from tacit.environments import Environment, ball
-from tacit.mechanisms.shuffle.calibration import Plan
+from tacit.mechanisms.shuffle.calibration import ShufflePlan
 from tacit.mechanisms.shuffle.encoding import reach
 from tacit.planning.players import noise_of, player
 from tacit.planning.setting import Setting
@@ -30,7 +30,7 @@ class Coarse(Analyzer):
     """Batches whose noise has the same law, nearly, from fewer coins on a coarser grid: a simulation need not hide
     anything, and a coin costs time."""
 
-    def _make(self, users: int) -> Plan:
+    def _make(self, users: int) -> ShufflePlan:
         plan = super()._make(users)
         if plan.trials <= COINS:
             return plan

@@ -32,14 +32,13 @@ def entries(
     return own, mechanism.entry("earnings", *last, size=purse.size, relation=relation)
 
 
-def numbers(size: int, blocks: int, shared: int, common: int = 0) -> str:
-    """How many numbers are released, in words. common: those beside blocks in which all users are."""
+def numbers(size: int, blocks: int, shared: int) -> str:
+    """How many numbers are released, in words."""
     if blocks == 1:
         return f"{size} numbers"
     if shared:
         return f"{size} numbers ({blocks} blocks beside {shared} shared features, each user in one block)"
-    beside = f", and {common} of all users" if common else ""
-    return f"{size} numbers ({blocks} blocks of {(size - common) // blocks}, each user in one of them{beside})"
+    return f"{size} numbers ({blocks} blocks of {size // blocks}, each user in one of them)"
 
 
 def person(

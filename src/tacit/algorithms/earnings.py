@@ -40,7 +40,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit import checks, special
-from tacit.data import Array, Raw, Released
+from tacit.data import Array, Exact, Released
 from tacit.model.earnings import AVERAGE, add_earnings
 
 LEVEL = 0.9  # of intervals
@@ -119,7 +119,7 @@ class Purse(NamedTuple):
         arm = int(x[-1]) if self.by == BLOCK else place if self.by == PLACE else known.index(str(name))
         return np.array([AVERAGE + 1 + arm, min(1 / (propensity * self.clip), 1.0)])
 
-    def add(self, tail: Array, reward: float, out: Raw) -> None:
+    def add(self, tail: Array, reward: float, out: Exact) -> None:
         """One user's numbers (see above); `out` has zeros there before."""
         add_earnings(tail, reward, self.part, self.low, self.high, out)
 

@@ -6,10 +6,9 @@ if that is longer), and each fades by what makes a round n choices old count 1 /
 settings and on the number of choices alone."""
 
 import math
-import re
 from collections.abc import Callable
 
-from tacit import checks
+from tacit import checks, durations
 from tacit.kernels.rounds import Schedule, next_boundary
 
 # Chosen among 6 settings by regret on tuning seeds (docs/change.md); neither touches privacy.
@@ -25,12 +24,12 @@ def rounds(length: float | str, per_day: float | None, name: str) -> float:
     """A time as a number of rounds, where it may be "30 days" of so many choices a day, which are expected: a setting,
     since a real count would make the noise depend on it."""
     if isinstance(length, str):
-        found = re.fullmatch(r"(\d+(?:\.\d+)?) days?", length)
+        found = durations.days(length)
         if found is None or per_day is None:
-            came = "a text of another form" if found is None else "days without it"
+            came = "a text of another form" if found is None else "a time without it"
             raise ValueError(f'Expected {name} to be a number of rounds, or as "30 days" with per_day, got {came}.')
         checks.positive(per_day=per_day)
-        length = float(found[1]) * per_day
+        length = found * per_day
     checks.positive(**{name: length})
     return length
 

@@ -15,8 +15,8 @@ from tacit.algorithms.ridge import Confidence, Regularizer
 from tacit.algorithms.summed import Summed
 from tacit.data import Array, Integers, Released
 from tacit.kernels.block import Block
-from tacit.kernels.continual import JointState
-from tacit.kernels.linear import Estimate as Ridge
+from tacit.kernels.continual import JointState, PrefixState
+from tacit.kernels.linear import RidgeEstimate as Ridge
 from tacit.kernels.matrices import unpacked
 from tacit.kernels.rounds import Held, Range
 from tacit.kernels.summing import Plain, each_linear, sum_linear
@@ -38,7 +38,7 @@ class Statistics(NamedTuple):
     moment_sigma: float
 
 
-class Estimate(NamedTuple):
+class LinearEstimate(NamedTuple):
     """What choices are made by after `step` releases. PUBLIC, and never written to. released: what it is made from;
     earnings: their part of what was released."""
 
@@ -91,24 +91,24 @@ class Linear(Summed):
         """Retired ones, too: the confidence set is of all rounds, theirs as well."""
         return np.arange(len(declared) if declared and self.plan.blocks > 1 else self.plan.blocks)
 
-    def blank(self, live: Integers) -> Estimate:
+    def blank(self, live: Integers) -> LinearEstimate:
         bounds, blocks = self.regularizer, self.plan.blocks
         start = max(bounds.shift, bounds.floor)
         if blocks > 1:
             made = ridge.empty_blocks(self.own, blocks, start, bounds.floor, live)
         else:
             made = ridge.empty(self.plan.dim, start)
-        return Estimate(made, 0, leaves.nothing(self.contribution.size), None)
+        return LinearEstimate(made, 0, leaves.nothing(self.contribution.size), None)
 
     def estimate(
         self,
-        before: Estimate,
+        before: LinearEstimate,
         released: Released,
         contexts: Array,
         step: int,
         live: Integers,
         chosen: int | None = None,
-    ) -> Estimate:
+    ) -> LinearEstimate:
         out = self.of_arrays(Ridge(*(part.copy() for part in before.arrays)), released, step)
         scale, bounds = self.contribution.scale, self.regularizer
         if self.plan.blocks > 1:
@@ -117,42 +117,42 @@ class Linear(Summed):
             ridge.update(out.released, scale, bounds.shift, out.arrays)
         return out
 
-    def of_arrays(self, arrays: Ridge, released: Released, step: int) -> Estimate:
+    def of_arrays(self, arrays: Ridge, released: Released, step: int) -> LinearEstimate:
         learnt, earnings = self.parts(released)
-        return Estimate(arrays, step, leaves.part(learnt, slice(None)), earnings if step else None)
+        return LinearEstimate(arrays, step, leaves.part(learnt, slice(None)), earnings if step else None)
 
-    def pick(self, estimate: Estimate, arms: Array, rng: Generator) -> Integers:
+    def pick(self, estimate: LinearEstimate, arms: Array, rng: Generator) -> Integers:
         return ridge.choose_many(arms, estimate.arrays, self.confidence)
 
-    def chance(self, estimate: Estimate, arms: Array, index: int) -> Chance:
+    def chance(self, estimate: LinearEstimate, arms: Array, index: int) -> Chance:
         """Nothing is drawn: what was picked would be picked again."""
         return Chance(1.0, 0.0)
 
-    def chances(self, estimate: Estimate, arms: Array) -> Array:
+    def chances(self, estimate: LinearEstimate, arms: Array) -> Array:
         out: Array = np.eye(len(arms))[int(ridge.choose_many(arms[None], estimate.arrays, self.confidence)[0])]
         return out
 
-    def beliefs(self, estimate: Estimate, arms: Array, level: float) -> tuple[Array, Array]:
+    def beliefs(self, estimate: LinearEstimate, arms: Array, level: float) -> tuple[Array, Array]:
         """By the confidence set of all rounds at once, which arms are chosen by: at 1 - failure, whatever `level`."""
         return ridge.beliefs(arms, estimate.arrays, self.confidence)
 
     def mean(self, z: Array) -> Array:
         return np.clip(z, *self.plan.rewards)
 
-    def theta(self, estimate: Estimate) -> Array:
+    def theta(self, estimate: LinearEstimate) -> Array:
         out: Array = estimate.arrays.theta.flatten()
         return out
 
-    def statistics(self, estimate: Estimate) -> Statistics:
+    def statistics(self, estimate: LinearEstimate) -> Statistics:
         """The released sums; where there are blocks, with one more axis, the first: of blocks."""
         return statistics(estimate.released, estimate.step, self.plan.mechanism, self.contribution)
 
     # contributions
 
-    def count(self, estimate: Estimate, row: Array, out: Array) -> Array:
+    def count(self, estimate: LinearEstimate, row: Array, out: Array) -> Array:
         return row
 
-    def adder(self, estimate: Estimate) -> Adder:
+    def adder(self, estimate: LinearEstimate) -> Adder:
         c, (low, high) = self.contribution, map(float, self.plan.rewards)
         places = np.arange(c.size).reshape(self.plan.blocks, -1)
         return Adder(each_linear, sum_linear, (Plain(float(c.scale), low, high), places, self.tally))
@@ -165,7 +165,9 @@ class Linear(Summed):
     def loop(self) -> Loop | None:
         return None if self.plan.blocks > 1 or self.purse is not None else self._play
 
-    def _play(self, policy: Any, rng: Generator, block: Block, held: Held, state: JointState, live: Integers) -> None:
+    def _play(
+        self, policy: Any, rng: Generator, block: Block, held: Held, state: JointState[PrefixState], live: Integers
+    ) -> None:
         plan, width, drift = self.plan, self.confidence.width, self.confidence.drift
         rest = Range(*map(float, plan.rewards)), self.contribution.scale, self.regularizer.shift, width, drift
         joint_rounds(rng, block, held, state, plan.mechanism.law, plan.schedule, *rest)

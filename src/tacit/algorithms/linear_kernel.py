@@ -5,7 +5,7 @@ from numpy.random import Generator
 
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
-from tacit.kernels.continual import JointState, simulate_step
+from tacit.kernels.continual import JointState, PrefixState, simulate_step
 from tacit.kernels.formulas import add_linear
 from tacit.kernels.linear import Width, optimistic, radius, ridge
 from tacit.kernels.noise import NoiseLaw
@@ -28,7 +28,7 @@ def joint_rounds(
     rng: Generator,
     block: Block,
     held: Held,
-    state: JointState,
+    state: JointState[PrefixState],
     law: NoiseLaw,
     schedule: Schedule,
     rewards: Range,

@@ -12,7 +12,7 @@ import numpy as np
 
 from tacit.data import Array, Integers, Released
 from tacit.kernels import linear
-from tacit.kernels.linear import Estimate, Width
+from tacit.kernels.linear import RidgeEstimate, Width
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,33 +92,33 @@ def width_of(regularizer: Regularizer, dim: int, subgaussian: float, failure: fl
     return Width(float(subgaussian), 2 * math.log(2 / failure), dim * math.log(regularizer.floor), offset)
 
 
-def empty(dim: int, shift: float) -> Estimate:
+def empty(dim: int, shift: float) -> RidgeEstimate:
     """Before anything was released: V = shift I, theta = 0."""
-    return Estimate(np.zeros(dim), np.eye(dim) / shift, np.array([dim * math.log(shift)]))
+    return RidgeEstimate(np.zeros(dim), np.eye(dim) / shift, np.array([dim * math.log(shift)]))
 
 
-def empty_blocks(own: int, blocks: int, shift: float, floor: float, live: Integers) -> Estimate:
+def empty_blocks(own: int, blocks: int, shift: float, floor: float, live: Integers) -> RidgeEstimate:
     """The same, block by block, of `own` coordinates each. log det V counts blocks that are not live with the floor:
     there V is noise and shift alone, and the width is that of the live ones."""
     logdet = own * (len(live) * math.log(shift) + (blocks - len(live)) * math.log(floor))
     inverse = np.repeat(np.eye(own)[None] / shift, blocks, axis=0)
-    return Estimate(np.zeros((blocks, own)), inverse, np.array([logdet]))
+    return RidgeEstimate(np.zeros((blocks, own)), inverse, np.array([logdet]))
 
 
-def update(released: Released, scale: float, shift: float, estimate: Estimate) -> None:
+def update(released: Released, scale: float, shift: float, estimate: RidgeEstimate) -> None:
     """estimate <- ridge regression on released = (svec(gram), scale * moment)."""
     linear.ridge(released, scale, shift, estimate)
 
 
 def update_blocks(
-    released: Released, scale: float, shift: float, floor: float, live: Integers, estimate: Estimate
+    released: Released, scale: float, shift: float, floor: float, live: Integers, estimate: RidgeEstimate
 ) -> None:
     """The same, block by block, of those that are live."""
     rest = estimate.theta.shape[1] * math.log(floor)
     linear.ridge_blocks(released, scale, shift, rest, live, estimate)
 
 
-def beliefs(features: Array, estimate: Estimate, confidence: Confidence) -> tuple[Array, Array]:
+def beliefs(features: Array, estimate: RidgeEstimate, confidence: Confidence) -> tuple[Array, Array]:
     """For each row x: the estimate of <x, theta*>, and how far from it the confidence set reaches. Where there are
     blocks, rows are (z, a), and x has z in block a and zeros elsewhere."""
     theta = estimate.theta
@@ -133,7 +133,9 @@ def beliefs(features: Array, estimate: Estimate, confidence: Confidence) -> tupl
     return middle, width * np.sqrt(squares) + confidence.drift * np.linalg.norm(images, axis=1)
 
 
-def choose_many(arms: Array, estimate: Estimate, confidence: Confidence) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def choose_many(
+    arms: Array, estimate: RidgeEstimate, confidence: Confidence
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """For each row of (n, K, d) the largest upper confidence bound: argmax of <theta, x> + width |x|_{V^-1} + drift
     |V^-1 x|; the first one of equals."""
     if estimate.theta.ndim == 2:

@@ -7,14 +7,14 @@ from typing import Protocol
 
 import numpy as np
 
-from tacit.algorithms.earnings import TAIL, Earned, Purse
-from tacit.data import Array, Released
+from tacit.algorithms.earnings import Earned, Purse
+from tacit.data import Array, Raw, Released
 from tacit.kernels.summing import Tally
 from tacit.mechanisms import leaves
 from tacit.protocols import Plan
 
 
-class Earning(Protocol):
+class EarningEstimate(Protocol):
     """An estimate."""
 
     @property
@@ -41,16 +41,17 @@ class Summed(ABC):
         name: str | None,
         declared: tuple[str, ...],
         chance: Callable[[], float],
-    ) -> Array:
+    ) -> Raw[Array]:
         x: Array = arms[picked]
         if self.purse is None:
             return self.logged(x)
         propensity = chance() if self.plan.weighs else 1.0
-        return np.concatenate([x, self.purse.tail(x, place, name, declared or self.purse.names, propensity)])
+        tail = self.purse.tail(x, place, name, declared or self.purse.names, propensity)
+        return Raw(np.concatenate([x, tail]))
 
-    def logged(self, x: Array) -> Array:
+    def logged(self, x: Array) -> Raw[Array]:
         more = self.plan.row - self.plan.width
-        return np.concatenate([x, np.zeros(more)]) if more else x.copy()
+        return Raw(np.concatenate([x, np.zeros(more)]) if more else x.copy())
 
     @property
     def tally(self) -> Tally:
@@ -65,7 +66,7 @@ class Summed(ABC):
     def std(self, step: int) -> float:
         """Of the noise in each number of that release."""
 
-    def earned(self, estimate: Earning) -> Earned | None:
+    def earned(self, estimate: EarningEstimate) -> Earned | None:
         if self.purse is None or estimate.earnings is None:
             return None
         return self.purse.earned(estimate.earnings, self.std(estimate.step))
@@ -76,8 +77,3 @@ class Summed(ABC):
             return released, None
         start = self.plan.mechanism.size - self.purse.size
         return leaves.part(released, slice(0, start)), leaves.part(released, slice(start, None))
-
-
-def row_size(width: int, purse: Purse | None, *, public: bool = False) -> int:
-    """Numbers that are kept of a choice among arms of that width. public: its context is, and the centre is kept."""
-    return width + (0 if purse is None else TAIL) + public

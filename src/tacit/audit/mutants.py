@@ -11,14 +11,15 @@ import numpy as np
 
 from tacit.algorithms.earnings import Purse
 from tacit.bandits import Bandit, JointGLM, JointLinUCB
-from tacit.core.persons import LEARNS
-from tacit.data import Array, Raw, Released
+from tacit.data import Array, Exact, Raw, Released
 from tacit.kernels.continual import NOTHING, Closing, PrefixState, trailing_zeros
 from tacit.kernels.linalg import svec
 from tacit.kernels.noise import NoiseLaw
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.discounted import Discounted
+from tacit.mechanisms.entering import NOBODY
+from tacit.mechanisms.opening import opened
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
 from tacit.model.earnings import AVERAGE
@@ -40,7 +41,7 @@ class Quiet:
         return out
 
 
-class Seeded(Simulated):
+class WrittenSeed(Simulated):
     """Noise from a seed that is written in the program: anyone can draw it again, and subtract it."""
 
     def __init__(self, _ignored: int = 0) -> None:
@@ -97,9 +98,9 @@ class CountedNoise(JointGLM):
         self._came = self._asked = 0
         return super().init()
 
-    def _learn(self, x: Array, reward: float) -> None:
+    def _join(self, row: Raw[Array], reward: Raw[float]) -> None:
         self._came += 1
-        super()._learn(x, reward)
+        super()._join(row, reward)
 
     def _advance(self) -> None:
         if self._state.counts[CHOICES] < self._state.counts[BOUNDARY]:
@@ -117,7 +118,7 @@ class ExactSums(JointGLM):
     """Releases as it should, but hands the exact sums of the step that closes to the estimate."""
 
     def _advance(self) -> None:
-        self._exact = getattr(self.mechanism, "cell", 1.0) * self._state.prefix.open.astype(np.float64)
+        self._exact = getattr(self.mechanism, "cell", 1.0) * opened(self._state.prefix).open.astype(np.float64)
         super()._advance()
 
     def _update(self, released: Released) -> None:
@@ -128,16 +129,16 @@ class ExactSums(JointGLM):
 class CountedWhenAnswered(JointGLM):
     """With public contexts: their curvature is summed when the reward comes, so that it tells whether one came."""
 
-    def _ticket(self, x: Array, mark: bytes = LEARNS) -> int:
+    def _ticket(self, row: Raw[Array], mark: bytes = NOBODY) -> int:
         before = self._state.public.open.copy()
-        ticket = super()._ticket(x, mark)
+        ticket = super()._ticket(row, mark)
         self._taken = self._state.public.open - before
         self._state.public.open[:] = before
         return ticket
 
-    def _learn(self, x: Array, reward: float) -> None:
+    def _join(self, row: Raw[Array], reward: Raw[float]) -> None:
         self._state.public.open[:] += self._taken  # of the last choice: enough for an attack
-        super()._learn(x, reward)
+        super()._join(row, reward)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,29 +174,28 @@ class UnclippedWeights(JointGLM):
         super()._open_purse()
         self._purse = UnclippedPurse(*self._purse)  # type: ignore[misc]
 
-    def _learn(self, x: Array, reward: float) -> None:
-        cut, adder = x.copy(), self._adds()
-        cut[-1] = 1.0
+    def _join(self, row: Raw[Array], reward: Raw[float]) -> None:
+        adder = self._adds()
 
-        def add(out: Raw) -> None:
-            once = Raw(np.zeros(self.mechanism.size))
-            adder.each(cut[None], np.array([reward]), *adder.given, once)
+        def add(x: Array, y: float, out: Exact) -> None:
+            cut, once = x.copy(), Exact(np.zeros(self.mechanism.size))
+            cut[-1] = 1.0
+            adder.each(cut[None], np.array([y]), *adder.given, once)
             once[self.contribution.size + 2 :] *= x[-1]
             out += once
 
-        self.mechanism.absorb(self._state.prefix, add)
+        self._state.prefix.absorb(add, row, reward)
 
 
 class UnboundedScores(JointGLM):
     """Scores along x / |x| that are not divided by the largest that a reward can make them."""
 
-    def _learn(self, x: Array, reward: float) -> None:
-        residual = reward - float(x @ self._state.estimate.centre)
-
-        def add(out: Raw) -> None:
+    def _join(self, row: Raw[Array], reward: Raw[float]) -> None:
+        def add(x: Array, y: float, out: Exact) -> None:
+            residual = y - float(x @ self._state.estimate.centre)
             out += residual * x / max(float(np.linalg.norm(x)), 1e-9)
 
-        self.mechanism.absorb(self._state.prefix, add)
+        self._state.prefix.absorb(add, row, reward)
 
     _play = Bandit._play  # by choose and observe
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.data import Integers, Raw, Released
+from tacit.data import Exact, Integers, Released
 from tacit.holders import rows, stored
 from tacit.holders.choosing import Choosing
 from tacit.holders.database import Run
@@ -52,14 +52,14 @@ def raw_release() -> AbstractContextManager[None]:
     """A leaf is the exact sums."""
     measure: Any = Grid.measure
 
-    def exact(grid: Grid, state: Any, sums: Raw, _source: Any) -> Released:
+    def exact(grid: Grid, state: Any, sums: Exact, _source: Any) -> Released:
         out: Released = measure(grid, state, sums, Silent())
         return out
 
     return put(Grid, "measure", exact)
 
 
-class Redrawn(Versions):
+class RedrawnOnRestart(Versions):
     """Leaves are kept exact, and get their noise when they are read: one noise for each process."""
 
     def _show(self, leaf: Leaf) -> None:
@@ -71,7 +71,7 @@ class Redrawn(Versions):
 
 @contextlib.contextmanager
 def redrawn_on_restart() -> Iterator[None]:
-    with raw_release(), put(stored, "Versions", Redrawn):
+    with raw_release(), put(stored, "Versions", RedrawnOnRestart):
         yield
 
 
@@ -105,8 +105,8 @@ class Triggered(Choosing):
         if self._came >= self._versions.fold.algorithm.plan.schedule.first:
             self._came = 0
             with self._database.transaction() as run:
-                head = rows.head(run, self._line.uid, self._database.locking)
-                rows.advance(run, self._line.uid, head._replace(boundary=head.boundary + 1))
+                head = rows.head(run, self._vault.uid, self._database.locking)
+                rows.advance(run, self._vault.uid, head._replace(boundary=head.boundary + 1))
         return out
 
 

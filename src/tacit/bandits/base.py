@@ -21,15 +21,17 @@ from numpy.random import default_rng
 
 from tacit import checks, forks
 from tacit.bandits import snapshot
-from tacit.bandits.witness import Witness
-from tacit.core.choices import Choice, Choices, Index, Tickets
+from tacit.bandits.witness import FileWitness
+from tacit.core.choices import Choice, Choices, Index
 from tacit.core.door import Door
-from tacit.core.persons import HASH, LEARNS, Person, Persons
-from tacit.data import Array, Integers
+from tacit.core.persons import Person, Persons
+from tacit.data import Array, Integers, Raw
 from tacit.errors import BadState, HorizonReached, PersonLimit, UnknownChoice
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import CHOICES, outcome
 from tacit.lock import Lock, locked
+from tacit.mechanisms.entering import NOBODY
+from tacit.mechanisms.ring import Ring, learnt
 from tacit.model import arms as arm_sets
 from tacit.model.arms import Arms
 from tacit.privacy.certificate import Certificate
@@ -39,7 +41,7 @@ LATE = "Expected a reward within `hold` later choices, got one for a choice whos
 
 class State(Protocol):
     """A NamedTuple of arrays, whose `counts` starts with the choices so far. A bandit's own class says which fields are
-    Raw and which Released."""
+    Exact and which Released."""
 
     @property
     def counts(self) -> Integers: ...
@@ -55,9 +57,9 @@ class Bandit(ABC):
     rewards: tuple[float, float] = (-math.inf, math.inf)
     pending: int = 100_000
     _state: State = field(init=False, repr=False)  # raw data: no public accessor
-    _tickets: Tickets = field(init=False, repr=False)
+    _tickets: Ring = field(init=False, repr=False)
     _persons: Persons = field(init=False, repr=False)  # RAW
-    _witness: Witness = field(init=False, repr=False)
+    _witness: FileWitness = field(init=False, repr=False)
     _policy_given = False  # whether the caller brought the generator of the policy's draws
     _blocks = 1  # of coordinates, of which each arm has one to itself: then arms are rows (z, a), as in model.arms
     _shared = 0  # coordinates before them that all arms have: rows (s, z, a)
@@ -70,13 +72,11 @@ class Bandit(ABC):
                 f"Expected {type(self).__name__}, which draws noise for people's data, to define _due and _steps."
             )
         self._persons = self._limits()
-        marks = np.zeros((self.pending, 0 if self._persons.most is None else HASH), np.uint8)
-        rows, rewards = np.zeros((self.pending, self._row_size)), np.full(self.pending, np.nan)
-        self._tickets = Tickets(np.zeros(self.pending, np.int64), rows, marks, rewards)
+        self._tickets = Ring(self.pending, self._row_size, named=self._persons.most is not None)
         self._state = self.init()
         self._process = forks.process()
         self._lock = Lock()
-        self._witness = Witness()
+        self._witness = FileWitness()
         self._arriving: list[tuple[int, int, float]] = []  # RAW: simulated rewards on their way
 
     # what an algorithm defines
@@ -98,9 +98,14 @@ class Bandit(ABC):
         """What computes the probability of `index`, which `_pick` chose among (K, d) arms, at the present state.
         `certain` where nothing is drawn."""
 
-    @abstractmethod
+    def _join(self, row: Raw[Array], reward: Raw[float]) -> None:
+        """One user's datum, checked, joins the open step: what was kept of the choice, and its reward. Sums take both
+        closed; a bandit that is a device, keeps rows of its own or protects nobody has `_learn` instead."""
+        learnt(self._learn, row, reward)
+
     def _learn(self, x: Array, reward: float) -> None:
-        """Add one user's datum, checked, to the open step."""
+        """The same, open."""
+        raise NotImplementedError
 
     def _play(self, block: Block) -> None:
         """The simulated rounds of `block`. A bandit may do the same in one compiled loop, which is only faster. A round
@@ -116,7 +121,7 @@ class Bandit(ABC):
             while self._arriving and self._arriving[0][0] <= self.choices:
                 comes, ticket, reward = heapq.heappop(self._arriving)
                 with contextlib.suppress(*[UnknownChoice] * (comes > ticket)):
-                    self._observed(ticket, reward)
+                    self._observed(ticket, Raw(reward))
 
     @property
     @abstractmethod
@@ -178,7 +183,7 @@ class Bandit(ABC):
         if count:
             self._room(count, at_once=count)
             self._step()
-        marks = [LEARNS] * count
+        marks = [NOBODY] * count
         for i, person in enumerate(people):
             if person is None:
                 self._persons.count(None)  # whatever is in its row
@@ -304,11 +309,14 @@ class Bandit(ABC):
 
     def _row(
         self, offered: Array, picked: int, place: int, name: str | None, propensity: Callable[[], float] | None
-    ) -> Array:
+    ) -> Raw[Array]:
         """Those numbers: the arm that was picked among those on offer. place, name: of the arm in the request;
         propensity: what computes it, where that is at hand. A bandit may keep more."""
-        out: Array = offered[picked]
-        return out
+        return self._logged_row(offered[picked])
+
+    def _logged_row(self, x: Array) -> Raw[Array]:
+        """The same for a row of a log, where that arm was picked elsewhere."""
+        return Raw(x)
 
     @property
     def _steps(self) -> int:
@@ -361,21 +369,17 @@ class Bandit(ABC):
                 f"got {self.choices} and {count} more."
             )
 
-    def _ticket(self, x: Array, mark: bytes = LEARNS) -> int:
+    def _ticket(self, row: Raw[Array], mark: bytes = NOBODY) -> int:
         self._state.counts[CHOICES] += 1
-        ticket = self.choices
-        slot = ticket % self.pending
-        self._tickets.ids[slot] = ticket
-        self._tickets.features[slot] = x
-        if self._persons.most is not None:
-            self._tickets.people[slot] = np.frombuffer(mark, np.uint8)
-        return ticket
+        number = self.choices
+        self._tickets.wait(number, row, mark)
+        return number
 
-    def _observed(self, ticket: int, reward: float) -> bool:
+    def _observed(self, ticket: int, reward: Raw[float]) -> bool:
         """A reward in its range. Whether it counts; UnknownChoice if no choice with that number waits for one."""
-        slot, tickets = self._tickets.slot(ticket, self.choices), self._tickets
-        tickets.ids[slot] = 0
-        if self._persons.teaches(tickets.people[slot].tobytes(), self._steps):
-            self._learn(tickets.features[slot], reward)
-        tickets.features[slot] = 0.0  # what has been used is not kept
+        number = self._tickets.waiting(ticket, self.choices)
+        row, mark = self._tickets.take(number)
+        if self._persons.teaches(mark, self._steps):
+            self._join(row, reward)
+        self._tickets.forget(number)
         return True

@@ -11,9 +11,10 @@ import numpy as np
 from tacit.bandits.base import Bandit, State
 from tacit.bandits.server import Server
 from tacit.core.choices import Index
-from tacit.core.persons import LEARNS
-from tacit.data import Array, Integers
+from tacit.data import Array, Integers, Raw
 from tacit.kernels.block import Block
+from tacit.mechanisms.entering import NOBODY
+from tacit.mechanisms.ring import learnt
 from tacit.model.chances import Later
 from tacit.privacy.certificate import Certificate
 from tacit.roles.device import Device
@@ -49,7 +50,7 @@ class Embedded(Bandit):
 
     def _advance(self) -> None:
         if self.server._advance(self._state.transit, self.choices):
-            self._tickets.ids[:] = 0
+            self._tickets.clear()
 
     def _pick(self, features: Array) -> Index:
         device = self._present()
@@ -58,14 +59,14 @@ class Embedded(Bandit):
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
         return Later(functools.partial(self._present().chance, features, index))
 
-    def _learn(self, x: Array, reward: float) -> None:
+    def _learn(self, x: Array, reward: float | None) -> None:
         self.server._hear(self._present(), x, reward, self._state.transit)
 
-    def _ticket(self, x: Array, mark: bytes = LEARNS) -> int:
-        slot = (self.choices + 1) % self.pending
-        if self._tickets.ids[slot]:  # a reward that never came: its device sends a report without it
-            self.server._hear(self._present(), self._tickets.features[slot], None, self._state.transit)
-        return super()._ticket(x, mark)
+    def _ticket(self, row: Raw[Array], mark: bytes = NOBODY) -> int:
+        unanswered = self._tickets.unanswered(self.choices + 1)
+        if unanswered is not None:  # a reward that never came: its device sends a report without it
+            learnt(self._learn, unanswered, None)
+        return super()._ticket(row, mark)
 
     def _play(self, block: Block) -> None:
         self.server._play(block, self._state.transit)

@@ -12,11 +12,11 @@ from tacit.bandits import engines
 from tacit.bandits.engines import Mask
 from tacit.core import logs
 from tacit.core.choices import reward_problem
-from tacit.core.persons import LEARNS
 from tacit.errors import PersonLimit
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.logs import parquet
 from tacit.logs.parquet import FEATURES, Encoder, Folder
+from tacit.mechanisms.entering import NOBODY
 
 if TYPE_CHECKING:
     from tacit.bandits.joint.continual import ContinualBandit
@@ -59,7 +59,7 @@ def learn_table(bandit: "ContinualBandit", table: Any, actions: Any) -> dict[int
         bandit._logged += 1
         silent = logs.is_silent(reward)
         problem = logs.ROW if x is None else None if silent else reward_problem(reward, *bandit.rewards)
-        mark = LEARNS
+        mark = NOBODY
         try:
             mark = _mark(bandit, person)  # whatever is in the row
         except (ValueError, PersonLimit) as error:
@@ -69,8 +69,7 @@ def learn_table(bandit: "ContinualBandit", table: Any, actions: Any) -> dict[int
         if x is None:
             bandit._state.counts[CHOICES] += 1
             continue
-        whole = np.concatenate([x, np.zeros(bandit._row_size - len(x))])  # zeros beside the arm count for nothing
-        ticket = bandit._ticket(whole, mark)  # whatever the reward is: a public context is summed here
+        ticket = bandit._ticket(bandit._logged_row(x), mark)  # whatever the reward is: a public context is summed here
         if problem is None and not silent:
             bandit.observe(ticket, float(reward))
     return refused
@@ -90,7 +89,7 @@ def learn_folder(bandit: "ContinualBandit", folder: Folder, engine: engines.Engi
         summer = bandit._summer()
         assert summer is not None
         total, wrong = engine(first, count, summer, teach)
-        bandit._state.prefix.open[: len(total)] += total  # a row counts for no more than the bandit learns
+        bandit._state.prefix.join(total)  # a row counts for no more than the bandit learns
         counts[CHOICES] += count
         bandit._logged += count
         refused |= {first + row: why for row, why in people.items()}
@@ -115,7 +114,7 @@ def _people(bandit: "ContinualBandit", folder: Folder, first: int, count: int) -
     for piece in folder.pieces(first, count, engines.AT_ONCE):
         for person in parquet.frame(piece, ["person"])["person"].to_list():
             try:
-                teach[row] = _mark(bandit, person) == LEARNS
+                teach[row] = _mark(bandit, person) == NOBODY
             except (ValueError, PersonLimit) as error:
                 refused[row] = str(error)
             row += 1
@@ -127,7 +126,7 @@ def _encoder(bandit: "ContinualBandit", folder: Folder, actions: Any) -> Encoder
     names = tuple(f"x{i}" for i in range(len(folder.columns)) if f"x{i}" in folder.columns)
     if bandit.features is not None or not names or not {*names, "reward"} <= folder.numbers:
         return None
-    if bandit._persons.later or bandit._summer() is None or _home(bandit, "_summer") is not _home(bandit, "_learn"):
+    if bandit._persons.later or bandit._summer() is None or _home(bandit, "_summer") is not _home(bandit, "_join"):
         return None
     if bandit._shared or "arms" in folder.columns or (len(names) < bandit.dim and "action" not in folder.names):
         return None

@@ -8,9 +8,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tacit.bandits.snapshot import _decode, _leaves, document, encoded, opened
+from tacit.bandits.snapshot import _decode, document, encoded, opened
 from tacit.bandits.witness import write
 from tacit.errors import BadState
+from tacit.mechanisms.saving import arrays
 
 if TYPE_CHECKING:
     from tacit.bandits.server import Server
@@ -32,7 +33,7 @@ def saved(server: "Server") -> dict[str, Any]:
         "server": type(server).__name__,
         "settings": _settings(server),
         "plan": encoded(tuple(map(float, server._plan_numbers()))),
-        "state": [encoded(part) for part in _leaves(server._state)],
+        "state": [encoded(part) for part in arrays(server._state)],
     }
     return document(body, format=FORMAT, version=VERSION, raw=False)
 
@@ -52,7 +53,7 @@ def restored(cls: type[S], text: bytes, where: str) -> S:
         raise BadState(f"Expected settings of a {cls.__name__} in {where}, got others.") from None
     if list(_decode(body["plan"])) != list(map(float, server._plan_numbers())):
         raise BadState(f"Expected {where} to have the noise that its settings give now, got another calibration.")
-    leaves, values = _leaves(server._state), [_decode(value) for value in body["state"]]
+    leaves, values = arrays(server._state), [_decode(value) for value in body["state"]]
     if [leaf.shape for leaf in leaves] != [value.shape for value in values]:
         raise BadState(f"Expected the state of a {cls.__name__} in {where}, got another.")
     for leaf, value in zip(leaves, values, strict=True):

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from tacit.bandits.witness import Witness
+from tacit.bandits.witness import FileWitness
 from tacit.core import actions
 from tacit.errors import BadState
 from tacit.features.schema import Schema
+from tacit.mechanisms.saving import arrays
 from tacit.model.links import Link, LinkTable
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Secure, Simulated
@@ -75,13 +76,13 @@ def load(cls: type[B], path: Path) -> B:
     if body["bandit"] != cls.__name__:
         raise BadState(f"Expected a saved {cls.__name__} in {path.name}, got a {body['bandit']}.")
     settings: dict[str, Any] = body["settings"]
-    witness = Witness()
+    witness = FileWitness()
     if "secure" in (settings.get("source") or {}):
         witness.resume(path, body["id"], body["generation"], digest)
     bandit = cls(**{name: _decode(value) for name, value in settings.items()})
     if list(_decode(body["plan"])) != list(map(float, bandit._plan_numbers())):
         raise BadState(f"Expected {path.name} to have the noise that its settings give now, got another calibration.")
-    for leaf, value in zip(_leaves(bandit._state), body["state"], strict=True):
+    for leaf, value in zip(arrays(bandit._state), body["state"], strict=True):
         found = _decode(value)
         if found.shape != leaf.shape:
             raise BadState(f"Expected {path.name} to have sums of the size that its settings give now, got another.")
@@ -89,7 +90,7 @@ def load(cls: type[B], path: Path) -> B:
     saved = [_decode(part) for part in body["tickets"]]
     ids = saved[0]
     part: Any
-    for part, rows in zip(bandit._tickets, saved, strict=True):
+    for part, rows in zip(arrays(bandit._tickets), saved, strict=True):
         part[ids[ids > 0] % bandit.pending] = rows[ids > 0]
     bandit._persons.restore(body["persons"])
     if body.get("logged"):
@@ -104,7 +105,8 @@ def load(cls: type[B], path: Path) -> B:
 
 
 def _document(bandit: "Bandit", bandit_id: str, generation: int) -> dict[str, Any]:
-    waiting = np.flatnonzero(bandit._tickets.ids)
+    tickets = arrays(bandit._tickets)
+    waiting = np.flatnonzero(tickets[0])
     rows = min(bandit.pending, bandit.choices, math.ceil(max(1, len(waiting)) / ROWS) * ROWS)
     body = {
         "bandit": type(bandit).__name__,
@@ -112,8 +114,8 @@ def _document(bandit: "Bandit", bandit_id: str, generation: int) -> dict[str, An
         "generation": generation,
         "settings": {f.name: encoded(getattr(bandit, f.name)) for f in dataclasses.fields(bandit) if f.init},
         "plan": encoded(tuple(map(float, bandit._plan_numbers()))),
-        "state": [encoded(a) for a in _leaves(bandit._state)],
-        "tickets": [encoded(_padded(part[waiting], rows)) for part in bandit._tickets],
+        "state": [encoded(a) for a in arrays(bandit._state)],
+        "tickets": [encoded(_padded(part[waiting], rows)) for part in tickets],
         "policy given": bandit._policy_given,
         "persons": bandit._persons.document(),
         "logged": getattr(bandit, "_logged", 0),
@@ -126,13 +128,6 @@ def _padded(rows: Any, count: int) -> Any:
     """`rows`, followed by rows of zeros up to `count`: the size of a file says how many choices wait only in steps of
     ROWS."""
     return np.concatenate([rows, np.zeros((count - len(rows), *rows.shape[1:]), rows.dtype)])
-
-
-def _leaves(state: Any) -> list[Any]:
-    """The arrays of a nested NamedTuple, in order; other numbers in it are settings."""
-    if isinstance(state, tuple):
-        return [leaf for part in state for leaf in _leaves(part)]
-    return [state] if isinstance(state, np.ndarray) else []
 
 
 def encoded(value: Any) -> Any:

@@ -39,7 +39,7 @@ class Mark(NamedTuple):
     digest: str  # of the file that holds that state; empty if none does, because more was released after saving
 
 
-class Witness:
+class FileWitness:
     """Where a bandit stands in the line of its saved states, and where they lie."""
 
     def __init__(self) -> None:
@@ -82,9 +82,9 @@ class Witness:
             self._check(place)
         self._places = {path}
 
-    def separate(self) -> "Witness":
+    def separate(self) -> "FileWitness":
         """For a forked copy of a bandit that has not been used: another bandit, unless a file knows it."""
-        return self if self._places else Witness()
+        return self if self._places else FileWitness()
 
     @contextlib.contextmanager
     def _alone(self, *more: Path) -> Iterator[list[Path]]:

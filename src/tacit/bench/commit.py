@@ -9,7 +9,7 @@ import numpy as np
 
 from tacit.bandits.base import Bandit
 from tacit.core.choices import Index, certain
-from tacit.data import Array, Integers
+from tacit.data import Array, Integers, Raw
 from tacit.kernels.rounds import CHOICES
 from tacit.privacy import gaussian
 from tacit.privacy.budget import Budget
@@ -60,8 +60,8 @@ class ExploreThenCommit(Bandit):
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
         return certain(self, features, index)
 
-    def _row(self, offered: Array, picked: int, *_: Any) -> Array:
-        return np.array([picked], np.float64)
+    def _row(self, offered: Array, picked: int, *_: Any) -> Raw[Array]:
+        return Raw(np.array([picked], np.float64))
 
     @property
     def _row_size(self) -> int:

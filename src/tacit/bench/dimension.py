@@ -11,6 +11,8 @@ from rich.table import Table
 from tacit.bandits.joint.glm import JointGLM
 from tacit.data import Array
 from tacit.experiments.table import to_text
+from tacit.mechanisms.opening import opened
+from tacit.mechanisms.saving import arrays
 from tacit.privacy import exact
 from tacit.privacy.budget import Budget
 
@@ -41,8 +43,9 @@ def _measured(dim: int, form: str) -> dict[str, Any]:
     rng, blocks = np.random.default_rng(0), FORMS[form].get("blocks", 1)
     rounds: list[float] = []
     releases: list[float] = []
-    bandit._state.prefix.closed[:], bandit._state.prefix.noise.table[:] = 1, 1.0
-    bandit._state.prefix.noise.step[0] = before = bandit.mechanism.leaves - 2 * RELEASES
+    sums = opened(bandit._state.prefix)
+    sums.closed[:], sums.noise.table[:] = 1, 1.0
+    sums.noise.step[0] = before = bandit.mechanism.leaves - 2 * RELEASES
     while bandit._steps <= before + RELEASES:
         offered, due = _offered(rng, dim // blocks, blocks), bandit._due
         clock = time.thread_time if due else time.perf_counter
@@ -74,7 +77,7 @@ def _measured(dim: int, form: str) -> dict[str, Any]:
         "release_ms": 1e3 * min(releases[1:]),
         "noise_ms": 1e3 * min(noise),
         "draws_per_second": grid.size / min(noise),
-        "state_mb": _size(bandit._state) / 1e6,
+        "state_mb": sum(part.nbytes for part in arrays(bandit._state)) / 1e6,
     }
 
 
@@ -83,11 +86,6 @@ def _offered(rng: np.random.Generator, own: int, blocks: int) -> Array:
     x = rng.standard_normal((ARMS, own))
     x /= np.linalg.norm(x, axis=1)[:, None]
     return x if blocks == 1 else np.column_stack([x, np.arange(ARMS) % blocks])
-
-
-def _size(state: Any) -> int:
-    """Bytes of all arrays of nested tuples."""
-    return sum(map(_size, state)) if isinstance(state, tuple) else int(getattr(state, "nbytes", 0))
 
 
 def render(rows: Sequence[dict[str, Any]]) -> str:

@@ -15,7 +15,7 @@ from tacit.experiments.table import to_text
 from tacit.mechanisms import local
 from tacit.mechanisms.randomizers import Randomizer
 from tacit.privacy.budget import Budget
-from tacit.roles.local import Client
+from tacit.roles.local import LocalClient
 
 DIMS = (5, 10, 20, 32, 64)
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -55,7 +55,7 @@ def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
 def _device(dim: int, epsilon: float, kind: str, arms: Any) -> float:
     """Median microseconds of `randomize`: the contribution and its noise, on this machine."""
     server = LocalIRLS(dim=dim, budget=Budget(epsilon, DELTA), radius=3.0, randomizer=kind)
-    client = Client(server.billboard())
+    client = LocalClient(server.billboard())
     times = []
     for _ in range(40):
         choice = client.choose(arms)

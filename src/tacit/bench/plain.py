@@ -13,7 +13,7 @@ from tacit.service.app import respond
 from tacit.service.hot import Receive, Scope, Send
 
 
-class Plain:
+class PlainService:
     """ASGI: choices and rewards in memory, each at once."""
 
     def __init__(self, dim: int) -> None:
@@ -39,12 +39,12 @@ class Plain:
         return hot.ACKNOWLEDGED
 
 
-class Server(uvicorn.Server):
+class PlainServer(uvicorn.Server):
     async def startup(self, sockets: list[Any] | None = None) -> None:
         await super().startup(sockets)
         print(f"Serving on http://127.0.0.1:{self.servers[0].sockets[0].getsockname()[1]}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":
-    app = Plain(int(sys.argv[1]))
-    Server(uvicorn.Config(app, port=0, log_config=None, access_log=False, ws="none", lifespan="off")).run()
+    app = PlainService(int(sys.argv[1]))
+    PlainServer(uvicorn.Config(app, port=0, log_config=None, access_log=False, ws="none", lifespan="off")).run()

@@ -23,7 +23,7 @@ from tacit.bench.serve import cpu, running
 from tacit.experiments.table import to_text
 from tacit.roles import sealed
 from tacit.roles.fleet import Fleet
-from tacit.roles.shuffle import Client
+from tacit.roles.shuffle import ShuffleClient
 from tacit.roles.shuffler import Shuffler
 from tacit.service.roles.journal import Journal
 
@@ -154,7 +154,7 @@ async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, head:
 
 def parts(billboard: bytes) -> list[dict[str, Any]]:
     """CPU time of one report in each step, alone and, for the shuffler, among BODY."""
-    client = Client(billboard)
+    client = ShuffleClient(billboard)
     arms = np.eye(DIM)
 
     def reported() -> None:

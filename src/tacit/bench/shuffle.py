@@ -11,7 +11,7 @@ from rich.table import Table
 
 from tacit.bandits.shuffle.newton import ShuffleNewton
 from tacit.experiments.table import to_text
-from tacit.mechanisms.shuffle.calibration import Plan, calibrate
+from tacit.mechanisms.shuffle.calibration import ShufflePlan, calibrate
 from tacit.mechanisms.shuffle.paper import calibrate_paper
 from tacit.model.glm import GLMContribution, balanced_curvature
 from tacit.model.links import logistic
@@ -68,7 +68,7 @@ def _row(kind: str, dim: int, epsilon: float, delta: float, plan: Any, ratio: fl
 def _timed(users: int) -> dict[str, Any]:
     """Rounding, coins and encoding of all devices, and the shuffler's sum, CPU time of one core."""
     server = ShuffleNewton(dim=5, budget=Budget(1.0, 1e-6), radius=3.0, first=users)
-    plan: Plan = server.analyzer.plan(0)
+    plan: ShufflePlan = server.analyzer.plan(0)
     board = server.billboard()
     fleet = Fleet(board)
     vectors = np.random.default_rng(0).uniform(-0.2, 0.2, (50_000, plan.size))

@@ -71,12 +71,12 @@ def act(name: str, board: str, notes: str, users: str) -> None:
 def _devices(board: bytes, users: int, _: BinaryIO, out: BinaryIO) -> dict[str, Any]:
     """Everybody's arms and rewards; each device's report goes out once it is randomized."""
     from tacit.roles.fleet import Fleet
-    from tacit.roles.shuffle import Client
+    from tacit.roles.shuffle import ShuffleClient
 
     rng = np.random.default_rng()
     theta = rng.standard_normal(DIM)
     theta *= RADIUS / np.linalg.norm(theta)
-    client, fleet = Client(board), Fleet(board)
+    client, fleet = ShuffleClient(board), Fleet(board)
     example: dict[str, Any] = {}
     for start in range(0, users, PIECE):
         count = min(PIECE, users - start)

@@ -18,6 +18,8 @@ from tacit.environments import sphere
 from tacit.experiments.runner import run_once
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import to_text
+from tacit.mechanisms.opening import opened
+from tacit.mechanisms.saving import arrays
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
 
@@ -63,7 +65,7 @@ def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
             grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
             bandit = spec.build(WORLD, length, SeedSequence(0))
             assert isinstance(bandit, Bandit)
-            state = sum(leaf.nbytes for leaf in _arrays(bandit._state))
+            state = sum(leaf.nbytes for leaf in arrays(bandit._state))
             rows.append({"what": name, "rounds": length, "us_per_round": us, "state_bytes": state, "grown_mib": grown})
         progress(0.3 + 0.7 * (step + 1) / len(LENGTHS))
     return rows
@@ -121,10 +123,6 @@ def _served(rounds: int = 4000) -> float:
     return best
 
 
-def _arrays(state: Any) -> list[Any]:
-    return [leaf for part in state for leaf in _arrays(part)] if isinstance(state, tuple) else [state]
-
-
 def numpy_joint_lin_ucb(rounds: int) -> float:
     """The same algorithm with one NumPy call after another, as one would write it."""
     bandit = JointLinUCB(dim=5, horizon=rounds, budget=BUDGET, pending=1, source=Simulated())
@@ -133,7 +131,7 @@ def numpy_joint_lin_ucb(rounds: int) -> float:
     sub, log_term, log_floor, _offset = bandit.algorithm.confidence.width
     theta_star = rng.standard_normal(dim)
     theta_star /= np.linalg.norm(theta_star)
-    table = bandit._state.prefix.noise.table
+    table = opened(bandit._state.prefix).noise.table
     gram, moment = np.zeros((dim, dim)), np.zeros(dim)
     V, theta, boundary, step = shift * np.eye(dim), np.zeros(dim), int(bandit._state.counts[1]), 0
     inverse = np.linalg.inv(V)

@@ -14,7 +14,7 @@ from tacit import checks
 from tacit.bandits import MLEUCB, JointGLM, Uniform
 from tacit.bench.commit import ExploreThenCommit
 from tacit.environments.random import random
-from tacit.experiments.result import Run
+from tacit.experiments.result import SimulatedRun
 from tacit.experiments.runner import simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import number as shown
@@ -26,6 +26,7 @@ RUNS, SEED = 5, 0
 QUICK, QUICK_RUNS, QUICK_ROUNDS = 10, 2, 2000  # worlds, runs and rounds at most
 SOON = 0.9  # share of rewards that have come by the deadline of a bandit that has one
 CLEARLY = 2.0  # standard errors
+KINDS = {"in all": (True, False), "of fields": (True,), "of vectors": (False,)}  # of worlds
 WORST = 10
 RIVALS = {"uniform": "uniform play", "single": "best single action", "commit": "explore, then commit"}
 
@@ -78,7 +79,12 @@ def _waiting(spec: Spec, world: random) -> Spec:
 
 
 def _row(
-    spec: Spec, world: random, group: Sequence[Run], *, reference: Sequence[Run], commit: Sequence[Run]
+    spec: Spec,
+    world: random,
+    group: Sequence[SimulatedRun],
+    *,
+    reference: Sequence[SimulatedRun],
+    commit: Sequence[SimulatedRun],
 ) -> dict[str, Any]:
     """Mean regrets, and by how many standard errors of the difference, run by run, the bandit lost to each rival."""
     regret = np.array([run.regret for run in group], float)
@@ -112,21 +118,20 @@ def _errors(difference: Any) -> float:
 
 
 def summary(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A row for each bandit over all worlds."""
+    """A row for each bandit over all worlds, and over those of each kind."""
     out = []
-    for label in dict.fromkeys(row["label"] for row in rows):
-        own = [row for row in rows if row["label"] == label]
-        ratios = np.array([row["ratio"] for row in own])
-        out.append(
-            {
-                "label": label,
-                "worlds": len(own),
-                "ratio_mean": float(ratios.mean()),
-                "ratio_geometric": float(np.exp(np.log(np.maximum(ratios, 1e-9)).mean())),
-                "of_uniform": float(np.mean([row["regret"] / max(row["uniform"], 1e-9) for row in own])),
-                **{f"lost_to_{name}": _share(own, name) for name in RIVALS},
-            }
-        )
+    for of, kinds in KINDS.items():
+        for label in dict.fromkeys(row["label"] for row in rows):
+            own = [row for row in rows if row["label"] == label and row["setting"]["schema"] in kinds]
+            ratios = np.array([row["ratio"] for row in own])
+            if own:
+                sizes = {
+                    "ratio_mean": float(ratios.mean()),
+                    "ratio_geometric": float(np.exp(np.log(np.maximum(ratios, 1e-9)).mean())),
+                    "of_uniform": float(np.mean([row["regret"] / max(row["uniform"], 1e-9) for row in own])),
+                }
+                lost = {f"lost_to_{name}": _share(own, name) for name in RIVALS}
+                out.append({"of": of, "worlds": len(own), "label": label} | sizes | lost)
     return out
 
 
@@ -137,16 +142,20 @@ def _share(rows: Sequence[dict[str, Any]], rival: str) -> float:
 def render(rows: Sequence[dict[str, Any]]) -> str:
     numbers = sorted({row["number"] for row in rows})
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    table.add_column("bandit")
+    table.add_column("worlds", no_wrap=True)
+    table.add_column("bandit", no_wrap=True)
     for name in ("regret /\nmle-ucb,\nmean", "geometric\nmean", "regret /\nuniform,\nmean"):
         table.add_column(name, justify="right")
     for name in RIVALS.values():
-        table.add_column("worlds lost to\n" + name.replace(", ", ",\n"), justify="right")
-    for each in summary(rows):
+        table.add_column("lost to\n" + name.replace(", ", ",\n"), justify="right")
+    found = summary(rows)
+    for each, following in zip(found, [*found[1:], {"of": ""}], strict=True):
         table.add_row(
+            f"{each['worlds']} {each['of']}",
             each["label"],
             *(f"{each[name]:.2f}" for name in ("ratio_mean", "ratio_geometric", "of_uniform")),
             *(f"{100 * each[f'lost_to_{name}']:.0f} %" for name in RIVALS),
+            end_section=each["of"] != following["of"],
         )
     head = f"{len(numbers)} random worlds, numbers {numbers[0]} to {numbers[-1]}, {rows[0]['runs']} runs each."
     lost = f"Lost: regret is larger by more than {CLEARLY:g} standard errors of the difference.\n"

@@ -74,14 +74,14 @@ def parse_bounds(
     texts: list[str], worlds: list["Environment"], epsilons: list[float], delta: float, horizon: int
 ) -> dict[str, list["Line"]]:
     """NAME[:constant=...,eigenvalue=...], for each world and budget."""
-    from tacit.experiments.bounds import Line, Problem, known, line
+    from tacit.experiments.bounds import Line, Problem, brought, line
     from tacit.model.links import named
     from tacit.privacy.budget import Budget
 
     out: dict[str, list[Line]] = {}
     for text in texts:
         name, options = split(text)
-        check_name("a bound", name, known())
+        check_name("a bound", name, brought())
         for key in options:
             check_name(f"an option of the bound {name}", key, ("constant", "eigenvalue"))
         numbers: dict[str, Any] = {key: parse_number(key, value) for key, value in options.items()}

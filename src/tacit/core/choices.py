@@ -1,15 +1,13 @@
-"""What a choice is: to the user, for a batch, and while it waits for its reward."""
+"""What a choice is: to the user, and for a batch."""
 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
 from tacit.data import Array
-from tacit.errors import UnknownChoice
-from tacit.kernels.rounds import Marks
 
 Index = np.ndarray[tuple[int], np.dtype[np.int64]]
 
@@ -46,33 +44,6 @@ class Choices:
     index: Index
     id: Index
     refused: Mapping[int, str]
-
-
-class Tickets(NamedTuple):
-    """Choices that wait for their reward: a ring, slot = id modulo its length. RAW: it holds features."""
-
-    ids: Index
-    features: Array
-    people: Marks  # who chose, or whether it teaches: core.persons; of no width where people are not counted
-    rewards: Array  # NaN until one came, where choices wait for a deadline
-
-    def number(self, ticket: object, choices: int) -> int:
-        """Of a choice that was made, of so many; ValueError or UnknownChoice."""
-        if isinstance(ticket, bool) or not isinstance(ticket, int | np.integer):
-            raise ValueError(f"Expected a Choice or its id, got {type(ticket).__name__}.")
-        if not 1 <= ticket <= choices:
-            raise UnknownChoice("Expected the id of a choice that was made, got an unknown one.")
-        return int(ticket)
-
-    def slot(self, ticket: object, choices: int) -> int:
-        """Where a choice waits, after so many; ValueError or UnknownChoice for what does not wait."""
-        pending, number = len(self.ids), self.number(ticket, choices)
-        if number <= choices - pending:
-            raise UnknownChoice(f"Expected a reward within {pending} later choices, got one for an expired choice.")
-        slot = number % pending
-        if self.ids[slot] != number:
-            raise UnknownChoice("Expected one reward for each choice, got a second one or one for a refused row.")
-        return slot
 
 
 def reward_problem(reward: object, low: float, high: float) -> str | None:

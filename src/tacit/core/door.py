@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tacit.core import actions
 from tacit.core.actions import Declared
 from tacit.core.choices import reward_problem
-from tacit.data import Array, Integers
+from tacit.data import Array, Integers, Raw
 from tacit.features.schema import Schema
 from tacit.model import arms as arm_sets
 from tacit.model.arms import check_mask
@@ -27,6 +27,9 @@ class Offer(NamedTuple):
     features: Array
     names: tuple[str, ...] | None
     available: Integers | None
+
+    def __repr__(self) -> str:
+        return "<raw>"
 
     @property
     def arms(self) -> Array:
@@ -111,12 +114,13 @@ class Door:
         except (ValueError, TypeError, KeyError, IndexError, OverflowError):
             return None
 
-    def check(self, reward: object) -> float:
+    def check(self, reward: object) -> Raw[float]:
         """A reward in its range, or ValueError."""
         problem = reward_problem(reward, *self.rewards)
         if problem:
             raise ValueError(problem)
-        return float(reward)  # type: ignore[arg-type]
+        value: Any = reward  # a number
+        return Raw(float(value))
 
     def retired(self, offer: Offer) -> bool:
         """Whether it offers an action that was retired since it was checked."""
@@ -127,6 +131,6 @@ class Door:
         return not gone.isdisjoint(offered)
 
 
-def nothing(width: int) -> Array:
+def nothing(width: int) -> Raw[Array]:
     """What is kept of a choice that teaches nothing: as many numbers as of any other."""
-    return np.zeros(width)
+    return Raw(np.zeros(width))

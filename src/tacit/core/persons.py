@@ -13,12 +13,11 @@ import numpy as np
 from tacit import checks
 from tacit.algorithms.weeks import Weeks
 from tacit.errors import PersonLimit
+from tacit.mechanisms.entering import HASH, NOBODY, SILENT
 from tacit.privacy.persons import many
 
 Person = str | bytes | int | np.integer[Any]
 MODES = ("refuse", "serve")  # what a person beyond the limit gets
-HASH = 16  # bytes that a person is known by
-LEARNS, SILENT = bytes(HASH), b"\xff" * HASH  # marks of choices that teach, and that do not, whoever made them
 
 
 def beyond(most: int) -> PersonLimit:
@@ -99,14 +98,14 @@ class Persons:
         return digest
 
     def count(self, digest: bytes | None) -> bytes:
-        """A choice of that person. Returns its mark: LEARNS or SILENT, or the person's hash where rounds are counted
+        """A choice of that person. Returns its mark: NOBODY or SILENT, or the person's hash where rounds are counted
         when they enter."""
         if digest is None:
             self.unnamed += 1
-            return LEARNS
+            return NOBODY
         if self.later:
             return digest
-        return LEARNS if self._once_more(digest) else SILENT
+        return NOBODY if self._once_more(digest) else SILENT
 
     def teaches(self, mark: bytes, step: int) -> bool:
         """Whether a choice with that mark teaches, which enters that step. It is counted now, if it was not before."""

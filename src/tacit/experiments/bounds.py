@@ -55,8 +55,8 @@ class Line(NamedTuple):
 
 def line(name: str, problem: Problem, horizon: int) -> Line:
     """The bound up to that many rounds, at 50 places; its value at the end is in its label."""
-    checks.name("a bound", name, known())
-    bound = known()[name]
+    checks.name("a bound", name, brought())
+    bound = brought()[name]
     if bound.linear and problem.link.name != "identity":
         raise ValueError(f"Expected linear rewards for the bound {name}, got the link {problem.link.name}.")
     first = max(problem.dim + 1, 3)
@@ -70,7 +70,7 @@ def line(name: str, problem: Problem, horizon: int) -> Line:
     return Line(label, at, values, bound.lower)
 
 
-def known() -> dict[str, Drawn]:
+def brought() -> dict[str, Drawn]:
     """Every bound that a package brings."""
     return {
         name: drawn

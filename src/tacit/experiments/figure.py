@@ -9,7 +9,7 @@ import numpy as np
 
 from tacit import extras
 from tacit.experiments.bounds import Line
-from tacit.experiments.result import Run
+from tacit.experiments.result import SimulatedRun
 
 # Okabe & Ito's palette: told apart by people who see colours differently, and in grey
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#7F7F7F")
@@ -62,7 +62,7 @@ def style(index: int) -> dict[str, Any]:
 
 
 def regret_curves(
-    groups: Sequence[Sequence[Run]],
+    groups: Sequence[Sequence[SimulatedRun]],
     path: Path,
     *,
     title: str | None = None,
@@ -70,7 +70,7 @@ def regret_curves(
     bounds: Mapping[str, Sequence[Line]] | None = None,
 ) -> None:
     """One panel an environment; mean regret and the band of two standard errors; bounds by environment."""
-    worlds: dict[str, list[Sequence[Run]]] = {}
+    worlds: dict[str, list[Sequence[SimulatedRun]]] = {}
     for group in groups:
         if group[0].curve:
             worlds.setdefault(group[0].env, []).append(group)
@@ -89,7 +89,7 @@ def regret_curves(
     save(figure, path)
 
 
-def draw_panel(axis: Any, groups: Sequence[Sequence[Run]], *, log: bool = False) -> None:
+def draw_panel(axis: Any, groups: Sequence[Sequence[SimulatedRun]], *, log: bool = False) -> None:
     """Curves of one environment on one axis, with a legend; more curves than colours have their names at their ends."""
     for index, group in enumerate(groups):
         at = np.array(group[0].at)

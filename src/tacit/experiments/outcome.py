@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tacit import __version__, registry
-from tacit.experiments import kept, sweeps
+from tacit.experiments import disk_cache, sweeps
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
 
@@ -177,6 +177,6 @@ def run(
     with sweeps.using(engine):
         outcome: Outcome = reproduce(quick=quick, runs=runs, out=out, progress=progress)
     more = "".join([" --quick" * quick, f" --runs {runs}" if runs else ""])
-    outcome.made = f"tacit reproduce {name}{more} (tacit {__version__}, code {kept.code()[:12]})"
+    outcome.made = f"tacit reproduce {name}{more} (tacit {__version__}, code {disk_cache.code()[:12]})"
     outcome.write(out)
     return outcome

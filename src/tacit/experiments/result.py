@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from tacit import extras
-from tacit.experiments import kept
+from tacit.experiments import disk_cache
 
 if TYPE_CHECKING:
     import polars
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tacit.experiments.bounds import Line
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True):
+class SimulatedRun(msgspec.Struct, frozen=True, kw_only=True):
     """One bandit, one world, one seed."""
 
     bandit: str
@@ -44,10 +44,10 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     def write(self, path: Path) -> None:
         # JSON has no infinity: epsilon without noise is written as -1
         plain = msgspec.structs.replace(self, epsilon=-1.0 if self.epsilon == math.inf else self.epsilon)
-        kept.write(path, msgspec.json.encode(plain))
+        disk_cache.write(path, msgspec.json.encode(plain))
 
     @classmethod
-    def read(cls, path: Path) -> "Run":
+    def read(cls, path: Path) -> "SimulatedRun":
         run = msgspec.json.decode(path.read_bytes(), type=cls)
         return msgspec.structs.replace(run, epsilon=math.inf) if run.epsilon == -1 else run
 
@@ -55,12 +55,12 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 class Result:
     """All runs, and ways to look at them."""
 
-    def __init__(self, runs: Sequence[Run]) -> None:
+    def __init__(self, runs: Sequence[SimulatedRun]) -> None:
         self.runs = list(runs)
 
-    def groups(self) -> list[list[Run]]:
+    def groups(self) -> list[list[SimulatedRun]]:
         """Runs that differ in nothing but their number, in order of first appearance."""
-        out: dict[str, list[Run]] = {}
+        out: dict[str, list[SimulatedRun]] = {}
         for run in self.runs:
             parts = [run.label, run.bandit, run.options, run.epsilon, run.delta, run.env, run.setting, run.horizon]
             out.setdefault(json.dumps(parts, sort_keys=True), []).append(run)
@@ -75,7 +75,7 @@ class Result:
     def frame(self) -> "polars.DataFrame":
         """One row a run (polars)."""
         pl = extras.load("polars", "result rows")
-        columns = [f for f in Run.__struct_fields__ if f not in ("options", "setting")]
+        columns = [f for f in SimulatedRun.__struct_fields__ if f not in ("options", "setting")]
         data: dict[str, Any] = {name: [getattr(run, name) for run in self.runs] for name in columns}
         data["options"] = [json.dumps(run.options, sort_keys=True) for run in self.runs]
         data["setting"] = [json.dumps(run.setting, sort_keys=True) for run in self.runs]
@@ -114,7 +114,7 @@ class Result:
         regret_curves(self.groups(), Path(path), title=title, log=log, bounds=bounds)
 
 
-def _row(group: list[Run]) -> dict[str, Any]:
+def _row(group: list[SimulatedRun]) -> dict[str, Any]:
     first = group[0]
     return {
         "bandit": first.bandit,

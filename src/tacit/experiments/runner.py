@@ -18,8 +18,8 @@ from tacit import checks, cluster
 from tacit.environments.base import Environment
 from tacit.environments.delay import GRAMMAR, Delay
 from tacit.errors import Interrupted
-from tacit.experiments import kept, sweeps
-from tacit.experiments.result import Result, Run
+from tacit.experiments import disk_cache, sweeps
+from tacit.experiments.result import Result, SimulatedRun
 from tacit.experiments.spec import Spec
 from tacit.experiments.sweeps import Progress as Progress
 from tacit.kernels.block import Block
@@ -71,16 +71,16 @@ def simulate(
     places: list[Path | None] = [None] * len(tasks)
     if out is not None:
         found = [_place(Path(out) / "runs", *task, horizon, seed) for task in tasks]
-        kept.tell(found)
+        disk_cache.tell(found)
         places = [*found]
-    done: dict[int, Run] = {}
+    done: dict[int, SimulatedRun] = {}
     for number, place in enumerate(places):
         if place is not None and place.exists():
-            done[number] = msgspec.structs.replace(Run.read(place), label=tasks[number][0].label)
+            done[number] = msgspec.structs.replace(SimulatedRun.read(place), label=tasks[number][0].label)
     todo = [number for number in range(len(tasks)) if number not in done]
     before = len(done)
 
-    def finished(number: int, run: Run) -> None:
+    def finished(number: int, run: SimulatedRun) -> None:
         place = places[number]
         if place is not None:
             run.write(place)
@@ -104,7 +104,7 @@ def simulate(
 Task = tuple[Spec, Environment, int, Delay | None]  # the number of the run, and when rewards come
 
 
-def _play(tasks: Sequence[Task], horizon: int, seed: int, number: int, report: Progress) -> Run:
+def _play(tasks: Sequence[Task], horizon: int, seed: int, number: int, report: Progress) -> SimulatedRun:
     spec, world, run, delay = tasks[number]
     return run_once(spec, world, horizon, seed, run, report, delay)
 
@@ -117,7 +117,7 @@ def run_once(
     run: int,
     report: Progress,
     delay: Delay | None = None,
-) -> Run:
+) -> SimulatedRun:
     """One bandit in one world. Streams are named by what they are for: world, policy, privacy, delays."""
     rounds = _rounds(world, horizon)
     world_seed, bandit_seed, delay_seed = SeedSequence([seed, run]).spawn(3)
@@ -159,7 +159,7 @@ def run_once(
     seconds = time.thread_time() - started
     logged = world.rounds is not None
     budget = spec.budget
-    return Run(
+    return SimulatedRun(
         bandit=spec.name,
         label=spec.label,
         env=world.name.replace("_", "-"),
@@ -234,4 +234,4 @@ def _place(
         "seed": seed,
         "run": run,
     }
-    return kept.place(folder, identity, spec.kind, type(world))
+    return disk_cache.place(folder, identity, spec.kind, type(world))

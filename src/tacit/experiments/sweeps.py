@@ -16,8 +16,8 @@ from typing import Protocol
 
 from tacit import checks, cluster
 from tacit.errors import Interrupted
-from tacit.experiments import kept
-from tacit.experiments.result import Run
+from tacit.experiments import disk_cache
+from tacit.experiments.result import SimulatedRun
 
 AT_LEAST = (
     1.0  # seconds of work that Ray is handed at a time, where there is so much: to hand it out takes milliseconds
@@ -25,12 +25,12 @@ AT_LEAST = (
 LOOK = 0.2  # seconds from one look at what is done to the next
 
 Progress = Callable[[float], None]  # called with the share of the work that is done
-Finished = Callable[[int, Run], None]  # called with the number of a run, here, as soon as it is done
+Finished = Callable[[int, SimulatedRun], None]  # called with the number of a run, here, as soon as it is done
 _engine: ContextVar[str] = ContextVar("engine", default="local")
 
 
 class Play(Protocol):
-    def __call__(self, number: int, report: Progress) -> Run:
+    def __call__(self, number: int, report: Progress) -> SimulatedRun:
         """The run of that number. report: called with the share of it that is done; may raise, to stop it."""
         ...
 
@@ -73,18 +73,18 @@ def on_threads(
     shares = dict.fromkeys(numbers, 0.0)
     stop = threading.Event()
 
-    def work(number: int) -> Run:
-        def told(share: float) -> None:
+    def work(number: int) -> SimulatedRun:
+        def progress(share: float) -> None:
             shares[number] = share
             if stop.is_set():
                 raise Interrupted("stopped")
 
-        run = play(number, told)
+        run = play(number, progress)
         finished(number, run)
         return run
 
     with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
-        waiting: set[Future[Run]] = {pool.submit(work, number) for number in numbers}
+        waiting: set[Future[SimulatedRun]] = {pool.submit(work, number) for number in numbers}
         try:
             while waiting:
                 done, waiting = wait(waiting, timeout=LOOK, return_when=FIRST_COMPLETED)
@@ -108,7 +108,7 @@ def on_ray(
 ) -> None:
     """Each worker is handed an equal share of what is left, does as much of it as takes AT_LEAST, and gives the rest
     back: nobody has to guess how long a run takes."""
-    crew = cluster.Workers(partial(some, play, kept.code()), folder, workers)
+    crew = cluster.Workers(partial(some, play, disk_cache.code()), folder, workers)
     left, done = deque(numbers), 0
     try:
         while left or crew.busy:
@@ -125,9 +125,9 @@ def on_ray(
         raise
 
 
-def some(play: Play, code: str, numbers: Sequence[int]) -> list[Run]:
+def some(play: Play, code: str, numbers: Sequence[int]) -> list[SimulatedRun]:
     """On a worker: the first of those runs, as many as take AT_LEAST."""
-    if kept.code() != code:
+    if disk_cache.code() != code:
         raise ValueError(
             f"Expected the code of the calling process on every machine, got other code on {os.uname()[1]}."
         )

@@ -8,7 +8,7 @@ from tacit.bandits.joint.continual import LOGGED
 from tacit.core import actions
 from tacit.core.actions import Declared
 from tacit.holders.population import Population
-from tacit.holders.rows import Bandit
+from tacit.holders.rows import BanditRow
 from tacit.privacy.certificate import ROUNDING, Certificate, certify
 from tacit.privacy.ledger import epsilon_of, grid_delta
 from tacit.privacy.persons import many
@@ -27,7 +27,7 @@ SUMS = (
 )
 
 
-class Given(NamedTuple):
+class Sources(NamedTuple):
     """What a bandit was given beside its settings."""
 
     source: Any
@@ -48,8 +48,18 @@ def all_rounds(algorithm: Algorithm[Any]) -> int | None:
     return limits.most if limits.week is None else None
 
 
+def deadline(wait: str, missing_as: float | None) -> str:
+    """When a choice enters, and with what."""
+    silence = "as nothing" if missing_as is None else f"as {missing_as:g}"
+    return f"each choice enters once, {wait}, with the reward that came by then or, without one, {silence}"
+
+
 def claimed(
-    algorithm: Algorithm[Any], given: Given, counts: Counts = Counts(), declared: tuple[Declared, ...] = ()
+    algorithm: Algorithm[Any],
+    given: Sources,
+    counts: Counts = Counts(),
+    declared: tuple[Declared, ...] = (),
+    deadline: str = "",
 ) -> Certificate:
     """The claim of one incarnation, with nothing released yet."""
     plan = algorithm.plan
@@ -68,6 +78,7 @@ def claimed(
         policy_given=given.policy_given,
         features=plan.features,
         actions=actions.words(declared),
+        deadline=deadline,
         caveats=(*([LOGGED.format(counts.logged)] if counts.logged else []), *plan.caveats),
     )
 
@@ -75,7 +86,7 @@ def claimed(
 def of(
     algorithm: Algorithm[Any],
     found: Certificate,
-    row: Bandit,
+    row: BanditRow,
     released: int,
     *,
     ended: bool = False,

@@ -13,7 +13,6 @@ import numpy as np
 
 from tacit.data import Array
 from tacit.errors import BadState
-from tacit.holders import context_sums
 from tacit.holders.database import Run
 from tacit.holders.leaf_rows import Leaf
 from tacit.kernels.continual import join
@@ -21,13 +20,19 @@ from tacit.kernels.continual import join
 
 def opened(run: Run, uid: str, step: int, size: int) -> Array:
     """The open step's sums so far; of size 0 where contexts are private."""
-    found = context_sums.get(run, uid, step) if size else None
-    return np.zeros(size) if found is None else read(found, size)
+    found = run("SELECT sums FROM context_sum WHERE bandit = ? AND step = ?", uid, step) if size else []
+    return read(bytes(found[0][0]), size) if found else np.zeros(size)  # nobody has chosen in that step
 
 
 def put(run: Run, uid: str, step: int, sums: Array) -> None:
     if sums.size:
-        context_sums.put(run, uid, step, sums.tobytes())
+        run(
+            "INSERT INTO context_sum (bandit, step, sums) VALUES (?, ?, ?) ON CONFLICT (bandit, step) DO UPDATE"
+            " SET sums = excluded.sums",
+            uid,
+            step,
+            sums.tobytes(),
+        )
 
 
 def after(leaf: Leaf, fading: float, closed: Array) -> None:

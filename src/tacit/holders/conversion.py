@@ -9,16 +9,19 @@ import contextlib
 import json
 import math
 import time
+from functools import partial
 
 import numpy as np
 
-from tacit.core.entering import NOBODY
+from tacit.data import Raw
 from tacit.errors import BadState
 from tacit.holders import incarnation, rows
 from tacit.holders.database import Run
-from tacit.holders.requests import NUMBER, PERSON, Row
-from tacit.holders.rows import REWARD, Bandit, OpenStep, Waiting, Written
+from tacit.holders.rows import REWARD, BanditRow, OpenStep, Waiting, Written
 from tacit.holders.seal import Keys, Seal, number_of
+from tacit.mechanisms import waiting
+from tacit.mechanisms.entering import HASH, NOBODY
+from tacit.mechanisms.waiting import NUMBER, WaitingRow
 
 FORM = 1  # byte before a person's hash, of 0.7.0
 UNRELEASED = (
@@ -27,7 +30,7 @@ UNRELEASED = (
 )
 
 
-def convert(run: Run, found: Bandit, keys: Keys) -> None:
+def convert(run: Run, found: BanditRow, keys: Keys) -> None:
     """One bandit at work."""
     seal, uid = Seal(keys, found.uid), found.uid
     head = rows.standing(run, uid)
@@ -60,15 +63,18 @@ def _row(run: Run, seal: Seal, uid: str, old: Waiting, deferred: bool, week: boo
     if deferred:
         text, (reward,) = text[: -NUMBER.size], NUMBER.unpack(text[-NUMBER.size :])
     if week:
-        text, person = text[:-PERSON], text[-PERSON:]
+        text, person = text[:-HASH], text[-HASH:]
         teaches = len(text) % 8 == FORM or person == NOBODY
         text = text[: len(text) // 8 * 8]
-    packed = Row(np.frombuffer(text), person, deferred, teaches).packed()
-    sealed = seal.seal("epoch", key, incarnation.waiting_place(uid, old.number), packed)
+    place = incarnation.waiting_place(uid, old.number)
+    sealed = WaitingRow(Raw(np.frombuffer(text)), person, deferred, teaches).sealed(
+        partial(seal.seal, "epoch", key, place)
+    )
     rows.wait(run, uid, [old._replace(sealed=sealed)])
     run("INSERT INTO old_ticket (bandit, ticket, number) VALUES (?, ?, ?)", uid, old.ticket, old.number)
     if not math.isnan(reward):
-        value = seal.seal("epoch", key, incarnation.written_place(uid, old.number, REWARD), NUMBER.pack(reward))
+        place = incarnation.written_place(uid, old.number, REWARD)
+        value = waiting.sealed_reward(Raw(reward), partial(seal.seal, "epoch", key, place))
         rows.write(run, uid, [Written(old.number, REWARD, old.ticket, value)])
 
 

@@ -14,7 +14,7 @@ class Run(Protocol):
     def __call__(self, statement: str, /, *arguments: Any) -> Rows: ...
 
 
-class Identity(NamedTuple):
+class DatabaseIdentity(NamedTuple):
     """Which database this is. A copy that was restored into another server has another system; one that was taken back
     in time, or promoted, has another timeline."""
 
@@ -39,7 +39,7 @@ class Database(Protocol):
         """All of it or nothing; on disk when it ends without an error."""
         ...
 
-    def identity(self) -> Identity: ...
+    def identity(self) -> DatabaseIdentity: ...
 
     def another(self) -> "Database":
         """A connection for another thread; the same one where there may be one only."""

@@ -15,9 +15,9 @@ from tacit.core.persons import Person, digests
 from tacit.errors import BadState
 from tacit.holders import incarnation, rows
 from tacit.holders.database import Database
-from tacit.holders.incarnation import Incarnation
-from tacit.holders.requests import blank
-from tacit.holders.rows import Bandit
+from tacit.holders.incarnation import Vault
+from tacit.holders.rows import BanditRow
+from tacit.mechanisms.waiting import blank
 
 AT_ONCE = 1024  # choices that one transaction looks at
 ERASED = (
@@ -33,35 +33,35 @@ PUBLIC = (
 )
 
 
-def erased(bandit: Bandit) -> str:
+def erased(bandit: BanditRow) -> str:
     """What is said to who asked, whether or not anything was found."""
     return ERASED + PUBLIC * incarnation.is_public(bandit)
 
 
-def erase(line: Incarnation, database: Database, known: tuple[bytes, ...]) -> None:
-    """known: the hashes of a person. What is chosen for them meanwhile may stay. If this is killed, do it again."""
+def erase(vault: Vault, database: Database, hashes: tuple[bytes, ...]) -> None:
+    """hashes: those of a person. What is chosen for them meanwhile may stay. If this is killed, do it again."""
     with database.transaction() as run:
-        last = rows.head(run, line.uid).choices
-        start = rows.first_choice(run, line.uid)
+        last = rows.head(run, vault.uid).choices
+        start = rows.first_choice(run, vault.uid)
     while start is not None and start <= last:
         with database.transaction() as run:
-            found = rows.marks(run, line.uid, start, start + AT_ONCE)
+            found = rows.marks(run, vault.uid, start, start + AT_ONCE)
         for request, number, mark in found:
-            where = incarnation.choice_place(line.uid, request)
-            own = [line.seal.mark("epoch", number // line.bandit.epoch, where, person) for person in known]
+            where = incarnation.choice_place(vault.uid, request)
+            own = [vault.seal.mark("epoch", number // vault.bandit.epoch, where, person) for person in hashes]
             if any(hmac.compare_digest(one or b"-", mark or b"") for one in own):
                 with database.transaction() as run:
-                    rows.erase(run, line.uid, number, _blank(line, number, rows.kept(run, line.uid, number)))
+                    rows.erase(run, vault.uid, number, _blank(vault, number, rows.waiting_row(run, vault.uid, number)))
         start += AT_ONCE
         time.sleep(0)  # requests first
 
 
-def _blank(line: Incarnation, number: int, sealed: bytes | None) -> bytes | None:
+def _blank(vault: Vault, number: int, sealed: bytes | None) -> bytes | None:
     """What is kept of a choice, without all that it said; as it is if nobody can read it."""
-    where, text = incarnation.waiting_place(line.uid, number), None
+    where, text = incarnation.waiting_place(vault.uid, number), None
     with contextlib.suppress(BadState):
-        text = None if sealed is None else line.seal.open("epoch", where, sealed)
-    return sealed if text is None else line.seal.seal("epoch", number // line.bandit.epoch, where, blank(text))
+        text = None if sealed is None else vault.seal.open("epoch", where, sealed)
+    return sealed if text is None else vault.seal.seal("epoch", number // vault.bandit.epoch, where, blank(text))
 
 
 def erase_at(where: str | Path, person: Person, *, name: str = "bandit", keys: str | Path | None = None) -> str:
@@ -73,8 +73,8 @@ def erase_at(where: str | Path, person: Person, *, name: str = "bandit", keys: s
             found = incarnation.last(run, name)
             ended = rows.head(run, found.uid).ended
         if not ended:
-            line = incarnation.as_incarnation(database, folder, found, ended=False)
-            erase(line, database, digests(person, line.persons))
+            vault = incarnation.vault_of(database, folder, found, ended=False)
+            erase(vault, database, digests(person, vault.persons))
     finally:
         database.close()
     return erased(found)

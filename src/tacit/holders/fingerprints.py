@@ -22,12 +22,12 @@ def check(run: Run, keys: Keys, owner: str, labels: Sequence[str], *, make: bool
     recorded, and made if there is none. owner: with whose end they are forgotten."""
     listed = ", ".join("?" * len(labels))
     found = run(f"SELECT label, fingerprint FROM key_fingerprint WHERE label IN ({listed})", *labels)
-    known = {str(label): bytes(mark) for label, mark in found}
+    recorded = {str(label): bytes(mark) for label, mark in found}
     for label in labels:
-        key = keys.find(label) if label in known or not make else keys.make(label)
-        if key is not None and label not in known:
-            known[label] = _record(run, owner, label, _fingerprint(label, key))
-        if key is None or not hmac.compare_digest(known[label], _fingerprint(label, key)):
+        key = keys.find(label) if label in recorded or not make else keys.make(label)
+        if key is not None and label not in recorded:
+            recorded[label] = _record(run, owner, label, _fingerprint(label, key))
+        if key is None or not hmac.compare_digest(recorded[label], _fingerprint(label, key)):
             raise WrongKeys(
                 "Expected the folder of keys that this database is sealed with, got a copy that went its own way, or "
                 "an older one: give all workers one folder. If it is lost, `tacit recover CONFIG NAME`."

@@ -17,11 +17,11 @@ from tacit.core.actions import Declared
 from tacit.errors import BadState, WrongKeys
 from tacit.features.schema import Schema
 from tacit.holders import fingerprints, leaf_rows, migration, rows
-from tacit.holders.database import Database, Identity, Run
+from tacit.holders.database import Database, DatabaseIdentity, Run
 from tacit.holders.leaf_rows import Leaf
 from tacit.holders.postgres import Postgres
 from tacit.holders.register import Register
-from tacit.holders.rows import Bandit, OpenStep
+from tacit.holders.rows import BanditRow, OpenStep
 from tacit.holders.seal import Keys, Seal, label_of
 from tacit.holders.sqlite import SQLite
 from tacit.holders.tickets import Tickets
@@ -56,11 +56,11 @@ USUAL = {"noise": "gaussian", "calibration": "exact", "release": "batched", "shi
 
 
 @dataclasses.dataclass(frozen=True)
-class Incarnation:
-    """One incarnation."""
+class Vault:
+    """Where one incarnation of a bandit is: its database, its row there, its keys and its witness."""
 
     database: Database
-    bandit: Bandit
+    bandit: BanditRow
     seal: Seal
     witness: Witness
     persons: bytes  # the key of people's hashes
@@ -97,7 +97,7 @@ def migrate(where: str | Path, keys: Mapping[str, str | Path | None] | None = No
         return "nothing is there yet"
     database = database_at(where)
 
-    def folders(run: Run) -> Iterator[tuple[Bandit, Keys]]:
+    def folders(run: Run) -> Iterator[tuple[BanditRow, Keys]]:
         names = [name for name, _ in rows.lines(run)]
         if names and keys is None and not Path(f"{where}.keys").exists():
             raise BadState("Expected the TOML file, which says where the folder of keys is, got a database alone.")
@@ -130,7 +130,7 @@ def migrate(where: str | Path, keys: Mapping[str, str | Path | None] | None = No
     return f"version {now} already" if before == now else f"from version {before} to {now}"
 
 
-def _witness(identity: Identity, keys: Keys, found: Bandit, leaves: list[Leaf]) -> None:
+def _witness(identity: DatabaseIdentity, keys: Keys, found: BanditRow, leaves: list[Leaf]) -> None:
     """Of what the database has, where there is none: 0.6.0 wrote it when something was shown, and without what public
     contexts sum to."""
     witness = Witness(keys.folder, found.name)
@@ -151,7 +151,7 @@ def register_of(where: str | Path, database: Database, keys: str | Path | None) 
     return Register(database, Path(where).absolute().parent if keys is None else Path(keys).absolute())
 
 
-def destroy_keys(database: Database, keys: Keys, register: Register, present: Bandit, *, ended: bool) -> None:
+def destroy_keys(database: Database, keys: Keys, register: Register, present: BanditRow, *, ended: bool) -> None:
     """Those of all earlier incarnations of that name, also of some that a restore has lost; if it has ended, all."""
     with database.transaction() as run:
         found = rows.incarnations(run, present.name)
@@ -164,7 +164,7 @@ def destroy_keys(database: Database, keys: Keys, register: Register, present: Ba
         keys.destroy(f"{present.name}.persons")
 
 
-def last(run: Run, name: str) -> Bandit:
+def last(run: Run, name: str) -> BanditRow:
     """The last incarnation of that name; BadState if there is none."""
     found = rows.last(run, name)
     if found is None:
@@ -191,7 +191,7 @@ def check(bandit: Any, name: str, population: str = "everyone") -> Algorithm[Any
     return found
 
 
-def opened(database: Database, keys: Keys, name: str, algorithm: Algorithm[Any], pending: int) -> Incarnation:
+def opened(database: Database, keys: Keys, name: str, algorithm: Algorithm[Any], pending: int) -> Vault:
     """The last incarnation of that name; the first, if there is none. BadState if it has other settings or its keys are
     gone."""
     identity = database.identity()
@@ -207,14 +207,14 @@ def opened(database: Database, keys: Keys, name: str, algorithm: Algorithm[Any],
     check_plan(algorithm, found)
     with database.transaction() as run:
         ended = rows.head(run, found.uid).ended
-    return as_incarnation(database, keys, found, ended=ended)
+    return vault_of(database, keys, found, ended=ended)
 
 
-def check_plan(algorithm: Algorithm[Any], found: Bandit) -> None:
+def check_plan(algorithm: Algorithm[Any], found: BanditRow) -> None:
     """BadState unless that incarnation was made with the algorithm's settings."""
-    given, kept = map(_fixed, (plan(algorithm), found.plan))
-    others = [name for name in kept.keys() | given.keys() if name != "plan" and given.get(name) != kept.get(name)]
-    if others or given["plan"] != kept["plan"]:
+    given, fixed = map(_fixed, (plan(algorithm), found.plan))
+    others = [name for name in fixed.keys() | given.keys() if name != "plan" and given.get(name) != fixed.get(name)]
+    if others or given["plan"] != fixed["plan"]:
         names = ", ".join(sorted(others, key=_order)) or "plan"
         why = "what was learnt belongs to the numbers that its schema makes" if "features" in others else MADE
         raise BadState(
@@ -223,13 +223,13 @@ def check_plan(algorithm: Algorithm[Any], found: Bandit) -> None:
         )
 
 
-def made_with(row: Bandit) -> tuple[Declared, ...]:
+def made_with(row: BanditRow) -> tuple[Declared, ...]:
     """The actions that an incarnation was made with."""
     found = json.loads(row.plan).get("features")
     return actions.of(None if found is None else Schema.from_dict(found["schema"]))
 
 
-def is_public(row: Bandit) -> bool:
+def is_public(row: BanditRow) -> bool:
     """Whether contexts are, in an incarnation."""
     return bool(json.loads(row.plan).get("contexts") == "public")
 
@@ -254,7 +254,7 @@ def _order(setting: str) -> tuple[int, str]:
     return OWN.index(setting) if setting in OWN else len(OWN), setting
 
 
-def as_incarnation(database: Database, keys: Keys, found: Bandit, *, ended: bool) -> Incarnation:
+def vault_of(database: Database, keys: Keys, found: BanditRow, *, ended: bool) -> Vault:
     """ended: it was retired, and its keys are destroyed. WrongKeys if the folder is not the database's."""
     needed = (f"{found.name}.persons", f"{found.uid}.requests", f"{found.uid}.tickets")
     persons, requests, tickets = (b"", b"", b"") if ended else map(keys.find, needed)
@@ -266,10 +266,10 @@ def as_incarnation(database: Database, keys: Keys, found: Bandit, *, ended: bool
     if not ended:
         check_keys(database, keys, found)
     seal, witness = Seal(keys, found.uid), Witness(keys.folder, found.name)
-    return Incarnation(database, found, seal, witness, persons, requests, Tickets(tickets))
+    return Vault(database, found, seal, witness, persons, requests, Tickets(tickets))
 
 
-def check_keys(database: Database, keys: Keys, found: Bandit) -> None:
+def check_keys(database: Database, keys: Keys, found: BanditRow) -> None:
     """WrongKeys unless the folder has the keys that this incarnation is sealed with now."""
     with database.transaction() as run:
         head = rows.head(run, found.uid)
@@ -279,12 +279,12 @@ def check_keys(database: Database, keys: Keys, found: Bandit) -> None:
         check_epochs(run, keys, found, coming(found, head.choices))
 
 
-def coming(found: Bandit, choices: int, count: int = 1) -> range:
+def coming(found: BanditRow, choices: int, count: int = 1) -> range:
     """The epochs of so many choices after those, and the one after them."""
     return range((choices + 1) // found.epoch, (choices + count) // found.epoch + 2)
 
 
-def check_epochs(run: Run, keys: Keys, found: Bandit, epochs: Iterable[int], *, make: bool = True) -> None:
+def check_epochs(run: Run, keys: Keys, found: BanditRow, epochs: Iterable[int], *, make: bool = True) -> None:
     """The keys of these epochs: WrongKeys if the folder has others, or none where none is to be made."""
     labels = [label_of(found.uid, "epoch", number) for number in sorted(epochs)]
     if labels:
@@ -293,13 +293,13 @@ def check_epochs(run: Run, keys: Keys, found: Bandit, epochs: Iterable[int], *, 
 
 def new_row(
     algorithm: Algorithm[Any], name: str, pending: int, incarnation: int, prior: bytes | None, prior_std: float
-) -> Bandit:
+) -> BanditRow:
     """An incarnation that is not made yet. Its epochs stay as long as they are now, whatever `pending` will be."""
     epoch = max(1, pending // EPOCHS)
-    return Bandit(secrets.token_hex(16), name, incarnation, ROWS, plan(algorithm), epoch, prior, prior_std)
+    return BanditRow(secrets.token_hex(16), name, incarnation, ROWS, plan(algorithm), epoch, prior, prior_std)
 
 
-def make(run: Run, keys: Keys, new: Bandit, algorithm: Algorithm[Any], identity: Identity) -> None:
+def make(run: Run, keys: Keys, new: BanditRow, algorithm: Algorithm[Any], identity: DatabaseIdentity) -> None:
     """Its keys, its rows, and a witness of no leaves, which is there before the rows are committed. If another worker
     makes the same at once, one of them does."""
     labels = (f"{new.name}.persons", f"{new.uid}.requests", f"{new.uid}.tickets", f"{new.uid}.sums.0")

@@ -20,12 +20,12 @@ class Leaf(NamedTuple):
     sealed: bool = False  # whether `noisy` is
 
     @property
-    def shown(self) -> bytes:
+    def content(self) -> bytes:
         """All of it that estimates are computed from."""
         return self.noisy + (self.contexts or b"")
 
 
-class Drawn(NamedTuple):
+class SealedLeaf(NamedTuple):
     """A leaf, sealed, with the exact sums that it was drawn for, sealed as well."""
 
     step: int
@@ -34,7 +34,7 @@ class Drawn(NamedTuple):
     visible_at: float
 
 
-def draw(run: Run, uid: str, new: Drawn) -> bool:
+def draw(run: Run, uid: str, new: SealedLeaf) -> bool:
     """One for each step: False if it has one."""
     made = run(
         "INSERT INTO drawn (bandit, step, sums, noisy, visible_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
@@ -45,12 +45,12 @@ def draw(run: Run, uid: str, new: Drawn) -> bool:
     return bool(made)
 
 
-def drawn(run: Run, uid: str) -> list[Drawn]:
+def drawn(run: Run, uid: str) -> list[SealedLeaf]:
     """Those that have not moved yet."""
     return _drawn(run("SELECT step, sums, noisy, visible_at FROM drawn WHERE bandit = ? ORDER BY step", uid))
 
 
-def take(run: Run, uid: str, before: int) -> list[Drawn]:
+def take(run: Run, uid: str, before: int) -> list[SealedLeaf]:
     """Those of steps below that one, which are gone from there."""
     return _drawn(
         run("DELETE FROM drawn WHERE bandit = ? AND step < ? RETURNING step, sums, noisy, visible_at", uid, before)
@@ -61,8 +61,8 @@ def reseal(run: Run, uid: str, step: int, noisy: bytes) -> None:
     run("UPDATE drawn SET noisy = ? WHERE bandit = ? AND step = ?", noisy, uid, step)
 
 
-def _drawn(found: Rows) -> list[Drawn]:
-    return [Drawn(int(step), bytes(sums), bytes(noisy), float(at)) for step, sums, noisy, at in found]
+def _drawn(found: Rows) -> list[SealedLeaf]:
+    return [SealedLeaf(int(step), bytes(sums), bytes(noisy), float(at)) for step, sums, noisy, at in found]
 
 
 def keep(run: Run, uid: str, step: int, sums: bytes, noisy: bytes, visible_at: float) -> None:

@@ -13,33 +13,34 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from tacit.algorithms.weeks import Weeks
-from tacit.core.persons import HASH, Person, canonical, digests
+from tacit.core.persons import Person, canonical, digests
 from tacit.holders import person_rows, rows
 from tacit.holders.database import Database, Run
-from tacit.holders.incarnation import Incarnation
+from tacit.holders.incarnation import Vault
 from tacit.holders.requests import Request
+from tacit.mechanisms.entering import HASH
 from tacit.protocols import Algorithm
 
 WEEK = struct.Struct(">IQ")  # the incarnation and the week
 
 
-class Rounds:
+class RoundLimits:
     """Of one worker. RAW where it reads."""
 
-    def __init__(self, algorithm: Algorithm[Any], line: Incarnation) -> None:
-        plan, self._line = algorithm.plan, line
-        self._most, self._silent = plan.limits.most, bool(line.bandit.silent)
+    def __init__(self, algorithm: Algorithm[Any], vault: Vault) -> None:
+        plan, self._vault = algorithm.plan, vault
+        self._most, self._silent = plan.limits.most, bool(vault.bandit.silent)
         self._weeks = None if plan.limits.week is None else Weeks(plan.schedule, plan.limits.week)
-        self._turn, self._swept = threading.Lock(), 0
+        self._lock, self._swept = threading.Lock(), 0
 
-    def known(self, person: Person | None) -> tuple[bytes | None, tuple[bytes, ...]]:
+    def digests_of(self, person: Person | None) -> tuple[bytes | None, tuple[bytes, ...]]:
         """A person's hash, and those that earlier releases had for them; ValueError for what is no id."""
         if person is None:
             return None, ()
         if self._most is None:
             canonical(person)
             raise ValueError("Expected max_rounds_per_person for choices with person=, got a bandit without it.")
-        digest, *former = digests(person, self._line.persons)
+        digest, *former = digests(person, self._vault.persons)
         return digest, tuple(former)
 
     def teaches(self, request: Request) -> bool:
@@ -63,7 +64,7 @@ class Rounds:
         """What earlier releases knew of a person under other hashes is known of them under this one."""
         if request.person is None or self._most is None:
             return
-        name = self._line.bandit.name
+        name = self._vault.bandit.name
         person_rows.move_rounds(run, name, request.former, request.person)
         if self._weeks is not None:
             former = tuple(self._week_of(step, one) for one in request.former)
@@ -74,7 +75,7 @@ class Rounds:
         """Gives what counts one round more of one of these persons, of which choices enter that step, or says that all
         are used. All of them are read and written, in one order, whoever is counted."""
         counted = {one: one if self._weeks is None else self._week_of(step, one) for one in persons}
-        name = self._line.bandit.name
+        name = self._vault.bandit.name
         had = person_rows.rounds(run, name, sorted(counted.values()))
 
         def once_more(person: bytes) -> bool:
@@ -91,27 +92,27 @@ class Rounds:
         if self._weeks is None:
             return
         with database.transaction() as run:
-            step = rows.head(run, self._line.uid).step
+            step = rows.head(run, self._vault.uid).step
         before = self._week(step) - 1
         if before > self._swept:
             self._swept = before
             with database.transaction() as run:
-                person_rows.forget_weeks(run, self._line.bandit.name, WEEK.size + HASH, self._key(before))
+                person_rows.forget_weeks(run, self._vault.bandit.name, WEEK.size + HASH, self._key(before))
 
     def _once_more(self, run: Run, whose: bytes) -> int | None:
         assert self._most is not None
-        return person_rows.round_of(run, self._line.bandit.name, whose, self._most)
+        return person_rows.round_of(run, self._vault.bandit.name, whose, self._most)
 
     def _week_of(self, step: int, person: bytes) -> bytes:
         """Under what a person's rounds of a week are counted: it tells nobody that two weeks are the same person's."""
         key = self._key(self._week(step))
-        return key + hashlib.blake2b(key + person, key=self._line.persons, digest_size=HASH).digest()
+        return key + hashlib.blake2b(key + person, key=self._vault.persons, digest_size=HASH).digest()
 
     def _week(self, step: int) -> int:
         """Requests, entries and sweeps are different threads, and `Weeks` remembers the last step."""
         assert self._weeks is not None
-        with self._turn:
+        with self._lock:
             return self._weeks.of(step)
 
     def _key(self, week: int) -> bytes:
-        return WEEK.pack(self._line.bandit.incarnation, week)
+        return WEEK.pack(self._vault.bandit.incarnation, week)

@@ -19,33 +19,33 @@ import numpy as np
 from tacit.core import logs
 from tacit.core.choices import reward_problem
 from tacit.core.door import Offer, nothing
-from tacit.core.entering import NOBODY
 from tacit.core.persons import beyond
-from tacit.data import Array
+from tacit.data import Array, Raw
 from tacit.errors import BadState, HorizonReached
 from tacit.holders import bookmarks, incarnation, rows
 from tacit.holders.choosing import Choosing
-from tacit.holders.incarnation import Incarnation
-from tacit.holders.limits import Rounds
+from tacit.holders.incarnation import Vault
+from tacit.holders.limits import RoundLimits
 from tacit.holders.outage import Outage
-from tacit.holders.requests import PERSON, Answer, Report, Request, Ticket
-from tacit.holders.requests import Row as Kept
+from tacit.holders.requests import Answer, Report, Request, Ticket
 from tacit.holders.terms import Agreed
 from tacit.holders.tickets import MILLI
 from tacit.holders.witness import older
 from tacit.lock import Lock
+from tacit.mechanisms.entering import HASH, NOBODY
+from tacit.mechanisms.waiting import WaitingRow
 from tacit.protocols import Algorithm
 
 AT_ONCE = 256  # rows in a transaction, at most: others wait for it
 
 
-class Row(NamedTuple):
-    """RAW. What is kept of a row, and its reward: None if it never came, or if something is wrong with the row. A bad
+class Logged(NamedTuple):
+    """What is kept of a row, and its reward: None if it never came, or if something is wrong with the row. A bad
     row is the same work and leaves the same rows."""
 
     request: Request
-    numbers: Array
-    reward: float | None
+    numbers: Raw[Array]
+    reward: Raw[float] | None
     problem: str | None
     void: bool  # it has no features
     unnamed: bool
@@ -57,14 +57,14 @@ class Log:
     def __init__(
         self,
         algorithm: Algorithm[Any],
-        line: Incarnation,
+        vault: Vault,
         agreed: Agreed,
-        people: Rounds,
+        people: RoundLimits,
         choosing: Choosing,
         outage: Outage,
         lock: Lock,
     ) -> None:
-        self._algorithm, self._line, self._agreed, self._people = algorithm, line, agreed, people
+        self._algorithm, self._vault, self._agreed, self._people = algorithm, vault, agreed, people
         self._choosing, self._outage, self._lock = choosing, outage, lock
 
     def learn(self, table: Any, log: str, actions: Any, left: int | None, tend: Callable[[], None]) -> dict[int, str]:
@@ -73,7 +73,7 @@ class Log:
             raise ValueError("Expected log to be a name, got none.")
         count, rows_from = logs.source(self._agreed.door, table, actions)
         named = b"log" + log.encode("utf-8", "surrogatepass")
-        name = hashlib.blake2b(named, key=self._line.persons, digest_size=16).hexdigest()
+        name = hashlib.blake2b(named, key=self._vault.persons, digest_size=16).hexdigest()
         learnt = self._outage.again(lambda: self._begin(name))
         if learnt > count:
             raise ValueError(f"Expected at least the {learnt} rows that were learnt under this name, got fewer.")
@@ -93,22 +93,22 @@ class Log:
 
     def _begin(self, name: str) -> int:
         """How many of its rows are learnt."""
-        line, database = self._line, self._line.database
-        label = f"{line.bandit.name}.log.{name}"
+        vault, database = self._vault, self._vault.database
+        label = f"{vault.bandit.name}.log.{name}"
         with database.transaction() as run:
             self._choosing.head(run, database.locking)
-            found = bookmarks.learnt(run, line.uid, name)
+            found = bookmarks.learnt(run, vault.uid, name)
             if found is None:
-                if line.seal.keys.find(label) is not None:
+                if vault.seal.keys.find(label) is not None:
                     raise BadState(
                         "Expected a log that is new to this bandit, got one that was begun before a recovery: nobody "
                         "knows which of its rows were released. Give rows that are certainly new, under another name."
                     )
-                bookmarks.begin(run, line.uid, name)
-        line.seal.keys.make(label)
+                bookmarks.begin(run, vault.uid, name)
+        vault.seal.keys.make(label)
         return found or 0
 
-    def _rows(self, found: Iterator[logs.Row]) -> Iterator[Row]:
+    def _rows(self, found: Iterator[logs.Row]) -> Iterator[Logged]:
         door, algorithm = self._agreed.door, self._algorithm
         offer = Offer(np.zeros((1, algorithm.plan.width)), None, None)
         for x, reward, person in found:
@@ -116,29 +116,29 @@ class Log:
             problem = logs.ROW if x is None else None if silent else reward_problem(reward, *door.rewards)
             who: tuple[bytes | None, tuple[bytes, ...]] = None, ()
             try:
-                who = self._people.known(person)
+                who = self._people.digests_of(person)
             except ValueError as error:
                 x, problem = None, problem or str(error)
             numbers = nothing(algorithm.plan.row) if x is None else algorithm.logged(x)
-            request = Request(secrets.token_bytes(PERSON), offer, *who)
-            given = None if silent or problem else float(reward)
-            yield Row(request, numbers, given, problem, x is None, person is None)
+            request = Request(secrets.token_bytes(HASH), offer, *who)
+            given = None if silent or problem else Raw(float(reward))
+            yield Logged(request, numbers, given, problem, x is None, person is None)
 
-    def _learn(self, name: str, learnt: int, coming: list[Row]) -> tuple[int, dict[int, str]]:
+    def _learn(self, name: str, learnt: int, coming: list[Logged]) -> tuple[int, dict[int, str]]:
         """One transaction: numbers for these rows, and with each what is kept of it and its reward. How many rows are
         learnt now, and which of these were refused; if they are more than was known, another has learnt them, or we
         have without seeing the end of it: then nothing happens."""
-        choosing, people, line, database = self._choosing, self._people, self._line, self._line.database
+        choosing, people, vault, database = self._choosing, self._people, self._vault, self._vault.database
         terms = self._agreed.now
         refused: dict[int, str] = {}
         with database.transaction() as run:
-            found = bookmarks.learnt(run, line.uid, name, database.locking)
+            found = bookmarks.learnt(run, vault.uid, name, database.locking)
             if found is None or found < learnt:
                 raise older()
             if found > learnt:
                 return found, {}
             head = choosing.taken(run, len(coming), sum(row.unnamed for row in coming))
-            choosing.check_keys(run, incarnation.coming(line.bandit, head.choices - len(coming), len(coming)))
+            choosing.check_keys(run, incarnation.coming(vault.bandit, head.choices - len(coming), len(coming)))
             at = choosing.now() - terms.hold - 1 / MILLI  # due as soon as no number before these can be on its way
             answered, waiting, written = [], [], []
             for i, row in sorted(enumerate(coming), key=lambda one: one[1].request.person or b""):  # as in `Choosing`
@@ -147,17 +147,17 @@ class Log:
                 if people.refuses(run, row.request, terms.on_limit):
                     problem, teaches = problem or str(beyond(self._algorithm.plan.limits.most or 0)), False
                 person = people.at_entry(row.request, terms.on_limit) or NOBODY
-                kept = Kept(row.numbers, person, teaches=teaches and people.teaches(row.request))
-                ticket = Ticket(line.tickets.made(number, max(0.0, at)), number, at)
+                waiting_row = WaitingRow(row.numbers, person, teaches=teaches and people.teaches(row.request))
+                ticket = Ticket(vault.tickets.made(number, max(0.0, at)), number, at)
                 answered.append(choosing.answered(row.request, number, Answer(ticket.text, head.step, 0, None)))
-                waiting.append(choosing.waits(number, ticket.text, at, kept))
+                waiting.append(choosing.waits(number, ticket.text, at, waiting_row))
                 if row.reward is not None or problem:  # else it is silent, like a choice that nobody answered
-                    given = Report(ticket, math.nan if row.reward is None else row.reward)
+                    given = Report(ticket, Raw(math.nan) if row.reward is None else row.reward)
                     written.append(choosing.written(number, given))
                 if problem:
                     refused[learnt + i] = problem
-            rows.choose(run, line.uid, answered)
-            rows.wait(run, line.uid, sorted(waiting))
-            rows.write(run, line.uid, sorted(written))
-            bookmarks.put(run, line.uid, name, learnt + len(coming))
+            rows.choose(run, vault.uid, answered)
+            rows.wait(run, vault.uid, sorted(waiting))
+            rows.write(run, vault.uid, sorted(written))
+            bookmarks.put(run, vault.uid, name, learnt + len(coming))
         return learnt + len(coming), refused

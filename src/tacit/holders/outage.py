@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from tacit.errors import RolledBack, Unavailable
 from tacit.holders import rows
-from tacit.holders.incarnation import Incarnation
+from tacit.holders.incarnation import Vault
 
 T = TypeVar("T")
 
@@ -27,12 +27,12 @@ class Outage:
 
     Nobody asks a database that is away meanwhile: who waits for a broken network would keep all others waiting."""
 
-    def __init__(self, mode: str, line: Incarnation, clock: Callable[[], float]) -> None:
-        self._mode, self._line, self._clock = mode, line, clock
+    def __init__(self, mode: str, vault: Vault, clock: Callable[[], float]) -> None:
+        self._mode, self._vault, self._clock = mode, vault, clock
         self.on = False
         self.readable = False  # as where the disk is full
         self.refused = False  # what is in memory may not be served: the database was taken back in time
-        self._began, self._said = 0.0, -SELDOM
+        self._began, self._last_event = 0.0, -SELDOM
 
     def again(self, work: Callable[[], T]) -> T:
         """Once more after an error of the database, from what it holds then: what was committed is found there. Not
@@ -63,11 +63,11 @@ class Outage:
     def end(self) -> None:
         """If a row can be written: a new one, since SQLite writes none that stays as it is. An event tells when it
         began."""
-        say = time.monotonic() - self._said >= SELDOM
-        with self._line.database.transaction() as run:
-            rows.event(run, self._line.uid, self._began, EVENT if say else UNSAID)
-            rows.forget_events(run, self._line.uid, UNSAID)
-        self._said = time.monotonic() if say else self._said
+        say = time.monotonic() - self._last_event >= SELDOM
+        with self._vault.database.transaction() as run:
+            rows.event(run, self._vault.uid, self._began, EVENT if say else UNSAID)
+            rows.forget_events(run, self._vault.uid, UNSAID)
+        self._last_event = time.monotonic() if say else self._last_event
         self.on = False
 
     def check(self, *, reading: bool = False) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tacit.holders import rows
-from tacit.holders.incarnation import Incarnation
+from tacit.holders.incarnation import Vault
 from tacit.holders.register import Member, Register
 from tacit.privacy.certificate import Certificate
 from tacit.privacy.ledger import Release, epsilon_of, relation_of
@@ -46,18 +46,18 @@ class Membership:
     """One bandit's place in its population: on record when this is made, and for ever."""
 
     def __init__(
-        self, population: str, line: Incarnation, register: Register, claim: Certificate, rounds: int | None
+        self, population: str, vault: Vault, register: Register, claim: Certificate, rounds: int | None
     ) -> None:
-        self._population, self._database, self._register = population, line.database, register
+        self._population, self._database, self._register = population, vault.database, register
         with self._database.transaction() as run:
-            first = rows.incarnations(run, line.bandit.name)[0][1]
+            first = rows.incarnations(run, vault.bandit.name)[0][1]
         assert claim.delta is not None  # of a bandit that claims privacy
         mine = Member(
             population=population,
             line=first,
-            name=line.bandit.name,
-            uid=line.uid,
-            incarnation=line.bandit.incarnation,
+            name=vault.bandit.name,
+            uid=vault.uid,
+            incarnation=vault.bandit.incarnation,
             delta=claim.delta,
             releases=claim.releases,
             rounds=rounds,

@@ -7,7 +7,7 @@ from typing import Any
 
 from tacit import extras
 from tacit.errors import Unavailable
-from tacit.holders.database import Identity, InTurn, Rows, Run
+from tacit.holders.database import DatabaseIdentity, InTurn, Rows, Run
 
 LONGEST = 2.0  # seconds that a worker which stopped within a transaction keeps its locks: less than `skew`
 # A server that does not answer at all, as behind a broken network, is away after so long.
@@ -28,7 +28,7 @@ class Postgres:
         self._psycopg = extras.load("psycopg", "a bandit on PostgreSQL", extra="store")
         self._address = address
         self.generation = 0
-        self._turn = InTurn()
+        self._lock = InTurn()
         self._connection: Any = None
 
     @property
@@ -52,7 +52,7 @@ class Postgres:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Run]:
-        with self._turn():
+        with self._lock():
             try:
                 if self._connection is None:
                     self._connection = self._connect()
@@ -85,19 +85,19 @@ class Postgres:
             with contextlib.suppress(self._psycopg.Error):
                 connection.close()
 
-    def identity(self) -> Identity:
+    def identity(self) -> DatabaseIdentity:
         with self.transaction() as run:
             ((system, timeline),) = run(
                 "SELECT system_identifier::text, substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)"
                 " FROM pg_control_system()"
             )
-        return Identity(system, int(timeline, 16))
+        return DatabaseIdentity(system, int(timeline, 16))
 
     def another(self) -> "Postgres":
         return Postgres(self._address)
 
     def close(self) -> None:
-        with self._turn():
+        with self._lock():
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tacit import checks, forks
+from tacit import checks, durations, forks
 from tacit.core.actions import Declared
 from tacit.core.fold import Fold
 from tacit.data import Array
@@ -15,7 +15,7 @@ from tacit.holders.certificate import Counts
 from tacit.holders.choosing import Choosing
 from tacit.holders.database import Database
 from tacit.holders.history import LEVEL, Offers, Past
-from tacit.holders.incarnation import Incarnation
+from tacit.holders.incarnation import Vault
 from tacit.holders.outage import Outage
 from tacit.holders.population import Membership, Population
 from tacit.holders.terms import Agreed
@@ -31,9 +31,9 @@ class Reading:
 
     membership: Membership
     algorithm: Algorithm[Any]
-    _given: Any  # source, and whether the policy's draws are the caller's
+    _sources: Any  # source, and whether the policy's draws are the caller's
     _database: Database
-    _line: Incarnation
+    _vault: Vault
     _agreed: Agreed
     _versions: Versions
     _choosing: Choosing
@@ -67,7 +67,7 @@ class Reading:
         """Where this incarnation stands: the open step, the choices so far, and how many close the step. All public."""
         self._own()
         with self._database.transaction() as run:
-            return rows.head(run, self._line.uid)
+            return rows.head(run, self._vault.uid)
 
     @property
     @locked
@@ -75,7 +75,7 @@ class Reading:
         """The number of the choice that entered last. Public."""
         self._own()
         with self._database.transaction() as run:
-            return rows.settled(run, self._line.uid)
+            return rows.settled(run, self._vault.uid)
 
     @property
     def behind(self) -> bool:
@@ -83,8 +83,8 @@ class Reading:
         released, or a release to be used. Public. True for a moment now and then; for long, if releases fail."""
         version = self.version
         with self._database.transaction() as run:
-            head, opened = rows.head(run, self._line.uid), rows.open_step(run, self._line.uid)
-            first = rows.first_waiting(run, self._line.uid, 0 if opened is None else opened.settled)
+            head, opened = rows.head(run, self._vault.uid), rows.open_step(run, self._vault.uid)
+            first = rows.first_waiting(run, self._vault.uid, 0 if opened is None else opened.settled)
         due = first is not None and first + self._agreed.now.hold + self._database.skew < self._clock()
         return version < head.step or due or (opened is not None and opened.closed_at > 0)
 
@@ -155,9 +155,10 @@ class Reading:
     @locked
     def privacy(self) -> Certificate:
         self._at_present()
-        claim = certificate.claimed(self.algorithm, self._given, self.counts, self._agreed.now.actions)
-        released = self._versions.released
-        row = self._line.bandit
+        terms, released = self._agreed.now, self._versions.released
+        deadline = certificate.deadline(f"{durations.words(terms.hold)} after it was made", terms.missing_as)
+        claim = certificate.claimed(self.algorithm, self._sources, self.counts, terms.actions, deadline)
+        row = self._vault.bandit
         return certificate.of(self.algorithm, claim, row, released, ended=self.retired, population=self.population)
 
     @property
@@ -165,8 +166,8 @@ class Reading:
         """Public counts of this incarnation."""
         self._own()
         with self._database.transaction() as run:
-            head = rows.head(run, self._line.uid)
-            return Counts(head.choices, head.unnamed, bookmarks.all_learnt(run, self._line.uid))
+            head = rows.head(run, self._vault.uid)
+            return Counts(head.choices, head.unnamed, bookmarks.all_learnt(run, self._vault.uid))
 
     @property
     def features(self) -> Schema | None:
@@ -185,6 +186,27 @@ class Reading:
         return self._agreed.now.hold
 
     @property
+    def missing_as(self) -> float | None:
+        """The reward that a choice without one enters with; None: it enters as nothing."""
+        return self._agreed.now.missing_as
+
+    @property
+    @locked
+    def due_at(self) -> float | None:
+        """About when the next release will be used: at the deadline of the last choice of its step, and `delay` later;
+        None as long as that choice has not been made. Public: it follows from when choices were made."""
+        self._at_present()
+        if self._versions.next_at is not None:
+            return self._versions.next_at
+        with self._database.transaction() as run:
+            head, opened = rows.head(run, self._vault.uid), rows.open_step(run, self._vault.uid)
+            last = rows.first_waiting(run, self._vault.uid, head.boundary - 1)
+        terms = self._agreed.now
+        if opened is not None and opened.closed_at:
+            return opened.closed_at + terms.delay
+        return None if last is None else last + terms.hold + self._database.skew + terms.delay
+
+    @property
     def retired(self) -> bool:
         """Whether it has ended: nothing but what was released is left of it."""
         return self._agreed.ended
@@ -199,13 +221,13 @@ class Reading:
         """What happened, and when: never a value."""
         self._own()
         with self._database.transaction() as run:
-            return rows.events(run, self._line.uid)
+            return rows.events(run, self._vault.uid)
 
     def check_keys(self) -> None:
         """WrongKeys unless the folder of keys is the one that the database is sealed with."""
         self._own()
         if not self.retired:
-            incarnation.check_keys(self._database, self._line.seal.keys, self._line.bandit)
+            incarnation.check_keys(self._database, self._vault.seal.keys, self._vault.bandit)
 
     # helpers
 

@@ -19,7 +19,7 @@ from tacit.holders import certificate, contexts, fingerprints, incarnation, leaf
 from tacit.holders.database import Database, Run
 from tacit.holders.leaf_rows import Leaf
 from tacit.holders.register import Register
-from tacit.holders.rows import Bandit, Head
+from tacit.holders.rows import BanditRow, Head
 from tacit.holders.seal import Keys
 from tacit.holders.witness import Shown, Witness, alike, differ, digests
 from tacit.mechanisms import leaves
@@ -72,13 +72,13 @@ def cost(bandit: Any, where: str | Path, *, name: str = "bandit", keys: str | Pa
     database = incarnation.connect(where)
     try:
         folder, register = incarnation.keys_of(where, database, keys), incarnation.register_of(where, database, keys)
-        last, known = Witness(folder.folder, name).read(), _known(register, name)
+        last, recorded = Witness(folder.folder, name).read(), _latest_recorded(register, name)
         with database.transaction() as run:
-            old = _found(run, name, last, known)
+            old = _found(run, name, last, recorded)
         incarnation.check_plan(algorithm, old.row)
     finally:
         database.close()
-    claim = certificate.claimed(algorithm, certificate.Given(bandit.source, False))
+    claim = certificate.claimed(algorithm, certificate.Sources(bandit.source, False))
     rows_ = old.row, old.after(algorithm, False), old.after(algorithm, True)
     claims = [certificate.of(algorithm, claim, row, 0) for row in rows_]
     now, usual, within = (claim.epsilon or 0.0 for claim in claims)
@@ -88,36 +88,37 @@ def cost(bandit: Any, where: str | Path, *, name: str = "bandit", keys: str | Pa
 class _Old(NamedTuple):
     """What is recovered from."""
 
-    row: Bandit
+    row: BanditRow
     head: Head
     leaves: list[Leaf]  # of which a new incarnation is made
-    number: int  # the latest incarnation that is known of, also of those that a restore has lost
+    number: int  # the latest incarnation that is recorded of, also of those that a restore has lost
     twice: int  # incarnations that are counted twice from now on
 
-    def after(self, algorithm: Algorithm[Any], within_budget: bool) -> Bandit:
+    def after(self, algorithm: Algorithm[Any], within_budget: bool) -> BanditRow:
         """The next incarnation, as far as its cost goes."""
         silent = int(within_budget and algorithm.plan.limits.most is not None)
         silences = self.row.silences + silent
         return self.row._replace(incarnation=self.number + 1, twice=self.twice, silent=silent, silences=silences)
 
 
-def _known(register: Register, name: str) -> int:
+def _latest_recorded(register: Register, name: str) -> int:
     """The latest incarnation of that name that is on record: the witness may be lost."""
     return max((member.incarnation for member in register.members() if member.name == name), default=0)
 
 
-def _found(run: Run, name: str, last: Shown | None, known: int, locking: str = "") -> _Old:
+def _found(run: Run, name: str, last: Shown | None, recorded: int, locking: str = "") -> _Old:
     row = incarnation.last(run, name)
     head, drawn = rows.standing(run, row.uid, locking), leaf_rows.found(run, row.uid, 0)
     unsealed = [leaf for leaf in drawn if not leaf.sealed]
-    kept, second = unsealed, head.disputed and bool(drawn)
+    usable, second = unsealed, head.disputed and bool(drawn)
     if last is None:
-        return _Old(row, head, kept, max(row.incarnation, known), row.twice + second)
+        return _Old(row, head, usable, max(row.incarnation, recorded), row.twice + second)
     second = second or (last.disputed and last.steps > 0)
     if last.incarnation == row.incarnation:
         digested = digests(row.uid, unsealed)
-        kept, second = _undisputed(unsealed, digested, last), second or (bool(unsealed) and differ(last, digested))
-    return _Old(row, head, kept, max(row.incarnation, known, last.incarnation), max(row.twice, last.twice) + second)
+        usable, second = _undisputed(unsealed, digested, last), second or (bool(unsealed) and differ(last, digested))
+    number, twice = max(row.incarnation, recorded, last.incarnation), max(row.twice, last.twice) + second
+    return _Old(row, head, usable, number, twice)
 
 
 def _recover(
@@ -129,9 +130,9 @@ def _recover(
     name: str,
     within_budget: bool,
 ) -> int:
-    last, known, identity = Witness(keys.folder, name).read(), _known(register, name), database.identity()
+    last, recorded, identity = Witness(keys.folder, name).read(), _latest_recorded(register, name), database.identity()
     with database.transaction() as run:
-        found = _found(run, name, last, known, database.locking)
+        found = _found(run, name, last, recorded, database.locking)
         old, head = found.row, found.head
         if head.ended:
             raise Retired("Expected a bandit that is at work, got one that was retired.")
@@ -140,8 +141,8 @@ def _recover(
         complete = contexts.complete(found.leaves, algorithm.plan.contexts)
         prior, std = _prior(algorithm, old, complete)
         after = found.after(algorithm, within_budget)
-        kept, number = leaves.written(prior) + _contexts(algorithm, old, complete), after.incarnation
-        new = incarnation.new_row(algorithm, name, pending, number, kept, std)._replace(
+        prior_row, number = leaves.written(prior) + _contexts(algorithm, old, complete), after.incarnation
+        new = incarnation.new_row(algorithm, name, pending, number, prior_row, std)._replace(
             twice=after.twice, silent=after.silent
         )
         rows.retire(run, old.uid, rows.REPLACED)
@@ -155,14 +156,14 @@ def _recover(
     return number
 
 
-def _undisputed(found: list[Leaf], known: list[str], last: Shown) -> list[Leaf]:
+def _undisputed(found: list[Leaf], recorded: list[str], last: Shown) -> list[Leaf]:
     """Leaves without those that have another noise than was shown for their step, as after two servers went on from one
     history: to use both would be a second release. The same for other sums of public contexts."""
-    same = alike(last, known)
+    same = alike(last, recorded)
     return found if same == min(last.steps, len(found)) else found[: max(0, same)]
 
 
-def _prior(algorithm: Algorithm[Any], old: Bandit, found: list[Leaf]) -> tuple[Released, float]:
+def _prior(algorithm: Algorithm[Any], old: BanditRow, found: list[Leaf]) -> tuple[Released, float]:
     """The last prefix that was released, with the prior that it was used with, and the std of its noise."""
     grid = algorithm.plan.mechanism
     assert isinstance(grid, Grid)
@@ -177,7 +178,7 @@ def _prior(algorithm: Algorithm[Any], old: Bandit, found: list[Leaf]) -> tuple[R
     return leaves.after(earlier, grid.fading, len(found), released), math.hypot(std, faded * old.prior_std)
 
 
-def _contexts(algorithm: Algorithm[Any], old: Bandit, found: list[Leaf]) -> bytes:
+def _contexts(algorithm: Algorithm[Any], old: BanditRow, found: list[Leaf]) -> bytes:
     """What the contexts of those steps sum to, where they are public, and of the prior's; else nothing."""
     closed = contexts.of_prior(old.prior, algorithm.plan.contexts)
     for leaf in found:

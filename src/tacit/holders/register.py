@@ -13,8 +13,7 @@ from pathlib import Path
 import msgspec
 
 from tacit.errors import BadState
-from tacit.holders import members as member_rows
-from tacit.holders.database import Database
+from tacit.holders.database import Database, Run
 from tacit.holders.seal import sync, using
 from tacit.privacy import relations
 from tacit.privacy.ledger import Release
@@ -51,17 +50,22 @@ class Register:
     def members(self) -> list[Member]:
         """All of them, by population and in the order of lines."""
         with self._database.transaction() as run:
-            found = [_read(record.encode()) for record in member_rows.recorded(run)]
+            found = [_read(record.encode()) for record in _recorded(run)]
         return sorted({member.key: member for member in [*found, *self._in_file()]}.values(), key=lambda m: m.key)
 
     def add(self, members: Iterable[Member]) -> None:
         """On disk in both places when this returns."""
         wanted = {member.key: member for member in [*self.members(), *members]}
         with self._database.transaction() as run:
-            known = {_read(record.encode()).key for record in member_rows.recorded(run)}
+            recorded = {_read(record.encode()).key for record in _recorded(run)}
             for key, member in wanted.items():
-                if key not in known:
-                    member_rows.join(run, *key, msgspec.json.encode(member).decode())
+                if key not in recorded:
+                    run(
+                        "INSERT INTO member (population, line, incarnation, record) VALUES (?, ?, ?, ?)"
+                        " ON CONFLICT DO NOTHING",
+                        *key,
+                        msgspec.json.encode(member).decode(),
+                    )
         with using():
             self._append(wanted)
 
@@ -69,8 +73,8 @@ class Register:
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         with os.fdopen(descriptor, "r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            known = {member.key for member in self._in_file()}
-            new = [msgspec.json.encode(member) + b"\n" for key, member in wanted.items() if key not in known]
+            recorded = {member.key for member in self._in_file()}
+            new = [msgspec.json.encode(member) + b"\n" for key, member in wanted.items() if key not in recorded]
             if not new:
                 return
             file.seek(file.read().rfind(b"\n") + 1)  # over a line that was not finished
@@ -86,6 +90,10 @@ class Register:
         except FileNotFoundError:
             return []
         return [_read(record) for record in whole]
+
+
+def _recorded(run: Run) -> list[str]:
+    return [str(record) for (record,) in run("SELECT record FROM member")]
 
 
 def _read(record: bytes) -> Member:

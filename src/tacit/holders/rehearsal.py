@@ -4,6 +4,7 @@
 A release of nothing at the last step of the plan, which takes longest: zeros, sealed, opened and measured, with noise
 that is drawn and thrown away. Its rows belong to no bandit; there is no leaf among them."""
 
+import functools
 import secrets
 import statistics
 import time
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tacit.holders import incarnation, rows
-from tacit.holders.incarnation import Incarnation
+from tacit.holders.incarnation import Vault
 from tacit.holders.terms import Agreed
 from tacit.mechanisms import leaves
 from tacit.mechanisms.grid import Grid
@@ -22,17 +23,17 @@ TIMES = 3
 SHORT = f"delay short: less than {MARGIN} times as long as a release takes"
 
 
-def check(algorithm: Algorithm[Any], source: Any, line: Incarnation, agreed: Agreed, at: float) -> None:
+def check(algorithm: Algorithm[Any], source: Any, vault: Vault, agreed: Agreed, at: float) -> None:
     """An event, once for a bandit, if its delay is too short. 0 is for tests."""
-    if not agreed.ended and agreed.now.delay > 0 and MARGIN * measured(algorithm, source, line) > agreed.now.delay:
-        with line.database.transaction() as run:
-            if all(what != SHORT for _, what in rows.events(run, line.uid)):
-                rows.event(run, line.uid, at, SHORT)
+    if not agreed.ended and agreed.now.delay > 0 and MARGIN * measured(algorithm, source, vault) > agreed.now.delay:
+        with vault.database.transaction() as run:
+            if all(what != SHORT for _, what in rows.events(run, vault.uid)):
+                rows.event(run, vault.uid, at, SHORT)
 
 
-def measured(algorithm: Algorithm[Any], source: Any, line: Incarnation) -> float:
+def measured(algorithm: Algorithm[Any], source: Any, vault: Vault) -> float:
     """Seconds: the median of a few."""
-    once = _release(algorithm, source, line)
+    once = _release(algorithm, source, vault)
     once()  # compiled, and in memory
     took = []
     for _ in range(TIMES):
@@ -42,23 +43,23 @@ def measured(algorithm: Algorithm[Any], source: Any, line: Incarnation) -> float
     return statistics.median(took)
 
 
-def _release(algorithm: Algorithm[Any], source: Any, line: Incarnation) -> Callable[[], None]:
-    grid, database, uid = algorithm.plan.mechanism, line.database, f"rehearsal {secrets.token_hex(8)}"
+def _release(algorithm: Algorithm[Any], source: Any, vault: Vault) -> Callable[[], None]:
+    grid, database, uid = algorithm.plan.mechanism, vault.database, f"rehearsal {secrets.token_hex(8)}"
     assert isinstance(grid, Grid)
-    state = grid.init(source)
-    state.noise.step[0] = step = grid.leaves - 1
+    closed, step = leaves.ClosedSteps(grid, source), grid.leaves - 1
+    closed.pretend(step)
     place = incarnation.place(uid, step, "open")
 
     def once() -> None:
         with database.transaction() as run:
-            key = rows.head(run, line.uid).sums_key
-            rows.make_step(run, uid, incarnation.empty(line.seal, uid, key, step, 0, algorithm))
+            key = rows.head(run, vault.uid).sums_key
+            rows.make_step(run, uid, incarnation.empty(vault.seal, uid, key, step, 0, algorithm))
         with database.transaction() as run:
             found = rows.open_step(run, uid)
         assert found is not None
-        total = leaves.Sums(grid, line.seal.open("sums", place, found.sums))
-        total.measured(state, source)
-        line.seal.seal("sums", key, place, total.written())
+        total = leaves.StepSums.unsealed(grid, found.sums, functools.partial(vault.seal.open, "sums", place))
+        closed.measured(total, source)
+        total.sealed(functools.partial(vault.seal.seal, "sums", key, place))
         with database.transaction() as run:
             rows.end_step(run, uid)
 

@@ -9,21 +9,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple, NoReturn
 
-import numpy as np
-
 from tacit.core.door import Offer
-from tacit.core.entering import NOBODY
-from tacit.data import Array
-from tacit.errors import BadState
+from tacit.data import Raw
 from tacit.holders.rows import REWARD
+from tacit.mechanisms.waiting import NUMBER
 from tacit.model.chances import Chance, Later
 
 LONGEST_NAME = 255  # bytes
 # ticket, version, index, bytes of the name or -1, the name, the propensity and its error, or NaN; early rows lack these
 ANSWER = struct.Struct(f">16sqqh{LONGEST_NAME}sdd")
-NUMBER = struct.Struct(">d")
 REFUSED = -1  # the index of no arm: a person beyond the limit
-PERSON = 16  # bytes of a person's hash
 TICKET = 16  # bytes (tacit.holders.tickets)
 
 
@@ -45,6 +40,9 @@ class Answer(NamedTuple):
     name: str | None
     propensity: float | None = None  # where it was asked for
     error: float = math.nan  # of the propensity; NaN: not known
+
+    def __repr__(self) -> str:
+        return "<raw>"
 
     @property
     def chance(self) -> Later | None:
@@ -79,44 +77,16 @@ class Request(NamedTuple):
     deferred: bool = False
     ahead: Answer | None = None  # where it was drawn before
 
+    def __repr__(self) -> str:
+        return "<raw>"
+
 
 class Report(NamedTuple):
-    """What is to be written of a choice. RAW. value: a reward; NaN: it is cancelled. kind: as in tacit.holders.rows."""
+    """What is to be written of a choice. reward: NaN: it is cancelled. kind: as in tacit.holders.rows."""
 
     ticket: Ticket
-    value: float
+    reward: Raw[float]
     kind: int = REWARD
-
-
-# of a waiting row: the flags, whose it is or nobody's, and numbers
-ROW = struct.Struct(f">B{PERSON}s")
-DEFERRED, SILENT = 1, 2
-
-
-class Row(NamedTuple):
-    """What is kept of a choice until it enters. RAW: always of the same length."""
-
-    numbers: Array
-    person: bytes = NOBODY  # whose rounds are counted when it enters
-    deferred: bool = False
-    teaches: bool = True
-
-    def packed(self) -> bytes:
-        flags = DEFERRED * self.deferred | SILENT * (not self.teaches)
-        return ROW.pack(flags, self.person) + self.numbers.tobytes()
-
-    @classmethod
-    def unpacked(cls, packed: bytes, size: int) -> "Row":
-        if len(packed) != ROW.size + 8 * size:
-            raise BadState("Expected what is kept of this bandit's choices, got something else.")
-        flags, person = ROW.unpack_from(packed)
-        numbers = np.frombuffer(packed, np.float64, offset=ROW.size)
-        return cls(numbers, person, bool(flags & DEFERRED), not flags & SILENT)
-
-
-def blank(packed: bytes) -> bytes:
-    """A row that adds nothing, as long as that one."""
-    return ROW.pack(SILENT, NOBODY).ljust(len(packed), b"\0")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,11 @@ def retire(where: str | Path, *, name: str = "bandit", keys: str | Path | None =
     database = incarnation.connect(where)
     try:
         folder = incarnation.keys_of(where, database, keys)
-        shown = Witness(folder.folder, name).read()
+        witnessed = Witness(folder.folder, name).read()
         with database.transaction() as run:
             found = incarnation.last(run, name)
             if not rows.head(run, found.uid, database.locking).ended:
-                if shown is not None and shown.disputed:
+                if witnessed is not None and witnessed.disputed:
                     raise older()
                 rows.retire(run, found.uid, rows.ENDED)
                 person_rows.forget_all(run, name)

@@ -14,36 +14,36 @@ from collections.abc import Sequence
 from tacit.errors import BadState
 from tacit.holders import incarnation, rows
 from tacit.holders.database import Run
-from tacit.holders.incarnation import Incarnation
+from tacit.holders.incarnation import Vault
 from tacit.holders.requests import Answer, Ticket
 
 EVENT = "a choice that was answered is not in this database: it was taken back in time, and nothing more is released"
 
 
-def lost(run: Run, line: Incarnation, head: rows.Head, tickets: Sequence[Ticket], late: Sequence[Ticket]) -> bool:
+def lost(run: Run, vault: Vault, head: rows.Head, tickets: Sequence[Ticket], late: Sequence[Ticket]) -> bool:
     """Whether the database has not come to one of these choices, or has given the number of one of the late ones to
     another."""
     if any((ticket.number or 0) > head.choices for ticket in tickets):
         return True
     numbered = [(ticket.number, ticket.text) for ticket in late if ticket.number]
-    placed = _placed(run, line, [number for number, _ in numbered]) if numbered else {}
+    placed = _placed(run, vault, [number for number, _ in numbered]) if numbered else {}
     return any(placed.get(number, text) != text for number, text in numbered)
 
 
-def declare(run: Run, line: Incarnation, at: float) -> None:
+def declare(run: Run, vault: Vault, at: float) -> None:
     """The database was taken back in time: on the witness's record, too, which the next restore does not take back."""
-    line.witness.dispute(line.bandit.incarnation)
-    rows.dispute(run, line.uid)
-    rows.event(run, line.uid, at, EVENT)
+    vault.witness.dispute(vault.bandit.incarnation)
+    rows.dispute(run, vault.uid)
+    rows.event(run, vault.uid, at, EVENT)
 
 
-def _placed(run: Run, line: Incarnation, numbers: list[int]) -> dict[int, bytes]:
+def _placed(run: Run, vault: Vault, numbers: list[int]) -> dict[int, bytes]:
     """The tickets of these choices, by their numbers, as far as they can be read: not of those that are expired, erased
     or damaged, which prove nothing."""
     out = {}
-    for number, request, sealed in rows.answers(run, line.uid, sorted(set(numbers))):
+    for number, request, sealed in rows.answers(run, vault.uid, sorted(set(numbers))):
         with contextlib.suppress(BadState):
-            opened = line.seal.open("epoch", incarnation.choice_place(line.uid, request), sealed)
+            opened = vault.seal.open("epoch", incarnation.choice_place(vault.uid, request), sealed)
             if opened is not None:
                 out[number] = Answer.unpacked(opened).ticket
     return out

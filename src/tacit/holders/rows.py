@@ -13,7 +13,7 @@ REPLACED, ENDED, DISPUTED = 1, 2, 3  # why an incarnation is retired: recovered 
 MOST_AT_ONCE = 1000  # rows that one transaction purges
 
 
-class Bandit(NamedTuple):
+class BanditRow(NamedTuple):
     """An incarnation, as it was made."""
 
     uid: str
@@ -45,7 +45,7 @@ class Head(NamedTuple):
 # bandits
 
 
-def last(run: Run, name: str) -> Bandit | None:
+def last(run: Run, name: str) -> BanditRow | None:
     """The latest incarnation."""
     found = run(
         "SELECT uid, name, incarnation, version, plan, epoch, prior, prior_std, coalesce(twice, 0),"
@@ -54,10 +54,10 @@ def last(run: Run, name: str) -> Bandit | None:
         " ORDER BY incarnation DESC LIMIT 1",
         name,
     )
-    return Bandit(*found[0]) if found else None
+    return BanditRow(*found[0]) if found else None
 
 
-def make(run: Run, bandit: Bandit, boundary: int) -> bool:
+def make(run: Run, bandit: BanditRow, boundary: int) -> bool:
     """False if another has made it meanwhile."""
     made = run(
         "INSERT INTO bandit (uid, name, incarnation, version, plan, epoch, prior, prior_std, twice, silent, retired,"
@@ -261,7 +261,7 @@ def old_number(run: Run, uid: str, ticket: bytes) -> int | None:
     return int(found[0][0]) if found else None
 
 
-def kept(run: Run, uid: str, number: int) -> bytes | None:
+def waiting_row(run: Run, uid: str, number: int) -> bytes | None:
     """What is kept of a choice that has not entered, sealed. RAW."""
     found = run("SELECT sealed FROM waiting WHERE bandit = ? AND number = ?", uid, number)
     return bytes(found[0][0]) if found else None

@@ -35,15 +35,15 @@ class Keys:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if stat.S_IMODE(self.folder.stat().st_mode) & 0o077:
             raise BadState(f"Expected a folder of keys that only its owner may enter, got {self.folder.name}.")
-        self._known: dict[str, bytes] = {}
-        self._turn = threading.Lock()
+        self._cache: dict[str, bytes] = {}
+        self._lock = threading.Lock()
 
     def make(self, label: str) -> bytes:
         """The key of that label: a new one if there is none. Two who make it at once get the same."""
         with contextlib.suppress(KeyError):
-            return self._known[label]
+            return self._cache[label]
         new = self.folder / f".{secrets.token_hex(8)}.new"
-        with self._turn, using():
+        with self._lock, using():
             try:
                 descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
                 with os.fdopen(descriptor, "wb") as file:
@@ -62,7 +62,7 @@ class Keys:
 
     def find(self, label: str) -> bytes | None:
         """The key of that label, None if it was never made or has been destroyed."""
-        found = self._known.get(label)
+        found = self._cache.get(label)
         if found is None:
             with using():
                 try:
@@ -73,11 +73,11 @@ class Keys:
                 return None  # it is being destroyed
             if len(found) != KEY:
                 raise BadState("Expected a key of 32 bytes, got a damaged file.")
-            self._known[label] = found
+            self._cache[label] = found
         return found
 
     def destroy(self, label: str) -> None:
-        self._known.pop(label, None)
+        self._cache.pop(label, None)
         with using():
             with contextlib.suppress(FileNotFoundError), open(self._path(label), "r+b") as file:
                 file.write(bytes(KEY))
@@ -92,9 +92,9 @@ class Keys:
 
     def forget_destroyed(self) -> None:
         """From memory: what another worker has destroyed."""
-        for label in list(self._known):
+        for label in list(self._cache):
             if not self._path(label).exists():
-                self._known.pop(label, None)
+                self._cache.pop(label, None)
 
     def _path(self, label: str) -> Path:
         return self.folder / f"{label}.key"

@@ -7,7 +7,7 @@ from typing import Any
 
 from tacit import extras
 from tacit.errors import BadState, Unavailable
-from tacit.holders.database import Identity, InTurn, Rows, Run
+from tacit.holders.database import DatabaseIdentity, InTurn, Rows, Run
 
 PAGES = 256  # of a copy at a time: a megabyte
 
@@ -26,7 +26,7 @@ class SQLite:
         self._apsw = extras.load("apsw", "a bandit on SQLite", extra="store")
         self.path = path.absolute()
         self.generation = 0
-        self._turn = InTurn()
+        self._lock = InTurn()
         self._connection: Any = None
 
     def _open(self) -> Any:
@@ -48,7 +48,7 @@ class SQLite:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Run]:
-        with self._turn():
+        with self._lock():
             try:
                 if self._connection is None:
                     self._connection = self._open()
@@ -82,25 +82,25 @@ class SQLite:
         path.touch(mode=0o600)
         copy = self._apsw.Connection(str(path))
         try:
-            with self._turn():
+            with self._lock():
                 work = copy.backup("main", self._connection, "main")
             with work:
                 while not work.done:
-                    with self._turn():
+                    with self._lock():
                         work.step(PAGES)
         except (self._apsw.Error, TypeError) as error:  # TypeError: there is no connection now
             raise Unavailable(f"Expected a copy of {self.path.name}, got {type(error).__name__}.") from None
         finally:
             copy.close(True)
 
-    def identity(self) -> Identity:
-        return Identity("sqlite", 0)
+    def identity(self) -> DatabaseIdentity:
+        return DatabaseIdentity("sqlite", 0)
 
     def another(self) -> "SQLite":
         return self
 
     def close(self) -> None:
-        with self._turn():
+        with self._lock():
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None

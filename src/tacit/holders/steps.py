@@ -1,6 +1,6 @@
 """Entries and releases, in the background: never within a request, and by one worker at a time.
 
-A choice enters once its deadline has passed, in the order of numbers (tacit.core.entering): its rows are opened, joined
+A choice enters once its deadline has passed, in the order of numbers (mechanisms.entering): its rows are opened, joined
 to the sealed sums of the open step and deleted, and the number that entered last moves on, in one transaction. Within a
 step the estimate does not change, so that whoever adds, and when, gives the same sums: each step is linearised at the
 release before it.
@@ -12,6 +12,7 @@ leaves a sealed leaf, which the next one who comes reads, records and unseals; n
 from here: who serves reads the committed row."""
 
 import contextlib
+import functools
 import math
 import threading
 from collections.abc import Callable
@@ -19,23 +20,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.core import entering
-from tacit.core.entering import Entry
 from tacit.data import Array, Raw
 from tacit.errors import BadState
 from tacit.holders import contexts, incarnation, leaf_rows, rollback, rows, versions
 from tacit.holders.database import Database, Run
-from tacit.holders.incarnation import Incarnation, place
-from tacit.holders.leaf_rows import Drawn
-from tacit.holders.limits import Rounds
-from tacit.holders.requests import NUMBER, Row
+from tacit.holders.incarnation import Vault, place
+from tacit.holders.leaf_rows import SealedLeaf
+from tacit.holders.limits import RoundLimits
 from tacit.holders.rows import REWARD, SHOWN, Head, OpenStep, Waiting, Written
 from tacit.holders.seal import number_of
 from tacit.holders.terms import Agreed
 from tacit.holders.witness import older
 from tacit.kernels.rounds import next_boundary
-from tacit.mechanisms import leaves
+from tacit.mechanisms import entering, leaves, waiting
+from tacit.mechanisms.entering import NO_REWARD, Entry
 from tacit.mechanisms.grid import Grid
+from tacit.mechanisms.leaves import ClosedSteps, StepSums
+from tacit.mechanisms.waiting import WaitingRow
 from tacit.protocols import Algorithm
 
 LATE = "release late: visible at a later multiple of the delay"
@@ -70,55 +71,55 @@ class Steps:
         self,
         algorithm: Algorithm[Any],
         source: Any,
-        line: Incarnation,
+        vault: Vault,
         database: Database,
         agreed: Agreed,
-        people: Rounds,
+        people: RoundLimits,
         clock: Callable[[], float],
     ) -> None:
         assert isinstance(algorithm.plan.mechanism, Grid)
         self._algorithm, self._grid, self._source = algorithm, algorithm.plan.mechanism, source
-        self._line, self._database, self._agreed, self._people, self._clock = line, database, agreed, people, clock
-        self._turn = threading.Lock()
+        self._vault, self._database, self._agreed, self._people, self._clock = vault, database, agreed, people, clock
+        self._lock = threading.Lock()
         self._start()
         self._compile()
 
     def _start(self) -> None:
         """The database first: one that went back in time, as a replica that lags, would get a second noise."""
         generation = self._database.generation
-        self._drawn = versions.verify(self._line, self._database)
-        self._prefix = self._grid.init(self._source)
-        self._fold = versions.begun(self._algorithm, self._line, self._agreed)
+        self._drawn = versions.verify(self._vault, self._database)
+        self._closed = ClosedSteps(self._grid, self._source)
+        self._fold = versions.begun(self._algorithm, self._vault, self._agreed)
         self._generation = generation
 
     def _compile(self) -> None:
         """Kernels, by an entry that is thrown away: within a transaction that would take too long."""
         plan = self._algorithm.plan
-        nothing = Entry(np.zeros(plan.row), entering.NOBODY, teaches=True, shown=True, reward=plan.rewards[0])
-        self._join([nothing], leaves.Sums(self._grid), np.zeros(plan.contexts), bool)
+        made_up = Entry(Raw(np.zeros(plan.row)), entering.NOBODY, True, True, Raw(plan.rewards[0]))
+        self._join([made_up], StepSums(self._grid), np.zeros(plan.contexts), bool)
 
     def run(self) -> None:
         """All that is due enters, and every step that is full is released. One thread at a time: of two, one would
         measure the step of the other."""
-        with self._turn:
+        with self._lock:
             while not self._next():
                 pass
 
     def _next(self) -> bool:
         """One thing that is due; True if nothing is, or another worker is at it."""
-        uid = self._line.uid
+        uid = self._vault.uid
         if self._generation != self._database.generation:
             self._start()
         with self._database.transaction() as run:
             before = rows.head(run, uid)
-            done = leaf_rows.sums(run, uid, int(self._prefix.noise.step[0]))
-            new = versions.found(self._line, run, self._fold.step)
+            done = leaf_rows.sums(run, uid, self._closed.step)
+            new = versions.found(self._vault, run, self._fold.step)
             sealed_still = bool(leaf_rows.drawn(run, uid))
             head = rows.head(run, uid)  # another may release meanwhile
         self._agreed.follow(head)
         versions.add(self._drawn.digests, new[self._drawn.steps - self._fold.step :])
         for step, sealed in done:
-            self._grid.close(self._prefix, step, self._exact(step, "leaf", sealed))
+            self._closed.close(step, self._sums(step, "leaf", sealed))
         for leaf in new:
             versions.follow(self._fold, leaf, self._agreed)
         if sealed_still:
@@ -132,7 +133,7 @@ class Steps:
                 return self._busy(run, opened)
             part = None if opened.closed_at else self._due(run, head, opened)
             if part is not None and part.lost:
-                rollback.declare(run, self._line, self._clock())
+                rollback.declare(run, self._vault, self._clock())
             elif part is not None:
                 self._enter(run, opened, part)
         if part is not None and part.lost:
@@ -143,9 +144,9 @@ class Steps:
 
     def _busy(self, run: Run, opened: OpenStep | None) -> bool:
         """Whether another worker is at work on the step; or it has released it. BadState if neither can be."""
-        head = rows.head(run, self._line.uid)
+        head = rows.head(run, self._vault.uid)
         self._agreed.follow(head)
-        found = opened or rows.open_step(run, self._line.uid)
+        found = opened or rows.open_step(run, self._vault.uid)
         if found is None or (opened is not None and opened.step != head.step):
             raise BadState("Expected the sums of the open step, got a database without them: recover.")
         return opened is None
@@ -155,7 +156,7 @@ class Steps:
     def _due(self, run: Run, head: Head, opened: OpenStep) -> _Part | None:
         """Choices of that step whose deadline has passed, the next ones in the order of numbers; None if there are
         none. A number without a row may be on its way: it is passed over once a later choice is due."""
-        uid, hold = self._line.uid, self._agreed.now.hold + self._database.skew
+        uid, hold = self._vault.uid, self._agreed.now.hold + self._database.skew
         end, latest, now = opened.settled, 0.0, self._clock()
         for number, made_at in rows.times(run, uid, opened.settled, AT_ONCE):
             if made_at > now + versions.BACK and not self._database.several_hosts:  # where there is one clock
@@ -171,62 +172,61 @@ class Steps:
 
     def _enter(self, run: Run, opened: OpenStep, part: _Part) -> None:
         """They join the sums of the step, and are gone. The same statements whether or not rewards came."""
-        uid, step, line = self._line.uid, opened.step, self._line
-        epochs = {one.number // line.bandit.epoch for one in part.waiting}
-        incarnation.check_epochs(run, line.seal.keys, line.bandit, epochs, make=False)  # else all would be unreadable
-        sums = leaves.Sums(self._grid, versions.opened(self._line, step, "open", opened.sums))
+        uid, step, vault = self._vault.uid, opened.step, self._vault
+        epochs = {one.number // vault.bandit.epoch for one in part.waiting}
+        incarnation.check_epochs(run, vault.seal.keys, vault.bandit, epochs, make=False)  # else all would be unreadable
+        sums = self._sums(step, "open", opened.sums)
         public = contexts.opened(run, uid, step, self._algorithm.plan.contexts)
         entries = [self._entry(one, part.written) for one in part.waiting]
         with self._people.entering(run, step, {one.person for one in entries} - {entering.NOBODY}) as once_more:
             self._join(entries, sums, public, once_more)
         contexts.put(run, uid, step, public)
         rows.entered(run, uid, part.end)
-        sealed = self._line.seal.seal("sums", number_of(opened.sums), place(uid, step, "open"), sums.written())
+        sealed = sums.sealed(self._seal(number_of(opened.sums), step, "open"))
         rows.put_step(run, uid, OpenStep(step, part.end, part.closed_at, sealed))
 
-    def _join(self, entries: list[Entry], sums: leaves.Sums, public: Array, once_more: Callable[[bytes], bool]) -> None:
-        entering.enter(
+    def _join(self, entries: list[Entry], sums: StepSums, public: Array, once_more: Callable[[bytes], bool]) -> None:
+        """At the estimate of the release before."""
+        algorithm, estimate = self._fold.algorithm, self._fold.estimate
+        found = entering.enter(
             entries,
-            algorithm=self._fold.algorithm,
-            estimate=self._fold.estimate,
+            size=algorithm.plan.row,
             missing_as=self._agreed.now.missing_as,
             once_more=once_more,
-            add=sums.add,
-            contexts=public,
+            count=(lambda row: algorithm.count(estimate, row, public)) if public.size else None,
         )
+        sums.add(found, algorithm.adder(estimate))
 
-    def _entry(self, waiting: Waiting, written: dict[tuple[int, int], Written]) -> Entry:
-        """RAW. A row that is damaged enters as nothing: it fails alone."""
-        size = self._algorithm.plan.row
-        nothing = Entry(np.zeros(size), entering.NOBODY, teaches=False, shown=False, reward=None)
+    def _entry(self, choice: Waiting, written: dict[tuple[int, int], Written]) -> Entry:
+        """A row that is damaged enters as nothing: it fails alone."""
+        uid, size = self._vault.uid, self._algorithm.plan.row
         with contextlib.suppress(BadState):
-            place = incarnation.waiting_place(self._line.uid, waiting.number)
-            text = self._opened(place, waiting.sealed)
-            if text is None:
-                return nothing
-            row = Row.unpacked(text, size)
-            shown = not row.deferred or (waiting.number, SHOWN) in written
-            reward, given = None, written.get((waiting.number, REWARD))
+            unseal = self._opener(incarnation.waiting_place(uid, choice.number))
+            row = WaitingRow.unsealed(choice.sealed, unseal, size)
+            if row is None:
+                return entering.nothing(size)
+            shown = not row.deferred or (choice.number, SHOWN) in written
+            reward, given = NO_REWARD, written.get((choice.number, REWARD))
             if given is None:
-                self._opened(place, waiting.sealed)  # the same work
+                unseal(choice.sealed)  # the same work
             else:
-                place = incarnation.written_place(self._line.uid, waiting.number, REWARD)
-                value = self._opened(place, given.sealed)
-                reward = math.nan if value is None else float(NUMBER.unpack(value)[0])
+                unseal = self._opener(incarnation.written_place(uid, choice.number, REWARD))
+                reward = waiting.unsealed_reward(given.sealed, unseal)
             return Entry(row.numbers, row.person, row.teaches, shown, reward)
-        return nothing
+        return entering.nothing(size)
 
-    def _opened(self, place: str, sealed: bytes) -> bytes | None:
-        return self._line.seal.open("epoch", place, sealed)
+    def _opener(self, place: str) -> Callable[[bytes], bytes | None]:
+        """What opens a row of that place."""
+        return functools.partial(self._vault.seal.open, "epoch", place)
 
     # releases
 
     def _release(self, opened: OpenStep) -> None:
-        uid, step, key = self._line.uid, opened.step, number_of(opened.sums)
-        total = leaves.Sums(self._grid, versions.opened(self._line, step, "open", opened.sums))
-        noisy = total.measured(self._prefix, self._source)
-        sums = self._line.seal.seal("sums", key, place(uid, step, "leaf"), total.written())
-        leaf = self._line.seal.seal("sums", key, place(uid, step, "noisy"), leaves.written(noisy))
+        uid, step, key = self._vault.uid, opened.step, number_of(opened.sums)
+        total = self._sums(step, "open", opened.sums)
+        noisy = self._closed.measured(total, self._source)
+        sums = total.sealed(self._seal(key, step, "leaf"))
+        leaf = self._seal(key, step, "noisy")(leaves.written(noisy))
         made, late, visible, delay = False, False, 0.0, self._agreed.now.delay
         with contextlib.suppress(_OvertakenError), self._database.transaction() as run:
             found = rows.open_step(run, uid, self._database.locking)
@@ -237,12 +237,15 @@ class Steps:
                 raise _OvertakenError
             now = self._clock()  # after all waiting for others: what is left is the commit itself
             visible = self.visible_at(opened.closed_at, now)
-            made, late = leaf_rows.draw(run, uid, Drawn(step, sums, leaf, visible)), visible > opened.closed_at + delay
+            made, late = (
+                leaf_rows.draw(run, uid, SealedLeaf(step, sums, leaf, visible)),
+                visible > opened.closed_at + delay,
+            )
             if not made:
                 raise _OvertakenError
             following = int(next_boundary(head.boundary, *self._algorithm.plan.schedule))
             rows.advance(run, uid, head._replace(step=step + 1, boundary=following))
-            new = incarnation.empty(self._line.seal, uid, head.sums_key, step + 1, opened.settled, self._algorithm)
+            new = incarnation.empty(self._vault.seal, uid, head.sums_key, step + 1, opened.settled, self._algorithm)
             rows.put_step(run, uid, new)
             left = leaves.left(self._grid, step)
             if left is not None:
@@ -256,14 +259,14 @@ class Steps:
     def _unseal(self) -> None:
         """Leaves that were drawn, by whomever, once the witness has them on disk. RolledBack, and they stay sealed, if
         the database is known by then to have been taken back in time."""
-        uid = self._line.uid
-        self._line.witness.record(self._drawn)
+        uid = self._vault.uid
+        self._vault.witness.record(self._drawn)
         with contextlib.suppress(_OvertakenError), self._database.transaction() as run:
             rows.head(run, uid, self._database.locking)
             if self._generation != self._database.generation:
                 raise _OvertakenError
             for step, sums, noisy, visible_at in leaf_rows.take(run, uid, self._drawn.steps):
-                leaf_rows.keep(run, uid, step, sums, versions.opened(self._line, step, "noisy", noisy), visible_at)
+                leaf_rows.keep(run, uid, step, sums, versions.opened(self._vault, step, "noisy", noisy), visible_at)
 
     def visible_at(self, closed: float, now: float) -> float:
         """closed + delay; where the commit could come after that, the next multiple of the delay. A clock that was set
@@ -273,5 +276,9 @@ class Steps:
             return closed
         return closed + delay * max(1, math.ceil((now - closed) / delay + 0.5))
 
-    def _exact(self, step: int, what: str, sealed: bytes) -> Raw:
-        return leaves.exact(versions.opened(self._line, step, what, sealed), self._grid.size)
+    def _sums(self, step: int, what: str, sealed: bytes) -> StepSums:
+        unseal = functools.partial(self._vault.seal.open, "sums", place(self._vault.uid, step, what))
+        return StepSums.unsealed(self._grid, sealed, unseal)
+
+    def _seal(self, key: int, step: int, what: str) -> Callable[[bytes], bytes]:
+        return functools.partial(self._vault.seal.seal, "sums", key, place(self._vault.uid, step, what))

@@ -15,10 +15,11 @@ from numpy.random import default_rng
 from tacit import checks, forks
 from tacit.clock import Steady
 from tacit.core.persons import Person, digests
+from tacit.data import Raw
 from tacit.errors import TacitError, Unavailable
 from tacit.holders import certificate, erasure, incarnation, rehearsal, requests, terms, upkeep
 from tacit.holders.choosing import Choosing, Drawn
-from tacit.holders.limits import Rounds
+from tacit.holders.limits import RoundLimits
 from tacit.holders.log import Log
 from tacit.holders.outage import MODES, Outage
 from tacit.holders.population import Membership, check_relation
@@ -36,36 +37,36 @@ T = TypeVar("T")
 
 
 class Stored(Reading):
-    """`Stored(JointGLM(...), "bandit.db", hold=60.0)` or `Stored(JointGLM(...), "postgresql://...", keys="folder",
-    hold=60.0)`: the same bandit, whose state is rows. Opened again, here or by another worker of PostgreSQL, it goes on
-    where it stood.
+    """`Stored(JointGLM(...), "bandit.db", hold="1 hour")` or `Stored(JointGLM(...), "postgresql://...", keys="folder",
+    hold="1 hour")`: the same bandit, whose state is rows. Opened again, here or by another worker of PostgreSQL, it
+    goes on where it stood.
 
     Guarantee: that of the bandit. What it shows is a function of committed noisy leaves, the asking user's own request
     and fresh randomness; each step has one noise; each choice enters once, in the order of numbers.
 
-    hold: the seconds after which a choice enters the sums, with the reward that was written by then. It has to be said
-    when the bandit is made; without, it stays as it was. missing_as: the reward of a choice that has none by then, for
-    where only clicks are reported and silence means 0; without it, such a choice teaches nothing. name: of the bandit
-    within its database. keys: the folder of keys and the witness (tacit.holders.seal, .witness), by default FILE.keys.
-    delay: seconds from the end of a step until its release is used. on_limit: what a person beyond
-    max_rounds_per_person gets, by default as the bandit has it. degraded: what a choice gets while the database is away
-    or cannot be written: "refuse" raises Unavailable, "serve" answers by the last estimate that was shown, without
-    learning (tacit.holders.outage). population: whose data these are; what all bandits of a population cost together is
-    on record (tacit.holders.register). background: whether a thread does what is due; without it, call `tend`. The
-    bandit's `pending` is for how many later choices the answer to a request is kept. clock: by default one that goes on
-    evenly while the process lives (tacit.clock): if the system's clock is set, an event tells, and nothing else
-    changes."""
+    hold: the time after which a choice enters the sums, with the reward that was written by then: in seconds, or as "2
+    hours". It has to be said when the bandit is made; without, it stays as it was. missing_as: the reward of a choice
+    that has none by then, for where only clicks are reported and silence means 0; without it, such a choice teaches
+    nothing. name: of the bandit within its database. keys: the folder of keys and the witness (tacit.holders.seal,
+    .witness), by default FILE.keys. delay: the time from the end of a step until its release is used. on_limit: what a
+    person beyond max_rounds_per_person gets, by default as the bandit has it. degraded: what a choice gets while the
+    database is away or cannot be written: "refuse" raises Unavailable, "serve" answers by the last estimate that was
+    shown, without learning (tacit.holders.outage). population: whose data these are; what all bandits of a population
+    cost together is on record (tacit.holders.register). background: whether a thread does what is due; without it, call
+    `tend`. The bandit's `pending` is for how many later choices the answer to a request is kept. clock: by default one
+    that goes on evenly while the process lives (tacit.clock): if the system's clock is set, an event tells, and nothing
+    else changes."""
 
     def __init__(
         self,
         bandit: Any,
         where: str | Path,
         *,
-        hold: float | None = None,
+        hold: float | str | None = None,
         missing_as: float | None = None,
         name: str = "bandit",
         keys: str | Path | None = None,
-        delay: float = 1.0,
+        delay: float | str = 1.0,
         on_limit: str | None = None,
         degraded: str = "refuse",
         population: str = "everyone",
@@ -75,8 +76,8 @@ class Stored(Reading):
         self.algorithm = algorithm = incarnation.check(bandit, name, population)
         checks.one_of(MODES, degraded=degraded)
         given = {"delay": delay, "missing_as": missing_as, "hold": hold, "on_limit": bandit.limit_mode(on_limit)}
-        self._agreed = Agreed(terms.given(algorithm, pending=bandit.pending, **given), algorithm)
-        self._given = certificate.Given(bandit.source, getattr(bandit, "policy_given", False))
+        self._agreed = Agreed(terms.checked(algorithm, pending=bandit.pending, **given), algorithm)
+        self._sources = certificate.Sources(bandit.source, getattr(bandit, "policy_given", False))
         self._clock = clock = Steady() if clock is None else clock
         self._lock, self._process, self._closing = Lock(), forks.process(), threading.Event()
         self._database = incarnation.connect(where)
@@ -85,22 +86,22 @@ class Stored(Reading):
             register = incarnation.register_of(where, self._database, keys)
             check_relation(population, register.members(), algorithm.plan.releases(algorithm.plan.mechanism.leaves))
             folder = incarnation.keys_of(where, self._database, keys)
-            self._line = line = incarnation.opened(self._database, folder, name, algorithm, bandit.pending)
-            self.incarnation = line.bandit.incarnation  # 1, and one more for each recovery
-            self._agreed.begin(line)
-            self._agreed.decide(line, clock())
-            self._people = Rounds(algorithm, line)
-            self._versions = Versions(algorithm, line, self._agreed, clock)
-            self._outage = Outage(degraded, line, clock)
+            self._vault = vault = incarnation.opened(self._database, folder, name, algorithm, bandit.pending)
+            self.incarnation = vault.bandit.incarnation  # 1, and one more for each recovery
+            self._agreed.begin(vault)
+            self._agreed.decide(vault, clock())
+            self._people = RoundLimits(algorithm, vault)
+            self._versions = Versions(algorithm, vault, self._agreed, clock)
+            self._outage = Outage(degraded, vault, clock)
             self._other = self._database.another()
             policy = getattr(bandit, "policy", None) or default_rng()
-            self._choosing = Choosing(policy, line, self._versions, self._agreed, self._people, clock)
-            self._log = Log(algorithm, line, self._agreed, self._people, self._choosing, self._outage, self._lock)
-            self._steps = Steps(algorithm, bandit.source, line, self._other, self._agreed, self._people, clock)
-            rehearsal.check(algorithm, bandit.source, line, self._agreed, clock())
-            claim = certificate.of(algorithm, certificate.claimed(algorithm, self._given), line.bandit, 0)
-            self.membership = Membership(population, line, register, claim, certificate.all_rounds(algorithm))
-            incarnation.destroy_keys(self._database, folder, register, line.bandit, ended=self.retired)
+            self._choosing = Choosing(policy, vault, self._versions, self._agreed, self._people, clock)
+            self._log = Log(algorithm, vault, self._agreed, self._people, self._choosing, self._outage, self._lock)
+            self._steps = Steps(algorithm, bandit.source, vault, self._other, self._agreed, self._people, clock)
+            rehearsal.check(algorithm, bandit.source, vault, self._agreed, clock())
+            claim = certificate.of(algorithm, certificate.claimed(algorithm, self._sources), vault.bandit, 0)
+            self.membership = Membership(population, vault, register, claim, certificate.all_rounds(algorithm))
+            incarnation.destroy_keys(self._database, folder, register, vault.bandit, ended=self.retired)
         except BaseException:
             self._database.close()
             raise
@@ -145,7 +146,7 @@ class Stored(Reading):
         """A deferred choice was shown: its reward counts, also one that came before, and silence does. A choice that is
         not shown by its deadline teaches nothing. On disk when this returns; again, and for other choices: nothing
         happens. Whether it came before the deadline."""
-        return self.write_group([self.shown(choice)])[0]
+        return self.write_group([self.activation(choice)])[0]
 
     def prepare(
         self,
@@ -162,8 +163,8 @@ class Stored(Reading):
         self._agreed.at_work()
         offer = self._agreed.door.offer(arms, available, actions)
         requests.check_names(offer.names)
-        who = self._people.known(person)
-        return Request(requests.request_hash(request, asker, self._line.requests), offer, *who, deferred)
+        who = self._people.digests_of(person)
+        return Request(requests.request_hash(request, asker, self._vault.requests), offer, *who, deferred)
 
     def with_propensity(self, request: Request) -> Request:
         """The same, with an answer drawn now and its probability: by whoever asks for it, since it takes its time."""
@@ -177,16 +178,16 @@ class Stored(Reading):
 
     def report(self, choice: StoredChoice | str, reward: float | None) -> Report:
         """A reward, checked."""
-        return Report(self._ticket(choice), math.nan if reward is None else self._agreed.door.check(reward))
+        return Report(self._ticket(choice), Raw(math.nan) if reward is None else self._agreed.door.check(reward))
 
-    def shown(self, choice: StoredChoice | str) -> Report:
+    def activation(self, choice: StoredChoice | str) -> Report:
         """That a choice was shown."""
-        return Report(self._ticket(choice), 0.0, SHOWN)
+        return Report(self._ticket(choice), Raw(0.0), SHOWN)
 
     def _ticket(self, choice: StoredChoice | str) -> Ticket:
         """UnknownChoice if it was never made here."""
         self._agreed.at_work()
-        return self._line.tickets.read(choice)
+        return self._vault.tickets.read(choice)
 
     @locked
     def choose_group(self, requests: Sequence[Request]) -> list[StoredChoice | TacitError]:
@@ -223,24 +224,24 @@ class Stored(Reading):
     def erase(self, person: Person) -> str:
         """Deletes what is still waiting of that person (tacit.holders.erasure), on disk when this returns. Their
         count of rounds stays. Returns what cannot be undone, in words: the same whether or not anything was found."""
-        known = digests(person, self._line.persons)
+        hashes = digests(person, self._vault.persons)
         if not self.retired:  # else nothing waits any more
-            self._write(lambda: erasure.erase(self._line, self._other, known))
-        return erasure.erased(self._line.bandit)
+            self._write(lambda: erasure.erase(self._vault, self._other, hashes))
+        return erasure.erased(self._vault.bandit)
 
     def tend(self) -> None:
         """What is due: choices enter, steps are released, and what has expired is removed with its keys. A thread does
         this."""
         self._own()
         if isinstance(self._clock, Steady) and self._clock.jumped():
-            self._outage.again(lambda: upkeep.tell_of_a_jump(self._line, self._other, self._clock()))
+            self._outage.again(lambda: upkeep.tell_of_a_jump(self._vault, self._other, self._clock()))
         self._outage.again(self._steps.run)
         with self._lock:
             self._versions.expected = max(self._versions.expected, self._versions.released + 1)
             self._outage.again(self._versions.refresh)
             if self._outage.on:
                 self._outage.again(self._outage.end)
-        self._outage.again(lambda: upkeep.purge(self._line, self._other, self._agreed))
+        self._outage.again(lambda: upkeep.purge(self._vault, self._other, self._agreed))
         self._outage.again(lambda: self._people.sweep(self._other))
 
     def backup(self, path: str | Path) -> None:
@@ -253,11 +254,11 @@ class Stored(Reading):
     def rotate_keys(self) -> None:
         """Seals all sums with a new key, and destroys the old one."""
         self._own()
-        self._outage.again(lambda: upkeep.rotate(self._line, self._database))
+        self._outage.again(lambda: upkeep.rotate(self._vault, self._database))
 
     def secret(self, purpose: str) -> bytes:
         """32 random bytes that all workers share, from the folder of keys: made when first asked for."""
-        return self._line.seal.keys.make(f"{self._line.bandit.name}.{purpose}")
+        return self._vault.seal.keys.make(f"{self._vault.bandit.name}.{purpose}")
 
     def close(self) -> None:
         """Lets go of the database. Nothing is lost if it is not called."""
@@ -286,13 +287,13 @@ class Stored(Reading):
 
     def _answer_without(self, asked: Sequence[Request], drawn: Sequence[Drawn]) -> list[StoredChoice | TacitError]:
         """In an outage: the answers that are in the database, where it can be read, and others by what was drawn."""
-        known: dict[bytes, Answer] = {}
+        before: dict[bytes, Answer] = {}
         if self._outage.readable:
             try:
-                known = self._outage.again(lambda: self._choosing.known(asked))
+                before = self._outage.again(lambda: self._choosing.answered_before(asked))
             except Unavailable:
                 self._outage.readable = False
-        return self._choosing.without(asked, drawn, known)
+        return self._choosing.without(asked, drawn, before)
 
     @property
     def next_at(self) -> float | None:

@@ -6,7 +6,7 @@ added and retired (tacit.core.actions), at the number of choices that the row ha
 import json
 from typing import Any, NamedTuple
 
-from tacit import checks
+from tacit import checks, durations
 from tacit.core import actions
 from tacit.core.actions import Declared
 from tacit.core.door import Door
@@ -14,20 +14,20 @@ from tacit.errors import Retired
 from tacit.features.schema import Schema
 from tacit.holders import rows
 from tacit.holders.database import Database
-from tacit.holders.incarnation import Incarnation, made_with
-from tacit.holders.rows import Bandit, Head
+from tacit.holders.incarnation import Vault, made_with
+from tacit.holders.rows import BanditRow, Head
 from tacit.protocols import Algorithm
 
 SHORTEST = 1e-6  # seconds: a release is visible at a multiple of the delay, whose number has to be finite
 NO_HOLD = (
-    "Expected hold=, the seconds after which a choice counts with the reward that came by then, got none: longer than "
-    "nearly all rewards take (60 for a click on a page, 86400 for a purchase), and no longer, since nothing is learnt "
-    "sooner."
+    "Expected hold=, the time after which a choice counts with the reward that came by then, got none. Take the age by "
+    'which nine in ten rewards have come ("10 minutes" for a click on a page, "1 day" for one in an e-mail), rather '
+    'longer than shorter: what comes later is lost, and nothing is learnt sooner. If you do not know, take "1 day".'
 )
 
 
 class Terms(NamedTuple):
-    """All public. hold: 0 until it is known."""
+    """All public. hold, delay: seconds; hold is 0 until it is known."""
 
     pending: int
     delay: float
@@ -37,27 +37,30 @@ class Terms(NamedTuple):
     actions: tuple[Declared, ...] = ()
 
 
-def given(
+def checked(
     algorithm: Algorithm[Any],
     *,
     pending: int,
-    delay: float,
+    delay: float | str,
     on_limit: str,
     missing_as: float | None,
-    hold: float | None,
+    hold: float | str | None,
 ) -> Terms:
     """As one worker is opened with; ValueError."""
+    delay = durations.seconds(delay, "delay")
     checks.non_negative(delay=delay)
     if 0 < delay < SHORTEST:
         raise ValueError(f"Expected delay to be 0 or at least {SHORTEST:g} seconds, got {delay:g}.")
     if hold is not None:
+        hold = durations.seconds(hold, "hold")
         checks.positive(hold=hold)
     if missing_as is not None:
-        missing_as = Door.of(algorithm).check(missing_as)
+        Door.of(algorithm).check(missing_as)
+        missing_as = float(missing_as)
     return Terms(pending, float(delay), on_limit, missing_as, float(hold or 0.0))
 
 
-def check_hold(database: Database, name: str, hold: float | None) -> None:
+def check_hold(database: Database, name: str, hold: float | str | None) -> None:
     """ValueError, before anything is made, for a bandit that is new and whose hold nobody says."""
     if hold is None:
         with database.transaction() as run:
@@ -65,10 +68,10 @@ def check_hold(database: Database, name: str, hold: float | None) -> None:
                 raise ValueError(NO_HOLD)
 
 
-def recorded(head: Head, row: Bandit) -> tuple[Declared, ...]:
+def recorded(head: Head, row: BanditRow) -> tuple[Declared, ...]:
     """The actions of an incarnation, as far as it is known."""
-    kept = json.loads(head.settings or "{}").get("actions")
-    return made_with(row) if kept is None else actions.read(kept)
+    recorded_actions = json.loads(head.settings or "{}").get("actions")
+    return made_with(row) if recorded_actions is None else actions.read(recorded_actions)
 
 
 def inherited(head: Head) -> str:
@@ -89,18 +92,18 @@ class Agreed:
     def schema(self) -> Schema | None:
         return self.door.schema
 
-    def begin(self, line: Incarnation) -> None:
+    def begin(self, vault: Vault) -> None:
         """The actions, as they will be when `decide` is called; BadState if those that were declared before are not
         among them."""
-        with line.database.transaction() as run:
-            self._declare(rows.head(run, line.uid), line)
+        with vault.database.transaction() as run:
+            self._declare(rows.head(run, vault.uid), vault)
 
-    def decide(self, line: Incarnation, at: float) -> None:
+    def decide(self, vault: Vault, at: float) -> None:
         """The given terms, for everybody. A bandit that has ended keeps what it has."""
-        with line.database.transaction() as run:
-            head = rows.head(run, line.uid, line.database.locking)
+        with vault.database.transaction() as run:
+            head = rows.head(run, vault.uid, vault.database.locking)
             self.ended = head.ended
-            before = self._declare(head, line)
+            before = self._declare(head, vault)
             old = json.loads(head.settings or "{}")
             if not self.now.hold:
                 self.now = self.now._replace(hold=old.get("hold") or old.get("after") or 0.0)
@@ -108,18 +111,18 @@ class Agreed:
                 raise ValueError(NO_HOLD)
             text = json.dumps(self.now._asdict(), sort_keys=True)
             if head.settings != text and not head.ended:
-                rows.settle(run, line.uid, text)
+                rows.settle(run, vault.uid, text)
                 new = json.loads(text)
                 names = ", ".join(name for name in new if name != "actions" and old.get(name) != new[name])
                 if names and old:  # it is not new
-                    rows.event(run, line.uid, at, f"settings changed for all workers: {names}")
+                    rows.event(run, vault.uid, at, f"settings changed for all workers: {names}")
                 for what in actions.events(before, self.now.actions):
-                    rows.event(run, line.uid, at, what)
+                    rows.event(run, vault.uid, at, what)
         self._text = text
 
-    def _declare(self, head: Head, line: Incarnation) -> tuple[Declared, ...]:
+    def _declare(self, head: Head, vault: Vault) -> tuple[Declared, ...]:
         """Takes over the given actions, and returns those before."""
-        before = recorded(head, line.bandit)
+        before = recorded(head, vault.bandit)
         new = before if head.ended else actions.changed(before, self._schema, head.choices)
         self._follow(self.now._replace(actions=new))
         return before

@@ -15,7 +15,7 @@ from tacit.errors import BadState
 from tacit.holders import contexts, leaf_rows, rows, witness
 from tacit.holders.database import Database, Run
 from tacit.holders.history import Past, past
-from tacit.holders.incarnation import Incarnation, place
+from tacit.holders.incarnation import Vault, place
 from tacit.holders.leaf_rows import Leaf
 from tacit.holders.terms import Agreed
 from tacit.holders.witness import Shown
@@ -31,10 +31,8 @@ class Versions:
     A leaf that was not there at its time, because it was committed or could be read too late, becomes visible at the
     next multiple of the delay: at no time that tells how long something took."""
 
-    def __init__(
-        self, algorithm: Algorithm[Any], line: Incarnation, agreed: Agreed, clock: Callable[[], float]
-    ) -> None:
-        self._algorithm, self._line, self._agreed = algorithm, line, agreed
+    def __init__(self, algorithm: Algorithm[Any], vault: Vault, agreed: Agreed, clock: Callable[[], float]) -> None:
+        self._algorithm, self._vault, self._agreed = algorithm, vault, agreed
         self._clock, self._latest = clock, clock()
         self.expected = 0  # steps that are known to be closed
         self.history: list[Past] = []  # what was shown, version by version, from the prior on
@@ -44,24 +42,24 @@ class Versions:
         """From the rows alone: the witness first, since another worker may go on while we read. Nothing changes before
         all of it is read and found to be no older than what was drawn. What was used already is shown at once, whatever
         the clock says now."""
-        last, generation = self._line.witness.read(), self._line.database.generation
-        identity, incarnation = self._line.database.identity(), self._line.bandit.incarnation
+        last, generation = self._vault.witness.read(), self._vault.database.generation
+        identity, incarnation = self._vault.database.identity(), self._vault.bandit.incarnation
         head, read = self._found(0)
-        digests = [witness.start_digest(self._line.uid)]
+        digests = [witness.start_digest(self._vault.uid)]
         add(digests, read)
         used = len(read)  # of a bandit that has ended: nothing is drawn any more
         if not head.ended:
             used = witness.check(last, incarnation=incarnation, digests=digests, identity=identity).used
         self._generation, self._identity, self.expected = generation, identity, head.step
         self._digests, self._waiting = digests, deque(self._timed(read))
-        self.fold = begun(self._algorithm, self._line, self._agreed)
+        self.fold = begun(self._algorithm, self._vault, self._agreed)
         self.history = [past(self.fold, None, 0.0)]
         for _ in range(used):
             self._show(self._waiting.popleft()[1])
         self.fold.offer(self._agreed.now.actions)
 
     @property
-    def shown(self) -> int:
+    def version(self) -> int:
         """The present version."""
         return self.fold.step
 
@@ -77,7 +75,7 @@ class Versions:
 
     def check(self) -> None:
         """After an error of the database everything is read anew: RolledBack if it is older than what was shown."""
-        if self._generation != self._line.database.generation:
+        if self._generation != self._vault.database.generation:
             self._start()
 
     def refresh(self) -> None:
@@ -94,16 +92,16 @@ class Versions:
         visible = [leaf for _, leaf in itertools.takewhile(lambda one: set_back or one[0] <= now, self._waiting)]
         if visible:
             used = visible[-1].step + 1
-            shown = Shown(self._line.bandit.incarnation, self._digests[: used + 1], *self._identity, used)
-            self._line.witness.record(shown)
+            shown = Shown(self._vault.bandit.incarnation, self._digests[: used + 1], *self._identity, used)
+            self._vault.witness.record(shown)
         for leaf in visible:
             self._waiting.popleft()
             self._show(leaf)
         self.fold.offer(self._agreed.now.actions)
 
     def _found(self, start: int) -> tuple[rows.Head, list[Leaf]]:
-        with self._line.database.transaction() as run:
-            return rows.head(run, self._line.uid), found(self._line, run, start)
+        with self._vault.database.transaction() as run:
+            return rows.head(run, self._vault.uid), found(self._vault, run, start)
 
     def _timed(self, read: list[Leaf]) -> list[tuple[float, Leaf]]:
         """Leaves with the times from which they are used: within two delays, though the clock was set back since."""
@@ -117,13 +115,13 @@ class Versions:
         self.history.append(past(self.fold, self.history[-1], leaf.visible_at))
 
 
-def begun(algorithm: Algorithm[Any], line: Incarnation, agreed: Agreed) -> Fold:
+def begun(algorithm: Algorithm[Any], vault: Vault, agreed: Agreed) -> Fold:
     """Before the first release of an incarnation: with what those before it released, if there were any."""
-    given, size = line.bandit.prior, algorithm.plan.mechanism.size
+    given, size = vault.bandit.prior, algorithm.plan.mechanism.size
     prior = None
     if given is not None:
         public: Array = contexts.of_prior(given, algorithm.plan.contexts)
-        prior = Prior(leaves.read(bytes(given)[: 8 * size], size), line.bandit.prior_std, public)
+        prior = Prior(leaves.read(bytes(given)[: 8 * size], size), vault.bandit.prior_std, public)
     return Fold(algorithm, agreed.now.actions, prior)
 
 
@@ -136,32 +134,32 @@ def follow(fold: Fold, leaf: Leaf, agreed: Agreed) -> None:
     )
 
 
-def found(line: Incarnation, run: Run, start: int) -> list[Leaf]:
+def found(vault: Vault, run: Run, start: int) -> list[Leaf]:
     """The leaves from that step on, opened where they are sealed still."""
     return [
-        leaf._replace(noisy=opened(line, leaf.step, "noisy", leaf.noisy), sealed=False) if leaf.sealed else leaf
-        for leaf in leaf_rows.found(run, line.uid, start)
+        leaf._replace(noisy=opened(vault, leaf.step, "noisy", leaf.noisy), sealed=False) if leaf.sealed else leaf
+        for leaf in leaf_rows.found(run, vault.uid, start)
     ]
 
 
-def opened(line: Incarnation, step: int, what: str, sealed: bytes) -> bytes:
+def opened(vault: Vault, step: int, what: str, sealed: bytes) -> bytes:
     """What is sealed with the key of sums."""
-    out = line.seal.open("sums", place(line.uid, step, what), sealed)
+    out = vault.seal.open("sums", place(vault.uid, step, what), sealed)
     if out is None:
-        raise BadState("Expected the key that sums are sealed with, got a folder without it: recover.")
+        raise BadState(leaves.NO_KEY)
     return out
 
 
-def verify(line: Incarnation, database: Database) -> Shown:
+def verify(vault: Vault, database: Database) -> Shown:
     """What of that connection's database is, or may be, on record; RolledBack unless it holds all that was drawn."""
-    last, identity = line.witness.read(), database.identity()
-    digests = [witness.start_digest(line.uid)]
+    last, identity = vault.witness.read(), database.identity()
+    digests = [witness.start_digest(vault.uid)]
     with database.transaction() as run:
-        ended = rows.head(run, line.uid).ended
-        add(digests, found(line, run, 0))
+        ended = rows.head(run, vault.uid).ended
+        add(digests, found(vault, run, 0))
     if not ended:
-        witness.check(last, incarnation=line.bandit.incarnation, digests=digests, identity=identity)
-    return Shown(line.bandit.incarnation, digests, *identity)
+        witness.check(last, incarnation=vault.bandit.incarnation, digests=digests, identity=identity)
+    return Shown(vault.bandit.incarnation, digests, *identity)
 
 
 def add(digests: list[str], new: list[Leaf]) -> None:

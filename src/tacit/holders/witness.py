@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tacit.errors import BadState, RolledBack
-from tacit.holders.database import Identity
+from tacit.holders.database import DatabaseIdentity
 from tacit.holders.leaf_rows import Leaf
 from tacit.holders.seal import sync, using
 
@@ -118,10 +118,10 @@ class Witness:
 
     def _write(self, shown: Shown) -> None:
         self._replace(self._past, shown.digests)
-        told = {"incarnation": shown.incarnation, "steps": shown.steps, "digest": shown.digests[-1]}
-        told |= {"system": shown.system, "timeline": shown.timeline, "used": shown.used, "twice": shown.twice}
-        told |= {"disputed": shown.disputed}
-        self._replace(self._path, told)
+        document = {"incarnation": shown.incarnation, "steps": shown.steps, "digest": shown.digests[-1]}
+        document |= {"system": shown.system, "timeline": shown.timeline, "used": shown.used, "twice": shown.twice}
+        document |= {"disputed": shown.disputed}
+        self._replace(self._path, document)
         sync(self._path.parent)
 
     def _replace(self, path: Path, what: object) -> None:
@@ -133,7 +133,7 @@ class Witness:
         os.replace(new, path)
 
 
-def check(last: Shown | None, *, incarnation: int, digests: list[str], identity: Identity) -> Shown:
+def check(last: Shown | None, *, incarnation: int, digests: list[str], identity: DatabaseIdentity) -> Shown:
     """RolledBack unless a database with these leaves (`digests[n]` is that of the first n) holds all that was drawn.
     The witness must have been read before the database was: another worker may go on meanwhile."""
     if last is None or last.incarnation < incarnation:
@@ -172,7 +172,7 @@ def start_digest(uid: str) -> str:
 
 def next_digest(digest: str, leaf: Leaf) -> str:
     """Of one leaf more, with what its step's public contexts sum to."""
-    return hashlib.sha256(digest.encode() + leaf.shown).hexdigest()
+    return hashlib.sha256(digest.encode() + leaf.content).hexdigest()
 
 
 def digests(uid: str, leaves: list[Leaf]) -> list[str]:

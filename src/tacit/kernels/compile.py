@@ -19,7 +19,7 @@ import numba
 from numba.core.compiler_lock import global_compiler_lock as compiling
 from numba.extending import overload
 
-from tacit.data import Raw, Released
+from tacit.data import Exact, Released
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -57,7 +57,7 @@ def _folder(given: str) -> str:
     return str(Path(given or home / "tacit") / f"kernels-{contents.hexdigest()[:16]}")
 
 
-@overload(Raw)
+@overload(Exact)
 @overload(Released)
 def _itself(array):
     """Within kernels, too, the types are names alone."""

@@ -15,17 +15,18 @@ A step closes within one kernel, `close_step` or on a grid `close_on_grid`: Pyth
 who is interrupted finds a step either open or closed, and nothing is summed twice.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Array, Integers, Raw, Released
+from tacit.data import Array, Exact, Integers, Released
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.linalg import copy
 from tacit.kernels.noise import NoiseLaw, draw
 from tacit.kernels.rounds import Held, forget
 
+P = TypeVar("P")
 TREE, PADDED, CONSISTENT, TABLE, BUFFERED, HISTORY, BACKWARDS = 0, 1, 2, 3, 4, 5, 6
 
 
@@ -45,8 +46,8 @@ class PrefixState(NamedTuple):
     """Prefix sums under continual release. Arrays, changed in place: floats here; on a grid (mechanisms.grid), `open`
     and `closed` are whole numbers, and `closed` has a row for each leaf or level."""
 
-    open: Raw  # (size,): sum of the contributions of the open step
-    closed: Raw  # (size,): (discounted) sum of those of the closed steps
+    open: Exact  # (size,): sum of the contributions of the open step
+    closed: Exact  # (size,): (discounted) sum of those of the closed steps
     discount: Array  # (1,)
     noise: ContinualState
     released: Released  # (size,): closed + noise
@@ -61,11 +62,12 @@ class Public(NamedTuple):
     whole: Released  # room for the latter beside what was released: what compiled loops make an estimate from
 
 
-class JointState(NamedTuple):
-    """Of a bandit whose algorithm makes its estimate from released sums: arrays, changed in place by compiled loops."""
+class JointState(NamedTuple, Generic[P]):
+    """Of a bandit whose algorithm makes its estimate from released sums: arrays, changed in place by compiled loops.
+    Loops are given a PrefixState; a bandit has it closed (mechanisms.prefix)."""
 
     counts: Integers  # (3,): choices, the number of entries at which the open step closes, entries (with `hold`)
-    prefix: PrefixState
+    prefix: P
     estimate: Any  # a NamedTuple of arrays
     public: Public
 
@@ -194,7 +196,7 @@ def close_step(state: PrefixState, z: Array, closing: Closing) -> None:
 
 
 @kernel
-def close_on_grid(state: PrefixState, closed: Raw, z: Array, closing: Closing) -> None:
+def close_on_grid(state: PrefixState, closed: Exact, z: Array, closing: Closing) -> None:
     """The same where the noisy leaf or nodes z have been computed: `closed` are the first rows of what is kept."""
     for i in range(closed.shape[0]):
         copy(closed[i], state.closed[i])
@@ -205,7 +207,7 @@ def close_on_grid(state: PrefixState, closed: Raw, z: Array, closing: Closing) -
 
 
 @kernel
-def enter(sums: Raw, opened: Raw, entering: Entering, count: int) -> None:
+def enter(sums: Exact, opened: Exact, entering: Entering, count: int) -> None:
     """opened <- sums, which has so many entries more, and what goes with it: all of it changes, or nothing does."""
     copy(sums, opened)
     copy(entering.contexts, entering.open)

@@ -24,6 +24,7 @@ for _function in (
     vectors.shortened,
     vectors.add_outer,
     vectors.add_pair,
+    fields.within,
     glm.predict,
     glm.softened,
     glm.tangent,

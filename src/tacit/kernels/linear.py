@@ -11,7 +11,7 @@ from tacit.kernels.linalg import grow, invert, smat
 SMALL = 200_000  # a matrix product below this size runs on one core: runs are spread over cores, products are not
 
 
-class Estimate(NamedTuple):
+class RidgeEstimate(NamedTuple):
     """What a policy sees. Arrays, changed in place."""
 
     theta: Array  # (d,)
@@ -20,7 +20,7 @@ class Estimate(NamedTuple):
 
 
 @kernel
-def ridge(released: Released, scale: float, shift: float, estimate: Estimate) -> None:
+def ridge(released: Released, scale: float, shift: float, estimate: RidgeEstimate) -> None:
     """estimate <- V = gram + shift I, theta = V^-1 moment, from released = (svec(gram), scale * moment).
 
     If V is not positive definite (an event of small probability that the width already allows for), the shift grows
@@ -29,7 +29,7 @@ def ridge(released: Released, scale: float, shift: float, estimate: Estimate) ->
 
 
 @kernel
-def ridge_of(pair: Array, scale: float, shift: float, estimate: Estimate) -> None:
+def ridge_of(pair: Array, scale: float, shift: float, estimate: RidgeEstimate) -> None:
     """`ridge` from one such pair."""
     d = estimate.theta.size
     packed = d * (d + 1) // 2
@@ -54,7 +54,7 @@ def ridge_of(pair: Array, scale: float, shift: float, estimate: Estimate) -> Non
 
 @kernel
 def ridge_blocks(
-    released: Released, scale: float, shift: float, rest: float, live: Integers, estimate: Estimate
+    released: Released, scale: float, shift: float, rest: float, live: Integers, estimate: RidgeEstimate
 ) -> None:
     """`ridge` for each live block a of V, which has the V_a on its diagonal and zeros elsewhere: from its pair
     (svec(gram_a), scale * moment_a). The log determinant is the sum of theirs, and of `rest` for each other block."""
@@ -64,13 +64,13 @@ def ridge_blocks(
     for i in range(live.size):
         a = live[i]
         pair = released[a * size : (a + 1) * size]
-        ridge_of(pair, scale, shift, Estimate(estimate.theta[a], estimate.inverse[a], one))
+        ridge_of(pair, scale, shift, RidgeEstimate(estimate.theta[a], estimate.inverse[a], one))
         total += one[0]
     estimate.logdet[0] = total
 
 
 @kernel
-def rank_one(x: Array, y: float, moment: Array, estimate: Estimate) -> None:
+def rank_one(x: Array, y: float, moment: Array, estimate: RidgeEstimate) -> None:
     """Add x x' to V and y x to moment: V^-1 by Sherman and Morrison, theta = V^-1 moment."""
     d = x.size
     estimate.logdet[0] += grow(x, 1.0, estimate.inverse)
@@ -84,7 +84,7 @@ def rank_one(x: Array, y: float, moment: Array, estimate: Estimate) -> None:
 
 
 @kernel
-def optimistic(arms: Array, estimate: Estimate, width: float, drift: float) -> int:
+def optimistic(arms: Array, estimate: RidgeEstimate, width: float, drift: float) -> int:
     """argmax over arms x of <theta, x> + width |x|_{V^-1} + drift |V^-1 x|; the first one of equals."""
     best, index = -np.inf, 0
     count, d = arms.shape
@@ -105,7 +105,7 @@ def optimistic(arms: Array, estimate: Estimate, width: float, drift: float) -> i
 
 
 @kernel
-def optimistic_rows(arms: Array, estimate: Estimate, width: float, drift: float, out: Integers) -> None:
+def optimistic_rows(arms: Array, estimate: RidgeEstimate, width: float, drift: float, out: Integers) -> None:
     """out[i] = optimistic(arms[i]): many users at one state."""
     for i in range(arms.shape[0]):
         out[i] = optimistic(arms[i], estimate, width, drift)

@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Array, Integers, Raw
+from tacit.data import Array, Exact, Integers
 from tacit.kernels.block import Block
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.formulas import link_mean, link_slope
 from tacit.kernels.glm import best_arm
 from tacit.kernels.linalg import cholesky, copy, grow, invert
-from tacit.kernels.linear import Estimate, optimistic
+from tacit.kernels.linear import RidgeEstimate, optimistic
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, outcome
 from tacit.model.glm import unit_reward
 from tacit.model.links import PROBIT, Code, integral
@@ -31,9 +31,9 @@ class MLEState(NamedTuple):
     """What bandits with a maximum likelihood estimate keep: no privacy here, the estimate is as raw as the data."""
 
     counts: Integers  # (3,): choices, observations at which the next fit is due, observations
-    rows: Raw  # (horizon, d): the arms whose rewards were seen
-    values: Raw  # (horizon,): those rewards, in units of the link
-    estimate: Estimate
+    rows: Exact  # (horizon, d): the arms whose rewards were seen
+    values: Exact  # (horizon,): those rewards, in units of the link
+    estimate: RidgeEstimate
 
 
 @kernel
@@ -163,7 +163,7 @@ def mle_rounds(block: Block, state: MLEState, rewards: Range, link: Code, ridge:
 
 
 @inlined
-def laplace(rng: Generator, arms: Array, estimate: Estimate, scale: float, lower: Array, target: Array) -> int:
+def laplace(rng: Generator, arms: Array, estimate: RidgeEstimate, scale: float, lower: Array, target: Array) -> int:
     """argmax over arms of <x, theta + scale L g>, L L' = inverse, g normal; lower and target are overwritten."""
     d = target.size
     cholesky(estimate.inverse, lower)
@@ -177,7 +177,7 @@ def laplace(rng: Generator, arms: Array, estimate: Estimate, scale: float, lower
 
 
 @kernel
-def laplace_rows(rng: Generator, arms: Array, estimate: Estimate, scale: float, out: Integers) -> None:
+def laplace_rows(rng: Generator, arms: Array, estimate: RidgeEstimate, scale: float, out: Integers) -> None:
     """out[i] = a choice for user i, from a draw of its own."""
     d = estimate.theta.size
     lower, target = np.zeros((d, d)), np.empty(d)

@@ -1,6 +1,6 @@
 """Ten sums of the past on integers: see mechanisms.recursive_grid for the formulas, and for why nothing overflows."""
 
-from tacit.data import Array, Integers, Raw
+from tacit.data import Array, Exact, Integers
 from tacit.kernels.compile import kernel
 
 DECAY_BITS = 30  # decays are multiples of 2^-30
@@ -8,7 +8,7 @@ SPLIT = 24  # bits of the low part of a released number
 
 
 @kernel
-def advance(sums: Raw, decay: Integers, x: Raw, shift: int) -> None:
+def advance(sums: Exact, decay: Integers, x: Exact, shift: int) -> None:
     """sums[i] <- floor(decay[i] sums[i] / 2^30) + 2^shift x. Changes sums."""
     mask = (1 << DECAY_BITS) - 1
     for i in range(decay.size):
@@ -19,14 +19,14 @@ def advance(sums: Raw, decay: Integers, x: Raw, shift: int) -> None:
 
 
 @kernel
-def close_known(sums: Raw, decay: Integers, x: Raw, shift: int, step: Integers) -> None:
+def close_known(sums: Exact, decay: Integers, x: Exact, shift: int, step: Integers) -> None:
     """The next step, which others have released, is closed: both or neither of `sums` and `step` change."""
     advance(sums, decay, x, shift)
     step[0] += 1
 
 
 @kernel
-def combine(sums: Raw, weights: Integers, first: int, x: Raw, shift: int, noise: Integers, out: Array) -> None:
+def combine(sums: Exact, weights: Integers, first: int, x: Exact, shift: int, noise: Integers, out: Array) -> None:
     """out = the whole numbers sum_i weights[i] sums[i] + first 2^shift x + noise, as floats."""
     mask = (1 << SPLIT) - 1
     for j in range(x.size):

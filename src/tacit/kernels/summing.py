@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.data import Array, Booleans, Integers, Raw
+from tacit.data import Array, Booleans, Exact, Integers
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.formulas import add_earnings, add_fields, add_glm, add_linear, add_reward, add_score
 from tacit.model.links import Code
@@ -58,12 +58,14 @@ class Centred(NamedTuple):
     longest: float
 
 
-class Pooled(NamedTuple):
+class Counted(NamedTuple):
     """Those of model.fields."""
 
     signed: Booleans  # (p,)
+    constant: float
+    swing: float
     centre: float
-    pooled: float
+    alpha: float
     scale: float
     low: float
     high: float
@@ -86,7 +88,15 @@ def add_rounded(v: Array, cell: float, out: Integers) -> None:
 
 @kernel
 def join_row(
-    row: Array, y: float, own: Raw, places: Integers, tally: Tally, more: Raw, cell: float, longest: float, out: Raw
+    row: Array,
+    y: float,
+    own: Exact,
+    places: Integers,
+    tally: Tally,
+    more: Exact,
+    cell: float,
+    longest: float,
+    out: Exact,
 ) -> None:
     """out[places] += own, and the numbers for what is earned, which are made here, in theirs; `own` and `more` are 0
     afterwards."""
@@ -127,11 +137,11 @@ def sum_glm(
     tally: Tally,
     cell: float,
     longest: float,
-    out: Raw,
+    out: Exact,
 ) -> None:
     """out[places[a]] += the contributions of the rows in block a; places: (blocks, numbers of a contribution)."""
     blocks, q = at.theta.shape
-    own, more = Raw(np.zeros(places.shape[1])), Raw(np.zeros(tally.size))
+    own, more = Exact(np.zeros(places.shape[1])), Exact(np.zeros(tally.size))
     for i in range(rewards.size):
         if not np.isnan(rewards[i]):
             a = block_of_row(rows[i], q, blocks)
@@ -149,11 +159,11 @@ def sum_scores(
     tally: Tally,
     cell: float,
     longest: float,
-    out: Raw,
+    out: Exact,
 ) -> None:
     """The same for scores."""
     blocks, q = at.theta.shape
-    own, more = Raw(np.zeros(q)), Raw(np.zeros(tally.size))
+    own, more = Exact(np.zeros(q)), Exact(np.zeros(tally.size))
     for i in range(rewards.size):
         if not np.isnan(rewards[i]):
             a = block_of_row(rows[i], q, blocks)
@@ -165,20 +175,21 @@ def sum_scores(
 def sum_fields(
     rows: Array,
     rewards: Array,
-    at: Pooled,
+    at: Counted,
     places: Integers,
     tally: Tally,
     cell: float,
     longest: float,
-    out: Raw,
+    out: Exact,
 ) -> None:
-    """The same for sums by fields, of which some are in places that all blocks have in common."""
+    """The same for sums by fields."""
     blocks, q = places.shape[0], at.signed.size
-    own, more = Raw(np.zeros(places.shape[1])), Raw(np.zeros(tally.size))
+    own, more = Exact(np.zeros(places.shape[1])), Exact(np.zeros(tally.size))
     for i in range(rewards.size):
         if not np.isnan(rewards[i]):
             a = block_of_row(rows[i], q, blocks)
-            add_fields(rows[i, :q], rewards[i], at.signed, at.centre, at.pooled, at.scale, at.low, at.high, own)
+            x, y = rows[i, :q], rewards[i]
+            add_fields(x, y, at.signed, at.constant, at.swing, at.centre, at.alpha, at.scale, at.low, at.high, own)
             join_row(rows[i], rewards[i], own, places[a], tally, more, cell, longest, out)
 
 
@@ -191,11 +202,11 @@ def sum_rewards(
     tally: Tally,
     cell: float,
     longest: float,
-    out: Raw,
+    out: Exact,
 ) -> None:
     """The same for centred rewards, where contexts are public; the centre is the last number of a row."""
     blocks, q = places.shape
-    own, more = Raw(np.zeros(q)), Raw(np.zeros(tally.size))
+    own, more = Exact(np.zeros(q)), Exact(np.zeros(tally.size))
     for i in range(rewards.size):
         if not np.isnan(rewards[i]):
             a = block_of_row(rows[i], q, blocks)
@@ -204,36 +215,36 @@ def sum_rewards(
 
 
 @kernel
-def each_glm(rows: Array, rewards: Array, at: Linearised, places: Integers, tally: Tally, out: Raw) -> None:
+def each_glm(rows: Array, rewards: Array, at: Linearised, places: Integers, tally: Tally, out: Exact) -> None:
     """`sum_glm` in floats."""
     sum_glm(rows, rewards, at, places, tally, 0.0, 0.0, out)
 
 
 @kernel
-def each_scores(rows: Array, rewards: Array, at: Scored, places: Integers, tally: Tally, out: Raw) -> None:
+def each_scores(rows: Array, rewards: Array, at: Scored, places: Integers, tally: Tally, out: Exact) -> None:
     """`sum_scores` in floats."""
     sum_scores(rows, rewards, at, places, tally, 0.0, 0.0, out)
 
 
 @kernel
-def each_fields(rows: Array, rewards: Array, at: Pooled, places: Integers, tally: Tally, out: Raw) -> None:
+def each_fields(rows: Array, rewards: Array, at: Counted, places: Integers, tally: Tally, out: Exact) -> None:
     """`sum_fields` in floats."""
     sum_fields(rows, rewards, at, places, tally, 0.0, 0.0, out)
 
 
 @kernel
-def each_rewards(rows: Array, rewards: Array, at: Centred, places: Integers, tally: Tally, out: Raw) -> None:
+def each_rewards(rows: Array, rewards: Array, at: Centred, places: Integers, tally: Tally, out: Exact) -> None:
     """`sum_rewards` in floats."""
     sum_rewards(rows, rewards, at, places, tally, 0.0, 0.0, out)
 
 
 @kernel
 def sum_linear(
-    rows: Array, rewards: Array, at: Plain, places: Integers, tally: Tally, cell: float, longest: float, out: Raw
+    rows: Array, rewards: Array, at: Plain, places: Integers, tally: Tally, cell: float, longest: float, out: Exact
 ) -> None:
     """The same for linear models."""
     blocks, q = places.shape[0], int((np.sqrt(9.0 + 8.0 * places.shape[1]) - 3.0) / 2.0 + 0.5)
-    own, more = Raw(np.zeros(places.shape[1])), Raw(np.zeros(tally.size))
+    own, more = Exact(np.zeros(places.shape[1])), Exact(np.zeros(tally.size))
     for i in range(rewards.size):
         if not np.isnan(rewards[i]):
             a = block_of_row(rows[i], q, blocks)
@@ -242,6 +253,6 @@ def sum_linear(
 
 
 @kernel
-def each_linear(rows: Array, rewards: Array, at: Plain, places: Integers, tally: Tally, out: Raw) -> None:
+def each_linear(rows: Array, rewards: Array, at: Plain, places: Integers, tally: Tally, out: Exact) -> None:
     """`sum_linear` in floats."""
     sum_linear(rows, rewards, at, places, tally, 0.0, 0.0, out)

@@ -1,2 +1,2 @@
-"""The only code that turns Raw into Released: continual release of sums, single queries, the shuffled sum, and the
-randomizers of devices (which need numpy alone: import what you need from its own module)."""
+"""The only code that opens Raw and turns it into Released: continual release of sums, single queries, the shuffled sum,
+and the randomizers of devices (which need numpy alone: import what you need from its own module)."""

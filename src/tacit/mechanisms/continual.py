@@ -23,7 +23,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tacit import checks
-from tacit.data import Array, Raw, Released
+from tacit.data import Array, Exact, Released
 from tacit.errors import HorizonReached, NotSecure
 from tacit.kernels.continual import (
     NOTHING,
@@ -40,7 +40,7 @@ from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import Source
 
 
-class Batch(Protocol):
+class RowAdder(Protocol):
     """What adds the contributions of rows (protocols.Adder)."""
 
     @property
@@ -159,29 +159,29 @@ class Continual(ABC):
             relation=relation,
         )
 
-    def absorb(self, state: PrefixState, add: Callable[[Raw], None]) -> None:
+    def absorb(self, state: PrefixState, add: Callable[[Exact], None]) -> None:
         """One contribution joins the open step: `add` adds it to the vector that it is given."""
         add(state.open)
 
     def add(
-        self, state: PrefixState, rows: Array, rewards: Array, adder: Batch, entering: Entering | None = None
+        self, state: PrefixState, rows: Array, rewards: Array, adder: RowAdder, entering: Entering | None = None
     ) -> None:
         """The contributions of rows join the open step; one whose reward is NaN adds nothing. entering: what moves with
         the sums, where choices enter in the order of their numbers: who is interrupted has added nothing."""
         if entering is None:
             self._sum(rows, rewards, adder, state.open)
         else:
-            sums = Raw(state.open.copy())
+            sums = Exact(state.open.copy())
             self._sum(rows, rewards, adder, sums)
             enter(sums, state.open, entering, len(rewards))
 
-    def _sum(self, rows: Array, rewards: Array, adder: Batch, out: Raw) -> None:
+    def _sum(self, rows: Array, rewards: Array, adder: RowAdder, out: Exact) -> None:
         adder.each(rows, rewards, *adder.given, out)
 
     def init(self, source: Source) -> PrefixState:
         """The state before the first leaf."""
         zeros, fading = np.zeros(self.size), np.array([self.fading])
-        return PrefixState(Raw(zeros.copy()), Raw(zeros.copy()), fading, self.noise_state(source), Released(zeros))
+        return PrefixState(Exact(zeros.copy()), Exact(zeros.copy()), fading, self.noise_state(source), Released(zeros))
 
     def release(self, state: PrefixState, source: Source, closing: Closing = NOTHING) -> Released:
         """Close the open step, and what goes with it, and return the new released prefix. Each leaf's noise is drawn

@@ -3,7 +3,7 @@
 Floating-point noise has holes: some sums can produce a value that others cannot. Here everything that touches data is
 an integer. A factorisation (prefix matrix) = B C releases Y = C X + Z:
 
-    X  leaf sums of contributions, each rounded to whole cells h, a public power of two. Raw, int64: any order of
+    X  leaf sums of contributions, each rounded to whole cells h, a public power of two. Exact, int64: any order of
        adding, any split over workers gives the same bits.
     C  the mechanism's coefficients, rounded to multiples of 2^-q: whole numbers m, public. Trees have ones and zeros.
     Z  exact discrete Gaussians, in steps of g = h 2^-q.
@@ -35,12 +35,12 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Array, Integers, Raw, Released
+from tacit.data import Array, Exact, Integers, Released
 from tacit.errors import HorizonReached, NotSecure
 from tacit.kernels.continual import HISTORY, NOTHING, Closing, ContinualState, PrefixState, close_on_grid
 from tacit.kernels.summing import add_rounded
 from tacit.mechanisms import together
-from tacit.mechanisms.continual import Batch, Continual, row_norms
+from tacit.mechanisms.continual import Continual, RowAdder, row_norms
 from tacit.mechanisms.tree import Tree
 from tacit.privacy import discrete
 from tacit.privacy.noise import Source
@@ -131,7 +131,7 @@ class Grid(Continual):
         rows = self.real.levels if isinstance(self.real, Tree) else self.window
         most = rows if isinstance(self.real, Tree) and self.real.consistent else 1
         source.expect(most * self.size, self.cells)
-        opened, closed = Raw(np.zeros(self.size, np.int64)), Raw(np.zeros((rows, self.size), np.int64))
+        opened, closed = Exact(np.zeros(self.size, np.int64)), Exact(np.zeros((rows, self.size), np.int64))
         fading, released = np.array([self.fading]), Released(np.zeros(self.size))
         return PrefixState(opened, closed, fading, self.noise_state(source), released)
 
@@ -147,12 +147,12 @@ class Grid(Continual):
         if inside:
             add_rounded(v, self.cell, out)
 
-    def absorb(self, state: PrefixState, add: Callable[[Raw], None]) -> None:
-        v = Raw(np.zeros(self.size))
+    def absorb(self, state: PrefixState, add: Callable[[Exact], None]) -> None:
+        v = Exact(np.zeros(self.size))
         add(v)
         self._add(v, state.open)
 
-    def _sum(self, rows: Array, rewards: Array, adder: Batch, out: Raw) -> None:
+    def _sum(self, rows: Array, rewards: Array, adder: RowAdder, out: Exact) -> None:
         adder.cells(rows, rewards, *adder.given, self.cell, self.longest, out)
 
     def release(self, state: PrefixState, source: Any, closing: Closing = NOTHING) -> Released:
@@ -160,19 +160,19 @@ class Grid(Continual):
         close_on_grid(state, closed, values * self.step, closing)
         return state.released
 
-    def _closing(self, state: PrefixState, noise: Integers) -> tuple[Raw, Array]:
+    def _closing(self, state: PrefixState, noise: Integers) -> tuple[Exact, Array]:
         """The rows of `closed` that are to change, and the noisy leaf or nodes. What is written here already is a row
         that this step does not read: an interrupted release writes it again."""
         values = self._nodes(state, noise) if isinstance(self.real, Tree) else self._leaf(state, noise)
-        return Raw(state.closed[:0]), values
+        return Exact(state.closed[:0]), values
 
-    def close(self, state: PrefixState, step: int, sums: Raw) -> None:
+    def close(self, state: PrefixState, step: int, sums: Exact) -> None:
         """The exact sums of the next step, which has been released by whomever. Steps between may be missing: those
         that have left the window."""
         state.closed[step % len(state.closed)] = sums
         state.noise.step[0] = step + 1
 
-    def measure(self, state: PrefixState, sums: Raw, source: Any) -> Released:
+    def measure(self, state: PrefixState, sums: Exact, source: Any) -> Released:
         """The next leaf, Y = C X + Z in floats of the grid: `sums` and those of earlier steps with fresh noise. It
         closes no step."""
         state.open[:] = sums
@@ -198,10 +198,10 @@ class Grid(Continual):
         """Y = sum_s m_{t-s} X_s + Z over the leaves of the window, this one kept in the place of the oldest."""
         t, window = int(state.noise.step[0]), self.window
         state.closed[t % window] = state.open
-        kept = state.closed[: t + 1]
-        m = self._whole[(t - np.arange(len(kept))) % window]
-        low = m @ (kept & ((1 << SPLIT) - 1)) + noise
-        high = m @ (kept >> SPLIT) + (low >> SPLIT)
+        within = state.closed[: t + 1]
+        m = self._whole[(t - np.arange(len(within))) % window]
+        low = m @ (within & ((1 << SPLIT) - 1)) + noise
+        high = m @ (within >> SPLIT) + (low >> SPLIT)
         values: Array = high * float(1 << SPLIT) + (low & ((1 << SPLIT) - 1))
         return values
 

@@ -2,32 +2,31 @@
 and every prefix is computed from those.
 
 Two parties each work on a state of their own. The one that releases knows the exact sums of all closed steps
-(`Grid.close`) and computes the next noisy leaf (`Grid.measure`), which changes nothing yet: a leaf counts only once its
+(`ClosedSteps`) and computes the next noisy leaf, which changes nothing yet: a leaf counts only once its
 row is committed.
-The one that serves knows noisy leaves alone (`show`), as they were read from committed rows (`read`)."""
+The one that serves knows noisy leaves alone (`Prefixes`), as they were read from committed rows (`read`)."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tacit.data import Array, Integers, Raw, Released
+from tacit.data import Array, Exact, Integers, Raw, Released
 from tacit.errors import BadState
 from tacit.kernels.continual import PrefixState, Public, noise_step
-from tacit.mechanisms.continual import Batch
+from tacit.mechanisms.continual import RowAdder
+from tacit.mechanisms.entering import EnteringRows
 from tacit.mechanisms.grid import Grid
+from tacit.mechanisms.opening import opened, sealed, unsealed
 from tacit.privacy.noise import Simulated
+
+NO_KEY = "Expected the key that sums are sealed with, got a folder without it: recover."
 
 
 def left(grid: Grid, step: int) -> int | None:
     """The step whose exact sums no release needs after that of `step`, if there is one."""
     gone = step + 1 - grid.window
     return gone if gone >= 0 else None
-
-
-def show(state: PrefixState, noisy: Released) -> Released:
-    """The released prefix that ends with the next leaf."""
-    noise_step(state.noise, noisy[None], state.released)
-    return state.released
 
 
 def after(prior: Released, fading: float, steps: int, released: Released) -> Released:
@@ -72,14 +71,6 @@ def gains_after(gains: Array, prior: float, fading: float) -> Array:
     return out
 
 
-def exact(row: bytes, size: int) -> Raw:
-    """Exact sums from the row that they were sealed in."""
-    if len(row) != 8 * size:
-        raise BadState("Expected sums of this bandit's size, got others.")
-    whole: Integers = np.frombuffer(row, np.int64).copy()
-    return Raw(whole)
-
-
 class Prefixes:
     """Released prefixes from noisy leaves, one after the other. No noise is drawn here."""
 
@@ -93,24 +84,60 @@ class Prefixes:
         return Released(out)
 
 
-class Sums:
-    """The exact sums of a step that is not released yet, in whole cells. RAW."""
+class StepSums(Raw[Exact]):
+    """The exact sums of a step, in whole cells, closed."""
 
-    def __init__(self, grid: Grid, row: bytes | None = None) -> None:
+    __slots__ = ("_grid",)
+
+    def __init__(self, grid: Grid, total: Integers | None = None) -> None:
+        super().__init__(Exact(np.zeros(grid.size, np.int64) if total is None else total))
         self._grid = grid
-        self._total = np.zeros(grid.size, np.int64) if row is None else exact(row, grid.size)
 
-    def add(self, rows: Array, rewards: Array, adder: Batch) -> None:
+    @classmethod
+    def unsealed(cls, grid: Grid, text: bytes, unseal: Callable[[bytes], bytes | None]) -> "StepSums":
+        """BadState if the key is destroyed, or they are of another bandit."""
+        found = unsealed(text, unseal)
+        if found is None:
+            raise BadState(NO_KEY)
+        row = opened(found)
+        if len(row) != 8 * grid.size:
+            raise BadState("Expected sums of this bandit's size, got others.")
+        return cls(grid, np.frombuffer(row, np.int64).copy())
+
+    def sealed(self, seal: Callable[[bytes], bytes]) -> bytes:
+        return sealed(Raw(opened(self).tobytes()), seal)
+
+    def add(self, rows: Raw[EnteringRows], adder: RowAdder) -> None:
         """Rows at one public estimate. One whose reward is NaN adds nothing, and is the same work: it is added, with a
         reward of 0, to sums that are thrown away."""
+        total, (features, rewards) = opened(self), opened(rows)
         silent = np.where(np.isnan(rewards), 0.0, np.nan)
-        for y, out in ((rewards, self._total), (silent, np.zeros_like(self._total))):
-            adder.cells(rows, y, *adder.given, self._grid.cell, self._grid.longest, out)
+        for y, out in ((rewards, total), (silent, np.zeros_like(total))):
+            adder.cells(features, y, *adder.given, self._grid.cell, self._grid.longest, out)
 
-    def measured(self, state: PrefixState, source: Any) -> Released:
-        """The step's noisy leaf, with fresh noise. Nothing is closed."""
-        return self._grid.measure(state, Raw(self._total), source)
 
-    def written(self) -> bytes:
-        """To be sealed."""
-        return self._total.tobytes()
+class ClosedSteps(Raw[PrefixState]):
+    """The exact sums of the steps that are released, as the next release needs them, closed."""
+
+    __slots__ = ("_grid",)
+
+    def __init__(self, grid: Grid, source: Any) -> None:
+        super().__init__(grid.init(source))
+        self._grid = grid
+
+    @property
+    def step(self) -> int:
+        """The next one. Public."""
+        return int(opened(self).noise.step[0])
+
+    def close(self, step: int, sums: StepSums) -> None:
+        """A step that has been released, by whomever (Grid.close)."""
+        self._grid.close(opened(self), step, opened(sums))
+
+    def measured(self, sums: StepSums, source: Any) -> Released:
+        """The noisy leaf of the next step, which has these sums, with fresh noise. Nothing is closed."""
+        return self._grid.measure(opened(self), opened(sums), source)
+
+    def pretend(self, step: int) -> None:
+        """That so many steps are closed, of nothing: for a rehearsal."""
+        opened(self).noise.step[0] = step

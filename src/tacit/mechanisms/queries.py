@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit import checks
-from tacit.data import Raw, Released
+from tacit.data import Exact, Released
 from tacit.errors import NotSecure
 from tacit.kernels.noise import gaussian_law
 from tacit.mechanisms.grid import cell_for, sigma_for
@@ -119,7 +119,7 @@ class Queries:
         people = self.people(number, count)
         return self.sigma(number) * (math.sqrt(people) if self.model == "local" else 1.0) / people
 
-    def release(self, number: int, total: Raw, count: int, source: Source) -> Released:
+    def release(self, number: int, total: Exact, count: int, source: Source) -> Released:
         """The noisy mean, from the exact sum over `rows`."""
         people, std = self.people(number, count), self.std(number, count)
         return Released(with_noise(total, std * people, self.cell(number), source) / people)
@@ -166,7 +166,7 @@ def rounded_sensitivity(sensitivity: float, size: int, cell: float) -> float:
     return sensitivity * (1 + SUM_SLACK) + cell * math.sqrt(2 * size) if cell else sensitivity
 
 
-def with_noise(total: Raw, sigma: float, cell: float, source: Any) -> Released:
+def with_noise(total: Exact, sigma: float, cell: float, source: Any) -> Released:
     """total + noise: floats of a simulated source, or whole cells."""
     if not cell:
         return Released(total + source.rows(1, total.size, gaussian_law(sigma))[0])

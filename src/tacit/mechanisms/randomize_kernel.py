@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Raw, Released
+from tacit.data import Exact, Released
 from tacit.kernels.compile import inlined, kernel
 from tacit.mechanisms.randomizers import CAP, GAUSSIAN, Law
 
@@ -33,7 +33,7 @@ def beyond(rng: Generator, gamma: float) -> float:
 
 
 @inlined
-def randomize(rng: Generator, law: Law, vector: Raw, out: Released) -> None:
+def randomize(rng: Generator, law: Law, vector: Exact, out: Released) -> None:
     """out = what the server decodes from one report of `vector`; CAP: z = g + (target - <g, x>) x with g normal."""
     scale = law.scale
     size = vector.size

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tacit.data import Array, Raw, Released, Sent
+from tacit.data import Array, Exact, Released, Sent
 from tacit.privacy import entropy
 
 Int16 = npt.NDArray[np.int16]
@@ -80,7 +80,7 @@ class Cap:
         """Candidates among which one outside is sought: all fail with probability 1 / SHARE at most."""
         return math.ceil(math.log2(SHARE) / -math.log2(min(0.5, 2 * self.nominal)))
 
-    def encode(self, vector: Raw) -> Sent:
+    def encode(self, vector: Exact) -> Sent:
         x = lift(vector / self.radius)
         z = candidates(self.others, x.size)
         outside: Int16 = z[int((z @ x < self.threshold).argmax())]  # the first of them, or of all
@@ -104,7 +104,7 @@ class Cap:
     def law(self) -> Law:
         return Law(CAP, self.scale, self.chance / SHARE, self.threshold / (UNIT * FINE), self.radius)
 
-    def simulate(self, vector: Raw, generator: np.random.Generator) -> Released:
+    def simulate(self, vector: Exact, generator: np.random.Generator) -> Released:
         """The same law in floating point, draw by draw as the kernel."""
         _, scale, chance, gamma, radius = self.law
         x = vector / radius
@@ -131,7 +131,7 @@ class Lattice:
 
     sigma: float
 
-    def encode(self, vector: Raw) -> Sent:
+    def encode(self, vector: Exact) -> Sent:
         cell = self.sigma / CELLS
         sent = np.rint(vector / cell).astype(np.int64) + entropy.discrete_gaussian(float(CELLS), vector.size)
         return Sent(sent.astype("<i8").tobytes())
@@ -146,7 +146,7 @@ class Lattice:
     def law(self) -> Law:
         return Law(GAUSSIAN, self.sigma, 0.0, 0.0, 1.0)
 
-    def simulate(self, vector: Raw, generator: np.random.Generator) -> Released:
+    def simulate(self, vector: Exact, generator: np.random.Generator) -> Released:
         return Released(vector + self.sigma * generator.standard_normal(vector.size))
 
 
@@ -157,7 +157,7 @@ SILENCE = Law(SILENT, 0.0, 0.0, 0.0, 1.0)
 class Open:
     """The vector itself: epsilon is infinite."""
 
-    def encode(self, vector: Raw) -> Sent:
+    def encode(self, vector: Exact) -> Sent:
         return Sent(vector.astype("<f8").tobytes())
 
     def decode(self, report: bytes) -> Released:
@@ -170,7 +170,7 @@ class Open:
     def law(self) -> Law:
         return SILENCE
 
-    def simulate(self, vector: Raw, generator: np.random.Generator) -> Released:
+    def simulate(self, vector: Exact, generator: np.random.Generator) -> Released:
         return Released(vector.copy())
 
 

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.data import Array, Integers, Raw, Released
+from tacit.data import Array, Exact, Integers, Released
 from tacit.errors import BadState
 from tacit.kernels.continual import BACKWARDS, ContinualState, PrefixState
 from tacit.kernels.recursive import DECAY_BITS, advance, close_known, combine
@@ -92,29 +92,29 @@ class RecursiveGrid(Grid):
 
     def init(self, source: Any) -> PrefixState:
         source.expect(self.size, self.cells)
-        opened = Raw(np.zeros(self.size, np.int64))
-        sums = Raw(np.zeros((self.coefficients.decay.size, self.size), np.int64))
+        opened = Exact(np.zeros(self.size, np.int64))
+        sums = Exact(np.zeros((self.coefficients.decay.size, self.size), np.int64))
         fading, released = np.array([self.fading]), Released(np.zeros(self.size))
         return PrefixState(opened, sums, fading, self.noise_state(source), released)
 
-    def close(self, state: PrefixState, step: int, sums: Raw) -> None:
+    def close(self, state: PrefixState, step: int, sums: Exact) -> None:
         if step != state.noise.step[0]:
             raise BadState("Expected the exact sums of one step after the other, got a step that is not the next.")
         close_known(state.closed, self.coefficients.decay, sums, self.fraction, state.noise.step)
 
-    def measure(self, state: PrefixState, sums: Raw, source: Any) -> Released:
-        return Released(self._measured(Raw(state.closed.copy()), sums, self._noise(state, source)) * self.step)
+    def measure(self, state: PrefixState, sums: Exact, source: Any) -> Released:
+        return Released(self._measured(Exact(state.closed.copy()), sums, self._noise(state, source)) * self.step)
 
-    def _closing(self, state: PrefixState, noise: Integers) -> tuple[Raw, Array]:
-        closed = Raw(state.closed.copy())
+    def _closing(self, state: PrefixState, noise: Integers) -> tuple[Exact, Array]:
+        closed = Exact(state.closed.copy())
         return closed, self._measured(closed, state.open, noise)[None]
 
-    def _measured(self, kept: Raw, sums: Raw, noise: Integers) -> Array:
-        """Y in steps; `kept` becomes the S of the next step."""
+    def _measured(self, past: Exact, sums: Exact, noise: Integers) -> Array:
+        """Y in steps; `past` becomes the S of the next step."""
         weights, first, decay = self.coefficients
         out = np.empty(self.size)
-        advance(kept, decay, sums, self.fraction)
-        combine(kept, weights, first, sums, self.fraction, noise[0], out)
+        advance(past, decay, sums, self.fraction)
+        combine(past, weights, first, sums, self.fraction, noise[0], out)
         return out
 
     @functools.cached_property

@@ -2,8 +2,8 @@
 numbers are: sums of features, of their products and of centred rewards, whatever has been learnt so far.
 
 With the features x of the person, of norm at most 1, u those of them that are never negative, the reward's share r of
-its range and public numbers c (the centre), alpha (pooled) and a (scale), a user whose action is k adds
-    v = (a svec(x x') and (r - c) x in the place of action k,   alpha u in a place that all actions have in common).
+its range and public numbers c (the centre), alpha (count) and a (scale), a user whose action is k adds
+    v = (a svec(x x'), (r - c) x, alpha u)   in the place of action k.
 Plain functions, which kernels compile (kernels.formulas); loops over features are for kernels."""
 
 import math
@@ -11,99 +11,124 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tacit import checks
-from tacit.data import Array, Booleans, Raw
+from tacit.data import Array, Booleans, Exact
 from tacit.model.links import Link
-from tacit.model.vectors import PairContribution, add_outer, packed_size, pair_size, shortened
+from tacit.model.vectors import PairContribution, add_outer, packed_size, pair_size
 
 EVEN = 0.5  # the centre, where no base rate is given
-POOLED, SCALE = 0.6, 0.2  # alpha^2 and a^2, in shares of c (1 - c), or of LEAST where that is less
+COUNT, SCALE = 0.6, 0.2  # alpha^2 and a^2, in shares of c (1 - c), or of LEAST where that is less
 LEAST = 0.06
 
 
+def within(x: Array, signed: Booleans, constant: float, swing: float) -> Array:
+    """x with its first number set to the constant, at 0 what may not be negative, numbers that may be negative cut to
+    norm `swing`, and the rest so that |x| <= 1. What a schema makes stays as it is."""
+    out = x.copy()
+    out[0] = constant
+    both, rest = 0.0, 0.0
+    for i in range(1, x.size):
+        if signed[i]:
+            both += out[i] * out[i]
+        else:
+            out[i] = max(out[i], 0.0)
+            rest += out[i] * out[i]
+    first = swing / max(swing, math.sqrt(both)) if both > 0.0 else 1.0
+    room = math.sqrt(max(0.0, 1.0 - constant * constant - first * first * both))
+    second = room / max(room, math.sqrt(rest)) if rest > 0.0 else 1.0
+    for i in range(1, x.size):
+        out[i] *= first if signed[i] else second
+    return out
+
+
 def add_fields(
-    x: Array, y: float, signed: Booleans, centre: float, pooled: float, scale: float, low: float, high: float, out: Raw
+    x: Array,
+    y: float,
+    signed: Booleans,
+    constant: float,
+    swing: float,
+    centre: float,
+    count: float,
+    scale: float,
+    low: float,
+    high: float,
+    out: Exact,
 ) -> None:
-    """out += (a svec(x x'), (r - c) x, alpha u), with |x| cut to 1, y to [low, high], and at 0 what may not be
-    negative."""
-    kept = x.copy()
-    for i in range(x.size):
-        if not signed[i] and x[i] < 0.0:
-            kept[i] = 0.0
-    bounded = shortened(kept)
+    """out += (a svec(x x'), (r - c) x, alpha u), with x as `within` has it and y cut to [low, high]."""
+    bounded = within(x, signed, constant, swing)
     share = (min(max(y, low), high) - low) / (high - low)
     add_outer(bounded, scale, out)
     start, last = packed_size(x.size), pair_size(x.size)
     for i in range(x.size):
         out[start + i] += (share - centre) * bounded[i]
         if not signed[i]:
-            out[last + i] += pooled * bounded[i]
+            out[last + i] += count * bounded[i]
 
 
 @dataclass(frozen=True, kw_only=True)
 class FieldContribution(PairContribution):
-    """v of the module's text; `scale` is a. signed: some features may be negative, which asks for c = 1/2.
+    """v of the module's text; `scale` is a. constant: the first feature of everybody. swing: the largest norm of those
+    features that may be negative.
 
-    Guarantee: replacing a user moves the sum by at most D, where C = max(c, 1 - c) and
-        D^2 = max(1 + q max(0, alpha^2 + 2 a^2 - c (1 - c)) + e,  2 (C^2 + alpha^2 + a^2)),
-    q = 4 if some features may be negative, else 2; e = a^2 / 2 if a^2 > 2 min(c, 1 - c), else 0. At c = 1/2 with
-    alpha^2 + 2 a^2 <= 1/4 that is D = 1, as much as the moments alone have: the products and the pooled sums cost
-    nothing.
+    Guarantee: replacing a user moves the sum by at most D. With C = max(c, 1 - c), and B = 2 (1 - constant^2 + swing^2)
+    the largest |x - x'|^2 (two people's features have an inner product of constant^2 - swing^2 at least), D^2 is the
+    largest of
+        1 + B max(0, alpha^2 + 2 a^2 - c (1 - c)) + e     e = a^2 / 2 if a^2 > 2 min(c, 1 - c), else 0
+        2 (C^2 + alpha^2 + a^2)
+        C^2 B + 2 alpha^2 + 2 a^2                         unless c = 1/2 and alpha^2 + 2 a^2 <= 1/4.
+    At c = 1/2 with alpha^2 + 2 a^2 <= 1/4, whatever is negative, that is D = 1, as much as the moments alone have: the
+    products and the sums of features cost nothing.
 
-    Proof. Two users x, x' of lengths s, t <= 1; A = |x + x'|^2, B = |x - x'|^2, delta = s^2 - t^2. Since
-    |x x' - x' x''|_F^2 = s^4 + t^4 - 2 <x, x'>^2 = A B / 2 + delta^2 / 2, and A + B = 2 (s^2 + t^2) <= 4 - 2 |delta|
-    (the longer one has length 1 at most), A B / 2 <= 2 B and A B / 2 <= 2 A. |v - v'|^2 is convex in each reward, so
-    that rewards are at their ends.
-    - One action, r = 1 and r' = 0. |(1 - c) x + c x'|^2 = (1 - c) s^2 + c t^2 - c (1 - c) B, and |u - u'|^2 <= B:
-      |v - v'|^2 <= 1 - min(c, 1 - c) |delta| + B (alpha^2 + 2 a^2 - c (1 - c)) + a^2 delta^2 / 2. |delta| <= 1, and
-      B <= q.
-    - One action, equal rewards. Where nothing is negative B <= s^2 + t^2 <= 2, and |v - v'|^2 <= C^2 B + alpha^2 B +
-      a^2 (s^4 + t^4) <= 2 (C^2 + alpha^2 + a^2). Where something is, c = 1/2; u and u' have no negative numbers, so
-      |u - u'|^2 <= |u + u'|^2 <= A, and with A and B exchanged this is the case before.
-    - Two actions. C^2 (s^2 + t^2) + alpha^2 |u - u'|^2 + a^2 (s^4 + t^4) <= 2 (C^2 + alpha^2 + a^2).
-    - Nothing in one world: half of that at most, whose square root is `norm`. So |v|^2 + |v'|^2 <= D^2, and rewards
+    Proof. Two users x, x~ of lengths s, t <= 1; P = |x + x~|^2, Q = |x - x~|^2 <= B, delta = s^2 - t^2. Since
+    |x x' - x~ x~'|_F^2 = s^4 + t^4 - 2 <x, x~>^2 = P Q / 2 + delta^2 / 2, and P + Q = 2 (s^2 + t^2) <= 4 - 2 |delta|
+    (both lengths are at most 1), P Q / 2 <= 2 Q and P Q / 2 <= 2 P. |v - v~|^2 is convex in each reward, so that
+    rewards are at their ends.
+    - One action, r = 1 and r~ = 0. |(1 - c) x + c x~|^2 = (1 - c) s^2 + c t^2 - c (1 - c) Q, and |u - u~|^2 <= Q:
+      |v - v~|^2 <= 1 - min(c, 1 - c) |delta| + Q (alpha^2 + 2 a^2 - c (1 - c)) + a^2 delta^2 / 2, and |delta| <= 1.
+    - One action, equal rewards. u and u~ have no negative numbers, so that |u - u~|^2 <= |u|^2 + |u~|^2 <= 2, and
+      |v - v~|^2 <= C^2 Q + 2 alpha^2 + 2 a^2. Where c = 1/2: |u - u~|^2 <= |u + u~|^2 <= P, and with P and Q exchanged
+      this is the case before.
+    - Two actions. C^2 (s^2 + t^2) + alpha^2 (|u|^2 + |u~|^2) + a^2 (s^4 + t^4) <= 2 (C^2 + alpha^2 + a^2).
+    - Nothing in one world: half of that at most, whose square root is `norm`. So |v|^2 + |v~|^2 <= D^2, and rewards
       that come in another step cost nothing more (mechanisms.continual).
-    D is attained by x = x' of length 1 with rewards 1 and 0, or by two actions whose users have nothing in common."""
+    D = 1 is attained by x = x~ of length 1 with rewards 1 and 0."""
 
     link: Link  # of the environment: what is learnt is linear whatever it is
+    constant: float
+    swing: float = 0.0
     centre: float = EVEN
-    signed: bool = False
     blend: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.probability(centre=self.centre)
-        if self.signed and self.centre != EVEN:
-            raise ValueError("Expected features that are not negative with a base rate, got some that may be.")
 
     @classmethod
     def of(cls, *, centre: float, **parts: object) -> "FieldContribution":
         return cls(scale=math.sqrt(SCALE * _room(centre)), centre=centre, **parts)  # type: ignore[arg-type]
 
     @property
-    def pooled(self) -> float:
+    def count(self) -> float:
         """alpha."""
-        return math.sqrt(POOLED * _room(self.centre))
-
-    @property
-    def common(self) -> int:
-        """How many numbers are in the place that all actions have in common."""
-        return self.dim // self.blocks
+        return math.sqrt(COUNT * _room(self.centre))
 
     @property
     def size(self) -> int:
-        return super().size + self.common
+        return super().size + self.dim
 
     @property
     def sensitivity(self) -> float:
-        c, a2, alpha2 = self.centre, self.scale**2, self.pooled**2
-        most = 4 if self.signed else 2  # of |x - x'|^2
-        beyond = most * max(0.0, alpha2 + 2 * a2 - c * (1 - c)) + (a2 / 2 if a2 > 2 * min(c, 1 - c) else 0.0)
-        return math.sqrt(max(1 + beyond, 2 * self.norm**2))
+        c, a2, alpha2 = self.centre, self.scale**2, self.count**2
+        more = alpha2 + 2 * a2 - c * (1 - c)
+        apart = 2 * (1 - self.constant**2 + self.swing**2)
+        found = [1 + apart * max(0.0, more) + (a2 / 2 if a2 > 2 * min(c, 1 - c) else 0.0), 2 * self.norm**2]
+        if c != EVEN or more > 0:
+            found.append(max(c, 1 - c) ** 2 * apart + 2 * alpha2 + 2 * a2)
+        return math.sqrt(max(found))
 
     @property
     def norm(self) -> float:
         """The largest |v|."""
-        return math.sqrt(max(self.centre, 1 - self.centre) ** 2 + self.pooled**2 + self.scale**2)
+        return math.sqrt(max(self.centre, 1 - self.centre) ** 2 + self.count**2 + self.scale**2)
 
 
 def _room(centre: float) -> float:

@@ -7,7 +7,7 @@ kernels, devices have them in numpy."""
 import math
 from dataclasses import dataclass
 
-from tacit.data import Array, Raw
+from tacit.data import Array, Exact
 from tacit.model.links import IDENTITY, TABLE, Code, Link, kind, mean, slope, softness
 from tacit.model.vectors import TINY, PairContribution, add_pair, norm, quadratic, shortened
 
@@ -100,7 +100,7 @@ def add_glm(
     scale: float,
     low: float,
     high: float,
-    out: Raw,
+    out: Exact,
 ) -> None:
     """out += (scale svec(A), b), with |x| cut to 1 and y to [low, high]."""
     bounded = shortened(x)
@@ -151,7 +151,7 @@ class GLMContribution(PairContribution):
     def norm(self) -> float:
         return glm_norm(self.scale * largest_weight(self.link))
 
-    def add(self, x: Array, y: float, theta: Array, inverse: Array, out: Raw) -> None:
+    def add(self, x: Array, y: float, theta: Array, inverse: Array, out: Exact) -> None:
         """out += v, linearised at a public estimate: x, theta, inverse and out of one block."""
         add_glm(x, y, theta, inverse, self.link.code, self.blend, self.scale, self.low, self.high, out)
 

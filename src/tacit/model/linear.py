@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.data import Array, Raw
+from tacit.data import Array, Exact
 from tacit.model.vectors import PairContribution, add_pair, shortened
 
 
-def add_linear(x: Array, y: float, scale: float, low: float, high: float, out: Raw) -> None:
+def add_linear(x: Array, y: float, scale: float, low: float, high: float, out: Exact) -> None:
     """out += (svec(x x'), scale y x), with |x| cut to 1 and y to [low, high]."""
     add_pair(shortened(x), 1.0, scale * min(max(y, low), high), out)
 
@@ -49,7 +49,7 @@ class LinearContribution(PairContribution):
     def norm(self) -> float:
         return math.hypot(1.0, self.scale * self.largest_reward)
 
-    def add(self, x: Array, y: float, out: Raw) -> None:
+    def add(self, x: Array, y: float, out: Exact) -> None:
         """out += v: x and out of one block."""
         add_linear(x, y, self.scale, self.low, self.high, out)
 

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 
 from tacit import checks
-from tacit.data import Array, Raw
+from tacit.data import Array, Exact
 from tacit.model.glm import predict, tangent
 from tacit.model.links import IDENTITY, Code, Link, kind
 from tacit.model.vectors import TINY, add_pair, norm, shortened
@@ -60,7 +60,7 @@ def add_context(
     return centre
 
 
-def add_reward(x: Array, y: float, centre: float, low: float, high: float, longest: float, out: Raw) -> None:
+def add_reward(x: Array, y: float, centre: float, low: float, high: float, longest: float, out: Exact) -> None:
     """out += gauge (s - centre) x / |x|, s the share of y, cut to [low, high], in that range; nothing if x is 0."""
     length = norm(x)
     if length < TINY:

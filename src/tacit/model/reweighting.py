@@ -16,7 +16,7 @@ RANGE, POINTS = 40.0, 8_001  # of log tan(psi / 2)
 WORST = 1e9  # condition number beyond which the eigenvalues of U are not trusted, and any U is allowed for
 
 
-class Question(NamedTuple):
+class SumQuery(NamedTuple):
     """One step of the regression. Public."""
 
     stage: str
@@ -28,7 +28,7 @@ class Question(NamedTuple):
     outer: float  # b
 
 
-def said(x: Array, r: float, asked: Question, link: str) -> Array:
+def said(x: Array, r: float, asked: SumQuery, link: str) -> Array:
     """The statistic of a person with covariates x (|x| <= 1) and target r in units of the link, divided by how far
     apart two people are at most."""
     code, dim, far = named(link).code, x.size, apart(asked, link)[1]
@@ -57,7 +57,7 @@ def sizes(dim: int) -> tuple[int, int, int]:
     return packed_size(dim), dim, dim * dim + dim + packed_size(dim)
 
 
-def apart(asked: Question, link: str) -> tuple[float, float]:
+def apart(asked: SumQuery, link: str) -> tuple[float, float]:
     """(the largest norm of a statistic, how far apart two of them are at most), before it is divided by the second."""
     if asked.stage == "gram":
         return 1.0, math.sqrt(2)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from tacit import checks
-from tacit.data import Array, Raw
+from tacit.data import Array, Exact
 from tacit.model.links import IDENTITY, Code, Link, kind, mean
 from tacit.model.vectors import TINY, norm
 
@@ -46,7 +46,7 @@ def at(x: Array, theta: Array, shared: int, start: int) -> float:
 
 
 def add_score(
-    x: Array, y: float, theta: Array, shared: int, start: int, link: Code, low: float, high: float, out: Raw
+    x: Array, y: float, theta: Array, shared: int, start: int, link: Code, low: float, high: float, out: Exact
 ) -> None:
     """out += g, of d numbers as theta; x lies there as in `at`."""
     weight = score(norm(x), at(x, theta, shared, start), y, link, low, high)
@@ -104,6 +104,6 @@ class ScoreContribution:
     def size(self) -> int:
         return self.dim
 
-    def add(self, x: Array, y: float, theta: Array, out: Raw) -> None:
+    def add(self, x: Array, y: float, theta: Array, out: Exact) -> None:
         """out += g, for x with its zeros."""
         add_score(x, y, theta, 0, 0, self.link.code, self.low, self.high, out)

@@ -114,7 +114,7 @@ class PairContribution:
 
     def part(self, block: int) -> slice:
         """Where a block's pair lies in the whole, if nothing is shared."""
-        size = pair_size(self.dim // self.blocks)
+        size = self.size // self.blocks
         return slice(block * size, (block + 1) * size)
 
 

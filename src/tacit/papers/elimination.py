@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from tacit.core.choices import Index
-from tacit.data import Array, Raw
+from tacit.data import Array, Exact
 from tacit.papers.kernels.batched import BatchState, batch_rows, batch_weights
 
 
 def empty(dim: int, horizon: int, ends: Index) -> BatchState:
     """Before the first choice: room for the data of a horizon, and for an estimate from each batch."""
-    rows, values = Raw(np.zeros((horizon, dim))), Raw(np.zeros(horizon))
+    rows, values = Exact(np.zeros((horizon, dim))), Exact(np.zeros(horizon))
     estimates = np.zeros((len(ends), dim)), np.zeros((len(ends), dim, dim))
     return BatchState(np.array([0, ends[0], 0, 0]), rows, values, *estimates)
 

@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from tacit import checks
 from tacit.core.choices import Index
-from tacit.data import Array, Raw, Released
+from tacit.data import Array, Exact, Released
 from tacit.lock import owner_only
 from tacit.mechanisms.queries import nothing_released
 from tacit.papers.epochs import EpochBandit
@@ -62,7 +62,7 @@ class SquareCB(EpochBandit):
 
     def init(self) -> SquareState:
         d = self.dim
-        played, theta = nothing_released(d), Raw(np.zeros(d))
+        played, theta = nothing_released(d), Exact(np.zeros(d))
         state = SquareState(np.zeros(4, np.int64), played, theta, np.zeros(1), np.zeros(1))
         self._open(state)
         return state

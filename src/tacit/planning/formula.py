@@ -23,7 +23,7 @@ LEAST = 0.1  # of the exponents
 GROWTH = {"joint": 1.03, "shuffle": 1.5, "local": 1.05}  # of what is released from one time to the next
 
 
-class Form(NamedTuple):
+class Products(NamedTuple):
     """Which products each of the five has, as letters."""
 
     log_a: tuple[str, ...]
@@ -34,9 +34,9 @@ class Form(NamedTuple):
 
 
 FEW = ("1", "d", "r")
-BASE = Form(QUADRATIC, QUADRATIC, FEW, FEW, FEW)
+BASE = Products(QUADRATIC, QUADRATIC, FEW, FEW, FEW)
 NOISE = ("e", "ee", "de", "ke", "re")
-WITH_NOISE = Form(QUADRATIC, (*QUADRATIC, *NOISE), (*FEW, "k"), (*FEW, "k", "e"), (*FEW, "k", "e"))
+WITH_NOISE = Products(QUADRATIC, (*QUADRATIC, *NOISE), (*FEW, "k"), (*FEW, "k", "e"), (*FEW, "k", "e"))
 FORMS = {"joint": BASE, "shuffle": BASE, "local": WITH_NOISE}
 
 

@@ -56,9 +56,10 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     that a person did in so many weeks, where one week is the unit. `distance`: total variation between the noise drawn
     and the law that is accounted for (None: floats, unknown); `grid_delta`: the part of delta that the grid costs.
     `features`: what the bandit makes of people's fields, if it is given fields; its bounds are public. `actions`: those
-    that were added or retired, and when, in numbers of choices. `horizon`: the choices
-    that it was planned for, if it was for so many. `neighbours`: the relation by its name (privacy.relations), from
-    which `unit` and `relation`, its words, follow; all three are empty where nothing is claimed."""
+    that were added or retired, and when, in numbers of choices. `deadline`: when a choice enters the sums, and with
+    what, where there is such a time. `horizon`: the choices that it was planned for, if it was for so many.
+    `neighbours`: the relation by its name (privacy.relations), from which `unit` and `relation`, its words, follow; all
+    three are empty where nothing is claimed."""
 
     bandit: str
     model: str
@@ -81,6 +82,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     caveats: tuple[str, ...] = ()
     features: str = ""
     actions: str = ""
+    deadline: str = ""
     horizon: int | None = None
 
     def json(self) -> bytes:
@@ -113,6 +115,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
             rows += [("a person's", f"{several} (in any weeks, also one after the other)")] * bool(self.over)
         rows += [("features", self.features)] * bool(self.features)
         rows += [("actions", self.actions)] * bool(self.actions)
+        rows += [("deadline", self.deadline)] * bool(self.deadline)
         lines += [_wrapped(f"  {name:<14}", text) for name, text in rows]
         for (statistic, details), group in itertools.groupby(self.releases, lambda r: (r.statistic, _details(r))):
             names = [release.name for release in group]
@@ -142,6 +145,7 @@ def certify(
     caveats: Sequence[str] = (),
     features: Schema | None = None,
     actions: str = "",
+    deadline: str = "",
 ) -> Certificate:
     """The certificate of all that is released, in any model: the ledger computes its epsilon.
 
@@ -149,7 +153,7 @@ def certify(
     those of them so far. rounds: the number of choices so far. horizon: how many were planned. delta: of the claim, the
     budget's by default. person: what the claim is for, where it is for one person; `unnamed`: choices made without an
     id. policy_given: whether the policy's draws come from the caller's generator. features: how people's fields become
-    vectors. actions: what changed among them."""
+    vectors. actions: what changed among them. deadline: when a choice enters, in words."""
     described = "" if features is None else str(features)
     if budget.epsilon == math.inf:
         return plain_certificate(bandit, "No noise is added: epsilon is infinite.", described)
@@ -207,6 +211,7 @@ def certify(
         caveats=tuple(listed),
         features=described,
         actions=actions,
+        deadline=deadline,
         horizon=horizon,
     )
 

@@ -105,7 +105,7 @@ class ShuffledRelease(Related, frozen=True, tag="shuffled"):
 
     def cost(self, delta: float) -> float:
         """epsilon at delta."""
-        return _known(self, delta)
+        return _stated_epsilon(self, delta)
 
 
 class LocalRelease(Related, frozen=True, tag="local"):
@@ -122,7 +122,7 @@ class LocalRelease(Related, frozen=True, tag="local"):
 
     def cost(self, delta: float) -> float:
         """epsilon at delta."""
-        return _known(self, delta)
+        return _stated_epsilon(self, delta)
 
 
 Release = GaussianRelease | RepeatedRelease | ShuffledRelease | LocalRelease
@@ -196,7 +196,7 @@ def _composed(releases: Sequence[Release]) -> bool:
     return len(batch) == len(releases) and len({(r.epsilon, r.delta, r.users, r.minimum) for r in batch}) == 1
 
 
-def _known(release: ShuffledRelease | LocalRelease, delta: float) -> float:
+def _stated_epsilon(release: ShuffledRelease | LocalRelease, delta: float) -> float:
     """The epsilon that the release was made with: it holds at its own delta and at larger ones."""
     if not release.delta <= delta or not release.epsilon >= 0:
         raise ValueError(f"Expected a release whose epsilon is known at delta {delta:g}, got one at {release.delta:g}.")

@@ -7,7 +7,7 @@ from fractions import Fraction
 from tacit import checks
 from tacit.data import Coded
 from tacit.errors import BudgetExceeded
-from tacit.mechanisms.shuffle.calibration import Plan, Plans, calibrate, epsilon, table
+from tacit.mechanisms.shuffle.calibration import Plans, ShufflePlan, calibrate, epsilon, table
 from tacit.mechanisms.shuffle.encoding import reach
 from tacit.privacy import gaussian
 from tacit.privacy.budget import Budget
@@ -42,8 +42,8 @@ class Analyzer:
     malicious: float = 0.0
     largest: float = math.inf
     calibration: str = "exact"
-    _fixed: list[Plan] = field(default_factory=list, init=False, repr=False, compare=False)
-    _plans: list[Plan] = field(default_factory=list, init=False, repr=False, compare=False)
+    _fixed: list[ShufflePlan] = field(default_factory=list, init=False, repr=False, compare=False)
+    _plans: list[ShufflePlan] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         checks.positive_int(first=self.first)
@@ -54,11 +54,11 @@ class Analyzer:
             raise ValueError(f"Expected largest to be at least the first batch, {self.first}, got {self.largest!r}.")
         check_shares(self.dropout, self.malicious)
 
-    def fix(self, plan: Plan) -> None:
+    def fix(self, plan: ShufflePlan) -> None:
         """One plan for every batch: simulation of another mechanism, whose guarantee its caller computes."""
         self._fixed.append(plan)
 
-    def plan(self, batch: int) -> Plan:
+    def plan(self, batch: int) -> ShufflePlan:
         """Of batch 0, 1, ..."""
         if self._fixed:
             return self._fixed[0]
@@ -66,20 +66,20 @@ class Analyzer:
             self._plans.append(self._next())
         return self._plans[batch]
 
-    def _next(self) -> Plan:
+    def _next(self) -> ShufflePlan:
         """After the plans so far. At `largest` batches grow no more: whoever fills them with reports of their own must
         not make them too large for everybody else."""
         if self._plans and self._plans[-1].users >= self.largest:
             return self._plans[-1]
         return self._make(math.ceil(min(self.largest, self.first * self.growth ** len(self._plans))))
 
-    def _make(self, users: int) -> Plan:
+    def _make(self, users: int) -> ShufflePlan:
         if self.budget.epsilon == math.inf:
-            return Plan(users, self.size, SILENT_GRID, reach(SILENT_GRID, self.norm), 0, self.sensitivity)
+            return ShufflePlan(users, self.size, SILENT_GRID, reach(SILENT_GRID, self.norm), 0, self.sensitivity)
         if self.calibration == "central":
             std = self.sensitivity / gaussian.mu(self.budget)
             scale = math.sqrt(users * (CENTRAL_TRIALS + 1)) / 2 / std
-            return Plan(users, self.size, scale, reach(scale, self.norm), CENTRAL_TRIALS, self.sensitivity)
+            return ShufflePlan(users, self.size, scale, reach(scale, self.norm), CENTRAL_TRIALS, self.sensitivity)
         plan = calibrate(
             self.budget,
             users=users,
@@ -96,18 +96,18 @@ class Analyzer:
             )
         return plan
 
-    def minimum(self, plan: Plan) -> int:
+    def minimum(self, plan: ShufflePlan) -> int:
         """The fewest reports that may be analyzed."""
         return fewest(plan.users, self.dropout)
 
-    def epsilon(self, plan: Plan, reports: int) -> float:
+    def epsilon(self, plan: ShufflePlan, reports: int) -> float:
         """What a batch of so many reports costs its users. Reports beyond the planned number count for nothing: who
         sends them is anybody's guess."""
         if self.budget.epsilon == math.inf or self.calibration == "central":
             return math.inf
         return epsilon(plan, self.budget.delta, min(reports, plan.users) - self.liars(plan))
 
-    def liars(self, plan: Plan) -> int:
+    def liars(self, plan: ShufflePlan) -> int:
         """The most users who may leave out their noise."""
         return liars(plan.users, self.malicious)
 

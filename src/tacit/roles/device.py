@@ -34,17 +34,17 @@ NUMBERS = int | float | np.bool_ | np.integer | np.floating
 class DeviceChoice:
     """The arm for this device's user: its index, and its name if the arms had names. reported: whether there is a
     report of it. Holds raw data: it stays on the device, where it may be pickled with its client until the reward
-    comes. The id of its report is drawn with it: a report that a copy of the device makes anew is counted once."""
+    comes. report_id is drawn with it: a report that a copy of the device makes anew is counted once."""
 
     index: int
     name: str | None
-    _x: Array = field(repr=False)
+    features: Array = field(repr=False)
     _propensity: Callable[[], float] = field(repr=False)
-    _id: bytes = field(default_factory=lambda: entropy.octets(ID_BYTES), repr=False)
+    report_id: bytes = field(default_factory=lambda: entropy.octets(ID_BYTES), repr=False)
     reported: bool = True
     displayed: float | None = None  # epsilon of what is displayed, where a floor was asked for
-    _report: list[Sent] = field(default_factory=list, repr=False)
-    _kept: dict[int, Any] = field(default_factory=dict, repr=False)  # of roles.rounds, whose devices answer again
+    reports: list[Sent] = field(default_factory=list, repr=False)
+    responses: dict[int, Any] = field(default_factory=dict, repr=False)  # of roles.rounds, whose devices answer again
 
     @property
     def propensity(self) -> float:
@@ -136,18 +136,18 @@ class Device(ABC):
         raises; TooManyReports for a choice that is not `reported`."""
         if not isinstance(choice, DeviceChoice):
             raise ValueError(f"Expected what choose returned, got {type(choice).__name__}.")
-        if choice._x.shape != (self.dim,):
+        if choice.features.shape != (self.dim,):
             raise ValueError(f"Expected a choice among arms of {self.dim} features, got one among others.")
         if reward is not None and not isinstance(reward, NUMBERS):
             raise ValueError(f"Expected a reward that is a number, got {type(reward).__name__}.")
         if not choice.reported:
             raise TooManyReports("Expected one choice of a user in a batch to be reported, got another.")
-        if not choice._report:
+        if not choice.reports:
             bounded = within(reward, self.rewards)
             with np.errstate(all="ignore"):
-                choice._report.append(self.report(choice._x, bounded, choice._id))
+                choice.reports.append(self.report(choice.features, bounded, choice.report_id))
             self._keep(choice, bounded)
-        return choice._report[0]
+        return choice.reports[0]
 
     def _keep(self, choice: DeviceChoice, reward: float | None) -> None:  # noqa: B027
         """Keep what later questions about this choice need: nothing, where there are none."""

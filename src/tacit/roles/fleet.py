@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tacit.data import Array, Raw
+from tacit.data import Array, Exact
 from tacit.mechanisms.shuffle.encoding import PARTS, coded_rows, nothing_coded
 from tacit.privacy import entropy
 from tacit.roles import billboard as boards
@@ -38,6 +38,6 @@ class Fleet:
         factors = self._grid * PARTS * np.minimum(1.0, self._norm / np.sqrt(np.maximum(squares, self._norm**2)))
         for start in range(0, len(vectors), ROWS):
             piece = slice(start, start + ROWS)
-            scaled = Raw(vectors[piece] * factors[piece, None])
+            scaled = Exact(vectors[piece] * factors[piece, None])
             out["counts"][piece] = coded_rows(scaled, reach=of.reach, trials=of.trials)
         return out.tobytes()

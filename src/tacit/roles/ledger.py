@@ -16,7 +16,7 @@ REPORT, DISPLAY = "report", "display"
 
 
 @dataclass
-class Entry:
+class Charge:
     """So many times the same: to which server, of what kind, for which batch (None in the local model), at which cost
     each."""
 
@@ -27,7 +27,7 @@ class Entry:
     delta: float
     count: int = 1
 
-    def like(self, other: "Entry") -> bool:
+    def like(self, other: "Charge") -> bool:
         return {**vars(self), "count": 0} == {**vars(other), "count": 0}
 
 
@@ -38,18 +38,18 @@ class Spent:
 
     epsilon: float
     delta: float
-    entries: list[Entry]
+    entries: list[Charge]
 
 
-def composed(entries: list[Entry]) -> Spent:
+def composed(entries: list[Charge]) -> Spent:
     epsilon = sum(entry.count * entry.epsilon for entry in entries)
     delta = sum(entry.count * entry.delta for entry in entries)
     return Spent(float(epsilon), float(min(1, delta)), entries)
 
 
-def charged(entries: list[Entry], more: Iterable[Entry], lifetime: Budget) -> list[Entry]:
+def charged(entries: list[Charge], more: Iterable[Charge], lifetime: Budget) -> list[Charge]:
     """The entries with more, if that is within the limit; LifetimeSpent if not."""
-    after = [Entry(**vars(entry)) for entry in entries]
+    after = [Charge(**vars(entry)) for entry in entries]
     for one in more:
         alike = next((entry for entry in after if entry.like(one)), None)
         if alike is None:
@@ -65,7 +65,7 @@ def charged(entries: list[Entry], more: Iterable[Entry], lifetime: Budget) -> li
     return after
 
 
-def refunded(entries: list[Entry], one: Entry) -> list[Entry]:
+def refunded(entries: list[Charge], one: Charge) -> list[Charge]:
     """The entries without one, whose report was never made."""
-    after = [Entry(**{**vars(entry), "count": entry.count - entry.like(one)}) for entry in entries]
+    after = [Charge(**{**vars(entry), "count": entry.count - entry.like(one)}) for entry in entries]
     return [entry for entry in after if entry.count]

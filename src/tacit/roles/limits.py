@@ -9,13 +9,13 @@ from tacit.data import Array
 from tacit.errors import BadBillboard
 from tacit.mechanisms.local import MARGIN, epsilon_of, lattice_delta
 from tacit.mechanisms.randomizers import CELLS, Coin, Lattice, Randomizer
-from tacit.mechanisms.shuffle.calibration import Plan, epsilon
+from tacit.mechanisms.shuffle.calibration import ShufflePlan, epsilon
 from tacit.mechanisms.shuffle.encoding import FEWEST
 from tacit.mechanisms.shuffle.together import Part, together_epsilon
 from tacit.model import links, reweighting, rounds
 from tacit.model.glm import glm_norm, glm_sensitivity, largest_weight
 from tacit.model.linear import linear_sensitivity
-from tacit.model.reweighting import Question
+from tacit.model.reweighting import SumQuery
 from tacit.model.vectors import packed_size
 from tacit.privacy.budget import Budget
 
@@ -57,10 +57,10 @@ def extent(
     raise KeyError
 
 
-def question(report: dict[str, Any], matrix: Array, point: Array) -> Question:
+def question(report: dict[str, Any], matrix: Array, point: Array) -> SumQuery:
     """What a billboard of reweighted regression asks."""
     numbers = report["radius"], report["scale"], report["outer"]
-    return Question(report["stage"], matrix, np.asarray(report["half"]), point, *numbers)
+    return SumQuery(report["stage"], matrix, np.asarray(report["half"]), point, *numbers)
 
 
 def shuffled_sensitivity(document: dict[str, Any]) -> float:
@@ -97,7 +97,7 @@ def spent(document: dict[str, Any], delta: float, reports: int) -> float:
     if "round" in document:
         return together_epsilon(together(document, reports), delta)
     sensitivity = min(2 * plan["norm"], shuffled_sensitivity(document))
-    made = Plan(plan["users"], plan["size"], plan["grid"], plan["reach"], plan["trials"], sensitivity)
+    made = ShufflePlan(plan["users"], plan["size"], plan["grid"], plan["reach"], plan["trials"], sensitivity)
     return epsilon(made, delta, min(reports, made.users) - plan["malicious"])
 
 

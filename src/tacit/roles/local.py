@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Array, Raw, Sent
+from tacit.data import Array, Exact, Sent
 from tacit.errors import BadBillboard
 from tacit.features.schema import Schema
 from tacit.mechanisms import randomizers
@@ -41,7 +41,7 @@ DRAWN = ("gap", "spanner")  # policies that draw from weights
 # after SENT come ID_BYTES random bytes and the billboard's tag
 
 
-class Client(Device):
+class LocalClient(Device):
     """`Client(billboard)`: the device of one user.
 
     Guarantee: what `randomize` returns is private for replacing this user's arms and reward, at the epsilon and delta
@@ -178,10 +178,10 @@ class Client(Device):
             return randomizers.framed(SIMULATED, body)
         return randomizers.framed(SENT + (id or entropy.octets(ID_BYTES)) + self._tag, body)
 
-    def contribution(self, x: Array, reward: float | None) -> Raw:
+    def contribution(self, x: Array, reward: float | None) -> Exact:
         """The vector that is randomised. A reward that never came contributes zeros (in a pair, the reward nearest to
         0), which are no farther from others than others are; they take the same work."""
-        return Raw(self._shaken(limits.clipped(self._vector(x, reward), self._norm)))
+        return Exact(self._shaken(limits.clipped(self._vector(x, reward), self._norm)))
 
     def _vector(self, x: Array, reward: float | None) -> Array:
         nearest = min(max(0.0, self.rewards[0]), self.rewards[1])

@@ -35,7 +35,7 @@ from tacit.privacy import entropy
 from tacit.privacy.budget import Budget
 from tacit.privacy.randomness import System
 from tacit.roles.device import NUMBERS, Device, DeviceChoice, within
-from tacit.roles.ledger import DISPLAY, REPORT, Entry, Spent, charged, composed, refunded
+from tacit.roles.ledger import DISPLAY, REPORT, Charge, Spent, charged, composed, refunded
 
 WEEK = 7 * 86400.0  # seconds, as all times here
 ANY = (-np.inf, np.inf)
@@ -43,7 +43,7 @@ LATER = (408, 425, 429)  # answers after which the same report may be sent again
 
 
 @dataclass(frozen=True)
-class Ticket:
+class ReportTicket:
     """What was chosen, and by which id its reward is told; reported: whether there is a report of it."""
 
     id: str
@@ -78,29 +78,29 @@ class Item:
         return self.x is not None or (self.report is not None and self.taken is None)
 
     @property
-    def entry(self) -> Entry:
-        return Entry(self.server, REPORT, self.batch, self.epsilon, self.delta)
+    def entry(self) -> Charge:
+        return Charge(self.server, REPORT, self.batch, self.epsilon, self.delta)
 
 
 @dataclass
-class Kept:
+class OutboxState:
     """All that outlives the program. boards: by their digests, each once, as long as a choice needs it. answered: for
     each server, the batches that a choice was reported to, for good."""
 
     items: list[Item]
     boards: dict[str, str]
-    ledger: list[Entry]
+    ledger: list[Charge]
     answered: dict[str, list[int]]
 
     @classmethod
-    def read(cls, text: str) -> "Kept":
+    def read(cls, text: str) -> "OutboxState":
         given = json.loads(text or '{"items": [], "boards": {}, "ledger": [], "answered": {}}')
         if not isinstance(given, dict):
             raise BadState(
                 "Expected an outbox of this release, got one of 0.6.0 or before: let that release send what waits in "
                 "it, then delete the file."
             )
-        items, ledger = [Item(**each) for each in given["items"]], [Entry(**each) for each in given["ledger"]]
+        items, ledger = [Item(**each) for each in given["items"]], [Charge(**each) for each in given["ledger"]]
         return cls(items, given["boards"], ledger, given["answered"])
 
     def text(self) -> str:
@@ -196,7 +196,7 @@ class Outbox:
 
     def choose(
         self, billboard: bytes, arms: Arms | Any, *, actions: Any = None, available: npt.ArrayLike | None = None
-    ) -> Ticket:
+    ) -> ReportTicket:
         """As Client.choose. TooManyReports and LifetimeSpent: the device's own limits; then nothing was chosen, and
         nothing is sent."""
         client = self._open(billboard)
@@ -204,33 +204,33 @@ class Outbox:
         at, text = self._clock(), billboard.decode("ascii")
         due = at + self._wait + self._jitter * float(System().uniforms(1)[0])
         board = hashlib.sha256(billboard).hexdigest()
-        ids = entropy.octets(8).hex(), choice._id.hex()
+        ids = entropy.octets(8).hex(), choice.report_id.hex()
         if client.cost is None:
             raise ValueError("Expected a client with noise for people's data, got one for simulation.")
         cost = client.cost.epsilon, client.cost.delta, client.batch
-        new = Item(ids[0], self._name, at, due, *cost, ids[1], board, choice._x.tolist())
-        with self._changing() as kept:
-            answered = kept.answered.setdefault(self._name, [])
+        new = Item(ids[0], self._name, at, due, *cost, ids[1], board, choice.features.tolist())
+        with self._changing() as state:
+            answered = state.answered.setdefault(self._name, [])
             reported = client.batch is None or client.batch not in answered
-            if reported and sum(item.at > at - WEEK for item in self._own(kept)) >= self._weekly:
+            if reported and sum(item.at > at - WEEK for item in self._own(state)) >= self._weekly:
                 raise TooManyReports(f"Expected at most {self._weekly} reports in a week, got one more.")
             costs = [new.entry] * reported
             if choice.displayed is not None:
-                costs.append(Entry(self._name, DISPLAY, None, choice.displayed, 0.0))
-            kept.ledger = charged(kept.ledger, costs, self._lifetime)
+                costs.append(Charge(self._name, DISPLAY, None, choice.displayed, 0.0))
+            state.ledger = charged(state.ledger, costs, self._lifetime)
             if reported:
-                kept.boards[board] = text
-                kept.items.append(new)
+                state.boards[board] = text
+                state.items.append(new)
                 if client.batch is not None:
                     answered.append(client.batch)
-        return Ticket(new.id, choice.index, choice.name, reported)
+        return ReportTicket(new.id, choice.index, choice.name, reported)
 
     def reward(self, id: str, reward: float) -> None:
         """A reward for a choice; the last one counts. After the deadline it is dropped, and nobody is told."""
         if not isinstance(reward, NUMBERS):
             raise ValueError(f"Expected a reward that is a number, got {type(reward).__name__}.")
-        with self._changing() as kept:
-            for item in self._own(kept):
+        with self._changing() as state:
+            for item in self._own(state):
                 if item.id == id and self._accepts(item):
                     item.reward = within(reward, ANY)
 
@@ -240,31 +240,31 @@ class Outbox:
     def flush(self) -> None:
         """Make the reports whose time has come, and send those that nobody has acknowledged: to be called when the
         program starts and by a timer, never because of a reward."""
-        with self._changing() as kept:
-            for item in self._own(kept):
+        with self._changing() as state:
+            for item in self._own(state):
                 if item.x is not None and self._due(item):
-                    self._make(item, kept)
-            ready = [(item.id, item.report) for item in self._own(kept) if item.report and item.taken is None]
+                    self._make(item, state)
+            ready = [(item.id, item.report) for item in self._own(state) if item.report and item.taken is None]
         for id, report in ready:
             taken = None
             with contextlib.suppress(OSError, http.client.HTTPException):
                 taken = self._send(bytes.fromhex(report))
-            with self._changing() as kept:
-                for item in self._own(kept):
+            with self._changing() as state:
+                for item in self._own(state):
                     if item.id == id and item.taken is None:
                         item.sent, item.taken = item.sent or self._clock(), taken
 
     def _due(self, item: Item) -> bool:
         return item.due <= self._clock()
 
-    def _make(self, item: Item, kept: Kept) -> None:
+    def _make(self, item: Item, state: OutboxState) -> None:
         """The finished report, to be kept before anything is sent."""
         assert item.board is not None and item.report_id is not None
         try:
-            client = self._open(kept.boards[item.board].encode())
+            client = self._open(state.boards[item.board].encode())
         except BadReport:  # the application has other limits now: nobody's datum decides that
             item.taken = False
-            kept.ledger = refunded(kept.ledger, item.entry)
+            state.ledger = refunded(state.ledger, item.entry)
         else:
             choice = DeviceChoice(0, None, np.array(item.x), lambda: 1.0, bytes.fromhex(item.report_id))
             item.report = client.randomize(choice, item.reward).hex()
@@ -272,33 +272,33 @@ class Outbox:
 
     def shown(self) -> list[Item]:
         """For the person: the reported choices of the last week, and the very bytes that were sent."""
-        with self._changing() as kept:
-            return self._own(kept)
+        with self._changing() as state:
+            return self._own(state)
 
     def spent(self) -> Spent:
         """For the person: what this device has told in its life, to all servers."""
-        with self._changing() as kept:
-            return composed(kept.ledger)
+        with self._changing() as state:
+            return composed(state.ledger)
 
     def forget(self) -> None:
         """Delete all choices and reports. What was not sent never will be; what was told stays in the ledger."""
-        with self._changing() as kept:
-            for item in self._own(kept):
-                kept.drop(item)
+        with self._changing() as state:
+            for item in self._own(state):
+                state.drop(item)
 
-    def _own(self, kept: Kept) -> list[Item]:
-        return [item for item in kept.items if item.server == self._name]
+    def _own(self, state: OutboxState) -> list[Item]:
+        return [item for item in state.items if item.server == self._name]
 
     @contextlib.contextmanager
-    def _changing(self) -> Iterator[Kept]:
+    def _changing(self) -> Iterator[OutboxState]:
         """What is kept, changed as one."""
         with self._store.locked():
-            kept = Kept.read(self._store.read())
-            for item in list(kept.items):
+            state = OutboxState.read(self._store.read())
+            for item in list(state.items):
                 if (item.due if item.open else item.at) <= self._clock() - WEEK:
-                    kept.drop(item)
-            yield kept
-            self._store.write(kept.text())
+                    state.drop(item)
+            yield state
+            self._store.write(state.text())
 
 
 def post(url: str, *, seconds: float = 30.0) -> Callable[[bytes], bool]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Array, Coded, Raw, Sent
+from tacit.data import Array, Coded, Exact, Sent
 from tacit.errors import BadBillboard
 from tacit.features.schema import Schema
 from tacit.mechanisms.shuffle.encoding import coded
@@ -34,7 +34,7 @@ from tacit.roles.wire import Parameters
 REWARD = -1  # in what a choice keeps, beside (digest of the question, report) of each round
 
 
-class Client(Device):
+class RoundsClient(Device):
     """`Client(billboard)`: the device of one user, for the batch that the billboard of its round 0 opens.
 
     Guarantee: as long as each round has the honest users that the billboard plans for, all that the shuffler hands on
@@ -106,23 +106,23 @@ class Client(Device):
         one that was answered in that round."""
         if not isinstance(choice, DeviceChoice):
             raise ValueError(f"Expected what choose returned, got {type(choice).__name__}.")
-        if choice._kept.get(0, (b"",))[0] != self.parameters.digest:
+        if choice.responses.get(0, (b"",))[0] != self.parameters.digest:
             raise ValueError("Expected a choice that this device has reported, got another.")
         parameters, board = boards.rounds(billboard)
         number = board["round"]
         if board["terms"] != self._board["terms"] or parameters.batch != self.parameters.batch + number:
             raise BadBillboard("Expected a round of the batch that this device is in, on its terms, got another.")
-        if number not in choice._kept:
+        if number not in choice.responses:
             with np.errstate(all="ignore"):
-                made = self.respond(choice._x, choice._kept[REWARD], parameters, board)
-            choice._kept[number] = parameters.digest, made  # the report is kept before it is sent
-        kept: tuple[bytes, Sent] = choice._kept[number]
-        if kept[0] != parameters.digest:
+                made = self.respond(choice.features, choice.responses[REWARD], parameters, board)
+            choice.responses[number] = parameters.digest, made  # the report is kept before it is sent
+        response: tuple[bytes, Sent] = choice.responses[number]
+        if response[0] != parameters.digest:
             raise BadBillboard(f"Expected the question that was answered in round {number}, got another.")
-        return kept[1]
+        return response[1]
 
     def _keep(self, choice: DeviceChoice, reward: float | None) -> None:
-        choice._kept.update({REWARD: reward, 0: (self.parameters.digest, choice._report[0])})
+        choice.responses.update({REWARD: reward, 0: (self.parameters.digest, choice.reports[0])})
 
     def respond(
         self, x: Array, reward: float | None, of: Parameters, board: dict[str, Any], id: bytes | None = None
@@ -130,14 +130,14 @@ class Client(Device):
         """A fresh report of the arm played and its reward, to one question of the batch."""
         vector = self.contribution(x, self.rewards[0] if reward is None else reward, board)
         if reward is None:  # after the same work
-            vector = Raw(np.zeros(vector.size))
+            vector = Exact(np.zeros(vector.size))
         return wire.encode_report(of, id or entropy.octets(ID_BYTES), self.counts(vector, of, board))
 
-    def counts(self, vector: Raw, of: Parameters, board: dict[str, Any]) -> Coded:
+    def counts(self, vector: Exact, of: Parameters, board: dict[str, Any]) -> Coded:
         """The whole numbers of one report, coins included."""
         return coded(vector, self._noise, grid=board["plan"]["grid"], reach=of.reach, trials=of.trials)
 
-    def contribution(self, x: Array, reward: float, board: dict[str, Any]) -> Raw:
+    def contribution(self, x: Array, reward: float, board: dict[str, Any]) -> Exact:
         """The vector that is hidden by coins; its norm never exceeds the plan's, whatever the billboard says."""
         x = x * (1 / max(1.0, math.sqrt(float(np.dot(x, x)))))
         if board["round"]:
@@ -145,4 +145,4 @@ class Client(Device):
             vector = np.asarray((expected - in_units(reward, self.code, *self.rewards)) * x)
         else:
             vector = pair(x, min(self._slope_below(x), board["largest"]), 0.0)[: packed_size(self.dim)]
-        return Raw(limits.clipped(vector, board["plan"]["norm"]))
+        return Exact(limits.clipped(vector, board["plan"]["norm"]))

@@ -89,15 +89,15 @@ def checked(shown: bytes, identity: bytes) -> BatchKey:
     expected = "Expected a batch's key that the pinned shuffler has signed, got another."
     if len(shown) != SHOWN:
         raise BadReport(expected)
-    told, signature = shown[: -2 * HALF], shown[-2 * HALF :]
+    signed_part, signature = shown[: -2 * HALF], shown[-2 * HALF :]
     halves = (int.from_bytes(half, "big") for half in (signature[:HALF], signature[HALF:]))
     pair = _load("cryptography.hazmat.primitives.asymmetric.utils").encode_dss_signature(*halves)
     try:
-        _public(identity, expected).verify(pair, SIGNED + told, _curve().ECDSA(_parts("hashes").SHA256()))
+        _public(identity, expected).verify(pair, SIGNED + signed_part, _curve().ECDSA(_parts("hashes").SHA256()))
     except _load("cryptography.exceptions").InvalidSignature:
         raise BadReport(expected) from None
-    _public(told[-POINT:], expected)
-    return BatchKey(told[:-POINT], told[-POINT:])
+    _public(signed_part[-POINT:], expected)
+    return BatchKey(signed_part[:-POINT], signed_part[-POINT:])
 
 
 def sealed(report: bytes, key: BatchKey) -> bytes:
@@ -127,10 +127,10 @@ def public_identity(private: bytes) -> bytes:
 
 def shown_key(private: bytes, secret: bytes, of: Parameters) -> bytes:
     """What devices get of the key that a batch's `secret` makes, signed by the shuffler's identity (PEM)."""
-    told = of.batch.to_bytes(NUMBER, "little") + of.digest + _point(_private(secret).public_key())
-    signature = _loaded(private).sign(SIGNED + told, _curve().ECDSA(_parts("hashes").SHA256()))
+    signed_part = of.batch.to_bytes(NUMBER, "little") + of.digest + _point(_private(secret).public_key())
+    signature = _loaded(private).sign(SIGNED + signed_part, _curve().ECDSA(_parts("hashes").SHA256()))
     halves = _load("cryptography.hazmat.primitives.asymmetric.utils").decode_dss_signature(signature)
-    return told + b"".join(half.to_bytes(HALF, "big") for half in halves)
+    return signed_part + b"".join(half.to_bytes(HALF, "big") for half in halves)
 
 
 def opener(secret: bytes) -> Callable[[bytes], bytes]:

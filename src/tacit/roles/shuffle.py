@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Array, Coded, Raw, Sent
+from tacit.data import Array, Coded, Exact, Sent
 from tacit.features.schema import Schema
 from tacit.mechanisms.shuffle.encoding import coded
 from tacit.model.chances import Chance, by_draws
@@ -20,7 +20,7 @@ from tacit.roles import designs, limits, wire
 from tacit.roles.device import DRAWS, ID_BYTES, Device, agreed, agreed_schema, check_limit
 
 
-class Client(Device):
+class ShuffleClient(Device):
     """`Client(billboard)`: the device of one user, for the batch that the billboard announces.
 
     Guarantee: as long as the batch has the honest users that the billboard plans for, what the shuffler hands on is
@@ -114,16 +114,16 @@ class Client(Device):
     def report(self, x: Array, reward: float | None, id: bytes | None = None) -> Sent:
         vector = self.contribution(x, self.rewards[0] if reward is None else reward)
         if reward is None:  # after the same work
-            vector = Raw(np.zeros(vector.size))
+            vector = Exact(np.zeros(vector.size))
         return wire.encode_report(self.parameters, id or entropy.octets(ID_BYTES), self.counts(vector))
 
-    def counts(self, vector: Raw) -> Coded:
+    def counts(self, vector: Exact) -> Coded:
         """The whole numbers of one report, coins included."""
         grid, laplace = self._plan["grid"], self._plan["laplace"]
         of = self.parameters
         return coded(vector, self._noise, grid=grid, reach=of.reach, trials=of.trials, laplace=laplace)
 
-    def contribution(self, x: Array, reward: float) -> Raw:
+    def contribution(self, x: Array, reward: float) -> Exact:
         """v, by what the billboard's `weights` are:
             saturating  (curvature svec(weight x x'), moment response x), linearised at its theta: model.glm
             plain       (curvature svec(x x'), moment y x)
@@ -137,7 +137,7 @@ class Client(Device):
             weight, response = (1.0, reward) if self._weights_are == "plain" else self._linearize(x, reward)
             vector = pair(x, self._curvature * weight, self._moment * response)
         size = float(np.linalg.norm(vector))
-        return Raw(vector * (self._plan["norm"] / size) if size > self._plan["norm"] else vector)
+        return Exact(vector * (self._plan["norm"] / size) if size > self._plan["norm"] else vector)
 
     def _linearize(self, x: Array, reward: float) -> tuple[float, float]:
         v, k = softened(float(np.dot(x, self._theta)), float(x @ self._inverse @ x), self.code)

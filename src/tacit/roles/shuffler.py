@@ -117,7 +117,7 @@ class Shuffler:
             verdicts = self._judged(rows)
         good = verdicts == NEW
         ids = np.sort(rows["id"] if good.all() else rows["id"][good])
-        known = self._known(ids)
+        known = self._seen(ids)
         if known.any():
             at = np.flatnonzero(good)
             verdicts[at[np.argsort(rows["id"][at], kind="stable")][known]] = DUPLICATE  # of two alike the first is new
@@ -176,7 +176,7 @@ class Shuffler:
         parts = slice(0, wire.ID_AT), slice(wire.ID_AT + 8, wire.REPORT.size)
         return all((given[:, part] == model[part]).all() for part in parts)
 
-    def _known(self, ids: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+    def _seen(self, ids: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
         """Which of the sorted ids have been counted, or are those before them."""
         out = _held(self._ids, ids)
         out[1:] |= ids[1:] == ids[:-1]
@@ -214,15 +214,6 @@ def _within(budget: Budget, document: dict[str, Any], minimum: int, malicious: f
             f"got {spent:.6g}{without}."
         )
     return spent
-
-
-def shuffled_bits(counts: Integers, slots: int, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
-    """What the same batch looks like bit by bit, for one coordinate: each report's count of ones among `slots` bits,
-    all in random order. Its number of ones is all that the order leaves: the transport of counts loses and shows
-    nothing."""
-    bits = (np.arange(slots) < counts[:, None]).astype(np.uint8).ravel()
-    rng.shuffle(bits)
-    return bits
 
 
 def _columns(counts: npt.NDArray[np.unsignedinteger[Any]]) -> Integers:

@@ -20,7 +20,7 @@ from tacit.service.config import Config
 from tacit.service.dashboard import Dashboard
 from tacit.service.errors import Reply
 from tacit.service.hot import JSON, Receive, Scope, Send
-from tacit.service.keys import Asker, Keys
+from tacit.service.keys import AccessKeys, Asker
 from tacit.service.room import Room
 from tacit.service.served import Served
 from tacit.service.sessions import Sessions
@@ -44,7 +44,7 @@ class Application:
     """ASGI. Bandits are opened before the first request and closed after the last."""
 
     def __init__(self, config: Config, clock: Callable[[], float] | None = None) -> None:
-        self._config, self._keys, self.clock = config, Keys(config.keys, time.monotonic), clock
+        self._config, self._keys, self.clock = config, AccessKeys(config.keys, time.monotonic), clock
         self.served: dict[str, Served] = {}
         self._sessions = Sessions(self._keys, self._secret, clock or time.time)
         self.pages = Dashboard(self.served, self._keys, self._sessions, clock or time.time, config.server.patience)

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from tacit.model.arms import Arms
-from tacit.service.calls import Call, Caller, Choice, Reply, in_time
+from tacit.service.calls import Call, Caller, HTTPReply, ServedChoice, in_time
 
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -39,19 +39,19 @@ class AsyncClient:
         person: str | int | None = None,
         propensity: bool = False,
         deferred: bool = False,
-    ) -> Choice:
+    ) -> ServedChoice:
         """The arm for one person: among arms or, where the bandit has features, by the person's fields (context) among
         actions, as in Schema.vectors. request: by default an id of its own. deferred: nothing is learnt unless
         `activate` says that it was shown."""
         call = self._caller.choose(arms, context, actions, request, available, person, propensity, deferred)
-        return Choice.of(await self._send(call))
+        return ServedChoice.of(await self._send(call))
 
-    async def reward(self, choice: Choice | str, reward: float | None) -> bool:
+    async def reward(self, choice: ServedChoice | str, reward: float | None) -> bool:
         """On the server's disk when this returns. None cancels. False: it came after the choice's deadline, and never
         counts. True says nothing else: the first reward of a choice counts, and a second one is True as well."""
         return in_time(await self._send(self._caller.reward(choice, reward)))
 
-    async def activate(self, choice: Choice | str) -> bool:
+    async def activate(self, choice: ServedChoice | str) -> bool:
         """A deferred choice was shown: it is learnt from. False: this came after the choice's deadline, and nothing is
         learnt from it."""
         return in_time(await self._send(self._caller.activate(choice)))
@@ -87,9 +87,9 @@ class AsyncClient:
             await asyncio.sleep(call.wait)
         return found
 
-    async def _reply(self, call: Call) -> Reply | Exception:
+    async def _reply(self, call: Call) -> HTTPReply | Exception:
         writer = None
-        reply: Reply | Exception
+        reply: HTTPReply | Exception
         try:
             async with asyncio.timeout(self._timeout):
                 reader, writer = await self._connection()
@@ -125,7 +125,7 @@ class AsyncClient:
         return f"{call.method} {call.path} HTTP/1.1\r\n{head}\r\n".encode("latin-1") + (call.body or b"")
 
 
-async def _read(reader: asyncio.StreamReader) -> tuple[Reply, bool]:
+async def _read(reader: asyncio.StreamReader) -> tuple[HTTPReply, bool]:
     """A reply of HTTP/1.1, and whether the connection stays; errors for what is none."""
     first, _, rest = (await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n")
     version, status = first.split()[:2]
@@ -137,7 +137,7 @@ async def _read(reader: asyncio.StreamReader) -> tuple[Reply, bool]:
         body = await reader.readexactly(int(headers["content-length"]))
     else:
         body, stays = await reader.read(), False
-    return Reply(int(status), headers.get("retry-after"), body), stays
+    return HTTPReply(int(status), headers.get("retry-after"), body), stays
 
 
 async def _chunks(reader: asyncio.StreamReader) -> bytes:

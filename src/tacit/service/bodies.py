@@ -76,7 +76,7 @@ class Erased(msgspec.Struct):
     acknowledged: bool = True
 
 
-class Refused(msgspec.Struct):
+class Refusal(msgspec.Struct):
     """error: the rule that was broken."""
 
     error: str

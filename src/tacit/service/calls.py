@@ -29,7 +29,7 @@ class Refused(TacitError):
 
 
 @dataclass(frozen=True)
-class Choice:
+class ServedChoice:
     index: int
     name: str | None
     id: str
@@ -43,7 +43,7 @@ class Choice:
         return cls(**{field.name: found[field.name] for field in fields(cls) if field.name in found})
 
 
-class Reply(NamedTuple):
+class HTTPReply(NamedTuple):
     status: int
     retry_after: str | None
     body: bytes
@@ -57,13 +57,13 @@ class Call:
         self.wait = PAUSE
         self._caller, self._tried, self._until = caller, 0, time.monotonic() + caller.patience
 
-    def answer(self, reply: Reply | Exception) -> dict[str, Any] | None:
+    def answer(self, reply: HTTPReply | Exception) -> dict[str, Any] | None:
         """What the server says. None: send it again after `wait`; that is so where no reply came, and where the server
         asks for it, as long as there is patience."""
         self._tried += 1
         self.wait = min(LONGEST, PAUSE * 2 ** (self._tried - 1))
         cause, forever = type(reply).__name__, isinstance(reply, ssl.SSLCertVerificationError)
-        if isinstance(reply, Reply):
+        if isinstance(reply, HTTPReply):
             found = _object(reply.body)
             cause = f"{reply.status}, {(found or {}).get('error', 'not a reply of tacit')}".rstrip(".")
             if reply.status == 200 and found is not None:  # half a reply is none
@@ -121,10 +121,10 @@ class Caller:
         given |= {"deferred": True} if deferred else {}
         return self._post("choose", given)
 
-    def reward(self, choice: Choice | str, reward: float | None) -> Call:
+    def reward(self, choice: ServedChoice | str, reward: float | None) -> Call:
         return self._post("reward", {"id": _id(choice), "reward": None if reward is None else float(reward)})
 
-    def activate(self, choice: Choice | str) -> Call:
+    def activate(self, choice: ServedChoice | str) -> Call:
         return self._post("activate", {"id": _id(choice)})
 
     def erase(self, person: str | int) -> Call:
@@ -149,7 +149,7 @@ def in_time(found: dict[str, Any]) -> bool:
     return not found.get("late", False)
 
 
-def _id(choice: Choice | str) -> str:
+def _id(choice: ServedChoice | str) -> str:
     return choice if isinstance(choice, str) else choice.id
 
 

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from tacit.model.arms import Arms
-from tacit.service.calls import Call, Caller, Choice, Reply, in_time
+from tacit.service.calls import Call, Caller, HTTPReply, ServedChoice, in_time
 
 
 class Client:
@@ -37,19 +37,19 @@ class Client:
         person: str | int | None = None,
         propensity: bool = False,
         deferred: bool = False,
-    ) -> Choice:
+    ) -> ServedChoice:
         """The arm for one person: among arms or, where the bandit has features, by the person's fields (context) among
         actions, as in Schema.vectors. request: by default an id of its own. deferred: nothing is learnt unless
         `activate` says that it was shown."""
         call = self._caller.choose(arms, context, actions, request, available, person, propensity, deferred)
-        return Choice.of(self._send(call))
+        return ServedChoice.of(self._send(call))
 
-    def reward(self, choice: Choice | str, reward: float | None) -> bool:
+    def reward(self, choice: ServedChoice | str, reward: float | None) -> bool:
         """On the server's disk when this returns. None cancels. False: it came after the choice's deadline, and never
         counts. True says nothing else: the first reward of a choice counts, and a second one is True as well."""
         return in_time(self._send(self._caller.reward(choice, reward)))
 
-    def activate(self, choice: Choice | str) -> bool:
+    def activate(self, choice: ServedChoice | str) -> bool:
         """A deferred choice was shown: it is learnt from. False: this came after the choice's deadline, and nothing is
         learnt from it."""
         return in_time(self._send(self._caller.activate(choice)))
@@ -83,13 +83,13 @@ class Client:
             time.sleep(call.wait)
         return found
 
-    def _reply(self, call: Call) -> Reply | Exception:
+    def _reply(self, call: Call) -> HTTPReply | Exception:
         try:
             if (sock := self._connection.sock) is not None and select.select([sock], [], [], 0)[0]:
                 self._connection.close()  # nothing was asked, so what comes is its end: a new one
             self._connection.request(call.method, call.path, call.body, call.headers)
             response = self._connection.getresponse()
-            return Reply(response.status, response.headers.get("retry-after"), response.read())
+            return HTTPReply(response.status, response.headers.get("retry-after"), response.read())
         except (OSError, ValueError, http.client.HTTPException) as error:
             self._connection.close()
             return error

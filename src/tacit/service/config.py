@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from tacit import checks, logs, registry
+from tacit import checks, durations, logs, registry
 from tacit.algorithms import forgetting
 from tacit.algorithms.earnings import Earnings
 from tacit.algorithms.onepass.public import PUBLIC
@@ -25,11 +25,15 @@ KINDS = {registry.kebab(name): name for name in registry.STORED}
 LENGTHS = ("forget", "week")  # of time, in rounds or days
 Setting = TypeVar("Setting", bound=msgspec.Struct)
 GONE = {  # settings of a bandit in earlier versions, and what takes their place
-    "after": "Expected hold, the seconds after which a choice counts (with its reward, or as missing_as without one), "
+    "after": "Expected hold, the time after which a choice counts (with its reward, or as missing_as without one), "
     "got after, whose place it has taken.",
     "rate": "Expected no rate, got one: every choice waits as long as hold says, however many come.",
 }
 ROLES = ("app", "operator", "auditor")
+
+
+class Seconds(float):
+    """A time: in a configuration a number of seconds, or a text such as "2 hours"."""
 
 
 class BudgetSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -69,7 +73,7 @@ class PriorSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_o
 class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, dict=True):
     """One bandit. A field that is not given is the library's default.
 
-    durable: an SQLite file of its own, or "postgresql://...". keys: the folder of keys. hold: the seconds after which a
+    durable: an SQLite file of its own, or "postgresql://...". keys: the folder of keys. hold: the time after which a
     choice counts, with the reward that came by then. missing_as: what it counts as without one; else it teaches
     nothing. pending: for how many later choices the answer to a request is kept. degraded: what choices get while the
     database is away or cannot be written: "refuse", or "serve" without learning. population: whose data these are; one
@@ -99,9 +103,9 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     contexts: str | None = None
     on_limit: str = "serve"
     degraded: str = "refuse"
-    hold: float | None = None
+    hold: Seconds | None = None
     missing_as: float | None = None
-    delay: float = 1.0
+    delay: Seconds = Seconds(1.0)
     most_arms: int = 1000
     population: str = "everyone"
     features: dict[str, Any] | None = None
@@ -156,18 +160,18 @@ class KeySetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
 
 class ServerSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """body: bytes of a request at most. bodies: of all choices at the same time, of all rewards, and so on. waiting:
-    rows that wait for a commit at most. patience: seconds for the head of a request to come, and for its body.
-    connections: at the same time. drain: seconds that requests at work have after SIGTERM. user: where it is started as
-    root, whom it runs as from then on."""
+    rows that wait for a commit at most. patience: the time for the head of a request to come, and for its body.
+    connections: at the same time. drain: the time that requests at work have after SIGTERM. user: where it is started
+    as root, whom it runs as from then on."""
 
     host: str = "127.0.0.1"
     port: int = 8321
     body: int = 1_000_000
     bodies: int = 64_000_000
     waiting: int = 4096
-    patience: float = 10.0
+    patience: Seconds = Seconds(10.0)
     connections: int = 1000
-    drain: int = 20
+    drain: Seconds = Seconds(20.0)
     tls_certificate: str | None = None
     tls_key: str | None = None
     user: str | int | None = None
@@ -210,9 +214,9 @@ def check_keys(keys: tuple[KeySetting, ...], roles: tuple[str, ...]) -> None:
 
 
 def check_server(server: ServerSetting) -> None:
-    for field in ("body", "bodies", "waiting", "connections", "drain"):
+    for field in ("body", "bodies", "waiting", "connections"):
         checks.positive_int(**{field: getattr(server, field)})
-    checks.positive(patience=server.patience)
+    checks.positive(patience=server.patience, drain=server.drain)
     if not 0 <= server.port <= 65535:
         raise ValueError(f"Expected port to be 0 to 65535, got {server.port}.")
     if server.bodies < server.body:
@@ -257,13 +261,20 @@ def taken(given: Any, kind: type[Setting], where: str) -> Setting:
             raise ValueError(f"{where}: {GONE[field]}")
         checks.name(f"a setting of {where}", field, kind.__struct_fields__)
     try:
-        return msgspec.convert(given, kind)
+        return msgspec.convert(given, kind, dec_hook=_read)
     except msgspec.ValidationError as error:
         if isinstance(error.__cause__, ValueError):  # in our own words
             text = str(error.__cause__)
         else:
             text = re.sub(r" - at `\$\.?(.*)`$", r" in \1", str(error)).removesuffix(" in ") + "."
         raise ValueError(text if kind is Config else f"{where}: {text}") from None
+
+
+def _read(kind: type, given: object) -> Seconds:
+    assert kind is Seconds
+    if isinstance(given, bool) or not isinstance(given, int | float | str):
+        raise ValueError(f"Expected a time to be a number of seconds, or a text, got {type(given).__name__}.")
+    return Seconds(durations.seconds(given, "a time"))
 
 
 def placed(config: Config, folder: Path) -> Config:

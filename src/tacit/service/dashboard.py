@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from tacit.errors import TacitError
 from tacit.service import errors, hot, page
 from tacit.service.errors import Reply
-from tacit.service.keys import Asker, Bucket, Keys
+from tacit.service.keys import AccessKeys, Asker, Bucket
 from tacit.service.served import Served
 from tacit.service.sessions import Sessions
 
@@ -50,7 +50,7 @@ class Dashboard:
     def __init__(
         self,
         served: Mapping[str, Served],
-        keys: Keys,
+        keys: AccessKeys,
         sessions: Sessions,
         clock: Callable[[], float],
         patience: float,

@@ -3,7 +3,7 @@
 import math
 
 from tacit import errors
-from tacit.service.bodies import Refused, encode, expected
+from tacit.service.bodies import Refusal, encode, expected
 from tacit.service.groups import Full
 
 AGAIN = (429, 503)  # with Retry-After
@@ -18,7 +18,7 @@ class Reply(Exception):
 
     @property
     def body(self) -> bytes:
-        return encode(Refused(self.text))
+        return encode(Refusal(self.text))
 
     @property
     def headers(self) -> list[tuple[bytes, bytes]]:

@@ -44,7 +44,7 @@ class Summary(NamedTuple):
 class History:
     def __init__(self, stored: Stored, setting: BanditSetting, level: float = LEVEL) -> None:
         self._stored, self._setting, self._level = stored, setting, level
-        self._kept: tuple[Any, Summary, dict[str, Any]] | None = None
+        self._cached: tuple[Any, Summary, dict[str, Any]] | None = None
 
     def summary(self) -> Summary:
         return self._at_present()[1]
@@ -55,10 +55,10 @@ class History:
 
     def _at_present(self) -> tuple[Any, Summary, dict[str, Any]]:
         past, actions = self._stored.history, self._stored.actions
-        if self._kept is None or self._kept[0] != (len(past), actions):
+        if self._cached is None or self._cached[0] != (len(past), actions):
             summary = self._summary(past)
-            self._kept = (len(past), actions), summary, self._curves(past, summary)
-        return self._kept
+            self._cached = (len(past), actions), summary, self._curves(past, summary)
+        return self._cached
 
     def _summary(self, past: tuple[Past, ...]) -> Summary:
         first, last, setting = past[0], past[-1], self._setting

@@ -68,7 +68,7 @@ def _read(one: Served, kind: str, asker: Asker, line: bytes) -> tuple[Any, bool]
         return one.prepare(given, asker.name), given.propensity is True
     if kind == "reward":
         return one.report(bodies.reward(line)), False
-    return one.shown(bodies.activate(line)), False
+    return one.activation(bodies.activate(line)), False
 
 
 async def _submitted(one: Served, kind: str, items: list[Any], wanted: list[bool]) -> list[asyncio.Future[Any]]:

@@ -56,7 +56,7 @@ class Asker(NamedTuple):
             raise Reply(429, "Expected fewer rows a second with this key: come again.", wait)
 
 
-class Keys:
+class AccessKeys:
     """All keys; without any, whoever reaches this machine's own address may do everything."""
 
     def __init__(self, settings: Sequence[KeySetting], clock: Callable[[], float]) -> None:
@@ -66,7 +66,7 @@ class Keys:
 
         everything: frozenset[str] = frozenset().union(*MAY.values())
 
-        self._known = [(bytes.fromhex(key.hash), asker(key.name, MAY[key.role], key.rate)) for key in settings]
+        self._askers = [(bytes.fromhex(key.hash), asker(key.name, MAY[key.role], key.rate)) for key in settings]
         self._anyone = None if settings else asker("", everything, math.inf)
 
     def check_host(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
@@ -82,8 +82,8 @@ class Keys:
             return self._anyone
         scheme, _, key = authorization.partition(b" ")
         given, found = hashlib.sha256(key.strip()).digest(), None
-        for kept, asker in self._known:
-            if hmac.compare_digest(kept, given):
+        for stored_hash, asker in self._askers:
+            if hmac.compare_digest(stored_hash, given):
                 found = asker
         return found if scheme.lower() == b"bearer" else None
 
@@ -93,7 +93,7 @@ class Keys:
 
     def named(self, name: str) -> tuple[bytes, Asker] | None:
         """The hash of the key of that name, and whose it is."""
-        return next(((kept, asker) for kept, asker in self._known if asker.name == name), None)
+        return next(((stored_hash, asker) for stored_hash, asker in self._askers if asker.name == name), None)
 
 
 def make() -> tuple[str, str]:

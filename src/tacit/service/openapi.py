@@ -70,8 +70,9 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {  # what is posted: summary, exa
 SHOWN: dict[str, tuple[str, type[Any]]] = {  # what is shown of a bandit: summary, reply
     "certificate": ("What is guaranteed, recomputed from the noise in use.", Certificate),
     "status": (
-        "Choices so far, how many of them have entered, after how many seconds they do (hold), releases, budget with "
-        "its unit and neighbours, what is earned, population and events: nothing raw.",
+        "Choices so far, how many of them have entered, after how many seconds they do (hold), releases and about when "
+        "the next is due, what people get before the first, budget with its unit and neighbours, what is earned, "
+        "population and events: nothing raw.",
         dict[str, Any],
     ),
     "estimate": ("What choices are made by: functions of what was released.", dict[str, Any]),
@@ -102,7 +103,7 @@ def document(start: str, served: Iterable[Route], shown: Iterable[str]) -> dict[
     bandits. shown: what GET shows of them."""
     listed: dict[str, Any] = {what: getattr(bodies, f"{what.split(':')[0].capitalize()}Body") for what in hot.ROUTES}
     listed |= {what: SHOWN[what][1] for what in shown}
-    kinds = [*listed.values(), bodies.Chosen, bodies.Erased, bodies.Acknowledged, bodies.Refused]
+    kinds = [*listed.values(), bodies.Chosen, bodies.Erased, bodies.Acknowledged, bodies.Refusal]
     found, components = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
     for schema in components.values():
         schema["description"] = inspect.cleandoc(schema.get("description", ""))

@@ -1,9 +1,9 @@
 """The dashboard's pages, as HTML. All that they show are functions of released and public quantities."""
 
-import datetime
 import itertools
 from typing import Any, NamedTuple
 
+from tacit import durations
 from tacit.holders.history import Offers
 from tacit.privacy.certificate import Certificate
 from tacit.privacy.relations import REPLACE, of_rewards
@@ -11,7 +11,7 @@ from tacit.service import earned, promise
 from tacit.service.config import KINDS, BanditSetting
 from tacit.service.history import Summary
 from tacit.service.markup import Child, Markup, document, tag
-from tacit.service.words import ago, between, count, counted, percent, signed, span
+from tacit.service.words import ago, between, count, counted, date, percent, signed, span
 
 FAR = 10**9  # choices: an end that is further away is not worth a word
 MOST_EVENTS = 20
@@ -186,13 +186,15 @@ def _upcoming(look: Look, status: dict[str, Any]) -> Markup:
     if look.over:
         return tile("Next release", "none", (look.ended or "").lower())
     left = end - status["choices"]
-    due = f"in {counted(left, 'choice')}" if left > 0 else f"within {span(status['hold'])}"
+    due = f"in {counted(left, 'choice')}"
+    if status["due_at"] is not None:
+        due = f"in {span(max(0.0, status['due_at'] - look.now), '.0f')}"
     done = min(max(0, entered - start), end - start)
     return tile("Next release", due if entered < end else "now", _when(status), done, end - start)
 
 
 def _when(status: dict[str, Any]) -> str:
-    return f"a choice counts {span(status['hold'])} after it was made"
+    return f"a choice counts {durations.words(status['hold'])} after it was made"
 
 
 def tile(
@@ -244,16 +246,9 @@ def _learning(look: Look, learnt: Summary, status: dict[str, Any]) -> Markup:
 def _verdict(look: Look, learnt: Summary, status: dict[str, Any]) -> str:
     features = len(learnt.beliefs) + learnt.left_out
     if learnt.version == 0:
-        nothing = "nothing has been released" + (since(status) or " so far")
         if look.over:
-            return f"No: {nothing}."
-        if since(status):
-            nothing += ", and it goes on from what was released before"
-        end, made, entered = (status[name] for name in ("next_release_after", "choices", "entered"))
-        return (
-            f"Not yet: {nothing}. The first release needs {counted(end, 'choice')} that count. Made so far: "
-            f"{count(made)}; counted so far: {count(entered)}. {_when(status).capitalize()}."
-        )
+            return f"No: nothing has been released{since(status) or ' so far'}."
+        return f"Not yet. {status['beginning']}"
     narrower = f"Its intervals are {learnt.precision:.1f} times narrower than before the first release"
     if learnt.precision < 1.05:
         narrower = "Its intervals are still about as wide as before the first release"
@@ -293,7 +288,9 @@ def _earned(look: Look, learnt: Summary) -> Markup | None:
     given = look.setting.earnings
     if given is None:
         return None
-    return earned.section(learnt.earned, look.setting.range, share=given.share)
+    assert look.status is not None
+    wait, silence = durations.words(look.status["hold"]), look.status["missing_as"]
+    return earned.section(learnt.earned, look.setting.range, share=given.share, wait=wait, silence=silence)
 
 
 def _profiles(look: Look) -> Markup | None:
@@ -357,11 +354,7 @@ def events(events: list[dict[str, Any]]) -> Markup:
     for what, alike in itertools.groupby(reversed(events), lambda event: event["what"]):
         first, *more = alike
         text = f"{what} ({len(more) + 1} times)" if more else what
-        rows.append(tag("li", tag("time", _date(first["at"])), tag("span", text)))
+        rows.append(tag("li", tag("time", date(first["at"])), tag("span", text)))
     rows = rows[:MOST_EVENTS]
     listed = tag("ol", rows, class_="events") if rows else tag("p", "Nothing out of the ordinary has happened.")
     return tag("section", tag("h2", "Events"), tag("div", listed, id="events", data_live=True))
-
-
-def _date(at: float) -> str:
-    return datetime.datetime.fromtimestamp(at, datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")

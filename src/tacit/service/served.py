@@ -20,7 +20,7 @@ from tacit.holders.history import LEVEL
 from tacit.holders.requests import Report, Request, StoredChoice
 from tacit.holders.stored import Stored
 from tacit.privacy.certificate import Certificate
-from tacit.service import bodies, config, earned, history
+from tacit.service import beginning, bodies, config, earned, history
 from tacit.service.groups import Group
 
 LATE = 5.0  # seconds after its delay
@@ -66,8 +66,8 @@ class Served:
     def report(self, body: bodies.RewardBody) -> Report:
         return self.stored.report(body.id, body.reward)
 
-    def shown(self, body: bodies.ActivateBody) -> Report:
-        return self.stored.shown(body.id)
+    def activation(self, body: bodies.ActivateBody) -> Report:
+        return self.stored.activation(body.id)
 
     async def erase(self, body: bodies.EraseBody) -> bodies.Erased:
         """Answered at multiples of SLOT after the request: the rows that were deleted take less. One after the other:
@@ -104,7 +104,7 @@ class Served:
 
     def status(self) -> dict[str, Any]:
         head, privacy, last = self.stored.head, self.stored.privacy, self.stored.history[-1]
-        return {
+        found = {
             "bandit": self.name,
             "kind": self.setting.kind,
             "dim": self.setting.dim,
@@ -113,8 +113,10 @@ class Served:
             "choices_left": self.stored.left,
             "entered": self.stored.entered,
             "hold": self.stored.hold,
+            "missing_as": self.stored.missing_as,
             "version": self.stored.version,
             "next_release_after": head.boundary,
+            "due_at": self.stored.due_at,
             "last_release_after": last.choices,
             "released_at": last.visible_at or None,
             "privacy": {
@@ -133,6 +135,7 @@ class Served:
             "population": msgspec.to_builtins(self.stored.population),
             "events": [{"at": at, "what": what} for at, what in self.stored.events],
         }
+        return found | {"beginning": beginning.sentence(self.setting, found)}
 
     def estimate(self) -> dict[str, Any]:
         """What choices are made by, and `weights` as the dashboard shows them, the middles of intervals: functions of

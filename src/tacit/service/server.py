@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import logging
+import math
 import os
 import socket
 import ssl
@@ -19,7 +20,7 @@ KEEP = 30  # seconds that an idle connection stays
 LAST = 5.0  # seconds that letting go of databases may take
 
 
-class Served(Protocol):
+class ServedApplication(Protocol):
     """An application of ASGI with files of its own."""
 
     def open(self) -> None:
@@ -42,7 +43,7 @@ def needed() -> None:
         extras.load(module, "tacit serve", extra="service")
 
 
-def run(app: Served, setting: ServerSetting, started: Callable[[str], None]) -> None:
+def run(app: ServedApplication, setting: ServerSetting, started: Callable[[str], None]) -> None:
     """Until SIGTERM or SIGINT: then nobody new is let in, those at work are answered, and databases are let go. One
     that does not answer is not waited for: what was acknowledged is on its disk."""
     import uvicorn
@@ -61,7 +62,7 @@ def run(app: Served, setting: ServerSetting, started: Callable[[str], None]) -> 
     end = threading.Timer(setting.drain + LAST, os._exit, (1,))
     end.daemon = True
 
-    class Server(uvicorn.Server):
+    class HTTPServer(uvicorn.Server):
         async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
             await super().startup(sockets)  # type: ignore[arg-type]
             if self.started:
@@ -84,13 +85,13 @@ def run(app: Served, setting: ServerSetting, started: Callable[[str], None]) -> 
         lifespan="on",
         limit_concurrency=setting.connections,
         timeout_keep_alive=KEEP,
-        timeout_graceful_shutdown=setting.drain,
+        timeout_graceful_shutdown=math.ceil(setting.drain),
         ssl_certfile=setting.tls_certificate,
         ssl_keyfile=setting.tls_key,
     )
     try:
         with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises the signal again when all is done
-            Server(settings).run([place])
+            HTTPServer(settings).run([place])
     finally:
         place.close()
         app.close()

@@ -11,14 +11,14 @@ from collections.abc import Callable
 from http.cookies import CookieError, SimpleCookie
 
 from tacit.service.hot import Scope
-from tacit.service.keys import Asker, Keys
+from tacit.service.keys import AccessKeys, Asker
 
 COOKIE = "tacit"
 HOURS = 12
 
 
 class Sessions:
-    def __init__(self, keys: Keys, secret: Callable[[], bytes], clock: Callable[[], float]) -> None:
+    def __init__(self, keys: AccessKeys, secret: Callable[[], bytes], clock: Callable[[], float]) -> None:
         self._keys, self._secret, self._clock = keys, secret, clock
 
     def begin(self, scope: Scope, asker: Asker) -> str:

@@ -1,5 +1,6 @@
 """Numbers as people read them."""
 
+import datetime
 import math
 
 SPACE = "\u202f"  # narrow, and no line ends there
@@ -38,6 +39,10 @@ def span(seconds: float, digits: str = ".3g") -> str:
     units = ((100, 1, "s"), (100 * 60, 60, "min"), (48 * 3600, 3600, "h"), (math.inf, 86400, "days"))
     unit, name = next((unit, name) for most, unit, name in units if seconds < most)
     return f"{seconds / unit:{digits}}{SPACE}{name}"
+
+
+def date(at: float) -> str:
+    return datetime.datetime.fromtimestamp(at, datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def ago(seconds: float) -> str:

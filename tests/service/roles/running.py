@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 from tacit.roles import wire
-from tacit.roles.shuffle import Client
+from tacit.roles.shuffle import ShuffleClient
 
 SERVING = r"Serving on http://127.0.0.1:(\d+)"
 BUDGET = "{epsilon = 1.0, delta = 1e-6}"
@@ -101,7 +101,7 @@ def total(sent, of):
 
 def report(billboard, rng, theta=(1.0, -1.0)):
     """Of one device, whose arms and reward are drawn from `rng`."""
-    client = Client(billboard, rewards=(0.0, 1.0))
+    client = ShuffleClient(billboard, rewards=(0.0, 1.0))
     arms = rng.normal(size=(4, len(theta)))
     arms /= np.linalg.norm(arms, axis=1)[:, None]
     choice = client.choose(arms)

@@ -132,7 +132,7 @@ def test_neither_person_nor_report_nor_address_is_in_files_and_logs_of_analyzer_
     shuffler = start("shuffler", running.shuffler(analyzer.port))
     board, canaries, reports = running.billboard(shuffler.port), Canaries(1), []
     for i in range(FIRST):
-        client = shuffle.Client(board)
+        client = shuffle.ShuffleClient(board)
         x = np.array(canaries.numbers[:2])
         choice = client.choose({canaries.texts["arm"]: x})
         reports.append(client.randomize(choice, canaries.reward))
@@ -156,7 +156,7 @@ def test_neither_person_nor_report_nor_address_is_in_files_and_logs_of_analyzer_
 
 def test_neither_person_nor_address_is_in_files_and_logs_of_a_local_server(start):
     role, canaries = start("local", running.LOCAL), Canaries(2)
-    client = local.Client(running.billboard(role.port), epsilon=4.0)
+    client = local.LocalClient(running.billboard(role.port), epsilon=4.0)
     x = np.array(canaries.numbers[:2])
     for _ in range(20):
         assert send(role.port, client.randomize(client.choose({canaries.texts["arm"]: x}), canaries.reward)) == 200

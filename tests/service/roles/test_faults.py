@@ -89,14 +89,14 @@ def test_an_analyzer_analyzes_once(tmp_path):
     messages, shown = test_analyzer.batches(5)
     role = AnalyzerRole(server(200), str(tmp_path / "analyzer.db"))
     role.open()
-    mended = failing(role._kept.database, chance=0.5)
+    mended = failing(role._durable.database, chance=0.5)
     failures = 0
     for number, message in enumerate(messages):
         failures += insist(role.take, number, message)
         assert role.board().content in shown[: number + 2]
     mended()
     role.take(4, messages[4])
-    assert failures > 3 and role._kept.current().billboard() == shown[5] == role.board().content
+    assert failures > 3 and role._durable.current().billboard() == shown[5] == role.board().content
     role.close()
 
 
@@ -104,7 +104,7 @@ def test_a_local_server_counts_once(tmp_path):
     here = test_local.server()
     role = LocalRole(test_local.server(), str(tmp_path / "local.db"), 100)
     role.open()
-    mended = failing(role._kept.database)
+    mended = failing(role._durable.database)
     failures = 0
     for report in test_local.reports(here.billboard(), 60):
         failures += insist(post, role, report)

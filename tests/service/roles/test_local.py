@@ -12,7 +12,7 @@ import pytest
 
 from tacit import Budget, LocalIRLS
 from tacit.features import Number, Schema
-from tacit.roles.local import Client
+from tacit.roles.local import LocalClient
 from tacit.service.roles import settings
 from tacit.service.roles.local import LocalRole
 from tests.service.roles import running
@@ -26,7 +26,7 @@ def server():
 
 
 def reports(billboard, count, seed=0):
-    rng, client, out = np.random.default_rng(seed), Client(billboard, epsilon=4.0, rewards=(0.0, 1.0)), []
+    rng, client, out = np.random.default_rng(seed), LocalClient(billboard, epsilon=4.0, rewards=(0.0, 1.0)), []
     for _ in range(count):
         arms = rng.normal(size=(3, 2))
         choice = client.choose(arms / np.linalg.norm(arms, axis=1)[:, None])
@@ -89,7 +89,7 @@ actions = ["walk", "sleep"]
 context.age = {kind = "Number", low = 18, high = 100, bins = 4}
 """
     role = start("local", running.LOCAL.replace("dim = 2\n", "") + fields)
-    device = Client(shown(role), epsilon=4.0, rewards=(0.0, 1.0), features=schema)
+    device = LocalClient(shown(role), epsilon=4.0, rewards=(0.0, 1.0), features=schema)
     sent = [device.randomize(device.choose({"age": age}), reward) for age, reward in ((20, 1.0), (71, None))]
     assert post(role, b"".join(sent)) == (200, b'{"taken":2}')
     assert b'"users":2,' in ask(role.port, "GET", "/status")[2]

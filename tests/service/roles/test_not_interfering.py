@@ -6,7 +6,7 @@ import apsw
 import numpy as np
 import pytest
 
-from tacit.roles.shuffle import Client
+from tacit.roles.shuffle import ShuffleClient
 from tacit.service.roles import page, settings
 from tacit.service.roles.role import Board
 from tacit.service.roles.shuffler import ShufflerRole
@@ -32,7 +32,7 @@ def seen(folder, stub, people):
     until(lambda: isinstance(role.board(), Board))
     out = []
     for x, reward in people:
-        client = Client(stub.billboard)
+        client = ShuffleClient(stub.billboard)
         report = client.randomize(client.choose([x]), reward)
         out.append((len(report), asyncio.run(role.post("reports", [], report, ""))))
         status = role.status()

@@ -6,7 +6,7 @@ from numpy.random import default_rng
 
 from tacit import Budget, Shuffler
 from tacit.papers import ShuffleGLM
-from tacit.roles.rounds import Client
+from tacit.roles.rounds import RoundsClient
 from tacit.service.roles.analyzer import AnalyzerRole
 from tests.service.roles import running
 from tests.service.roles.running import ask, until
@@ -37,7 +37,7 @@ def test_rounds_are_taken_one_by_one_and_a_restart_goes_on(tmp_path):
         shuffler = Shuffler(board, budget=BUDGET)
         assert (json.loads(board)["batch"], json.loads(board)["round"]) == (number, number % 3)
         if number % 3 == 0:
-            devices = [Client(board, budget=BUDGET) for _ in range(60)]
+            devices = [RoundsClient(board, budget=BUDGET) for _ in range(60)]
             members = [(client, client.choose(rng.uniform(-0.7, 0.7, (3, 2)))) for client in devices]
             for client, choice in members:
                 shuffler.add(client.randomize(choice, 1.0))
@@ -50,7 +50,7 @@ def test_rounds_are_taken_one_by_one_and_a_restart_goes_on(tmp_path):
         assert (status["batch"], status["users"], status["wanted"]) == (number + 1, 60 * (1 + number // 3), 60)
         assert status["over"] == (number == 5)
         role.close()
-    assert status["spent"] <= 1 + 1e-6 and len(json.loads(role._kept.board.content)["thetas"]) == 2
+    assert status["spent"] <= 1 + 1e-6 and len(json.loads(role._durable.board.content)["thetas"]) == 2
 
 
 def test_after_the_last_batch_nobody_reports_for_nothing(start):
@@ -61,7 +61,7 @@ def test_after_the_last_batch_nobody_reports_for_nothing(start):
         until(lambda n=number: f'"batch":{n},"open":true'.encode() in ask(shuffler.port, "GET", "/status")[2])
         board = running.billboard(shuffler.port)
         if number == 0:
-            clients = [Client(board, budget=BUDGET) for _ in range(60)]
+            clients = [RoundsClient(board, budget=BUDGET) for _ in range(60)]
             members = [(client, client.choose(rng.uniform(-0.7, 0.7, (3, 2)))) for client in clients]
             body = b"".join(client.randomize(choice, 1.0) for client, choice in members)
         else:

@@ -11,7 +11,7 @@ from tacit import Budget, ShuffleNewton, Spec, Uniform, environments, simulate
 from tacit.papers import ShuffleGLM
 from tacit.privacy import entropy
 from tacit.roles import rounds
-from tacit.roles.shuffle import Client
+from tacit.roles.shuffle import ShuffleClient
 from tacit.roles.shuffler import Shuffler
 from tests.service.roles import running
 from tests.service.roles.analyzer_stub import Stub, server
@@ -130,7 +130,7 @@ def test_devices_answer_the_rounds_of_a_batch(start):
         board = until(lambda: here.billboard() == running.billboard(shuffler.port) and here.billboard())
         if number == 0:
             for _ in range(60):
-                client = rounds.Client(board, budget=budget, rewards=(0.0, 1.0))
+                client = rounds.RoundsClient(board, budget=budget, rewards=(0.0, 1.0))
                 members.append((client, client.choose(rng.uniform(-0.7, 0.7, (5, 2)))))
             sent = [client.randomize(choice, float(rng.random() < 0.5)) for client, choice in members]
         else:
@@ -159,7 +159,7 @@ def play(start, folder, seed):
     while at < HORIZON:
         board, batch = running.billboard(shuffler.port), []
         while at < HORIZON and len(batch) < json.loads(board)["plan"]["users"]:
-            client = Client(board)
+            client = ShuffleClient(board)
             choice = client.choose(block.arms[at])
             means = block.means[at]
             batch.append(client.randomize(choice, float(block.noise[at] < means[choice.index])))

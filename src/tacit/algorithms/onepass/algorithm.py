@@ -30,7 +30,7 @@ from tacit.protocols import Adder, Loop
 Contribution = GLMContribution | RewardContribution | ScoreContribution | FieldContribution
 
 
-class Estimate(NamedTuple):
+class OnePassEstimate(NamedTuple):
     """What choices are made by after `step` releases. PUBLIC, and never written to.
 
     random: nothing was released, and nothing is known from elsewhere. earnings: their part of what was released."""
@@ -110,18 +110,18 @@ class OnePass(Summed):
     def live(self, declared: Any) -> Integers:
         return arm_sets.live([one.until is None for one in declared], self.plan.blocks)
 
-    def blank(self, live: Integers) -> Estimate:
-        return Estimate(self.form.blank(self, live), 0, not self.prior.theta.size, None)
+    def blank(self, live: Integers) -> OnePassEstimate:
+        return OnePassEstimate(self.form.blank(self, live), 0, not self.prior.theta.size, None)
 
     def estimate(
         self,
-        before: Estimate,
+        before: OnePassEstimate,
         released: Released,
         contexts: Array,
         step: int,
         live: Integers,
         chosen: int | None = None,
-    ) -> Estimate:
+    ) -> OnePassEstimate:
         learnt, earnings = self.parts(released)
         if isinstance(self.contribution, RewardContribution):
             learnt = public.beside_contexts(self.layout, contexts, released)
@@ -129,29 +129,29 @@ class OnePass(Summed):
         if isinstance(posterior, FieldPosterior):
             fields.fold(self, learnt, step, live, step - 1 if chosen is None else chosen, posterior)
         self.form.fit(self, learnt, step, live, posterior)
-        return Estimate(posterior, step, False, earnings)
+        return OnePassEstimate(posterior, step, False, earnings)
 
-    def of_arrays(self, arrays: Posterior, released: Released, step: int) -> Estimate:
+    def of_arrays(self, arrays: Posterior, released: Released, step: int) -> OnePassEstimate:
         if step == 0:
-            return Estimate(arrays, 0, not self.prior.theta.size, None)
-        return Estimate(arrays, step, False, self.parts(released)[1])
+            return OnePassEstimate(arrays, 0, not self.prior.theta.size, None)
+        return OnePassEstimate(arrays, step, False, self.parts(released)[1])
 
-    def pick(self, estimate: Estimate, arms: Array, rng: Generator) -> Integers:
+    def pick(self, estimate: OnePassEstimate, arms: Array, rng: Generator) -> Integers:
         if estimate.random:
             return irls.choose_many(rng, arms, estimate.arrays, random=True)
         return self.form.pick(self, estimate.arrays, arms, rng)
 
-    def chance(self, estimate: Estimate, arms: Array, index: int) -> Chance:
+    def chance(self, estimate: OnePassEstimate, arms: Array, index: int) -> Chance:
         if estimate.random:
             return Chance(1 / len(arms), 0.0)
         return chances.of_chosen(self.form.values(self, estimate.arrays, arms), index)
 
-    def chances(self, estimate: Estimate, arms: Array) -> Array:
+    def chances(self, estimate: OnePassEstimate, arms: Array) -> Array:
         if estimate.random:
             return np.full(len(arms), 1 / len(arms))
         return chances.of_each(self.form.values(self, estimate.arrays, arms))
 
-    def beliefs(self, estimate: Estimate, arms: Array, level: float) -> tuple[Array, Array]:
+    def beliefs(self, estimate: OnePassEstimate, arms: Array, level: float) -> tuple[Array, Array]:
         return self.form.beliefs(self, estimate.arrays, arms, level)
 
     def mean(self, z: Array) -> Array:
@@ -161,16 +161,16 @@ class OnePass(Summed):
         low, high = (low, high) if self.link.bounded else (0.0, 1.0)
         return np.asarray(low + (high - low) * self.link.mean(z))
 
-    def theta(self, estimate: Estimate) -> Array:
+    def theta(self, estimate: OnePassEstimate) -> Array:
         out: Array = estimate.arrays.theta.flatten()
         return out
 
     # contributions
 
-    def count(self, estimate: Estimate, row: Array, out: Array) -> Array:
+    def count(self, estimate: OnePassEstimate, row: Array, out: Array) -> Array:
         return public.count(self, estimate.arrays, row, out)
 
-    def adder(self, estimate: Estimate) -> Adder:
+    def adder(self, estimate: OnePassEstimate) -> Adder:
         if isinstance(self.contribution, RewardContribution):
             return public.adder(self)
         return self.form.adder(self, estimate.arrays)

@@ -12,7 +12,7 @@ from tacit.algorithms.chances import Values
 from tacit.algorithms.onepass.loops_kernel import glm_block_rounds, glm_rounds
 from tacit.data import Array, Integers, Released
 from tacit.kernels.block import Block
-from tacit.kernels.continual import JointState
+from tacit.kernels.continual import JointState, PrefixState
 from tacit.kernels.glm import Posterior
 from tacit.kernels.rounds import Held, Range
 from tacit.kernels.summing import Linearised, each_glm, sum_glm
@@ -116,7 +116,13 @@ def _places(size: int, blocks: int) -> Integers:
 
 
 def play(
-    of: "OnePass", policy: Generator, rng: Generator, block: Block, held: Held, state: JointState, live: Integers
+    of: "OnePass",
+    policy: Generator,
+    rng: Generator,
+    block: Block,
+    held: Held,
+    state: JointState[PrefixState],
+    live: Integers,
 ) -> None:
     plan, c = of.plan, of.contribution
     given = (

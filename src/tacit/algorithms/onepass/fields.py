@@ -1,13 +1,12 @@
 """One pass by fields: each action has a part of the vector for itself, and a schema says of which fields it consists.
 
-What is released (model.fields): for each action a svec(sum x x') and the sum of (r - c) x, and the sum of x over all
-actions. The chance of a reward is taken to be linear in x, for each action: whatever the link, it is a sum of one
-number for each field.
+What is released (model.fields), for each action: the sums of x x', of (r - c) x and of x. The chance of a reward is
+taken to be linear in x, for each action: whatever the link, it is a sum of one number for each field.
 
 Curvature. That of an action is hundreds of numbers which are mostly noise. Most of it is known: people come as the sums
 of features say, and the policy of each step is public. So people are made up (features.people), the policy of the step
-chooses for them, and the sums of their x x' are a target; what was released is drawn towards it, for each pair of
-fields as far as the distance may be noise (James & Stein, with a margin).
+chooses for them, and the sums of their x x' are a target; what was released is drawn towards it: how often each
+value came by precision, products of two fields as far as the distance may be noise (James & Stein, with a margin).
 
 Estimate. With curvature A, moment b with noise of std s, and the rate of all actions as the centre, an action's weights
 have a Gaussian posterior; the prior's variance is one number for each field, the same for all actions, and is learnt
@@ -16,6 +15,7 @@ have a Gaussian posterior; the prior's variance is one number for each field, th
 All of it is post-processing of what was released, of the schedule and of the schema."""
 
 import functools
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -31,9 +31,9 @@ from tacit.features.parts import Part
 from tacit.features.people import made_up
 from tacit.features.schema import Schema
 from tacit.kernels.block import Block
-from tacit.kernels.continual import JointState
+from tacit.kernels.continual import JointState, PrefixState
 from tacit.kernels.rounds import Held
-from tacit.kernels.summing import Pooled, each_fields, sum_fields
+from tacit.kernels.summing import Counted, each_fields, sum_fields
 from tacit.model.fields import EVEN, FieldContribution
 from tacit.model.hybrid import Layout
 from tacit.model.vectors import packed_size, pair_size
@@ -46,9 +46,10 @@ STATISTIC = "features, their products and centred rewards, by fields"
 # Chosen by regret on tuning seeds of a world of messages (docs/measurements/fields.md); none of them touches privacy.
 GROWTH, DISCOUNT = 1.1, 0.98  # of steps
 PER_SIGMA = 10.0  # of the noise's std: so many more people in the smallest step
-EXPLORE, BOLD = 0.1, 0.25  # of the posterior's std: a draw for each choice; where an action was hardly ever chosen
+EXPLORE, BOLD = 0.15, 0.3  # of the posterior's std: a draw for each choice; where an action was hardly ever chosen
 SELDOM = 0.5  # of the usual number of choices: fewer are too few
 MARGIN = 2.8  # by so many standard deviations or so a distance has to exceed what noise would give
+OFF = 0.2  # of how often a value comes: what its target is off by, about
 PEOPLE = 1000  # that are made up at each step
 OWN, ALONE = 0.4, 0.2  # std of what a field, and of what an action itself, does to the log odds, before it is learnt
 TRUST = 1.0  # of that: as if so many more numbers had been seen
@@ -97,13 +98,9 @@ def check(
 
 
 def contribution(schema: Schema, base_rate: float | None, **parts: object) -> FieldContribution:
-    signed = bool(marks(schema).any())
-    if signed and base_rate is not None:
-        raise ValueError(
-            "Expected fields whose numbers are not negative with base_rate (Category, Tags, Number with bins=2 or "
-            "more), got a Number with bins=1 or a Hashed."
-        )
-    return FieldContribution.of(centre=EVEN if base_rate is None else base_rate, signed=signed, **parts)
+    swing = math.sqrt(sum(part.weight**2 for part in schema.own if part.signed.any()))
+    centre = EVEN if base_rate is None else base_rate
+    return FieldContribution.of(centre=centre, constant=schema.own[0].weight, swing=swing, **parts)
 
 
 @functools.lru_cache(maxsize=16)
@@ -141,14 +138,14 @@ def blank(of: "OnePass", live: Integers) -> FieldPosterior:
 
 
 def fit(of: "OnePass", released: Released, step: int, live: Integers, posterior: FieldPosterior) -> None:
-    c, p, std = _contribution(of), of.layout.own, of.std(step)
-    blocks, size, packed = of.plan.blocks, pair_size(p), packed_size(p)
-    pairs, pooled = released[: blocks * size].reshape(blocks, size)[live], released[blocks * size :] / c.pooled
-    parts = _schema(of).own
-    found, moment = _unpacked(pairs[:, :packed] / c.scale, p), pairs[:, packed:]
-    curvature = drawn(posterior.target[live], found, pooled[0], std / c.scale, std / c.pooled, parts)
+    c, p, std, parts = _contribution(of), of.layout.own, of.std(step), _schema(of).own
+    sums = released.reshape(of.plan.blocks, -1)[live]
+    packed, last = packed_size(p), pair_size(p)
+    seen = Seen(_unpacked(sums[:, :packed] / c.scale, p), std / c.scale, sums[:, last:] / c.count, std / c.count)
+    curvature, doubt = drawn(posterior.target[live], seen, marks(_schema(of)), parts)
+    moment = sums[:, packed:last]
     posterior.variances[1] = posterior.variances[0]  # so that the same release gives the same, however often
-    theta, covariance = weights(curvature, moment, std, c.centre, parts, posterior.variances[1])
+    theta, covariance = weights(curvature, doubt, moment, std, c.centre, parts, posterior.variances[1])
     values, axes = np.linalg.eigh(covariance)
     values = np.maximum(values, 1e-12)
     seldom = np.maximum(0.0, 1 - curvature[:, 0, 0] / (SELDOM * max(curvature[:, 0, 0].mean(), 1e-9)))
@@ -169,15 +166,15 @@ def fold(of: "OnePass", released: Released, step: int, live: Integers, chosen: i
     posterior.folded[0] = step
     posterior.variances[0] = posterior.variances[1]
     c, schema = _contribution(of), _schema(of)
-    pooled = released[-c.common :] / c.pooled
+    together = released.reshape(of.plan.blocks, -1)[:, pair_size(of.layout.own) :].sum(axis=0) / c.count
     if step == 0:  # released by an earlier incarnation, whose people are not known otherwise
         posterior.folded[1] = 1.0
-        count = max(float(pooled[0]) / schema.own[0].weight, 1.0)
+        count = max(float(together[0]) / schema.own[0].weight, 1.0)
     else:
         length = lengths(of.plan.schedule, of.plan.mechanism.leaves)
         count = float(length[min(step, len(length)) - 1])
     rng = default_rng(step)  # of nobody's: the same for everybody who computes it
-    people = made_up(schema, pooled, PEOPLE, rng)
+    people = made_up(schema, together, PEOPLE, rng)
     posterior.target[:] *= of.plan.mechanism.fading
     if step == 0 or (chosen <= 0 and not posterior.folded[1]):  # by random arms
         posterior.target[live] += count / PEOPLE / len(live) * (people.T @ people)
@@ -199,25 +196,59 @@ def _unpacked(packed: Array, p: int) -> Array:
     return out
 
 
-def drawn(target: Array, found: Array, constant: float, std: float, pooled: float, parts: tuple[Part, ...]) -> Array:
-    """The curvature of each action: its target, first for as many people as were counted (constant: the sum of that
-    feature, with noise of std `pooled`), then as all actions together were seen to differ from theirs, then as it was
-    seen itself. std: of the noise in svec(found)."""
+class Seen(NamedTuple):
+    """What was released of live actions, and the std of its noise: the sums of x x' (in svec) and of x."""
+
+    products: Array  # (live, p, p)
+    products_std: float
+    sums: Array  # (live, p)
+    sums_std: float
+
+
+def drawn(target: Array, seen: Seen, signed: Booleans, parts: tuple[Part, ...]) -> tuple[Array, Array]:
+    """The curvature of each action, from its target and from what was seen: first as many people as there were, then
+    as often as each value came (the constant's row), then products of two fields, of all actions together and of its
+    own. And the variance that is left in the constant's row, on average."""
     weight, total = parts[0].weight, target[:, 0, 0].sum()
-    more = weight * constant - total
-    keep = _kept(np.array(more**2), np.array((weight * pooled) ** 2), np.array(1.0))
-    target = target * max(1 + float(keep) * more / max(total, 1e-9), 0.05)
-    together = target.sum(axis=0)
-    share = target[:, 0, 0] / max(target[:, 0, 0].sum(), 1e-9)
-    apart = _towards(together, found.sum(axis=0), std * np.sqrt(len(found)), parts) - together
-    target = _towards(target + share[:, None, None] * apart, found, std, parts)
+    more, noise = weight * seen.sums[:, 0].sum() - total, len(target) * (weight * seen.sums_std) ** 2
+    keep = float(_kept(np.array(more**2), np.array(noise), np.array(1.0)))
+    target, doubt = _counted(target * max(1 + keep * more / max(total, 1e-9), 0.05), seen, signed, parts)
+    together, share = target.sum(axis=0), target[:, 0, 0] / target[:, 0, 0].sum()
+    std = seen.products_std
+    apart = _towards(together, seen.products.sum(axis=0), std * math.sqrt(len(target)), parts) - together
+    target = _towards(target + share[:, None, None] * apart, seen.products, std, parts)
     values, axes = np.linalg.eigh(target)
-    out: Array = (axes * np.maximum(values, 0.0)[..., None, :]) @ axes.swapaxes(-1, -2)
-    return out
+    return (axes * np.maximum(values, 0.0)[:, None, :]) @ axes.swapaxes(1, 2), doubt
+
+
+def _counted(target: Array, seen: Seen, signed: Booleans, parts: tuple[Part, ...]) -> tuple[Array, Array]:
+    """Each action's target, for people whose values are as frequent as were seen, where the noise allows to tell."""
+    sizes, weights = [part.size for part in parts], np.array([part.weight for part in parts])
+    groups, first = np.repeat(np.arange(len(parts)), sizes), parts[0].weight
+    row = np.where(signed, target[:, 0], np.maximum(target[:, 0], 1e-9))
+    precision = 2 / seen.products_std**2 if seen.products_std else np.inf
+    once = np.full(len(groups), precision)
+    once[0] /= 2
+    direct = np.where(signed, 0.0, 1 / (first * seen.sums_std) ** 2 if seen.sums_std else np.inf)
+    exact = not seen.sums_std
+    share = np.where(signed, 0.0, 1.0) if exact else direct / (once + direct)
+    measured = share * first * seen.sums + (1 - share) * seen.products[:, 0]
+    variance = np.zeros(len(groups)) if exact else 1 / (once + direct)
+    before = (OFF * row) ** 2 + first * weights[groups] * np.abs(row) + 1e-12
+    new = row + before / (before + variance) * (measured - row)
+    ratio = np.where(signed, 1.0, np.clip(new / np.where(signed, 1.0, row), 0.2, 5.0))
+    ratio = np.where(signed, ratio[:, :1], ratio)
+    times = ratio[:, :, None] * ratio[:, None, :] / ratio[:, :1, None]
+    same = groups[:, None] == groups
+    times = np.where(same, np.sqrt(ratio[:, :, None] * ratio[:, None, :]), times)
+    out = target * times
+    out[:, 0, :] = out[:, :, 0] = np.where(signed, new, row * ratio)
+    left = np.where(signed, 0.0, before * variance / (before + variance))
+    return out, left.sum(axis=1) / np.count_nonzero(~signed)
 
 
 def _towards(target: Array, found: Array, std: float, parts: tuple[Part, ...]) -> Array:
-    """target + keep (found - target), keep for each pair of parts: found has noise of that std on its diagonal and std
+    """target + keep (found - target), keep for each pair of fields: found has noise of that std on its diagonal and std
     / sqrt 2 elsewhere."""
     sizes = np.array([part.size for part in parts], dtype=np.float64)
     within = np.repeat(np.eye(len(parts)), sizes.astype(np.int64), axis=0)
@@ -225,6 +256,7 @@ def _towards(target: Array, found: Array, std: float, parts: tuple[Part, ...]) -
     noise = std**2 / 2 * (np.outer(sizes, sizes) + np.diag(sizes))
     count = np.outer(sizes, sizes) - np.diag(sizes * (sizes - 1) / 2)
     keep = _kept(square, noise, count)
+    keep[..., 0, :] = keep[..., :, 0] = 0.0
     out: Array = target + (within @ keep @ within.T) * (found - target)
     return out
 
@@ -237,10 +269,17 @@ def _kept(square: Array, noise: Array, count: Array) -> Array:
 
 
 def weights(
-    curvature: Array, moment: Array, std: float, centre: float, parts: tuple[Part, ...], variances: Array
+    curvature: Array,
+    doubt: Array,
+    moment: Array,
+    std: float,
+    centre: float,
+    parts: tuple[Part, ...],
+    variances: Array,
 ) -> tuple[Array, Array]:
     """The posterior's mean and covariance for each action: of (r - c) = <x, theta> + noise, from A and b, whose noise
-    is std^2 I + v A, v the variance of a reward. Changes variances, the prior's for each part."""
+    is (std^2 + doubt m^2) I + v A, m the constant's weight for all actions together and v the variance of a reward.
+    Changes variances, the prior's for each part."""
     usual = moment[:, 0].sum() / max(curvature[:, 0, 0].sum(), 1e-9)  # the constant's weight, for all actions
     rate = min(max(centre + parts[0].weight * usual, 0.002), 0.998)
     usual, variance = (rate - centre) / parts[0].weight, rate * (1 - rate)
@@ -249,7 +288,8 @@ def weights(
     rest = moment - curvature[:, :, 0] * usual
     values, axes = np.linalg.eigh(curvature)
     values = np.maximum(values, 0.0)
-    noise = np.maximum(std**2 + variance * values, 1e-300)  # 0 where nobody was seen, without noise
+    noise = (std**2 + doubt * usual**2)[:, None] + variance * values
+    noise = np.maximum(noise, 1e-300)  # 0 where nobody was seen, without noise
     told = (axes * (values**2 / noise)[:, None, :]) @ axes.swapaxes(1, 2)
     seen = np.einsum("aij,aj,akj,ak->ai", axes, values / noise, axes, rest)
     if not variances.any():
@@ -300,21 +340,26 @@ def adder(of: "OnePass", posterior: FieldPosterior) -> Adder:
     return Adder(each_fields, sum_fields, (_numbers(of), places(of.layout), of.tally))
 
 
-def _numbers(of: "OnePass") -> Pooled:
+def _numbers(of: "OnePass") -> Counted:
     c = _contribution(of)
-    return Pooled(marks(_schema(of)), c.centre, c.pooled, c.scale, float(c.low), float(c.high))
+    return Counted(marks(_schema(of)), c.constant, c.swing, c.centre, c.count, c.scale, float(c.low), float(c.high))
 
 
 @functools.lru_cache(maxsize=16)
 def places(layout: Layout) -> Integers:
-    """(blocks, numbers of a contribution): those of an action, then those in common."""
-    size, blocks = pair_size(layout.own), layout.blocks
-    own, common = np.arange(blocks * size).reshape(blocks, size), blocks * size + np.arange(layout.own)
-    return np.column_stack([own, np.tile(common, (blocks, 1))])
+    """(blocks, numbers of a contribution)."""
+    size = pair_size(layout.own) + layout.own
+    return np.arange(layout.blocks * size).reshape(layout.blocks, size)
 
 
 def play(
-    of: "OnePass", policy: Generator, rng: Generator, block: Block, held: Held, state: JointState, live: Integers
+    of: "OnePass",
+    policy: Generator,
+    rng: Generator,
+    block: Block,
+    held: Held,
+    state: JointState[PrefixState],
+    live: Integers,
 ) -> None:
     random = state.prefix.noise.step[0] == 0
     field_rounds(policy, block, held, state, _numbers(of), places(of.layout), bool(random))

@@ -3,23 +3,29 @@
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Integers, Raw
+from tacit.data import Exact, Integers
 from tacit.kernels.block import Block
 from tacit.kernels.blocks import thompson_blocks
 from tacit.kernels.compile import kernel
-from tacit.kernels.continual import JointState
+from tacit.kernels.continual import JointState, PrefixState
 from tacit.kernels.formulas import add_fields
 from tacit.kernels.rounds import NOBODY, Held, enters, forget, outcome
-from tacit.kernels.summing import Pooled
+from tacit.kernels.summing import Counted
 
 
 @kernel
 def field_rounds(
-    policy: Generator, block: Block, held: Held, state: JointState, at: Pooled, places: Integers, random: bool
+    policy: Generator,
+    block: Block,
+    held: Held,
+    state: JointState[PrefixState],
+    at: Counted,
+    places: Integers,
+    random: bool,
 ) -> None:
     """Rounds that end no step; random: with random arms. Changes state and the block's out arrays."""
     counts, prefix, posterior, _ = state
-    p, target, own = at.signed.size, np.empty(posterior.theta.shape), Raw(np.zeros(places.shape[1]))
+    p, target, own = at.signed.size, np.empty(posterior.theta.shape), Exact(np.zeros(places.shape[1]))
     for t in range(block.noise.size):
         if random:
             index = int(policy.random() * block.arms.shape[1])
@@ -29,7 +35,8 @@ def field_rounds(
             continue
         row, y, slot = enters(counts, held, block, t, index)
         if slot != NOBODY and not np.isnan(y):
-            add_fields(row[:p], y, at.signed, at.centre, at.pooled, at.scale, at.low, at.high, own)
+            x, numbers = row[:p], (at.centre, at.alpha, at.scale, at.low, at.high)
+            add_fields(x, y, at.signed, at.constant, at.swing, *numbers, own)
             here = places[int(row[p])]
             for j in range(own.size):
                 prefix.open[here[j]] += own[j]

@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Array, Integers, Raw, Released
+from tacit.data import Array, Exact, Integers, Released
 from tacit.kernels.block import Block
 from tacit.kernels.blocks import combine_blocks, fit_blocks, thompson_blocks
 from tacit.kernels.compile import kernel
-from tacit.kernels.continual import JointState, join, simulate_step
+from tacit.kernels.continual import JointState, PrefixState, join, simulate_step
 from tacit.kernels.formulas import add_context, add_glm, add_reward
 from tacit.kernels.glm import Known, Tuning, combine, fit, thompson
 from tacit.kernels.noise import NoiseLaw
@@ -42,7 +42,7 @@ def beside(closed: Array, released: Released, p: int, whole: Released) -> None:
 
 
 @kernel
-def with_contexts(state: JointState, p: int) -> Released:
+def with_contexts(state: JointState[PrefixState], p: int) -> Released:
     """What an estimate is made from once a step was released: that, and beside it what public contexts sum to."""
     _, prefix, _, public = state
     if public.open.size == 0:
@@ -58,7 +58,7 @@ def glm_rounds(
     rng: Generator,
     block: Block,
     held: Held,
-    state: JointState,
+    state: JointState[PrefixState],
     law: NoiseLaw,
     gains: Array,
     schedule: Schedule,
@@ -110,7 +110,7 @@ def glm_block_rounds(
     rng: Generator,
     block: Block,
     held: Held,
-    state: JointState,
+    state: JointState[PrefixState],
     law: NoiseLaw,
     gains: Array,
     schedule: Schedule,
@@ -151,8 +151,8 @@ def glm_block_rounds(
             if public.open.size > 0:
                 centre = add_context(x, theta, inverse, link, blend, low, high, longest, public.open[part])
                 if not np.isnan(y):
-                    add_reward(x, y, centre, low, high, longest, Raw(prefix.open[a * p : (a + 1) * p]))
+                    add_reward(x, y, centre, low, high, longest, Exact(prefix.open[a * p : (a + 1) * p]))
             elif not np.isnan(y):
-                add_glm(x, y, theta, inverse, link, blend, scale, low, high, Raw(prefix.open[part]))
+                add_glm(x, y, theta, inverse, link, blend, scale, low, high, Exact(prefix.open[part]))
         if slot >= 0:
             forget(held, slot)

@@ -21,7 +21,7 @@ from tacit.algorithms.onepass.hybrid import coordinates
 from tacit.algorithms.onepass.scores_kernel import score_rounds
 from tacit.data import Array, Integers, Released
 from tacit.kernels.block import Block
-from tacit.kernels.continual import JointState
+from tacit.kernels.continual import JointState, PrefixState
 from tacit.kernels.glm import Posterior
 from tacit.kernels.rounds import Held, Range, Schedule, next_boundary
 from tacit.kernels.scores import best_rows, follow, unlearnt
@@ -162,7 +162,13 @@ def adder(of: "OnePass", posterior: Posterior) -> Adder:
 
 
 def play(
-    of: "OnePass", policy: Generator, rng: Generator, block: Block, held: Held, state: JointState, live: Integers
+    of: "OnePass",
+    policy: Generator,
+    rng: Generator,
+    block: Block,
+    held: Held,
+    state: JointState[PrefixState],
+    live: Integers,
 ) -> None:
     plan, layout, here = of.plan, of.layout, of.layout.coordinates(live)
     score_rounds(

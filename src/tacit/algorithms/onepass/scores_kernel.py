@@ -6,7 +6,7 @@ from numpy.random import Generator
 from tacit.data import Array, Integers
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
-from tacit.kernels.continual import JointState, simulate_step
+from tacit.kernels.continual import JointState, PrefixState, simulate_step
 from tacit.kernels.formulas import add_score
 from tacit.kernels.glm import Known
 from tacit.kernels.noise import NoiseLaw
@@ -32,7 +32,7 @@ def score_rounds(
     rng: Generator,
     block: Block,
     held: Held,
-    state: JointState,
+    state: JointState[PrefixState],
     law: NoiseLaw,
     etas: Array,
     spreads: Array,

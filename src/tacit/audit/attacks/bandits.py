@@ -1,5 +1,6 @@
 """Attacks on whole bandits, with everything released in view (white box) or later users' arms alone (black box)."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -10,10 +11,11 @@ from tacit.audit.attack import Attack
 from tacit.audit.canary import worst_canary
 from tacit.audit.stage import Make, User, act, fresh, nobody, probe, users
 from tacit.bandits import JointGLM, JointLinUCB
-from tacit.data import Array
+from tacit.data import Array, Raw
 from tacit.features.columns import Number
 from tacit.features.schema import Schema
 from tacit.kernels.noise import gaussian_law
+from tacit.mechanisms.opening import opened
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated, Source
 
@@ -80,8 +82,9 @@ HYBRID_PAIR = Pair(([0.6, 0.8, 1.0], 1.0), ([1e-9, 0.0, 1.0], 0.0))
 LINEAR_BLOCK = Pair(([1.0, 0.0, 1.0], 1.0), ([0.435, 0.9004, 1.0], -1.0))
 SCORE_PAIR = Pair(([1.0, 0.0], 1.0), ([1.0, 0.0], 0.0))  # at theta = 0: opposite scores of length 1
 FIELDS = Schema(context={"x": Number(0.0, 1.0, bins=2)}, arms="disjoint", actions=("a", "b"))
-FIELD_PAIR = Pair(([1.0, 0.0, 0.0, 0.0, 0.0], 1.0), ([1.0, 0.0, 0.0, 0.0, 0.0], 0.0))  # attains D at c = 1/2
-TWO_FIELDS = Pair(([1.0, 0.0, 0.0, 0.0, 0.0], 1.0), ([0.0, 1.0, 0.0, 0.0, 1.0], 1.0))  # and at a small c: other actions
+HALF = math.sqrt(0.5)  # what the constant has for everybody, and the rest of somebody of length 1
+FIELD_PAIR = Pair(([HALF, HALF, 0.0, 0.0, 0.0], 1.0), ([HALF, HALF, 0.0, 0.0, 0.0], 0.0))  # attains D at c = 1/2
+TWO_FIELDS = Pair(([HALF, HALF, 0.0, 0.0, 0.0], 1.0), ([HALF, HALF, 0.0, 0.0, 1.0], 1.0))  # and at a small c
 GLM_PAIR = Pair(([1.0, 0.0], 1.0), ([1e-9, 0.0], 0.0))  # nearly: full and no curvature, opposite responses
 
 
@@ -109,15 +112,16 @@ def white_box(
     vectors = []
     for x, reward in pair:
         bandit._state = bandit.init()
-        bandit._learn(np.array(x), reward)
-        vectors.append(rounds * bandit._state.prefix.open)
+        bandit._join(Raw(np.array(x)), Raw(reward))
+        vectors.append(rounds * opened(bandit._state.prefix).open)
     middle = (vectors[0] + vectors[1]) / 2
     direction = (vectors[1] - vectors[0]) / (1.0 if noise is None else np.square(noise))
     leaves = bandit.mechanism.leaves
     often = f" is in {rounds} rounds and" if rounds > 1 else ""
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
-        members = [nobody(bandit._width)] * leaves
+        silent = math.nan if getattr(bandit, "features", None) else 0.0  # with a schema everybody who answers counts
+        members = [nobody(bandit._width, silent)] * leaves
         members[canary.leaf] = pair.user(world)
         blocks = [users([member] * rounds) for member in members]
         out = np.zeros(runs)

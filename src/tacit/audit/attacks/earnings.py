@@ -15,6 +15,7 @@ from tacit.audit.stage import fresh
 from tacit.bandits import JointGLM
 from tacit.data import Array
 from tacit.kernels.rounds import BOUNDARY, CHOICES
+from tacit.mechanisms.opening import opened
 from tacit.privacy import ledger
 from tacit.privacy.noise import Simulated
 
@@ -39,7 +40,7 @@ def of_sums(name: str, kind: Any, *, everything: bool = False, bug: str = "") ->
     for world in range(2):
         bandit._state = bandit.init()
         _first_user(bandit, world)
-        vectors.append(bandit._state.prefix.open[seen].copy())
+        vectors.append(opened(bandit._state.prefix).open[seen].copy())
     middle, direction = (vectors[0] + vectors[1]) / 2, vectors[1] - vectors[0]
 
     def scores(world: int, runs: int, rng: Generator) -> Array:

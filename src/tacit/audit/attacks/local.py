@@ -10,12 +10,12 @@ from numpy.random import Generator
 
 from tacit.audit.attack import Attack
 from tacit.bandits.local.irls import LocalIRLS
-from tacit.data import Array, Raw
+from tacit.data import Array, Exact
 from tacit.mechanisms import local
 from tacit.mechanisms.randomizers import EDGE, FINE, SHARE, UNIT, Cap, tables
 from tacit.privacy import gaussian
 from tacit.privacy.budget import Budget
-from tacit.roles.local import Client
+from tacit.roles.local import LocalClient
 
 BUDGET = Budget(1.0, 0.02)
 
@@ -40,7 +40,7 @@ def cap_attack(epsilon: float) -> Attack:
     forward = np.eye(20)[0]
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
-        vector = Raw(forward if world else -forward)
+        vector = Exact(forward if world else -forward)
         return np.array([made.decode(made.encode(vector))[0] for _ in range(runs)])
 
     def curve(at: float) -> float:
@@ -75,7 +75,7 @@ def lattice_attack() -> Attack:
     forward = np.array([1.0, 0.0, 0.0])
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
-        sent = [made.decode(made.encode(Raw(forward if world else -forward)))[0] for _ in range(runs)]
+        sent = [made.decode(made.encode(Exact(forward if world else -forward)))[0] for _ in range(runs)]
         return np.array(sent)
 
     return Attack(
@@ -111,7 +111,7 @@ def coin_attack() -> Attack:
 def report_attack(name: str, *, curvature: str) -> Attack:
     """A whole report of LocalIRLS: opposite arms, the best reward in both worlds."""
     server = LocalIRLS(dim=3, budget=Budget(1.0, 1e-6), radius=0.01, link="logistic", curvature=curvature)
-    client = Client(server.billboard())
+    client = LocalClient(server.billboard())
     arm = np.array([1.0, 0.0, 0.0])
     one, zero = client.contribution(arm, 1.0), client.contribution(-arm, 1.0)
     made = server._randomizer
@@ -143,7 +143,7 @@ def report_attack(name: str, *, curvature: str) -> Attack:
 def tiny_attack() -> Attack:
     """Features whose squares lose their digits, so that x / |x| comes out longer than 1: devices must not send it."""
     server = LocalIRLS(dim=20, budget=BUDGET, radius=3.0, link="logistic", randomizer="gaussian")
-    client = Client(server.billboard(), epsilon=BUDGET.epsilon, delta=BUDGET.delta)
+    client = LocalClient(server.billboard(), epsilon=BUDGET.epsilon, delta=BUDGET.delta)
     arm = np.full(20, 1.57e-162)
     arm[0] = 2.23e-162
 

@@ -11,7 +11,8 @@ from tacit.audit.attack import Attack
 from tacit.audit.attacks.bandits import BLACK, BUDGET, GLM_PAIR, LINEAR_PAIR, OPPOSITE, WHITE, glm, lin_ucb, white_box
 from tacit.audit.canary import responses
 from tacit.audit.stage import Make, act, fresh, nobody, probe
-from tacit.data import Array
+from tacit.data import Array, Raw
+from tacit.mechanisms.opening import opened
 from tacit.privacy.noise import Simulated
 
 ROUNDS = 3  # of one person
@@ -42,8 +43,8 @@ def person_in_weeks(name: str, make: Make, *, bug: str = "") -> Attack:
     moves = np.zeros((2, leaves, size))
     for world, (x, reward) in enumerate(GLM_PAIR):
         bandit._state = bandit.init()
-        bandit._learn(np.array(x), reward)
-        moves[world, :WEEKS] = bandit._state.prefix.open
+        bandit._join(Raw(np.array(x)), Raw(reward))
+        moves[world, :WEEKS] = opened(bandit._state.prefix).open
     noise, data = responses(bandit.mechanism)
     weights = np.linalg.solve(noise @ noise.T, data @ (moves[1] - moves[0]))
     middle = data @ (moves[0] + moves[1]) / 2

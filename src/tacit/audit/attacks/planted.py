@@ -125,7 +125,7 @@ def seeded_noise(bad: bool) -> Attack:
         return released
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
-        kind: Any = mutants.Seeded if bad else Simulated
+        kind: Any = mutants.WrittenSeed if bad else Simulated
         canary, empty = OPPOSITE.user(world), nobody(2)
         out = np.empty(runs)
         for i, (seed, own) in enumerate(rng.integers(2**63, size=(runs, 2))):

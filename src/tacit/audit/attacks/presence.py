@@ -11,7 +11,7 @@ from tacit.audit.attack import Attack
 from tacit.bandits.local.irls import LocalIRLS
 from tacit.data import Array
 from tacit.privacy.budget import Budget
-from tacit.roles.local import Client
+from tacit.roles.local import LocalClient
 from tacit.roles.outbox import Item, Outbox
 
 EPSILON = 1.0
@@ -99,7 +99,7 @@ def _score(kind: type[Outbox], board: bytes, reward: tuple[float, float] | None)
 
     outbox = kind(
         _Memory(),
-        open=lambda given: Client(given, epsilon=EPSILON, public_arms=True),
+        open=lambda given: LocalClient(given, epsilon=EPSILON, public_arms=True),
         send=send,
         wait=WAIT,
         jitter=JITTER,

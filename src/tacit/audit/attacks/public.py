@@ -15,6 +15,7 @@ from tacit.audit.stage import Make, fresh
 from tacit.bandits import JointGLM, JointLinUCB
 from tacit.data import Array
 from tacit.kernels.rounds import BOUNDARY, CHOICES
+from tacit.mechanisms.opening import opened
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated, Source
 from tacit.privacy.relations import ZERO_OUT
@@ -142,5 +143,5 @@ def _steps(bandit: Any, fate: Fate) -> Array:
     choice = bandit.choose([list(fate.arm)])
     if fate.reward is not None:
         bandit.observe(choice, fate.reward)
-        out[fate.step] = bandit._state.prefix.open
+        out[fate.step] = opened(bandit._state.prefix).open
     return out

@@ -29,7 +29,7 @@ CLICK = Pair(([1.0], 0.0), ([1.0], 1.0))
 OPPOSITE = Pair(([1.0], -1.0), ([1.0], 1.0))
 
 
-class Play(NamedTuple):
+class ServedRun(NamedTuple):
     """One run: the service's settings, what they make, and the folder of its database."""
 
     setting: dict[str, Any]
@@ -42,7 +42,7 @@ class Play(NamedTuple):
         return {"arms": [[0.0] * self.bandit.dim]}
 
 
-Run = Callable[[Play, int], Awaitable[float]]  # of a world: its score
+Run = Callable[[ServedRun, int], Awaitable[float]]  # of a world: its score
 Look = Callable[[Any], Array]  # at the estimate that is shown
 
 
@@ -63,7 +63,7 @@ def glm(name: str, *, bug: Plant | None = None) -> Attack:
     """The estimate is all that is shown of JointGLM's sums. The others' curvature is known, and keeps the noisy one
     above 0, below which nothing is shown."""
 
-    async def run(play: Play, world: int) -> float:
+    async def run(play: ServedRun, world: int) -> float:
         found = await estimate(play, CLICK, world, lambda shown: np.array(shown["theta"]), others=User(np.eye(1), 0.5))
         return float(found[0])
 
@@ -86,7 +86,7 @@ def linear(name: str, *, times: int = 1, restarts: int = 0, bug: Plant | None = 
         svec(np.array(shown["gram"]), packed)
         return np.concatenate([packed, bandit.contribution.scale * np.array(shown["moment"])])
 
-    async def run(play: Play, world: int) -> float:
+    async def run(play: ServedRun, world: int) -> float:
         return float(direction @ await estimate(play, LINEAR_PAIR, world, sums, times=times, restarts=restarts))
 
     often = f", sent {times} times" if times > 1 else ""
@@ -98,7 +98,7 @@ def linear(name: str, *, times: int = 1, restarts: int = 0, bug: Plant | None = 
 def actions(name: str) -> Attack:
     """A later user sees on which side of 0 the estimate lies."""
 
-    async def run(play: Play, world: int) -> float:
+    async def run(play: ServedRun, world: int) -> float:
         with service.opened(play.setting, play.place) as ask:
             await first_step(ask, play, OPPOSITE.user(world))
             await service.version(ask, 1)
@@ -112,7 +112,7 @@ def actions(name: str) -> Attack:
 def timing(name: str, *, bug: Plant | None = None) -> Attack:
     """One of the first step's users answers or does not; all others of that step do. Nobody contributes anything."""
 
-    async def run(play: Play, world: int) -> float:
+    async def run(play: ServedRun, world: int) -> float:
         with service.opened(play.setting, play.place) as ask:
             first = int(play.bandit.first)
             choices = await ask("choose:batch", [play.nobody] * (first + 1))
@@ -125,7 +125,14 @@ def timing(name: str, *, bug: Plant | None = None) -> Attack:
 
 
 async def estimate(
-    play: Play, pair: Pair, world: int, look: Look, *, times: int = 1, restarts: int = 0, others: User | None = None
+    play: ServedRun,
+    pair: Pair,
+    world: int,
+    look: Look,
+    *,
+    times: int = 1,
+    restarts: int = 0,
+    others: User | None = None,
 ) -> Array:
     """What is shown after the first release, in the mean over restarts."""
     with service.opened(play.setting, play.place) as ask:
@@ -137,7 +144,9 @@ async def estimate(
     return np.asarray(np.mean(seen, axis=0))
 
 
-async def first_step(ask: service.Ask, play: Play, user: User, others: User | None = None, *, times: int = 1) -> None:
+async def first_step(
+    ask: service.Ask, play: ServedRun, user: User, others: User | None = None, *, times: int = 1
+) -> None:
     """User 1's reward, sent so often, and those of the others, if they contribute anything; then all of them enter."""
     other = play.nobody if others is None else {"arms": others.arms.tolist()}
     choices = await ask("choose:batch", [{"arms": user.arms.tolist()}, *[other] * (int(play.bandit.first) - 1)])
@@ -171,7 +180,7 @@ def attack(kind: str, dim: int, name: str, run: Run, how: str, *, view: str = VI
         for i in range(runs):
             place = folder / str(i)
             place.mkdir()
-            out.append(await run(Play(setting, bandit, place), world))
+            out.append(await run(ServedRun(setting, bandit, place), world))
         return out
 
     def scores(world: int, runs: int, rng: Generator) -> Array:

@@ -12,12 +12,12 @@ from scipy.special import gammaln
 
 from tacit.audit.attack import Attack
 from tacit.bandits.shuffle.newton import ShuffleNewton
-from tacit.data import Array, Coded, Raw
-from tacit.mechanisms.shuffle.calibration import Plan, calibrate
+from tacit.data import Array, Coded, Exact
+from tacit.mechanisms.shuffle.calibration import ShufflePlan, calibrate
 from tacit.mechanisms.shuffle.encoding import coded
 from tacit.privacy.budget import Budget
 from tacit.roles import wire
-from tacit.roles.shuffle import Client
+from tacit.roles.shuffle import ShuffleClient
 from tacit.roles.shuffler import Shuffler
 
 BUDGET = Budget(1.0, 0.02)
@@ -39,20 +39,22 @@ def attacks() -> list[Attack]:
     fewer = int(0.64 * plan.users * plan.trials)
     out.append(_attack("shuffle-fewer-coins", "shuffled counts", BUDGET, plan, fewer, False, how))
     how = "Devices, shuffler and analyzer as they ship: one user's arm is turned round, the others send noise alone."
-    out.append(_protocol("shuffle-protocol", Client, True, how))
-    out.append(_protocol("shuffle-scores", Client, True, "The same with reports of scores alone.", curvature="none"))
+    out.append(_protocol("shuffle-protocol", ShuffleClient, True, how))
+    out.append(
+        _protocol("shuffle-scores", ShuffleClient, True, "The same with reports of scores alone.", curvature="none")
+    )
     out.append(_protocol("shuffle-coinless-devices", Coinless, False, "Planted: the same with devices without coins."))
     return out
 
 
-class Coinless(Client):
+class Coinless(ShuffleClient):
     """A bug: rounds and forgets its coins."""
 
-    def counts(self, vector: Raw) -> Coded:
+    def counts(self, vector: Exact) -> Coded:
         return coded(vector, self._noise, grid=self._plan["grid"], reach=self.parameters.reach, trials=0)
 
 
-def _protocol(name: str, kind: type[Client], claimed: bool, how: str, curvature: str = "released") -> Attack:
+def _protocol(name: str, kind: type[ShuffleClient], claimed: bool, how: str, curvature: str = "released") -> Attack:
     server = ShuffleNewton(dim=1, budget=BUDGET, first=FEW, curvature=curvature)
     board = server.billboard()
     digest = wire.digest(board)
@@ -82,7 +84,7 @@ def _protocol(name: str, kind: type[Client], claimed: bool, how: str, curvature:
     )
 
 
-def _plan(budget: Budget, dropout: float = 0.0) -> Plan:
+def _plan(budget: Budget, dropout: float = 0.0) -> ShufflePlan:
     return calibrate(budget, users=USERS, size=1, sensitivity=2.0, norm=1.0, dropout=dropout)
 
 
@@ -93,7 +95,7 @@ def _analyzer(name: str, budget: Budget, dropout: float = 0.0) -> Attack:
     return _attack(name, "shuffled counts", budget, plan, trials, True, how)
 
 
-def _attack(name: str, view: str, budget: Budget, plan: Plan, trials: int, claimed: bool, how: str) -> Attack:
+def _attack(name: str, view: str, budget: Budget, plan: ShufflePlan, trials: int, claimed: bool, how: str) -> Attack:
     width = plan.scale * plan.sensitivity
     zero, one = worlds(width, trials)
 

@@ -100,21 +100,23 @@ class Trail:
         self.regret = 0.0
         self._lock, self._own = b._lock, b._own
         with self._lock:
-            if b._steps:
-                raise ValueError(f"Expected a JointGLM that has released nothing, got one with {b._steps} releases.")
+            steps = b._steps
+            if steps:
+                raise ValueError(f"Expected a JointGLM that has released nothing, got one with {steps} releases.")
             self._open = self._now()
 
     @owner_only
     def look(self) -> None:
         """Note what the last step has released, if one has ended since."""
         b = self.bandit
-        if b._steps == len(self.steps):
+        steps, state = b._steps, b._state
+        if steps == len(self.steps):
             return
-        if b._steps != len(self.steps) + 1:
-            raise ValueError(f"Expected a look in every step, got one after {b._steps - len(self.steps)} steps.")
-        if b._steps > b.mechanism.window:
+        if steps != len(self.steps) + 1:
+            raise ValueError(f"Expected a look in every step, got one after {steps - len(self.steps)} steps.")
+        if steps > b.mechanism.window:
             raise ValueError(f"Expected at most {b.mechanism.window} steps, after which sums are cut, got more.")
-        choices = opened(int(b._state.counts[BOUNDARY]), b.algorithm.plan.schedule) - sum(
+        choices = opened(int(state.counts[BOUNDARY]), b.algorithm.plan.schedule) - sum(
             step.choices for step in self.steps
         )
         before = sum(step.planned for step in self.steps)
@@ -122,7 +124,7 @@ class Trail:
         theta, variance, spread = self._open
         self.regret += choices * self._promised(theta, spread)
         self.steps.append(
-            Step(choices, planned, b._state.prefix.released.copy(), b.algorithm.std(b._steps), theta, variance, spread)
+            Step(choices, planned, state.prefix.released.copy(), b.algorithm.std(steps), theta, variance, spread)
         )
         self._open = self._now()
 

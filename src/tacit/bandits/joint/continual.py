@@ -20,10 +20,11 @@ from tacit.core.actions import Declared
 from tacit.core.persons import MODES, Persons
 from tacit.data import Integers, Released
 from tacit.features.schema import Schema
-from tacit.kernels.continual import NOTHING, Closing, PrefixState
+from tacit.kernels.continual import NOTHING, Closing
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Schedule, next_boundary
 from tacit.lock import locked
 from tacit.mechanisms.continual import Continual
+from tacit.mechanisms.prefix import PrefixSums
 from tacit.mechanisms.recursive_grid import on_integers
 from tacit.privacy import gaussian, relations, settings
 from tacit.privacy.budget import Budget
@@ -38,11 +39,11 @@ LOGGED = (
 )
 
 
-class ContinualState(Protocol):
+class StepState(Protocol):
     @property
     def counts(self) -> Integers: ...  # choices, the number of entries at which the open step closes, and more
     @property
-    def prefix(self) -> PrefixState: ...
+    def prefix(self) -> PrefixSums: ...
 
 
 @dataclass(kw_only=True, eq=False)
@@ -67,7 +68,7 @@ class ContinualBandit(Bandit):
     source: Any = field(default_factory=Secure)
     mechanism: Continual = field(init=False, repr=False)
     _schedule: Schedule = field(init=False, repr=False)
-    _state: ContinualState = field(init=False, repr=False)
+    _state: StepState = field(init=False, repr=False)
     _declared: tuple[Declared, ...] = field(init=False, repr=False)  # its actions, where they have names
     _outdated: bool = field(default=False, init=False, repr=False)  # the estimate, while a step closes
     _logged: int = field(default=0, init=False, repr=False)  # choices that were rows of a log
@@ -160,7 +161,7 @@ class ContinualBandit(Bandit):
     def _advance(self) -> None:
         if self._due:
             self._outdated = True
-            self.mechanism.release(self._state.prefix, self.source, self._closing())
+            self._state.prefix.release(self.source, self._closing())
         if self._outdated:  # now, or since a choice that was interrupted
             self._persons.move(self._steps)
             self._update(self._state.prefix.released)
@@ -173,7 +174,7 @@ class ContinualBandit(Bandit):
 
     @property
     def _steps(self) -> int:
-        return int(self._state.prefix.noise.step[0])
+        return self._state.prefix.step
 
     @functools.cached_property
     def _capacity(self) -> int | None:

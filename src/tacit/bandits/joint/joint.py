@@ -16,20 +16,19 @@ from tacit.algorithms.forgetting import FARTHEST, steps_before
 from tacit.algorithms.weeks import Weeks, fewest_leaves
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.joint.summing import Summer
-from tacit.core import entering
 from tacit.core.choices import Index, reward_problem
 from tacit.core.door import Door
-from tacit.core.entering import NOBODY, Entry
-from tacit.core.persons import LEARNS, SILENT, Persons
-from tacit.data import Array, Integers, Released
-from tacit.errors import UnknownChoice
+from tacit.core.persons import Persons
+from tacit.data import Array, Integers, Raw, Released
 from tacit.features.schema import Schema
 from tacit.kernels.block import Block
-from tacit.kernels.continual import Closing, Entering, JointState
+from tacit.kernels.continual import Closing, JointState
 from tacit.kernels.rounds import BOUNDARY, CHOICES, ENTERED, Held, Schedule
 from tacit.lock import locked, owner_only
-from tacit.mechanisms import leaves
+from tacit.mechanisms import entering, leaves, prefix
+from tacit.mechanisms.entering import NOBODY, SILENT, Entry
 from tacit.mechanisms.grid import Grid
+from tacit.mechanisms.prefix import PrefixSums
 from tacit.model.arms import Arms
 from tacit.model.chances import Later
 from tacit.privacy import relations
@@ -69,7 +68,7 @@ class Joint(ContinualBandit):
     earnings: Earnings | None = None
     algorithm: Algorithm[Any] = field(init=False, repr=False)
     contribution: Contribution = field(init=False, repr=False)
-    _state: JointState = field(init=False, repr=False)
+    _state: JointState[PrefixSums] = field(init=False, repr=False)
     _live: Integers = field(init=False, repr=False)  # the blocks that the estimate is of
     _zeroes = True  # it has a claim for the zero-out relation, too; there the purse has more noise than it would take
     _purse: Purse | None = field(default=None, init=False, repr=False)
@@ -153,9 +152,7 @@ class Joint(ContinualBandit):
         """statistic: what is released, in words, with {} for how many numbers. numbers: beside the mechanism's, what
         noise is drawn with."""
         most, mechanism, size, purse = self.max_rounds_per_person, self.mechanism, self.contribution.size, self._purse
-        words = statistic.format(
-            accounting.numbers(size, self._blocks, self._shared, getattr(self.contribution, "common", 0))
-        )
+        words = statistic.format(accounting.numbers(size, self._blocks, self._shared))
         parts = size, self._bound, purse, most or 1, self._relation
         releases = functools.partial(accounting.entries, words, mechanism, *parts)
         claim = releases(mechanism.leaves), mechanism, most, self._week, self.horizon or FARTHEST
@@ -198,10 +195,10 @@ class Joint(ContinualBandit):
 
     # estimates
 
-    def init(self) -> JointState:
+    def init(self) -> JointState[PrefixSums]:
         self._live = self.algorithm.live(self._declared)
         arrays, public = self.algorithm.blank(self._live).arrays, leaves.public(self.algorithm.plan.contexts)
-        return JointState(self._opened(3), self.mechanism.init(self.source), arrays, public)
+        return JointState(self._opened(3), PrefixSums(self.mechanism, self.source), arrays, public)
 
     @property
     def _estimate(self) -> Any:
@@ -256,33 +253,37 @@ class Joint(ContinualBandit):
 
     def _row(
         self, offered: Array, picked: int, place: int, name: str | None, propensity: Callable[[], float] | None
-    ) -> Array:
+    ) -> Raw[Array]:
         chance = propensity or self._propensity(offered, picked)
         return self.algorithm.row(offered, picked, place, name, self._door.names, chance)
 
-    def _ticket(self, row: Array, mark: bytes = LEARNS) -> int:
+    def _logged_row(self, x: Array) -> Raw[Array]:
+        return self.algorithm.logged(x)
+
+    def _ticket(self, row: Raw[Array], mark: bytes = NOBODY) -> int:
         if mark == SILENT:
-            row = np.zeros(self._row_size)
+            row = Raw(np.zeros(self._row_size))
         elif self.hold is None and self._public:
-            row = self.algorithm.count(self._estimate, row, self._state.public.open)
+            row = entering.counted(row, self._count(self._state.public.open))
         return super()._ticket(row, mark)
+
+    def _count(self, contexts: Array) -> Callable[[Array], Array]:
+        """What adds a public context to these sums, and gives what is kept of its choice."""
+        return lambda row: self.algorithm.count(self._estimate, row, contexts)
 
     # rewards and entries
 
-    def _observed(self, ticket: int, reward: float) -> bool:
+    def _observed(self, ticket: int, reward: Raw[float]) -> bool:
         """With hold, a reward is only written down."""
         if self.hold is None:
             return super()._observed(ticket, reward)
         if self._tickets.number(ticket, self.choices) <= self.choices - self.hold:
             return False
-        slot = self._tickets.slot(ticket, self.choices)
-        if not np.isnan(self._tickets.rewards[slot]):
-            raise UnknownChoice("Expected one reward for each choice, got a second one.")
-        self._tickets.rewards[slot] = reward
+        self._tickets.write(self._tickets.waiting(ticket, self.choices), reward)
         return True
 
-    def _learn(self, x: Array, reward: float) -> None:
-        self.mechanism.add(self._state.prefix, x[None], np.array([reward]), self._adds())
+    def _join(self, row: Raw[Array], reward: Raw[float]) -> None:
+        self._state.prefix.add(entering.one(row, reward), self._adds())
 
     def _adds(self) -> Adder:
         """What adds contributions at the present estimate."""
@@ -316,28 +317,22 @@ class Joint(ContinualBandit):
         if not numbers:
             return
         opened, entered = state.public.open, state.counts[ENTERED : ENTERED + 1]
-        moves = Entering(entered, opened, opened.copy(), self._held())
-        entering.enter(
+        contexts = opened.copy()
+        rows = entering.enter(
             [self._entry(number) for number in numbers],
-            algorithm=self.algorithm,
-            estimate=self._estimate,
+            size=self._row_size,
             missing_as=self.missing_as,
             once_more=lambda person: self._persons.enters(person, self._steps),
-            add=lambda rows, rewards, adder: self.mechanism.add(state.prefix, rows, rewards, adder, moves),
-            contexts=moves.contexts,
+            count=self._count(contexts) if contexts.size else None,
         )
+        state.prefix.enter(rows, self._adds(), self._held(), entered, (opened, contexts))
 
-    def _held(self) -> Held:
-        missing = np.nan if self.missing_as is None else float(self.missing_as)
-        return Held(self.hold or 0, missing, *self._tickets)
+    def _held(self) -> Raw[Held]:
+        return self._tickets.held(self.hold or 0, np.nan if self.missing_as is None else float(self.missing_as))
 
     def _entry(self, number: int) -> Entry:
-        """RAW. The choice of that number, at its deadline; nothing where it was refused."""
-        ring, slot = self._tickets, number % self.pending
-        mark, reward = ring.people[slot].tobytes() or NOBODY, float(ring.rewards[slot])
-        if ring.ids[slot] != number or mark == SILENT:
-            return Entry(np.zeros(self._row_size), NOBODY, teaches=False, shown=False, reward=None)
-        return Entry(ring.features[slot].copy(), mark, True, True, None if np.isnan(reward) else reward)
+        """The choice of that number, at its deadline."""
+        return self._tickets.entry(number)
 
     def _closing(self) -> Closing:
         return super()._closing()._replace(open=self._state.public.open, closed=self._state.public.closed)
@@ -359,7 +354,8 @@ class Joint(ContinualBandit):
         arrays = self._state.estimate
         self._state = self._state._replace(estimate=type(arrays)(*(part.copy() for part in arrays)))  # others hold them
         for part in self._parts(block) if self.algorithm.by_step else [block]:
-            loop(getattr(self, "policy", None), generator_of(self.source), part, self._held(), self._state, self._live)
+            given = generator_of(self.source), part, self._held(), self._state, self._live
+            prefix.run(loop, getattr(self, "policy", None), *given)
         self._current = None
 
     def _parts(self, block: Block) -> Iterator[Block]:

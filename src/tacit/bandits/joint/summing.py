@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.data import Array, Raw
+from tacit.data import Array, Exact
 from tacit.mechanisms.grid import Grid
 from tacit.protocols import Adder
 
@@ -26,8 +26,8 @@ class Summer(NamedTuple):
         *numbers, tally = adder.given
         return cls(adder.cells, (*numbers, tally._replace(size=0)), size, grid.cell, grid.longest)
 
-    def __call__(self, rows: Array, rewards: Array) -> Raw:
+    def __call__(self, rows: Array, rewards: Array) -> Exact:
         """The sum over checked rows, in whole cells; a row whose reward is NaN contributes nothing."""
-        out = Raw(np.zeros(self.size, np.int64))
+        out = Exact(np.zeros(self.size, np.int64))
         self.add(rows, rewards, *self.given, self.cell, self.longest, out)
         return out

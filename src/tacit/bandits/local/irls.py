@@ -12,10 +12,10 @@ from tacit.bandits.local import scores
 from tacit.bandits.local.irls_kernel import (
     BOUNDARY,
     VERSION,
+    IRLSSchedule,
+    IRLSSettings,
+    IRLSTuning,
     LocalState,
-    Schedule,
-    Settings,
-    Tuning,
     local_absorb,
     local_publish,
     local_rounds,
@@ -91,7 +91,7 @@ class LocalIRLS(LocalServer):
     growth: float = GROWTH
     discount: float = 1.0
     blend: float = BLEND
-    tuning: Tuning = field(default_factory=Tuning)
+    tuning: IRLSTuning = field(default_factory=IRLSTuning)
     _state: LocalState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -137,10 +137,10 @@ class LocalIRLS(LocalServer):
         if self.first is None:
             self.first = max(5, self.forced // 4)
         checks.positive_int(first=self.first)
-        self._schedule = Schedule(float(self.first), float(self.growth), float(max(self.forced, self.first)))
+        self._schedule = IRLSSchedule(float(self.first), float(self.growth), float(max(self.forced, self.first)))
         own = *self._pad, self.blend, self.scale, self._unit, radius, self.discount, self._coin
-        self._settings = Settings(*map(float, (low, high, *own)))
-        self.tuning = irls.as_tuning(Tuning, self.tuning)
+        self._settings = IRLSSettings(*map(float, (low, high, *own)))
+        self.tuning = irls.as_tuning(IRLSTuning, self.tuning)
         self._tuning = self.tuning
         if self._features > self.dim:
             ridge, explore = WITH_INTERCEPT

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Array, Integers, Raw, Released
+from tacit.data import Array, Exact, Integers, Released
 from tacit.kernels.block import Block
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.glm import Posterior, from_axes
@@ -34,7 +34,7 @@ class LocalState(NamedTuple):
     root: Array  # (d, d): a square root of the covariance of the draws that explore
 
 
-class Tuning(NamedTuple):
+class IRLSTuning(NamedTuple):
     """Chosen by regret on tuning seeds of which no record was kept; none of them touches privacy. ridge: times
     (variance / t^2 + noise / t), t the prior's std; explore, share: how much, and in directions with less than which
     share of the mean curvature, to explore; trust: how much of what could be noise in the curvature is taken for
@@ -47,7 +47,7 @@ class Tuning(NamedTuple):
     trust: float = 1.0
 
 
-class Schedule(NamedTuple):
+class IRLSSchedule(NamedTuple):
     """Public: a function of the number of users."""
 
     first: float  # users between two estimates, at least
@@ -55,7 +55,7 @@ class Schedule(NamedTuple):
     forced: float  # users who get exploring arms
 
 
-class Settings(NamedTuple):
+class IRLSSettings(NamedTuple):
     low: float  # of rewards
     high: float
     shrink: float  # of features, and the constant beside them: `padded`
@@ -92,7 +92,7 @@ def add_anchor(curvature: Array, axis: Array, random: bool, anchor: Array) -> No
 
 @kernel
 def local_fit(
-    released: Released, anchor: Array, std: float, settings: Settings, tuning: Tuning, posterior: Posterior
+    released: Released, anchor: Array, std: float, settings: IRLSSettings, tuning: IRLSTuning, posterior: Posterior
 ) -> None:
     """posterior <- the estimate from sums of reports (scale svec(A), b) whose numbers have noise of std `std`.
 
@@ -186,7 +186,7 @@ def local_absorb(report: Released, state: LocalState) -> None:
 
 
 @kernel
-def close_step(state: LocalState, discount: float, schedule: Schedule) -> None:
+def close_step(state: LocalState, discount: float, schedule: IRLSSchedule) -> None:
     """Add the open sums to the others, which fade by the discount, and set when that is next."""
     counts, sums, weights = state.counts, state.sums, state.weights
     for i in range(sums.shape[1]):
@@ -199,7 +199,9 @@ def close_step(state: LocalState, discount: float, schedule: Schedule) -> None:
 
 
 @kernel
-def local_publish(state: LocalState, std: float, settings: Settings, tuning: Tuning, schedule: Schedule) -> None:
+def local_publish(
+    state: LocalState, std: float, settings: IRLSSettings, tuning: IRLSTuning, schedule: IRLSSchedule
+) -> None:
     """Fit theta to all reports, those before the last time faded by the discount."""
     counts, sums, weights, anchor, posterior, root = state
     d = root.shape[0]
@@ -226,16 +228,16 @@ def local_rounds(
     block: Block,
     state: LocalState,
     law: Law,
-    schedule: Schedule,
-    settings: Settings,
-    tuning: Tuning,
+    schedule: IRLSSchedule,
+    settings: IRLSSettings,
+    tuning: IRLSTuning,
     link: Code,
 ) -> None:
     """LocalIRLS. Changes state and the block's out arrays."""
     counts = state.counts
     posterior = state.posterior
     size = state.sums.shape[1]
-    vector, report = Raw(np.empty(size)), empty_report(size)
+    vector, report = Exact(np.empty(size)), empty_report(size)
     x, target = np.empty(posterior.theta.size), np.empty(posterior.theta.size)
     low, high = settings.low, settings.high
     for t in range(block.noise.size):

@@ -14,7 +14,7 @@ import numpy as np
 
 from tacit import checks
 from tacit.algorithms.covariance import Shape
-from tacit.bandits.local.scores_kernel import ScoreSettings
+from tacit.bandits.local.scores_kernel import LocalScoreSettings
 from tacit.bandits.local.server import LocalServer
 from tacit.kernels.glm import Posterior
 from tacit.model.scores import steepness
@@ -44,11 +44,11 @@ def check(curvature: str, *, dim: int, blocks: int, covariance: bool, public_arm
     return False, f"; with curvature, as dimensions are fewer than {MANY}"
 
 
-def settings(bandit: LocalServer, discount: float, by: Shape | None) -> ScoreSettings:
+def settings(bandit: LocalServer, discount: float, by: Shape | None) -> LocalScoreSettings:
     (low, high), link = bandit.rewards, bandit._link
     steep = steepness(link, high - low)
     turn, noise, slope = (np.zeros((0, 0)), 1.0, 1.0) if by is None else (by.turn, by.noise, by.slope)
-    return ScoreSettings(float(low), float(high), steep, float(bandit.radius), float(discount), turn, noise, slope)
+    return LocalScoreSettings(float(low), float(high), steep, float(bandit.radius), float(discount), turn, noise, slope)
 
 
 def before(dim: int) -> Posterior:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from tacit.bandits.local.irls_kernel import BOUNDARY, LocalState, Schedule, close_step, local_absorb
-from tacit.data import Array, Raw
+from tacit.bandits.local.irls_kernel import BOUNDARY, IRLSSchedule, LocalState, close_step, local_absorb
+from tacit.data import Array, Exact
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import add_score
@@ -19,7 +19,7 @@ from tacit.model.links import Code
 from tacit.model.scores import REACH, pace
 
 
-class ScoreSettings(NamedTuple):
+class LocalScoreSettings(NamedTuple):
     low: float  # of rewards
     high: float
     steep: float  # the steepest slope of the mean, in shares of that range
@@ -31,7 +31,7 @@ class ScoreSettings(NamedTuple):
 
 
 @kernel
-def score_publish(state: LocalState, std: float, settings: ScoreSettings, schedule: Schedule) -> None:
+def score_publish(state: LocalState, std: float, settings: LocalScoreSettings, schedule: IRLSSchedule) -> None:
     """theta <- eta times the (turned) sum of all reports, eta = model.scores.pace, projected on |theta| <= REACH
     radius."""
     close_step(state, settings.discount, schedule)
@@ -59,14 +59,14 @@ def score_rounds(
     block: Block,
     state: LocalState,
     law: Law,
-    schedule: Schedule,
-    settings: ScoreSettings,
+    schedule: IRLSSchedule,
+    settings: LocalScoreSettings,
     link: Code,
 ) -> None:
     """LocalIRLS without curvature. Users play the best arm by theta, and those who explore the best by a normal vector.
     Changes state and the block's out arrays."""
     counts, theta = state.counts, state.posterior.theta
-    vector, report = Raw(np.empty(theta.size)), empty_report(theta.size)
+    vector, report = Exact(np.empty(theta.size)), empty_report(theta.size)
     target = np.empty(theta.size)
     for t in range(block.noise.size):
         if counts[CHOICES] >= counts[BOUNDARY]:

@@ -21,7 +21,7 @@ from tacit.roles import billboard as boards
 from tacit.roles import limits
 from tacit.roles.billboard import STAGED, TAG, tag
 from tacit.roles.device import ID_BYTES
-from tacit.roles.local import SENT, SIMULATED, Client
+from tacit.roles.local import SENT, SIMULATED, LocalClient
 
 REMEMBERED = 1 << 20  # ids
 
@@ -85,9 +85,11 @@ class LocalServer(Server):
         out: dict[str, Any] = json.loads(json.dumps(fixed))
         return out
 
-    def device(self) -> Client:
+    def device(self) -> LocalClient:
         public, schema = isinstance(self._randomizer, Coin), self.features
-        return Client(self.billboard(), public_arms=public, features=schema, noise=self._noise(), draws=self._draws())
+        return LocalClient(
+            self.billboard(), public_arms=public, features=schema, noise=self._noise(), draws=self._draws()
+        )
 
     def observe(self, report: bytes) -> None:
         """Learn from one device's report. A retry raises DuplicateReport: ids of the last REMEMBERED reports are kept,

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from tacit.data import Array, Integers
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
-from tacit.kernels.linear import Estimate, Width, optimistic, radius, rank_one
+from tacit.kernels.linear import RidgeEstimate, Width, optimistic, radius, rank_one
 from tacit.kernels.rounds import CHOICES, outcome
 
 
@@ -14,7 +14,7 @@ class LinearState(NamedTuple):
 
     counts: Integers  # (2,): choices, the choice count at which the open step closes
     moment: Array  # (d,): sum of y x. RAW
-    estimate: Estimate  # RAW: there is no privacy here
+    estimate: RidgeEstimate  # RAW: there is no privacy here
 
 
 @kernel

@@ -8,9 +8,9 @@ import numpy as np
 from tacit import checks
 from tacit.bandits.base import Bandit
 from tacit.core.choices import Index, certain
-from tacit.data import Array, Raw
+from tacit.data import Array, Exact
 from tacit.errors import NoHorizon
-from tacit.kernels.linear import Estimate
+from tacit.kernels.linear import RidgeEstimate
 from tacit.kernels.mle import MLEState
 from tacit.kernels.rounds import Range
 from tacit.model import links
@@ -89,9 +89,9 @@ def unit(link: Link, rewards: tuple[float, float], reward: float) -> float:
     return unit_reward(reward, *rewards, link.code)
 
 
-def identity_over(dim: int, ridge: float) -> Estimate:
+def identity_over(dim: int, ridge: float) -> RidgeEstimate:
     """theta = 0, V = ridge I."""
-    return Estimate(np.zeros(dim), np.eye(dim) / ridge, np.array([dim * np.log(ridge)]))
+    return RidgeEstimate(np.zeros(dim), np.eye(dim) / ridge, np.array([dim * np.log(ridge)]))
 
 
 def history(bandit: Bandit, ridge: float) -> MLEState:
@@ -99,10 +99,10 @@ def history(bandit: Bandit, ridge: float) -> MLEState:
     return MLEState(np.array([0, 1, 0]), *room(bandit), identity_over(bandit.dim, ridge))
 
 
-def room(bandit: Bandit) -> tuple[Raw, Raw]:
+def room(bandit: Bandit) -> tuple[Exact, Exact]:
     """Zeros for the arms and the rewards of a horizon."""
     assert bandit.horizon is not None
-    return Raw(np.zeros((bandit.horizon, bandit.dim))), Raw(np.zeros(bandit.horizon))
+    return Exact(np.zeros((bandit.horizon, bandit.dim))), Exact(np.zeros(bandit.horizon))
 
 
 def choose_rows(kernel: Any, arms: Array, *arguments: Any) -> Index:

@@ -10,7 +10,7 @@ from tacit.data import Array, Coded, Integers, Released
 from tacit.kernels.compile import kernel
 from tacit.kernels.glm import Posterior
 from tacit.kernels.linalg import invert, square_norm
-from tacit.mechanisms.shuffle.calibration import Plan
+from tacit.mechanisms.shuffle.calibration import ShufflePlan
 from tacit.mechanisms.shuffle.sums_kernel import unshuffle
 
 USERS, BATCH = 0, 1
@@ -27,7 +27,7 @@ class ShuffleState(NamedTuple):
 
 
 @kernel
-def open_batch(reports: int, sums: Coded, plan: Plan, state: ShuffleState) -> tuple[Released, float]:
+def open_batch(reports: int, sums: Coded, plan: ShufflePlan, state: ShuffleState) -> tuple[Released, float]:
     """What a shuffled batch tells, and the variance of its noise; the batch is counted."""
     state.counts[USERS] += reports
     state.counts[BATCH] += 1

@@ -16,7 +16,7 @@ from tacit.bandits.shuffle.newton_kernel import (
     GREEDY,
     THOMPSON,
     UCB,
-    Settings,
+    NewtonSettings,
     newton_close,
     newton_rounds,
     optimist_share,
@@ -28,7 +28,7 @@ from tacit.data import Coded
 from tacit.kernels.block import Block
 from tacit.kernels.scores import unlearnt
 from tacit.mechanisms.queries import nothing_released
-from tacit.mechanisms.shuffle.calibration import Plan
+from tacit.mechanisms.shuffle.calibration import ShufflePlan
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
 from tacit.model.glm import GLMContribution, balanced_curvature
 from tacit.model.scores import ScoreContribution
@@ -112,7 +112,7 @@ class ShuffleNewton(Shuffled):
         )
         bounds = float(low), float(high), scale, float(self._unit), float(self.radius), float(self.width)
         fading = self.growth**-FADING if summed else 0.0
-        self._settings = Settings(*bounds, parts, fading, APART if apart else DENSE)
+        self._settings = NewtonSettings(*bounds, parts, fading, APART if apart else DENSE)
         self._of_scores = scores.settings(self, self.growth, apart=parts > 1)
         self._state = self.init()
 
@@ -151,7 +151,7 @@ class ShuffleNewton(Shuffled):
             "spread": posterior.spread,
         }
 
-    def _close(self, reports: int, sums: Coded, plan: Plan) -> None:
+    def _close(self, reports: int, sums: Coded, plan: ShufflePlan) -> None:
         if self._scores:
             score_close(reports, sums, plan, self._of_scores, self._state)
         else:

@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from tacit.bandits.shuffle.batches_kernel import BATCH, ShuffleState, open_batch, optimistic_arm, surviving
 from tacit.bandits.shuffle.sum_kernel import add_up
-from tacit.data import Array, Coded, Raw, Released
+from tacit.data import Array, Coded, Exact, Released
 from tacit.kernels.block import Block
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.design import chances
@@ -17,7 +17,7 @@ from tacit.kernels.formulas import add_glm
 from tacit.kernels.glm import Posterior, Tuning, thompson, update_inverse
 from tacit.kernels.linalg import copy, smat
 from tacit.kernels.rounds import draw_arm, outcome
-from tacit.mechanisms.shuffle.calibration import Plan, Plans
+from tacit.mechanisms.shuffle.calibration import Plans, ShufflePlan
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch, plan_of, randomize
 from tacit.model.links import Code
 from tacit.model.vectors import add_pair
@@ -34,7 +34,7 @@ FLOOR = 1.5  # eigenvalues of a batch are made smaller by so many standard devia
 FEWEST_OPTIMISTS, OPTIMISTS = 8.0, 16.0  # users of a batch who are optimists: so many, and so many per unit of noise
 
 
-class Settings(NamedTuple):
+class NewtonSettings(NamedTuple):
     low: float  # of rewards
     high: float
     scale: float  # of the curvature within a contribution
@@ -47,7 +47,7 @@ class Settings(NamedTuple):
 
 
 @kernel
-def optimist_share(plan: Plan, fading: float) -> float:
+def optimist_share(plan: ShufflePlan, fading: float) -> float:
     """The share of a batch's users who try the arm that may be best, instead of one that is likely to be: enough of
     them to be seen above the noise of the batch. None where the estimate is from the sum of all batches: contexts vary
     enough there."""
@@ -127,7 +127,7 @@ def absorb(
 
 
 @kernel
-def newton_close(reports: int, sums: Coded, plan: Plan, settings: Settings, state: ShuffleState) -> None:
+def newton_close(reports: int, sums: Coded, plan: ShufflePlan, settings: NewtonSettings, state: ShuffleState) -> None:
     """Take a shuffled batch. Changes state."""
     fresh, variance = open_batch(reports, sums, plan, state)
     _, _, scale, unit, radius, _, blocks, fading, tuning = settings
@@ -175,7 +175,7 @@ def newton_rounds(
     state: ShuffleState,
     transit: OpenBatch,
     plans: Plans,
-    settings: Settings,
+    settings: NewtonSettings,
     link: Code,
     kind: int,
 ) -> None:
@@ -184,7 +184,7 @@ def newton_rounds(
     centre, inverse = posterior.centre, posterior.inverse
     central = Posterior(centre, centre, posterior.axes, posterior.precision, posterior.spread, inverse)
     target = np.empty(posterior.theta.size)
-    vector = Raw(np.empty(transit.sums.size))
+    vector = Exact(np.empty(transit.sums.size))
     alive, weights = np.empty(block.arms.shape[1], np.bool_), np.empty(block.arms.shape[1])
     width, scale, low, high = settings.width, settings.scale, settings.low, settings.high
     plan = plan_of(plans, state.counts[BATCH])

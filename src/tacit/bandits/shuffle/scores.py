@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit import checks
-from tacit.bandits.shuffle.scores_kernel import ScoreSettings
+from tacit.bandits.shuffle.scores_kernel import ShuffleScoreSettings
 from tacit.bandits.shuffle.sum_kernel import FADING
 from tacit.kernels.glm import Posterior
 from tacit.model.scores import steepness
@@ -47,11 +47,13 @@ def check(server: "ShuffleNewton", parts: int) -> tuple[bool, str]:
     return False, ""
 
 
-def settings(server: "ShuffleNewton", growth: float, *, apart: bool) -> ScoreSettings:
+def settings(server: "ShuffleNewton", growth: float, *, apart: bool) -> ShuffleScoreSettings:
     """With blocks all batches count alike, elsewhere small, early ones less."""
     low, high = map(float, server.rewards)
     fading, average = (1.0, AVERAGE_APART) if apart else (growth**-FADING, 1.0)
-    return ScoreSettings(low, high, steepness(server._link, high - low), float(server.radius), growth, fading, average)
+    return ShuffleScoreSettings(
+        low, high, steepness(server._link, high - low), float(server.radius), growth, fading, average
+    )
 
 
 def public(posterior: Posterior, policy: dict[str, Any]) -> dict[str, Any]:

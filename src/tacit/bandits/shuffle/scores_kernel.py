@@ -7,20 +7,20 @@ from numpy.random import Generator
 
 from tacit.bandits.shuffle.batches_kernel import BATCH, ShuffleState, open_batch
 from tacit.bandits.shuffle.sum_kernel import fade
-from tacit.data import Coded, Raw
+from tacit.data import Coded, Exact
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import add_score
 from tacit.kernels.glm import Known, best_arm
 from tacit.kernels.rounds import outcome
 from tacit.kernels.scores import follow
-from tacit.mechanisms.shuffle.calibration import Plan, Plans
+from tacit.mechanisms.shuffle.calibration import Plans, ShufflePlan
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch, plan_of, randomize
 from tacit.model.links import Code
 from tacit.model.scores import REACH, pace
 
 
-class ScoreSettings(NamedTuple):
+class ShuffleScoreSettings(NamedTuple):
     low: float  # of rewards
     high: float
     steep: float  # the mean's largest slope, as a share of their range
@@ -31,7 +31,9 @@ class ScoreSettings(NamedTuple):
 
 
 @kernel
-def score_close(reports: int, sums: Coded, plan: Plan, settings: ScoreSettings, state: ShuffleState) -> None:
+def score_close(
+    reports: int, sums: Coded, plan: ShufflePlan, settings: ShuffleScoreSettings, state: ShuffleState
+) -> None:
     """Take a shuffled batch: the latest estimate is a multiple of the faded sum of all batches (`pace`), the posterior
     as in kernels.scores, without draws. Changes state."""
     fresh, variance = open_batch(reports, sums, plan, state)
@@ -50,13 +52,13 @@ def shuffled_score_rounds(
     state: ShuffleState,
     transit: OpenBatch,
     plans: Plans,
-    settings: ScoreSettings,
+    settings: ShuffleScoreSettings,
     link: Code,
 ) -> None:
     """The first batch gets random arms, later ones the best by the average; each user draws one number. Changes state,
     transit and the block's out arrays."""
     posterior = state.posterior
-    vector = Raw(np.empty(transit.sums.size))
+    vector = Exact(np.empty(transit.sums.size))
     plan = plan_of(plans, state.counts[BATCH])
     for t in range(block.noise.size):
         if transit.reports[0] >= plan.users:

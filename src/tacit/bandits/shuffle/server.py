@@ -14,7 +14,7 @@ from tacit.bandits.server import Server, numbers
 from tacit.bandits.shuffle.batches_kernel import BATCH, ShuffleState
 from tacit.data import Array, Coded
 from tacit.errors import BatchTooSmall
-from tacit.mechanisms.shuffle.calibration import Plan
+from tacit.mechanisms.shuffle.calibration import ShufflePlan
 from tacit.mechanisms.shuffle.encoding import nothing_coded
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
 from tacit.privacy import relations, words
@@ -23,7 +23,7 @@ from tacit.privacy.ledger import ShuffledRelease
 from tacit.roles import billboard as boards
 from tacit.roles import wire
 from tacit.roles.analyzer import Analyzer
-from tacit.roles.shuffle import Client
+from tacit.roles.shuffle import ShuffleClient
 from tacit.roles.shuffler import Shuffler
 
 MUCH_LARGER = 100  # than the first batch: its noise then adds little to that of rewards
@@ -82,7 +82,7 @@ class Shuffled(BehindShuffler):
         """Its part of the billboard: curvature, moment, weights, policy, theta, centre, inverse, axes, spread."""
 
     @abstractmethod
-    def _close(self, reports: int, sums: Coded, plan: Plan) -> None:
+    def _close(self, reports: int, sums: Coded, plan: ShufflePlan) -> None:
         """Take the shuffled batch into the state, and renew the estimate."""
 
     def _analyzer(self, *, size: int, sensitivity: float, norm: float, first: int, growth: float) -> Analyzer:
@@ -146,8 +146,8 @@ class Shuffled(BehindShuffler):
             **{key: numbers(v) if isinstance(v, np.ndarray) else v for key, v in self._public().items()},
         }
 
-    def device(self) -> Client:
-        return Client(self.billboard(), features=self.features, noise=self._noise(), draws=self._draws())
+    def device(self) -> ShuffleClient:
+        return ShuffleClient(self.billboard(), features=self.features, noise=self._noise(), draws=self._draws())
 
     def observe(self, report: bytes) -> None:
         """Take the shuffled batch that the shuffler hands over."""
@@ -165,7 +165,7 @@ class Shuffled(BehindShuffler):
             spent = self._cost(self.analyzer.plan(batch), reports)
             self._state.spent[0] = max(self._state.spent[0], spent)
 
-    def _cost(self, plan: Plan, reports: int) -> float:
+    def _cost(self, plan: ShufflePlan, reports: int) -> float:
         """epsilon of a batch of so many reports."""
         return self.analyzer.epsilon(plan, reports)
 

@@ -64,7 +64,7 @@ WIDTH_DIGITS = 1e-5
 MOST_TRIALS = 1 << 20  # trials of a user
 
 
-class Plan(NamedTuple):
+class ShufflePlan(NamedTuple):
     """Public: what each user of a batch does. A coordinate of a report is an integer in [0, 2 reach + trials]."""
 
     users: int  # n: whom the batch is planned for
@@ -105,12 +105,12 @@ class Plans(NamedTuple):
     laplace: Array
 
 
-def table(plans: Sequence[Plan]) -> Plans:
+def table(plans: Sequence[ShufflePlan]) -> Plans:
     return Plans(*(np.array(column) for column in zip(*plans, strict=True)))
 
 
 @functools.lru_cache(maxsize=1024)
-def epsilon(plan: Plan, delta: float, reported: int | None = None) -> float:
+def epsilon(plan: ShufflePlan, delta: float, reported: int | None = None) -> float:
     """The epsilon at `delta` that the noise of `reported` honest users gives (all of them by default), rounded up.
     inf if none can be shown."""
     count = plan.users if reported is None else reported
@@ -134,7 +134,7 @@ def calibrate(
     norm: float,
     dropout: float = 0.0,
     honest: int | None = None,
-) -> Plan:
+) -> ShufflePlan:
     """The plan with the fewest bits whose noise is at most OVERHEAD times a trusted curator's, for vectors of norm at
     most `norm`; private as long as `honest` users take part honestly (by default a share 1 - dropout)."""
     budget.needs_delta("a shuffled sum")
@@ -173,7 +173,7 @@ def calibrate(
         middle = (low + high) // 2
         low, high = (low, middle) if good(middle) else (middle, high)
     scale = width(high) / sensitivity
-    return Plan(users, size, scale, reach(scale, norm), high, sensitivity)
+    return ShufflePlan(users, size, scale, reach(scale, norm), high, sensitivity)
 
 
 def largest_width(budget: Budget, trials: int, size: int, mu: float) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.data import Array, Coded, Raw, Sent
+from tacit.data import Array, Coded, Exact, Sent
 from tacit.privacy import entropy
 from tacit.privacy.randomness import Randomness
 
@@ -24,7 +24,7 @@ def reach(grid: float, norm: float, laplace: float = 0.0) -> int:
     return math.ceil(grid * norm) + math.ceil(TAILS * laplace)
 
 
-def coded(vector: Raw, noise: Randomness, *, grid: float, reach: int, trials: int, laplace: float = 0.0) -> Coded:
+def coded(vector: Exact, noise: Randomness, *, grid: float, reach: int, trials: int, laplace: float = 0.0) -> Coded:
     """floor(grid v + U) + reach + Bin(trials, 1/2), coordinate by coordinate: in [0, 2 reach + trials]."""
     rounded = np.floor(vector * grid + noise.uniforms(vector.size)).astype(np.int64)
     out = np.clip(rounded, -reach, reach) + reach + noise.halves(trials, vector.size)
@@ -34,7 +34,7 @@ def coded(vector: Raw, noise: Randomness, *, grid: float, reach: int, trials: in
     return Coded(out)
 
 
-def coded_rows(scaled: Raw, *, reach: int, trials: int) -> Coded:
+def coded_rows(scaled: Exact, *, reach: int, trials: int) -> Coded:
     """The same for many users at once, from their vectors in units of 1 / (grid PARTS): rounding compares the first
     eight bits of the fractional part with a random byte, and where they are equal the rest with 64 more bits."""
     kind = np.int32 if reach * PARTS < 2**30 else np.int64

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Coded, Integers, Raw, Released
+from tacit.data import Coded, Exact, Integers, Released
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.linalg import copy, smat, svec
-from tacit.mechanisms.shuffle.calibration import Plan, Plans
+from tacit.mechanisms.shuffle.calibration import Plans, ShufflePlan
 from tacit.model.vectors import packed_size, pair_size
 
 
@@ -22,8 +22,8 @@ class OpenBatch(NamedTuple):
 
 
 @kernel
-def plan_of(plans: Plans, batch: int) -> Plan:
-    return Plan(
+def plan_of(plans: Plans, batch: int) -> ShufflePlan:
+    return ShufflePlan(
         int(plans.users[batch]),
         int(plans.size[batch]),
         float(plans.scale[batch]),
@@ -45,7 +45,7 @@ def ones(uniform: float) -> int:
 
 
 @inlined
-def randomize(rng: Generator, vector: Raw, plan: Plan, sums: Coded) -> None:
+def randomize(rng: Generator, vector: Exact, plan: ShufflePlan, sums: Coded) -> None:
     """sums += the integers of one user's report: floor(grid v + U) + reach + Bin(trials, 1/2), coordinate by
     coordinate; first all U, then all coins, 53 from each uniform number."""
     whole, rest = plan.trials // 53, plan.trials % 53
@@ -64,7 +64,7 @@ def randomize(rng: Generator, vector: Raw, plan: Plan, sums: Coded) -> None:
 
 
 @kernel
-def unshuffle(reports: int, sums: Coded, plan: Plan) -> tuple[Released, float]:
+def unshuffle(reports: int, sums: Coded, plan: ShufflePlan) -> tuple[Released, float]:
     """(sum - reports (reach + trials / 2)) / grid for a shuffled batch, and the variance of its noise in each
     coordinate: reports ((trials + 1) / 4 + 2 laplace^2) / grid^2 at most."""
     out = np.empty(sums.size)
@@ -100,7 +100,7 @@ def coins(rng: Generator, trials: float, chance: float) -> float:
 
 
 @kernel
-def with_coins(rng: Generator, total: Raw, scale: float, trials: float, chance: float) -> Released:
+def with_coins(rng: Generator, total: Exact, scale: float, trials: float, chance: float) -> Released:
     """(total + centred coins of all users) / scale: the law of a shuffled sum, from the sum of vectors that were
     rounded to whole numbers of 1 / scale."""
     out = np.empty(total.size)

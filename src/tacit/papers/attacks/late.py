@@ -8,7 +8,7 @@ from numpy.random import Generator, default_rng
 
 from tacit.audit.attack import Attack
 from tacit.audit.stage import User, users
-from tacit.data import Array, Raw
+from tacit.data import Array, Exact
 from tacit.papers import JointReweighted
 from tacit.papers.attacks.reweighted import TINY, Watched, WatchedLinear, likelihood_ratio
 from tacit.papers.regression.reweighting import Sample
@@ -63,7 +63,7 @@ def late_attack(*, cut: bool = False) -> Attack:
 
     def sample(members: list[User], epoch: int) -> Sample:
         rows, targets = np.concatenate([user.arms for user in members]), np.array([user.reward for user in members])
-        return Sample(Raw(rows), Raw(targets), FIRST * 2**epoch)
+        return Sample(Exact(rows), Exact(targets), FIRST * 2**epoch)
 
     second, third = [AXES[0], *crowd[: 2 * FIRST - 2], LAST], [AXES[1], *crowd[: 4 * FIRST - 2], LAST]
     pairs = [

@@ -12,6 +12,7 @@ from tacit.audit.attacks.bandits import BLACK, BUDGET, WHITE, Pair, black_box
 from tacit.audit.canary import worst_canary
 from tacit.audit.stage import Make, User, fresh, nobody, users
 from tacit.data import Array
+from tacit.mechanisms.opening import opened
 from tacit.papers import JointGLMRare
 from tacit.papers.joint.glm_rare_kernel import CALLS_O
 from tacit.privacy.noise import Simulated, Source
@@ -53,8 +54,8 @@ def gradients_attack(make: Make, pair: Pair) -> Attack:
     designs, gradients = [], []
     for x, reward in pair:
         bandit._state = bandit.init()
-        bandit.contribution.add(np.array(x), True, bandit._state.design.theta_o, bandit._state.prefix.open)
-        designs.append(bandit._state.prefix.open.copy())
+        bandit.contribution.add(np.array(x), True, bandit._state.design.theta_o, opened(bandit._state.prefix).open)
+        designs.append(opened(bandit._state.prefix).open.copy())
         gradients.append((float(bandit._link.mean(0.0)) - reward) * np.array(x))  # at theta_o = 0
     middle, design = (designs[0] + designs[1]) / 2, designs[1] - designs[0]
     centre, gradient = (gradients[0] + gradients[1]) / 2, (gradients[1] - gradients[0]) / bandit._sigma_o**2

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit.audit.attack import Attack
-from tacit.data import Array, Raw, Released
+from tacit.data import Array, Exact, Released
 from tacit.kernels.matrices import root
 from tacit.mechanisms.queries import Queries
 from tacit.mechanisms.randomizers import Coin
@@ -25,7 +25,7 @@ from tacit.privacy.noise import Secure, Simulated, Source
 from tacit.roles.billboard import TAG
 from tacit.roles.device import ID_BYTES
 from tacit.roles.limits import extent
-from tacit.roles.local import Client
+from tacit.roles.local import LocalClient
 
 BUDGET = Budget(epsilon=1.0, delta=0.02)
 CROWD = 200  # known rows beside the canary
@@ -50,7 +50,7 @@ def attacks() -> Sequence[Attack]:
 class Watched(Queries):
     """Keeps what it releases, as an adversary would."""
 
-    def release(self, number: int, total: Raw, count: int, source: Source) -> Released:
+    def release(self, number: int, total: Exact, count: int, source: Source) -> Released:
         released = super().release(number, total, count, source)
         seen: list[Array] = self.__dict__.setdefault("seen", [])
         seen.append(released)
@@ -107,7 +107,9 @@ def fit_attack(*, secure: bool = False) -> Attack:
     targets = np.where(np.arange(CROWD) % 2 == 0, 1.0, -1.0)
     canaries = [(np.array([[1.0, 0.0]]), np.array([1.0])), (np.array([[TINY, 0.0]]), np.array([-1.0]))]
 
-    worlds = [Sample(Raw(np.concatenate([rows, x])), Raw(np.concatenate([targets, y])), CROWD + 1) for x, y in canaries]
+    worlds = [
+        Sample(Exact(np.concatenate([rows, x])), Exact(np.concatenate([targets, y])), CROWD + 1) for x, y in canaries
+    ]
 
     def score(world: int, source: Source) -> float:
         regressor = WatchedLinear(budget=BUDGET, source=source)
@@ -132,7 +134,7 @@ def fit_attack(*, secure: bool = False) -> Attack:
     )
 
 
-class Stale(Client):
+class Stale(LocalClient):
     """A bug: statements are divided by how far apart users are at a round U."""
 
     def __init__(self, billboard: bytes, **options: Any) -> None:
@@ -154,7 +156,7 @@ def report_attack(*, stale: bool = False, tiny: bool = False) -> Attack:
     matrix = np.diag([1.0, 1000.0]) if stale else np.eye(dim)
     board = json.loads(server.billboard()) | {"inverse": matrix.tolist()}
     board["report"] |= {"stage": "closing", "half": root(matrix).tolist()}
-    kind = Stale if stale else Client
+    kind = Stale if stale else LocalClient
     client = kind(json.dumps(board).encode(), epsilon=BUDGET.epsilon, delta=BUDGET.delta)
     if stale:  # nearly equal covariates that U turns against each other
         users = [(np.array([0.999, 0.04]), 1.0), (np.array([0.999, -0.04]), 1.0)]

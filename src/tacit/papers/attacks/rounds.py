@@ -13,14 +13,14 @@ from numpy.random import Generator
 from scipy.special import gammaln
 
 from tacit.audit.attack import Attack
-from tacit.data import Array, Coded, Raw
+from tacit.data import Array, Coded, Exact
 from tacit.mechanisms.shuffle.encoding import coded
 from tacit.papers.shuffle.glm import ShuffleGLM
 from tacit.privacy.budget import Budget
 from tacit.roles import billboard as boards
 from tacit.roles import wire
 from tacit.roles.device import DeviceChoice
-from tacit.roles.rounds import Client
+from tacit.roles.rounds import RoundsClient
 from tacit.roles.shuffler import Shuffler
 from tacit.roles.wire import Parameters
 
@@ -42,16 +42,16 @@ def attacks() -> list[Attack]:
     how = "Planted: devices that answer each round twice, with fresh coins."
     out.append(_exact("shuffle-rounds-asked-twice", 2 * GRADIENTS, False, how))
     how = "Devices, shufflers and server as they ship, in all rounds; the others send coins alone."
-    out.append(_protocol("shuffle-rounds-protocol", Client, True, how))
+    out.append(_protocol("shuffle-rounds-protocol", RoundsClient, True, how))
     how = "Planted: the same with devices without coins."
     out.append(_protocol("shuffle-rounds-coinless", Coinless, False, how))
     return out
 
 
-class Coinless(Client):
+class Coinless(RoundsClient):
     """A bug: rounds and forgets its coins."""
 
-    def counts(self, vector: Raw, of: Parameters, board: dict[str, Any]) -> Coded:
+    def counts(self, vector: Exact, of: Parameters, board: dict[str, Any]) -> Coded:
         return coded(vector, self._noise, grid=board["plan"]["grid"], reach=of.reach, trials=0)
 
 
@@ -62,7 +62,7 @@ def _questions(server: ShuffleGLM) -> list[bytes]:
     return [json.dumps(each, sort_keys=True).encode() for each in (board, *later)]
 
 
-def _vectors(client: Client, questions: list[bytes]) -> Array:
+def _vectors(client: RoundsClient, questions: list[bytes]) -> Array:
     """(2 users, rounds): in cells, the one number of each round in which they differ."""
     parsed = [boards.rounds(each)[1] for each in questions]
     rows = [
@@ -74,7 +74,7 @@ def _vectors(client: Client, questions: list[bytes]) -> Array:
 
 def _exact(name: str, gradients: int, claimed: bool, how: str) -> Attack:
     server = ShuffleGLM(dim=2, horizon=400, first=200, iterations=GRADIENTS, budget=BUDGET)
-    client, questions = Client(server.billboard(), budget=BUDGET), _questions(server)
+    client, questions = RoundsClient(server.billboard(), budget=BUDGET), _questions(server)
     cells = _vectors(client, questions)[:, [0] + [1] * gradients]
     coins = server._plans[0].users * server._plans[0].information.trials
     known = [_losses(cells[0, k], cells[1, k], coins) for k in (0, 1)]
@@ -124,7 +124,7 @@ def _sum(parts: list[tuple[Array, int]]) -> tuple[Array, Array]:
     return np.asarray(np.maximum(np.fft.irfft(product, size), 0.0)), np.asarray(CELL * (start + np.arange(size)))
 
 
-def _protocol(name: str, kind: type[Client], claimed: bool, how: str) -> Attack:
+def _protocol(name: str, kind: type[RoundsClient], claimed: bool, how: str) -> Attack:
     server = ShuffleGLM(dim=2, horizon=2 * FEW, first=FEW, iterations=1, budget=BUDGET)
     questions = _questions(server)
     parsed = [boards.rounds(each)[0] for each in questions]
@@ -149,7 +149,7 @@ def _protocol(name: str, kind: type[Client], claimed: bool, how: str) -> Attack:
     return Attack(name=name, claimed=claimed, how=how, scores=scores, share=0.1, **VIEW)
 
 
-def _played(client: Client, arm: Array, reward: float | None) -> DeviceChoice:
+def _played(client: RoundsClient, arm: Array, reward: float | None) -> DeviceChoice:
     client = copy.copy(client)  # each user has one
     choice = client.choose(arm[None])
     client.randomize(choice, reward)

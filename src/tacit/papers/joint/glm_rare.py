@@ -1,6 +1,5 @@
 """Generalised linear bandits under joint privacy that switch rarely: noisy design matrices, noisy gradient descent."""
 
-import functools
 import math
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,15 +9,16 @@ import numpy as np
 from tacit import checks
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.core.choices import Index, certain
-from tacit.core.persons import LEARNS, SILENT
-from tacit.data import Array, Raw, Released
+from tacit.data import Array, Exact, Raw, Released
 from tacit.errors import NoHorizon, NotSecure
 from tacit.kernels.block import Block
 from tacit.kernels.noise import gaussian_law
 from tacit.kernels.rounds import EVERY_CHOICE
 from tacit.lock import owner_only
 from tacit.mechanisms.buffered import Buffered
+from tacit.mechanisms.entering import NOBODY, SILENT
 from tacit.mechanisms.grid import LENGTH_SLACK, cell_with, sigma_for, worst_gain
+from tacit.mechanisms.prefix import PrefixSums, run
 from tacit.mechanisms.tree import Tree
 from tacit.model import links
 from tacit.papers.joint import glm_rare_printed as as_printed
@@ -119,7 +119,7 @@ class JointGLMRare(ContinualBandit):
     step: float = 1.0
     share: float = 0.5
     kappa_star: float | None = None
-    _state: RareState = field(init=False, repr=False)
+    _state: RareState[PrefixSums] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._check()
@@ -153,8 +153,6 @@ class JointGLMRare(ContinualBandit):
             self._plan(slope)
             self.epsilon = ledger.check(self._planned(), self.budget)
         super().__post_init__()
-        features = np.zeros((self.pending, self.dim + 1))  # and whether it explored
-        self._tickets = self._tickets._replace(features=features)
 
     def _plan(self, slope: float) -> None:
         """Budget -> noise -> constants, all from public settings; the ledger checks the result."""
@@ -266,7 +264,7 @@ class JointGLMRare(ContinualBandit):
 
     # the algorithm
 
-    def init(self) -> RareState:
+    def init(self) -> RareState[PrefixSums]:
         assert self.horizon is not None
         d, rule = self.dim, self._rule
         gram, hessian = rule.ridge * np.eye(d), rule.ridge_hessian * np.eye(d)
@@ -284,8 +282,8 @@ class JointGLMRare(ContinualBandit):
             for sigma in (self._sigma_o, self._sigma_tau):
                 self.source.expect(self.iterations * d, sigma / rule.cell)
         x, r, explored = np.zeros((self.horizon, d)), np.zeros(self.horizon), np.zeros(self.horizon, np.int64)
-        data = Data(Raw(x), Raw(r), Raw(explored))
-        return RareState(self._opened(COUNTS), self.mechanism.init(self.source), design, data)
+        data = Data(Exact(x), Exact(r), Exact(explored))
+        return RareState(self._opened(COUNTS), PrefixSums(self.mechanism, self.source), design, data)
 
     def _update(self, released: Released) -> None:
         redesign(released, self._rule, self._state.design)
@@ -307,14 +305,21 @@ class JointGLMRare(ContinualBandit):
 
     _propensity = certain
 
-    def _ticket(self, x: Array, mark: bytes = LEARNS) -> int:
+    @property
+    def _row_size(self) -> int:
+        return self.dim + 1  # and whether it explored
+
+    def _logged_row(self, x: Array) -> Raw[Array]:
+        return Raw(np.append(x, float(explores(x, self._state.design, self._rule))))
+
+    def _ticket(self, row: Raw[Array], mark: bytes = NOBODY) -> int:
         """The user's leaf of V and H is filled here, where it is known under which matrix it chose."""
-        explored = bool(explores(x, self._state.design, self._rule))
         c, theta = self.contribution, self._state.design.theta_o
-        add = functools.partial(add_design, x, explored, theta, c.link.code, c.slope)
         if mark != SILENT:
-            self.mechanism.absorb(self._state.prefix, add)
-        return super()._ticket(np.append(x, float(explored)), mark)
+            self._state.prefix.absorb(
+                lambda x, out: add_design(x[:-1], bool(x[-1]), theta, c.link.code, c.slope, out), row
+            )
+        return super()._ticket(row, mark)
 
     def _learn(self, x: Array, reward: float) -> None:
         counts, explored = self._state.counts, bool(x[-1])
@@ -323,10 +328,10 @@ class JointGLMRare(ContinualBandit):
             self._recompute_o()
 
     def _recompute_o(self) -> None:
-        compute_o(self._state, self._gradient_noise(self._sigma_o, 1), self._rule)
+        run(compute_o, self._state, self._gradient_noise(self._sigma_o, 1), self._rule)
 
     def _recompute_tau(self) -> None:
-        compute_tau(self._state, self._gradient_noise(self._sigma_tau, 0), self._rule)
+        run(compute_tau, self._state, self._gradient_noise(self._sigma_tau, 0), self._rule)
 
     def _gradient_noise(self, sigma: float, explored: int) -> Array:
         """One call's: whole cells, or floats in experiments."""
@@ -342,7 +347,8 @@ class JointGLMRare(ContinualBandit):
         return rows
 
     def _play(self, block: Block) -> None:
-        rare_rounds(
+        run(
+            rare_rounds,
             generator_of(self.source),
             block,
             self._state,

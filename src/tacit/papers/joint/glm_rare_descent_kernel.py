@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.data import Array, Raw, Released
+from tacit.data import Array, Exact, Released
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean
 from tacit.kernels.linalg import HALVINGS, copy
@@ -63,17 +63,17 @@ class Axes(NamedTuple):
 class Data(NamedTuple):
     """What came in, in order of arrival."""
 
-    x: Raw  # (horizon, d), norms at most 1
-    r: Raw  # (horizon,), in [0, 1]
-    explored: Raw  # (horizon,) whole numbers: 1 in T_o, else 0
+    x: Exact  # (horizon, d), norms at most 1
+    r: Exact  # (horizon,), in [0, 1]
+    explored: Exact  # (horizon,) whole numbers: 1 in T_o, else 0
 
 
 @kernel
-def gradients(data: Data, count: int, explored: int, theta: Array, link: Code, cell: float) -> Raw:
+def gradients(data: Data, count: int, explored: int, theta: Array, link: Code, cell: float) -> Exact:
     """The sum of (mu(<x, theta>) - r) x over the data in T_o (explored = 1) or outside it (0). With cell > 0 each
     gradient is rounded to whole cells: sums of floats that are whole numbers below 2^53 are exact, in any order."""
     d = theta.size
-    out = Raw(np.zeros(d))
+    out = Exact(np.zeros(d))
     for s in range(count):
         if data.explored[s] == explored:
             z = 0.0

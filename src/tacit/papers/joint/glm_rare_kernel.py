@@ -3,7 +3,7 @@
 First the steps, as the algorithm calls them, then whole blocks of rounds made of them."""
 
 import math
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.random import Generator
@@ -22,15 +22,16 @@ from tacit.papers.joint.glm_rare_descent_kernel import Data, Design, Rule, desce
 CALLS_O, CALLS_TAU, DATA, LAST_O, LAST_TAU = 2, 3, 4, 5, 6  # after CHOICES and BOUNDARY
 COUNTS = 7
 
+P = TypeVar("P")
 add_design = kernel(rare.add_design)
 
 
-class RareState(NamedTuple):
-    """Algorithm 2 between two rounds."""
+class RareState(NamedTuple, Generic[P]):
+    """Algorithm 2 between two rounds. Kernels are given a PrefixState; a bandit has it closed (mechanisms.prefix)."""
 
     counts: Integers  # (7,): choices, when the open step closes, calls for theta_o and theta_tau, data, choices before
     # the last call for each
-    prefix: PrefixState  # of (svec(sum of x x') over T_o, svec(sum of min(mu', slope) / slope x x') over the others)
+    prefix: P  # of (svec(sum of x x') over T_o, svec(sum of min(mu', slope) / slope x x') over the others)
     design: Design
     data: Data
 
@@ -150,7 +151,7 @@ def due_tau(counts: Integers, design: Design, rule: Rule) -> bool:
 
 
 @kernel
-def compute_o(state: RareState, noise: Array, rule: Rule) -> None:
+def compute_o(state: RareState[PrefixState], noise: Array, rule: Rule) -> None:
     """theta_o from the users in T_o."""
     counts, _, design, data = state
     descend(data, counts[DATA], 1, noise, rule, design, design.theta_o)
@@ -160,7 +161,7 @@ def compute_o(state: RareState, noise: Array, rule: Rule) -> None:
 
 
 @kernel
-def compute_tau(state: RareState, noise: Array, rule: Rule) -> None:
+def compute_tau(state: RareState[PrefixState], noise: Array, rule: Rule) -> None:
     """theta_tau from the others."""
     counts, _, design, data = state
     descend(data, counts[DATA], 0, noise, rule, design, design.theta_tau)
@@ -171,7 +172,9 @@ def compute_tau(state: RareState, noise: Array, rule: Rule) -> None:
 
 
 @inlined
-def drawn(rng: Generator, law: NoiseLaw, iterations: int, state: RareState, explored: int, rule: Rule) -> Array:
+def drawn(
+    rng: Generator, law: NoiseLaw, iterations: int, state: RareState[PrefixState], explored: int, rule: Rule
+) -> Array:
     """Fresh noise for one call of the optimiser."""
     d = state.design.theta_o.size
     if rule.printed:
@@ -187,7 +190,7 @@ def drawn(rng: Generator, law: NoiseLaw, iterations: int, state: RareState, expl
 def rare_rounds(
     rng: Generator,
     block: Block,
-    state: RareState,
+    state: RareState[PrefixState],
     rule: Rule,
     law: NoiseLaw,
     law_o: NoiseLaw,

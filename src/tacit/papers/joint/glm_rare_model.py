@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit import checks
-from tacit.data import Array, Raw
+from tacit.data import Array, Exact
 from tacit.model import links
 from tacit.model.links import Code, Link
 from tacit.model.vectors import add_outer, packed_size, shortened
@@ -18,7 +18,7 @@ from tacit.model.vectors import add_outer, packed_size, shortened
 CELLS = 1500
 
 
-def add_design(x: Array, explored: bool, theta_o: Array, link: Code, slope: float, out: Raw) -> None:
+def add_design(x: Array, explored: bool, theta_o: Array, link: Code, slope: float, out: Exact) -> None:
     """out += (svec(x x'), 0) if explored, else (0, svec(w x x')), w = min(mu'(<x, theta_o>), slope) / slope, with |x|
     cut to 1, so that either block has norm at most 1."""
     bounded = shortened(x)
@@ -60,7 +60,7 @@ class DesignContribution:
     def sensitivity(self) -> float:
         return math.sqrt(2)
 
-    def add(self, x: Array, explored: bool, theta_o: Array, out: Raw) -> None:
+    def add(self, x: Array, explored: bool, theta_o: Array, out: Exact) -> None:
         """out += v."""
         add_design(x, explored, theta_o, self.link.code, self.slope, out)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from tacit import checks
 from tacit.core.choices import Index
-from tacit.data import Array, Raw
+from tacit.data import Array, Exact
 from tacit.errors import NotSecure
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, draw_arm, outcome
@@ -102,7 +102,7 @@ class JointReweighted(EpochBandit):
         counts, epoch, seen = self._state.counts, self.closed, int(self._state.counts[SEEN])
         rows = self._state.rows[:seen]
         rows = rows / np.maximum(1.0, np.linalg.norm(rows, axis=1, keepdims=True))
-        fit = self._regressor().estimate(Sample(rows, Raw(self._state.values[:seen].copy()), self._length(epoch)))
+        fit = self._regressor().estimate(Sample(rows, Exact(self._state.values[:seen].copy()), self._length(epoch)))
         self._state.thetas[epoch] = fit.theta
         self._state.inverses[epoch] = (fit.spread, fit.bias) if fit.summed else fit.shape(self.width)
         counts[SEEN] = 0

@@ -13,7 +13,7 @@ from tacit.algorithms.linear_kernel import joint_rounds
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.joint.lin_ucb import FIRST, GROWTH
 from tacit.core.choices import Index, certain
-from tacit.data import Array, Released
+from tacit.data import Array, Raw, Released
 from tacit.errors import NoHorizon, NotSecure
 from tacit.kernels.block import Block
 from tacit.kernels.continual import JointState
@@ -23,6 +23,7 @@ from tacit.lock import owner_only
 from tacit.mechanisms import leaves
 from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.grid import worst_gain
+from tacit.mechanisms.prefix import PrefixSums, run
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
 from tacit.model.linear import LinearContribution, balanced_scale
@@ -73,7 +74,7 @@ class ShariffLinUCB(ContinualBandit):
     subgaussian: float | None = None
     failure: float | None = None
     width_scale: float = 1.0
-    _state: JointState = field(init=False, repr=False)
+    _state: JointState[PrefixSums] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._check()
@@ -164,10 +165,10 @@ class ShariffLinUCB(ContinualBandit):
 
     # the algorithm
 
-    def init(self) -> JointState:
+    def init(self) -> JointState[PrefixSums]:
         bounds = self.regularizer
         before = ridge.empty(self.dim, max(bounds.shift, bounds.floor))
-        return JointState(self._opened(3), self.mechanism.init(self.source), before, leaves.public(0))
+        return JointState(self._opened(3), PrefixSums(self.mechanism, self.source), before, leaves.public(0))
 
     def _update(self, released: Released) -> None:
         ridge.update(released, self.contribution.scale, self.regularizer.shift, self._state.estimate)
@@ -177,20 +178,20 @@ class ShariffLinUCB(ContinualBandit):
 
     _propensity = certain
 
-    def _learn(self, x: Array, reward: float) -> None:
+    def _join(self, row: Raw[Array], reward: Raw[float]) -> None:
         user = self.contribution
-        self.mechanism.absorb(
-            self._state.prefix, functools.partial(add_linear, x, reward, user.scale, user.low, user.high)
-        )
+        bounds = user.scale, user.low, user.high
+        self._state.prefix.absorb(lambda x, y, out: add_linear(x, y, *bounds, out), row, reward)
 
     def _play(self, block: Block) -> None:
         rng, rewards = generator_of(self.source), Range(*map(float, self.rewards))
         rest = self.contribution.scale, self.regularizer.shift, self.confidence.width, self.confidence.drift
         if isinstance(self.mechanism, WishartTree):
             noise = float(self.mechanism.scale), float(self.mechanism.dof)
-            wishart_rounds(rng, block, self._state, noise, rewards, *rest)
+            run(wishart_rounds, rng, block, self._state, noise, rewards, *rest)
         else:
-            joint_rounds(rng, block, NOBODY_WAITS, self._state, self.mechanism.law, self._schedule, rewards, *rest)
+            law, steps = self.mechanism.law, self._schedule
+            run(joint_rounds, rng, block, NOBODY_WAITS, self._state, law, steps, rewards, *rest)
 
     def _plan_numbers(self) -> list[float]:
         return [*super()._plan_numbers(), self.contribution.scale, self.regularizer.shift]

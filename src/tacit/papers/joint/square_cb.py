@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from tacit.data import Array, Raw
+from tacit.data import Array, Exact
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY
 from tacit.mechanisms.grid import cell_for
@@ -51,7 +51,7 @@ class JointSquareCB(SquareCB):
     def _close(self) -> None:
         state, release = self._state, self._release
         step, greed = float(state.step[0]), self.greed / self._step_and_error(self.closed)[1]
-        released = with_noise(Raw(state.theta / step), release.sigma, release.grid, self.source)
+        released = with_noise(Exact(state.theta / step), release.sigma, release.grid, self.source)
         state.counts[EPOCH] += 1
         self._open(state)  # the epoch is over before anything is shown: an interruption releases nothing twice
         state.played[:], state.greed[0] = step * released, greed

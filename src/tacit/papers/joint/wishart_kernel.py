@@ -57,7 +57,7 @@ def simulate_wishart_step(rng: Generator, state: PrefixState, scale: float, dof:
 def wishart_rounds(
     rng: Generator,
     block: Block,
-    state: JointState,
+    state: JointState[PrefixState],
     noise: tuple[float, float],
     rewards: Range,
     scale: float,

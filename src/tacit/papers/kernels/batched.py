@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Array, Booleans, Integers, Raw
+from tacit.data import Array, Booleans, Exact, Integers
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.design import d_optimal
@@ -43,8 +43,8 @@ class BatchState(NamedTuple):
     """Closed, and the data of the open batch."""
 
     counts: Integers  # (4,): choices, the choice count at which the batch closes, its observations, batches closed
-    rows: Raw  # (horizon, d): arms of the open batch
-    values: Raw  # (horizon,): their rewards in units of the link
+    rows: Exact  # (horizon, d): arms of the open batch
+    values: Exact  # (horizon,): their rewards in units of the link
     thetas: Array
     inverses: Array  # (information of each closed batch + ridge I)^-1
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Array, Integers, Raw, Released
+from tacit.data import Array, Exact, Integers, Released
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.rounds import BOUNDARY, CHOICES, draw_arm, outcome
@@ -16,7 +16,7 @@ class SquareState(NamedTuple):
 
     counts: Integers  # (4,): choices, the choice count at which the step closes, steps closed, epochs closed
     played: Released  # (d,): the estimate that arms are chosen by
-    theta: Raw  # (d,): the iterate of the open epoch
+    theta: Exact  # (d,): the iterate of the open epoch
     greed: Array  # (1,): gamma of the weights over sqrt K
     step: Array  # (1,): of a gradient
 
@@ -51,7 +51,7 @@ def gap_rows(rng: Generator, arms: Array, played: Released, greed: float, out: I
 
 
 @kernel
-def gradient_step(x: Array, r: float, step: float, clip: float, theta: Raw) -> None:
+def gradient_step(x: Array, r: float, step: float, clip: float, theta: Exact) -> None:
     """theta <- the projection of theta - step x (<x, theta> - r) on |theta| <= clip: a contraction for step <= 2. x is
     first shrunk into the unit ball."""
     d = x.size

@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Array, Integers, Raw, Released
+from tacit.data import Array, Exact, Integers, Released
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import add_linear, link_mean
-from tacit.kernels.linear import Estimate, optimistic, ridge
+from tacit.kernels.linear import RidgeEstimate, optimistic, ridge
 from tacit.kernels.rounds import CHOICES, next_boundary, outcome
 from tacit.mechanisms.randomize_kernel import empty_report, randomize
 from tacit.mechanisms.randomizers import Law
@@ -26,7 +26,7 @@ class LocalLinearState(NamedTuple):
 
     counts: Integers  # (3,): users, the count at which the estimate is published next, how often it was
     sums: Released  # (size,)
-    estimate: Estimate
+    estimate: RidgeEstimate
     width: Array  # (1,)
 
 
@@ -88,7 +88,7 @@ def local_linear_rounds(
 ) -> None:
     """LocalLinUCB. Changes state and the block's out arrays."""
     counts = state.counts
-    vector, report = Raw(np.empty(state.sums.size)), empty_report(state.sums.size)
+    vector, report = Exact(np.empty(state.sums.size)), empty_report(state.sums.size)
     for t in range(block.noise.size):
         if counts[CHOICES] >= counts[BOUNDARY]:
             linear_publish(state, law.scale, settings)
@@ -118,7 +118,7 @@ def local_gradient_rounds(
 ) -> None:
     """LocalGLM: greedy play, one gradient step a report. Changes state and the block's out arrays."""
     d = state.theta.size
-    vector, report = Raw(np.empty(d)), empty_report(d)
+    vector, report = Exact(np.empty(d)), empty_report(d)
     for t in range(block.noise.size):
         best, index = -np.inf, 0
         for a in range(block.arms.shape[1]):

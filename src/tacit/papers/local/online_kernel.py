@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Array, Integers, Raw, Released
+from tacit.data import Array, Exact, Integers, Released
 from tacit.kernels.block import Block
 from tacit.kernels.compile import inlined, kernel
-from tacit.kernels.linear import Estimate, optimistic, rank_one
+from tacit.kernels.linear import RidgeEstimate, optimistic, rank_one
 from tacit.kernels.rounds import CHOICES, outcome
 from tacit.mechanisms.randomize_kernel import empty_report, randomize
 from tacit.mechanisms.randomizers import Law
@@ -36,7 +36,7 @@ class Base(NamedTuple):
     counts: Integers  # (3,): reports, reports since its last start, at which of them it starts again (0: never)
     learner: Learner
     moment: Array  # (d,): sum of <theta_t, x> x
-    estimate: Estimate  # of V = I + sum of x x', and V^-1 moment
+    estimate: RidgeEstimate  # of V = I + sum of x x', and V^-1 moment
     shake: Array  # (1,): std of what devices add to x that is not for privacy
     tally: Array  # (3,): mean reward, sum of (mean before - reward), 1 if still in play
     settings: BaseSettings
@@ -157,7 +157,7 @@ def upper_bound(base: Base, rates: Rates, index: int, count: int) -> float:
 
 @inlined
 def base_round(
-    rng: Generator, block: Block, t: int, base: Base, law: Law, scale: float, vector: Raw, report: Released
+    rng: Generator, block: Block, t: int, base: Base, law: Law, scale: float, vector: Exact, report: Released
 ) -> bool:
     """One round by one base: True if its reward is known."""
     d = base.moment.size
@@ -203,7 +203,7 @@ def online_rounds(rng: Generator, block: Block, state: OnlineState, law: Law, sc
     """LocalOnlineUCB, LocalAnytimeUCB (one base) and LocalCombiner. Changes state and the block's out arrays."""
     counts, bases, rates = state
     d = bases[0].moment.size
-    vector, report = Raw(np.empty(d + 1)), empty_report(d + 1)
+    vector, report = Exact(np.empty(d + 1)), empty_report(d + 1)
     index = 0
     for t in range(block.noise.size):
         if len(bases) > 1:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Array, Integers, Raw, Released
+from tacit.data import Array, Exact, Integers, Released
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean, link_slope
@@ -37,7 +37,7 @@ class ReportState(NamedTuple):
 
 
 @kernel
-def statement(x: Array, r: float, link: Code, radius: float, state: ReportState, out: Raw) -> None:
+def statement(x: Array, r: float, link: Code, radius: float, state: ReportState, out: Exact) -> None:
     """out <- what this person would say exactly, divided by how far apart two people are at most: gram, gradient or
     closing statistic. model.reweighting has the same for devices."""
     d = x.size
@@ -113,7 +113,7 @@ def report_rounds(
     """LocalReweighted, from round `start` up to the end of the block or of the stage. Returns the next round. Changes
     state and the block's out arrays."""
     size = int(state.stage[SIZE])
-    weights, vector, report = np.empty(block.arms.shape[1]), Raw(np.empty(size)), empty_report(size)
+    weights, vector, report = np.empty(block.arms.shape[1]), Exact(np.empty(size)), empty_report(size)
     for t in range(start, block.noise.size):
         if state.counts[CHOICES] >= state.counts[BOUNDARY]:
             return t

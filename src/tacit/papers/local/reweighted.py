@@ -15,7 +15,7 @@ from tacit.kernels.rounds import BOUNDARY, Range
 from tacit.mechanisms import local
 from tacit.mechanisms.queries import Queries, mean_of_reports, nothing_released
 from tacit.model import links, reweighting
-from tacit.model.reweighting import STAGES, Question
+from tacit.model.reweighting import STAGES, SumQuery
 from tacit.papers import spanner
 from tacit.papers.epochs import EPOCH, STEP
 from tacit.papers.local.epochs import EpochServer
@@ -95,10 +95,10 @@ class LocalReweighted(EpochServer):
         self._open(state, 0, 0)
         return state
 
-    def _question(self, state: ReportState, kind: int) -> Question:
+    def _question(self, state: ReportState, kind: int) -> SumQuery:
         each = self._contribution
         settings = each.radius, each.scale, each.outer_scale
-        return Question(STAGES[kind], state.matrix, state.half, state.point, *settings)
+        return SumQuery(STAGES[kind], state.matrix, state.half, state.point, *settings)
 
     def _open(self, state: ReportState, epoch: int, stage: int) -> None:
         """Ask the next question: stage `stage` of epoch `epoch`."""

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Array, Integers, Raw, Released
+from tacit.data import Array, Exact, Integers, Released
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.rounds import BOUNDARY, CHOICES, draw_arm, outcome
@@ -48,7 +48,7 @@ def local_square_rounds(
     """LocalSquareCB, from round `start` up to the end of the block or of the batch. Returns the next round. Changes
     state and the block's out arrays."""
     d = state.theta.size
-    weights, vector, report = np.empty(block.arms.shape[1]), Raw(np.empty(d)), empty_report(d)
+    weights, vector, report = np.empty(block.arms.shape[1]), Exact(np.empty(d)), empty_report(d)
     for t in range(start, block.noise.size):
         if state.counts[CHOICES] >= state.counts[BOUNDARY]:
             return t

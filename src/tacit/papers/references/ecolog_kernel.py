@@ -10,7 +10,7 @@ from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean, link_slope
 from tacit.kernels.linalg import HALVINGS, grow, invert, square_norm
-from tacit.kernels.linear import Estimate, optimistic
+from tacit.kernels.linear import RidgeEstimate, optimistic
 from tacit.kernels.mle import loss
 from tacit.kernels.rounds import CHOICES, Range, outcome
 from tacit.model.glm import unit_reward
@@ -33,7 +33,7 @@ class ECOState(NamedTuple):
     counts: Integers  # (2,): choices, observations
     matrix: Array  # (d, d): W = sum of mu'(<x, theta>) x x' + ridge I, theta after its step
     excess: Array  # (1,): what the data adds to the width, squared
-    estimate: Estimate  # theta and W^-1
+    estimate: RidgeEstimate  # theta and W^-1
 
 
 @kernel

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.data import Array, Integers, Raw
+from tacit.data import Array, Exact, Integers
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean
 from tacit.kernels.linalg import grow, square_norm
-from tacit.kernels.linear import Estimate
+from tacit.kernels.linear import RidgeEstimate
 from tacit.kernels.mle import MLEState, record
 from tacit.kernels.rounds import CHOICES, Range, outcome
 from tacit.model.glm import unit_reward
@@ -21,9 +21,9 @@ class MeanState(NamedTuple):
     """MLEState, and a matrix more."""
 
     counts: Integers
-    rows: Raw
-    values: Raw
-    estimate: Estimate
+    rows: Exact
+    values: Exact
+    estimate: RidgeEstimate
     design: Array  # (d, d): V^-1
 
 

@@ -10,7 +10,7 @@ from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean
 from tacit.kernels.linalg import HALVINGS, copy, grow, invert, square_norm
-from tacit.kernels.linear import Estimate, optimistic
+from tacit.kernels.linear import RidgeEstimate, optimistic
 from tacit.kernels.rounds import CHOICES, Range, outcome
 from tacit.model.glm import unit_reward
 from tacit.model.links import Code
@@ -36,7 +36,7 @@ class GLOCState(NamedTuple):
     moment: Array  # (d,): sum of z x, z = <x, online> before its step
     regret: Array  # (1,): B, the bound on the online regret
     squares: Array  # (1,): sum of z^2
-    estimate: Estimate  # theta = V^-1 moment: the centre of the set
+    estimate: RidgeEstimate  # theta = V^-1 moment: the centre of the set
 
 
 @kernel

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.data import Array, Integers, Raw
+from tacit.data import Array, Exact, Integers
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_slope
 from tacit.kernels.linalg import copy, grow, square_norm
-from tacit.kernels.linear import Estimate
+from tacit.kernels.linear import RidgeEstimate
 from tacit.kernels.mle import newton
 from tacit.kernels.rounds import CHOICES, Range, outcome
 from tacit.model.glm import unit_reward
@@ -33,11 +33,11 @@ class RareState(NamedTuple):
     """No privacy here. Data of the warm-up fills `rows` from the front, all the rest from the back."""
 
     counts: Integers  # (4,): choices, observations of the warm-up, all observations, switches
-    rows: Raw  # (horizon, d)
-    values: Raw  # (horizon,): rewards in units of the link
-    warm: Estimate  # theta_o and V: the warm-up
-    current: Estimate  # H now (theta is not used)
-    switched: Estimate  # theta_tau and H at the last switch: copies, never aliases of `current`
+    rows: Exact  # (horizon, d)
+    values: Exact  # (horizon,): rewards in units of the link
+    warm: RidgeEstimate  # theta_o and V: the warm-up
+    current: RidgeEstimate  # H now (theta is not used)
+    switched: RidgeEstimate  # theta_tau and H at the last switch: copies, never aliases of `current`
 
 
 @kernel

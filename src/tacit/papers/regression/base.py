@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.special import ndtri
 
 from tacit import checks
-from tacit.data import Array, Raw
+from tacit.data import Array, Exact
 from tacit.mechanisms.queries import MODELS, Queries
 from tacit.model import links
 from tacit.model.arms import TOLERANCE
@@ -58,7 +58,7 @@ class Regressor(ABC):
         x = self._rows(X)
         count, dim = x.shape
         r = self._targets(y, count)
-        fitted = self.estimate(Sample(Raw(x), Raw(r), count))
+        fitted = self.estimate(Sample(Exact(x), Exact(r), count))
         self.n_features_in_ = dim
         self._result = fitted
         self.theta_ = fitted.theta * self._unit

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit import checks
-from tacit.data import Array, Raw
+from tacit.data import Array, Exact
 from tacit.kernels import formulas
 from tacit.kernels.matrices import packed, root
 from tacit.model.links import Link
@@ -116,16 +116,16 @@ class ReweightedContribution:
 
     # sums
 
-    def gram(self, x: Array, normalisation: Array) -> Raw:
+    def gram(self, x: Array, normalisation: Array) -> Exact:
         half = root(normalisation)
         side = x @ half
         lengths = np.linalg.norm(side @ half, axis=1)
-        return Raw(packed(side.T @ (side * _inverse(lengths)[:, None])))
+        return Exact(packed(side.T @ (side * _inverse(lengths)[:, None])))
 
-    def gradient(self, x: Array, r: Array, normalisation: Array, theta: Array) -> Raw:
-        return Raw(-(self._directions(x, normalisation).T @ self._residuals(x, r, theta)))
+    def gradient(self, x: Array, r: Array, normalisation: Array, theta: Array) -> Exact:
+        return Exact(-(self._directions(x, normalisation).T @ self._residuals(x, r, theta)))
 
-    def closing(self, x: Array, r: Array, normalisation: Array, theta: Array) -> Raw:
+    def closing(self, x: Array, r: Array, normalisation: Array, theta: Array) -> Exact:
         u = self._directions(x, normalisation)
         slopes = link_slopes(self.link, self._predictors(x, theta))
         if self.link.bounded:
@@ -136,7 +136,7 @@ class ReweightedContribution:
             residuals = r
         jacobian = self.scale * np.ravel(u.T @ (x * slopes[:, None]))
         stacked = np.concatenate([jacobian, u.T @ residuals, self.outer_scale * packed(u.T @ u)])
-        return Raw(self.tightness(normalisation) * stacked)
+        return Exact(self.tightness(normalisation) * stacked)
 
     def _directions(self, x: Array, normalisation: Array) -> Array:
         side = x @ normalisation

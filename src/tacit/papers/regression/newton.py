@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit import checks
-from tacit.data import Raw
+from tacit.data import Exact
 from tacit.kernels import matrices
 from tacit.kernels.matrices import packed, positive, unpacked
 from tacit.mechanisms.queries import Queries, Query
@@ -75,7 +75,7 @@ class PrivateNewton(Regressor):
             z = np.clip(x @ theta, -self._radius, self._radius)
             slopes = link_slopes(self._link, z)
             total = np.concatenate([scale * packed(x.T @ (x * slopes[:, None])), x.T @ (r - link_means(self._link, z))])
-            released, std = asked.release(k, Raw(total), count, self.source), asked.std(k, count)
+            released, std = asked.release(k, Exact(total), count, self.source), asked.std(k, count)
             curvature = positive(unpacked(released[:size] / scale, dim))
             ridge = self.ridge * noise_ridge(std / scale, dim, count)
             precision = matrices.inverse(curvature + ridge * np.eye(dim))

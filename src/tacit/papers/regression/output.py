@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit import checks
-from tacit.data import Array, Raw
+from tacit.data import Array, Exact
 from tacit.mechanisms.queries import Queries, Query
 from tacit.papers.regression.base import Regressor
 from tacit.papers.regression.contribution import link_means, link_slopes
@@ -66,7 +66,7 @@ class OutputPerturbation(Regressor):
         std = self._asked.std(0, 1)
         return Fit(theta, std**2 * np.eye(dim), self._radius**2 * np.eye(dim))
 
-    def _minimum(self, sample: Sample, ridge: float) -> Raw:
+    def _minimum(self, sample: Sample, ridge: float) -> Exact:
         """Newton's method with halved steps."""
         x, r, count = sample.x, sample.r, sample.count
         theta = np.zeros(x.shape[1])
@@ -77,7 +77,7 @@ class OutputPerturbation(Regressor):
         for _ in range(ROUNDS):
             g = gradient(theta)
             if np.linalg.norm(g) <= TOLERANCE:
-                return Raw(theta)
+                return Exact(theta)
             slopes = link_slopes(self._link, x @ theta)
             direction = np.linalg.solve(x.T @ (x * slopes[:, None]) / count + ridge * np.eye(len(theta)), g)
             step = 1.0

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.data import Array, Raw
+from tacit.data import Array, Exact
 from tacit.mechanisms.queries import Queries, Query
 from tacit.papers.regression import estimate as reweighted
 from tacit.papers.regression import theory as reweighted_theory
@@ -18,8 +18,8 @@ class Sample:
     """Rows, targets in units of the link, and how many people there are: `count` is public and may exceed the rows, if
     some never answered."""
 
-    x: Raw
-    r: Raw
+    x: Exact
+    r: Exact
     count: int
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit import checks
-from tacit.data import Raw
+from tacit.data import Exact
 from tacit.kernels import matrices
 from tacit.kernels.matrices import packed, positive, unpacked
 from tacit.mechanisms.queries import Queries, Query
@@ -50,7 +50,7 @@ class PrivateRidge(Regressor):
         x, count, dim = sample.x, sample.count, sample.x.shape[1]
         contribution = self.contribution(dim)
         total = np.concatenate([packed(x.T @ x), contribution.scale * (x.T @ sample.r)])
-        released = self._asked.release(0, Raw(total), count, self.source)
+        released = self._asked.release(0, Exact(total), count, self.source)
         std = self._asked.std(0, count)
         size = dim * (dim + 1) // 2
         gram = positive(unpacked(released[:size], dim))

@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.special import ndtri
 
 from tacit import checks
-from tacit.data import Array, Raw
+from tacit.data import Array, Exact
 from tacit.mechanisms.queries import Queries, Query
 from tacit.papers.regression import theory as reweighted_theory
 from tacit.papers.regression.base import Regressor, rows
@@ -104,9 +104,9 @@ class ImproperSGD(Regressor):
                 theta *= min(1.0, self._clip / max(float(np.linalg.norm(theta)), 1e-300))
             else:
                 total = x.T @ (np.clip(z, -self._clip, self._clip) - r)
-                theta = theta - step * self._asked.release(k, Raw(total), count, self.source)
+                theta = theta - step * self._asked.release(k, Exact(total), count, self.source)
         if self.model == "joint":
-            theta = self._asked.release(0, Raw(theta), 1, self.source)
+            theta = self._asked.release(0, Exact(theta), 1, self.source)
         return Fit(theta, np.empty((0, 0)), np.empty((0, 0)))
 
     def predict_interval(self, X: npt.ArrayLike, *, level: float = 0.9) -> Array:

@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tacit.mechanisms.shuffle.calibration import OVERHEAD, Plan
+from tacit.mechanisms.shuffle.calibration import OVERHEAD, ShufflePlan
 from tacit.mechanisms.shuffle.encoding import FEWEST, reach
 from tacit.mechanisms.shuffle.nearness import std
 from tacit.mechanisms.shuffle.together import Part, delta_of, together_epsilon, together_mu
@@ -33,7 +33,9 @@ class Sum(NamedTuple):
 
 
 @functools.lru_cache(maxsize=256)
-def calibrate_sums(budget: Budget, *, users: int, sums: tuple[Sum, ...], honest: int | None = None) -> tuple[Plan, ...]:
+def calibrate_sums(
+    budget: Budget, *, users: int, sums: tuple[Sum, ...], honest: int | None = None
+) -> tuple[ShufflePlan, ...]:
     """Plans under which all sums together are (epsilon, delta)-private (proof: mechanisms.shuffle.together) as long as
     `honest` users take part honestly in each, all of them by default. As few coins, doubled from 64, as bring the noise
     to OVERHEAD times a trusted curator's; MOST_TRIALS where no fewer do."""
@@ -53,18 +55,18 @@ def calibrate_sums(budget: Budget, *, users: int, sums: tuple[Sum, ...], honest:
     return plans
 
 
-def composed_epsilon(plans: Sequence[tuple[Plan, Sum]], delta: float, honest: int | None = None) -> float:
+def composed_epsilon(plans: Sequence[tuple[ShufflePlan, Sum]], delta: float, honest: int | None = None) -> float:
     """epsilon at delta of plans for these sums: recomputed from the noise of so many honest users (all of them by
     default)."""
     return together_epsilon([part_of(plan, part, honest) for plan, part in plans], delta)
 
 
-def part_of(plan: Plan, part: Sum, honest: int | None = None) -> Part:
+def part_of(plan: ShufflePlan, part: Sum, honest: int | None = None) -> Part:
     coins = (plan.users if honest is None else honest) * plan.trials
     return Part(part.size, part.times, tuple(plan.scale * far for far in part.apart), coins)
 
 
-def _plans(budget: Budget, users: int, honest: int, sums: Sequence[Sum], trials: int) -> tuple[Plan, ...] | None:
+def _plans(budget: Budget, users: int, honest: int, sums: Sequence[Sum], trials: int) -> tuple[ShufflePlan, ...] | None:
     """With so many coins a user; None if rounding takes all of the budget."""
     coins = honest * trials
     if coins < FEWEST:
@@ -80,7 +82,7 @@ def _plans(budget: Budget, users: int, honest: int, sums: Sequence[Sum], trials:
     scale = search.halved(too_fine, *search.doubled(too_fine, 0.0, std(coins) * most), digits=1e-6)[0]
     scales = [scale * part.unit for part in sums]
     return tuple(
-        Plan(users, part.size, each, reach(each, part.norm), trials, max(part.apart))
+        ShufflePlan(users, part.size, each, reach(each, part.norm), trials, max(part.apart))
         for part, each in zip(sums, scales, strict=True)
     )
 

@@ -11,11 +11,11 @@ from tacit import checks
 from tacit.bandits.references import plain
 from tacit.bandits.server import numbers
 from tacit.bandits.shuffle.server import BehindShuffler
-from tacit.data import Array, Raw, Released
+from tacit.data import Array, Exact, Released
 from tacit.errors import BatchTooSmall, HorizonReached, NotSecure
 from tacit.kernels.block import Block
 from tacit.mechanisms.queries import nothing_released
-from tacit.mechanisms.shuffle.calibration import Plan
+from tacit.mechanisms.shuffle.calibration import ShufflePlan
 from tacit.mechanisms.shuffle.paper import PaperPlan
 from tacit.mechanisms.shuffle.sums_kernel import unshuffle
 from tacit.mechanisms.shuffle.together import together_epsilon
@@ -40,7 +40,7 @@ from tacit.roles import billboard as boards
 from tacit.roles import wire
 from tacit.roles.analyzer import check_shares
 from tacit.roles.device import Device
-from tacit.roles.rounds import Client
+from tacit.roles.rounds import RoundsClient
 from tacit.roles.shuffler import Shuffler
 
 # Practical constants. The first makes the paper's algorithm usable at all (docs/measurements/shuffle.md); there is no
@@ -163,7 +163,7 @@ class ShuffleGLM(BehindShuffler):
         return bool(self._state.counts[CLOSED] == len(self._plans))
 
     @property
-    def _coding(self) -> Plan | PaperPlan:
+    def _coding(self) -> ShufflePlan | PaperPlan:
         """Of the sum that is asked for now."""
         return self._plan.gradient if self._state.counts[ROUND] else self._plan.information
 
@@ -202,15 +202,15 @@ class ShuffleGLM(BehindShuffler):
             "theta": numbers(state.iterate) if round else [],
         }
 
-    def device(self) -> Client:
-        return Client(self.billboard(), features=self.features, noise=self._noise(), draws=self._draws())
+    def device(self) -> RoundsClient:
+        return RoundsClient(self.billboard(), features=self.features, noise=self._noise(), draws=self._draws())
 
     def observe(self, report: bytes) -> None:
         """Take the shuffled sum of a round that the shuffler hands over."""
         if self.over:
             raise HorizonReached(f"Expected at most {self.horizon} users, got a batch after the last one.")
         plan, coding = self._plan, self._coding
-        assert isinstance(coding, Plan)
+        assert isinstance(coding, ShufflePlan)
         reports, sums = wire.decode_batch(report, boards.rounds(self.billboard())[0])
         if reports < plan.minimum:
             raise BatchTooSmall(f"Expected at least {plan.minimum} reports, got {reports}.")
@@ -230,7 +230,7 @@ class ShuffleGLM(BehindShuffler):
     def _cost(self, plan: BatchPlan, heard: list[int]) -> float:
         """epsilon of the rounds so far of a batch, from the reports in each. Reports beyond the planned number count
         for nothing: who sends them is anybody's guess."""
-        assert isinstance(plan.information, Plan) and isinstance(plan.gradient, Plan)
+        assert isinstance(plan.information, ShufflePlan) and isinstance(plan.gradient, ShufflePlan)
         honest = [min(reports, plan.users) - plan.liars for reports in heard]
         first, later = plan.parts
         parts = [part_of(plan.information, first, honest[0])]
@@ -242,7 +242,7 @@ class ShuffleGLM(BehindShuffler):
 
     def _transit(self) -> Cohort:
         assert self.horizon is not None
-        return Cohort(np.zeros(1, np.int64), Raw(np.zeros((self.horizon, self.dim))), Raw(np.zeros(self.horizon)))
+        return Cohort(np.zeros(1, np.int64), Exact(np.zeros((self.horizon, self.dim))), Exact(np.zeros(self.horizon)))
 
     def _hear(self, device: Device, x: Array, reward: float | None, transit: Cohort) -> None:
         """The device remembers until its batch is full, and answers in all rounds then."""

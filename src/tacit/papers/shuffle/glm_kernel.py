@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.bandits.shuffle.batches_kernel import floored_inverse
-from tacit.data import Array, Integers, Raw, Released
+from tacit.data import Array, Exact, Integers, Released
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean
@@ -39,8 +39,8 @@ class Cohort(NamedTuple):
     """What the devices of the open batch remember: simulation only."""
 
     reports: Integers  # (1,): whose reward came
-    rows: Raw  # (horizon, d): arms
-    values: Raw  # (horizon,): rewards as shares of their range
+    rows: Exact  # (horizon, d): arms
+    values: Exact  # (horizon,): rewards as shares of their range
 
 
 class Sums(NamedTuple):
@@ -107,7 +107,7 @@ def shuffled_information(
     """The svec of the sum of weight x x' (weight 1 in batch 1, then the scaled slope, clipped), each user's rounded to
     the grid, with the coins of all users."""
     d = rows.shape[1]
-    total, exact = Raw(np.zeros(packed_size(d))), np.empty(packed_size(d))
+    total, exact = Exact(np.zeros(packed_size(d))), np.empty(packed_size(d))
     for t in range(rows.shape[0]):
         weight = 1.0 if state.counts[CLOSED] == 0 else scaling(rows[t], link, state, widths)
         exact[:] = 0.0
@@ -123,7 +123,7 @@ def shuffled_gradient(
 ) -> Released:
     """The sum of (mu(<x, theta>) - r) x, each user's rounded to the grid, with the coins of all users."""
     d = theta.size
-    total = Raw(np.zeros(d))
+    total = Exact(np.zeros(d))
     for t in range(rows.shape[0]):
         z = 0.0
         for i in range(d):

@@ -7,7 +7,7 @@ import numpy as np
 
 from tacit.core.choices import Index
 from tacit.errors import BudgetExceeded
-from tacit.mechanisms.shuffle.calibration import Plan
+from tacit.mechanisms.shuffle.calibration import ShufflePlan
 from tacit.mechanisms.shuffle.encoding import reach
 from tacit.mechanisms.shuffle.paper import COIN, PaperPlan, calibrate_paper
 from tacit.model import rounds
@@ -29,8 +29,8 @@ class BatchPlan(NamedTuple):
     minimum: int  # reports that each round needs
     liars: int  # of them who may leave out their coins
     parts: tuple[Sum, Sum]
-    information: Plan | PaperPlan
-    gradient: Plan | PaperPlan
+    information: ShufflePlan | PaperPlan
+    gradient: ShufflePlan | PaperPlan
     sums: Sums
     fit: Fit
 
@@ -63,11 +63,11 @@ def batch_plan(bandit: Any, batch: int, users: int) -> BatchPlan:
     matrices, gradients = rounds.apart()
     farthest = tuple(largest * far for far in matrices)
     parts = Sum(sizes[0], farthest, largest, 0.5), Sum(sizes[1], gradients, SENT, 0.5, count)
-    information: Plan | PaperPlan
-    gradient: Plan | PaperPlan
+    information: ShufflePlan | PaperPlan
+    gradient: ShufflePlan | PaperPlan
     chance = 0.5
     if budget.epsilon == math.inf:
-        silent = [Plan(users, s.size, NO_NOISE, reach(NO_NOISE, s.norm), 0, max(s.apart)) for s in parts]
+        silent = [ShufflePlan(users, s.size, NO_NOISE, reach(NO_NOISE, s.norm), 0, max(s.apart)) for s in parts]
         (information, gradient), std = silent, 0.0
     elif bandit.calibration == "exact":
         sure = honest(users, bandit.dropout, bandit.malicious)

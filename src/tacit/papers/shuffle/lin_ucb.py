@@ -14,7 +14,7 @@ from tacit.data import Coded
 from tacit.errors import NoHorizon, NotSecure
 from tacit.kernels.block import Block
 from tacit.mechanisms.queries import nothing_released
-from tacit.mechanisms.shuffle.calibration import Plan
+from tacit.mechanisms.shuffle.calibration import ShufflePlan
 from tacit.mechanisms.shuffle.encoding import reach
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
 from tacit.model.linear import LinearContribution, balanced_scale
@@ -103,10 +103,10 @@ class ShuffleLinUCB(Shuffled):
         cells = 2 * grid * (1 + (self.dim - 1) / math.sqrt(2) + moment * math.sqrt(self.dim)) + size
         spread = cells / local
         largest = reach(grid, self.analyzer.norm, spread)
-        self.analyzer.fix(Plan(self.first, size, grid, largest, 0, self.contribution.sensitivity, spread))
+        self.analyzer.fix(ShufflePlan(self.first, size, grid, largest, 0, self.contribution.sensitivity, spread))
         self.local = local
 
-    def _cost(self, plan: Plan, reports: int) -> float:
+    def _cost(self, plan: ShufflePlan, reports: int) -> float:
         if self.variant == "sum" or self.budget.epsilon == math.inf:
             return super()._cost(plan, reports)
         return amplified(self.local, reports, self.budget.delta)
@@ -129,7 +129,7 @@ class ShuffleLinUCB(Shuffled):
             "spread": np.zeros(self.dim),
         }
 
-    def _close(self, reports: int, sums: Coded, plan: Plan) -> None:
+    def _close(self, reports: int, sums: Coded, plan: ShufflePlan) -> None:
         linear_close(reports, sums, plan, self._settings, self._state)
 
     def _play(self, block: Block, transit: OpenBatch) -> None:

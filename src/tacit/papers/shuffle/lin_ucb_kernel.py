@@ -7,13 +7,13 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.bandits.shuffle.batches_kernel import BATCH, ShuffleState, floored_inverse, open_batch, optimistic_arm
-from tacit.data import Coded, Raw
+from tacit.data import Coded, Exact
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import add_linear
 from tacit.kernels.linalg import smat
 from tacit.kernels.rounds import outcome
-from tacit.mechanisms.shuffle.calibration import Plan, Plans
+from tacit.mechanisms.shuffle.calibration import Plans, ShufflePlan
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch, plan_of, randomize
 
 
@@ -27,7 +27,7 @@ class Settings(NamedTuple):
 
 
 @kernel
-def linear_close(reports: int, sums: Coded, plan: Plan, settings: Settings, state: ShuffleState) -> None:
+def linear_close(reports: int, sums: Coded, plan: ShufflePlan, settings: Settings, state: ShuffleState) -> None:
     """Add a shuffled batch to those before, and renew the estimate: V = sums of x x' + (ridge + spread std) I,
     eigenvalues at least the ridge; theta = V^-1 (sum of y x); std is that of the noise so far. Changes state."""
     fresh, variance = open_batch(reports, sums, plan, state)
@@ -53,7 +53,7 @@ def shuffle_linear_rounds(
     rng: Generator, block: Block, state: ShuffleState, transit: OpenBatch, plans: Plans, settings: Settings
 ) -> None:
     """Changes state, transit and the block's out arrays."""
-    vector = Raw(np.empty(transit.sums.size))
+    vector = Exact(np.empty(transit.sums.size))
     plan = plan_of(plans, state.counts[BATCH])
     for t in range(block.noise.size):
         if transit.reports[0] >= plan.users:

@@ -12,7 +12,7 @@ from tacit.bandits.server import Server
 from tacit.bandits.shuffle.server import BehindShuffler
 from tacit.errors import BadState
 from tacit.service.errors import Reply
-from tacit.service.roles.kept import Kept
+from tacit.service.roles.durable import DurableServer
 from tacit.service.roles.role import OVER, Board, Events, number_in
 
 TABLE = "CREATE TABLE IF NOT EXISTS batch (number BIGINT PRIMARY KEY, digest BLOB, reports BIGINT)"
@@ -25,15 +25,15 @@ class AnalyzerRole:
 
     def __init__(self, server: Server, durable: str) -> None:
         self.routes = {"batches": True}
-        self._kept, self.events = Kept(server, durable, TABLE, describe), Events()
+        self._durable, self.events = DurableServer(server, durable, TABLE, describe), Events()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="tacit analyzer")
 
     def open(self) -> None:
-        self._kept.open()
+        self._durable.open()
 
     def close(self) -> None:
         self._writer.shutdown(wait=True)
-        self._kept.close()
+        self._durable.close()
 
     async def post(self, route: str, path: Sequence[str], body: bytes, asker: str) -> bytes:
         number = number_in(path)
@@ -44,19 +44,19 @@ class AnalyzerRole:
         """Analyze the batch, unless it has been. The same message again changes nothing; another one for the same batch
         is refused, and so is a batch that has too few reports, or that is not the present one."""
         digest = hashlib.sha256(message).digest()
-        with self._kept.database.transaction() as run:
+        with self._durable.database.transaction() as run:
             found = run("SELECT digest FROM batch WHERE number = ?", number)
         if found:
             if found[0][0] != digest:
                 raise BadState(f"Expected the message that batch {number} was analyzed by, got another.")
             return
-        before = self._kept.current()
+        before = self._durable.current()
         version, users = before.version, before.users
         if number != version:
             raise Reply(425, f"Expected batch {version} first.")
-        with self._kept.changing() as run:
-            self._kept.server.observe(message)
-            given = number, digest, self._kept.server.users - users
+        with self._durable.changing() as run:
+            self._durable.server.observe(message)
+            given = number, digest, self._durable.server.users - users
             run("INSERT INTO batch (number, digest, reports) VALUES (?, ?, ?)", *given)
         self.events.add(f"Batch {number} was analyzed.")
 
@@ -64,13 +64,13 @@ class AnalyzerRole:
 
     def board(self) -> Board | Reply:
         """410 after the last batch: devices would report for nothing."""
-        return Reply(410, OVER) if self._kept.shown["over"] else self._kept.board
+        return Reply(410, OVER) if self._durable.description["over"] else self._durable.board
 
     def problem(self) -> str | None:
-        return OVER if self._kept.shown["over"] else None
+        return OVER if self._durable.description["over"] else None
 
     def status(self) -> dict[str, Any]:
-        return {"role": self.name, **self._kept.shown, "events": self.events.listed()}
+        return {"role": self.name, **self._durable.description, "events": self.events.listed()}
 
     def metrics(self) -> dict[str, tuple[str, float]]:
         found = self.status()

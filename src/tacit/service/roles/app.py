@@ -19,7 +19,7 @@ from tacit.service.app import UNREAD, guarded, no_route, refusal, respond
 from tacit.service.config import KeySetting, ServerSetting
 from tacit.service.errors import Reply
 from tacit.service.hot import BINARY, JSON, Receive, Scope, Send
-from tacit.service.keys import Keys
+from tacit.service.keys import AccessKeys
 from tacit.service.roles import page
 from tacit.service.roles.role import Role
 from tacit.service.room import Room
@@ -42,7 +42,7 @@ class RoleApplication:
         files: Mapping[str, Callable[[], bytes | Reply]] = {},
     ) -> None:
         self.role, self._server = role, server
-        self._keys, self._room = Keys(keys, time.monotonic), Room(server.bodies)
+        self._keys, self._room = AccessKeys(keys, time.monotonic), Room(server.bodies)
         self._assets = dashboard.assets()
         shown = {
             "/": self._start,

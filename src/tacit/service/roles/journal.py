@@ -15,7 +15,7 @@ from tacit.holders.seal import Keys, Seal
 from tacit.holders.sqlite import SQLite
 from tacit.mechanisms.shuffle import encoding
 from tacit.roles.shuffler import Intake
-from tacit.service.roles.witness import Witness
+from tacit.service.roles.witness import WitnessRole
 
 OPEN, CLOSED, HANDED, REFUSED = range(4)  # states of a batch
 KIND, SEALING, MESSAGE = "batch", "sealing", -1  # kinds of keys; the place of a message that is sealed
@@ -44,7 +44,10 @@ class Journal:
 
     def __init__(self, durable: str, keys: str | None, witness: str | None = None, *, part: bool = False) -> None:
         self.database, self._part = SQLite(Path(durable)), part
-        self._folder, self._witness = Path(keys or f"{durable}.keys"), Witness(Path(witness or f"{durable}.witness"))
+        self._folder, self._witness = (
+            Path(keys or f"{durable}.keys"),
+            WitnessRole(Path(witness or f"{durable}.witness")),
+        )
 
     def open(self) -> None:
         self._seal = Seal(Keys(self._folder), "shuffler")
@@ -111,9 +114,9 @@ class Journal:
 
     def finish(self, number: int, reports: int, message: bytes) -> None:
         """The batch is closed: from now on there is its message alone."""
-        kept = self._sealed(number, MESSAGE, message) if self._part else message
+        stored = self._sealed(number, MESSAGE, message) if self._part else message
         with self.database.transaction() as run:
-            given = CLOSED, reports, kept, number
+            given = CLOSED, reports, stored, number
             run("UPDATE batch SET state = ?, reports = ?, message = ? WHERE number = ?", *given)
             run("DELETE FROM journal WHERE number = ?", number)
         self._settle(number, CLOSED)
@@ -132,9 +135,9 @@ class Journal:
             found = run("SELECT number, message FROM batch WHERE state = ? ORDER BY number LIMIT 1", CLOSED)
         if not found:
             return None
-        number, kept = found[0]
+        number, stored = found[0]
         self._settle(number, CLOSED)
-        return number, self._opened(number, MESSAGE, kept) if self._part else kept
+        return number, self._opened(number, MESSAGE, stored) if self._part else stored
 
     def again(self, number: int) -> bool:
         """An analyzer that was restored from a backup asks for that batch, whose message waits from now on: it has seen

@@ -32,7 +32,7 @@ class NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-class Outbox:
+class BatchOutbox:
     """A thread of its own. `problem`: what keeps it from its work. `over`: the analyzer has no further batch."""
 
     def __init__(self, role: "ShufflerRole", setting: Between) -> None:

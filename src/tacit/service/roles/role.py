@@ -63,14 +63,14 @@ class Events:
     """What happened lately; never a value of anybody's, nor an address."""
 
     def __init__(self) -> None:
-        self._kept: deque[tuple[float, str]] = deque(maxlen=MOST_EVENTS)
+        self._events: deque[tuple[float, str]] = deque(maxlen=MOST_EVENTS)
 
     def add(self, what: str) -> None:
-        if not self._kept or self._kept[-1][1] != what:
-            self._kept.append((time.time(), what))
+        if not self._events or self._events[-1][1] != what:
+            self._events.append((time.time(), what))
 
     def listed(self) -> list[dict[str, Any]]:
-        return [{"at": at, "what": what} for at, what in self._kept]
+        return [{"at": at, "what": what} for at, what in self._events]
 
 
 def number_in(path: Sequence[str]) -> int:

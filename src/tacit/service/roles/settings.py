@@ -13,7 +13,7 @@ from tacit.features.schema import Schema
 from tacit.privacy.budget import Budget
 from tacit.roles.analyzer import check_shares
 from tacit.service import config as configs
-from tacit.service.config import BudgetSetting, KeySetting, ServerSetting, is_loopback
+from tacit.service.config import BudgetSetting, KeySetting, Seconds, ServerSetting, is_loopback
 
 MALICIOUS = (
     "Expected malicious, the share of a batch's reports that may come from the analyzer or from whoever works with it, "
@@ -25,7 +25,7 @@ MALICIOUS = (
 GIVEN = ("dim", "link", "radius", "rewards", "horizon")
 
 
-class Bandit(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class BanditSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """The server of an analyzer, or of the local model; what is not given is the library's default. durable: an SQLite
     file of its own. features: a schema, as Schema.to_dict writes it; only its digest leaves. options: what else the
     class takes."""
@@ -46,7 +46,7 @@ class Between(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     """The shuffler. analyzer: where batches go. budget: its operator's own; a billboard above it is refused. minimum:
     reports of a batch at least; by default the billboard's, which the budget is checked with. malicious: the share of
     reports that may be the analyzer's own; the operator states it, and the budget is checked without them. close_after:
-    seconds after which a batch is closed that has its minimum; else it is closed when it has the planned number.
+    the time after which a batch is closed that has its minimum; else it is closed when it has the planned number.
     durable: an SQLite file of its own. keys: the folder of the batches' keys; FILE.keys by default. key: a file with
     the key that the analyzer knows it by. witness: the file that says which batches were closed, FILE.witness by
     default. sealed: a file with its identity, made if there is none; reports have to be sealed to their batch's key
@@ -59,7 +59,7 @@ class Between(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     durable: str
     malicious: float | None = None
     minimum: int | None = None
-    close_after: float | None = None
+    close_after: Seconds | None = None
     keys: str | None = None
     key: str | None = None
     witness: str | None = None
@@ -100,7 +100,7 @@ class LocalServerSetting(ServerSetting, kw_only=True, frozen=True):
 
 
 class AnalyzerConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    analyzer: Bandit
+    analyzer: BanditSettings
     server: AnalyzerServer = AnalyzerServer()
     keys: tuple[KeySetting, ...] = ()
 
@@ -131,7 +131,7 @@ class ShufflerConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
 
 
 class LocalConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    local: Bandit
+    local: BanditSettings
     server: LocalServerSetting = LocalServerSetting()
 
     def __post_init__(self) -> None:
@@ -139,9 +139,9 @@ class LocalConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_on
 
 
 CONFIGS: dict[str, tuple[type[msgspec.Struct], type[msgspec.Struct]]] = {  # role -> its configuration, its own part
-    "analyzer": (AnalyzerConfig, Bandit),
+    "analyzer": (AnalyzerConfig, BanditSettings),
     "shuffler": (ShufflerConfig, Between),
-    "local": (LocalConfig, Bandit),
+    "local": (LocalConfig, BanditSettings),
 }
 
 
@@ -174,7 +174,7 @@ def convert(role: str, document: dict[str, Any], folder: Path) -> Any:
     return msgspec.structs.replace(config, **placed)
 
 
-def build(role: str, setting: Bandit) -> Server:
+def build(role: str, setting: BanditSettings) -> Server:
     """The server, new; ValueError for settings that it does not take, or that claim nothing."""
     kinds = registry.bandits("SHUFFLE" if role == "analyzer" else "LOCAL")
     checks.name("a kind that can be served", setting.kind, kinds)

@@ -14,7 +14,7 @@ from tacit.roles import sealed
 from tacit.service.errors import Reply
 from tacit.service.groups import Group
 from tacit.service.roles.batches import Answer, Batches
-from tacit.service.roles.outbox import Outbox
+from tacit.service.roles.outbox import BatchOutbox
 from tacit.service.roles.role import BETWEEN, OVER, Board, Events, acknowledged, number_in
 from tacit.service.roles.settings import Between
 
@@ -34,7 +34,7 @@ class ShufflerRole:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="tacit shuffler")
         self._group: Group[bytes, Answer] = Group(self._batches.commit, self._writer, waiting)
         self._openers = ThreadPoolExecutor(OPENERS, thread_name_prefix="tacit unseals")
-        self._outbox = Outbox(self, setting)
+        self._outbox = BatchOutbox(self, setting)
 
     def open(self) -> None:
         self._batches.start()

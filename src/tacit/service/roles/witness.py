@@ -11,11 +11,11 @@ from tacit.errors import BadState, RolledBack
 from tacit.holders.seal import using
 
 
-class Witness:
+class WitnessRole:
     """A file of its own. `closed`: the last batch that was closed; -1 before the first."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._turn, self.closed = path, threading.Lock(), -1
+        self._path, self._lock, self.closed = path, threading.Lock(), -1
 
     def open(self, new: bool) -> None:
         """RolledBack if there is none, unless the database is `new`."""
@@ -35,7 +35,7 @@ class Witness:
 
     def record(self, number: int) -> None:
         """On disk when this returns."""
-        with self._turn, using():
+        with self._lock, using():
             if number > self.closed:
                 write(self._path, {"closed": number})
                 self.closed = number

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize, stats
 
-from tacit.data import Array, Raw
+from tacit.data import Array, Exact
 from tacit.model.links import named
 from tacit.papers.joint.glm_rare_model import DesignContribution
 from tacit.papers.joint.glm_rare_theory import theory
@@ -89,7 +89,7 @@ def disjoint() -> Found:
     contribution = DesignContribution(dim=2, link=named("logistic"), slope=0.25)
     leaves = []
     for explored in (True, False):
-        leaf = Raw(np.zeros(contribution.size))
+        leaf = Exact(np.zeros(contribution.size))
         contribution.add(np.array([1.0, 0.0]), explored, np.zeros(2), leaf)
         leaves.append(leaf)
     moved = np.abs(leaves[0] - leaves[1]).reshape(2, -1).any(axis=1).sum()

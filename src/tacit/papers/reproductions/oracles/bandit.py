@@ -10,6 +10,7 @@ from tacit.bandits.joint.glm import JointGLM
 from tacit.data import Array
 from tacit.errors import NotSecure
 from tacit.kernels.continual import TABLE, JointState, draws_needed, noise_step
+from tacit.mechanisms.prefix import PrefixSums
 from tacit.privacy import gaussian
 from tacit.privacy.certificate import Certificate
 from tacit.privacy.noise import generator_of
@@ -39,7 +40,7 @@ class Oracle(JointGLM):
     def privacy(self) -> Certificate:
         raise NotSecure("Expected a private bandit, got an oracle, which leaves noise out.")
 
-    def init(self) -> JointState:
+    def init(self) -> JointState[PrefixSums]:
         state = super().init()
         assert self.horizon is not None
         steps, sigma = steps_before(self.horizon, self._schedule) + 1, self.mechanism.sigma
@@ -61,7 +62,8 @@ class Oracle(JointGLM):
             noise[:, ~curved] = 0.0
         self.algorithm = replace(self.algorithm, gains=gains)
         table = self.mechanism._state(TABLE, table=noise)
-        return state._replace(prefix=state.prefix._replace(noise=table))
+        state.prefix.use(table)
+        return state
 
     def _drawn(self, steps: int) -> Array:
         """The noise of so many releases, as the mechanism makes it."""

@@ -3,11 +3,12 @@ come."""
 
 import dataclasses
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from tacit.bandits import Bandit, JointGLM
-from tacit.data import Array
+from tacit.data import Array, Raw
 from tacit.kernels.block import Block
 from tacit.privacy.budget import Budget
 
@@ -62,7 +63,10 @@ class Silent(JointGLM):
 
     _play = Bandit._play
 
-    def _observed(self, slot: int, reward: float) -> bool:
-        first = self._tickets.features[slot][0]
-        more = (1.6 if first > 0 else 0.4) if self.uneven else 1.0
-        return self._fates.random() >= more * self.gone and super()._observed(slot, reward)
+    def _row(self, offered: Array, picked: int, *given: Any) -> Raw[Array]:
+        self._first = float(offered[picked][0])  # of the last choice: `_play` answers one after the other
+        return super()._row(offered, picked, *given)
+
+    def _observed(self, ticket: int, reward: Raw[float]) -> bool:
+        more = (1.6 if self._first > 0 else 0.4) if self.uneven else 1.0
+        return self._fates.random() >= more * self.gone and super()._observed(ticket, reward)

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from tacit.experiments import figure
 from tacit.experiments.outcome import Finding, Outcome, claims, part
-from tacit.experiments.result import Result, Run
+from tacit.experiments.result import Result, SimulatedRun
 from tacit.experiments.runner import Progress
 from tacit.experiments.table import WIDTH, render, to_text
 from tacit.papers.reproductions.reweighted import dimensions, errors, regret, widths
@@ -222,7 +222,7 @@ def _draw(found: Rows, wide: Rows, path: Path) -> None:
 
 def _draw_regret(result: Result, path: Path) -> None:
     """Against time, at epsilon 1 and 4, with the default widths."""
-    worlds: dict[str, list[list[Run]]] = {}
+    worlds: dict[str, list[list[SimulatedRun]]] = {}
     for group in result.groups():
         first = group[0]
         if "width" not in first.options and first.epsilon != 0.1:

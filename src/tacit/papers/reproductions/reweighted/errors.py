@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.random import SeedSequence, default_rng
 
-from tacit.experiments import kept
+from tacit.experiments import disk_cache
 from tacit.experiments.runner import Progress
 from tacit.papers.regression import (
     ImproperSGD,
@@ -105,13 +105,13 @@ def measure_all(quick: bool, runs: int | None, out: Path, progress: Progress | N
     listed = list(cells(quick))
     work = [cell["rows"] for cell in listed]
     places = [[place(out, cell, run) for run in range(runs or (3 if quick else _runs(cell)))] for cell in listed]
-    kept.tell(path for cell in places for path in cell)
+    disk_cache.tell(path for cell in places for path in cell)
     rows = []
     for i, cell in enumerate(listed):
         values = []
         for run, path in enumerate(places[i]):
             if not path.exists():
-                kept.write(path, json.dumps(measure(cell, run)).encode())
+                disk_cache.write(path, json.dumps(measure(cell, run)).encode())
             values.append(json.loads(path.read_text()))
         for name in values[0]:
             array = np.array([value[name] for value in values if name in value])
@@ -123,7 +123,7 @@ def measure_all(quick: bool, runs: int | None, out: Path, progress: Progress | N
 
 def place(out: Path, cell: dict[str, Any], run: int) -> Path:
     """Where what `measure` finds is kept."""
-    return kept.place(out / "errors", {"cell": cell, "run": run}, sys.modules[__name__], worlds)
+    return disk_cache.place(out / "errors", {"cell": cell, "run": run}, sys.modules[__name__], worlds)
 
 
 def _runs(cell: dict[str, Any]) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tacit.experiments import figure
-from tacit.experiments.result import Result, Run
+from tacit.experiments.result import Result, SimulatedRun
 
 # label -> colour and dashes; a trust model has a colour, a smaller budget dashes
 SHOWN: dict[str, tuple[str, str]] = {
@@ -27,7 +27,7 @@ COLUMNS = 4
 
 
 def draw(result: Result, path: Path) -> None:
-    worlds: dict[str, list[list[Run]]] = {}
+    worlds: dict[str, list[list[SimulatedRun]]] = {}
     for group in result.groups():
         if group[0].label in SHOWN:
             worlds.setdefault(group[0].env, []).append(group)

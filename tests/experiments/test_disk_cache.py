@@ -12,19 +12,19 @@ import pytest
 
 import tacit
 from tacit import LinUCB, Spec, environments, simulate
-from tacit.experiments import kept
+from tacit.experiments import disk_cache
 
 WORLD = environments.ball(dim=2, arms=3)
 RUN = """
 import json, sys, warnings
 from pathlib import Path
 from tacit import LinUCB, Spec, environments, simulate
-from tacit.experiments import kept
+from tacit.experiments import disk_cache
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     result = simulate([Spec(LinUCB)], environments.ball(dim=2, arms=3), horizon=60, runs=2, seed=0, out=sys.argv[1])
 told = [str(warning.message) for warning in told]
-print(json.dumps({"code": kept.code(), "regret": [run.regret for run in result.runs], "told": told}))
+print(json.dumps({"code": disk_cache.code(), "regret": [run.regret for run in result.runs], "told": told}))
 """
 
 
@@ -50,7 +50,7 @@ def copy(tmp_path_factory):
 
 def test_a_changed_default_is_run_again_and_unchanged_code_is_not(copy, tmp_path):
     first = run(copy, tmp_path)
-    assert first["code"] == kept.code() and not first["told"]  # the same code elsewhere is the same code
+    assert first["code"] == disk_cache.code() and not first["told"]  # the same code elsewhere is the same code
     before = names(tmp_path)
     again = run(copy, tmp_path)
     assert again == first and names(tmp_path) == before
@@ -81,24 +81,24 @@ def test_a_changed_default_is_run_again_and_unchanged_code_is_not(copy, tmp_path
     ],
 )
 def test_any_code_that_can_change_a_result_is_in_the_key(file, matters, copy, monkeypatch):
-    monkeypatch.setattr(kept, "PACKAGE", copy / "tacit")
-    before = kept.code()
+    monkeypatch.setattr(disk_cache, "PACKAGE", copy / "tacit")
+    before = disk_cache.code()
     source = copy / "tacit" / file
     text = source.read_text()
     source.write_text(text + "\n# a change\n")
-    kept._digest.cache_clear()
-    assert (kept.code() != before) is matters
+    disk_cache._digest.cache_clear()
+    assert (disk_cache.code() != before) is matters
     source.write_text(text)
-    kept._digest.cache_clear()
-    assert kept.code() == before
+    disk_cache._digest.cache_clear()
+    assert disk_cache.code() == before
 
 
 def test_a_new_version_of_a_library_that_computes_is_other_code(monkeypatch):
-    before = kept.code()
-    monkeypatch.setattr(kept, "_version", lambda name: "99" if name == "numba" else "1")
-    kept._digest.cache_clear()
-    assert kept.code() != before
-    kept._digest.cache_clear()
+    before = disk_cache.code()
+    monkeypatch.setattr(disk_cache, "_version", lambda name: "99" if name == "numba" else "1")
+    disk_cache._digest.cache_clear()
+    assert disk_cache.code() != before
+    disk_cache._digest.cache_clear()
 
 
 def own_bandit(path, scale):
@@ -111,7 +111,7 @@ def own_bandit(path, scale):
     module = importlib.util.module_from_spec(spec)
     sys.modules["own_bandit"] = module
     spec.loader.exec_module(module)
-    kept._digest.cache_clear()
+    disk_cache._digest.cache_clear()
     return module.Own
 
 

@@ -16,9 +16,9 @@ from tacit.service.roles.role import Board
 TABLE = "CREATE TABLE IF NOT EXISTS server (one BIGINT PRIMARY KEY, state BLOB, billboard BLOB)"
 
 
-class Kept:
+class DurableServer:
     """`server` is changed within `changing` alone, by one thread at a time. table: what else its role keeps. describe:
-    what is shown of a server and its billboard; `shown` is that of the last one that is on disk, and `board` its
+    what is shown of a server and its billboard; `description` is that of the last one that is on disk, and `board` its
     billboard."""
 
     def __init__(
@@ -27,7 +27,7 @@ class Kept:
         self._new, self.server, self._table, self._describe = server, server, table, describe
         self.database = SQLite(Path(durable))
         self.board = Board.of(b"")  # until it is open
-        self.shown: dict[str, Any] = {}
+        self.description: dict[str, Any] = {}
         self._sure = False  # whether the server in memory is the one on disk
 
     def open(self) -> None:
@@ -77,7 +77,7 @@ class Kept:
     def _show(self, billboard: bytes) -> None:
         if billboard != self.board.content:
             self.board, self._document = Board.of(billboard), json.loads(billboard)
-        self.shown, self._sure = self._describe(self.server, self._document), True
+        self.description, self._sure = self._describe(self.server, self._document), True
 
     def close(self) -> None:
         self.database.close()

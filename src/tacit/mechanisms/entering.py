@@ -1,0 +1,88 @@
+"""How a choice enters: once, in the order of numbers, at its deadline, with what was written of it by then.
+
+A choice that was cancelled, not shown, erased, refused, or that is beyond a person's rounds enters as nothing; so does
+a number that no choice has. Where contexts are public, a choice's own enters whatever was written of it: whether a
+reward came is private.
+
+Work. How long it takes should not tell how many rewards came, since others may wait for it: a row that adds nothing is
+as much work as one that adds (mechanisms.leaves.StepSums)."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tacit.data import Array, Raw
+from tacit.mechanisms.opening import opened
+
+HASH = 16  # bytes that a person is known by
+NOBODY, SILENT = bytes(HASH), b"\xff" * HASH  # in the place of a person's hash: it teaches, or not, whoever chose
+
+
+class Entry(NamedTuple):
+    """What is known of a choice at its deadline. Its numbers are closed: what is kept of it, and the reward that was
+    written in time; None: there was none, NaN: it was cancelled."""
+
+    row: Raw[Array]
+    person: bytes  # whose it is, where that is counted now; NOBODY where it is not
+    teaches: bool  # False: beyond the limit already when it was made
+    shown: bool
+    reward: Raw[float | None]
+
+
+class EnteringRows(NamedTuple):
+    """What is added to sums together: what is kept of choices, and their rewards, NaN for nothing."""
+
+    rows: Array
+    rewards: Array
+
+
+NO_REWARD: Raw[float | None] = Raw(None)
+
+
+def nothing(size: int) -> Entry:
+    """What a number enters as that teaches nothing."""
+    return Entry(Raw(np.zeros(size)), NOBODY, teaches=False, shown=False, reward=NO_REWARD)
+
+
+def one(row: Raw[Array], reward: Raw[float]) -> Raw[EnteringRows]:
+    return Raw(EnteringRows(opened(row)[None], np.array([opened(reward)])))
+
+
+def counted(row: Raw[Array], count: Callable[[Array], Array]) -> Raw[Array]:
+    """What is kept of a choice whose context is public, once that is counted: with the centre of its reward."""
+    return Raw(count(opened(row)))
+
+
+def value(entry: Entry, missing_as: float | None) -> float:
+    """RAW. The reward that it enters with; NaN for none."""
+    if not entry.shown:
+        return math.nan
+    reward = opened(entry.reward)
+    if reward is None:
+        return math.nan if missing_as is None else missing_as
+    return reward
+
+
+def enter(
+    entries: Sequence[Entry],
+    *,
+    size: int,
+    missing_as: float | None,
+    once_more: Callable[[bytes], bool],
+    count: Callable[[Array], Array] | None,
+) -> Raw[EnteringRows]:
+    """What these entries add to the sums of the open step. size: of what is kept of a choice. once_more: counts one
+    round more of a person, or says that all are used. count: where contexts are public, what adds that of a choice to
+    their sums, and gives what is kept of it; None where they are private."""
+    rows, rewards = np.zeros((len(entries), size)), np.full(len(entries), math.nan)
+    for i, entry in enumerate(entries):
+        reward = value(entry, missing_as)
+        counts = entry.teaches and (count is not None or not math.isnan(reward))
+        if counts and entry.person != NOBODY:
+            counts = once_more(entry.person)
+        if counts:
+            rows[i] = opened(entry.row) if count is None else count(opened(entry.row))
+            rewards[i] = reward
+    return Raw(EnteringRows(rows, rewards))

@@ -52,8 +52,9 @@ def random_matrices(rng, people=40):
 # the posterior
 
 
-def slow_weights(curvature, moment, std, centre, before):
-    """b - A e usual = A theta + noise of covariance std^2 I + v A, theta ~ N(0, variances); by dense matrices."""
+def slow_weights(curvature, doubt, moment, std, centre, before):
+    """b - A e usual = A theta + noise of covariance (std^2 + doubt usual^2) I + v A, theta ~ N(0, variances); by
+    dense matrices."""
     share = PARTS[0].weight
     rate = np.clip(centre + share * moment[:, 0].sum() / curvature[:, 0, 0].sum(), 0.002, 0.998)
     usual, v = (rate - centre) / share, rate * (1 - rate)
@@ -62,8 +63,8 @@ def slow_weights(curvature, moment, std, centre, before):
 
     def posterior():
         found = []
-        for A, b in zip(curvature, moment, strict=True):
-            precision = np.linalg.inv(std**2 * np.eye(OWN) + v * A)
+        for A, b, more in zip(curvature, moment, doubt, strict=True):
+            precision = np.linalg.inv((std**2 + more * usual**2) * np.eye(OWN) + v * A)
             wide = np.diag(1 / np.repeat(prior, [part.size for part in PARTS]))
             covariance = np.linalg.inv(A @ precision @ A + wide)
             found.append((covariance @ A @ precision @ (b - usual * A[:, 0]), covariance))
@@ -86,8 +87,9 @@ def test_the_posterior_is_that_of_dense_matrices(centre):
     for _ in range(2):  # the second release begins with what the first has learnt
         curvature = random_matrices(rng)
         moment = np.einsum("aij,aj->ai", curvature, rng.normal(0, 0.1, (3, OWN))) + rng.normal(0, 0.5, (3, OWN))
-        theta, covariance = fields.weights(curvature, moment, 2.0, centre, PARTS, variances)
-        mean, spread, before = slow_weights(curvature, moment, 2.0, centre, before)
+        doubt = rng.uniform(0, 5, 3)
+        theta, covariance = fields.weights(curvature, doubt, moment, 2.0, centre, PARTS, variances)
+        mean, spread, before = slow_weights(curvature, doubt, moment, 2.0, centre, before)
         assert np.allclose(theta, mean, rtol=1e-6, atol=1e-9)
         assert np.allclose(covariance, spread, rtol=1e-6, atol=1e-12) and np.allclose(variances, before)
 
@@ -96,10 +98,10 @@ def test_the_posterior_is_that_of_dense_matrices(centre):
 
 
 def slow_towards(target, found, std):
-    """Pair of parts by pair of parts: what exceeds the noise's part of the squared distance is kept."""
+    """Pair of fields by pair of fields: what exceeds the noise's part of the squared distance is kept."""
     out = target.copy()
-    for one in PARTS:
-        for two in PARTS:
+    for one in PARTS[1:]:
+        for two in PARTS[1:]:
             a, b = slice(one.start, one.start + one.size), slice(two.start, two.start + two.size)
             apart = found[a, b] - target[a, b]
             numbers = one.size * two.size if one is not two else one.size * (one.size + 1) / 2
@@ -109,34 +111,41 @@ def slow_towards(target, found, std):
     return out
 
 
-def slow_drawn(target, found, constant, std, pooled):
-    share, total = PARTS[0].weight, target[:, 0, 0].sum()
-    more = share * constant - total
-    keep = max(0.0, 1 - (1 + MARGIN) * (share * pooled) ** 2 / more**2)
-    target = target * max(1 + keep * more / total, 0.05)
-    together = target.sum(axis=0)
-    apart = slow_towards(together, found.sum(axis=0), std * math.sqrt(len(found))) - together
-    out = []
-    for one, seen in zip(target, found, strict=True):
-        A = slow_towards(one + one[0, 0] / together[0, 0] * apart, seen, std)
-        values, axes = np.linalg.eigh(A)
-        out.append(axes @ np.diag(np.maximum(values, 0)) @ axes.T)
-    return np.array(out)
+def seen_of(rng, truth, std):
+    """What would be released of people with these sums of products, who all have the constant."""
+    noise = rng.normal(0, std / math.sqrt(2), truth.shape)
+    sums = truth[:, 0] / PARTS[0].weight + rng.normal(0, std, truth.shape[:2])
+    return fields.Seen(truth + (noise + noise.swapaxes(1, 2)) / math.sqrt(2), std, sums, std)
 
 
-@pytest.mark.parametrize("std", [0.5, 3.0, 30.0])
-def test_curvature_is_drawn_to_what_was_seen_as_far_as_noise_allows(std):
+def with_constant(rng, people=40):
+    x = rng.uniform(0, 0.3, (3, people, OWN))
+    x[:, :, 0] = PARTS[0].weight
+    return np.einsum("ani,anj->aij", x, x)
+
+
+def test_products_are_drawn_to_what_was_seen_as_far_as_noise_allows():
     rng = np.random.default_rng(2)
-    target, noise = random_matrices(rng), rng.normal(0, std / math.sqrt(2), (3, OWN, OWN))
-    found = random_matrices(rng, people=60) + (noise + noise.swapaxes(1, 2)) / math.sqrt(2)
-    constant = 1.4 * target[:, 0, 0].sum() / PARTS[0].weight
-    drawn = fields.drawn(target, found, constant, std, 2.0, PARTS)
-    assert np.allclose(drawn, slow_drawn(target, found, constant, std, 2.0), rtol=1e-6, atol=1e-9)
-    assert np.linalg.eigvalsh(drawn).min() > -1e-9
-    if std == 30.0:  # noise explains nearly all of it
-        assert np.mean((drawn - target) ** 2) < 0.1 * np.mean((drawn - found) ** 2)
-    if std == 0.5:
-        assert np.mean((drawn - found) ** 2) < 0.1 * np.mean((drawn - target) ** 2)
+    for std in (0.2, 2.0, 20.0):
+        target, seen = with_constant(rng), seen_of(rng, with_constant(rng, 60), std)
+        found = fields._towards(target, seen.products, std, PARTS)
+        slow = [slow_towards(*pair, std) for pair in zip(target, seen.products, strict=True)]
+        assert np.allclose(found, slow, rtol=1e-9, atol=1e-12)
+
+
+def test_curvature_is_that_of_people_seen_or_of_made_up_ones():
+    """With little noise that which was seen, with much nearly the target; and it is always a curvature."""
+    rng = np.random.default_rng(3)
+    target, truth = with_constant(rng), with_constant(rng, 60)
+    signed, apart = np.zeros(OWN, bool), np.mean((truth - target) ** 2)
+    for std in (0.01, 1.0, 100.0):
+        curvature, doubt = fields.drawn(target, seen_of(rng, truth, std), signed, PARTS)
+        assert np.linalg.eigvalsh(curvature).min() > -1e-9 and (doubt >= 0).all()
+        if std == 0.01:
+            assert np.mean((curvature - truth) ** 2) < 0.01 * apart and doubt.max() < 1e-3
+            assert np.allclose(curvature[:, 0], truth[:, 0], atol=0.05)
+        if std == 100.0:
+            assert np.mean((curvature - target) ** 2) < 0.02 * std**2 and doubt.min() > 0.01
 
 
 # what it learns
@@ -220,7 +229,7 @@ def test_draws_spread_people_over_actions():
     assert np.abs(share - 1 / 3).max() < 4.5 * math.sqrt(2 / 9 / PEOPLE) and len(set(share)) > 1
 
 
-def test_people_of_an_earlier_incarnation_are_counted_by_the_pooled_sum():
+def test_people_of_an_earlier_incarnation_are_counted_by_what_was_released():
     """And those who come then choose by its estimate, not at random."""
     algorithm = made()
     posterior = folded(algorithm, fields.blank(algorithm, ALL), 0, 0)

@@ -8,9 +8,14 @@ the other noise is seeded."""
 import dataclasses
 
 import msgspec
+import numpy as np
 import pytest
 
 from tacit import Budget, Earnings, JointGLM, LocalIRLS, Simulated, registry
+from tacit.audit.attacks import bandits as attacks
+from tacit.data import Raw
+from tacit.features import Number, Schema
+from tacit.mechanisms.opening import opened
 from tacit.papers import regression
 from tests.audit import worlds
 
@@ -26,6 +31,7 @@ JOINTLY = {"dim": 2, "budget": COARSE, "horizon": CHOICES}
 FIRST = {"JointReweighted": 4}  # choices of the first step, where not 2
 WEEK = {"max_rounds_per_person": 1, "week": 2.0}
 LATER = {"hold": 1}
+FIELDS = {"dim": 0, "features": Schema(context={"x": Number(0, 1, bins=2)}, arms="disjoint", actions=("a", "b"))}
 
 
 def registered(table):
@@ -39,6 +45,9 @@ JOINT = registered("JOINT") | {
     "JointGLM": [
         {},
         {"curvature": "none"},
+        FIELDS,
+        FIELDS | {"curvature": "fields", "budget": ALONE},
+        FIELDS | {"base_rate": 0.02},
         {"contexts": "public"},
         {"contexts": "public", "budget": ALONE},
         {"budget": ALONE},
@@ -143,6 +152,19 @@ def test_fits(name, options, runs):
     fitted = make(0)
     fitted.fit([[0.0, 0.0]] * PEOPLE, [0.0] * PEOPLE)
     assert not worlds.convicted(fitted.privacy, leave, **runs)
+
+
+def test_sums_by_fields_come_near_what_is_claimed():
+    """The pairs of people by which `tacit audit` tries them are as far apart as the certificate says, in every number
+    that is released."""
+    for options, pair in (({}, attacks.FIELD_PAIR), ({"base_rate": 0.02}, attacks.TWO_FIELDS)):
+        bandit = attacks.glm(features=attacks.FIELDS, **options)(Simulated(0))
+        seen = []
+        for x, reward in pair:
+            bandit._state = bandit.init()
+            bandit._join(Raw(np.array(x)), Raw(reward))
+            seen.append(opened(bandit._state.prefix).open.copy())
+        assert np.linalg.norm(seen[1] - seen[0]) == pytest.approx(bandit.privacy.releases[0].sensitivity, rel=1e-9)
 
 
 def claimed_in_full(certificate):

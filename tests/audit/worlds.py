@@ -178,12 +178,21 @@ def releases(make, visits, choices):
 
 def _visit(bandit, fate, person):
     known = getattr(bandit, "max_rounds_per_person", None) is not None
+    arms, beside = _offer(bandit, fate.arm)
     try:
-        choice = bandit.choose([fate.arm], **({"person": person} if known else {}))
+        choice = bandit.choose(arms, **beside | ({"person": person} if known else {}))
     except PersonLimit:
         return
     if fate.reward is not None:
         bandit.observe(choice, given(bandit, fate.reward))
+
+
+def _offer(bandit, arm):
+    """The arm; or, where features are fields, a person and an action that are as far from others as they can be."""
+    if getattr(bandit, "features", None) is None:
+        return [arm], {}
+    ahead = arm == AHEAD
+    return {"x": 0.0 if ahead else 1.0}, {"actions": [bandit.features.actions[0 if ahead else 1]]}
 
 
 def shown(bandit: Any) -> Any:
@@ -192,7 +201,7 @@ def shown(bandit: Any) -> Any:
     if hasattr(bandit, "statistics"):
         parts += [np.ravel(bandit.statistics.gram), bandit.statistics.moment]
     if hasattr(bandit, "interval"):
-        parts += [np.ravel(bandit.interval(np.eye(2)))]
+        parts += [np.ravel(bandit.interval(np.eye(2) if getattr(bandit, "features", None) is None else {"x": 0.0}))]
     if hasattr(bandit, "intervals"):
         parts += [np.ravel(ends) for epoch in bandit.intervals(np.eye(2)) for ends in epoch]
     return np.concatenate([np.zeros(0), *parts])

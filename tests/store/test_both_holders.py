@@ -4,12 +4,26 @@ make the same choices, by the same releases, to the last bit."""
 import numpy as np
 import pytest
 
+from tacit import JointGLM
+from tacit.features import Category, Number, Schema
 from tacit.holders.incarnation import database_at
 from tacit.mechanisms.opening import opened
 from tacit.privacy.noise import Secure
-from tests.store.places import Clock, arms, glm, linear, settle, sums
+from tests.store.places import BUDGET, Clock, arms, glm, linear, settle, sums
 
 ROUNDS = 120
+SCHEMA = Schema(
+    context={"age": Number(0, 100, bins=3), "plan": Category("free", "paid")}, arms="disjoint", actions=tuple("abcd")
+)
+
+
+def by_fields(**options):
+    return JointGLM(**{"features": SCHEMA, "budget": BUDGET, "first": 10} | options)
+
+
+def offered(kind, rng):
+    """Four arms; or a person, for whom there are four actions."""
+    return {"age": rng.uniform(0, 100), "plan": "free"} if kind is by_fields else arms(rng)
 
 
 class Same(Secure):
@@ -24,7 +38,7 @@ class Same(Secure):
 
 
 def policy(kind, seed):
-    return {"policy": np.random.default_rng(seed)} if kind is glm else {}
+    return {} if kind is linear else {"policy": np.random.default_rng(seed)}
 
 
 def copied(arrays):
@@ -60,7 +74,7 @@ def in_memory(kind, seed):
     bandit, and round by round the arm, its version and the estimate that it was chosen by."""
     memory, rng, seen = kind(source=Same(), **policy(kind, seed)), np.random.default_rng(seed), []
     for i in range(ROUNDS):
-        choice = memory.choose(arms(rng), available=[True, True, i % 3 > 0, True])
+        choice = memory.choose(offered(kind, rng), available=[True, True, i % 3 > 0, True])
         seen.append((choice.index, memory._steps, copied(memory._state.estimate)))
         came = reward(rng, i)
         if isinstance(came, float):
@@ -68,16 +82,16 @@ def in_memory(kind, seed):
     return memory, seen
 
 
-@pytest.mark.parametrize("kind", [glm, linear])
+@pytest.mark.parametrize("kind", [glm, linear, by_fields])
 def test_the_same_choices_by_the_same_releases(place, kind):
     memory, seen = in_memory(kind, 4)
-    source, draws, rng = Same(), policy(kind, 4), np.random.default_rng(4)
-    stored = place.open(kind(source=source, **draws))
+    source, draws, rng, clock = Same(), policy(kind, 4), np.random.default_rng(4), Clock()
+    stored = place.open(kind(source=source, **draws), clock=clock)
     for i in range(ROUNDS):
         if i in (35, 90):  # a restart draws nothing
             stored.close()
-            stored = place.open(kind(source=source, **draws))
-        choice = stored.choose(arms(rng), available=[True, True, i % 3 > 0, True])
+            stored = place.open(kind(source=source, **draws), clock=clock)
+        choice = stored.choose(offered(kind, rng), available=[True, True, i % 3 > 0, True])
         index, step, estimate = seen[i]
         assert (choice.index, choice.version, stored.version) == (index, step, step), i
         assert alike(served(stored), estimate), i
@@ -85,7 +99,7 @@ def test_the_same_choices_by_the_same_releases(place, kind):
         if came != "never":
             stored.observe(choice, came)
         settle(stored)
-    memory.choose(arms(rng))  # in memory a step that is full ends with the next choice
+    memory.choose(offered(kind, rng))  # in memory a step that is full ends with the next choice
     same_releases(memory, stored)
     assert {index for index, _, _ in seen} == {0, 1, 2, 3}
     stored.close()
@@ -106,13 +120,13 @@ def rewards(bandit, choices, i):
     return [(j, bandit.observe(choices[j], (j % 3) / 2)) for j in due]
 
 
-@pytest.mark.parametrize("kind", [glm, linear])
+@pytest.mark.parametrize("kind", [glm, linear, by_fields])
 def test_the_same_with_a_hold(place, kind):
     """In memory a choice enters after so many later ones, on a database after the time that these take."""
     given, rng, seen, choices = {"missing_as": 0.25, "pending": 100}, np.random.default_rng(6), [], []
     memory = kind(source=Same(), hold=HOLDS, **given, **policy(kind, 6))
     for i in range(ROUNDS):
-        choices.append(memory.choose(arms(rng)))
+        choices.append(memory.choose(offered(kind, rng)))
         seen.append((choices[i].index, memory._steps, copied(memory._state.estimate), rewards(memory, choices, i)))
     rng, clock, choices = np.random.default_rng(6), Clock(), []
     hold = APART * (HOLDS + 0.5) - database_at(place.where).skew
@@ -120,14 +134,14 @@ def test_the_same_with_a_hold(place, kind):
     with place.open(kind(source=Same(), pending=100, **policy(kind, 6)), **options) as stored:
         for i in range(ROUNDS):
             clock.now += 0.1 * APART
-            choices.append(stored.choose(arms(rng)))
+            choices.append(stored.choose(offered(kind, rng)))
             index, step, estimate, told = seen[i]
             assert (choices[i].index, choices[i].version) == (index, step) and alike(served(stored), estimate), i
             assert rewards(stored, choices, i) == told, i
             clock.now += 0.9 * APART
             stored.tend()
         assert stored.entered == ROUNDS - HOLDS
-        memory.choose(arms(rng))  # what is due enters with the next choice
+        memory.choose(offered(kind, rng))  # what is due enters with the next choice
         same_releases(memory, stored)
 
 

@@ -26,7 +26,9 @@ LIMIT = {"max_rounds_per_person": 2}
 NAMES = ("walk", "sleep")
 SEX, KIND = {"sex": Category("f", "m")}, {"kind": Category("a")}
 SCHEMAS = {
-    "disjoint": Schema(context={"age": Number(0, 1), "home": Category("a", "b", "c")}, arms="disjoint", actions=NAMES),
+    "disjoint": Schema(
+        context={"age": Number(0, 1, bins=2), "home": Category("a", "b")}, arms="disjoint", actions=NAMES
+    ),
     "hybrid": Schema(context=SEX, action=KIND, arms="hybrid", actions=NAMES),
     "shared": Schema(context={"age": Number(0, 1)}, action={"kind": Category(*"abcdefghij")}, arms="shared"),
 }
@@ -93,6 +95,7 @@ OPTIONS: dict[type, dict[str, Values]] = {
         "prior": {"some": {"prior": (np.full(DIM, 0.1), 50.0)}},
         "warm": {"rows": {"warm": public_rows()}},
         "covariance": {"matrix": {"covariance": Shape()}},
+        "base_rate": {"0.3": {"features": SCHEMAS["disjoint"], "base_rate": 0.3}},
     },
     JointLinUCB: BOTH
     | {

@@ -18,6 +18,7 @@ import pytest
 from numpy.random import default_rng
 
 from tacit import Budget, JointGLM, JointLinUCB
+from tacit.algorithms.onepass import fields
 from tacit.privacy import relations
 from tests.whole.options import DATABASE, DELTA, EPSILON, GIVEN, MEMORY, OPTIONS, World, build, play
 
@@ -31,6 +32,11 @@ OF_COVARIANCE = (
 OF_WEEK = 'Expected rounds that are counted when they are chosen with contexts="public", got week.'
 OF_HOLD = "Expected hold below pending = 5, got 5."
 OF_EARNINGS = 'Expected no earnings with contexts="public", got earnings.'
+OF_RATE = (
+    'Expected base_rate with features of disjoint arms, whose sums are by fields (curvature="fields"), got it with {}.'
+)
+OF_TUNING = 'Expected curvature="released" with tuning, which is of estimates by curvature, got {}.'
+BY_FIELDS = "features whose sums are by fields"
 REFUSED = {
     JointGLM: {
         ("pending=5", "hold=5"): OF_HOLD,
@@ -50,8 +56,16 @@ REFUSED = {
         ("earnings=arms", "contexts=public"): OF_EARNINGS,
         ("contexts=public", "curvature=none"): 'Expected curvature="released" with contexts="public", where it has no '
         'noise, got "none".',
-        ("curvature=none", "tuning=bold"): 'Expected curvature="released" with tuning, which is of estimates by '
-        "curvature, got none.",
+        ("curvature=none", "tuning=bold"): OF_TUNING.format("none"),
+        ("features=disjoint", "tuning=bold"): OF_TUNING.format(BY_FIELDS),
+        ("tuning=bold", "base_rate=0.3"): OF_TUNING.format(BY_FIELDS),
+        ("contexts=public", "base_rate=0.3"): OF_RATE.format('contexts="public"'),
+        ("curvature=none", "base_rate=0.3"): OF_RATE.format('curvature="none"'),
+        ("prior=some", "base_rate=0.3"): OF_RATE.format("prior"),
+        ("warm=rows", "base_rate=0.3"): OF_RATE.format("warm"),
+        ("covariance=matrix", "base_rate=0.3"): OF_RATE.format("covariance"),
+        ("earnings=arms", "base_rate=0.3"): OF_ARMS,
+        ("shared=6", "base_rate=0.3"): OF_SCHEMA.format(2, None, 2, 6),
         (
             "discount=0.9",
             "forget=600",
@@ -126,9 +140,14 @@ def check(world: World, kind: type, one: Value, other: Value) -> None:
     """AssertionError where one of them is ignored: what came of both is what comes of the other alone."""
     both = game(world, kind, one.settings | other.settings)
     for value, kept in ((one, other), (other, one)):
-        if value.option in world.idle:
+        if value.option in world.idle or linear(kind, one.settings | other.settings, value):
             continue
         assert both != alone(world, kind, str(kept)) or said_twice(kind, kept, value), f"{value} ignored with {kept}"
+
+
+def linear(kind: type, settings: dict[str, Any], value: Value) -> bool:
+    """By fields the chance of a reward is linear, whatever link and radius are: JointGLM says so."""
+    return value.option in ("link", "radius") and getattr(build(kind, settings), "_form", None) is fields
 
 
 def said_twice(kind: type, one: Value, other: Value) -> bool:

@@ -13,6 +13,7 @@ from tacit.algorithms.earnings import Earnings
 from tacit.algorithms.onepass import loops_kernel
 from tacit.audit.mutants import CountedWhenAnswered, ExactSums
 from tacit.errors import WrongBatch
+from tacit.features import Category, Number, Schema
 from tacit.mechanisms import recursive
 from tacit.mechanisms.opening import opened
 from tacit.papers import (
@@ -153,6 +154,44 @@ LOGGED = ("joint-glm", "joint-glm-blocks", "joint-glm-public", "joint-glm-public
 def test_rows_of_a_log_with_secure_noise(name):
     """Bad rewards among them: where contexts are public, these are summed without noise, whatever the reward is."""
     assert replay.check(lambda: JOINT[name](Secure()), replay.logs) >= 2
+
+
+class ByFields(JointGLM):
+    """Whoever asks has fields, made of the first of the arms; there are as many actions on offer as arms."""
+
+    def choose(self, arms, **options):
+        return super().choose(*self._asked(arms), **options | {"actions": NAMES[: len(arms)]})
+
+    def choose_many(self, rows):
+        return super().choose_many([self._asked(arms)[0] for arms in rows], actions=NAMES[:3])
+
+    def interval(self, arms, **options):
+        return super().interval(*self._asked(arms), **options | {"actions": NAMES[: len(arms)]})
+
+    def _asked(self, arms):
+        x = np.asarray(arms["0"] if isinstance(arms, dict) else arms[0])
+        if x.shape != (self._width,):
+            raise ValueError("Expected other arms, got these.")
+        age = float(50 + 1e8 * x[0]) if np.isfinite(x).all() else "much"
+        return ({"age": age, "plan": "free" if x[1] > 0 else "paid"},)
+
+
+NAMES = [str(i) for i in range(12)]
+PEOPLE = Schema(
+    context={"age": Number(0, 100, bins=3), "plan": Category("free", "paid")}, arms="disjoint", actions=tuple(NAMES)
+)
+FIELDS = {
+    "plain": {},
+    "hold": {"hold": 7},
+    "base-rate": {"base_rate": 0.2},
+    "earnings": {"earnings": Earnings(0.2, 4.0)},
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_fields_with_secure_noise(name):
+    make = made(ByFields, first=6, dim=0, features=PEOPLE, **FIELDS[name])
+    assert replay.check(lambda: make(Secure())) >= 2
 
 
 class Named(JointGLM):

@@ -88,9 +88,11 @@ def check(
     if base_rate is not None:
         checks.probability(base_rate=base_rate)
         if not chosen:
+            beside = against[0] if against else f'curvature="{curvature}"'
+            reason = beside if apt and (against or curvature != "auto") else "others"
             raise ValueError(
                 'Expected base_rate with features of disjoint arms, whose sums are by fields (curvature="fields"), got '
-                "it with others."
+                f"it with {reason}."
             )
     return chosen, "; by fields, as each action has a part of the vector for itself" if curvature == "auto" else ""
 
@@ -234,7 +236,7 @@ def _counted(target: Array, seen: Seen, signed: Booleans, parts: tuple[Part, ...
     variance = np.zeros(len(groups)) if exact else 1 / (once + direct)
     before = (OFF * row) ** 2 + first * weights[groups] * np.abs(row) + 1e-12
     new = row + before / (before + variance) * (measured - row)
-    ratio = np.where(signed, 1.0, np.clip(new / row, 0.2, 5.0))
+    ratio = np.where(signed, 1.0, np.clip(new / np.where(signed, 1.0, row), 0.2, 5.0))
     ratio = np.where(signed, ratio[:, :1], ratio)
     times = ratio[:, :, None] * ratio[:, None, :] / ratio[:, :1, None]
     same = groups[:, None] == groups

@@ -1,5 +1,6 @@
 """Attacks on whole bandits, with everything released in view (white box) or later users' arms alone (black box)."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +12,8 @@ from tacit.audit.canary import worst_canary
 from tacit.audit.stage import Make, User, act, fresh, nobody, probe, users
 from tacit.bandits import JointGLM, JointLinUCB
 from tacit.data import Array, Raw
+from tacit.features.columns import Number
+from tacit.features.schema import Schema
 from tacit.kernels.noise import gaussian_law
 from tacit.mechanisms.opening import opened
 from tacit.privacy.budget import Budget
@@ -46,6 +49,8 @@ def attacks() -> Sequence[Attack]:
         white_box("joint-glm-other-block", glm(dim=4, blocks=2), TWO_BLOCKS, share=0.3),
         white_box("joint-glm-hybrid", glm(dim=3, blocks=2, shared=1), HYBRID_PAIR, share=0.2),
         white_box("joint-glm-scores", glm(dim=2, curvature="none"), SCORE_PAIR),
+        white_box("joint-glm-fields", glm(features=FIELDS), FIELD_PAIR, share=0.1),
+        white_box("joint-glm-base-rate", glm(features=FIELDS, base_rate=0.02), TWO_FIELDS, share=0.1),
         white_box("joint-lin-ucb-blocks", lin_ucb(dim=4, blocks=2), LINEAR_BLOCK, share=0.2),
         black_box("joint-glm-actions", glm(dim=1, first=4, horizon=20), one_dim, direction=[1.0], share=0.5),
     ]
@@ -76,6 +81,10 @@ TWO_BLOCKS = Pair(([1.0, 0.0, 0.0], 1.0), ([1.0, 0.0, 1.0], 1.0))  # the same pe
 HYBRID_PAIR = Pair(([0.6, 0.8, 1.0], 1.0), ([1e-9, 0.0, 1.0], 0.0))
 LINEAR_BLOCK = Pair(([1.0, 0.0, 1.0], 1.0), ([0.435, 0.9004, 1.0], -1.0))
 SCORE_PAIR = Pair(([1.0, 0.0], 1.0), ([1.0, 0.0], 0.0))  # at theta = 0: opposite scores of length 1
+FIELDS = Schema(context={"x": Number(0.0, 1.0, bins=2)}, arms="disjoint", actions=("a", "b"))
+HALF = math.sqrt(0.5)  # what the constant has for everybody, and the rest of somebody of length 1
+FIELD_PAIR = Pair(([HALF, HALF, 0.0, 0.0, 0.0], 1.0), ([HALF, HALF, 0.0, 0.0, 0.0], 0.0))  # attains D at c = 1/2
+TWO_FIELDS = Pair(([HALF, HALF, 0.0, 0.0, 0.0], 1.0), ([HALF, HALF, 0.0, 0.0, 1.0], 1.0))  # and at a small c
 GLM_PAIR = Pair(([1.0, 0.0], 1.0), ([1e-9, 0.0], 0.0))  # nearly: full and no curvature, opposite responses
 
 
@@ -111,7 +120,8 @@ def white_box(
     often = f" is in {rounds} rounds and" if rounds > 1 else ""
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
-        members = [nobody(bandit._width)] * leaves
+        silent = math.nan if getattr(bandit, "features", None) else 0.0  # with a schema everybody who answers counts
+        members = [nobody(bandit._width, silent)] * leaves
         members[canary.leaf] = pair.user(world)
         blocks = [users([member] * rounds) for member in members]
         out = np.zeros(runs)

@@ -191,7 +191,10 @@ class JointGLM(Joint):
         if self.forget is not None and growth < least and growth not in GROWTHS:
             raise ValueError(f"Expected growth of at least {least:g} with forget, got {growth:g}.")
         if self._sums_alone and self.tuning not in (Tuning(), CHANGING, BLOCKS, hybrid.HYBRID):
-            raise ValueError('Expected curvature="released" with tuning, which is of estimates by curvature, got none.')
+            got = "features whose sums are by fields" if self._form.STATISTIC == fields.STATISTIC else "none"
+            raise ValueError(
+                f'Expected curvature="released" with tuning, which is of estimates by curvature, got {got}.'
+            )
 
     def _shortest(self, forget: float | None) -> int:
         """Choices in a step that says more than its noise."""

@@ -1,0 +1,83 @@
+"""A bandit by fields on a database: its estimate is built up release by release, and the same whoever computes it."""
+
+import numpy as np
+import pytest
+
+from tacit import Budget, JointGLM, recover
+from tacit.features import Category, Number, Schema
+from tests.store.places import BUDGET, settle, sums
+
+LITTLE_NOISE = Budget(50.0, 1e-3)
+CONTEXT = {"age": Number(0, 100, bins=3), "plan": Category("free", "paid")}
+
+
+def bandit(*names, **options):
+    schema = Schema(context=CONTEXT, arms="disjoint", actions=names, max_actions=4)
+    return JointGLM(**{"features": schema, "budget": BUDGET, "first": 5} | options)
+
+
+def play(stored, count, *, seed=0, together=1):
+    """Choices with their rewards, which enter so many at once."""
+    rng, names = np.random.default_rng(seed), []
+    for i in range(count):
+        asked = {"age": float(rng.integers(100)), "plan": "free"}
+        choice = stored.choose(asked)
+        names.append(choice.name)
+        stored.observe(choice, float(rng.random() < 0.3 + 0.5 * (choice.name == "walk")))
+        if (i + 1) % together == 0:
+            settle(stored)
+    settle(stored)
+    return names
+
+
+def alike(one, other):
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def learnt(stored):
+    """Of each place: whether anything is."""
+    return [bool(part.any()) for part in stored.theta.reshape(4, -1)]
+
+
+def arrays(stored):
+    return [np.copy(part) for part in stored._versions.fold.estimate.arrays]
+
+
+@pytest.mark.parametrize("together", [1, 9])
+def test_every_worker_has_the_same_estimate(on_sqlite, together):
+    """One that was there when an action came between releases, and followed them, and one that starts now."""
+    with on_sqlite.open(bandit("walk", "sleep")) as stored:
+        play(stored, 23, together=together)
+        assert stored.version > 2 and learnt(stored) == [True, True, False, False]
+    with on_sqlite.open(bandit("walk", "sleep", "read")) as stored:
+        offered = arrays(stored)
+        assert learnt(stored) == [True, True, True, False]  # it is offered at once, by what was released before it came
+        play(stored, 30, seed=1, together=together)
+        theta, seen, history = stored.theta, arrays(stored), stored.history
+        assert not alike(seen, offered) and learnt(stored) == [True, True, True, False]
+        assert "by fields" in stored.privacy.releases[0].statistic and stored.privacy.private
+        assert all(len(step) == stored.algorithm.contribution.size for step in sums(stored).values())
+        told = stored.offers({"age": 30.0, "plan": "free"})
+        assert (
+            abs(told.probability.sum() - 1) < 1e-6 and (told.low <= told.mean).all() and (told.mean <= told.high).all()
+        )
+    with on_sqlite.open(bandit("walk", "sleep", "read")) as stored:
+        assert np.array_equal(stored.theta, theta) and alike(arrays(stored), seen)
+        for one, other in zip(stored.history, history, strict=True):
+            assert alike(one, other)
+
+
+def test_a_recovery_starts_from_what_was_released(place):
+    with place.open(bandit("walk", "sleep", budget=LITTLE_NOISE)) as stored:
+        play(stored, 40)
+        released, before = stored._versions.fold._released.copy(), stored.theta
+    assert recover(bandit("walk", "sleep", budget=LITTLE_NOISE), place.where, keys=place.keys) == 2
+    with place.open(bandit("walk", "sleep", budget=LITTLE_NOISE)) as stored:
+        fold = stored._versions.fold
+        assert stored.version == 0 and np.array_equal(fold._released, released) and not fold.estimate.random
+        assert fold.estimate.arrays.folded.tolist() == [0, 1]
+        theta = stored.theta
+        assert np.dot(theta, before) > 0.8 * np.linalg.norm(theta) * np.linalg.norm(before)
+        assert fold.estimate.arrays.target[:, 0, 0].sum() / fold.algorithm.plan.features.own[0].weight ** 2 > 20
+        play(stored, 20, seed=2)
+        assert stored.version > 1 and not np.array_equal(stored.theta, theta)

@@ -1,0 +1,136 @@
+"""`python -m tools.fields [people|late|rates ...] [--runs 20] [--seed 900]`: the tables of docs/measurements/fields.md.
+
+Share: of what the best message for each person gains over a random one, what a bandit gained, over the second half of n
+people, in per cent: mean and standard error over runs. All tables by default; progress goes to stderr."""
+
+import argparse
+import functools
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit import MLEUCB, Budget, JointGLM, Spec, environments, simulate
+from tacit.environments.base import Environment
+from tacit.experiments.result import Run
+
+DELTA = 1e-6
+DELAY = "exponential:100"  # of a click, in later choices
+HOLDS = (230, 700, 2000)  # of clicks 90 %, 99.9 % and all have come by then
+WRONG = {"right": 1.0, "x 0.3": 0.3, "x 3": 3.0, "not at all": None}
+
+
+class Row(NamedTuple):
+    """A world, in words and as it is; the bandit, in words and as it is; and when rewards come."""
+
+    world: str
+    environment: Environment
+    bandit: str
+    spec: Spec
+    delay: str | None = None
+
+
+def glm(epsilon: float, **options: Any) -> Spec:
+    return Spec(JointGLM, budget=Budget(epsilon, DELTA), **options)
+
+
+def by_people() -> Iterator[Row]:
+    worlds = {
+        "five fields": environments.messages(),
+        "one field": environments.messages(fields=1),
+        "dependent fields": environments.messages(dependent=True),
+    }
+    for name, world in worlds.items():
+        for epsilon in (1.0, 4.0):
+            yield Row(name, world, f"by fields, ε = {epsilon:g}", glm(epsilon))
+            yield Row(name, world, f'`curvature="released"`, ε = {epsilon:g}', glm(epsilon, curvature="released"))
+        yield Row(name, world, "`MLEUCB`, no privacy", Spec(MLEUCB))
+
+
+def late() -> Iterator[Row]:
+    for epsilon in (8.0, 1.0):
+        for hold in HOLDS:
+            options: dict[str, Any] = {"hold": hold, "missing_as": 0.0}
+            words = f"clicks after 100 choices, `hold={hold}`"
+            yield Row(words, environments.messages(), f"by fields, ε = {epsilon:g}", glm(epsilon, **options), DELAY)
+            options["curvature"] = "released"
+            told = f'`curvature="released"`, ε = {epsilon:g}'
+            yield Row(words, environments.messages(), told, glm(epsilon, **options), DELAY)
+
+
+def rates() -> Iterator[Row]:
+    for rate in (0.01, 0.03):
+        world = environments.messages(base_rate=rate)
+        for epsilon in (1.0, 4.0):
+            for words, factor in WRONG.items():
+                options = {} if factor is None else {"base_rate": round(factor * rate, 6)}
+                declared = f"by fields, declared {words}, ε = {epsilon:g}"
+                yield Row(f"{100 * rate:g} % click", world, declared, glm(epsilon, **options))
+            told = f'`curvature="released"`, ε = {epsilon:g}'
+            yield Row(f"{100 * rate:g} % click", world, told, glm(epsilon, curvature="released"))
+
+
+TABLES = {
+    "people": (by_people, (1000, 2000, 5000, 20_000, 100_000)),
+    "late": (late, (5000, 10_000, 20_000)),
+    "rates": (rates, (5000, 20_000, 100_000)),
+}
+
+
+def share(run: Run) -> float:
+    """Over the second half of the people, in per cent. Every person is as likely as another, so that uniform play loses
+    in each half what it loses in both, divided by 2."""
+    assert run.uniform_regret is not None
+    half = run.curve[-1] - run.curve[run.at.index(run.horizon // 2)]
+    return 100 * (1 - half / (run.uniform_regret / 2))
+
+
+def shares(row: Row, people: int, *, runs: int, seed: int) -> list[float]:
+    result = simulate([row.spec], row.environment, horizon=people, runs=runs, seed=seed, delay=row.delay)
+    return [share(run) for run in result.runs]
+
+
+def summed(found: Sequence[float]) -> str:
+    error = np.std(found, ddof=1) / math.sqrt(len(found)) if len(found) > 1 else math.nan
+    return f"{np.mean(found):.0f} ± {error:.0f}" if len(found) > 1 else f"{np.mean(found):.0f}"
+
+
+def head(people: Sequence[int]) -> str:
+    return "| world | bandit | " + " | ".join(f"{n} people" for n in people) + " |"
+
+
+def lines(name: str, *, runs: int, seed: int, people: Sequence[int] | None = None) -> Iterator[str]:
+    """A table in Markdown, a line after the other as they are done."""
+    make, usual = TABLES[name]
+    sizes = people or usual
+    yield head(sizes)
+    yield "|---|---|" + "---|" * len(sizes)
+    rows = list(make())
+    for i, row in enumerate(rows):
+        cells = []
+        for n in sizes:
+            print(f"{name}: row {i + 1} of {len(rows)}, {n} people", file=sys.stderr)
+            cells.append(summed(shares(row, n, runs=runs, seed=seed)))
+        yield f"| {row.world} | {row.bandit} | " + " | ".join(cells) + " |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tools.fields", description="Shares of what can be gained.")
+    parser.add_argument("tables", nargs="*", default=list(TABLES), help=f"of {', '.join(TABLES)}; all by default")
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=900)
+    parser.add_argument("--people", type=int, nargs="+", help="instead of the sizes of the page")
+    given = parser.parse_args()
+    if not set(given.tables) <= set(TABLES):
+        parser.error(f"expected tables of {', '.join(TABLES)}")
+    show = functools.partial(print, flush=True)
+    for name in given.tables:
+        for line in lines(name, runs=given.runs, seed=given.seed, people=given.people):
+            show(line)
+        show()
+
+
+if __name__ == "__main__":
+    main()

@@ -12,7 +12,7 @@ from tacit.cli.output import progress, tell, write_json
 from tacit.cli.planning import short
 from tacit.planning import counsel, crowd, trials
 from tacit.planning.advice import USEFUL, count, percent
-from tacit.planning.trials import ORDINARY, PEOPLE, TASTES, Case, Found, Plan, SchemaQuestion
+from tacit.planning.trials import ORDINARY, PEOPLE, TASTES, Case, Found, SchemaPlan, SchemaQuestion
 
 SHOWN = [n for n in PEOPLE if n != 300_000]  # the table fits a terminal
 UNKNOWN = "?"
@@ -35,7 +35,7 @@ def show(question: SchemaQuestion, notes: list[str], *, quick: bool, as_json: bo
         sys.stdout.write(text(plan, notes) + "\n")
 
 
-def text(plan: Plan, notes: list[str]) -> str:
+def text(plan: SchemaPlan, notes: list[str]) -> str:
     from tacit.experiments.table import WIDTH, to_text
 
     width = min(WIDTH, shutil.get_terminal_size((WIDTH, 0)).columns)
@@ -45,7 +45,7 @@ def text(plan: Plan, notes: list[str]) -> str:
     return "\n\n".join([*wrapped[0], to_text(table(plan)), *wrapped[1]])
 
 
-def table(plan: Plan) -> Any:
+def table(plan: SchemaPlan) -> Any:
     """A row for each epsilon, and at the one that is asked for: worlds, tastes and fields."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -117,7 +117,7 @@ def heading(question: SchemaQuestion) -> str:
     return f"plan: {', '.join(parts)}"
 
 
-def meaning(plan: Plan) -> str:
+def meaning(plan: SchemaPlan) -> str:
     size = plan.size
     long = f", of {size.longer} beyond {size.most:,}" * (size.longer > 0)
     return (
@@ -138,7 +138,7 @@ def error() -> str:
     )
 
 
-def document(plan: Plan, notes: list[str]) -> dict[str, Any]:
+def document(plan: SchemaPlan, notes: list[str]) -> dict[str, Any]:
     """See docs/plan.md for what is in it."""
     question = plan.question
     setting = {name: value for name, value in vars(question).items() if name != "schema"}
@@ -160,7 +160,7 @@ def document(plan: Plan, notes: list[str]) -> dict[str, Any]:
     }
 
 
-def _row(plan: Plan, found: Found) -> dict[str, Any]:
+def _row(plan: SchemaPlan, found: Found) -> dict[str, Any]:
     need = found.after(USEFUL)
     shares = {"share": found.mean, "worst": found.low, "best": found.high}
     return {
@@ -174,7 +174,7 @@ def _row(plan: Plan, found: Found) -> dict[str, Any]:
     }
 
 
-def draw(plan: Plan, path: Path) -> None:
+def draw(plan: SchemaPlan, path: Path) -> None:
     """The share against the number of people, a line for each epsilon, and the worst and best world of the one that is
     asked for."""
     from tacit.experiments import figure

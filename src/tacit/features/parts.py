@@ -13,7 +13,7 @@ from tacit.features.columns import Column, Entries
 CONSTANT: Entries = [(0, 1.0)]
 
 
-class Part(NamedTuple):
+class SchemaPart(NamedTuple):
     """names: none for the constant, one of a field, two of a cross. From `start` on, `size` numbers, each times
     `weight`. signed: which of them may be negative."""
 
@@ -66,7 +66,7 @@ class Parts:
                     out[start + i] = weight * a
 
     @property
-    def each(self) -> tuple[Part, ...]:
+    def each(self) -> tuple[SchemaPart, ...]:
         """What lies where."""
         out = []
         for names, start, weight in self._parts:
@@ -74,7 +74,7 @@ class Parts:
             signed = np.zeros(1, np.bool_)
             for sides in signs:
                 signed = np.logical_or.outer(signed, np.array(sides)).ravel()
-            out.append(Part(names, start, signed.size, weight, signed))
+            out.append(SchemaPart(names, start, signed.size, weight, signed))
         return tuple(out)
 
     def labels(self) -> list[str]:

@@ -7,7 +7,7 @@ from numpy.random import Generator
 
 from tacit.data import Array, Integers
 from tacit.features.columns import Category, Column, Hashed, Number, Tags
-from tacit.features.parts import Part
+from tacit.features.parts import SchemaPart
 from tacit.features.schema import Schema
 
 
@@ -26,11 +26,11 @@ def made_up(schema: Schema, sums: Array, count: int, rng: Generator) -> Array:
     return out
 
 
-def _of(sums: Array, part: Part) -> Array:
+def _of(sums: Array, part: SchemaPart) -> Array:
     return np.maximum(sums[part.start : part.start + part.size], 0.0)
 
 
-def _numbers(part: Part, drawn: Mapping[str, Array], count: int) -> Array:
+def _numbers(part: SchemaPart, drawn: Mapping[str, Array], count: int) -> Array:
     values = np.ones((count, 1))
     for name in part.names:
         values = (values[:, :, None] * drawn[name][:, None, :]).reshape(count, -1)

@@ -13,7 +13,7 @@ import numpy as np
 from tacit import checks
 from tacit.data import Array
 from tacit.features.columns import Category, Column, Entries, Hashed, Number, Tags, is_none, read, written
-from tacit.features.parts import Part, Parts
+from tacit.features.parts import Parts, SchemaPart
 
 ARMS = ("shared", "disjoint", "hybrid")
 EMPTY: Mapping[str, Any] = {}
@@ -129,7 +129,7 @@ class Schema:
         return self._shared.size if self._shared else 0
 
     @property
-    def own(self) -> tuple[Part, ...]:
+    def own(self) -> tuple[SchemaPart, ...]:
         """What the part of a vector that an action has for itself consists of; nothing where arms are shared."""
         return self._own.each if self._own else ()
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from tacit import durations
 from tacit.planning.advice import HOPELESS, USEFUL, count, percent, span
-from tacit.planning.trials import ORDINARY, PEOPLE, WEIGHT, Case, Found, Plan
+from tacit.planning.trials import ORDINARY, PEOPLE, WEIGHT, Case, Found, SchemaPlan
 
 SIZE = 10_000  # people whom fields are judged by, where nobody knows how many come
 CLEARLY = 0.05  # by so much, and in every world, another schema is better
@@ -13,12 +13,12 @@ SOONER = 0.8  # of the people
 RARE = 0.2  # rewards: fewer are rare
 
 
-def words(plan: Plan) -> list[str]:
+def words(plan: SchemaPlan) -> list[str]:
     """A paragraph each: whether to, what one action for all would bring, which fields, what to declare."""
     return [_verdict(plan), _floor(plan), _fields(plan), _declare(plan)]
 
 
-def numbers(plan: Plan) -> str:
+def numbers(plan: SchemaPlan) -> str:
     """How many numbers are learnt of an action, and of which fields they are."""
     schema = plan.question.schema
     each = ", ".join(f"{' x '.join(part.names) or 'constant'} {part.size}" for part in schema.own)
@@ -26,7 +26,7 @@ def numbers(plan: Plan) -> str:
     return f"{size} numbers are learnt of each of {len(schema.offered)} actions: {each}."
 
 
-def tastes(plan: Plan) -> str:
+def tastes(plan: SchemaPlan) -> str:
     """What can be had, in the user's units."""
     told = []
     for name, (_, _, best) in plan.rates.items():
@@ -42,13 +42,13 @@ def rate(mean: float) -> str:
     return f"{100 * mean:.3g} %"
 
 
-def size(plan: Plan) -> int:
+def size(plan: SchemaPlan) -> int:
     """People whom fields are judged by: a year's, or SIZE, as far as they were simulated."""
     year = plan.question.year
     return plan.asked.at(SIZE if year is None else min(year, 100_000))[1]
 
 
-def _verdict(plan: Plan) -> str:
+def _verdict(plan: SchemaPlan) -> str:
     question, asked = plan.question, plan.asked
     need, year = asked.after(USEFUL), question.year
     if year is None:
@@ -77,7 +77,7 @@ def _verdict(plan: Plan) -> str:
     return f"Do not personalise {here}: {said}."
 
 
-def _floor(plan: Plan) -> str:
+def _floor(plan: SchemaPlan) -> str:
     """Whether personalising is better than finding one action for all."""
     asked = plan.asked
     better = asked.after(plan.floor)
@@ -93,7 +93,7 @@ def _floor(plan: Plan) -> str:
     )
 
 
-def _fields(plan: Plan) -> str:
+def _fields(plan: SchemaPlan) -> str:
     at, question, asked = size(plan), plan.question, plan.asked
     names = list(question.schema.context)
     if len(names) < 2:
@@ -123,7 +123,7 @@ def _better(other: Found, asked: Found, at: int) -> bool:
     return bool(len(apart) >= ENOUGH and apart.mean() > CLEARLY and apart.min() > 0)
 
 
-def _declare(plan: Plan) -> str:
+def _declare(plan: SchemaPlan) -> str:
     question, told = plan.question, []
     if question.base_rate is None:
         told.append(

@@ -181,7 +181,7 @@ class Found(NamedTuple):
         return [(n, share) for n, share in zip(PEOPLE, self.mean, strict=True) if share is not None]
 
 
-class Plan(NamedTuple):
+class SchemaPlan(NamedTuple):
     """rates: what random actions, the best one for all and the best one for each person earn, by tastes."""
 
     question: SchemaQuestion
@@ -214,7 +214,7 @@ def cases(question: SchemaQuestion) -> list[Case]:
     return rows
 
 
-def run(question: SchemaQuestion, size: Size, report: Callable[[float], None], only: Sequence[Case] = ()) -> Plan:
+def run(question: SchemaQuestion, size: Size, report: Callable[[float], None], only: Sequence[Case] = ()) -> SchemaPlan:
     """All rows, or those. Worlds are the same in all of them, but for how strong tastes are."""
     rows = list(only) or cases(question)
     crowds = {
@@ -257,7 +257,7 @@ def run(question: SchemaQuestion, size: Size, report: Callable[[float], None], o
         ]
         found.append(Found(row, np.array(own)))
     rates = {tastes: _rates(worlds) for tastes, worlds in crowds.items()}
-    return Plan(question, size, rates, found)
+    return SchemaPlan(question, size, rates, found)
 
 
 def _rounds(question: SchemaQuestion, size: Size, row: Case, world: int) -> int:

@@ -27,7 +27,7 @@ from tacit.algorithms.chances import Values
 from tacit.algorithms.onepass.fields_kernel import field_rounds
 from tacit.algorithms.onepass.scores import lengths
 from tacit.data import Array, Booleans, Integers, Released
-from tacit.features.parts import Part
+from tacit.features.parts import SchemaPart
 from tacit.features.people import made_up
 from tacit.features.schema import Schema
 from tacit.kernels.block import Block
@@ -205,7 +205,7 @@ class Seen(NamedTuple):
     sums_std: float
 
 
-def drawn(target: Array, seen: Seen, signed: Booleans, parts: tuple[Part, ...]) -> tuple[Array, Array]:
+def drawn(target: Array, seen: Seen, signed: Booleans, parts: tuple[SchemaPart, ...]) -> tuple[Array, Array]:
     """The curvature of each action, from its target and from what was seen: first as many people as there were, then
     as often as each value came (the constant's row), then products of two fields, of all actions together and of its
     own. And the variance that is left in the constant's row, on average."""
@@ -221,7 +221,7 @@ def drawn(target: Array, seen: Seen, signed: Booleans, parts: tuple[Part, ...]) 
     return (axes * np.maximum(values, 0.0)[:, None, :]) @ axes.swapaxes(1, 2), doubt
 
 
-def _counted(target: Array, seen: Seen, signed: Booleans, parts: tuple[Part, ...]) -> tuple[Array, Array]:
+def _counted(target: Array, seen: Seen, signed: Booleans, parts: tuple[SchemaPart, ...]) -> tuple[Array, Array]:
     """Each action's target, for people whose values are as frequent as were seen, where the noise allows to tell."""
     sizes, weights = [part.size for part in parts], np.array([part.weight for part in parts])
     groups, first = np.repeat(np.arange(len(parts)), sizes), parts[0].weight
@@ -247,7 +247,7 @@ def _counted(target: Array, seen: Seen, signed: Booleans, parts: tuple[Part, ...
     return out, left.sum(axis=1) / np.count_nonzero(~signed)
 
 
-def _towards(target: Array, found: Array, std: float, parts: tuple[Part, ...]) -> Array:
+def _towards(target: Array, found: Array, std: float, parts: tuple[SchemaPart, ...]) -> Array:
     """target + keep (found - target), keep for each pair of fields: found has noise of that std on its diagonal and std
     / sqrt 2 elsewhere."""
     sizes = np.array([part.size for part in parts], dtype=np.float64)
@@ -274,7 +274,7 @@ def weights(
     moment: Array,
     std: float,
     centre: float,
-    parts: tuple[Part, ...],
+    parts: tuple[SchemaPart, ...],
     variances: Array,
 ) -> tuple[Array, Array]:
     """The posterior's mean and covariance for each action: of (r - c) = <x, theta> + noise, from A and b, whose noise

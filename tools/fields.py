@@ -14,7 +14,7 @@ import numpy as np
 
 from tacit import MLEUCB, Budget, JointGLM, Spec, environments, simulate
 from tacit.environments.base import Environment
-from tacit.experiments.result import Run
+from tacit.experiments.result import SimulatedRun
 
 DELTA = 1e-6
 DELAY = "exponential:100"  # of a click, in later choices
@@ -79,7 +79,7 @@ TABLES = {
 }
 
 
-def share(run: Run) -> float:
+def share(run: SimulatedRun) -> float:
     """Over the second half of the people, in per cent. Every person is as likely as another, so that uniform play loses
     in each half what it loses in both, divided by 2."""
     assert run.uniform_regret is not None

@@ -56,7 +56,7 @@ TRUST = 1.0  # of that: as if so many more numbers had been seen
 ROUNDS = 5  # of learning it, at each step
 SLOTS = 32  # estimates that are remembered: of those who are held, some chose by earlier ones
 MOST = 100  # numbers of an action, with which it is the default
-WIDENING = 1.5  # of intervals
+WIDENING = 1.6  # of intervals
 
 
 class FieldPosterior(NamedTuple):

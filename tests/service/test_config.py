@@ -26,6 +26,7 @@ GLM = {name: value for name, value in LINEAR.items() if name != "horizon"} | {"k
         ({"bandits": {"a": LINEAR | {"forget": 5000}}}, "Expected no forget for a"),
         ({"bandits": {"a": LINEAR | {"warm": "rows.csv"}}}, "Expected no warm for a"),
         ({"bandits": {"a": LINEAR | {"contexts": "public"}}}, "Expected no contexts for a"),
+        ({"bandits": {"a": LINEAR | {"base_rate": 0.01}}}, "Expected no base_rate for a"),
         ({"bandits": {"a": GLM | {"prior": {"theta": [0.1]}}}}, "precision"),
         ({"bandits": {"a": GLM | {"forget": "30 days"}}}, "with per_day"),
         ({"bandits": {"a": GLM | {"forget": "a month", "per_day": 100}}}, "number of rounds"),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tacit.bandits.base import Bandit
 
 FORMAT = "tacit bandit"
-VERSION = 8
+VERSION = 9
 ROWS = 1024  # waiting choices are written in multiples of so many
 
 B = TypeVar("B", bound="Bandit")

@@ -213,6 +213,16 @@ def opened(database: Database, keys: Keys, name: str, algorithm: Algorithm[Any],
 def check_plan(algorithm: Algorithm[Any], found: BanditRow) -> None:
     """BadState unless that incarnation was made with the algorithm's settings."""
     given, fixed = map(_fixed, (plan(algorithm), found.plan))
+    if "base_rate" not in fixed and "auto" in (given.get("curvature"), fixed.get("curvature")):  # up to 0.8.0
+        if "features" in fixed and given["growth"] != fixed["growth"]:
+            raise BadState(
+                f'Expected curvature="released" (or "none", where vectors have 50 numbers or more) for {found.name}, '
+                "which release 0.8.0 or an earlier one made with these features, got sums by fields, which are the "
+                "default since: give that setting to go on, or choose another name for a new bandit."
+            )
+        given["curvature"] = fixed["curvature"]
+    given.setdefault("base_rate", None)
+    fixed.setdefault("base_rate", None)
     others = [name for name in fixed.keys() | given.keys() if name != "plan" and given.get(name) != fixed.get(name)]
     if others or given["plan"] != fixed["plan"]:
         names = ", ".join(sorted(others, key=_order)) or "plan"

@@ -22,6 +22,7 @@ from tacit.privacy import relations
 from tacit.privacy.budget import Budget
 
 KINDS = {registry.kebab(name): name for name in registry.STORED}
+OF_GLM = ("contexts", "curvature", "base_rate")
 LENGTHS = ("forget", "week")  # of time, in rounds or days
 Setting = TypeVar("Setting", bound=msgspec.Struct)
 GONE = {  # settings of a bandit in earlier versions, and what takes their place
@@ -80,8 +81,9 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     person is in all bandits of a population. earnings: estimates of what is earned, from a share of the budget. forget,
     week, per_day: rounds, or "30 days" of so many choices each. prior, warm: what is known from elsewhere, and a
     Parquet or CSV file of public rows; neither is protected. contexts: "public" where features and offered arms are no
-    secret. features: a schema, as Schema.to_dict writes it: requests have fields then, and dim follows. coordinates,
-    profiles: names of what is in vectors, and reference profiles, for the dashboard."""
+    secret. curvature: what is released (JointGLM). base_rate: the usual reward, where it is rare. features: a schema,
+    as Schema.to_dict writes it: requests have fields then, and dim follows. coordinates, profiles: names of what is in
+    vectors, and reference profiles, for the dashboard."""
 
     kind: str
     dim: int = 0
@@ -101,6 +103,8 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     prior: PriorSetting | None = None
     warm: str | None = None
     contexts: str | None = None
+    curvature: str | None = None
+    base_rate: float | None = None
     on_limit: str = "serve"
     degraded: str = "refuse"
     hold: Seconds | None = None
@@ -295,7 +299,7 @@ def below(folder: Path, setting: Setting, *files: str) -> Setting:
 def build(setting: BanditSetting, name: str) -> Any:
     """The bandit of that name itself, new; ValueError for settings that it does not take. Stored then finds its rows,
     and refuses settings that the noise was not made for."""
-    names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person", "contexts")
+    names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person", *OF_GLM)
     given = {name: getattr(setting, name) for name in names if getattr(setting, name) is not None}
     given |= {name: value for name in LENGTHS if (value := _length(setting, name)) is not None}
     if setting.earnings is not None:
@@ -334,7 +338,7 @@ def _check_bandit(name: str, setting: BanditSetting) -> None:
             f"Expected a bandit whose state is sums, which a database can hold ({' or '.join(KINDS)}), for {name}, "
             f"got {setting.kind}."
         )
-    for field in ("link", "forget", "prior", "warm", "contexts"):
+    for field in ("link", "forget", "prior", "warm", *OF_GLM):
         if field not in _kind(setting).__dataclass_fields__ and getattr(setting, field) is not None:
             raise ValueError(f"Expected no {field} for {name}: {setting.kind} takes none, got one.")
     for length in LENGTHS:

@@ -180,8 +180,8 @@ def fold(of: "OnePass", released: Released, step: int, live: Integers, chosen: i
         posterior.target[live] += count / PEOPLE / len(live) * (people.T @ people)
         return
     theta = posterior.past[max(chosen, step - SLOTS) % SLOTS, live]
-    spread = np.einsum("ni,aij,aj->naj", people, posterior.axes[live], posterior.spread[live])
-    draws = np.sqrt((spread**2).sum(axis=2)) * rng.standard_normal((PEOPLE, len(live)))
+    moves = people @ (posterior.axes[live] * posterior.spread[live][:, None, :])
+    draws = np.sqrt((moves**2).sum(axis=2)).T * rng.standard_normal((PEOPLE, len(live)))
     best = np.argmax(people @ theta.T + draws, axis=1)
     for i, block in enumerate(live):
         those = people[best == i]

@@ -58,7 +58,7 @@ def slow_weights(curvature, doubt, moment, std, centre, before):
     share = PARTS[0].weight
     rate = np.clip(centre + share * moment[:, 0].sum() / curvature[:, 0, 0].sum(), 0.002, 0.998)
     usual, v = (rate - centre) / share, rate * (1 - rate)
-    start = np.array([((0.4 if part.names else 0.2) * v / part.weight) ** 2 for part in PARTS])
+    start = np.array([((0.8 if part.names else 0.2) * v / part.weight) ** 2 for part in PARTS])
     prior = start.copy() if before is None else before.copy()
 
     def posterior():

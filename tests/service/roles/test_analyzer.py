@@ -85,10 +85,10 @@ def test_a_flood_does_not_make_batches_too_large_for_people(start):
     for number in range(26):
         of, document = boards.shuffle(ask(role.port, "GET", "/billboard")[2])
         planned = document["plan"]["users"]
-        assert planned <= 100 * 200
+        assert planned <= 10 * 200
         nothing = np.full(of.size, planned * of.slots // 2, np.int64)
         assert post(role, number, wire.encode_batch(of, planned, nothing)) == 200
-    assert planned == 100 * 200
+    assert planned == 10 * 200
 
 
 def test_a_batch_below_its_minimum_is_never_analyzed(start):

@@ -72,6 +72,22 @@ def test_every_worker_has_the_same_estimate(on_sqlite, together):
             assert alike(one, other)
 
 
+def test_another_hold_does_not_change_what_was_shown(on_sqlite):
+    """Which estimate a step's people were offered by is told by when they chose: with the hold of that time."""
+    with on_sqlite.open(bandit("walk", "sleep", budget=LITTLE_NOISE)) as stored:
+        play(stored, 30, together=3)
+        shown = arrays(stored)
+    for hold in (1000.0, None):
+        with on_sqlite.open(bandit("walk", "sleep", budget=LITTLE_NOISE), hold=hold) as stored:
+            assert alike(arrays(stored), shown) and stored.hold == 1000.0
+            stored._clock.now += 10_000
+            play(stored, 8, seed=1, together=3)
+            shown = arrays(stored)
+    with on_sqlite.open(bandit("walk", "sleep", budget=LITTLE_NOISE), hold=5.0) as stored:
+        assert alike(arrays(stored), shown)
+        assert [age for _, age in stored._agreed.now.ages] == [10.0, 1000.0, 5.0]
+
+
 def test_a_recovery_starts_from_what_was_released(place):
     with place.open(bandit("walk", "sleep", budget=LITTLE_NOISE)) as stored:
         play(stored, 40)

@@ -115,6 +115,8 @@ def test_a_database_of_an_earlier_release_goes_on_with_its_curvature(on_sqlite):
         rows.execute("UPDATE bandit SET plan = ?", (json.dumps(early | {"curvature": "auto"}),))
     with pytest.raises(BadState, match='curvature="released".*by fields, which are the default'):
         on_sqlite.open(bandit("walk", "sleep"))
+    with pytest.raises(BadState, match="got another discount, growth"):  # and no word of fields
+        on_sqlite.open(bandit("walk", "sleep", curvature="none"))
     with pytest.raises(BadState, match="another budget"):
         on_sqlite.open(bandit("walk", "sleep", curvature="released", budget=LITTLE_NOISE))
     with on_sqlite.open(bandit("walk", "sleep", curvature="released")) as stored:

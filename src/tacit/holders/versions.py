@@ -101,7 +101,8 @@ class Versions:
 
     def _found(self, start: int) -> tuple[rows.Head, list[Leaf]]:
         with self._vault.database.transaction() as run:
-            head, read = rows.head(run, self._vault.uid), found(self._vault, run, start)
+            read = found(self._vault, run, start)
+            head = rows.head(run, self._vault.uid)  # last: it has the terms of all of these
         if not head.ended:
             self._agreed.follow(head)
         return head, read

@@ -30,7 +30,7 @@ def words(seconds: float) -> str:
     short = (name for name, unit in reversed(UNITS.items()) if seconds / unit == round(seconds / unit, 1) >= 1)
     name = next(short, "second")
     number = seconds / UNITS[name]
-    return f"{number:g} {name}" if number == 1 else f"{number:g} {name}s"
+    return f"{number:.12g} {name}" + "s" * (number != 1)
 
 
 def _parsed(given: str) -> tuple[float, str] | None:

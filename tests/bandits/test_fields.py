@@ -99,6 +99,11 @@ def test_what_it_refuses(options, match):
         make(**options)
 
 
+def test_the_certificate_says_that_a_base_rate_was_given():
+    said = [make(**options).privacy.caveats for options in ({}, {"base_rate": 0.1})]
+    assert [any("(base_rate=)" in caveat for caveat in caveats) for caveats in said] == [False, True]
+
+
 def test_without_features_there_is_no_base_rate():
     for options in ({"dim": 3}, {"dim": 6, "blocks": 2}):
         with pytest.raises(ValueError, match="base_rate"):

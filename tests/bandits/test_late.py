@@ -146,3 +146,10 @@ def test_room_for_those_that_wait():
     assert held.build(BALL, 10_000, SeedSequence(0), Delay(law="fixed", scale=300)).pending == 21
     with pytest.raises(ValueError, match="Expected delay to be a Delay"):
         simulate([Spec(Uniform)], BALL, horizon=10, runs=1, seed=0, delay=3)
+
+
+def test_simulated_rewards_do_not_join_a_bandit_whose_noise_is_for_people():
+    bandit, block = JointGLM(dim=3, budget=Budget(1.0, 1e-5), first=8), BALL.block(20)
+    with pytest.raises(ValueError, match="Expected simulated noise"):
+        bandit.play(block._replace(delay=np.full(20, 3)))
+    assert bandit.choices == 0

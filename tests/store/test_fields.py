@@ -72,6 +72,22 @@ def test_every_worker_has_the_same_estimate(on_sqlite, together):
             assert alike(one, other)
 
 
+def test_another_hold_does_not_change_what_was_shown(on_sqlite):
+    """Which estimate a step's people were offered by is told by when they chose: with the hold of that time."""
+    with on_sqlite.open(bandit("walk", "sleep", budget=LITTLE_NOISE)) as stored:
+        play(stored, 30, together=3)
+        shown = arrays(stored)
+    for hold in (1000.0, None):
+        with on_sqlite.open(bandit("walk", "sleep", budget=LITTLE_NOISE), hold=hold) as stored:
+            assert alike(arrays(stored), shown) and stored.hold == 1000.0
+            stored._clock.now += 10_000
+            play(stored, 8, seed=1, together=3)
+            shown = arrays(stored)
+    with on_sqlite.open(bandit("walk", "sleep", budget=LITTLE_NOISE), hold=5.0) as stored:
+        assert alike(arrays(stored), shown)
+        assert [age for _, age in stored._agreed.now.ages] == [10.0, 1000.0, 5.0]
+
+
 def test_a_recovery_starts_from_what_was_released(place):
     with place.open(bandit("walk", "sleep", budget=LITTLE_NOISE)) as stored:
         play(stored, 40)
@@ -99,6 +115,8 @@ def test_a_database_of_an_earlier_release_goes_on_with_its_curvature(on_sqlite):
         rows.execute("UPDATE bandit SET plan = ?", (json.dumps(early | {"curvature": "auto"}),))
     with pytest.raises(BadState, match='curvature="released".*by fields, which are the default'):
         on_sqlite.open(bandit("walk", "sleep"))
+    with pytest.raises(BadState, match="got another discount, growth"):  # and no word of fields
+        on_sqlite.open(bandit("walk", "sleep", curvature="none"))
     with pytest.raises(BadState, match="another budget"):
         on_sqlite.open(bandit("walk", "sleep", curvature="released", budget=LITTLE_NOISE))
     with on_sqlite.open(bandit("walk", "sleep", curvature="released")) as stored:

@@ -17,6 +17,7 @@ def test_a_text_is_as_many_seconds_and_said_the_same_way(given, seconds):
 def test_a_number_is_seconds_already():
     assert durations.seconds(0.25, "hold") == 0.25 and durations.words(0.25) == "0.25 seconds"
     assert durations.words(100.0) == "100 seconds" and durations.words(36 * 3600.0) == "1.5 days"
+    assert durations.words(1234567.0) == "1234567 seconds" and durations.words(86399.95) == "86399.95 seconds"
 
 
 def test_days_are_not_rounded():

@@ -35,6 +35,7 @@ from tacit.mechanisms.ring import Ring, learnt
 from tacit.model import arms as arm_sets
 from tacit.model.arms import Arms
 from tacit.privacy.certificate import Certificate
+from tacit.privacy.noise import generator_of
 
 LATE = "Expected a reward within `hold` later choices, got one for a choice whose deadline has passed."
 
@@ -242,6 +243,8 @@ class Bandit(ABC):
         if getattr(self, "hold", None) is not None or not (block.delay.any() or self._arriving):
             self._play(block)
         else:
+            if getattr(self, "source", None) is not None:
+                generator_of(self.source)  # type: ignore[attr-defined]  # ValueError for noise that is not simulated
             Bandit._play(self, block)
 
     @property

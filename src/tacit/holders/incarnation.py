@@ -29,6 +29,7 @@ from tacit.holders.witness import Shown, Witness, digests
 from tacit.kernels.rounds import next_boundary
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.tree import Tree
+from tacit.model.fields import FieldContribution
 from tacit.protocols import Algorithm
 
 ROWS = 2  # the version of what is in sealed rows
@@ -214,9 +215,9 @@ def check_plan(algorithm: Algorithm[Any], found: BanditRow) -> None:
     """BadState unless that incarnation was made with the algorithm's settings."""
     given, fixed = map(_fixed, (plan(algorithm), found.plan))
     if "base_rate" not in fixed and "auto" in (given.get("curvature"), fixed.get("curvature")):  # up to 0.8.0
-        if "features" in fixed and given["growth"] != fixed["growth"]:
+        if isinstance(getattr(algorithm, "contribution", None), FieldContribution):
             raise BadState(
-                f'Expected curvature="released" (or "none", where vectors have 50 numbers or more) for {found.name}, '
+                f'Expected curvature="released" (or "none", where the certificate says so) for {found.name}, '
                 "which release 0.8.0 or an earlier one made with these features, got sums by fields, which are the "
                 "default since: give that setting to go on, or choose another name for a new bandit."
             )

@@ -18,6 +18,7 @@ from tacit.holders.incarnation import Vault, made_with
 from tacit.holders.rows import BanditRow, Head
 from tacit.protocols import Algorithm
 
+COUNTED = ("actions", "ages")  # settings that say since which choice, or step
 SHORTEST = 1e-6  # seconds: a release is visible at a multiple of the delay, whose number has to be finite
 NO_HOLD = (
     "Expected hold=, the time after which a choice counts with the reward that came by then, got none. Take the age by "
@@ -27,7 +28,8 @@ NO_HOLD = (
 
 
 class Terms(NamedTuple):
-    """All public. hold, delay: seconds; hold is 0 until it is known."""
+    """All public. hold, delay: seconds; hold is 0 until it is known. ages: (step, seconds): how old the last choice of
+    a step is when its release is visible, from that step on; what was shown does not change when hold or delay do."""
 
     pending: int
     delay: float
@@ -35,6 +37,10 @@ class Terms(NamedTuple):
     missing_as: float | None
     hold: float
     actions: tuple[Declared, ...] = ()
+    ages: tuple[tuple[int, float], ...] = ()
+
+    def age(self, step: int) -> float:
+        return next((age for since, age in reversed(self.ages) if since <= step), self.hold + self.delay)
 
 
 def checked(
@@ -75,9 +81,9 @@ def recorded(head: Head, row: BanditRow) -> tuple[Declared, ...]:
 
 
 def inherited(head: Head) -> str:
-    """The settings of an incarnation for the one that takes its place: all but actions, whose numbers begin anew."""
+    """The settings of an incarnation for the one that takes its place: all but those whose numbers begin anew."""
     found = json.loads(head.settings or "{}")
-    return json.dumps({name: value for name, value in found.items() if name != "actions"}, sort_keys=True)
+    return json.dumps({name: value for name, value in found.items() if name not in COUNTED}, sort_keys=True)
 
 
 class Agreed:
@@ -109,11 +115,12 @@ class Agreed:
                 self.now = self.now._replace(hold=old.get("hold") or old.get("after") or 0.0)
             if not self.now.hold and not self.ended:
                 raise ValueError(NO_HOLD)
+            self.now = self.now._replace(ages=_ages(old.get("ages"), head, self.now.hold + self.now.delay))
             text = json.dumps(self.now._asdict(), sort_keys=True)
             if head.settings != text and not head.ended:
                 rows.settle(run, vault.uid, text)
                 new = json.loads(text)
-                names = ", ".join(name for name in new if name != "actions" and old.get(name) != new[name])
+                names = ", ".join(name for name in new if name not in COUNTED and old.get(name) != new[name])
                 if names and old:  # it is not new
                     rows.event(run, vault.uid, at, f"settings changed for all workers: {names}")
                 for what in actions.events(before, self.now.actions):
@@ -134,7 +141,7 @@ class Agreed:
         if head.settings is not None and head.settings != self._text:
             found = json.loads(head.settings)
             now = self.now._replace(**{name: found[name] for name in Terms._fields if name in found})
-            self._follow(now._replace(actions=actions.read(found.get("actions") or ())))
+            self._follow(now._replace(actions=actions.read(found.get("actions") or ()), ages=_read(found.get("ages"))))
             self._text = head.settings
         return self.now
 
@@ -144,3 +151,17 @@ class Agreed:
     def at_work(self) -> None:
         if self.ended:
             raise Retired("Expected a bandit that is at work, got one that was retired.")
+
+
+def _read(ages: Any) -> tuple[tuple[int, float], ...]:
+    return tuple((int(step), float(age)) for step, age in ages or ())
+
+
+def _ages(recorded: Any, head: Head, age: float) -> tuple[tuple[int, float], ...]:
+    """Those on record, and from the open step on this one, if it is another."""
+    before = _read(recorded)
+    if not before:
+        return ((0, age),)
+    if head.ended or before[-1][1] == age:
+        return before
+    return *(one for one in before if one[0] < head.step), (head.step, age)

@@ -101,7 +101,11 @@ class Versions:
 
     def _found(self, start: int) -> tuple[rows.Head, list[Leaf]]:
         with self._vault.database.transaction() as run:
-            return rows.head(run, self._vault.uid), found(self._vault, run, start)
+            read = found(self._vault, run, start)
+            head = rows.head(run, self._vault.uid)  # last: it has the terms of all of these
+        if not head.ended:
+            self._agreed.follow(head)
+        return head, read
 
     def _timed(self, read: list[Leaf]) -> list[tuple[float, Leaf]]:
         """Leaves with the times from which they are used: within two delays, though the clock was set back since."""
@@ -128,10 +132,8 @@ def begun(algorithm: Algorithm[Any], vault: Vault, agreed: Agreed) -> Fold:
 def follow(fold: Fold, leaf: Leaf, agreed: Agreed) -> None:
     plan = fold.algorithm.plan
     public = contexts.read(leaf.contexts, plan.contexts) if plan.contexts else np.zeros(0)
-    now = agreed.now
-    fold.follow(
-        leaves.read(leaf.noisy, plan.mechanism.size), public, now.actions, leaf.visible_at, now.hold + now.delay
-    )
+    now, noisy = agreed.now, leaves.read(leaf.noisy, plan.mechanism.size)
+    fold.follow(noisy, public, now.actions, leaf.visible_at, now.age(leaf.step))
 
 
 def found(vault: Vault, run: Run, start: int) -> list[Leaf]:

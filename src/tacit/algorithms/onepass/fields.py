@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from tacit.algorithms.onepass.algorithm import OnePass
 
 STATISTIC = "features, their products and centred rewards, by fields"
+CAVEAT = "The usual reward was given as public (base_rate=): the people behind that number, if any, are not protected."
 # Chosen by regret on tuning seeds of a world of messages (docs/measurements/fields.md); none of them touches privacy.
 GROWTH, DISCOUNT = 1.1, 0.98  # of steps
 PER_SIGMA = 10.0  # of the noise's std: so many more people in the smallest step

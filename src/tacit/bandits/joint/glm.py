@@ -137,6 +137,7 @@ class JointGLM(Joint):
         self.first = self._shortest(self._forget) if first is None else first
         self.mechanism = self._mechanism(self.first, self._forget)
         caveats = *prior.sentences(self.prior, self.warm), *[covariance.CAVEAT] * shaped
+        caveats += (fields.CAVEAT,) * (rate is not None)
         contexts = Layout(self._shared, self._blocks, self._own_dim).size if self._public else 0
         what = public.STATISTIC if self._public else self._form.STATISTIC
         forgotten = "" if self._forget is None else f", forgotten in {self._forget:g} rounds"

@@ -168,6 +168,10 @@ def test_the_verdict_follows_the_share():
     assert "only if a part is worth it" in counsel.words(given(good, question=few))[0]
     assert counsel.words(given(poor, question=many))[0].startswith("Do not personalise at this size")
     assert "as far as was simulated" in counsel.words(given(poor, question=many))[0]
+    crowd = SchemaQuestion(schema=SMALL, per_day=5000)  # 10,000 people of 1,800,000 say nothing of a year
+    quick = counsel.words(given(poor[:3], question=crowd))[0]
+    assert quick.startswith("Not known at this size (1,800,000 people a year)")
+    assert quick.endswith("Without --quick more are simulated.")
     assert counsel.words(given(good))[0].startswith("Personalise if you expect well over 6,700 people")
     assert counsel.words(given(poor))[0].startswith("Not useful within 100,000 people")
     assert "within 100,000 people the bandit brings less" in counsel.words(given(poor))[1]

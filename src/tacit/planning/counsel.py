@@ -11,6 +11,7 @@ CLEARLY = 0.05  # by so much, and in every world, another schema is better
 ENOUGH = 4  # worlds
 SOONER = 0.8  # of the people
 RARE = 0.2  # rewards: fewer are rare
+FAR = 10  # times as many people a year as were simulated: a low share then tells nothing of the year
 
 
 def words(plan: SchemaPlan) -> list[str]:
@@ -74,6 +75,9 @@ def _verdict(plan: SchemaPlan) -> str:
     said = f"{end} people get {percent(share)} of what it can bring"
     if share >= max(HOPELESS, plan.floor):
         return f"Personalise {here} only if a part is worth it: {said}."
+    if FAR * at < year:
+        more = " Without --quick more are simulated." if at <= SIZE else ""
+        return f"Not known {here}: {said}.{more}"
     return f"Do not personalise {here}: {said}."
 
 

@@ -42,7 +42,8 @@ def dimension(owner: Any) -> None:
     given = owner.features
     if given is not None:
         if not isinstance(given, Schema):
-            raise ValueError(f"Expected features to be a Schema, got {type(given).__name__}.")
+            found = type(given).__name__
+            raise ValueError(f"Expected features to be a Schema (Schema.from_dict makes one of a dict), got {found}.")
         if owner.dim not in (0, given.dim):
             raise ValueError(f"Expected dim={given.dim}, as the schema has it, got {owner.dim!r}.")
         owner.dim = given.dim

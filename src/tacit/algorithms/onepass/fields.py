@@ -89,8 +89,9 @@ def check(
     if base_rate is not None:
         checks.probability(base_rate=base_rate)
         if not chosen:
-            beside = against[0] if against else f'curvature="{curvature}"'
-            reason = beside if apt and (against or curvature != "auto") else "others"
+            many = f"more than {MOST} numbers of an action"
+            beside = against[0] if against else many if curvature == "auto" else f'curvature="{curvature}"'
+            reason = beside if apt else "other features, or none"
             raise ValueError(
                 'Expected base_rate with features of disjoint arms, whose sums are by fields (curvature="fields"), got '
                 f"it with {reason}."

@@ -94,6 +94,8 @@ class Joint(ContinualBandit):
             if problem:
                 raise ValueError(problem)
         if self.hold is not None:
+            if isinstance(self.hold, str):
+                raise ValueError("Expected hold to be a number of later choices, got a text: times are for Stored.")
             checks.positive_int(hold=self.hold)
             if self.hold >= self.pending:
                 raise ValueError(f"Expected hold below pending = {self.pending}, got {self.hold}.")

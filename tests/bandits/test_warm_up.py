@@ -9,6 +9,8 @@ import pytest
 from numpy.random import default_rng
 
 from tacit import Budget, Embedded, JointGLM, JointLinUCB, LocalIRLS, Secure, ShuffleNewton, Simulated, cli
+from tacit.bandits import warm
+from tacit.features import Category, Schema
 from tacit.mechanisms.saving import arrays
 from tacit.papers import Anytime
 
@@ -130,3 +132,11 @@ def test_a_source_of_the_callers_own_is_not_drawn_from():
     bandit = JointGLM(dim=2, budget=Budget(1.0, 1e-6), source=Mine())
     bandit.warm_up()
     assert Mine.drawn == 0
+
+
+@pytest.mark.parametrize("rate", [None, 0.03])
+def test_sums_by_fields_are_rehearsed_as_such(rate):
+    schema = Schema(context={"plan": Category("free", "paid")}, arms="disjoint", actions=("a", "b", "c"))
+    made = JointGLM(features=schema, base_rate=rate, budget=BUDGET)
+    assert warm.twin_of(made).contribution == made.contribution
+    assert made.warm_up() > 0 and made.privacy.spent == 0

@@ -17,6 +17,7 @@ from tacit.algorithms.earnings import Earnings
 from tacit.bandits.base import Bandit
 from tacit.bandits.embedded import Embedded
 from tacit.bandits.server import Server
+from tacit.model.fields import FieldContribution
 from tacit.privacy.noise import Secure, Simulated
 
 LOG = logging.getLogger("tacit")
@@ -42,8 +43,10 @@ def warm_up(made: Bandit | Server) -> float:
 
 
 def twin_of(made: Any) -> Any:
-    """One of the same kind that shares nothing with `made`: no state, no generator, no file. It takes vectors."""
-    names = [f.name for f in dataclasses.fields(made) if f.init and f.name != "features"]
+    """One of the same kind that shares nothing with `made`: no state, no generator, no file. It takes vectors, but for
+    sums by fields, which are made by the schema."""
+    left_out = () if isinstance(getattr(made, "contribution", None), FieldContribution) else ("features",)
+    names = [f.name for f in dataclasses.fields(made) if f.init and f.name not in left_out]
     settings = {name: _fresh(getattr(made, name)) for name in names}
     small = {name: min(settings[name], most) for name, most in SMALL.items() if isinstance(settings.get(name), int)}
     try:
@@ -70,7 +73,7 @@ def rehearse(bandit: Bandit) -> None:
         arms /= np.linalg.norm(arms, axis=1, keepdims=True)
         if bandit._blocks > 1:
             arms[:, -1] = rng.integers(bandit._blocks, size=3)
-        choice = bandit.choose(arms)
+        choice = bandit.choose(arms if getattr(bandit, "features", None) is None else {})
         bandit.observe(choice, reward)
     _ = choice.propensity, bandit.privacy
     chances.chance(chances.values(np.eye(4), np.zeros(4), np.eye(4)), 0)  # as many directions as it is hardest for

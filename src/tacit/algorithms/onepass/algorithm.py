@@ -157,7 +157,7 @@ class OnePass(Summed):
     def mean(self, z: Array) -> Array:
         low, high = self.plan.rewards
         if isinstance(self.contribution, FieldContribution):
-            return np.asarray(low + (high - low) * fields.mean(z))
+            return np.asarray(low + (high - low) * fields.mean(self, z))
         low, high = (low, high) if self.link.bounded else (0.0, 1.0)
         return np.asarray(low + (high - low) * self.link.mean(z))
 

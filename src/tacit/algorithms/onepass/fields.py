@@ -325,14 +325,12 @@ def values(of: "OnePass", posterior: Any, arms: Array) -> Values:
 
 
 def beliefs(of: "OnePass", posterior: Any, arms: Array, level: float) -> tuple[Array, Array]:
-    """Of the mean reward's share of its range."""
-    middle, half = irls.beliefs(arms, posterior, WIDENING * float(special.ndtri((1 + level) / 2)))
-    return middle + _contribution(of).centre, half
+    return irls.beliefs(arms, posterior, WIDENING * float(special.ndtri((1 + level) / 2)))
 
 
-def mean(z: Array) -> Array:
+def mean(of: "OnePass", z: Array) -> Array:
     """The mean reward, as a share of its range."""
-    return np.clip(z, 0.0, 1.0)
+    return np.clip(z + _contribution(of).centre, 0.0, 1.0)
 
 
 # contributions

@@ -166,6 +166,28 @@ def test_a_schema_that_changed_is_refused_when_the_server_starts(tmp_path):
             application(tmp_path, **change)
 
 
+def test_rare_rewards_are_served_by_fields_with_a_declared_base_rate(tmp_path):
+    """A click in thirty, silence otherwise: every choice enters, and the certificate says what was declared."""
+    fields = {name: one for name, one in FEATURES["context"].items() if name != "city"}
+    schema = {"context": fields, "arms": "disjoint", "actions": ["walk", "sleep", "read"]}
+    given = {"kind": "joint-glm", "dim": 0, "horizon": None, "features": schema, "base_rate": 0.03, "missing_as": 0.0}
+    app = application(tmp_path, **given)
+    try:
+        asks = [{"context": {"age": 9 * i, "sex": "F"}} for i in range(10)]
+        ((_, _, batch),) = call(app, ("choose:batch", lines(*asks)))
+        found = [json.loads(line) for line in batch.splitlines()]
+        call(app, ("reward", {"id": found[0]["id"], "reward": 1.0}))
+        settle(stored(app))
+        assert stored(app).entered == 10 and {each["name"] for each in found} <= {"walk", "sleep", "read"}
+        ((_, _, certificate),) = call(app, ("certificate", None))
+        told = json.loads(certificate)
+        assert "by fields" in json.dumps(told) and "base_rate" in json.dumps(told) and told["private"]
+        contribution = stored(app).algorithm.contribution
+        assert contribution.centre == 0.03 and 1.3 < contribution.sensitivity < 1.5
+    finally:
+        app.close()
+
+
 def test_the_dashboard_has_the_names_of_the_schema_and_offers_by_fields(app):
     (_, _, page), (_, _, history), (_, _, certificate) = call(
         app, ("/dashboard/messages", None), ("history", None), ("certificate", None)

@@ -105,14 +105,9 @@ def contribution(schema: Schema, base_rate: float | None, **parts: object) -> Fi
     return FieldContribution.of(centre=centre, constant=schema.own[0].weight, swing=swing, **parts)
 
 
-@functools.lru_cache(maxsize=16)
-def _marks(own: tuple[tuple[bool, ...], ...]) -> Booleans:
-    return np.array([sign for part in own for sign in part])
-
-
 def marks(schema: Schema) -> Booleans:
     """Which features may be negative."""
-    return _marks(tuple(tuple(part.signed.tolist()) for part in schema.own))
+    return np.concatenate([part.signed for part in schema.own])
 
 
 def _contribution(of: "OnePass") -> FieldContribution:

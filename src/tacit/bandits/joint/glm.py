@@ -111,12 +111,10 @@ class JointGLM(Joint):
         beside = {"prior": self.prior is not None, "warm": self.warm is not None, "covariance": shaped}
         beside |= {'contexts="public"': self._public}
         own, rate = self._own_dim, self.base_rate
-        by_fields, why = fields.check(self.curvature, self.features, own=own, base_rate=rate, others=beside)
-        alone = False
-        if not by_fields:
-            alone, why = scores.check(self.curvature, public=self._public, covariance=shaped, **rounds, **parts)
-        self._form: Form = fields if by_fields else scores if alone else curvature
-        self._sums_alone = by_fields or alone
+        self._by_fields, why = fields.check(self.curvature, self.features, own=own, base_rate=rate, others=beside)
+        self._scores = False
+        if not self._by_fields:
+            self._scores, why = scores.check(self.curvature, public=self._public, covariance=shaped, **rounds, **parts)
         self.growth = self._form.GROWTH if self.growth is None else self.growth
         self.discount = self._form.DISCOUNT if self.discount is None else self.discount
         if not 1 < self.growth < math.inf:
@@ -164,11 +162,15 @@ class JointGLM(Joint):
         self.policy = self.policy or default_rng()
         super().__post_init__()
 
+    @property
+    def _form(self) -> Form:
+        return fields if self._by_fields else scores if self._scores else curvature
+
     def _contribution(self, **parts: Any) -> Contribution:
-        if self._form.STATISTIC == fields.STATISTIC:
+        if self._by_fields:
             assert self.features is not None
             return fields.contribution(self.features, self.base_rate, **parts)
-        if self._form.STATISTIC == scores.STATISTIC:
+        if self._scores:
             return ScoreContribution(**parts)
         zero_out = self.budget.adjacency == relations.ZERO_OUT
         parts |= {"zero_out": zero_out, "blend": curvature.blend(self._link, self._mu, self._forget)}
@@ -191,7 +193,7 @@ class JointGLM(Joint):
         least = forgetting.LEAST_GROWTH
         if self.forget is not None and growth < least and growth not in GROWTHS:
             raise ValueError(f"Expected growth of at least {least:g} with forget, got {growth:g}.")
-        if self._sums_alone and self.tuning not in (Tuning(), CHANGING, BLOCKS, hybrid.HYBRID):
+        if (self._by_fields or self._scores) and self.tuning not in (Tuning(), CHANGING, BLOCKS, hybrid.HYBRID):
             got = "features whose sums are by fields" if self._form.STATISTIC == fields.STATISTIC else "none"
             raise ValueError(
                 f'Expected curvature="released" with tuning, which is of estimates by curvature, got {got}.'

@@ -7,7 +7,8 @@ import pytest
 from numpy.random import default_rng
 
 from tacit import Budget, Shuffler
-from tacit.errors import BadBillboard, BatchTooSmall, LateReport, WrongBatch
+from tacit.errors import BadBillboard, BatchTooSmall, LateReport, TooManyReports, WrongBatch
+from tacit.roles.device import REPORT
 from tacit.roles.rounds import RoundsClient
 from tests.roles.test_rounds import BUDGET, answered, changed, enrolled, server
 
@@ -35,7 +36,7 @@ def test_a_round_is_answered_once_and_a_retry_is_the_same_bytes(second):
     ):
         with pytest.raises(BadBillboard, match="answered in round 1"):
             client.answer(choice, changed(board, theta=question))
-    assert client.randomize(choice, 0.0) == choice.reports[0]  # nor can the first be asked again
+    assert client.randomize(choice, 0.0) == choice.made[REPORT]  # nor can the first be asked again
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ def test_no_more_rounds_than_it_agreed_to(second):
     for number in (4, 5, 100):
         with pytest.raises(BadBillboard, match="a round of its batch"):
             client.answer(choice, changed(board, round=number, batch=number))
-    assert sum(isinstance(number, int) and number >= 0 for number in choice.responses) == 4
+    assert sum(isinstance(number, int) and number >= 0 for number in choice.made) == 4
 
 
 def test_a_choice_has_to_be_reported_first_and_by_the_same_device(second):
@@ -181,7 +182,7 @@ def test_the_charge_grows_with_each_round_and_falls_with_more_reports():
 
 def test_messages_of_other_rounds_are_refused(second):
     made, members = second
-    late, [(client, choice), _] = members[0][1].reports[0], members
+    late, [(client, choice), _] = members[0][1].made[REPORT], members
     shuffler = Shuffler(made.billboard())
     with pytest.raises(LateReport):
         shuffler.add(late)
@@ -195,3 +196,14 @@ def test_messages_of_other_rounds_are_refused(second):
 
 
 # nothing that a server asks makes data behave differently
+
+
+def test_what_a_choice_has_made_is_neither_made_again_nor_taken_away(second):
+    """An application that could clear it would get a second report of the same datum, with new noise."""
+    _, [(client, choice), _] = second
+    before = client.randomize(choice, 0.0)
+    with pytest.raises(TypeError):
+        del choice.made[REPORT]
+    with pytest.raises(TooManyReports):
+        choice.keep(REPORT, before)
+    assert client.randomize(choice, 1.0) == before

@@ -9,6 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.randomness import System
 
 DRAWS = 4096  # by which a device estimates a propensity
+REPORT = -2  # under which number a choice keeps its report; roles.rounds has those of rounds, and of the reward
 ID_BYTES = 8  # of a report's random id, by which a server knows a retry
 NUMBERS = int | float | np.bool_ | np.integer | np.floating
 
@@ -43,8 +45,17 @@ class DeviceChoice:
     report_id: bytes = field(default_factory=lambda: entropy.octets(ID_BYTES), repr=False)
     reported: bool = True
     displayed: float | None = None  # epsilon of what is displayed, where a floor was asked for
-    reports: list[Sent] = field(default_factory=list, repr=False)
-    responses: dict[int, Any] = field(default_factory=dict, repr=False)  # of roles.rounds, whose devices answer again
+    _made: dict[int, Any] = field(default_factory=dict, repr=False)  # its report, and what roles.rounds answers by
+
+    @property
+    def made(self) -> Mapping[int, Any]:
+        """What was kept, to be read. Nothing is kept twice under one number: one datum has one noise."""
+        return MappingProxyType(self._made)
+
+    def keep(self, number: int, what: Any) -> None:
+        if number in self._made:
+            raise TooManyReports("Expected one report of a choice in a round, got a second one.")
+        self._made[number] = what
 
     @property
     def propensity(self) -> float:
@@ -142,12 +153,13 @@ class Device(ABC):
             raise ValueError(f"Expected a reward that is a number, got {type(reward).__name__}.")
         if not choice.reported:
             raise TooManyReports("Expected one choice of a user in a batch to be reported, got another.")
-        if not choice.reports:
+        if REPORT not in choice.made:
             bounded = within(reward, self.rewards)
             with np.errstate(all="ignore"):
-                choice.reports.append(self.report(choice.features, bounded, choice.report_id))
+                choice.keep(REPORT, self.report(choice.features, bounded, choice.report_id))
             self._keep(choice, bounded)
-        return choice.reports[0]
+        report: Sent = choice.made[REPORT]
+        return report
 
     def _keep(self, choice: DeviceChoice, reward: float | None) -> None:  # noqa: B027
         """Keep what later questions about this choice need: nothing, where there are none."""

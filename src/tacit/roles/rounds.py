@@ -28,7 +28,7 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.randomness import Randomness, System
 from tacit.roles import billboard as boards
 from tacit.roles import designs, limits, wire
-from tacit.roles.device import ID_BYTES, Device, DeviceChoice, agreed, agreed_schema, check_limit
+from tacit.roles.device import ID_BYTES, REPORT, Device, DeviceChoice, agreed, agreed_schema, check_limit
 from tacit.roles.wire import Parameters
 
 REWARD = -1  # in what a choice keeps, beside (digest of the question, report) of each round
@@ -106,23 +106,24 @@ class RoundsClient(Device):
         one that was answered in that round."""
         if not isinstance(choice, DeviceChoice):
             raise ValueError(f"Expected what choose returned, got {type(choice).__name__}.")
-        if choice.responses.get(0, (b"",))[0] != self.parameters.digest:
+        if choice.made.get(0, (b"",))[0] != self.parameters.digest:
             raise ValueError("Expected a choice that this device has reported, got another.")
         parameters, board = boards.rounds(billboard)
         number = board["round"]
         if board["terms"] != self._board["terms"] or parameters.batch != self.parameters.batch + number:
             raise BadBillboard("Expected a round of the batch that this device is in, on its terms, got another.")
-        if number not in choice.responses:
+        if number not in choice.made:
             with np.errstate(all="ignore"):
-                made = self.respond(choice.features, choice.responses[REWARD], parameters, board)
-            choice.responses[number] = parameters.digest, made  # the report is kept before it is sent
-        response: tuple[bytes, Sent] = choice.responses[number]
+                made = self.respond(choice.features, choice.made[REWARD], parameters, board)
+            choice.keep(number, (parameters.digest, made))  # the report is kept before it is sent
+        response: tuple[bytes, Sent] = choice.made[number]
         if response[0] != parameters.digest:
             raise BadBillboard(f"Expected the question that was answered in round {number}, got another.")
         return response[1]
 
     def _keep(self, choice: DeviceChoice, reward: float | None) -> None:
-        choice.responses.update({REWARD: reward, 0: (self.parameters.digest, choice.reports[0])})
+        choice.keep(REWARD, reward)
+        choice.keep(0, (self.parameters.digest, choice.made[REPORT]))
 
     def respond(
         self, x: Array, reward: float | None, of: Parameters, board: dict[str, Any], id: bytes | None = None

@@ -49,6 +49,8 @@ def test_the_sum_of_all_parts_is_handed_over(start, stub, tmp_path):
         assert ask(role.port, "POST", "/reports", b"".join(shares[name][:40]))[0] == 200
         role.kill()
         members[name] = member(start, tmp_path, head.port, name, role.port)
+    for role in members.values():  # a batch that was found on disk closes once the head has been asked for it
+        until(lambda role=role: b'"confirmed":true' in ask(role.port, "GET", "/status")[2])
     head.kill()
     for name, role in members.items():  # they are full, and nobody takes their parts
         assert ask(role.port, "POST", "/reports", b"".join(shares[name][20:]))[2] == b'{"taken":40}'

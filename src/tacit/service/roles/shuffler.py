@@ -132,6 +132,7 @@ class ShufflerRole:
             "role": self.name,
             "batch": None if last is None else last.number,
             "open": shuffler is not None,
+            "confirmed": self._batches.confirmed,  # False: found on disk, and it closes once the analyzer was asked
             "reports": 0 if shuffler is None else _coarse(shuffler.reports, planned),
             "planned": None if shuffler is None else planned,
             "minimum": None if shuffler is None else shuffler.minimum,

@@ -112,9 +112,9 @@ js: .venv/.node           ## the device in JavaScript as a package in dist/
 
 lock: .venv/.ready        ## renew the locked versions
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
-	  --extra experiments --extra store --extra service --group dev pyproject.toml -o requirements.lock
+	  --extra experiments --extra aggregator --group dev pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
-	  --extra experiments --extra store --extra service --group dev --group bench pyproject.toml -o requirements-bench.lock
+	  --extra experiments --extra aggregator --group dev --group bench pyproject.toml -o requirements-bench.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
 	  --constraint requirements.lock --group docs -o requirements-docs.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \

@@ -188,6 +188,22 @@ function laws({ gaussians, halves, uniforms, below, coin }, { draws, sigma, tria
   };
 }
 
+/** Reports in two shares: {public, leader, helper, refused} of each case. */
+function shared({ Bounded, Prio3 }, cases) {
+  return cases.map(({ circuit, context, numbers, nonce, random, wrong }) => {
+    const prio3 = new Prio3(new Bounded(circuit), decoded(context));
+    const report = prio3.shard(numbers, decoded(nonce), decoded(random));
+    const [leader, helper] = report.shares.map(encoded);
+    let refused = "";
+    try {
+      prio3.shard(wrong, decoded(nonce), decoded(random));
+    } catch (error) {
+      refused = error.message;
+    }
+    return { public: encoded(report.public), leader, helper, refused };
+  });
+}
+
 /** Milliseconds to read a billboard, and for a choice with its report. */
 const timed = (tacit, { boards, draws }) =>
   boards.map(({ board, arms }) => {
@@ -216,4 +232,5 @@ const TASKS = {
   tables: { modules: SOURCE, work: tables },
   numbers: { modules: SOURCE, work: numbers },
   laws: { modules: SOURCE, work: laws },
+  shared: { modules: ["prio3"], work: shared },
 };

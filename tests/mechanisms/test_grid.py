@@ -185,7 +185,7 @@ def test_sums_as_large_as_can_be_are_exact(name):
     rows = iter(noise)
     sums = rng.integers(-(2**61) // LEAVES, 2**61 // LEAVES, (LEAVES, 3))
     source = Given(lambda count, size: next(rows)[None])
-    whole = [1] * LEAVES if name == "tree" else [int(m) for m in grid._whole]
+    whole = [1] * LEAVES if name == "tree" else [int(m) for m in grid.encoder_cells]
     for t in range(LEAVES):
         state.open[:] = sums[t]
         grid.release(state, source)

@@ -104,7 +104,7 @@ def test_a_contribution_at_any_time_moves_no_more_than_is_claimed(discount, plac
     moved = np.zeros((200, 3))
     for place, vector in zip(places, (v, -w), strict=True):
         length = min(grid.window, 200 - place)
-        moved[place : place + length] += np.outer(np.ldexp(grid._whole[:length].astype(float), -16), vector)
+        moved[place : place + length] += np.outer(np.ldexp(grid.encoder_cells[:length].astype(float), -16), vector)
     bound = max(np.linalg.norm(v - w), math.sqrt(2))
     assert np.linalg.norm(moved) <= grid.column_norm * bound * (1 + 1e-12)
 

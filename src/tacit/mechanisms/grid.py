@@ -113,7 +113,7 @@ class Grid(Continual):
     def sum_norm_after(self, steps: int, weeks: int) -> float:
         if isinstance(self.real, Tree):
             return self.real.sum_norm_after(steps, weeks)
-        rounded = np.ldexp(self._whole[:steps].astype(np.float64), -COEFFICIENT_BITS)
+        rounded = np.ldexp(self.encoder_cells[:steps].astype(np.float64), -COEFFICIENT_BITS)
         return together.sum_norm(rounded, weeks, self.apart)
 
     def gain(self, steps: Array) -> Array:
@@ -199,7 +199,7 @@ class Grid(Continual):
         t, window = int(state.noise.step[0]), self.window
         state.closed[t % window] = state.open
         within = state.closed[: t + 1]
-        m = self._whole[(t - np.arange(len(within))) % window]
+        m = self.encoder_cells[(t - np.arange(len(within))) % window]
         low = m @ (within & ((1 << SPLIT) - 1)) + noise
         high = m @ (within >> SPLIT) + (low >> SPLIT)
         values: Array = high * float(1 << SPLIT) + (low & ((1 << SPLIT) - 1))
@@ -224,7 +224,7 @@ class Grid(Continual):
         return math.ceil(2.0 ** (CELL_BITS + 1) * math.sqrt(self.size)) + 1
 
     @functools.cached_property
-    def _whole(self) -> Integers:
+    def encoder_cells(self) -> Integers:
         """m: the encoder's coefficients in units of 2^-q."""
         return np.rint(np.ldexp(self.real.encoder(), COEFFICIENT_BITS)).astype(np.int64)
 
@@ -232,7 +232,7 @@ class Grid(Continual):
     def _decoder(self) -> Array:
         """B's coefficients: the series sum_k fading^k x^k divided by that of the rounded encoder, within the window."""
         sums = self.fading ** np.arange(self.window)
-        encoder = np.ldexp(self._whole.astype(np.float64), -COEFFICIENT_BITS)
+        encoder = np.ldexp(self.encoder_cells.astype(np.float64), -COEFFICIENT_BITS)
         out = np.empty(self.window)
         for k in range(self.window):  # encoder * out = sums, one coefficient after the other
             out[k] = (sums[k] - encoder[k:0:-1] @ out[:k]) / encoder[0]

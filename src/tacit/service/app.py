@@ -15,7 +15,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from tacit.service import docs, errors, hot, metrics
+from tacit.clock import Steady
+from tacit.service import docs, errors, hot, metrics, ofrep
+from tacit.service.bodies import encode
 from tacit.service.config import Config
 from tacit.service.dashboard import Dashboard
 from tacit.service.errors import Reply
@@ -49,6 +51,7 @@ class Application:
         self._sessions = Sessions(self._keys, self._secret, clock or time.time)
         self.pages = Dashboard(self.served, self._keys, self._sessions, clock or time.time, config.server.patience)
         self._rooms = {kind: Room(config.server.bodies) for kind in hot.KINDS}
+        self._now = clock or Steady()
         self._look_again = 0.0
         self._unready: Exception | None = None
         routes = [
@@ -75,6 +78,9 @@ class Application:
         try:
             self._keys.check_host(scope["headers"])
             path: str = scope["path"]
+            if path == ofrep.START or path.startswith(ofrep.START + "/"):
+                await self._evaluate(scope, receive, send, ofrep.key_of(path))
+                return
             name, _, route = path.removeprefix(START).partition("/")
             if route not in hot.ROUTES or not path.startswith(START):
                 await self._slow(scope, receive, send)
@@ -92,6 +98,26 @@ class Application:
         except Exception as error:
             found = refusal(error)
             await respond(send, found.status, found.body, JSON, found.headers, close=found.status in UNREAD)
+
+    async def _evaluate(self, scope: Scope, receive: Receive, send: Send, key: str | None) -> None:
+        """A flag of OpenFeature, or all of them; errors are in the form of that protocol."""
+        server, read = self._config.server, False
+        try:
+            if scope["method"] != "POST":
+                raise Reply(405, "Expected POST.")
+            asker = self._asker(scope, "choose", session=False)
+            with self._rooms["choose"].held() as hold:
+                body = await hot.whole(scope, receive, server.body, server.patience, hold)
+                read, context = True, ofrep.read(body)
+                if key is None:
+                    out = await ofrep.all_flags(self.served, asker, context, self._now())
+                else:
+                    out = await ofrep.one_flag(self.served, key, asker, context)
+            await respond(send, 200, out, JSON)
+        except Exception as error:
+            found = refusal(error)
+            out = encode(ofrep.failure(found, key))
+            await respond(send, ofrep.status(found), out, JSON, found.headers, close=not read)
 
     def _asker(self, scope: Scope, what: str, *, session: bool = True) -> Asker:
         """session: whether the dashboard's cookie does: for what is only looked at."""

@@ -94,7 +94,7 @@ class Reader:
             found = self._decoder.decode(body)
         except (msgspec.MsgspecError, UnicodeError, RecursionError):
             raise ValueError(f"Expected JSON of {self._expected}.") from None
-        if self._keys(found) != sum(1 for match in STRING.finditer(body) if match[1] is not None):
+        if self._keys(found) != _keys_written(body):
             raise ValueError("Expected each key once.")
         return found
 
@@ -104,8 +104,24 @@ class Reader:
         return len(given) + sum(map(_keys_within, given))
 
 
+def each_once(found: Any, body: bytes) -> bool:
+    """Whether a body of any form, and what was decoded of it, have as many keys."""
+    return _keys_anywhere(found) == _keys_written(body)
+
+
+def _keys_written(body: bytes) -> int:
+    return sum(1 for match in STRING.finditer(body) if match[1] is not None)
+
+
 def _keys_within(value: Any) -> int:
     return len(value) + sum(map(_keys_within, value.values())) if isinstance(value, dict) else 0
+
+
+def _keys_anywhere(value: Any) -> int:
+    """Lists are looked into as well."""
+    if isinstance(value, dict):
+        return len(value) + sum(map(_keys_anywhere, value.values()))
+    return sum(map(_keys_anywhere, value)) if isinstance(value, list) else 0
 
 
 choose = Reader(

@@ -42,6 +42,15 @@ async def answer(one: Served, route: str, asker: Asker, body: bytes) -> tuple[by
     return _written(one, await (await _submitted(one, kind, [item], [wanted]))[0], wanted), JSON
 
 
+async def decided(one: Served, given: bodies.ChooseBody, asker: Asker) -> StoredChoice:
+    """The choice for a request that was decoded already, on disk; an error for what is refused."""
+    (future,) = await _submitted(one, "choose", [one.prepare(given, asker.name)], [given.propensity is True])
+    result: StoredChoice | TacitError = await future
+    if isinstance(result, TacitError):
+        raise result
+    return result
+
+
 async def _batch(one: Served, kind: str, asker: Asker, body: bytes) -> bytes:
     """One line for each line, in order. A bad one is refused alone: it would otherwise remove everyone else's."""
     lines = body.split(b"\n")

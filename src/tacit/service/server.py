@@ -5,6 +5,7 @@ import errno
 import logging
 import math
 import os
+import resource
 import socket
 import ssl
 import sys
@@ -51,6 +52,7 @@ def run(app: ServedApplication, setting: ServerSetting, started: Callable[[str],
     from tacit.service.connections import within
 
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(message)s")
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # what a crash would write holds persons' ids, and keys
     check_tls(setting)
     place = bound(setting)
     try:

@@ -6,8 +6,8 @@ How many choices there are is public. So which evaluation is a new choice depend
 without noise."""
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -16,9 +16,13 @@ from tacit.holders.requests import StoredChoice
 from tacit.service import bodies, errors, hot
 from tacit.service.errors import Reply
 from tacit.service.keys import Asker
+from tacit.service.reading import Reading
 from tacit.service.served import Served
 
+T = TypeVar("T")
+
 START = "/ofrep/v1/evaluate/flags"
+MOST = 1000  # lists and objects of a context
 PERSON, REQUEST = "targetingKey", "requestId"  # of a context, and never fields
 PARSE, MISSING, CONTEXT, UNKNOWN, GENERAL = (
     *("PARSE_ERROR", "TARGETING_KEY_MISSING", "INVALID_CONTEXT"),
@@ -75,8 +79,53 @@ def is_flag(one: Served) -> bool:
     return PERSON not in schema.context and REQUEST not in schema.context
 
 
+class Asked:
+    """One request. A large body is read, and checked, beside the loop."""
+
+    def __init__(self, served: Mapping[str, Served], asker: Asker, body: bytes, reading: Reading) -> None:
+        self._served, self._asker, self._body, self._reading = served, asker, body, reading
+
+    async def one_flag(self, key: str) -> bytes:
+        """A choice each time, unless the context has a `requestId`."""
+        one = self._served.get(key)
+        if one is None or not is_flag(one):
+            raise Reply(404, "Expected the name of a bandit whose schema names its actions.")
+        self._asker.take("choose", 1)
+        return bodies.encode(await self._evaluated(one, await self._beside(lambda: read(self._body)), None))
+
+    async def all_flags(self, now: float) -> bytes:
+        """Deferred choices: nobody has seen them yet. A person has one of each flag in half of its `hold`, or for each
+        `requestId`, whatever else is in the context: so a page may ask as often as it likes, and every answer has half
+        of its hold left. A flag that fails does so alone."""
+        flags = [one for one in self._served.values() if is_flag(one)]
+        self._asker.take("choose", max(1, len(flags)))
+        context = await self._beside(lambda: read(self._body))
+        if _missing(context):
+            raise Problem(MISSING, f"Expected {PERSON} in the context.")
+        found = await asyncio.gather(*(self._entry(one, context, now) for one in flags))
+        return bodies.encode({"flags": found})
+
+    async def _entry(self, one: Served, context: dict[str, Any], now: float) -> Evaluated | Failed:
+        try:
+            return await self._evaluated(one, context, int(now // (one.stored.hold / 2)))
+        except Exception as error:
+            found = errors.reply(error)
+            if found is None:
+                raise
+            return failure(found, one.name)
+
+    async def _evaluated(self, one: Served, context: dict[str, Any], window: int | None) -> Evaluated:
+        """window: for how long a bulk evaluation has one answer; None: a single one."""
+        request = await self._beside(lambda: one.prepare(_choice(one, context, window), self._asker.name))
+        return _written(one, await hot.decided(one, request), deferred=window is not None)
+
+    async def _beside(self, work: Callable[[], T]) -> T:
+        return await self._reading("choose", len(self._body), work)
+
+
 def read(body: bytes) -> dict[str, Any]:
     """The context of a request; Problem for what is none. Attributes of other flags may be anything."""
+    bodies.check_containers(body, MOST)
     try:
         found = msgspec.json.decode(body)
         context = msgspec.convert(found, EvaluateBody).context
@@ -87,39 +136,8 @@ def read(body: bytes) -> dict[str, Any]:
     return context
 
 
-async def one_flag(served: Mapping[str, Served], key: str, asker: Asker, context: dict[str, Any]) -> bytes:
-    """A choice each time, unless the context has a `requestId`."""
-    one = served.get(key)
-    if one is None or not is_flag(one):
-        raise Reply(404, "Expected the name of a bandit whose schema names its actions.")
-    asker.take("choose", 1)
-    return bodies.encode(await _evaluated(one, asker, context, None))
-
-
-async def all_flags(served: Mapping[str, Served], asker: Asker, context: dict[str, Any], now: float) -> bytes:
-    """Deferred choices: nobody has seen them yet. A person has one of each flag in half of its `hold`, or for each
-    `requestId`, whatever else is in the context: so a page may ask as often as it likes, and every answer has half of
-    its hold left. A flag that fails does so alone."""
-    flags = [one for one in served.values() if is_flag(one)]
-    asker.take("choose", max(1, len(flags)))
-    if _missing(context):
-        raise Problem(MISSING, f"Expected {PERSON} in the context.")
-    found = await asyncio.gather(*(_entry(one, asker, context, now) for one in flags))
-    return bodies.encode({"flags": found})
-
-
-async def _entry(one: Served, asker: Asker, context: dict[str, Any], now: float) -> Evaluated | Failed:
-    try:
-        return await _evaluated(one, asker, context, int(now // (one.stored.hold / 2)))
-    except Exception as error:
-        found = errors.reply(error)
-        if found is None:
-            raise
-        return failure(found, one.name)
-
-
-async def _evaluated(one: Served, asker: Asker, context: dict[str, Any], window: int | None) -> Evaluated:
-    """window: for how long a bulk evaluation has one answer; None: a single one."""
+def _choice(one: Served, context: dict[str, Any], window: int | None) -> bodies.ChooseBody:
+    """What is asked for, as the route `choose` has it."""
     schema = one.stored.features
     assert schema is not None
     try:
@@ -132,14 +150,14 @@ async def _evaluated(one: Served, asker: Asker, context: dict[str, Any], window:
     limited = one.setting.max_rounds_per_person is not None
     if who is None and limited:
         raise Problem(MISSING, f"Expected {PERSON} in the context: this bandit limits a person's rounds.")
-    body = bodies.ChooseBody(context=fields, propensity=True, deferred=window is not None)
+    body = bodies.ChooseBody(context=fields, deferred=window is not None)
     if limited:
         body.person = who
     if request is not None or window is not None:
         kind = "one" if window is None else "all"
         named = "" if who is None else canonical(who).decode("utf-8", "surrogatepass")
         body.request = repr((START, kind, named, window if request is None else request))
-    return _written(one, await hot.decided(one, body, asker), deferred=window is not None)
+    return body
 
 
 def _missing(context: dict[str, Any]) -> bool:

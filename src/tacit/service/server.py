@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import gc
 import logging
 import math
 import os
@@ -58,6 +59,7 @@ def run(app: ServedApplication, setting: ServerSetting, started: Callable[[str],
     try:
         become(setting.user)
         app.open()
+        gc.freeze()  # whatever is there by now stays, so that no collection looks at it while people wait
     except BaseException:
         place.close()
         raise

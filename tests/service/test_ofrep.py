@@ -5,11 +5,13 @@ import json
 import numpy as np
 import pytest
 
+from tacit import retire
 from tacit.service import config as configs
 from tacit.service import ofrep
 from tacit.service.app import Application
 from tests.canaries import Canaries
 from tests.service.servers import FIELDS, KEYS, LINEAR, application, askers, call, stored
+from tests.service.test_openapi import fits
 from tests.store.places import HOLD, Clock, settle, total
 
 ADA = {"targetingKey": "ada", "age": 40, "theme": {"dark": [{"deep": True}]}}  # a theme is for other flags
@@ -161,6 +163,32 @@ def test_roles_rates_and_methods(tmp_path):
     assert json.loads(found[-1][2])["errorCode"] == "GENERAL"
     assert [call(app, (path, None))[0][0] for path in (FLAG, ofrep.START)] == [405, 405]
     app.close()
+
+
+def test_a_retired_bandit_is_a_flag_that_fails(tmp_path):
+    options = {"dim": 0, "features": FIELDS["features"]}
+    app = application(tmp_path, **options)
+    evaluate(app, ofrep.START, ADA)
+    app.close()
+    retire(tmp_path / "bandit.db", name="messages")
+    app = application(tmp_path, **options)
+    (flag,) = evaluate(app, ofrep.START, ADA)[1]["flags"]
+    status, reply = evaluate(app, FLAG, ADA)
+    assert status == 400 and reply == flag and flag["errorCode"] == "GENERAL" and "retired" in flag["errorDetails"]
+    app.close()
+
+
+def test_what_is_described_is_taken_and_given(app):
+    document = json.loads(call(app, ("/openapi.json", None))[0][2])
+    for path in (ofrep.START, ofrep.START + "/{flag}"):
+        about = document["paths"][path]["post"]
+        given = about["requestBody"]["content"]["application/json"]
+        example = given["examples"]["a person"]["value"]
+        _, reply = evaluate(app, path.replace("{flag}", "messages"), example["context"])
+        _, failed = evaluate(app, path.replace("{flag}", "messages"), b"{}")
+        said = {status: one["content"]["application/json"]["schema"] for status, one in about["responses"].items()}
+        assert fits(example, given["schema"], document) and fits(reply, said["200"], document)
+        assert fits(failed, said["400"], document) and not fits(failed, said["200"], document)
 
 
 def test_the_key_is_the_person(tmp_path):

@@ -23,6 +23,7 @@ T = TypeVar("T")
 
 START = "/ofrep/v1/evaluate/flags"
 MOST = 1000  # lists and objects of a context
+SHORTEST = 0.001  # seconds: a bandit that was retired has no hold
 PERSON, REQUEST = "targetingKey", "requestId"  # of a context, and never fields
 PARSE, MISSING, CONTEXT, UNKNOWN, GENERAL = (
     *("PARSE_ERROR", "TARGETING_KEY_MISSING", "INVALID_CONTEXT"),
@@ -107,7 +108,7 @@ class Asked:
 
     async def _entry(self, one: Served, context: dict[str, Any], now: float) -> Evaluated | Failed:
         try:
-            return await self._evaluated(one, context, int(now // (one.stored.hold / 2)))
+            return await self._evaluated(one, context, int(now // max(one.stored.hold / 2, SHORTEST)))
         except Exception as error:
             found = errors.reply(error)
             if found is None:

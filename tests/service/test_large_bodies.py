@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from tacit.service import bodies, hot, ofrep
-from tacit.service.reading import LARGE, Reading
+from tacit.service.readers import LARGE, Readers
 from tests.service.servers import FIELDS, application, call, stored
 
 TEXTS = {"arms": [[1.0, 0.0, 0.0]], "available": ["a: b"] * 100_000}
@@ -23,7 +23,7 @@ def app(tmp_path):
 
 def test_while_a_large_body_is_read_others_are_answered():
     """By the thread of another kind, and on the loop; of one kind one is read after the other."""
-    reading, go, order = Reading(hot.KINDS), threading.Event(), []
+    readers, go, order = Readers(hot.KINDS), threading.Event(), []
 
     def slow():
         assert go.wait(30)
@@ -31,10 +31,10 @@ def test_while_a_large_body_is_read_others_are_answered():
         return threading.current_thread().name
 
     async def all_of_them():
-        first = asyncio.ensure_future(reading("choose", LARGE + 1, slow))
-        second = asyncio.ensure_future(reading("choose", LARGE + 1, lambda: order.append("second")))
-        small = await reading("choose", LARGE, lambda: threading.current_thread() is threading.main_thread())
-        reward = await reading("reward", LARGE + 1, lambda: threading.current_thread().name)
+        first = asyncio.ensure_future(readers("choose", LARGE + 1, slow))
+        second = asyncio.ensure_future(readers("choose", LARGE + 1, lambda: order.append("second")))
+        small = await readers("choose", LARGE, lambda: threading.current_thread() is threading.main_thread())
+        reward = await readers("reward", LARGE + 1, lambda: threading.current_thread().name)
         assert small and not order
         go.set()
         names = [await first, reward]
@@ -42,7 +42,7 @@ def test_while_a_large_body_is_read_others_are_answered():
         return names
 
     names = asyncio.run(all_of_them())
-    reading.close()
+    readers.close()
     assert order == ["first", "second"] and len(set(names)) == 2
 
 

@@ -23,7 +23,7 @@ from tacit.service.dashboard import Dashboard
 from tacit.service.errors import Reply
 from tacit.service.hot import JSON, Receive, Scope, Send
 from tacit.service.keys import AccessKeys, Asker
-from tacit.service.reading import Reading
+from tacit.service.readers import Readers
 from tacit.service.room import Room
 from tacit.service.served import Served
 from tacit.service.sessions import Sessions
@@ -52,7 +52,7 @@ class Application:
         self._sessions = Sessions(self._keys, self._secret, clock or time.time)
         self.pages = Dashboard(self.served, self._keys, self._sessions, clock or time.time, config.server.patience)
         self._rooms = {kind: Room(config.server.bodies) for kind in hot.KINDS}
-        self._reading = Reading(hot.KINDS)
+        self._readers = Readers(hot.KINDS)
         self._now = clock or Steady()
         self._look_again = 0.0
         self._unready: Exception | None = None
@@ -95,7 +95,7 @@ class Application:
             server = self._config.server
             with self._rooms[kind].held() as hold:
                 body = await hot.whole(scope, receive, server.body, server.patience, hold)
-                out, media = await hot.answer(one, route, asker, body, self._reading)
+                out, media = await hot.answer(one, route, asker, body, self._readers)
             await respond(send, 200, out, media)
         except Exception as error:
             found = refusal(error)
@@ -110,7 +110,7 @@ class Application:
             asker = self._asker(scope, "choose", session=False)
             with self._rooms["choose"].held() as hold:
                 body = await hot.whole(scope, receive, server.body, server.patience, hold)
-                read, asked = True, ofrep.Asked(self.served, asker, body, self._reading)
+                read, asked = True, ofrep.Asked(self.served, asker, body, self._readers)
                 out = await (asked.all_flags(self._now()) if key is None else asked.one_flag(key))
             await respond(send, 200, out, JSON)
         except Exception as error:
@@ -163,7 +163,7 @@ class Application:
     def close(self) -> None:
         while self.served:
             self.served.popitem()[1].close()
-        self._reading.close()
+        self._readers.close()
 
     async def _start(self, _: Request) -> Response:
         return RedirectResponse("/dashboard", 303)

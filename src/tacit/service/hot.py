@@ -11,7 +11,7 @@ from tacit.service import bodies, errors
 from tacit.service.errors import Reply
 from tacit.service.groups import Group
 from tacit.service.keys import Asker
-from tacit.service.reading import Reading
+from tacit.service.readers import Readers
 from tacit.service.served import Served
 
 Scope = MutableMapping[str, Any]
@@ -32,16 +32,16 @@ KINDS = ("choose", "reward", "activate", "erase")
 ROUTES = (*(kind + end for kind in KINDS[:3] for end in ("", ":batch")), "erase")
 
 
-async def answer(one: Served, route: str, asker: Asker, body: bytes, reading: Reading) -> tuple[bytes, bytes]:
+async def answer(one: Served, route: str, asker: Asker, body: bytes, readers: Readers) -> tuple[bytes, bytes]:
     """Body and media type of the reply; an error for what is refused."""
     kind, _, batch = route.partition(":")
     if batch:
-        return await _batch(one, kind, asker, body, reading), LINES
+        return await _batch(one, kind, asker, body, readers), LINES
     asker.take(kind, 1)
     if kind == "erase":
-        person = await reading(kind, len(body), functools.partial(bodies.erase, body))
+        person = await readers(kind, len(body), functools.partial(bodies.erase, body))
         return bodies.encode(await one.erase(person)), JSON
-    item, wanted = await reading(kind, len(body), functools.partial(_read, one, kind, asker, body))
+    item, wanted = await readers(kind, len(body), functools.partial(_read, one, kind, asker, body))
     return _written(one, await (await _submitted(one, kind, [item], [wanted]))[0], wanted), JSON
 
 
@@ -54,7 +54,7 @@ async def decided(one: Served, request: Request) -> StoredChoice:
     return result
 
 
-async def _batch(one: Served, kind: str, asker: Asker, body: bytes, reading: Reading) -> bytes:
+async def _batch(one: Served, kind: str, asker: Asker, body: bytes, readers: Readers) -> bytes:
     """One line for each line, in order. A bad one is refused alone: it would otherwise remove everyone else's."""
     lines = body.split(b"\n", MOST_ROWS + 1)
     if lines[-1] == b"":
@@ -67,7 +67,7 @@ async def _batch(one: Served, kind: str, asker: Asker, body: bytes, reading: Rea
         if i % AT_A_TIME == 0:
             await asyncio.sleep(0)  # others get their turn
         read = functools.partial(_or_reply, _read, one, kind, asker, line)
-        rows.append(await reading(kind, len(line), read))
+        rows.append(await readers(kind, len(line), read))
     good = [row for row in rows if not isinstance(row, Reply)]
     futures = iter(await _submitted(one, kind, [item for item, _ in good], [wanted for _, wanted in good]))
     out = [row if isinstance(row, Reply) else _or_reply(_written, one, await next(futures), row[1]) for row in rows]

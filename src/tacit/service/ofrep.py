@@ -16,7 +16,7 @@ from tacit.holders.requests import StoredChoice
 from tacit.service import bodies, errors, hot
 from tacit.service.errors import Reply
 from tacit.service.keys import Asker
-from tacit.service.reading import Reading
+from tacit.service.readers import Readers
 from tacit.service.served import Served
 
 T = TypeVar("T")
@@ -59,7 +59,7 @@ class Failed(msgspec.Struct, omit_defaults=True, rename="camel"):
     key: str | None = None
 
 
-class Problem(Reply):
+class FlagProblem(Reply):
     """A refusal with a code of the protocol's."""
 
     def __init__(self, code: str, text: str) -> None:
@@ -83,8 +83,8 @@ def is_flag(one: Served) -> bool:
 class Asked:
     """One request. A large body is read, and checked, beside the loop."""
 
-    def __init__(self, served: Mapping[str, Served], asker: Asker, body: bytes, reading: Reading) -> None:
-        self._served, self._asker, self._body, self._reading = served, asker, body, reading
+    def __init__(self, served: Mapping[str, Served], asker: Asker, body: bytes, readers: Readers) -> None:
+        self._served, self._asker, self._body, self._readers = served, asker, body, readers
 
     async def one_flag(self, key: str) -> bytes:
         """A choice each time, unless the context has a `requestId`."""
@@ -102,7 +102,7 @@ class Asked:
         self._asker.take("choose", max(1, len(flags)))
         context = await self._beside(lambda: read(self._body))
         if _missing(context):
-            raise Problem(MISSING, f"Expected {PERSON} in the context.")
+            raise FlagProblem(MISSING, f"Expected {PERSON} in the context.")
         found = await asyncio.gather(*(self._entry(one, context, now) for one in flags))
         return bodies.encode({"flags": found})
 
@@ -121,19 +121,19 @@ class Asked:
         return _written(one, await hot.decided(one, request), deferred=window is not None)
 
     async def _beside(self, work: Callable[[], T]) -> T:
-        return await self._reading("choose", len(self._body), work)
+        return await self._readers("choose", len(self._body), work)
 
 
 def read(body: bytes) -> dict[str, Any]:
-    """The context of a request; Problem for what is none. Attributes of other flags may be anything."""
+    """The context of a request; FlagProblem for what is none. Attributes of other flags may be anything."""
     bodies.check_containers(body, MOST)
     try:
         found = msgspec.json.decode(body)
         context = msgspec.convert(found, EvaluateBody).context
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        raise Problem(PARSE, 'Expected JSON of the form {"context": {name: value}}.') from None
+        raise FlagProblem(PARSE, 'Expected JSON of the form {"context": {name: value}}.') from None
     if not bodies.each_once(found, body):
-        raise Problem(PARSE, "Expected each key once.")
+        raise FlagProblem(PARSE, "Expected each key once.")
     return context
 
 
@@ -147,10 +147,12 @@ def _choice(one: Served, context: dict[str, Any], window: int | None) -> bodies.
         fields = msgspec.convert({name: context.get(name) for name in schema.context}, dict[str, bodies.Value])
     except msgspec.ValidationError:
         texts = f"{PERSON} and {REQUEST} to be texts of 1 to 255 characters"
-        raise Problem(CONTEXT, f"Expected {texts}, and fields to be numbers, texts, lists of texts or null.") from None
+        raise FlagProblem(
+            CONTEXT, f"Expected {texts}, and fields to be numbers, texts, lists of texts or null."
+        ) from None
     limited = one.setting.max_rounds_per_person is not None
     if who is None and limited:
-        raise Problem(MISSING, f"Expected {PERSON} in the context: this bandit limits a person's rounds.")
+        raise FlagProblem(MISSING, f"Expected {PERSON} in the context: this bandit limits a person's rounds.")
     body = bodies.ChooseBody(context=fields, deferred=window is not None)
     if limited:
         body.person = who
@@ -176,7 +178,7 @@ def _written(one: Served, choice: StoredChoice, *, deferred: bool) -> Evaluated:
 
 
 def failure(found: Reply, key: str | None) -> Failed:
-    code = found.code if isinstance(found, Problem) else CODES.get(found.status, (found.status, GENERAL))[1]
+    code = found.code if isinstance(found, FlagProblem) else CODES.get(found.status, (found.status, GENERAL))[1]
     return Failed(code, found.text, key)
 
 

@@ -10,7 +10,7 @@ T = TypeVar("T")
 LARGE = 16_384  # bytes: what is shorter takes less time than handing it over
 
 
-class Reading:
+class Readers:
     """One at a time of each kind, in the order in which they came; how many bytes wait, a Room says."""
 
     def __init__(self, kinds: Iterable[str]) -> None:

@@ -40,9 +40,9 @@ class EvaluateBody(msgspec.Struct):
 
 
 class Evaluated(msgspec.Struct, omit_defaults=True):
-    """value, variant: the name of the action. reason: SPLIT before the first release, when actions are drawn;
-    TARGETING_MATCH later; STALE while the database is away. metadata: the choice's id and propensity; deferred: nothing
-    is learnt unless `activate` says that it was shown."""
+    """value, variant: the name of the action. reason: SPLIT before the first release, TARGETING_MATCH later, STALE
+    while the database is away. metadata: the choice's id and propensity; deferred: nothing is learnt unless
+    `activate` says that it was shown."""
 
     key: str
     value: str
@@ -95,9 +95,9 @@ class Asked:
         return bodies.encode(await self._evaluated(one, await self._beside(lambda: read(self._body)), None))
 
     async def all_flags(self, now: float) -> bytes:
-        """Deferred choices: nobody has seen them yet. A person has one of each flag in half of its `hold`, or for each
-        `requestId`, whatever else is in the context: so a page may ask as often as it likes, and every answer has half
-        of its hold left. A flag that fails does so alone."""
+        """Deferred choices: nobody has seen them yet. A person has one of each flag in half of its `hold`, so that a
+        page may ask as often as it likes and half of the hold is left; or one for each `requestId`. What else is in the
+        context does not matter. A flag that fails does so alone."""
         flags = [one for one in self._served.values() if is_flag(one)]
         self._asker.take("choose", max(1, len(flags)))
         context = await self._beside(lambda: read(self._body))

@@ -1,4 +1,4 @@
-// node build.js: the modules of src as three files in dist, without comments and spaces. Nothing else is changed:
+// node build.js: the modules of src as files in dist, without comments and spaces. Nothing else is changed:
 // minifiers rewrite arithmetic (one of them Math.sqrt(x) as x ** .5, which engines may round as they like), and what
 // runs on people's devices should be what is tested, and readable.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -28,7 +28,7 @@ function stripped(name) {
 
 const listed = (name) => [...source(name).matchAll(IMPORT)].flatMap(([, names]) => names.split(", "));
 const core = needed("index.js");
-const others = ["features.js", "outbox.js"].map((name) => [name, needed(name, core)]);
+const others = ["features.js", "openfeature.js", "outbox.js"].map((name) => [name, needed(name, core)]);
 const names = (files) =>
   [...files].flatMap((file) =>
     [...source(file).matchAll(/^export (?:async )?(?:const|function|class) (\w+)/gm)].map(([, own]) => own),
@@ -43,5 +43,5 @@ const write = (name, files, head, exported) => {
   writeFileSync(at(`dist/${name}`), `${head}${code}export { ${[...exported].join(", ")} };\n`);
 };
 write("index.js", core, "", shared);
-for (const [name, files] of others)
-  write(name, files, `import { ${taken(files).join(", ")} } from "./index.js";\n`, names(files));
+const head = (names) => (names.length > 0 ? `import { ${names.join(", ")} } from "./index.js";\n` : "");
+for (const [name, files] of others) write(name, files, head(taken(files)), names(files));

@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 import tacit
 from tacit.service import app as application_module
-from tacit.service import errors, hot, openapi
+from tacit.service import errors, hot, ofrep, openapi
 from tacit.service.app import START
 from tests.service.servers import application, call
 
@@ -81,7 +81,7 @@ def test_it_is_a_document_of_openapi(document):
     assert document["openapi"].startswith("3.1.") and document["info"]["title"] == "tacit"
     assert document["info"]["version"] == tacit.__version__  # of the code that serves, also in a checkout that moved on
     ids = [about["operationId"] for _, _, about in operations(document) if "operationId" in about]
-    assert len(ids) == len(set(ids)) == len(hot.ROUTES) + len(application_module.SHOWN)
+    assert len(ids) == len(set(ids)) == len(hot.ROUTES) + len(application_module.SHOWN) + 2
     for path, _, about in operations(document):
         named = [given["name"] for given in about.get("parameters", ()) if given["in"] == "path" and given["required"]]
         assert re.findall(r"\{(\w+)\}", path) == named
@@ -92,7 +92,7 @@ def test_it_is_a_document_of_openapi(document):
 
 
 def here(path):
-    return path.replace("{bandit}", "messages").replace("{file}", "docs.css")
+    return path.replace("{bandit}", "messages").replace("{flag}", "messages").replace("{file}", "docs.css")
 
 
 def test_every_route_is_in_it_and_no_other(app, document):
@@ -100,10 +100,11 @@ def test_every_route_is_in_it_and_no_other(app, document):
     served -= {(START + "{bandit}/{what}", "get")}
     served |= {(f"{START}{{bandit}}/{what}", "get") for what in application_module.SHOWN}
     served |= {(f"{START}{{bandit}}/{what}", "post") for what in hot.ROUTES}
+    served |= {(path, "post") for path in (ofrep.START, ofrep.START + "/{flag}")}
     assert served == {(path, method) for path, method, _ in operations(document)}
     for path, method, about in operations(document):
         ((status, _, _),) = call(app, (here(path), None if method == "get" else b"{}"))
-        assert str(status) in about["responses"] and status not in (404, 405), path
+        assert str(status) in about["responses"] and (status not in (404, 405) or "{flag}" in path), path
         if len(document["paths"][path]) == 1:
             ((status, _, _),) = call(app, (here(path), b"{}" if method == "get" else None))
             assert status == 405, path
@@ -116,6 +117,9 @@ def test_a_route_without_a_line_is_an_error():
 
 def test_roles_are_those_that_may(app, document):
     for path, _, about in operations(document):
+        if path.startswith(ofrep.START):
+            assert about["x-roles"] == ["app"]
+            continue
         what = path.removeprefix(START + "{bandit}/").removeprefix("/v1").strip("/").partition("/")[0].partition(":")[0]
         expected = [role for role, may in openapi.MAY.items() if what in may]
         assert about.get("x-roles", []) == expected and ("security" in about) == bool(expected), path

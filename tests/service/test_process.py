@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import resource
 import socket
 import sys
 import threading
@@ -27,9 +28,16 @@ CANARIES = ("0.31622776601", "0.77459666924", "canary-person", "canary-request",
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
+    _, most = before = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (most, most))  # it is the server that lowers it
     running = Running(tmp_path_factory.mktemp("server"), WITH_KEYS)
+    resource.setrlimit(resource.RLIMIT_CORE, before)
     yield running
     assert running.stop() == 0
+
+
+def test_a_crash_leaves_no_file_with_what_people_sent(server):
+    assert resource.prlimit(server.process.pid, resource.RLIMIT_CORE) == (0, 0)
 
 
 def test_each_role_may_do_its_own(server):

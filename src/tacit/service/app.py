@@ -15,12 +15,15 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from tacit.service import docs, errors, hot, metrics
+from tacit.clock import Steady
+from tacit.service import docs, errors, hot, metrics, ofrep
+from tacit.service.bodies import encode
 from tacit.service.config import Config
 from tacit.service.dashboard import Dashboard
 from tacit.service.errors import Reply
 from tacit.service.hot import JSON, Receive, Scope, Send
 from tacit.service.keys import AccessKeys, Asker
+from tacit.service.readers import Readers
 from tacit.service.room import Room
 from tacit.service.served import Served
 from tacit.service.sessions import Sessions
@@ -49,6 +52,8 @@ class Application:
         self._sessions = Sessions(self._keys, self._secret, clock or time.time)
         self.pages = Dashboard(self.served, self._keys, self._sessions, clock or time.time, config.server.patience)
         self._rooms = {kind: Room(config.server.bodies) for kind in hot.KINDS}
+        self._readers = Readers(hot.KINDS)
+        self._now = clock or Steady()
         self._look_again = 0.0
         self._unready: Exception | None = None
         routes = [
@@ -75,6 +80,9 @@ class Application:
         try:
             self._keys.check_host(scope["headers"])
             path: str = scope["path"]
+            if path == ofrep.START or path.startswith(ofrep.START + "/"):
+                await self._evaluate(scope, receive, send, ofrep.key_of(path))
+                return
             name, _, route = path.removeprefix(START).partition("/")
             if route not in hot.ROUTES or not path.startswith(START):
                 await self._slow(scope, receive, send)
@@ -87,11 +95,28 @@ class Application:
             server = self._config.server
             with self._rooms[kind].held() as hold:
                 body = await hot.whole(scope, receive, server.body, server.patience, hold)
-                out, media = await hot.answer(one, route, asker, body)
+                out, media = await hot.answer(one, route, asker, body, self._readers)
             await respond(send, 200, out, media)
         except Exception as error:
             found = refusal(error)
             await respond(send, found.status, found.body, JSON, found.headers, close=found.status in UNREAD)
+
+    async def _evaluate(self, scope: Scope, receive: Receive, send: Send, key: str | None) -> None:
+        """A flag of OpenFeature, or all of them; errors are in the form of that protocol."""
+        server, read = self._config.server, False
+        try:
+            if scope["method"] != "POST":
+                raise Reply(405, "Expected POST.")
+            asker = self._asker(scope, "choose", session=False)
+            with self._rooms["choose"].held() as hold:
+                body = await hot.whole(scope, receive, server.body, server.patience, hold)
+                read, asked = True, ofrep.Asked(self.served, asker, body, self._readers)
+                out = await (asked.all_flags(self._now()) if key is None else asked.one_flag(key))
+            await respond(send, 200, out, JSON)
+        except Exception as error:
+            found = refusal(error)
+            out = encode(ofrep.failure(found, key))
+            await respond(send, ofrep.status(found), out, JSON, found.headers, close=not read)
 
     def _asker(self, scope: Scope, what: str, *, session: bool = True) -> Asker:
         """session: whether the dashboard's cookie does: for what is only looked at."""
@@ -138,6 +163,7 @@ class Application:
     def close(self) -> None:
         while self.served:
             self.served.popitem()[1].close()
+        self._readers.close()
 
     async def _start(self, _: Request) -> Response:
         return RedirectResponse("/dashboard", 303)

@@ -2,13 +2,16 @@
 
 Errors say which rule was broken, never with what: a body is raw data."""
 
+import itertools
 import re
 from typing import Annotated, Any
 
 import msgspec
 
 UNSET = msgspec.UNSET
+FEW = 16  # lists and objects of a body that needs hardly any
 STRING = re.compile(rb'"(?:[^"\\]|\\.)*"([ \t\r\n]*:)?', re.DOTALL)
+BEGUN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{]', re.DOTALL)
 
 
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
@@ -83,18 +86,20 @@ class Refusal(msgspec.Struct):
 
 
 class Reader:
-    """Decodes one kind of body; ValueError says what was expected."""
+    """Decodes one kind of body; ValueError says what was expected. most: lists and objects that it may have, counted
+    before they are made: a megabyte of them takes a hundred times as long as one of numbers."""
 
     def __init__(self, kind: type[Any], expected: str) -> None:
         self._decoder, self._expected = msgspec.json.Decoder(kind, strict=True), expected
         self._fields = tuple(field.name for field in msgspec.structs.fields(kind))
 
-    def __call__(self, body: bytes) -> Any:
+    def __call__(self, body: bytes, most: int = FEW) -> Any:
+        check_containers(body, most)
         try:
             found = self._decoder.decode(body)
         except (msgspec.MsgspecError, UnicodeError, RecursionError):
             raise ValueError(f"Expected JSON of {self._expected}.") from None
-        if self._keys(found) != sum(1 for match in STRING.finditer(body) if match[1] is not None):
+        if not _written_once(self._keys(found), body):
             raise ValueError("Expected each key once.")
         return found
 
@@ -104,8 +109,34 @@ class Reader:
         return len(given) + sum(map(_keys_within, given))
 
 
+def each_once(found: Any, body: bytes) -> bool:
+    """Whether a body of any form, and what was decoded of it, have as many keys."""
+    return _written_once(_keys_anywhere(found), body)
+
+
+def _written_once(keys: int, body: bytes) -> bool:
+    """Each key has a colon: where there are no others, they need not be told from those in texts."""
+    return keys == body.count(b":") or keys == sum(1 for match in STRING.finditer(body) if match[1] is not None)
+
+
+def check_containers(body: bytes, most: int) -> None:
+    """ValueError for a body with more lists and objects, whatever else it is."""
+    if body.count(b"[") + body.count(b"{") <= most:
+        return
+    begun = (match for match in BEGUN.finditer(body) if match[0] in (b"[", b"{"))  # not in texts
+    if sum(1 for _ in itertools.islice(begun, most + 1)) > most:
+        raise ValueError(f"Expected at most {most} lists and objects.")
+
+
 def _keys_within(value: Any) -> int:
     return len(value) + sum(map(_keys_within, value.values())) if isinstance(value, dict) else 0
+
+
+def _keys_anywhere(value: Any) -> int:
+    """Lists are looked into as well."""
+    if isinstance(value, dict):
+        return len(value) + sum(map(_keys_anywhere, value.values()))
+    return sum(map(_keys_anywhere, value)) if isinstance(value, list) else 0
 
 
 choose = Reader(

@@ -1,15 +1,17 @@
 """The routes that every visitor costs: choose, reward and activate, alone and in batches, as plain ASGI; and erase."""
 
 import asyncio
+import functools
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, ParamSpec, TypeVar
 
 from tacit.errors import TacitError
-from tacit.holders.requests import StoredChoice
+from tacit.holders.requests import Request, StoredChoice
 from tacit.service import bodies, errors
 from tacit.service.errors import Reply
 from tacit.service.groups import Group
 from tacit.service.keys import Asker
+from tacit.service.readers import Readers
 from tacit.service.served import Served
 
 Scope = MutableMapping[str, Any]
@@ -30,21 +32,31 @@ KINDS = ("choose", "reward", "activate", "erase")
 ROUTES = (*(kind + end for kind in KINDS[:3] for end in ("", ":batch")), "erase")
 
 
-async def answer(one: Served, route: str, asker: Asker, body: bytes) -> tuple[bytes, bytes]:
+async def answer(one: Served, route: str, asker: Asker, body: bytes, readers: Readers) -> tuple[bytes, bytes]:
     """Body and media type of the reply; an error for what is refused."""
     kind, _, batch = route.partition(":")
     if batch:
-        return await _batch(one, kind, asker, body), LINES
+        return await _batch(one, kind, asker, body, readers), LINES
     asker.take(kind, 1)
     if kind == "erase":
-        return bodies.encode(await one.erase(bodies.erase(body))), JSON
-    item, wanted = _read(one, kind, asker, body)
+        person = await readers(kind, len(body), functools.partial(bodies.erase, body))
+        return bodies.encode(await one.erase(person)), JSON
+    item, wanted = await readers(kind, len(body), functools.partial(_read, one, kind, asker, body))
     return _written(one, await (await _submitted(one, kind, [item], [wanted]))[0], wanted), JSON
 
 
-async def _batch(one: Served, kind: str, asker: Asker, body: bytes) -> bytes:
+async def decided(one: Served, request: Request) -> StoredChoice:
+    """The choice for a request that was read already, with its propensity, on disk; an error for what is refused."""
+    (future,) = await _submitted(one, "choose", [request], [True])
+    result: StoredChoice | TacitError = await future
+    if isinstance(result, TacitError):
+        raise result
+    return result
+
+
+async def _batch(one: Served, kind: str, asker: Asker, body: bytes, readers: Readers) -> bytes:
     """One line for each line, in order. A bad one is refused alone: it would otherwise remove everyone else's."""
-    lines = body.split(b"\n")
+    lines = body.split(b"\n", MOST_ROWS + 1)
     if lines[-1] == b"":
         lines.pop()
     if not 1 <= len(lines) <= MOST_ROWS:
@@ -54,7 +66,8 @@ async def _batch(one: Served, kind: str, asker: Asker, body: bytes) -> bytes:
     for i, line in enumerate(lines):
         if i % AT_A_TIME == 0:
             await asyncio.sleep(0)  # others get their turn
-        rows.append(_or_reply(_read, one, kind, asker, line))
+        read = functools.partial(_or_reply, _read, one, kind, asker, line)
+        rows.append(await readers(kind, len(line), read))
     good = [row for row in rows if not isinstance(row, Reply)]
     futures = iter(await _submitted(one, kind, [item for item, _ in good], [wanted for _, wanted in good]))
     out = [row if isinstance(row, Reply) else _or_reply(_written, one, await next(futures), row[1]) for row in rows]
@@ -64,7 +77,7 @@ async def _batch(one: Served, kind: str, asker: Asker, body: bytes) -> bytes:
 def _read(one: Served, kind: str, asker: Asker, line: bytes) -> tuple[Any, bool]:
     """What to commit, and whether a propensity is wanted; ValueError or TacitError for what is refused."""
     if kind == "choose":
-        given = bodies.choose(line)
+        given = bodies.choose(line, one.most_containers)
         return one.prepare(given, asker.name), given.propensity is True
     if kind == "reward":
         return one.report(bodies.reward(line)), False

@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from tacit import registry
 from tacit.privacy.certificate import Certificate
-from tacit.service import bodies, hot
+from tacit.service import bodies, hot, ofrep
 from tacit.service.errors import AGAIN
 from tacit.service.keys import MAY
 
@@ -34,6 +34,7 @@ STATUSES = {
     503: "Too many wait, or no database: come again after Retry-After seconds. Nothing was acknowledged.",
 }
 POSTING = tuple(status for status in STATUSES if status >= 400)
+EVALUATING = tuple(status for status in POSTING if status not in ofrep.CODES or status == 404)
 READING = (401, 403, 404, 409, 429, 500, 503)
 PAGE = (401, 403, 404, 422, 429, 500)
 ASKED: dict[str, tuple[str, dict[str, Any]]] = {  # what is posted: summary, examples
@@ -95,6 +96,18 @@ PAGES: dict[str, tuple[str, int, str | None, tuple[int, ...], str | None]] = {
     "POST /login": ("A key for a cookie, for the dashboard.", 204, None, (400, 408, 413, 415, *PAGE), None),
     "POST /logout": ("The cookie is taken back.", 204, None, (400, 408, 413, 415), None),
 }
+FLAGS = {  # of OpenFeature: id and summary by path
+    ofrep.START: (
+        "evaluate_flags",
+        "OpenFeature's evaluation of all flags: deferred choices, one of each flag for a person in half of its hold.",
+    ),
+    ofrep.START + "/{flag}": (
+        "evaluate_flag",
+        "OpenFeature's evaluation of a flag, which is a bandit whose schema names its actions: a choice, on disk when "
+        "it is answered.",
+    ),
+}
+FLAG_EXAMPLE = {"context": {"targetingKey": "ada", "age": 71, "plan": "free"}}
 BODIES = {"/login": {"key": {"type": "string"}}, "/logout": {}}  # of what pages post
 
 
@@ -104,10 +117,11 @@ def document(start: str, served: Iterable[Route], shown: Iterable[str]) -> dict[
     listed: dict[str, Any] = {what: getattr(bodies, f"{what.split(':')[0].capitalize()}Body") for what in hot.ROUTES}
     listed |= {what: SHOWN[what][1] for what in shown}
     kinds = [*listed.values(), bodies.Chosen, bodies.Erased, bodies.Acknowledged, bodies.Refusal]
+    kinds += [ofrep.EvaluateBody, ofrep.Evaluated, ofrep.Failed]
     found, components = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
     for schema in components.values():
         schema["description"] = inspect.cleandoc(schema.get("description", ""))
-    *given, chosen, erased, acknowledged, refused = found
+    *given, chosen, erased, acknowledged, refused, evaluate, evaluated, failed = found
     replies = {"choose": chosen, "erase": erased}
     schemas = dict(zip(listed, given, strict=True))
     paths: dict[str, Any] = {}
@@ -135,6 +149,7 @@ def document(start: str, served: Iterable[Route], shown: Iterable[str]) -> dict[
                 "responses": _responses(200, {JSON: {"schema": schemas[what]}}, READING, refused),
             }
         }
+    paths |= _flags(evaluate, evaluated, failed)
     for one in served:
         for method in sorted((one.methods or set()) - {"HEAD"}):
             paths.setdefault(one.path, {})[method.lower()] = _page(one.path, refused, *PAGES[f"{method} {one.path}"])
@@ -153,6 +168,24 @@ def document(start: str, served: Iterable[Route], shown: Iterable[str]) -> dict[
 
 ABOUT = "Private contextual bandits. A server whose configuration has no keys asks for none."
 ROWS = f"One JSON document a line, at most {hot.MOST_ROWS} lines."
+
+
+def _flags(evaluate: Any, evaluated: Any, failed: Any) -> dict[str, Any]:
+    every = {"type": "array", "items": {"anyOf": [evaluated, failed]}}
+    all_of_them = {"type": "object", "properties": {"flags": every}, "required": ["flags"]}
+    return {
+        path: {
+            "post": {
+                "operationId": name,
+                "summary": summary,
+                **_allowed("choose"),
+                "parameters": _parameters(path),
+                "requestBody": {"required": True, "content": _content(evaluate, "", {"a person": FLAG_EXAMPLE})},
+                "responses": _responses(200, {JSON: {"schema": reply}}, EVALUATING, failed),
+            }
+        }
+        for (path, (name, summary)), reply in zip(FLAGS.items(), (all_of_them, evaluated), strict=True)
+    }
 
 
 def _content(schema: Any, batch: str, examples: dict[str, Any], refused: Any = None) -> dict[str, Any]:

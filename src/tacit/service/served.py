@@ -63,6 +63,13 @@ class Served:
         mask = _mask(body.available, names)
         return self.stored.prepare(arms, available=mask, asker=asker, deferred=body.deferred is True, **given)
 
+    @property
+    def most_containers(self) -> int:
+        """Lists and objects of a request with as many arms as may be."""
+        schema = self.stored.features
+        fields, own = (0, 0) if schema is None else (len(schema.context), len(schema.action))
+        return bodies.FEW + fields + self.setting.most_arms * (1 + own)
+
     def report(self, body: bodies.RewardBody) -> Report:
         return self.stored.report(body.id, body.reward)
 

@@ -2,9 +2,11 @@
 
 import contextlib
 import errno
+import gc
 import logging
 import math
 import os
+import resource
 import socket
 import ssl
 import sys
@@ -51,11 +53,13 @@ def run(app: ServedApplication, setting: ServerSetting, started: Callable[[str],
     from tacit.service.connections import within
 
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(message)s")
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # what a crash would write holds persons' ids, and keys
     check_tls(setting)
     place = bound(setting)
     try:
         become(setting.user)
         app.open()
+        gc.freeze()  # whatever is there by now stays, so that no collection looks at it while people wait
     except BaseException:
         place.close()
         raise

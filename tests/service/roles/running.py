@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import os
 import re
+import resource
 import signal
 import time
 
@@ -53,6 +54,7 @@ class Process:
         self.number = nursery(path, role, port)
         until(lambda: self._said() >= started or not self.alive())
         assert self.alive(), self.log.read_text()
+        assert resource.prlimit(self.number, resource.RLIMIT_CORE) == (0, 0)  # a core dump would hold reports and keys
         self.port = int(re.findall(SERVING, self.log.read_text())[-1])
 
     def _said(self):

@@ -1,0 +1,186 @@
+"""OpenFeature's remote evaluation protocol (OFREP): a bandit whose schema names its actions is a flag, whose values are
+texts, and each evaluation is a choice.
+
+How many choices there are is public. So which evaluation is a new choice depends on who asks, when, and for which
+`requestId`, and never on a person's fields: a number that is taken only if a field changed would tell of that field,
+without noise."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from tacit.core.persons import canonical
+from tacit.holders.requests import StoredChoice
+from tacit.service import bodies, errors, hot
+from tacit.service.errors import Reply
+from tacit.service.keys import Asker
+from tacit.service.readers import Readers
+from tacit.service.served import Served
+
+T = TypeVar("T")
+
+START = "/ofrep/v1/evaluate/flags"
+MOST = 1000  # lists and objects of a context
+SHORTEST = 0.001  # seconds: a bandit that was retired has no hold
+PERSON, REQUEST = "targetingKey", "requestId"  # of a context, and never fields
+PARSE, MISSING, CONTEXT, UNKNOWN, GENERAL = (
+    *("PARSE_ERROR", "TARGETING_KEY_MISSING", "INVALID_CONTEXT"),
+    *("FLAG_NOT_FOUND", "GENERAL"),
+)
+CODES = {422: (400, CONTEXT), 404: (404, UNKNOWN), 409: (400, GENERAL), 410: (400, GENERAL)}  # what clients understand
+
+
+class EvaluateBody(msgspec.Struct):
+    """context: `targetingKey`, who asks; `requestId`, an id of yours that has one answer; and attributes, of which each
+    flag takes those that are fields of its schema, and no other."""
+
+    context: dict[str, Any] = {}
+
+
+class Evaluated(msgspec.Struct, omit_defaults=True):
+    """value, variant: the name of the action. reason: SPLIT before the first release, TARGETING_MATCH later, STALE
+    while the database is away. metadata: the choice's id and propensity; deferred: nothing is learnt unless
+    `activate` says that it was shown."""
+
+    key: str
+    value: str
+    variant: str
+    reason: str
+    metadata: dict[str, str | float | bool]
+
+
+class Failed(msgspec.Struct, omit_defaults=True, rename="camel"):
+    """error_details: the rule that was broken."""
+
+    error_code: str
+    error_details: str
+    key: str | None = None
+
+
+class FlagProblem(Reply):
+    """A refusal with a code of the protocol's."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(400, text)
+        self.code = code
+
+
+def key_of(path: str) -> str | None:
+    """The flag that a path names; None: all of them."""
+    return path.removeprefix(START).removeprefix("/") or None
+
+
+def is_flag(one: Served) -> bool:
+    """Whether a context is enough for a choice: its actions have names, and no fields that a request would bring."""
+    schema = one.stored.features
+    if schema is None or not schema.actions or schema.action:
+        return False
+    return PERSON not in schema.context and REQUEST not in schema.context
+
+
+class Asked:
+    """One request. A large body is read, and checked, beside the loop."""
+
+    def __init__(self, served: Mapping[str, Served], asker: Asker, body: bytes, readers: Readers) -> None:
+        self._served, self._asker, self._body, self._readers = served, asker, body, readers
+
+    async def one_flag(self, key: str) -> bytes:
+        """A choice each time, unless the context has a `requestId`."""
+        one = self._served.get(key)
+        if one is None or not is_flag(one):
+            raise Reply(404, "Expected the name of a bandit whose schema names its actions.")
+        self._asker.take("choose", 1)
+        return bodies.encode(await self._evaluated(one, await self._beside(lambda: read(self._body)), None))
+
+    async def all_flags(self, now: float) -> bytes:
+        """Deferred choices: nobody has seen them yet. A person has one of each flag in half of its `hold`, so that a
+        page may ask as often as it likes and half of the hold is left; or one for each `requestId`. What else is in the
+        context does not matter. A flag that fails does so alone."""
+        flags = [one for one in self._served.values() if is_flag(one)]
+        self._asker.take("choose", max(1, len(flags)))
+        context = await self._beside(lambda: read(self._body))
+        if _missing(context):
+            raise FlagProblem(MISSING, f"Expected {PERSON} in the context.")
+        found = await asyncio.gather(*(self._entry(one, context, now) for one in flags))
+        return bodies.encode({"flags": found})
+
+    async def _entry(self, one: Served, context: dict[str, Any], now: float) -> Evaluated | Failed:
+        try:
+            return await self._evaluated(one, context, int(now // max(one.stored.hold / 2, SHORTEST)))
+        except Exception as error:
+            found = errors.reply(error)
+            if found is None:
+                raise
+            return failure(found, one.name)
+
+    async def _evaluated(self, one: Served, context: dict[str, Any], window: int | None) -> Evaluated:
+        """window: for how long a bulk evaluation has one answer; None: a single one."""
+        request = await self._beside(lambda: one.prepare(_choice(one, context, window), self._asker.name))
+        return _written(one, await hot.decided(one, request), deferred=window is not None)
+
+    async def _beside(self, work: Callable[[], T]) -> T:
+        return await self._readers("choose", len(self._body), work)
+
+
+def read(body: bytes) -> dict[str, Any]:
+    """The context of a request; FlagProblem for what is none. Attributes of other flags may be anything."""
+    bodies.check_containers(body, MOST)
+    try:
+        found = msgspec.json.decode(body)
+        context = msgspec.convert(found, EvaluateBody).context
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        raise FlagProblem(PARSE, 'Expected JSON of the form {"context": {name: value}}.') from None
+    if not bodies.each_once(found, body):
+        raise FlagProblem(PARSE, "Expected each key once.")
+    return context
+
+
+def _choice(one: Served, context: dict[str, Any], window: int | None) -> bodies.ChooseBody:
+    """What is asked for, as the route `choose` has it."""
+    schema = one.stored.features
+    assert schema is not None
+    try:
+        who = msgspec.convert(None if _missing(context) else context[PERSON], bodies.Text | None)
+        request = msgspec.convert(context.get(REQUEST), bodies.Text | None)
+        fields = msgspec.convert({name: context.get(name) for name in schema.context}, dict[str, bodies.Value])
+    except msgspec.ValidationError:
+        texts = f"{PERSON} and {REQUEST} to be texts of 1 to 255 characters"
+        raise FlagProblem(
+            CONTEXT, f"Expected {texts}, and fields to be numbers, texts, lists of texts or null."
+        ) from None
+    limited = one.setting.max_rounds_per_person is not None
+    if who is None and limited:
+        raise FlagProblem(MISSING, f"Expected {PERSON} in the context: this bandit limits a person's rounds.")
+    body = bodies.ChooseBody(context=fields, deferred=window is not None)
+    if limited:
+        body.person = who
+    if request is not None or window is not None:
+        kind = "one" if window is None else "all"
+        named = "" if who is None else canonical(who).decode("utf-8", "surrogatepass")
+        body.request = repr((START, kind, named, window if request is None else request))
+    return body
+
+
+def _missing(context: dict[str, Any]) -> bool:
+    return context.get(PERSON) in (None, "")
+
+
+def _written(one: Served, choice: StoredChoice, *, deferred: bool) -> Evaluated:
+    found = one.chosen(choice, True)
+    assert found.name is not None
+    reason = "STALE" if choice.degraded else "TARGETING_MATCH" if choice.version else "SPLIT"
+    metadata: dict[str, str | float | bool] = {"id": found.id}
+    if isinstance(found.propensity, float):
+        metadata["propensity"] = found.propensity
+    return Evaluated(one.name, found.name, found.name, reason, metadata | ({"deferred": True} if deferred else {}))
+
+
+def failure(found: Reply, key: str | None) -> Failed:
+    code = found.code if isinstance(found, FlagProblem) else CODES.get(found.status, (found.status, GENERAL))[1]
+    return Failed(code, found.text, key)
+
+
+def status(found: Reply) -> int:
+    return CODES.get(found.status, (found.status, GENERAL))[0]

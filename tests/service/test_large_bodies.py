@@ -1,0 +1,123 @@
+"""Large bodies: others are answered while one is read, and what has too many parts is refused before it is made."""
+
+import asyncio
+import json
+import threading
+
+import pytest
+
+from tacit.service import bodies, hot, ofrep
+from tacit.service.readers import LARGE, Readers
+from tests.service.servers import FIELDS, application, call, stored
+
+TEXTS = {"arms": [[1.0, 0.0, 0.0]], "available": ["a: b"] * 100_000}
+EMPTY = b'{"arms":[' + b"[]," * 300_000 + b"[]]}"
+
+
+@pytest.fixture
+def app(tmp_path):
+    made = application(tmp_path)
+    yield made
+    made.close()
+
+
+def test_while_a_large_body_is_read_others_are_answered():
+    """By the thread of another kind, and on the loop; of one kind one is read after the other."""
+    readers, go, order = Readers(hot.KINDS), threading.Event(), []
+
+    def slow():
+        assert go.wait(30)
+        order.append("first")
+        return threading.current_thread().name
+
+    async def all_of_them():
+        first = asyncio.ensure_future(readers("choose", LARGE + 1, slow))
+        second = asyncio.ensure_future(readers("choose", LARGE + 1, lambda: order.append("second")))
+        small = await readers("choose", LARGE, lambda: threading.current_thread() is threading.main_thread())
+        reward = await readers("reward", LARGE + 1, lambda: threading.current_thread().name)
+        assert small and not order
+        go.set()
+        names = [await first, reward]
+        await second
+        return names
+
+    names = asyncio.run(all_of_them())
+    readers.close()
+    assert order == ["first", "second"] and len(set(names)) == 2
+
+
+def turns(app, route, body):
+    """How often others had their turn until that was answered, and its status."""
+
+    async def both():
+        count = 0
+
+        async def respond():
+            sent = []
+            scope = {"type": "http", "method": "POST", "path": route, "headers": [(b"content-type", hot.JSON)]}
+
+            async def receive():
+                return {"type": "http.request", "body": body}
+
+            async def send(message):
+                sent.append(message)
+
+            await app(scope, receive, send)
+            return sent[0]["status"]
+
+        task = asyncio.ensure_future(respond())
+        while not task.done():
+            await asyncio.sleep(0)
+            count += 1
+        return count, await task
+
+    return asyncio.run(both())
+
+
+@pytest.mark.parametrize("route", ["choose", "choose:batch", "flag"])
+def test_the_loop_goes_on(tmp_path, route):
+    """If it stood still meanwhile, it would have some ten turns."""
+    app = application(tmp_path, dim=0, features=FIELDS["features"]) if route == "flag" else application(tmp_path)
+    path = f"{ofrep.START}/messages" if route == "flag" else f"/v1/bandits/messages/{route}"
+    given = {"context": {"theme": TEXTS["available"]}} if route == "flag" else TEXTS
+    count, status = turns(app, path, json.dumps(given).encode())
+    assert count > 100 and status == (422 if route == "choose" else 200)
+    app.close()
+
+
+@pytest.mark.parametrize("route", ["choose", "reward", "activate", "erase"])
+def test_too_many_lists_are_refused_whatever_they_are(app, route):
+    ((status, _, reply),) = call(app, (route, EMPTY))
+    assert status == 422 and b"lists and objects" in reply
+    nested = b"[" * 5000 + b"]" * 5000
+    assert call(app, (route, nested))[0][0] == 422
+
+
+def test_what_stands_in_texts_is_no_list(app):
+    names = {"[{" * 100 + str(i): [1.0, 0.0, 0.0] for i in range(20)}
+    ((status, _, reply),) = call(app, ("choose", {"arms": names}))
+    assert status == 200 and json.loads(reply)["name"] in names
+    many = {str(i): [1.0, 0.0, 0.0] for i in range(1000)}
+    assert call(app, ("choose", {"arms": many}))[0][0] == 200
+    ((_, _, reply),) = call(app, ("choose", {"arms": many | {"one more": [1.0, 0.0, 0.0]}}))
+    assert json.loads(reply) == {"error": "Expected at most 1000 arms."} and stored(app).head.choices == 2
+
+
+@pytest.mark.parametrize("text", ['"[[["', '"\\\\"', '"a\\"[[[b"', '"\\u005b"'])
+def test_lists_are_counted_outside_of_texts(text):
+    body = f"[{text},[{text}]]".encode()
+    bodies.check_containers(body, 2)
+    with pytest.raises(ValueError, match="at most 1"):
+        bodies.check_containers(body, 1)
+
+
+def test_colons_in_texts_hide_no_key_that_comes_twice(app):
+    arms = b'{"arms":{"a:":[1,0,0],"b":[1,0,0]%s}}'
+    assert call(app, ("choose", arms % b""))[0][0] == 200
+    assert call(app, ("choose", arms % b',"b":[0,1,0]'))[0][0] == 422
+    assert call(app, ("choose", b'{"arms":{"a":[1,0,0],"a":[1,0,0]}}'))[0][0] == 422
+
+
+def test_a_batch_of_too_many_lines_is_not_taken_apart(app):
+    ((status, _, reply),) = call(app, ("choose:batch", b"\n" * 900_000))
+    assert status == 422 and b"1 to 1000 lines" in reply

@@ -1,0 +1,202 @@
+"""OpenFeature's protocol: flags are bandits, evaluations choices, and how many there are tells of nobody's fields."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tacit import retire
+from tacit.service import config as configs
+from tacit.service import ofrep
+from tacit.service.app import Application
+from tests.canaries import Canaries
+from tests.service.servers import FIELDS, KEYS, LINEAR, application, askers, call, stored
+from tests.service.test_openapi import fits
+from tests.store.places import HOLD, Clock, settle, total
+
+ADA = {"targetingKey": "ada", "age": 40, "theme": {"dark": [{"deep": True}]}}  # a theme is for other flags
+FLAG = f"{ofrep.START}/messages"
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def app(tmp_path, clock):
+    made = application(tmp_path, dim=0, features=FIELDS["features"], max_rounds_per_person=9, clock=clock)
+    yield made
+    made.close()
+
+
+def evaluate(app, path, context, headers=()):
+    body = context if isinstance(context, bytes) else {"context": context}
+    ((status, given, reply),) = call(app, (path, body, headers))
+    assert given[b"cache-control"] == b"no-store" and b"etag" not in given
+    return status, json.loads(reply)
+
+
+def expected(folder, context, name, reward):
+    """The sums after one choice of that action, asked for in the usual way."""
+    folder.mkdir()
+    app = application(folder, dim=0, features=FIELDS["features"], max_rounds_per_person=9)
+    ask = {"context": {"age": context["age"]}, "actions": [name], "person": context["targetingKey"]}
+    ((_, _, reply),) = call(app, ("choose", ask))
+    call(app, ("reward", {"id": json.loads(reply)["id"], "reward": reward}))
+    settle(stored(app))
+    found = total(stored(app))
+    app.close()
+    assert found.any()
+    return found
+
+
+def test_a_single_evaluation_is_a_choice(app, tmp_path):
+    status, first = evaluate(app, FLAG, ADA)
+    assert status == 200 and first["value"] == first["variant"] in ("walk", "sleep") and first["key"] == "messages"
+    assert first["reason"] == "SPLIT" and set(first["metadata"]) == {"id", "propensity"}
+    assert 0 < first["metadata"]["propensity"] <= 1
+    named = [evaluate(app, FLAG, ADA | {"requestId": "visit-17", "age": age})[1] for age in (40, 41)]
+    assert named[0] == named[1] and stored(app).head.choices == 2
+    evaluate(app, FLAG, ADA | {"requestId": "visit-17", "targetingKey": "bob"})
+    assert stored(app).head.choices == 3  # another person's request is another one
+    call(app, ("reward", {"id": first["metadata"]["id"], "reward": 1.0}))
+    settle(stored(app))
+    assert np.array_equal(total(stored(app)), expected(tmp_path / "other", ADA, first["value"], 1.0))
+
+
+def test_bulk_choices_are_deferred_and_one_for_a_person_in_half_of_hold(app, clock, tmp_path):
+    clock.now = 10 * HOLD
+    contexts = [ADA, ADA | {"age": 41}, ADA | {"theme": 3}, ADA]
+    found = [evaluate(app, ofrep.START, context) for context in contexts]
+    assert all(one == found[0] for one in found) and stored(app).head.choices == 1
+    ((flag,),) = [reply["flags"] for _, reply in found[:1]]
+    assert flag["key"] == "messages" and flag["metadata"]["deferred"] is True
+    evaluate(app, ofrep.START, ADA | {"targetingKey": "bob"})
+    (own,) = evaluate(app, ofrep.START, ADA | {"requestId": "page 2"})[1]["flags"]
+    assert stored(app).head.choices == 3
+    clock.now += HOLD / 2 - 1
+    assert evaluate(app, ofrep.START, ADA) == found[0]
+    replies = call(app, *(("reward", {"id": one["metadata"]["id"], "reward": 1.0}) for one in (flag, own)))
+    replies += call(app, ("activate", {"id": flag["metadata"]["id"]}))  # the other was not shown
+    assert {body for _, _, body in replies} == {b'{"acknowledged":true}'}  # half of hold is left
+    clock.now += 1
+    ((later,),) = [evaluate(app, ofrep.START, ADA)[1]["flags"]]
+    assert later["metadata"]["id"] != flag["metadata"]["id"] and stored(app).head.choices == 4
+    settle(stored(app))
+    assert np.array_equal(total(stored(app)), expected(tmp_path / "other", ADA, flag["value"], 1.0))
+
+
+def test_a_flag_of_many_fails_alone(tmp_path):
+    others = {"health": FIELDS, "plain": LINEAR, "shared": SHARED, "reserved": RESERVED}
+    bandits = {name: one | {"durable": f"{i}.db"} for i, (name, one) in enumerate(others.items())}
+    bandits["plan"] = FIELDS | {"durable": "plan.db", "features": FIELDS["features"] | {"context": PLAN}}
+    app = Application(configs.placed(configs.convert({"bandits": bandits}), tmp_path), Clock())
+    app.open()
+    _, found = evaluate(app, ofrep.START, {"targetingKey": "ada", "age": 40, "plan": ["a", 1]})
+    good, bad = found["flags"]
+    assert good["key"] == "health" and good["value"] in ("walk", "sleep")
+    assert set(bad) == {"key", "errorCode", "errorDetails"}
+    assert (bad["key"], bad["errorCode"]) == ("plan", "INVALID_CONTEXT")
+    for name in ("plain", "shared", "reserved", "nobody"):
+        status, reply = evaluate(app, f"{ofrep.START}/{name}", ADA)
+        assert status == 404 and reply["errorCode"] == "FLAG_NOT_FOUND" and reply["key"] == name
+    _, without = evaluate(app, f"{ofrep.START}/health", {"age": 3})  # nobody's rounds are limited
+    assert without["value"] in ("walk", "sleep")
+    app.close()
+
+
+PLAN = {"plan": {"kind": "Category", "values": ["free", "paid"]}}
+SHARED = FIELDS | {"features": {"context": PLAN, "action": {"minutes": {"kind": "Number", "low": 0, "high": 9}}}}
+RESERVED = FIELDS | {"features": FIELDS["features"] | {"context": {"requestId": PLAN["plan"]}}}
+WRONG = [
+    (b"{", "PARSE_ERROR"),
+    (b"[]", "PARSE_ERROR"),
+    (b'{"context":[]}', "PARSE_ERROR"),
+    (b'{"context":{"age":1,"age":2}}', "PARSE_ERROR"),
+    (b'{"context":{"other":[{"a":1,"\\u0061":2}]}}', "PARSE_ERROR"),
+    (b"{}", "TARGETING_KEY_MISSING"),
+    ({"age": 3}, "TARGETING_KEY_MISSING"),
+    ({"targetingKey": "", "age": 3}, "TARGETING_KEY_MISSING"),
+    ({"targetingKey": 17}, "INVALID_CONTEXT"),
+    ({"targetingKey": "a" * 256}, "INVALID_CONTEXT"),
+    (ADA | {"requestId": 17}, "INVALID_CONTEXT"),
+    (ADA | {"age": "forty"}, "INVALID_CONTEXT"),
+    (ADA | {"age": True}, "INVALID_CONTEXT"),
+]
+
+
+@pytest.mark.parametrize(("context", "code"), WRONG)
+def test_what_is_wrong_has_a_code_and_takes_no_number(app, context, code):
+    status, reply = evaluate(app, FLAG, context)
+    assert status == 400 and reply["errorCode"] == code and reply["key"] == "messages"
+    assert reply["errorDetails"].startswith("Expected ")
+    status, reply = evaluate(app, ofrep.START, context)
+    found = reply if status == 400 else reply["flags"][0]
+    assert found["errorCode"] == code and stored(app).head.choices == 0
+
+
+def test_refusals_do_not_echo(app):
+    canaries = Canaries(5)
+    texts, number = canaries.texts, canaries.numbers[0]
+    contexts = [
+        {"targetingKey": texts["person"] * 20},
+        {"targetingKey": texts["person"], "age": texts["field"]},
+        {"targetingKey": [texts["person"]], "age": number},
+        {"targetingKey": texts["person"], "requestId": [texts["request"], number]},
+    ]
+    replies = [call(app, (path, {"context": context}))[0] for context in contexts for path in (FLAG, ofrep.START)]
+    assert {status for status, _, _ in replies} == {200, 400}
+    assert canaries.found_in([("replies", repr(replies).encode())], np.ones(3)) == []
+
+
+def test_roles_rates_and_methods(tmp_path):
+    keys = askers(rate=2.0)
+    app = application(tmp_path, dim=0, features=FIELDS["features"], askers=keys)
+    assert evaluate(app, FLAG, ADA)[0] == 401
+    for role, expected_status in (("operator", 403), ("app", 200)):
+        header = [(b"authorization", f"Bearer {KEYS[role]}".encode())]
+        status, reply = evaluate(app, FLAG, ADA, header)
+        assert status == expected_status and (status == 200) == ("value" in reply)
+    found = [call(app, (FLAG, {"context": ADA}, header))[0] for _ in range(3)]
+    assert found[-1][0] == 429 and int(found[-1][1][b"retry-after"]) >= 1
+    assert json.loads(found[-1][2])["errorCode"] == "GENERAL"
+    assert [call(app, (path, None))[0][0] for path in (FLAG, ofrep.START)] == [405, 405]
+    app.close()
+
+
+def test_a_retired_bandit_is_a_flag_that_fails(tmp_path):
+    options = {"dim": 0, "features": FIELDS["features"]}
+    app = application(tmp_path, **options)
+    evaluate(app, ofrep.START, ADA)
+    app.close()
+    retire(tmp_path / "bandit.db", name="messages")
+    app = application(tmp_path, **options)
+    (flag,) = evaluate(app, ofrep.START, ADA)[1]["flags"]
+    status, reply = evaluate(app, FLAG, ADA)
+    assert status == 400 and reply == flag and flag["errorCode"] == "GENERAL" and "retired" in flag["errorDetails"]
+    app.close()
+
+
+def test_what_is_described_is_taken_and_given(app):
+    document = json.loads(call(app, ("/openapi.json", None))[0][2])
+    for path in (ofrep.START, ofrep.START + "/{flag}"):
+        about = document["paths"][path]["post"]
+        given = about["requestBody"]["content"]["application/json"]
+        example = given["examples"]["a person"]["value"]
+        _, reply = evaluate(app, path.replace("{flag}", "messages"), example["context"])
+        _, failed = evaluate(app, path.replace("{flag}", "messages"), b"{}")
+        said = {status: one["content"]["application/json"]["schema"] for status, one in about["responses"].items()}
+        assert fits(example, given["schema"], document) and fits(reply, said["200"], document)
+        assert fits(failed, said["400"], document) and not fits(failed, said["200"], document)
+
+
+def test_the_key_is_the_person(tmp_path):
+    limits = {"max_rounds_per_person": 1, "on_limit": "refuse"}
+    app = application(tmp_path, dim=0, features=FIELDS["features"], **limits)
+    assert evaluate(app, FLAG, ADA)[0] == 200
+    status, reply = evaluate(app, FLAG, ADA)
+    assert (status, reply["errorCode"]) == (400, "GENERAL") and "1 round" in reply["errorDetails"]
+    ((status, _, _),) = call(app, ("choose", {"context": {"age": 1}, "person": "ada"}))
+    assert status == 409 and evaluate(app, FLAG, ADA | {"targetingKey": "bob"})[0] == 200
+    app.close()

@@ -1,0 +1,105 @@
+"""The OpenFeature SDK of Python and its provider, as docs/openfeature.md uses them, with a real server."""
+
+import contextlib
+import json
+import re
+import sqlite3
+from pathlib import Path
+
+import pytest
+from openfeature import api
+from openfeature.contrib.provider.ofrep import OFREPProvider
+from openfeature.evaluation_context import EvaluationContext
+from openfeature.exception import ErrorCode
+from openfeature.flag_evaluation import Reason
+from openfeature.track import TrackingEventDetails
+
+from tacit.holders.rows import REWARD
+from tacit.service import Refused
+from tacit.service.openfeature import rewarding
+from tests.service.servers import KEYS, Running, askers
+
+PAGE = (Path(__file__).parents[2] / "docs" / "openfeature.md").read_text()
+TOML = """
+[bandits.health]
+kind = "joint-lin-ucb"
+horizon = 5000
+budget = {epsilon = 1.0, delta = 1e-5}
+durable = "health.db"
+hold = 600.0
+max_rounds_per_person = 5
+[bandits.health.features]
+arms = "disjoint"
+actions = ["walk", "sleep"]
+context.age = {kind = "Number", low = 18, high = 100}
+context.plan = {kind = "Category", values = ["free", "paid"]}
+""" + "".join(
+    f"""
+[[keys]]
+name = "{key["name"]}"
+role = "{key["role"]}"
+hash = "{key["hash"]}"
+"""
+    for key in askers()
+)
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.fixture
+def server(tmp_path):
+    running = Running(tmp_path, TOML)
+    yield running
+    api.clear_providers()
+    assert running.stop() == 0
+
+
+def choices(server):
+    return json.loads(server.ask("GET", "/v1/bandits/health/status", key="operator")[2])["choices"]
+
+
+def written(server, tmp_path):
+    """What was written of which number: a reward, or that it was shown. The server stops: it alone reads its file."""
+    assert server.stop() == 0
+    with contextlib.closing(sqlite3.connect(tmp_path / "health.db")) as database:
+        return sorted(database.execute("SELECT number, kind FROM written"))
+
+
+def test_the_page_in_python_runs(server, tmp_path):
+    (code,) = blocks("py")
+    there = {"http://127.0.0.1:8321": server.address, "tacit_...": KEYS["app"]}
+    for old, new in there.items():
+        code = code.replace(old, new)
+    names = {}
+    exec(code, names)
+    found, client, ada = names["found"], names["client"], names["ada"]
+    assert found.value in ("walk", "sleep") and found.variant == found.value and found.reason == Reason.SPLIT
+    assert 0 < found.flag_metadata["propensity"] <= 1 and choices(server) == 1
+    named = EvaluationContext(ada.targeting_key, {**ada.attributes, "requestId": "visit"})
+    assert client.get_string_details("health", "walk", named) == client.get_string_details("health", "walk", named)
+    assert choices(server) == 2
+    client.track("purchase", ada, TrackingEventDetails(3.0))  # of another kind
+    with pytest.raises(ValueError, match="flag_metadata"):
+        client.track("health", ada, TrackingEventDetails(1.0))
+    with pytest.raises(ValueError, match="flag_metadata"):
+        client.track("health", ada, TrackingEventDetails(None, {"id": found.flag_metadata["id"]}))
+    with pytest.raises(Refused):
+        client.track("health", ada, TrackingEventDetails(1.0, {"id": "of nobody"}))
+    assert written(server, tmp_path) == [(1, REWARD)]
+
+
+def test_errors_are_those_that_the_provider_knows(server):
+    def evaluated(key, flag, attributes, person="ada"):
+        headers = {"authorization": f"Bearer {KEYS[key]}"}
+        api.set_provider_and_wait(rewarding(OFREPProvider(server.address, headers_factory=lambda: headers), "http://x"))
+        found = api.get_client().get_string_details(flag, "walk", EvaluationContext(person, attributes))
+        assert found.value == "walk" and found.flag_metadata == {}
+        return found.error_code
+
+    assert evaluated("app", "nobody", {}) == ErrorCode.FLAG_NOT_FOUND
+    assert evaluated("app", "health", {"age": "old"}) == ErrorCode.INVALID_CONTEXT
+    assert evaluated("app", "health", {}, None) == ErrorCode.TARGETING_KEY_MISSING
+    assert evaluated("auditor", "health", {}) == ErrorCode.GENERAL
+    assert choices(server) == 0

@@ -14,8 +14,9 @@ from tacit.audit.bound import gaussian_bound, general_bound
 from tacit.audit.stage import fresh
 from tacit.errors import PersonLimit
 from tacit.mechanisms.randomizers import from_document
+from tacit.papers.shuffle import rounds
 from tacit.privacy.ledger import GaussianRelease
-from tacit.roles import local, rounds, shuffle, wire
+from tacit.roles import local, shuffle, wire
 from tacit.roles.billboard import TAG
 from tests.roles.boards import another
 

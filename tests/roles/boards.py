@@ -22,7 +22,8 @@ from tacit.papers import (
     ShuffleGLM,
     ShuffleLinUCB,
 )
-from tacit.roles import local, rounds, shuffle
+from tacit.papers.shuffle import rounds
+from tacit.roles import local, shuffle
 
 BUDGET, COARSE = Budget(1.0, 1e-6), Budget(1.0, 1e-2)
 FIELDS = Schema(context={"age": Number(0, 100)}, arms="disjoint", actions=("walk",))

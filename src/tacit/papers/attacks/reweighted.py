@@ -14,9 +14,9 @@ from numpy.random import Generator, default_rng
 from tacit.audit.attack import Attack
 from tacit.data import Array, Exact, Released
 from tacit.kernels.matrices import root
-from tacit.mechanisms.queries import Queries
 from tacit.mechanisms.randomizers import Coin
 from tacit.papers import JointSquareCB, LocalReweighted
+from tacit.papers.queries import Queries
 from tacit.papers.regression import estimate as reweighted
 from tacit.papers.regression.linear import ReweightedLinear
 from tacit.papers.regression.reweighting import Sample

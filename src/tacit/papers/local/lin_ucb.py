@@ -14,9 +14,9 @@ from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import CHOICES
 from tacit.mechanisms import local
-from tacit.mechanisms.queries import nothing_released
 from tacit.mechanisms.randomizers import Lattice, Open, Randomizer
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
+from tacit.mechanisms.sums import nothing_released
 from tacit.model.linear import LinearContribution, balanced_scale
 from tacit.papers.local.linear_kernel import (
     BOUNDARY,

@@ -13,7 +13,7 @@ from tacit.kernels.block import Block
 from tacit.kernels.matrices import root
 from tacit.kernels.rounds import BOUNDARY, Range
 from tacit.mechanisms import local
-from tacit.mechanisms.queries import Queries, mean_of_reports, nothing_released
+from tacit.mechanisms.sums import mean_of_reports, nothing_released
 from tacit.model import links, reweighting
 from tacit.model.reweighting import STAGES, SumQuery
 from tacit.papers import spanner
@@ -30,6 +30,7 @@ from tacit.papers.local.reports_kernel import (
     report_absorb,
     report_rounds,
 )
+from tacit.papers.queries import Queries
 from tacit.papers.regression import estimate as reweighted
 from tacit.papers.regression.contribution import ReweightedContribution
 from tacit.papers.regression.estimate import Normalisation

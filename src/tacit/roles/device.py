@@ -27,9 +27,7 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.randomness import System
 
 DRAWS = 4096  # by which a device estimates a propensity
-REPORT = (
-    -2
-)  # under which number a choice keeps its report; devices of several rounds have further ones
+REPORT = -2  # under which number a choice keeps its report; devices of several rounds have further ones
 ID_BYTES = 8  # of a report's random id, by which a server knows a retry
 NUMBERS = int | float | np.bool_ | np.integer | np.floating
 
@@ -47,9 +45,7 @@ class DeviceChoice:
     report_id: bytes = field(default_factory=lambda: entropy.octets(ID_BYTES), repr=False)
     reported: bool = True
     displayed: float | None = None  # epsilon of what is displayed, where a floor was asked for
-    _made: dict[int, Any] = field(
-        default_factory=dict, repr=False
-    )  # its report, and those of further rounds
+    _made: dict[int, Any] = field(default_factory=dict, repr=False)  # its report, and those of further rounds
 
     @property
     def made(self) -> Mapping[int, Any]:

@@ -209,6 +209,17 @@ class ContinualBandit(Bandit):
         """What the certificate has to say beside the claim."""
         return (LOGGED.format(self._logged),) if self._logged else ()
 
+    # what a file has beside
+
+    def _saved(self) -> dict[str, Any]:
+        return super()._saved() | {"logged": self._logged, "actions": declared_actions.written(self._declared)}
+
+    def _resume(self, body: dict[str, Any], where: str) -> None:
+        super()._resume(body, where)
+        self._logged = body.get("logged", 0)
+        if body.get("actions"):
+            self._declare(declared_actions.read(body["actions"]))
+
     # actions and logs
 
     @property

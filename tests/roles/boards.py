@@ -22,6 +22,7 @@ from tacit.papers import (
     ShuffleGLM,
     ShuffleLinUCB,
 )
+from tacit.papers.local.device import PublishedClient
 from tacit.papers.shuffle import rounds
 from tacit.roles import local, shuffle
 
@@ -113,7 +114,8 @@ def device(billboard, **options):
         return rounds.RoundsClient(billboard, **options)
     if b'"tacit billboard"' in billboard:
         return shuffle.ShuffleClient(billboard, **options)
-    return local.LocalClient(billboard, public_arms=True, **options)
+    kind = local.LocalClient if b'"LocalIRLS"' in billboard else PublishedClient
+    return kind(billboard, public_arms=True, **options)
 
 
 def another(client):

@@ -14,9 +14,9 @@ from tacit import checks
 from tacit.data import Array, Exact
 from tacit.kernels.matrices import packed, root
 from tacit.model.links import Link
-from tacit.model.reweighting import farthest
 from tacit.model.vectors import TINY
 from tacit.papers.kernels import links as kernels
+from tacit.papers.local.statements import farthest
 
 OUTER_SHARE = 1 / 16  # of closing_sensitivity: b. No record of its choice
 

@@ -7,13 +7,13 @@ import numpy.typing as npt
 
 from tacit.data import Array
 
-SWEEPS, RIDGE = 10, 1e-6  # of d_optimal, as in kernels.design
+SWEEPS, RIDGE = 10, 1e-6  # of d_optimal, as in kernels.batched
 FLAT, SWAPS = 1e-9, 10_000  # of span_weights, as in kernels.spanner
 
 
 def d_optimal(arms: Array, scales: Array, alive: npt.NDArray[np.bool_]) -> Array:
     """A nearly D-optimal design on sqrt(scale) x over those alive, by the multiplicative algorithm: w_a <- w_a scale_a
-    |x_a|^2_{M(w)^-1} / d. kernels.design has the same. Arms and scales are first multiplied by powers of two, so that
+    |x_a|^2_{M(w)^-1} / d. kernels.batched has the same. Arms and scales are first multiplied by powers of two, so that
     those of tiny ones do not vanish."""
     d, weights = arms.shape[1], np.asarray(alive / alive.sum())
     arms = np.ldexp(arms, -int(np.frexp(np.abs(arms).max())[1]))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tacit import Budget, Simulated
-from tacit.mechanisms.queries import Queries
+from tacit.papers.queries import Queries
 from tacit.papers.regression import PrivateRidge, ReweightedLinear
 from tacit.papers.reproductions.reweighted import worlds
 

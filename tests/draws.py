@@ -16,7 +16,6 @@ from tacit import Budget, Earnings, JointGLM, JointLinUCB, LocalIRLS, ShuffleNew
 from tacit.audit.canary import responses
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.mechanisms import recursive
-from tacit.mechanisms.queries import Queries
 from tacit.papers import (
     JointGLMRare,
     JointReweighted,
@@ -32,6 +31,7 @@ from tacit.papers import (
     ShuffleGLM,
     ShuffleLinUCB,
 )
+from tacit.papers.queries import Queries
 from tacit.papers.regression import (
     ImproperSGD,
     OutputPerturbation,

@@ -29,6 +29,9 @@ with tempfile.TemporaryDirectory() as folder:
     if JointGLM.load(Path(folder) / "bandit.json").choices != 1:
         sys.exit("Expected a bandit that goes on after its first choice, got another.")
 subprocess.run([command, "privacy", "joint-glm", "--epsilon", "1", "--delta", "1e-6"], capture_output=True, check=True)
+bench = subprocess.run([command, "bench", "noise"], capture_output=True, text=True, check=False)
+if bench.returncode != 1 or "Expected a checkout" not in bench.stderr or "Traceback" in bench.stderr:
+    sys.exit(f"Expected that benches are told to be in a checkout, got {bench.stderr.strip()[-300:]}.")
 extra = [name for name in ("polars", "matplotlib", "sklearn", "dp_accounting") if name in sys.modules]
 if extra:
     sys.exit(f"Expected that serving needs no extra, got {', '.join(extra)} imported.")

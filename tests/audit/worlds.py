@@ -14,8 +14,10 @@ from tacit.audit.bound import gaussian_bound, general_bound
 from tacit.audit.stage import fresh
 from tacit.errors import PersonLimit
 from tacit.mechanisms.randomizers import from_document
+from tacit.papers.local.device import PublishedClient
+from tacit.papers.shuffle import rounds
 from tacit.privacy.ledger import GaussianRelease
-from tacit.roles import local, rounds, shuffle, wire
+from tacit.roles import local, shuffle, wire
 from tacit.roles.billboard import TAG
 from tests.roles.boards import another
 
@@ -89,7 +91,7 @@ def seeded(fate):
 def reports(server):
     """Local: one report of one device, at the billboard as it is."""
     board = server.billboard()
-    client, made = local.LocalClient(board, public_arms=True), from_document(json.loads(board)["randomizer"])
+    client, made = PublishedClient(board, public_arms=True), from_document(json.loads(board)["randomizer"])
     clear = json.loads(board)["report"]["name"] == "public"
 
     def leave(fate, runs):

@@ -8,10 +8,10 @@ from scipy.special import expit, log_ndtr, ndtr
 
 from tacit import MLEUCB, Spec, Uniform, environments, simulate
 from tacit.kernels import linalg, mle
-from tacit.kernels.design import d_optimal
 from tacit.mechanisms.saving import arrays
 from tacit.model import links
 from tacit.papers import GLMUCB, GLOC, BGLinCB, ECOLog, LogisticTS, RSGLinUCB
+from tacit.papers.kernels.batched import d_optimal
 from tacit.papers.references import ecolog_kernel as ecolog
 from tacit.papers.references import glm_ucb_kernel as mean_ucb
 from tacit.papers.references import gloc_kernel as gloc

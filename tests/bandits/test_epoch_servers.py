@@ -9,10 +9,10 @@ from numpy.random import default_rng
 
 from tacit import Budget
 from tacit.errors import BadBillboard, BadReport, WrongBatch
-from tacit.model.reweighting import STAGES, SumQuery, apart, said
 from tacit.papers import LocalReweighted, LocalSquareCB
+from tacit.papers.local.device import PublishedClient
+from tacit.papers.local.statements import STAGES, SumQuery, apart, said
 from tacit.privacy.randomness import Seeded
-from tacit.roles.local import LocalClient
 from tests.regression.test_reweighted import positive_definite
 
 BUDGET = Budget(8.0, 1e-3)
@@ -30,7 +30,7 @@ def test_devices_teach_two_epochs(kind):
     made, rng, theta = server(kind, budget=Budget(12.0, 1e-3)), default_rng(0), np.array([0.9, 0.3])
     steps = set()
     for _ in range(600):
-        client = LocalClient(made.billboard(), epsilon=12.0, delta=1e-3, rewards=(-1.0, 1.0))
+        client = PublishedClient(made.billboard(), epsilon=12.0, delta=1e-3, rewards=(-1.0, 1.0))
         choice = client.choose(rng.uniform(-0.7, 0.7, (4, 2)))
         assert 0 < choice.propensity <= 1
         made.observe(client.randomize(choice, 1.0 if rng.random() < 0.5 * (1 + choice.features @ theta) else -1.0))
@@ -44,10 +44,10 @@ def test_devices_teach_two_epochs(kind):
 @pytest.mark.parametrize("kind", [LocalSquareCB, LocalReweighted])
 def test_a_report_for_a_closed_step_is_refused(kind):
     made = server(kind)
-    first = LocalClient(made.billboard())
+    first = PublishedClient(made.billboard())
     late = first.randomize(first.choose([[0.5, 0.1]]), 1.0)
     while made.version == 0:
-        client = LocalClient(made.billboard())
+        client = PublishedClient(made.billboard())
         made.observe(client.randomize(client.choose([[0.5, 0.1]]), 1.0))
         made.billboard()
     users = made.users
@@ -89,7 +89,7 @@ def test_a_gradient_of_square_cb_is_bounded_at_every_iterate():
     for _ in range(500):
         h = 10.0 ** rng.uniform(-6, 0)
         hostile = board | {"theta": list(rng.choice([0.0, 1.0, 1e9]) * rng.standard_normal(2))}
-        client = LocalClient(json.dumps(hostile).encode(), noise=Seeded(default_rng(0)))
+        client = PublishedClient(json.dumps(hostile).encode(), noise=Seeded(default_rng(0)))
         users = [np.array([math.cos(h), sign * math.sin(h)]) for sign in (1, -1)]
         rows = [client.contribution(x, y) for x in users for y in (-1.0, 1.0)]
         assert max(np.linalg.norm(row) for row in rows) <= 1 + 1e-12
@@ -102,6 +102,6 @@ def test_reports_that_hold_matrices_have_few_features():
     with pytest.raises(BadBillboard, match="at most 256 features"):
         wide.billboard()
     flat = LocalSquareCB(dim=5000, horizon=700, first=400, budget=BUDGET)
-    client = LocalClient(flat.billboard())
+    client = PublishedClient(flat.billboard())
     flat.observe(client.randomize(client.choose(np.eye(3, 5000)), 1.0))
     assert flat.users == 1

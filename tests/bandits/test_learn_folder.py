@@ -111,7 +111,7 @@ def test_any_split_gives_the_same_bits(tmp_path):
     """What each worker does is a function of its rows and of public numbers; how rows are dealt out changes nothing."""
     folder, bandit = Folder(write(rows(), tmp_path / "log")), make()
     bandit.learn_log(rows(300, seed=3))  # an estimate to be linearised at
-    encoder, summer, rng = folders._encoder(bandit, folder, None), bandit._summer(), np.random.default_rng(0)
+    encoder, summer, rng = folders.encoder(bandit._door, folder, None), bandit._summer(), np.random.default_rng(0)
     whole = Local(folder, encoder)(0, 900, summer, None)
     teach = rng.random(900) < 0.7
     taught = Local(folder, encoder)(0, 900, summer, teach)

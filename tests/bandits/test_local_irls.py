@@ -11,7 +11,7 @@ from numpy.random import SeedSequence, default_rng
 
 from tacit import environments
 from tacit.algorithms import irls
-from tacit.bandits import server_file
+from tacit.bandits import snapshot
 from tacit.bandits.embedded import Embedded
 from tacit.bandits.local.irls import LocalIRLS
 from tacit.bandits.local.irls_kernel import IRLSSettings, IRLSTuning, add_anchor, local_fit
@@ -137,14 +137,14 @@ def test_a_server_goes_on_where_it_was_saved(tmp_path):
 def test_a_file_of_another_shape_is_named(tmp_path, monkeypatch):
     made, path = server(), tmp_path / "server.json"
     with monkeypatch.context() as another:
-        another.setattr(server_file, "arrays", lambda state: [np.zeros(3)])
+        another.setattr(snapshot, "arrays", lambda state: [np.zeros(3)])
         made.save(path)
     with pytest.raises(BadState, match="Expected the state of a LocalIRLS"):
         LocalIRLS.load(path)
     made.unknown = 1
     with monkeypatch.context() as another:
         fields = dataclasses.fields(made)
-        another.setattr(server_file.dataclasses, "fields", lambda _: (*fields, SimpleNamespace(name="unknown", init=1)))
+        another.setattr(snapshot.dataclasses, "fields", lambda _: (*fields, SimpleNamespace(name="unknown", init=1)))
         made.save(path)
     with pytest.raises(BadState, match="Expected settings of a LocalIRLS"):
         LocalIRLS.load(path)

@@ -10,11 +10,11 @@ from numpy.random import SeedSequence, default_rng
 from tacit import environments
 from tacit.experiments.spec import Spec
 from tacit.papers import LocalAnytimeUCB, LocalCombiner, LocalGLM, LocalLinUCB, LocalOnlineUCB
+from tacit.papers.local.device import PublishedClient
 from tacit.papers.local.maler_kernel import into_ball_in_norm, learner_step
 from tacit.papers.local.online_kernel import base_review
 from tacit.privacy.budget import Budget
 from tacit.registry import kebab
-from tacit.roles.local import LocalClient
 from tests.reference.maler import Maler, project
 
 BUDGET = Budget(10.0, 0.1)
@@ -86,7 +86,7 @@ def test_the_fused_loop_and_the_devices_calls_agree(kind, options):
 def test_devices_and_servers_apart_and_what_they_claim(kind, options):
     made = kind(dim=3, budget=BUDGET, radius=1.0, horizon=1000, **options)
     for _ in range(3):
-        client = LocalClient(made.billboard())
+        client = PublishedClient(made.billboard())
         choice = client.choose(np.eye(3))
         report = client.randomize(choice, 0.5)
         assert client.randomize(choice, 0.5) == report
@@ -110,7 +110,7 @@ def test_the_papers_calibration_says_what_it_really_gives():
 
 def test_the_sensitivity_of_a_pair_is_attained():
     made = LocalOnlineUCB(dim=3, budget=BUDGET, radius=1.0, learner="ogd", threshold=0.0)
-    client = LocalClient(made.billboard())
+    client = PublishedClient(made.billboard())
     x = np.array([0.6, 0.0, 0.8])
     far = np.linalg.norm(client.contribution(x, 1.0) - client.contribution(-x, 0.0))
     assert far == pytest.approx(made._sensitivity) == math.sqrt(5)
@@ -118,7 +118,7 @@ def test_the_sensitivity_of_a_pair_is_attained():
 
 def test_gradients_that_vanish_are_reported_like_others():
     made = LocalGLM(dim=3, budget=BUDGET, link="logistic")
-    client = LocalClient(made.billboard())
+    client = PublishedClient(made.billboard())
     reports = {len(client.randomize(client.choose(arms), 1.0)) for arms in (np.zeros((1, 3)), np.eye(3))}
     assert len(reports) == 1
 
@@ -173,7 +173,7 @@ def test_the_published_bounds_of_the_combiner_decide_before_any_reward():
 
 def test_a_server_of_several_bases_is_saved_whole(tmp_path):
     made = LocalCombiner(dim=3, budget=BUDGET, horizon=500, learner="ogd")
-    client = LocalClient(made.billboard())
+    client = PublishedClient(made.billboard())
     for _ in range(5):
         made.observe(client.randomize(client.choose(np.eye(3)), 0.5))
     made.save(tmp_path / "server.json")

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from tacit import Budget, Embedded, Secure, Server, Simulated, Spec, Uniform, environments, simulate
 from tacit.errors import NotSecure
 from tacit.kernels.matrices import root
-from tacit.mechanisms.queries import Queries
 from tacit.mechanisms.saving import arrays
 from tacit.model import links
-from tacit.model.reweighting import STAGES, SumQuery, apart, said
 from tacit.papers import JointReweighted, JointSquareCB, LocalReweighted, LocalSquareCB, epochs, spanner, square_cb
 from tacit.papers.kernels.squarecb import gradient_step
 from tacit.papers.local.reports_kernel import CLOSING, GRADIENT, GRAM, statement
+from tacit.papers.local.statements import STAGES, SumQuery, apart, said
+from tacit.papers.queries import Queries
 from tacit.papers.regression.sgd import gradient_apart
 from tacit.privacy import gaussian
 from tests.bandits.test_fused import compare

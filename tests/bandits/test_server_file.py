@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tacit import Budget, LocalIRLS, ShuffleNewton
-from tacit.bandits import server_file, snapshot
+from tacit.bandits import server, snapshot
 from tacit.errors import BadState
 
 LATER = ("curvature", "estimate")  # settings that files of version 3 do not have
@@ -21,7 +21,7 @@ def test_a_file_of_version_3_is_refused_though_its_settings_are_good(tmp_path, k
     body["settings"] = {name: value for name, value in body["settings"].items() if name not in LATER}
 
     def put(version):
-        path.write_text(json.dumps(snapshot.document(body, format=server_file.FORMAT, version=version, raw=False)))
+        path.write_text(json.dumps(snapshot.document(body, format=server.FORMAT, version=version, raw=False)))
 
     put(3)
     with pytest.raises(BadState, match="of version 4 in server.json, got version 3, which another release of tacit"):

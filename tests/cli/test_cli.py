@@ -171,7 +171,7 @@ def test_usage_errors_and_help(capsys, monkeypatch):
 
 
 def test_bench_dimension(capsys, monkeypatch):
-    from tacit.bench import dimension
+    from tools.bench import dimension
 
     monkeypatch.setattr(dimension, "DIMS", (20,))
     monkeypatch.setattr(sys, "argv", ["tacit", "bench", "dimension", "--json"])
@@ -185,7 +185,7 @@ def test_bench_dimension(capsys, monkeypatch):
 
 
 def test_bench_noise(capsys, monkeypatch):
-    from tacit.bench import noise
+    from tools.bench import noise
 
     monkeypatch.setattr(noise, "HORIZONS", (1000, 10_000))
     monkeypatch.setattr(sys, "argv", ["tacit", "bench", "noise", "--json"])

@@ -5,10 +5,10 @@ import sys
 
 import numpy as np
 import pytest
+from tools.bench import shuffle as bench
 
 from tacit import cli
-from tacit.bench import shuffle as bench
-from tacit.bench.shuffle_demo import demonstrate
+from tacit.cli.shuffle_demo import demonstrate
 from tacit.kernels.design import chances
 from tacit.mechanisms.shuffle.encoding import _rounded
 from tacit.roles import designs

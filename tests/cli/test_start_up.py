@@ -90,4 +90,5 @@ def test_every_name_is_where_the_registry_says():
         for home in names.values():
             assert callable(registry.load(*home))
     assert all(isinstance(getattr(environments, name), type) for _, name in registry.ENVIRONMENTS.values())
-    assert all((Path(tacit.__file__).parent / "bench" / f"{name}.py").exists() for name in registry.BENCHES)
+    benches = Path(tacit.__file__).parents[2] / "tools" / "bench"
+    assert all((benches / f"{name}.py").exists() for name in registry.BENCHES)

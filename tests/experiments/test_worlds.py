@@ -6,10 +6,11 @@ import sys
 import numpy as np
 import pytest
 from numpy.random import SeedSequence
+from tools import bench
+from tools.bench import worlds
+from tools.bench.commit import ExploreThenCommit
 
-from tacit import Budget, JointGLM, Spec, Uniform, bench, cli, environments, simulate
-from tacit.bench import worlds
-from tacit.bench.commit import ExploreThenCommit
+from tacit import Budget, JointGLM, Spec, Uniform, cli, environments, simulate
 from tacit.environments.random import random
 
 BUDGET = Budget(4.0, 1e-2)

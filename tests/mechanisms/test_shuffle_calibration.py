@@ -9,7 +9,7 @@ from scipy.stats import binom, norm
 from tacit import Budget
 from tacit.mechanisms.shuffle import calibration as cal
 from tacit.mechanisms.shuffle import nearness, portable
-from tacit.mechanisms.shuffle.paper import calibrate_paper
+from tacit.papers.shuffle.published import calibrate_paper
 from tacit.privacy import gaussian
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tacit import Budget, JointGLM, JointLinUCB, LocalIRLS, Simulated
 from tacit.errors import NotSecure
 from tacit.mechanisms.grid import LENGTH_SLACK, on_grid
-from tacit.mechanisms.queries import with_noise
+from tacit.mechanisms.sums import with_noise
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
 from tacit.model import links

@@ -10,8 +10,8 @@ from scipy.optimize import minimize
 
 from tacit import Budget, Simulated
 from tacit.kernels.matrices import packed, root, unpacked
-from tacit.mechanisms.queries import Queries, Query
 from tacit.model import links
+from tacit.papers.queries import Queries, Query
 from tacit.papers.regression import ReweightedGLM, ReweightedLinear
 from tacit.papers.regression import estimate as reweighted
 from tacit.papers.regression import theory as reweighted_theory

@@ -3,9 +3,9 @@
 from types import SimpleNamespace
 
 import numpy as np
+from tools.bench import local as bench
 
 from tacit import environments
-from tacit.bench import local as bench
 from tacit.mechanisms import local
 from tacit.mechanisms.randomizers import Cap
 from tacit.papers.reproductions import ldp_figure1, ldp_table1, local_suite

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from tacit.experiments.outcome import claims
 from tacit.experiments.result import Result
 from tacit.papers.reproductions import reweighted
+from tacit.papers.reproductions.findings import claims
 from tacit.papers.reproductions.reweighted import errors
 
 

@@ -22,7 +22,9 @@ from tacit.papers import (
     ShuffleGLM,
     ShuffleLinUCB,
 )
-from tacit.roles import local, rounds, shuffle
+from tacit.papers.local.device import PublishedClient
+from tacit.papers.shuffle import rounds
+from tacit.roles import local, shuffle
 
 BUDGET, COARSE = Budget(1.0, 1e-6), Budget(1.0, 1e-2)
 FIELDS = Schema(context={"age": Number(0, 100)}, arms="disjoint", actions=("walk",))
@@ -112,7 +114,8 @@ def device(billboard, **options):
         return rounds.RoundsClient(billboard, **options)
     if b'"tacit billboard"' in billboard:
         return shuffle.ShuffleClient(billboard, **options)
-    return local.LocalClient(billboard, public_arms=True, **options)
+    kind = local.LocalClient if b'"LocalIRLS"' in billboard else PublishedClient
+    return kind(billboard, public_arms=True, **options)
 
 
 def another(client):

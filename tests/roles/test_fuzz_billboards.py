@@ -14,9 +14,10 @@ from numpy.random import default_rng
 
 from tacit import Shuffler
 from tacit.errors import BadBillboard
+from tacit.papers.shuffle import rounds
 from tacit.privacy import entropy, gaussian
 from tacit.roles import billboard as boards
-from tacit.roles import limits, rounds
+from tacit.roles import limits
 from tacit.roles.fleet import Fleet
 from tests.roles.boards import COARSE, LOCAL, SERVERS, Stream, behaviour, device, document, mutated, people, published
 

@@ -39,12 +39,13 @@ def changed(server, **parts):
 
 @pytest.mark.parametrize("server", SERVERS)
 def test_the_device_finds_the_epsilon_that_the_server_calibrated(server):
-    client = LocalClient(server.billboard(), epsilon=1.0, delta=1e-6, public_arms=True)
+    device = type(server.device())
+    client = device(server.billboard(), epsilon=1.0, delta=1e-6, public_arms=True)
     assert (client._size, client._sensitivity) == (server._size, pytest.approx(server._sensitivity, rel=1e-12))
     with pytest.raises(BadBillboard, match="at most 0.9"):
-        LocalClient(server.billboard(), epsilon=0.9, delta=1e-6, public_arms=True)
+        device(server.billboard(), epsilon=0.9, delta=1e-6, public_arms=True)
     with pytest.raises(BadBillboard, match="claimed"):
-        LocalClient(changed(server, claim={"epsilon": 0.99 * server.epsilon}), public_arms=True)
+        device(changed(server, claim={"epsilon": 0.99 * server.epsilon}), public_arms=True)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,7 @@ def test_no_billboard_moves_a_vector_beyond_what_its_noise_is_for(server):
             parts["inverse"] = (size * root).tolist()
         if "pad" in document["report"]:
             parts["report"] = {"pad": [rng.choice([-1.0, 1e-9, 1.0]), float(width > 2)]}
-        client = LocalClient(changed(server, **parts))
+        client = type(server.device())(changed(server, **parts))
         rows = [client._vector(np.zeros(2), None)]
         for _ in range(60):
             x = rng.standard_normal(2)
@@ -154,3 +155,10 @@ def test_a_limit_of_delta_holds_without_one_of_epsilon():
     LocalClient(board)
     with pytest.raises(BadBillboard, match="delta at most 1e-09"):
         LocalClient(board, delta=1e-9)
+
+
+@pytest.mark.parametrize("server", SERVERS[-3:])
+def test_our_device_makes_no_report_of_a_published_algorithm(server):
+    """A server that asks for another kind of report than ours is refused before a datum meets it."""
+    with pytest.raises(BadBillboard, match="a name that is glm or public or score in report"):
+        LocalClient(server.billboard())

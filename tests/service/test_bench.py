@@ -1,9 +1,8 @@
 """`tacit bench serve` measures what it says: three servers, each of which answers."""
 
 import pytest
-
-from tacit import bench
-from tacit.bench import serve
+from tools import bench
+from tools.bench import serve
 
 
 @pytest.mark.full

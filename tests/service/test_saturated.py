@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
+from tools.bench.serve import BATCH, CONFIG, CONNECTIONS, _post
 
 from tacit import Budget, JointGLM
-from tacit.bench.serve import BATCH, CONFIG, CONNECTIONS, _post
 from tacit.holders.postgres import Postgres
 from tacit.holders.sqlite import SQLite
 from tacit.kernels.rounds import next_boundary

@@ -16,10 +16,10 @@ from tacit.kernels.continual import simulate_step
 from tacit.mechanisms import noisy_kernel
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.grid import Grid
-from tacit.mechanisms.queries import with_noise
 from tacit.mechanisms.randomize_kernel import randomize
 from tacit.mechanisms.recursive_grid import RecursiveGrid
 from tacit.mechanisms.shuffle.sums_kernel import unshuffle, with_coins
+from tacit.mechanisms.sums import with_noise
 from tacit.papers.joint.wishart_kernel import simulate_wishart_step
 from tacit.roles.local import LocalClient
 from tacit.roles.shuffler import Shuffler

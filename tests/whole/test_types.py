@@ -87,7 +87,7 @@ LEAK_IN_A_LOCAL_STEP = (
     "report_absorb(report, state)",
     "report_absorb(vector, state)",
 )
-LEAK_IN_A_ROUND = ("roles/rounds.py", "self.counts(vector, of, board))", "vector)")
+LEAK_IN_A_ROUND = ("papers/shuffle/rounds.py", "self.counts(vector, of, board))", "vector)")
 LEAK_IN_A_STORE = ("holders/steps.py", "leaves.written(noisy)", "leaves.written(total)")
 LEAK_TO_WHO_SERVES = (
     "holders/versions.py",

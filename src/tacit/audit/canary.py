@@ -52,6 +52,26 @@ def responses(mechanism: Continual) -> tuple[Array, Array]:
     return noise, data
 
 
+class Difference(NamedTuple):
+    """The best linear test of what two worlds add to the steps: the whitened difference of their releases, of
+    variance 1, about the middle of both."""
+
+    weights: Array  # (leaves, size)
+    middle: Array
+
+    def score(self, leaf: int, released: Array) -> float:
+        """What one release adds to it."""
+        return float(np.sum(self.weights[leaf] * (released - self.middle[leaf])))
+
+
+def difference(mechanism: Continual, zero: Array, one: Array) -> Difference:
+    """zero, one: (leaves, size), what each world adds to each step."""
+    noise, data = responses(mechanism)
+    apart = data @ (one - zero)
+    weights = np.linalg.solve(noise @ noise.T, apart)
+    return Difference(weights / np.sqrt(np.sum(weights * apart)), data @ (zero + one) / 2)
+
+
 def released(mechanism: Continual, source: Source, contributions: Array) -> Array:
     """All releases, (leaves, size), of one contribution a leaf."""
     state = mechanism.init(source)

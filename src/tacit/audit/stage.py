@@ -1,14 +1,17 @@
-"""A stage for attacks on whole bandits: the users, in order, are all the adversary's; fresh runs of one bandit."""
+"""A stage for attacks on whole bandits: the users, in order, are all the adversary's; fresh runs of one bandit, and a
+look at its open step and its releases."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
 from tacit.bandits import Bandit
-from tacit.data import Array
+from tacit.data import Array, Raw
 from tacit.kernels.block import LOGGED, Block
+from tacit.kernels.rounds import BOUNDARY, CHOICES
+from tacit.mechanisms.opening import opened
 from tacit.privacy.noise import Simulated, Source
 
 Make = Callable[[Source], Any]  # a bandit with that source of noise
@@ -66,3 +69,30 @@ def fresh(make: Make, runs: int, rng: Generator, *, source: Callable[[int], Sour
     for _ in range(runs):
         bandit._state, bandit._persons = bandit.init(), bandit._limits()
         yield bandit
+
+
+def contribution(bandit: Any, x: Sequence[float], reward: float) -> Array:
+    """What a user with that arm and reward adds to the first step."""
+    bandit._state = bandit.init()
+    bandit._join(Raw(np.array(x)), Raw(reward))
+    return open_step(bandit)
+
+
+def open_step(bandit: Any) -> Array:
+    """RAW. The sum of the step that is open."""
+    sums: Array = opened(bandit._state.prefix).open
+    return sums.copy()
+
+
+def released(bandit: Any) -> Array:
+    """The sums as they were released last."""
+    sums: Array = bandit._state.prefix.released
+    return sums
+
+
+def close(bandit: Any) -> Array:
+    """The open step ends, whoever is still to come in it; what is released then."""
+    counts = bandit._state.counts
+    counts[CHOICES] = max(counts[CHOICES], counts[BOUNDARY])
+    bandit._advance()
+    return released(bandit)

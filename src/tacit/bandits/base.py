@@ -21,6 +21,7 @@ from numpy.random import default_rng
 
 from tacit import checks, forks
 from tacit.bandits import snapshot
+from tacit.bandits.snapshot import FORMAT, VERSION, Kept
 from tacit.bandits.witness import FileWitness
 from tacit.core.choices import Choice, Choices, Index
 from tacit.core.door import Door
@@ -49,7 +50,7 @@ class State(Protocol):
 
 
 @dataclass(kw_only=True, eq=False)
-class Bandit(ABC):
+class Bandit(Kept, ABC):
     """What all bandits share. The fields of a subclass are its settings, never data. Threads may share a bandit: one
     call at a time. `Stored` keeps one in a database."""
 
@@ -128,13 +129,6 @@ class Bandit(ABC):
     @abstractmethod
     def privacy(self) -> Certificate:
         """The claim, and what it rests on."""
-
-    def _rehearse(self) -> None:  # noqa: B027
-        """Run what a few hundred made-up users may not reach: called by warm_up, on a bandit that is thrown away."""
-
-    def _plan_numbers(self) -> list[float]:
-        """What the noise in a saved state was drawn with; a state that does not match is not loaded."""
-        return []
 
     # what callers use
 
@@ -264,25 +258,42 @@ class Bandit(ABC):
         only until the next release. A mark beside the file (.generation) and one in the user's register
         ($XDG_STATE_HOME/tacit) tell which state is the last."""
         self._own()
-        snapshot.save(self, Path(path))
+
+        def made(generation: int) -> dict[str, Any]:
+            mark = {"id": self._witness.bandit_id, "generation": generation}
+            return snapshot.document(self._saved() | mark, format=FORMAT, version=VERSION, raw=True)
+
+        self._witness.save(Path(path).absolute(), made, marked=self._noise_is_private)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """A bandit that goes on exactly where the saved one stood: noise that was used is never drawn again. BadState
         if the file is damaged, or if its bandit was saved or has released since (under whatever name)."""
-        return snapshot.load(cls, Path(path))
-
-    def warm_up(self) -> float:
-        """Compile all that choices, rewards and releases need: once on a machine, for seconds, and not in somebody's
-        request. Nothing of this bandit changes and nothing is spent. The log "tacit" says so; returns the seconds."""
-        from tacit.bandits import warm
-
-        return warm.warm_up(self)
+        body, witness = snapshot.resumed(Path(path), cls.__name__)
+        bandit = cls._restored(body, Path(path).name)
+        bandit._witness = witness
+        return bandit
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("Expected save and load for a bandit, got pickle or copy: its state is raw data.")
 
     # helpers
+
+    def _saved(self) -> dict[str, Any]:
+        return super()._saved() | {
+            "bandit": type(self).__name__,
+            "tickets": snapshot.waiting(self._tickets, self.choices),
+            "policy given": self._policy_given,
+            "persons": self._persons.document(),
+        }
+
+    def _resume(self, body: dict[str, Any], where: str) -> None:
+        super()._resume(body, where)
+        snapshot.wait_again(self._tickets, body["tickets"])
+        self._persons.restore(body["persons"])
+        for name, value in snapshot.generators(body["settings"]).items():
+            setattr(self, name, value)  # drawing the initial state may have moved it
+        self._policy_given = body["policy given"]
 
     def _limits(self) -> Persons:
         """Who may teach how often: nobody is counted, by default."""

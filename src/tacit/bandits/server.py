@@ -13,9 +13,12 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit import checks
-from tacit.bandits import server_file
+from tacit.bandits import snapshot
 from tacit.bandits.base import State
+from tacit.bandits.snapshot import Kept
+from tacit.bandits.witness import write
 from tacit.data import Array
+from tacit.errors import BadState
 from tacit.features.schema import Schema
 from tacit.kernels.block import Block
 from tacit.mechanisms.shuffle.encoding import nothing_coded
@@ -29,10 +32,14 @@ from tacit.privacy.randomness import Randomness, Seeded, System
 from tacit.roles.device import Device
 
 USERS = 0
+FORMAT = "tacit server"
+VERSION = (
+    4  # of files: raised where what is summed, or what an estimate makes of it, is not the same for the same settings
+)
 
 
 @dataclass(kw_only=True, eq=False)
-class Server(ABC):
+class Server(Kept, ABC):
     """Settings, never data. features: the schema by which devices make vectors of people's fields, if they do; `dim`
     follows from it, and the billboard has its digest. The state is a NamedTuple of arrays whose `counts` starts with
     the users heard of so far; all of it is public or already randomized."""
@@ -118,15 +125,8 @@ class Server(ABC):
         """Bring one device's report to where it belongs."""
         self.observe(report)
 
-    def republish(self, billboard: bytes) -> None:  # noqa: B027
+    def republish(self, billboard: bytes) -> None:
         """Called on a server that goes on from a saved state: what it had shown last, as it was shown."""
-
-    def _rehearse(self) -> None:  # noqa: B027
-        """Run what a few hundred made-up users may not reach: called by warm_up, on a server that is thrown away."""
-
-    def _plan_numbers(self) -> list[float]:
-        """What the noise in a saved state was drawn with; a state that does not match is not loaded."""
-        return []
 
     # shared
 
@@ -150,20 +150,29 @@ class Server(ABC):
         return int(self._state.counts[USERS])
 
     def save(self, path: str | Path) -> None:
-        """Write settings and state to a file that only its owner may read. It holds no raw data: none came here."""
-        server_file.save(self, Path(path))
+        """Write settings and state to a file that only its owner may read. It holds no raw data: none came here. It
+        needs no mark of which copy is the last: what is in it are sums of reports that are private by themselves, so
+        two servers that go on from one file release nothing of anybody a second time. An interrupted save leaves the
+        old file whole."""
+        write(Path(path), self.document())
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """A server that goes on exactly where the saved one stood."""
-        return server_file.load(cls, Path(path))
+        return cls.restored(Path(path).read_bytes(), Path(path).name)
 
-    def warm_up(self) -> float:
-        """Compile all that reports and releases need: once on a machine, for seconds, and not in somebody's request.
-        Nothing of this server changes and nothing is spent. The log "tacit" says so; returns the seconds."""
-        from tacit.bandits import warm
+    def document(self) -> dict[str, Any]:
+        """Settings and state, as `restored` takes them once they are JSON."""
+        body = self._saved() | {"server": type(self).__name__}
+        return snapshot.document(body, format=FORMAT, version=VERSION, raw=False)
 
-        return warm.warm_up(self)
+    @classmethod
+    def restored(cls, text: bytes, where: str) -> Self:
+        """The server whose `document` that is; `where` it was found is for messages."""
+        body, _ = snapshot.opened(text, where, what="server", format=FORMAT, version=VERSION)
+        if body["server"] != cls.__name__:
+            raise BadState(f"Expected a saved {cls.__name__} in {where}, got a {body['server']}.")
+        return cls._restored(body, where)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("Expected save and load for a server, got pickle or copy.")

@@ -1,4 +1,5 @@
-"""A bandit in a file: JSON with a checksum, never pickle. The file holds raw data and is readable by its owner only."""
+"""Bandits and servers in a file: JSON with a checksum, never pickle, readable by its owner only. A bandit's file holds
+raw data."""
 
 import base64
 import dataclasses
@@ -6,38 +7,85 @@ import hashlib
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit.bandits.witness import FileWitness
-from tacit.core import actions
 from tacit.errors import BadState
 from tacit.features.schema import Schema
+from tacit.mechanisms.ring import Ring
 from tacit.mechanisms.saving import arrays
 from tacit.model.links import Link, LinkTable
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Secure, Simulated
 from tacit.privacy.relations import REPLACE
 
-if TYPE_CHECKING:
-    from tacit.bandits.base import Bandit
-
 FORMAT = "tacit bandit"
 VERSION = 9
 ROWS = 1024  # waiting choices are written in multiples of so many
 
-B = TypeVar("B", bound="Bandit")
+
+class Kept:
+    """What bandits and servers have in common: settings and a state of arrays, which a file keeps, and kernels that can
+    be compiled ahead."""
+
+    _state: Any
+
+    def _plan_numbers(self) -> list[float]:
+        """What the noise in a saved state was drawn with; a state that does not match is not loaded."""
+        return []
+
+    def _rehearse(self) -> None:
+        """Run what a few hundred made-up users may not reach: called by warm_up, on a twin that is thrown away."""
+
+    def warm_up(self) -> float:
+        """Compile all that choices, rewards, reports and releases need: once on a machine, for seconds, and not in
+        somebody's request. Nothing of this one changes and nothing is spent. The log "tacit" says so; returns the
+        seconds."""
+        from tacit.bandits import warm
+
+        return warm.warm_up(self)
+
+    def _saved(self) -> dict[str, Any]:
+        """What a file has of it, as `_restored` takes it."""
+        return {
+            "settings": settings_of(self),
+            "plan": encoded(tuple(map(float, self._plan_numbers()))),
+            "state": [encoded(part) for part in arrays(self._state)],
+        }
+
+    @classmethod
+    def _restored(cls, body: dict[str, Any], where: str) -> Self:
+        """The one whose body that is; BadState if it cannot be. where: what messages call the file."""
+        try:
+            made = cls(**{name: _decode(value) for name, value in body["settings"].items()})
+        except (TypeError, ValueError):
+            raise BadState(f"Expected settings of a {cls.__name__} in {where}, got others.") from None
+        made._resume(body, where)
+        return made
+
+    def _resume(self, body: dict[str, Any], where: str) -> None:
+        """Take over what is in the body beside the settings."""
+        if list(_decode(body["plan"])) != list(map(float, self._plan_numbers())):
+            raise BadState(f"Expected {where} to have the noise that its settings give now, got another calibration.")
+        leaves, values = arrays(self._state), [_decode(value) for value in body["state"]]
+        if [leaf.shape for leaf in leaves] != [value.shape for value in values]:
+            raise BadState(f"Expected the state of a {type(self).__name__} in {where}, of its size, got another.")
+        for leaf, value in zip(leaves, values, strict=True):
+            leaf[...] = value
 
 
-def save(bandit: "Bandit", path: Path) -> None:
-    """To the file, and to the marks that say that it is the last state."""
+def settings_of(made: Any) -> dict[str, Any]:
+    """As a file has them."""
+    return {f.name: encoded(getattr(made, f.name)) for f in dataclasses.fields(made) if f.init}
 
-    def made(generation: int) -> dict[str, Any]:
-        return _document(bandit, bandit._witness.bandit_id, generation)
 
-    bandit._witness.save(path.absolute(), made, marked=bandit._noise_is_private)
+def differing(one: Kept, other: Kept) -> list[str]:
+    """The settings in which two of a kind are not alike."""
+    mine, theirs = settings_of(one), settings_of(other)
+    return [name for name in mine if json.dumps(mine[name]) != json.dumps(theirs[name])]
 
 
 def read(path: Path, *, what: str, format: str, version: int) -> tuple[Any, str]:
@@ -71,57 +119,37 @@ def document(body: dict[str, Any], *, format: str, version: int, raw: bool) -> d
     return {"format": format, "version": version, "raw data": raw, "sha256": _digest(text), "body": text}
 
 
-def load(cls: type[B], path: Path) -> B:
+def resumed(path: Path, kind: str) -> tuple[dict[str, Any], FileWitness]:
+    """The body of a bandit of that kind that was saved there, and the witness that goes on from it."""
     body, digest = read(path, what="bandit", format=FORMAT, version=VERSION)
-    if body["bandit"] != cls.__name__:
-        raise BadState(f"Expected a saved {cls.__name__} in {path.name}, got a {body['bandit']}.")
-    settings: dict[str, Any] = body["settings"]
+    if body["bandit"] != kind:
+        raise BadState(f"Expected a saved {kind} in {path.name}, got a {body['bandit']}.")
     witness = FileWitness()
-    if "secure" in (settings.get("source") or {}):
+    if "secure" in (body["settings"].get("source") or {}):
         witness.resume(path, body["id"], body["generation"], digest)
-    bandit = cls(**{name: _decode(value) for name, value in settings.items()})
-    if list(_decode(body["plan"])) != list(map(float, bandit._plan_numbers())):
-        raise BadState(f"Expected {path.name} to have the noise that its settings give now, got another calibration.")
-    for leaf, value in zip(arrays(bandit._state), body["state"], strict=True):
-        found = _decode(value)
-        if found.shape != leaf.shape:
-            raise BadState(f"Expected {path.name} to have sums of the size that its settings give now, got another.")
-        leaf[...] = found
-    saved = [_decode(part) for part in body["tickets"]]
-    ids = saved[0]
-    part: Any
-    for part, rows in zip(arrays(bandit._tickets), saved, strict=True):
-        part[ids[ids > 0] % bandit.pending] = rows[ids > 0]
-    bandit._persons.restore(body["persons"])
-    if body.get("logged"):
-        setattr(bandit, "_logged", body["logged"])  # noqa: B010  # of bandits that can learn from logs
-    if body.get("actions"):
-        getattr(bandit, "_declare")(actions.read(body["actions"]))  # noqa: B009  # of bandits that have them
-    for name, value in settings.items():  # drawing the initial state may have moved the generator
-        if isinstance(value, dict) and ("simulated" in value or "generator" in value):
-            setattr(bandit, name, _decode(value))
-    bandit._witness, bandit._policy_given = witness, body["policy given"]
-    return bandit
+    return body, witness
 
 
-def _document(bandit: "Bandit", bandit_id: str, generation: int) -> dict[str, Any]:
-    tickets = arrays(bandit._tickets)
-    waiting = np.flatnonzero(tickets[0])
-    rows = min(bandit.pending, bandit.choices, math.ceil(max(1, len(waiting)) / ROWS) * ROWS)
-    body = {
-        "bandit": type(bandit).__name__,
-        "id": bandit_id,
-        "generation": generation,
-        "settings": {f.name: encoded(getattr(bandit, f.name)) for f in dataclasses.fields(bandit) if f.init},
-        "plan": encoded(tuple(map(float, bandit._plan_numbers()))),
-        "state": [encoded(a) for a in arrays(bandit._state)],
-        "tickets": [encoded(_padded(part[waiting], rows)) for part in tickets],
-        "policy given": bandit._policy_given,
-        "persons": bandit._persons.document(),
-        "logged": getattr(bandit, "_logged", 0),
-        "actions": actions.written(getattr(bandit, "_declared", ())),
-    }
-    return document(body, format=FORMAT, version=VERSION, raw=True)
+def generators(settings: dict[str, Any]) -> dict[str, Any]:
+    """Those among the settings, as they were when they were saved."""
+    drawn = ("simulated", "generator")
+    return {name: _decode(v) for name, v in settings.items() if isinstance(v, dict) and any(key in v for key in drawn)}
+
+
+def waiting(tickets: Ring, choices: int) -> list[Any]:
+    """Choices that wait for their reward, of so many in all."""
+    parts = arrays(tickets)
+    there = np.flatnonzero(parts[0])
+    rows = min(len(parts[0]), choices, math.ceil(max(1, len(there)) / ROWS) * ROWS)
+    return [encoded(_padded(part[there], rows)) for part in parts]
+
+
+def wait_again(tickets: Ring, saved: list[Any]) -> None:
+    """Put them back into a ring that is empty."""
+    there = [_decode(part) for part in saved]
+    ids = there[0]
+    for part, rows in zip(arrays(tickets), there, strict=True):
+        part[ids[ids > 0] % len(part)] = rows[ids > 0]
 
 
 def _padded(rows: Any, count: int) -> Any:

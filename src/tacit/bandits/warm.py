@@ -30,7 +30,7 @@ SMALL = {
 AFTER, MOST = 60, 5000  # rounds after the first release, and in all
 
 
-def warm_up(made: Bandit | Server) -> float:
+def warm_up(made: Any) -> float:
     """The seconds that it took: many where nothing is compiled yet, less than one where all is."""
     name, started = type(made).__name__, time.perf_counter()
     LOG.info("%s: compiling what it needs.", name)

@@ -321,7 +321,7 @@ def shuffle_demo_command(
     users: Annotated[int, typer.Option(help="Users of the batch.")] = 100_000,
 ) -> None:
     """Devices, shuffler and server as three processes on this machine, and what each of them sees."""
-    from tacit.bench.shuffle_demo import demonstrate
+    from tacit.cli.shuffle_demo import demonstrate
 
     if users < 100:
         raise ValueError(f"Expected at least 100 users, got {users}.")

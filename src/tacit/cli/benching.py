@@ -1,5 +1,6 @@
-"""`tacit bench`: its options."""
+"""`tacit bench`: its options. The benches are in `tools/bench` of a checkout, and in no wheel."""
 
+import importlib
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -41,8 +42,7 @@ def bench_command(
         raise ValueError(f"Expected --json alone with bench {what}, got an option of bench worlds.")
     if what == "worlds":
         options |= _of_worlds(bandit, epsilon, out)
-    from tacit import bench
-
+    bench = _benches()
     with progress(f"bench {what}") as report:
         rows, text = bench.run(what, report, **options)
     if as_json:
@@ -59,3 +59,14 @@ def _of_worlds(bandit: list[str] | None, epsilon: str | None, out: Path | None) 
     budget = Budget(parse_epsilon(epsilon or "1"), 1e-6)
     tried = [spec for text in bandit or [] for spec in parse_bandit(text, [budget.epsilon], budget.delta)]
     return {"budget": budget} | ({"bandits": tried} if tried else {})
+
+
+def _benches() -> Any:
+    """The package tools.bench of the checkout that this is part of."""
+    checkout = Path(__file__).parents[3]
+    if not (checkout / "tools" / "bench").is_dir():
+        raise ValueError(
+            "Expected a checkout of tacit's sources, with its folder tools/bench, got an installed package."
+        )
+    sys.path.insert(0, str(checkout))
+    return importlib.import_module("tools.bench")

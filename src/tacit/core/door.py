@@ -17,7 +17,6 @@ from tacit.features.schema import Schema
 from tacit.model import arms as arm_sets
 from tacit.model.arms import check_mask
 from tacit.protocols import Algorithm
-from tacit.roles.device import arms_of, without_actions
 
 
 class Offer(NamedTuple):
@@ -83,7 +82,7 @@ class Door:
     def arms(self, arms: Any, given: Any = None) -> Offer:
         """Arms as vectors, or a person's fields with `given` actions; ValueError for bad ones. Nobody asks for a choice
         among them."""
-        return Offer(*arms_of(self.schema, self.dim, arms, given, self.blocks, self.shared), None)
+        return Offer(*arm_sets.asked(self.schema, self.dim, arms, given, self.blocks, self.shared), None)
 
     def offer(self, arms: Any, available: npt.ArrayLike | None = None, given: Any = None) -> Offer:
         """The same for a request; ValueError for a bad one."""
@@ -98,7 +97,7 @@ class Door:
         ValueError for what is no batch."""
         names: tuple[str, ...] | None = None
         if self.schema is None:
-            without_actions(given)
+            arm_sets.without_actions(given)
             rows, problems = arm_sets.rows(arms, self.dim, self.blocks, self.shared)
         else:
             rows, problems = self.schema.batch(arms, given, placed=self.blocks > 1)

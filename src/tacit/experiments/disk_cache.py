@@ -21,7 +21,6 @@ APART = (
     "service",
     "__main__.py",
     "audit",
-    "bench",
     "planning",
     "papers/attacks",
     "papers/bounds",

@@ -7,7 +7,6 @@ from tacit.kernels.compile import kernel
 from tacit.kernels.linalg import grow, invert, square_norm
 
 STEPS = 400  # of Frank and Wolfe, at most
-SWEEPS = 10  # of the multiplicative algorithm
 RIDGE = 1e-6  # times the trace, added to what is inverted
 
 
@@ -37,27 +36,6 @@ def information(arms: Array, scales: Array, weights: Array, out: Array) -> float
     for i in range(d):
         out[i, i] += RIDGE * trace + 1e-300
     return trace
-
-
-@kernel
-def d_optimal(arms: Array, scales: Array, alive: Booleans, weights: Array) -> None:
-    """weights <- a nearly D-optimal (so G-optimal) design on sqrt(scale) x over those alive, by the multiplicative
-    algorithm: w_a <- w_a scale_a |x_a|^2_{M(w)^-1} / d."""
-    count, d = arms.shape
-    matrix, inverse = np.empty((d, d)), np.empty((d, d))
-    uniform(alive, weights)
-    for _ in range(SWEEPS):
-        information(arms, scales, weights, matrix)
-        invert(matrix, inverse)
-        mass = 0.0
-        for a in range(count):
-            weights[a] *= scales[a] * square_norm(arms[a], inverse)
-            mass += weights[a]
-        if not mass > 0.0:
-            uniform(alive, weights)
-            return
-        for a in range(count):
-            weights[a] /= mass
 
 
 @kernel

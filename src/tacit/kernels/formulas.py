@@ -5,10 +5,8 @@ Registered functions can be called by every kernel under their own name."""
 from numba import types
 from numba.extending import overload, register_jitable
 
-from tacit.data import Array
 from tacit.kernels.compile import kernel
 from tacit.model import earnings, fields, glm, linear, links, public, scores, vectors
-from tacit.model.links import Code
 
 for _function in (
     links.decay,
@@ -70,17 +68,3 @@ add_reward = kernel(public.add_reward)
 add_score = kernel(scores.add_score)
 add_fields = kernel(fields.add_fields)
 add_earnings = kernel(earnings.add_earnings)
-
-
-@kernel
-def link_means(link: Code, z: Array, out: Array) -> None:
-    """out = mu(z), entry by entry."""
-    for i in range(z.size):
-        out[i] = links.mean(link, z[i])
-
-
-@kernel
-def link_slopes(link: Code, z: Array, out: Array) -> None:
-    """out = mu'(z), entry by entry."""
-    for i in range(z.size):
-        out[i] = links.slope(link, z[i])

@@ -7,14 +7,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.random import Generator
 
 from tacit.data import Array, Exact, Integers
 from tacit.kernels.block import Block
-from tacit.kernels.compile import inlined, kernel
+from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean, link_slope
-from tacit.kernels.glm import best_arm
-from tacit.kernels.linalg import cholesky, copy, grow, invert
+from tacit.kernels.linalg import copy, grow, invert
 from tacit.kernels.linear import RidgeEstimate, optimistic
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, outcome
 from tacit.model.glm import unit_reward
@@ -156,44 +154,6 @@ def mle_rounds(block: Block, state: MLEState, rewards: Range, link: Code, ridge:
     """MLEUCB. Changes state and the block's out arrays."""
     for t in range(block.noise.size):
         index = optimistic(block.arms[t], state.estimate, width, 0.0)
-        if outcome(block, t, index):
-            state.counts[CHOICES] += 1
-            r = unit_reward(block.reward[t], rewards.low, rewards.high, link)
-            record(block.arms[t, index], r, link, ridge, True, state)
-
-
-@inlined
-def laplace(rng: Generator, arms: Array, estimate: RidgeEstimate, scale: float, lower: Array, target: Array) -> int:
-    """argmax over arms of <x, theta + scale L g>, L L' = inverse, g normal; lower and target are overwritten."""
-    d = target.size
-    cholesky(estimate.inverse, lower)
-    for i in range(d):
-        target[i] = estimate.theta[i]
-    for j in range(d):
-        draw = scale * rng.standard_normal()
-        for i in range(j, d):
-            target[i] += draw * lower[i, j]
-    return best_arm(arms, target)
-
-
-@kernel
-def laplace_rows(rng: Generator, arms: Array, estimate: RidgeEstimate, scale: float, out: Integers) -> None:
-    """out[i] = a choice for user i, from a draw of its own."""
-    d = estimate.theta.size
-    lower, target = np.zeros((d, d)), np.empty(d)
-    for i in range(arms.shape[0]):
-        out[i] = laplace(rng, arms[i], estimate, scale, lower, target)
-
-
-@kernel
-def laplace_rounds(
-    rng: Generator, block: Block, state: MLEState, rewards: Range, link: Code, ridge: float, scale: float
-) -> None:
-    """LogisticTS. Changes state and the block's out arrays."""
-    d = state.estimate.theta.size
-    lower, target = np.zeros((d, d)), np.empty(d)
-    for t in range(block.noise.size):
-        index = laplace(rng, block.arms[t], state.estimate, scale, lower, target)
         if outcome(block, t, index):
             state.counts[CHOICES] += 1
             r = unit_reward(block.reward[t], rewards.low, rewards.high, link)

@@ -5,7 +5,7 @@ numbers within its block, and the number of the block. Where some first coordina
 (s, z, a)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -70,6 +70,27 @@ def check(arms: Arms, dim: int, blocks: int = 1, shared: int = 0) -> ArmSet:
             raise ValueError(problem)
         features = shortened(features, blocks)
     return ArmSet(features, names)
+
+
+class Fields(Protocol):
+    """What makes arms of a person's fields: a schema (tacit.features)."""
+
+    def rows(self, fields: Any, actions: Any, /) -> tuple[tuple[str, ...], Array]: ...
+    def placed(self, fields: Any, actions: Any, /) -> tuple[tuple[str, ...], Array]: ...
+
+
+def asked(schema: Fields | None, dim: int, arms: Any, actions: Any, blocks: int = 1, shared: int = 0) -> ArmSet:
+    """One user's arms, or ValueError: vectors, or what a schema makes of fields, in the form of so many blocks."""
+    if schema is not None:
+        names, features = (schema.rows if blocks == 1 else schema.placed)(arms, actions)
+        return ArmSet(features, names)
+    without_actions(actions)
+    return check(arms, dim, blocks, shared)
+
+
+def without_actions(actions: Any) -> None:
+    if actions is not None:
+        raise ValueError("Expected actions= where there is features=Schema(...), got it without.")
 
 
 def fits(features: Array) -> bool:

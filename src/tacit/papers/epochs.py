@@ -14,8 +14,8 @@ from tacit.core.choices import Index
 from tacit.errors import NoHorizon
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES
-from tacit.mechanisms import queries
 from tacit.model import links
+from tacit.papers import queries
 from tacit.privacy import settings
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, certify

@@ -11,7 +11,7 @@ from tacit import checks
 from tacit.core.choices import Index
 from tacit.data import Array, Exact, Released
 from tacit.lock import owner_only
-from tacit.mechanisms.queries import nothing_released
+from tacit.mechanisms.sums import nothing_released
 from tacit.papers.epochs import EpochBandit
 from tacit.papers.kernels.squarecb import SquareState, gap_rows, gap_weights
 from tacit.papers.regression.descent import Descent, best_descent

@@ -12,13 +12,14 @@ import functools
 import hashlib
 import json
 import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from tacit.errors import BadBillboard
 from tacit.mechanisms.randomizers import FINE, SHARE, UNIT
 from tacit.mechanisms.shuffle.encoding import reach
 from tacit.model import links
-from tacit.model.reweighting import STAGES
 from tacit.model.vectors import packed_size, pair_size
 from tacit.roles.schema import (
     Field,
@@ -44,13 +45,12 @@ TAG = 4  # bytes of a digest of what a local report was made for
 LONGEST = 1 << 23  # bytes of a billboard
 DEEPEST = 4  # brackets within brackets
 LARGE = 1e12
-WIDEST, FLATTEST, NARROWEST = 4096, 1 << 14, 256  # features; where no matrix is made of them; where reports are long
+WIDEST = 4096  # features
 COINS = 1 << 28  # random bits of one report
 TOSSES = 1 << 30  # coins of a batch in one coordinate: what they give takes their root to work out
 ASKED = 1 << 20  # rounds of a batch
 
 NUMBER, POSITIVE, SIZE = real(-LARGE, LARGE), real(1 / LARGE, LARGE), real(0.0, LARGE)
-BALANCE = real(1e-6, 1e6)
 PART, BELOW_ONE = real(0.0, 1.0), real(0.0, math.nextafter(1.0, 0.0))
 ROW, MATRIX = numbers(LARGE), matrix(LARGE)
 USERS = whole(1, TOSSES)
@@ -66,41 +66,11 @@ RANDOMIZERS: dict[str, dict[str, Field]] = {
     "open": {},
     "coin": {"chance": whole(0, SHARE)},
 }
-REPORTS: dict[str, dict[str, Field]] = {  # roles.local says what they are
-    "glm": {"scale": POSITIVE, "blend": PART, "pad": numbers(1.0)},
-    "linear": {"scale": POSITIVE},
-    "pair": {"scale": POSITIVE, "middle": NUMBER, "shake": real(0.0, 1e3)},
-    "gradient": {"bound": POSITIVE},
-    "public": {},
-    "score": {},
-    "residual": {"bound": POSITIVE, "clip": POSITIVE},
-    "reweighted": {"stage": one_of(*STAGES), "half": MATRIX, "radius": POSITIVE, "scale": BALANCE, "outer": BALANCE},
-}
-CHOICES = {
-    "glm": "thompson",
-    "linear": "ucb",
-    "pair": "ucb",
-    "gradient": "greedy",
-    "public": "thompson",
-    "score": "best",
-    "residual": "gap",
-    "reweighted": "spanner",
-}
-STAGED = ("residual", "reweighted")  # reports of one step of a regression: too late for the next one
-LOCAL_POLICIES: dict[str, dict[str, Field]] = {
-    "thompson": {"random": flag, "root": MATRIX},
-    "ucb": {"width": SIZE},
-    "greedy": {},
-    "best": {"random": flag},
-    "gap": {"greed": SIZE, "played": ROW},
-    "spanner": {"factor": real(1.01, LARGE), "thetas": MATRIX, "inverses": MATRIX},
-}
 LOCAL_FIELDS: dict[str, Field] = {
     "format": one_of(LOCAL),
     "protocol": one_of(PROTOCOL),
     "version": whole(0, 2**63 - 1),  # counts estimates that were published
     "bandit": word,
-    "dim": whole(1, FLATTEST),
     "features": or_null(hexadecimal),
     "link": one_of(*links.NAMES),
     "rewards": ROW,
@@ -108,9 +78,37 @@ LOCAL_FIELDS: dict[str, Field] = {
     "claim": record({"epsilon": or_null(POSITIVE), "delta": BELOW_ONE}),
     "theta": ROW,
     "inverse": MATRIX,
-    "report": variant("name", REPORTS),
-    "policy": variant("name", LOCAL_POLICIES),
 }
+
+
+@dataclass(frozen=True, eq=False)
+class Kinds:
+    """What a device of the local model can be asked for. reports: the kinds of them, and the fields of each; policies:
+    the same of how it chooses; choices: which policy goes with a report. flat: reports that need no matrix. staged:
+    reports of one step of a regression, which are too late for the next one. widest: features at most. check: `need`s
+    what else has to hold."""
+
+    reports: Mapping[str, Mapping[str, Field]]
+    policies: Mapping[str, Mapping[str, Field]]
+    choices: Mapping[str, str]
+    flat: tuple[str, ...]
+    staged: tuple[str, ...] = ()
+    widest: int = WIDEST
+    check: Callable[[dict[str, Any]], None] = lambda board: None
+
+    @functools.cached_property
+    def fields(self) -> dict[str, Field]:
+        """Of a billboard."""
+        asked = {"report": variant("name", self.reports), "policy": variant("name", self.policies)}
+        return LOCAL_FIELDS | {"dim": whole(1, self.widest)} | asked
+
+
+KINDS = Kinds(  # roles.local says what they are
+    reports={"glm": {"scale": POSITIVE, "blend": PART, "pad": numbers(1.0)}, "public": {}, "score": {}},
+    policies={"thompson": {"random": flag, "root": MATRIX}, "best": {"random": flag}},
+    choices={"glm": "thompson", "public": "thompson", "score": "best"},
+    flat=("score",),
+)
 
 PLAN: dict[str, Field] = {
     "users": USERS,
@@ -194,9 +192,10 @@ PASSING = ("batch", "round", "theta")  # what changes from round to round; all e
 FIXED = ("protocol", "bandit", "dim", "features", "link", "rewards", "randomizer", "claim")  # of a local server
 
 
-def local(billboard: bytes) -> tuple[dict[str, Any], bytes]:
-    """(the checked document, its tag) of a billboard of the local model, or BadBillboard."""
-    return _local(_bytes(billboard))
+def local(billboard: bytes, kinds: Kinds = KINDS) -> tuple[dict[str, Any], bytes]:
+    """(the checked document, its tag) of a billboard of the local model that asks for one of these kinds, or
+    BadBillboard."""
+    return _local(_bytes(billboard), kinds)
 
 
 def shuffle(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
@@ -215,43 +214,34 @@ def batch(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
     return (_rounds if ROUNDS.encode() in _bytes(billboard)[:LONGEST] else _shuffle)(billboard)
 
 
-def tag(document: dict[str, Any]) -> bytes:
+def tag(document: dict[str, Any], *, staged: bool = False) -> bytes:
     """Of a local billboard as JSON gives it: what does not change from one version to the next, so that no server reads
     a report that was made for another's. Where reports are for one step, also the version."""
     fixed = [document[name] for name in FIXED]
-    if document["report"]["name"] in STAGED:
+    if staged:
         fixed.append(document["version"])
     return hashlib.sha256(json.dumps(fixed, sort_keys=True).encode()).digest()[:TAG]
 
 
 @functools.lru_cache(maxsize=4)  # all devices of a simulation read one billboard
-def _local(billboard: bytes) -> tuple[dict[str, Any], bytes]:
+def _local(billboard: bytes, kinds: Kinds) -> tuple[dict[str, Any], bytes]:
     document = _document(billboard, "local", LOCAL)
     _same(document.get("protocol", 1), "protocol", PROTOCOL)  # the first had no number
-    board = _checked(document, LOCAL_FIELDS)
+    board = _checked(document, kinds.fields)
     dim, kind, policy = board["dim"], board["report"]["name"], board["policy"]
     wide = board["theta"].size
     if kind == "glm":
-        _need(board["report"]["pad"].size == 2, "two numbers in pad")
-        _need(wide == dim + bool(board["report"]["pad"][1]), "theta of as many numbers as there are features")
+        need(board["report"]["pad"].size == 2, "two numbers in pad")
+        need(wide == dim + bool(board["report"]["pad"][1]), "theta of as many numbers as there are features")
     else:
-        _need(wide == dim or (kind == "public" and wide == dim + 1), "theta of as many numbers as there are features")
-    flat = kind in ("gradient", "residual", "score")
-    square = (0, 0) if flat else (wide, wide)
-    _need(dim <= (FLATTEST if kind == "residual" else WIDEST), f"at most {WIDEST} features")
-    _need(policy["name"] != "gap" or policy["played"].shape == (dim,), "as many numbers as features in played")
-    _need(board["inverse"].shape == square, "an inverse of theta's size")
-    _need(policy["name"] == CHOICES[kind], f"the policy {CHOICES[kind]} with a report of the kind {kind}")
-    if kind == "reweighted":
-        _need(dim <= NARROWEST, f"at most {NARROWEST} features where a report holds matrices of them")
-        _need(board["report"]["half"].shape == square, "a root of the inverse's size")
-        _need(bool((board["inverse"] == board["inverse"].T).all()), "a symmetric inverse")
-        thetas, inverses, count = policy["thetas"], policy["inverses"], len(policy["thetas"])
-        _need(thetas.shape == (count, dim * (count > 0)), "thetas of as many numbers as there are features")
-        _need(inverses.shape == (count * dim, dim * (count > 0)), "an inverse for each of thetas")
-    _need(policy["name"] != "thompson" or policy["root"].shape == square, "a root of theta's size")
-    _need((board["randomizer"]["kind"] == "coin") == (kind == "public"), "a randomizer for what the report holds")
-    return board, tag(document)
+        need(wide == dim or (kind == "public" and wide == dim + 1), "theta of as many numbers as there are features")
+    square = (0, 0) if kind in kinds.flat else (wide, wide)
+    need(board["inverse"].shape == square, "an inverse of theta's size")
+    need(policy["name"] == kinds.choices[kind], f"the policy {kinds.choices[kind]} with a report of the kind {kind}")
+    need(policy["name"] != "thompson" or policy["root"].shape == square, "a root of theta's size")
+    need((board["randomizer"]["kind"] == "coin") == (kind == "public"), "a randomizer for what the report holds")
+    kinds.check(board)
+    return board, tag(document, staged=kind in kinds.staged)
 
 
 @functools.lru_cache(maxsize=4)
@@ -263,17 +253,17 @@ def _shuffle(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
     score = board["weights"] == "score"
     wide = 0 if score else dim
     for name, size in (("theta", dim), ("centre", dim), ("spread", wide)):
-        _need(board[name].shape == (size,), f"{size} numbers in {name}")
+        need(board[name].shape == (size,), f"{size} numbers in {name}")
     for name in ("inverse", "axes"):
-        _need(board[name].shape == (wide, wide), f"{wide} rows and columns in {name}")
-    _need((board["spread"] >= 0).all(), "no negative number in spread")
-    _need(not score or board["policy"]["name"] in ("random", "thompson"), "a policy that needs no matrix")
-    _need(plan["size"] == (dim if score else pair_size(dim)), "a plan for as many numbers as a report has")
-    _need(plan["reach"] == reach(plan["grid"], plan["norm"], plan["laplace"]), "the reach of the plan's grid and norm")
-    _need(2 * plan["reach"] + plan["trials"] < 2**32, "a grid whose numbers fit into 4 bytes")
-    _need(max(plan["minimum"], plan["malicious"]) <= plan["users"], "no more users than the plan has")
-    _need(plan["trials"] * plan["size"] <= COINS, f"at most {COINS} coins in a report")
-    _need(plan["trials"] * plan["users"] <= TOSSES, f"at most {TOSSES} coins in a batch")
+        need(board[name].shape == (wide, wide), f"{wide} rows and columns in {name}")
+    need((board["spread"] >= 0).all(), "no negative number in spread")
+    need(not score or board["policy"]["name"] in ("random", "thompson"), "a policy that needs no matrix")
+    need(plan["size"] == (dim if score else pair_size(dim)), "a plan for as many numbers as a report has")
+    need(plan["reach"] == reach(plan["grid"], plan["norm"], plan["laplace"]), "the reach of the plan's grid and norm")
+    need(2 * plan["reach"] + plan["trials"] < 2**32, "a grid whose numbers fit into 4 bytes")
+    need(max(plan["minimum"], plan["malicious"]) <= plan["users"], "no more users than the plan has")
+    need(plan["trials"] * plan["size"] <= COINS, f"at most {COINS} coins in a report")
+    need(plan["trials"] * plan["users"] <= TOSSES, f"at most {TOSSES} coins in a batch")
     given = Parameters(board["batch"], digest(billboard), plan["size"], plan["reach"], plan["trials"])
     return given, board
 
@@ -284,18 +274,18 @@ def _rounds(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
     board = _checked(document, ROUNDS_FIELDS)
     dim, plan, closed = board["dim"], board["plan"], len(board["thetas"])
     gradient = board["round"] > 0
-    _need(board["theta"].shape == (dim * gradient,), "theta in a round that asks for a gradient, and in no other")
-    _need(board["thetas"].shape == (closed, dim * (closed > 0)), "thetas of as many numbers as there are features")
-    _need(board["inverses"].shape == (closed * dim, dim * (closed > 0)), "an inverse for each of thetas")
-    _need(board["round"] <= min(board["gradients"], board["batch"]), "a round of its batch")
-    _need(max(plan["minimum"], plan["malicious"]) <= plan["users"], "no more users than the plan has")
+    need(board["theta"].shape == (dim * gradient,), "theta in a round that asks for a gradient, and in no other")
+    need(board["thetas"].shape == (closed, dim * (closed > 0)), "thetas of as many numbers as there are features")
+    need(board["inverses"].shape == (closed * dim, dim * (closed > 0)), "an inverse for each of thetas")
+    need(board["round"] <= min(board["gradients"], board["batch"]), "a round of its batch")
+    need(max(plan["minimum"], plan["malicious"]) <= plan["users"], "no more users than the plan has")
     size, norm = (dim, 1.0) if gradient else (packed_size(dim), board["largest"])
     grids = plan.pop("information"), plan.pop("gradient")
     board["grids"] = grids
     for grid, longest in zip(grids, (board["largest"], 1.0), strict=True):
-        _need(2 * reach(grid, longest) + plan["trials"] < 2**32, "a grid whose numbers fit into 4 bytes")
-    _need(plan["trials"] * packed_size(dim) <= COINS, f"at most {COINS} coins in a report")
-    _need(plan["trials"] * plan["users"] <= TOSSES, f"at most {TOSSES} coins in a batch")
+        need(2 * reach(grid, longest) + plan["trials"] < 2**32, "a grid whose numbers fit into 4 bytes")
+    need(plan["trials"] * packed_size(dim) <= COINS, f"at most {COINS} coins in a report")
+    need(plan["trials"] * plan["users"] <= TOSSES, f"at most {TOSSES} coins in a batch")
     grid = grids[gradient]
     plan |= {"size": size, "grid": grid, "reach": reach(grid, norm), "laplace": 0.0, "norm": norm}
     fixed = {name: value for name, value in document.items() if name not in PASSING}
@@ -334,11 +324,11 @@ def _checked(document: dict[str, Any], fields: dict[str, Field]) -> dict[str, An
     except Wrong as wrong:
         raise BadBillboard(f"Expected a billboard with {wrong}, got another.") from None
     rewards = board["rewards"]
-    _need(rewards.size == 2 and rewards[1] - rewards[0] >= 1 / LARGE, "a range low < high of rewards")
+    need(rewards.size == 2 and rewards[1] - rewards[0] >= 1 / LARGE, "a range low < high of rewards")
     board["rewards"] = float(rewards[0]), float(rewards[1])
     return board
 
 
-def _need(holds: bool, what: str) -> None:
+def need(holds: bool, what: str) -> None:
     if not holds:
         raise BadBillboard(f"Expected a billboard with {what}, got another.")

@@ -19,7 +19,7 @@ from tacit.data import Array, Sent
 from tacit.errors import BadBillboard, TooManyReports
 from tacit.features.schema import Schema
 from tacit.model import arms as arm_sets
-from tacit.model.arms import Arms, ArmSet
+from tacit.model.arms import Arms
 from tacit.model.chances import Chance, Later
 from tacit.model.links import Code, named
 from tacit.privacy import entropy
@@ -27,7 +27,7 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.randomness import System
 
 DRAWS = 4096  # by which a device estimates a propensity
-REPORT = -2  # under which number a choice keeps its report; roles.rounds has those of rounds, and of the reward
+REPORT = -2  # under which number a choice keeps its report; devices of several rounds have further ones
 ID_BYTES = 8  # of a report's random id, by which a server knows a retry
 NUMBERS = int | float | np.bool_ | np.integer | np.floating
 
@@ -45,7 +45,7 @@ class DeviceChoice:
     report_id: bytes = field(default_factory=lambda: entropy.octets(ID_BYTES), repr=False)
     reported: bool = True
     displayed: float | None = None  # epsilon of what is displayed, where a floor was asked for
-    _made: dict[int, Any] = field(default_factory=dict, repr=False)  # its report, and what roles.rounds answers by
+    _made: dict[int, Any] = field(default_factory=dict, repr=False)  # its report, and those of further rounds
 
     @property
     def made(self) -> Mapping[int, Any]:
@@ -116,7 +116,7 @@ class Device(ABC):
         is epsilon-private for replacing the features, epsilon = ln(1 + (1 - g) K / g): `displayed` of the choice."""
         if not (isinstance(floor, NUMBERS) and 0 <= floor <= 1):
             raise ValueError("Expected floor in [0, 1], got another.")
-        features, names = arms_of(self.features, self.dim, arms, actions)
+        features, names = arm_sets.asked(self.features, self.dim, arms, actions)
         index = arm_sets.check_mask(available, len(features))
         offered = features if index is None else features[index]
         with np.errstate(all="ignore"):  # the square of a tiny feature may vanish
@@ -168,21 +168,6 @@ class Device(ABC):
     def code(self) -> Code:
         """Of the link, for the formulas of model.links."""
         return named(self.link).code
-
-
-def arms_of(schema: Schema | None, dim: int, arms: Any, actions: Any, blocks: int = 1, shared: int = 0) -> ArmSet:
-    """One user's arms, or ValueError: vectors, or what a schema makes of fields; in the form that model.arms has for so
-    many blocks, beside so many shared coordinates."""
-    if schema is not None:
-        names, features = (schema.rows if blocks == 1 else schema.placed)(arms, actions)
-        return ArmSet(features, names)
-    without_actions(actions)
-    return arm_sets.check(arms, dim, blocks, shared)
-
-
-def without_actions(actions: Any) -> None:
-    if actions is not None:
-        raise ValueError("Expected actions= where there is features=Schema(...), got it without.")
 
 
 def agreed_schema(own: Schema | None, given: str | None) -> Schema | None:

@@ -12,10 +12,9 @@ from tacit.mechanisms.randomizers import CELLS, Coin, Lattice, Randomizer
 from tacit.mechanisms.shuffle.calibration import ShufflePlan, epsilon
 from tacit.mechanisms.shuffle.encoding import FEWEST
 from tacit.mechanisms.shuffle.together import Part, together_epsilon
-from tacit.model import links, reweighting, rounds
+from tacit.model import links, rounds
 from tacit.model.glm import glm_norm, glm_sensitivity, largest_weight
 from tacit.model.linear import linear_sensitivity
-from tacit.model.reweighting import SumQuery
 from tacit.model.vectors import packed_size
 from tacit.privacy.budget import Budget
 
@@ -28,22 +27,11 @@ class Extent(NamedTuple):
     sensitivity: float
 
 
-def extent(
-    report: dict[str, Any], link: str, rewards: tuple[float, float], dim: int, matrix: Array | None = None
-) -> Extent:
-    """Of the vector for that `report`, whatever the rest of the billboard says. Derivations: model.linear,
-    model.glm, model.scores; a pair is x beside a number in an interval; a gradient is cut to norm 1. reweighted: of a
-    statement by U = `matrix`, divided by how far apart two of them are."""
+def extent(report: dict[str, Any], link: str, rewards: tuple[float, float], dim: int) -> Extent:
+    """Of the vector for that `report`, whatever the rest of the billboard says. Derivations: model.linear, model.glm,
+    model.scores."""
     kind, (low, high) = report["name"], rewards
-    if kind == "reweighted":
-        asked = question(report, np.eye(dim) if matrix is None else matrix, np.zeros(dim))
-        norm, far = reweighting.apart(asked, link)
-        return Extent(reweighting.sizes(dim)[reweighting.STAGES.index(asked.stage)], norm / far, 1.0)
-    if kind == "pair":
-        scale, middle = float(report["scale"]), float(report["middle"])
-        norm = math.hypot(1, scale * max(abs(low - middle), abs(high - middle)))
-        return Extent(dim + 1, norm, math.hypot(2, scale * (high - low)))
-    if kind in ("gradient", "residual", "score"):
+    if kind == "score":
         return Extent(dim, 1.0, 2.0)
     if kind == "linear":
         moment = report["scale"] * max(abs(low), abs(high))
@@ -55,12 +43,6 @@ def extent(
     if kind == "public":
         return Extent(1, 1.0, 1.0)
     raise KeyError
-
-
-def question(report: dict[str, Any], matrix: Array, point: Array) -> SumQuery:
-    """What a billboard of reweighted regression asks."""
-    numbers = report["radius"], report["scale"], report["outer"]
-    return SumQuery(report["stage"], matrix, np.asarray(report["half"]), point, *numbers)
 
 
 def shuffled_sensitivity(document: dict[str, Any]) -> float:

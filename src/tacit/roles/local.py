@@ -1,18 +1,14 @@
 """The device of the local model: choose by the billboard, randomise, report. The report is private by itself.
 
 What a device contributes is named in the billboard's "report", how it chooses in its "policy":
-    glm       (scale svec(weight x x'), response x), linearised at the public estimate   (LocalIRLS)
-    linear    (svec(x x'), scale y x)                                                     (LocalLinUCB)
-    pair      (x, scale y)                                                                (LocalOnlineUCB and kin)
-    gradient  (mu(<x, theta>) - r) x, divided by its bound                                (LocalGLM)
-    residual  (clip <x, theta> - y) x, divided by its bound                               (LocalSquareCB)
-    reweighted  one step of a regression, by model.reweighting                            (LocalReweighted)
-    score     the score at the public estimate, of norm at most 1: model.scores           (LocalIRLS, no curvature)
-    public    x in the clear, the reward by randomised response                           (LocalIRLS, public arms)
+    glm     (scale svec(weight x x'), response x), linearised at the public estimate
+    score   the score at the public estimate, of norm at most 1: model.scores (curvature="none")
+    public  x in the clear, the reward by randomised response (public_arms=True)
+What published algorithms ask for, their own device knows (papers.local.device).
 """
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,20 +20,19 @@ from tacit.mechanisms.local import MARGIN
 from tacit.mechanisms.randomizers import Coin
 from tacit.model import links
 from tacit.model.chances import Chance, by_draws
-from tacit.model.glm import in_centred_units, in_units, largest_weight, line, softened
-from tacit.model.links import IDENTITY, mean
-from tacit.model.reweighting import said
+from tacit.model.glm import in_centred_units, largest_weight, line, softened
 from tacit.model.scores import score
 from tacit.model.vectors import pair
 from tacit.privacy import entropy
 from tacit.privacy.budget import Budget
 from tacit.privacy.randomness import Randomness, Seeded, System
 from tacit.roles import billboard as boards
-from tacit.roles import designs, limits
+from tacit.roles import limits
+from tacit.roles.billboard import Kinds
 from tacit.roles.device import DRAWS, ID_BYTES, NUMBERS, Device, agreed, agreed_schema
+from tacit.roles.limits import Extent
 
 SENT, SIMULATED = b"L", b"S"  # the first byte of a report: integers of a device, or floats of a simulation
-DRAWN = ("gap", "spanner")  # policies that draw from weights
 # after SENT come ID_BYTES random bytes and the billboard's tag
 
 
@@ -56,6 +51,8 @@ class LocalClient(Device):
     The randomness is the operating system's. `noise` and `draws` are given in simulation: with `noise` from a seed
     nothing is checked and nothing is private."""
 
+    kinds: ClassVar[Kinds] = boards.KINDS  # of reports and policies that it knows
+
     def __init__(
         self,
         billboard: bytes,
@@ -72,7 +69,7 @@ class LocalClient(Device):
             raise ValueError(f"Expected epsilon to be None or a number above 0, got {type(epsilon).__name__}.")
         if delta is not None and not (isinstance(delta, NUMBERS) and 0 <= delta < 1):
             raise ValueError("Expected delta to be None or in [0, 1), got another.")
-        document, self._tag = boards.local(billboard)
+        document, self._tag = boards.local(billboard, self.kinds)
         super().__init__(
             dim=document["dim"],
             link=document["link"],
@@ -86,12 +83,18 @@ class LocalClient(Device):
         self._policy: dict[str, Any] = document["policy"]
         self._randomizer = randomizers.from_document(document["randomizer"])
         self._theta, self._inverse = document["theta"], document["inverse"]
-        self._size, self._norm, self._sensitivity = limits.extent(
-            self._report, self.link, self.rewards, self.dim, self._inverse
-        )
+        given = self._report, self.link, self.rewards, self.dim, self._inverse
+        self._size, self._norm, self._sensitivity = self.extent(*given)
         if not isinstance(self._noise, Seeded):
             self._check(document["claim"], epsilon, delta, public_arms)
             self.cost = Budget(**document["claim"])
+
+    @classmethod
+    def extent(
+        cls, report: dict[str, Any], link: str, rewards: tuple[float, float], dim: int, matrix: Array | None = None
+    ) -> Extent:
+        """Of the vector that it makes for that report. matrix: the billboard's inverse."""
+        return limits.extent(report, link, rewards, dim)
 
     def _check(self, claim: dict[str, Any], epsilon: float | None, delta: float | None, public_arms: bool) -> None:
         """The billboard against its claim, and the claim against the caller's limits."""
@@ -101,7 +104,7 @@ class LocalClient(Device):
             raise BadBillboard("Expected a billboard that claims privacy, got one without.")
         if not limits.holds(self._randomizer, **claim, size=self._size, sensitivity=self._sensitivity):
             raise BadBillboard(f"Expected noise that gives the claimed epsilon {claim['epsilon']:g}, got less.")
-        if not limits.countable(self._randomizer, self._norm + entropy.FARTHEST * self._report.get("shake", 0.0)):
+        if not limits.countable(self._randomizer, self._farthest):
             raise BadBillboard("Expected numbers within reach of their noise, got larger ones.")
         if delta is None:
             delta = 1.0 if epsilon is None else 0.0
@@ -112,12 +115,15 @@ class LocalClient(Device):
                 f"got a billboard with {claim['epsilon']:g} and {claim['delta']:g}."
             )
 
+    @property
+    def _farthest(self) -> float:
+        """No number of its vector is larger."""
+        return self._norm
+
     # choosing
 
     def pick(self, features: Array) -> int:
-        if self._policy["name"] in DRAWN:
-            return designs.draw(float(self._draws.uniforms(1)[0]), self._weights(features))
-        return int(np.argmax(self._values(features, self._target()[: self.dim])))
+        return int(np.argmax(features @ self._target()[: self.dim]))
 
     def chance(self, features: Array, index: int) -> Chance:
         """1 where nothing is drawn, else the share of DRAWS fresh draws."""
@@ -129,34 +135,14 @@ class LocalClient(Device):
             targets = draws if random else self._theta + draws
             hits = np.argmax(targets[:, : self.dim] @ features.T, axis=1) == index
             return by_draws(int(np.count_nonzero(hits)), DRAWS)
-        if self._policy["name"] in DRAWN:
-            return Chance(float(self._weights(features)[index]), 0.0)
         return Chance(float(self.pick(features) == index), 0.0)
 
-    def _weights(self, features: Array) -> Array:
-        policy = self._policy
-        if policy["name"] == "gap":
-            return designs.gap_weights(features, policy["played"], policy["greed"])
-        thetas, count = policy["thetas"], len(policy["thetas"])  # of the inverses, which have the widths in them
-        alive = designs.survivors(
-            features, thetas, policy["inverses"].reshape(count, self.dim, self.dim), np.ones(count)
-        )
-        return designs.span_weights(features, alive, policy["factor"])
-
     def _target(self) -> Array:
-        if self._policy["name"] == "best" and self._policy["random"]:
-            return self._draws.normals(self._theta.size)
-        if self._policy["name"] != "thompson":
-            return np.asarray(self._theta)
+        random = self._policy["random"]
+        if self._policy["name"] == "best":
+            return self._draws.normals(self._theta.size) if random else np.asarray(self._theta)
         drawn: Array = self._policy["root"] @ self._draws.normals(self._theta.size)
-        return drawn if self._policy["random"] else self._theta + drawn
-
-    def _values(self, features: Array, target: Array) -> Array:
-        values: Array = features @ target
-        if self._policy["name"] == "ucb":
-            squares = np.einsum("ki,ij,kj->k", features, self._inverse, features)
-            values = values + self._policy["width"] * np.sqrt(np.maximum(squares, 0.0))
-        return values
+        return drawn if random else self._theta + drawn
 
     # reporting
 
@@ -179,36 +165,21 @@ class LocalClient(Device):
         return randomizers.framed(SENT + (id or entropy.octets(ID_BYTES)) + self._tag, body)
 
     def contribution(self, x: Array, reward: float | None) -> Exact:
-        """The vector that is randomised. A reward that never came contributes zeros (in a pair, the reward nearest to
-        0), which are no farther from others than others are; they take the same work."""
-        return Exact(self._shaken(limits.clipped(self._vector(x, reward), self._norm)))
+        """The vector that is randomised. A reward that never came contributes zeros, which are no farther from others
+        than others are; they take the same work."""
+        return Exact(limits.clipped(self._vector(x, reward), self._norm))
 
     def _vector(self, x: Array, reward: float | None) -> Array:
         nearest = min(max(0.0, self.rewards[0]), self.rewards[1])
         made = self._datum(x, nearest if reward is None else reward)
         if reward is None:
-            made[: self.dim if self._report["name"] == "pair" else None] = 0.0
+            made[:] = 0.0
         return made
 
     def _datum(self, x: Array, reward: float) -> Array:
-        kind = self._report["name"]
-        if kind == "pair":
-            return np.append(x, self._report["scale"] * (reward - self._report["middle"]))
-        if kind == "gradient":
-            r = reward if self.code == IDENTITY else in_units(reward, self.code, *self.rewards)
-            return np.asarray((mean(self.code, float(np.dot(x, self._theta))) - r) / self._report["bound"] * x)
-        if kind == "score":
+        if self._report["name"] == "score":
             length, z = math.sqrt(float(np.dot(x, x))), float(np.dot(x, self._theta))
             return np.asarray(score(length, z, reward, self.code, *self.rewards) * x)
-        if kind == "residual":
-            clip, bound = self._report["clip"], self._report["bound"]
-            z = min(max(float(np.dot(x, self._theta)), -clip), clip)
-            return np.asarray((z - in_units(reward, IDENTITY, *self.rewards)) / bound * x)
-        if kind == "reweighted":
-            r = in_units(reward, self.code, *self.rewards)
-            return said(x, r, limits.question(self._report, self._inverse, self._theta), self.link)
-        if kind == "linear":
-            return pair(x, 1.0, self._report["scale"] * reward)
         if len(self._theta) > self.dim:
             shrink, constant = self._report["pad"]
             x = np.append(shrink * x, constant)
@@ -217,13 +188,6 @@ class LocalClient(Device):
         length = math.sqrt(float(np.dot(x, x)))
         weight, response = self._bounded(x, *line(length, v, k, r, self.code, self._report["blend"]))
         return pair(x, self._report["scale"] * weight, response)
-
-    def _shaken(self, vector: Array) -> Array:
-        """The extra perturbation of x where the published algorithm asks for it: no privacy rests on it."""
-        std = self._report.get("shake", 0.0)
-        if std > 0:
-            vector[:-1] += std * self._noise.normals(self.dim)
-        return vector
 
     def _bounded(self, x: Array, weight: float, response: float) -> tuple[float, float]:
         """The bounds that the sensitivity rests on, enforced: an honest billboard never comes near them."""

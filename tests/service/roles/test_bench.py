@@ -2,9 +2,8 @@
 the machine."""
 
 import pytest
-
-from tacit import bench
-from tacit.bench import roles
+from tools import bench
+from tools.bench import roles
 
 
 @pytest.mark.full

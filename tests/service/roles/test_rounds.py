@@ -6,7 +6,7 @@ from numpy.random import default_rng
 
 from tacit import Budget, Shuffler
 from tacit.papers import ShuffleGLM
-from tacit.roles.rounds import RoundsClient
+from tacit.papers.shuffle.rounds import RoundsClient
 from tacit.service.roles.analyzer import AnalyzerRole
 from tests.service.roles import running
 from tests.service.roles.running import ask, until

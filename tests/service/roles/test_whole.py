@@ -9,8 +9,8 @@ import pytest
 
 from tacit import Budget, ShuffleNewton, Spec, Uniform, environments, simulate
 from tacit.papers import ShuffleGLM
+from tacit.papers.shuffle import rounds
 from tacit.privacy import entropy
-from tacit.roles import rounds
 from tacit.roles.shuffle import ShuffleClient
 from tacit.roles.shuffler import Shuffler
 from tests.service.roles import running

@@ -9,13 +9,12 @@ from numpy.random import Generator, default_rng
 
 from tacit.audit.attack import Attack
 from tacit.audit.canary import worst_canary
-from tacit.audit.stage import Make, User, act, fresh, nobody, probe, users
+from tacit.audit.stage import Make, User, act, close, contribution, fresh, nobody, probe, released, users
 from tacit.bandits import JointGLM, JointLinUCB
-from tacit.data import Array, Raw
+from tacit.data import Array
 from tacit.features.columns import Number
 from tacit.features.schema import Schema
 from tacit.kernels.noise import gaussian_law
-from tacit.mechanisms.opening import opened
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated, Source
 
@@ -109,11 +108,7 @@ def white_box(
     instead of the compiled loop, which any `source` of noise can do."""
     bandit = make(_any_noise())
     canary = worst_canary(bandit.mechanism)
-    vectors = []
-    for x, reward in pair:
-        bandit._state = bandit.init()
-        bandit._join(Raw(np.array(x)), Raw(reward))
-        vectors.append(rounds * opened(bandit._state.prefix).open)
+    vectors = [rounds * contribution(bandit, x, reward) for x, reward in pair]
     middle = (vectors[0] + vectors[1]) / 2
     direction = (vectors[1] - vectors[0]) / (1.0 if noise is None else np.square(noise))
     leaves = bandit.mechanism.leaves
@@ -133,10 +128,9 @@ def white_box(
                     if not stepwise:
                         played.play(blocks[t + 1])
                 else:
-                    played._advance()
-                if t < 0:
-                    continue
-                out[i] += canary.weights[t] * (direction @ (played._state.prefix.released - canary.moves[t] * middle))
+                    close(played)
+                if t >= 0:
+                    out[i] += canary.weights[t] * (direction @ (released(played) - canary.moves[t] * middle))
         return out
 
     return Attack(

@@ -4,18 +4,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.random import Generator
+from numpy.random import Generator, default_rng
 
 from tacit.algorithms.earnings import Earnings
 from tacit.audit.attack import Attack
 from tacit.audit.attacks.bandits import BUDGET, GLM_PAIR, STEPS, WHITE, glm
 from tacit.audit.canary import worst_canary
 from tacit.audit.mutants import UnclippedWeights
-from tacit.audit.stage import fresh
+from tacit.audit.stage import close, fresh, open_step
 from tacit.bandits import JointGLM
 from tacit.data import Array
-from tacit.kernels.rounds import BOUNDARY, CHOICES
-from tacit.mechanisms.opening import opened
 from tacit.privacy import ledger
 from tacit.privacy.noise import Simulated
 
@@ -37,10 +35,9 @@ def of_sums(name: str, kind: Any, *, everything: bool = False, bug: str = "") ->
     bandit = make(Simulated(0))
     canary, seen = worst_canary(bandit.mechanism, leaf=0), slice(0 if everything else bandit.contribution.size, None)
     vectors = []
-    for world in range(2):
-        bandit._state = bandit.init()
-        _first_user(bandit, world)
-        vectors.append(opened(bandit._state.prefix).open[seen].copy())
+    for world, first in enumerate(fresh(make, 2, default_rng(0))):
+        _first_user(first, world)
+        vectors.append(open_step(first)[seen])
     middle, direction = (vectors[0] + vectors[1]) / 2, vectors[1] - vectors[0]
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
@@ -48,16 +45,14 @@ def of_sums(name: str, kind: Any, *, everything: bool = False, bug: str = "") ->
         for i, played in enumerate(fresh(make, runs, rng)):
             _first_user(played, world)
             for t in range(STEPS):
-                played._state.counts[CHOICES] = played._state.counts[BOUNDARY]
-                played._advance()  # closes step t
-                released = played._state.prefix.released[seen]
-                out[i] += canary.weights[t] * (direction @ (released - canary.moves[t] * middle))
+                out[i] += canary.weights[t] * (direction @ (close(played)[seen] - canary.moves[t] * middle))
         return out
 
+    planned = bandit.algorithm.plan.releases(bandit.mechanism.leaves)
     return Attack(
         name=name,
         view=WHITE if everything else SUMS,
-        epsilon=ledger.epsilon_of([r for r in bandit._planned() if everything or r.name == "earnings"], BUDGET.delta),
+        epsilon=ledger.epsilon_of([r for r in planned if everything or r.name == "earnings"], BUDGET.delta),
         delta=BUDGET.delta,
         claimed=not bug,
         how=f"{bug or f'Weights are cut to {CLIP:g}. '}User 1 gets one of {ARMS} arms and has {GLM_PAIR}; nobody else "

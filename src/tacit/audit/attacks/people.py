@@ -9,10 +9,9 @@ from numpy.random import Generator
 from tacit.audit import mutants
 from tacit.audit.attack import Attack
 from tacit.audit.attacks.bandits import BLACK, BUDGET, GLM_PAIR, LINEAR_PAIR, OPPOSITE, WHITE, glm, lin_ucb, white_box
-from tacit.audit.canary import responses
-from tacit.audit.stage import Make, act, fresh, nobody, probe
-from tacit.data import Array, Raw
-from tacit.mechanisms.opening import opened
+from tacit.audit.canary import difference
+from tacit.audit.stage import Make, act, close, contribution, fresh, nobody, probe, released
+from tacit.data import Array
 from tacit.privacy.noise import Simulated
 
 ROUNDS = 3  # of one person
@@ -42,12 +41,8 @@ def person_in_weeks(name: str, make: Make, *, bug: str = "") -> Attack:
     leaves, size = bandit.mechanism.leaves, bandit.contribution.size
     moves = np.zeros((2, leaves, size))
     for world, (x, reward) in enumerate(GLM_PAIR):
-        bandit._state = bandit.init()
-        bandit._join(Raw(np.array(x)), Raw(reward))
-        moves[world, :WEEKS] = opened(bandit._state.prefix).open
-    noise, data = responses(bandit.mechanism)
-    weights = np.linalg.solve(noise @ noise.T, data @ (moves[1] - moves[0]))
-    middle = data @ (moves[0] + moves[1]) / 2
+        moves[world, :WEEKS] = contribution(bandit, x, reward)
+    test = difference(bandit.mechanism, *moves)
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
         canary, empty = GLM_PAIR.user(world), nobody(2)
@@ -56,8 +51,7 @@ def person_in_weeks(name: str, make: Make, *, bug: str = "") -> Attack:
             for t in range(leaves):
                 for _ in range(bandit.first):
                     act(played, canary if t < WEEKS else empty, "ada" if t < WEEKS else None)
-                played._advance()
-                out[i] += np.sum(weights[t] * (played._state.prefix.released - middle[t]))
+                out[i] += test.score(t, close(played))
         return out
 
     return Attack(
@@ -82,10 +76,7 @@ def late_reward(name: str, make: Make) -> Attack:
     moves = np.zeros((2, leaves, size))
     for world, (x, reward) in enumerate(LINEAR_PAIR):
         bandit.contribution.add(np.array(x), reward, moves[world, world])  # world 1: in the second leaf
-    noise, data = responses(bandit.mechanism)
-    difference = data @ (moves[1] - moves[0])
-    weights = np.linalg.solve(noise @ noise.T, difference)
-    middle = data @ (moves[0] + moves[1]) / 2
+    test = difference(bandit.mechanism, *moves)
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
         canary, empty = LINEAR_PAIR.user(world), nobody(2)
@@ -95,8 +86,8 @@ def late_reward(name: str, make: Make) -> Attack:
             for t in range(leaves):
                 if t == world:
                     played.observe(waiting, canary.reward)
-                act(played, empty) if t + 1 < leaves else played._advance()  # closes step t
-                out[i] += weights[t] @ (played._state.prefix.released - middle[t])
+                act(played, empty) if t + 1 < leaves else close(played)  # closes step t
+                out[i] += test.score(t, released(played))
         return out
 
     return Attack(

@@ -13,7 +13,7 @@ from tacit.audit.attack import Attack
 from tacit.audit.attacks.bandits import BUDGET, LINEAR_PAIR, OPPOSITE, WHITE, Pair, glm, lin_ucb, white_box
 from tacit.audit.attacks.mechanisms import calibrated, mechanism_attack
 from tacit.audit.canary import worst_canary
-from tacit.audit.stage import User, act, fresh, nobody
+from tacit.audit.stage import User, act, close, fresh, nobody
 from tacit.bandits import JointGLM, JointLinUCB
 from tacit.data import Array
 from tacit.mechanisms.toeplitz import Toeplitz
@@ -96,8 +96,7 @@ def counted_noise(bad: bool) -> Attack:
             bandit.observe(int(batch.id[1]), 0.0)
             if world == 0:
                 bandit.observe(int(batch.id[0]), 0.0)
-            bandit._advance()
-            out[i] = -np.linalg.norm(bandit._state.prefix.released)
+            out[i] = -np.linalg.norm(close(bandit))
         return out
 
     return Attack(
@@ -120,9 +119,7 @@ def seeded_noise(bad: bool) -> Attack:
     def first_release(source: Source, user: User) -> Array:
         bandit = make(source)
         act(bandit, user)
-        bandit._advance()
-        released: Array = bandit._state.prefix.released
-        return released
+        return close(bandit)
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
         kind: Any = mutants.WrittenSeed if bad else Simulated

@@ -9,13 +9,11 @@ from numpy.random import Generator, default_rng
 
 from tacit.audit.attack import Attack
 from tacit.audit.attacks.bandits import BUDGET, STEPS, WHITE
-from tacit.audit.canary import responses
+from tacit.audit.canary import difference
 from tacit.audit.mutants import CountedWhenAnswered
-from tacit.audit.stage import Make, fresh
+from tacit.audit.stage import Make, close, fresh, open_step
 from tacit.bandits import JointGLM, JointLinUCB
 from tacit.data import Array
-from tacit.kernels.rounds import BOUNDARY, CHOICES
-from tacit.mechanisms.opening import opened
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated, Source
 from tacit.privacy.relations import ZERO_OUT
@@ -76,17 +74,13 @@ def made(kind: Any = JointGLM, **options: Any) -> Make:
 def first_user(name: str, make: Make, zero: Fate, one: Fate, *, share: float = 0.3, bug: str = "") -> Attack:
     """All releases, whitened, along the difference of what the first user adds to the steps."""
     bandit = make(Simulated(0))
-    sums = [_steps(make(Simulated(0)), fate) for fate in (zero, one)]
-    noise, data = responses(bandit.mechanism)
-    apart, middle = data @ (sums[1] - sums[0]), data @ (sums[0] + sums[1]) / 2
-    direction = np.linalg.solve(noise @ noise.T, apart)
-    direction /= np.sqrt(np.sum(direction * apart))
+    test = difference(bandit.mechanism, *(_steps(make(Simulated(0)), fate) for fate in (zero, one)))
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
         out = np.zeros(runs)
         for i, played in enumerate(fresh(make, runs, rng)):
             for t, released in enumerate(_play(played, (zero, one)[world])):
-                out[i] += direction[t] @ (released - middle[t])
+                out[i] += test.score(t, released)
         return out
 
     return Attack(
@@ -132,9 +126,7 @@ def _play(bandit: Any, fate: Fate) -> Any:
     for t in range(STEPS):
         if fate.reward is not None and fate.step == t:
             bandit.observe(choice, fate.reward)
-        bandit._state.counts[CHOICES] = bandit._state.counts[BOUNDARY]
-        bandit._advance()
-        yield bandit._state.prefix.released.copy()
+        yield close(bandit)
 
 
 def _steps(bandit: Any, fate: Fate) -> Array:
@@ -143,5 +135,5 @@ def _steps(bandit: Any, fate: Fate) -> Array:
     choice = bandit.choose([list(fate.arm)])
     if fate.reward is not None:
         bandit.observe(choice, fate.reward)
-        out[fate.step] = opened(bandit._state.prefix).open
+        out[fate.step] = open_step(bandit)
     return out

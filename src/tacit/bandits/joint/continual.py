@@ -6,24 +6,31 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from tacit import checks
-from tacit.bandits import folders
+from tacit import checks, cluster
+from tacit.bandits import engines, folders
 from tacit.bandits.base import Bandit
 from tacit.bandits.joint.forms import form
 from tacit.bandits.joint.summing import Summer
 from tacit.core import actions as declared_actions
+from tacit.core import logs
 from tacit.core.actions import Declared
+from tacit.core.choices import reward_problem
 from tacit.core.persons import MODES, Persons
 from tacit.data import Integers, Released
+from tacit.errors import PersonLimit
 from tacit.features.schema import Schema
 from tacit.kernels.continual import NOTHING, Closing
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Schedule, next_boundary
 from tacit.lock import locked
+from tacit.logs import parquet
+from tacit.logs.parquet import FEATURES, Folder
 from tacit.mechanisms.continual import Continual
+from tacit.mechanisms.entering import NOBODY
 from tacit.mechanisms.prefix import PrefixSums
 from tacit.mechanisms.recursive_grid import on_integers
 from tacit.privacy import gaussian, relations, settings
@@ -209,6 +216,17 @@ class ContinualBandit(Bandit):
         """What the certificate has to say beside the claim."""
         return (LOGGED.format(self._logged),) if self._logged else ()
 
+    # what a file has beside
+
+    def _saved(self) -> dict[str, Any]:
+        return super()._saved() | {"logged": self._logged, "actions": declared_actions.written(self._declared)}
+
+    def _resume(self, body: dict[str, Any], where: str) -> None:
+        super()._resume(body, where)
+        self._logged = body.get("logged", 0)
+        if body.get("actions"):
+            self._declare(declared_actions.read(body["actions"]))
+
     # actions and logs
 
     @property
@@ -250,9 +268,86 @@ class ContinualBandit(Bandit):
 
         A folder of Parquet files, in the order of their names, may be given by its path; with engine="ray" the workers
         of Ray sum its steps (docs/cluster.md), to the same bits."""
-        return folders.learn(self, table, actions, engine)
+        checks.one_of(cluster.ENGINES, engine=engine)
+        if not isinstance(table, str | Path):
+            if engine != "local":
+                raise ValueError(f"Expected a folder of Parquet files for engine={engine!r}, got a table.")
+            return self._learn_table(table, actions)
+        folder = Folder(table)
+        logs.check_columns(self._door, folder.columns)
+        encoder = folders.encoder(self._door, folder, actions) if self._summed_anywhere else None
+        if encoder is not None:
+            made = engines.Ray(folder, encoder) if engine == "ray" else engines.Local(folder, encoder)
+            return self._learn_folder(folder, made)
+        if engine != "local":
+            raise ValueError(
+                "Expected secure noise, rounds that count when they are chosen, and the columns x0, x1, ... of numbers "
+                "for engine='ray', got others: schema.encode(frame) makes such columns."
+            )
+        self._room(folder.count)
+        refused: dict[int, str] = {}
+        first = 0
+        for piece in folder.pieces(0, folder.count, logs.ROWS_AT_ONCE):
+            found = self._learn_table(parquet.frame(piece), actions)
+            refused |= {first + row: why for row, why in found.items()}
+            first += piece.length
+        return refused
+
+    def _learn_table(self, table: Any, actions: Any) -> dict[int, str]:
+        """Row by row. Row -> reason for those that were refused."""
+        count, found = logs.read(self._door, table, actions)
+        self._room(count)
+        refused = {}
+        for row, (x, reward, person) in enumerate(found):
+            self._step()
+            self._logged += 1
+            silent = logs.is_silent(reward)
+            problem = logs.ROW if x is None else None if silent else reward_problem(reward, *self.rewards)
+            mark = NOBODY
+            try:
+                mark = self._persons.count(self._persons.admit(person))  # whatever is in the row
+            except (ValueError, PersonLimit) as error:
+                x, problem = None, problem or str(error)
+            if problem is not None:
+                refused[row] = problem
+            if x is None:
+                self._state.counts[CHOICES] += 1
+                continue
+            ticket = self._ticket(self._logged_row(x), mark)  # whatever the reward is: a public context is summed here
+            if problem is None and not silent:
+                self.observe(ticket, float(reward))
+        return refused
+
+    def _learn_folder(self, folder: Folder, engine: engines.Engine) -> dict[int, str]:
+        """Step by step: the rows of a step are summed at the estimate that it opened with, wherever that is done."""
+        self._room(folder.count)
+        refused: dict[int, str] = {}
+        reward = reward_problem(math.inf, *self.rewards) or ""
+        first = 0
+        while first < folder.count:
+            self._step()
+            counts = self._state.counts
+            count = min(folder.count - first, int(counts[BOUNDARY] - counts[CHOICES]))
+            teach, people = folders.people(self._persons, folder, first, count)
+            summer = self._summer()
+            assert summer is not None
+            total, wrong = engine(first, count, summer, teach)
+            self._state.prefix.join(total)  # a row counts for no more than the bandit learns
+            counts[CHOICES] += count
+            self._logged += count
+            refused |= {first + row: why for row, why in people.items()}
+            for row in np.flatnonzero(wrong):
+                refused[first + int(row)] = logs.ROW if wrong[row] == FEATURES else reward
+            first += count
+        return refused
 
     def _summer(self) -> Summer | None:
         """What sums the contributions of rows at the present estimate, anywhere; None where they have to be learnt one
         by one."""
         return None
+
+    @property
+    def _summed_anywhere(self) -> bool:
+        """Whether there is one, of the class that says what a row adds."""
+        homes = {next(kind for kind in type(self).__mro__ if name in kind.__dict__) for name in ("_summer", "_join")}
+        return not self._persons.later and self._summer() is not None and len(homes) == 1

@@ -4,7 +4,7 @@ import json
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,8 +18,7 @@ from tacit.privacy.certificate import Certificate, certify
 from tacit.privacy.entropy import FARTHEST
 from tacit.privacy.ledger import LocalRelease
 from tacit.roles import billboard as boards
-from tacit.roles import limits
-from tacit.roles.billboard import STAGED, TAG, tag
+from tacit.roles.billboard import TAG, tag
 from tacit.roles.device import ID_BYTES
 from tacit.roles.local import SENT, SIMULATED, LocalClient
 
@@ -30,6 +29,7 @@ REMEMBERED = 1 << 20  # ids
 class LocalServer(Server):
     """A subclass sets `_randomizer`, `_size` and `_sensitivity` by `_calibrate`, then `self._state = self.init()`."""
 
+    _client: ClassVar[type[LocalClient]] = LocalClient  # its devices
     _staged = False  # whether reports are for one step alone
     _seen: dict[bytes, None] = field(default_factory=dict, init=False, repr=False)
 
@@ -67,7 +67,7 @@ class LocalServer(Server):
         self._advance(self._transit(), self.users)
         document = {"format": boards.LOCAL, "version": self.version} | self._fixed() | self._document()
         made = json.dumps(document).encode()
-        boards.local(made)  # raises here rather than at every device
+        boards.local(made, self._client.kinds)  # raises here rather than at every device
         return made
 
     def _fixed(self) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class LocalServer(Server):
 
     def device(self) -> LocalClient:
         public, schema = isinstance(self._randomizer, Coin), self.features
-        return LocalClient(
+        return self._client(
             self.billboard(), public_arms=public, features=schema, noise=self._noise(), draws=self._draws()
         )
 
@@ -129,8 +129,7 @@ class LocalServer(Server):
         step = self.version if self._staged else 0
         tagged: tuple[int, bytes] | None = getattr(self, "_tagged", None)
         if tagged is None or tagged[0] != step:
-            document = {"version": step, "report": {"name": STAGED[0] if self._staged else ""}}
-            tagged = self._tagged = step, tag(self._fixed() | document)
+            tagged = self._tagged = step, tag(self._fixed() | {"version": step}, staged=self._staged)
         return tagged[1]
 
     def _decode(self, report: bytes) -> Released:
@@ -163,7 +162,7 @@ class LocalServer(Server):
     @property
     def _norm(self) -> float:
         """Of the vector that a device makes."""
-        return limits.extent(self._document()["report"], self.link, self.rewards, self.dim).norm
+        return self._client.extent(self._document()["report"], self.link, self.rewards, self.dim).norm
 
     @property
     def _shake(self) -> float:

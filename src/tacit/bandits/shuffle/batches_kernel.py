@@ -9,7 +9,7 @@ import numpy.typing as npt
 from tacit.data import Array, Coded, Integers, Released
 from tacit.kernels.compile import kernel
 from tacit.kernels.glm import Posterior
-from tacit.kernels.linalg import invert, square_norm
+from tacit.kernels.linalg import square_norm
 from tacit.mechanisms.shuffle.calibration import ShufflePlan
 from tacit.mechanisms.shuffle.sums_kernel import unshuffle
 
@@ -32,21 +32,6 @@ def open_batch(reports: int, sums: Coded, plan: ShufflePlan, state: ShuffleState
     state.counts[USERS] += reports
     state.counts[BATCH] += 1
     return unshuffle(reports, sums, plan)
-
-
-@kernel
-def floored_inverse(matrix: Array, least: float, out: Array) -> None:
-    """out <- the inverse of `matrix` with eigenvalues below `least` raised to it: noise may have put them anywhere."""
-    d = matrix.shape[0]
-    roots, axes = np.linalg.eigh(matrix)
-    floored = np.empty((d, d))
-    for i in range(d):
-        for j in range(d):
-            s = 0.0
-            for a in range(d):
-                s += axes[i, a] * max(roots[a], least) * axes[j, a]
-            floored[i, j] = s
-    invert(floored, out)
 
 
 @kernel

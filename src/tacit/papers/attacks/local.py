@@ -8,8 +8,8 @@ from numpy.random import Generator
 from tacit.audit.attack import Attack
 from tacit.audit.attacks.local import BUDGET
 from tacit.data import Array
+from tacit.papers.local.device import PublishedClient
 from tacit.papers.local.square_cb import LocalSquareCB
-from tacit.roles.local import LocalClient
 
 
 def attacks() -> list[Attack]:
@@ -21,7 +21,7 @@ def residual_attack() -> Attack:
     with rewards that make both residuals as large as they can be."""
     server = LocalSquareCB(dim=2, horizon=10_000, budget=BUDGET)
     board = json.loads(server.billboard()) | {"theta": [0.0, 1e9]}
-    client = LocalClient(json.dumps(board).encode(), epsilon=BUDGET.epsilon, delta=BUDGET.delta)
+    client = PublishedClient(json.dumps(board).encode(), epsilon=BUDGET.epsilon, delta=BUDGET.delta)
     arms, rewards = np.array([[1.0, 1e-6], [1.0, -1e-6]]), (-1.0, 1.0)
 
     def scores(world: int, runs: int, rng: Generator) -> Array:

@@ -14,9 +14,10 @@ from numpy.random import Generator, default_rng
 from tacit.audit.attack import Attack
 from tacit.data import Array, Exact, Released
 from tacit.kernels.matrices import root
-from tacit.mechanisms.queries import Queries
 from tacit.mechanisms.randomizers import Coin
 from tacit.papers import JointSquareCB, LocalReweighted
+from tacit.papers.local.device import PublishedClient
+from tacit.papers.queries import Queries
 from tacit.papers.regression import estimate as reweighted
 from tacit.papers.regression.linear import ReweightedLinear
 from tacit.papers.regression.reweighting import Sample
@@ -24,8 +25,6 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Secure, Simulated, Source
 from tacit.roles.billboard import TAG
 from tacit.roles.device import ID_BYTES
-from tacit.roles.limits import extent
-from tacit.roles.local import LocalClient
 
 BUDGET = Budget(epsilon=1.0, delta=0.02)
 CROWD = 200  # known rows beside the canary
@@ -134,12 +133,12 @@ def fit_attack(*, secure: bool = False) -> Attack:
     )
 
 
-class Stale(LocalClient):
+class Stale(PublishedClient):
     """A bug: statements are divided by how far apart users are at a round U."""
 
     def __init__(self, billboard: bytes, **options: Any) -> None:
         super().__init__(billboard, **options)
-        here, round = (extent(self._report, self.link, self.rewards, self.dim, u) for u in (self._inverse, None))
+        here, round = (self.extent(self._report, self.link, self.rewards, self.dim, u) for u in (self._inverse, None))
         self._louder = round.norm / here.norm
         self._norm = round.norm
 
@@ -156,7 +155,7 @@ def report_attack(*, stale: bool = False, tiny: bool = False) -> Attack:
     matrix = np.diag([1.0, 1000.0]) if stale else np.eye(dim)
     board = json.loads(server.billboard()) | {"inverse": matrix.tolist()}
     board["report"] |= {"stage": "closing", "half": root(matrix).tolist()}
-    kind = Stale if stale else LocalClient
+    kind = Stale if stale else PublishedClient
     client = kind(json.dumps(board).encode(), epsilon=BUDGET.epsilon, delta=BUDGET.delta)
     if stale:  # nearly equal covariates that U turns against each other
         users = [(np.array([0.999, 0.04]), 1.0), (np.array([0.999, -0.04]), 1.0)]

@@ -16,11 +16,11 @@ from tacit.audit.attack import Attack
 from tacit.data import Array, Coded, Exact
 from tacit.mechanisms.shuffle.encoding import coded
 from tacit.papers.shuffle.glm import ShuffleGLM
+from tacit.papers.shuffle.rounds import RoundsClient
 from tacit.privacy.budget import Budget
 from tacit.roles import billboard as boards
 from tacit.roles import wire
 from tacit.roles.device import DeviceChoice
-from tacit.roles.rounds import RoundsClient
 from tacit.roles.shuffler import Shuffler
 from tacit.roles.wire import Parameters
 

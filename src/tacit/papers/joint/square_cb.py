@@ -7,7 +7,7 @@ from tacit.data import Array, Exact
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY
 from tacit.mechanisms.grid import cell_for
-from tacit.mechanisms.queries import rounded_sensitivity, sigma_on, with_noise
+from tacit.mechanisms.sums import rounded_sensitivity, sigma_on, with_noise
 from tacit.papers.epochs import EPOCH
 from tacit.papers.kernels.squarecb import SquareState, gradient_step, joint_square_rounds
 from tacit.papers.square_cb import SquareCB

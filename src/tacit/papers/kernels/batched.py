@@ -9,7 +9,7 @@ from numpy.random import Generator
 from tacit.data import Array, Booleans, Exact, Integers
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
-from tacit.kernels.design import d_optimal
+from tacit.kernels.design import information, uniform
 from tacit.kernels.formulas import link_slope
 from tacit.kernels.linalg import copy, invert, square_norm
 from tacit.kernels.mle import newton
@@ -18,6 +18,7 @@ from tacit.model.glm import unit_reward
 from tacit.model.links import Code
 
 SEEN, CLOSED = 2, 3
+SWEEPS = 10  # of the multiplicative algorithm
 
 
 class Widths(NamedTuple):
@@ -47,6 +48,27 @@ class BatchState(NamedTuple):
     values: Exact  # (horizon,): their rewards in units of the link
     thetas: Array
     inverses: Array  # (information of each closed batch + ridge I)^-1
+
+
+@kernel
+def d_optimal(arms: Array, scales: Array, alive: Booleans, weights: Array) -> None:
+    """weights <- a nearly D-optimal (so G-optimal) design on sqrt(scale) x over those alive, by the multiplicative
+    algorithm: w_a <- w_a scale_a |x_a|^2_{M(w)^-1} / d."""
+    count, d = arms.shape
+    matrix, inverse = np.empty((d, d)), np.empty((d, d))
+    uniform(alive, weights)
+    for _ in range(SWEEPS):
+        information(arms, scales, weights, matrix)
+        invert(matrix, inverse)
+        mass = 0.0
+        for a in range(count):
+            weights[a] *= scales[a] * square_norm(arms[a], inverse)
+            mass += weights[a]
+        if not mass > 0.0:
+            uniform(alive, weights)
+            return
+        for a in range(count):
+            weights[a] /= mass
 
 
 @kernel

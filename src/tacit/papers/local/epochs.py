@@ -11,6 +11,7 @@ from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.papers import epochs
 from tacit.papers.epochs import EPOCH
+from tacit.papers.local.device import PublishedClient
 
 VERSION = 4  # in a state's counts, after those of bandits.epochs: steps closed in all
 
@@ -21,6 +22,7 @@ class EpochServer(LocalServer):
     the step that is open; the schedule counts reports. A report for a step that is closed is refused."""
 
     first: int = 2000
+    _client = PublishedClient
     _staged = True
     _state: Any = field(init=False, repr=False)
 

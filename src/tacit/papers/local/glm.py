@@ -12,6 +12,7 @@ from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.mechanisms import local
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
+from tacit.papers.local.device import PublishedClient
 from tacit.papers.local.linear_kernel import GradientSettings, LocalGradientState, gradient_step, local_gradient_rounds
 
 CURVATURE = 0.02  # mu of the steps: no record of its choice
@@ -31,6 +32,7 @@ class LocalGLM(LocalServer):
 
     randomizer: str = "hemisphere"
     curvature: float = CURVATURE
+    _client = PublishedClient
     _state: LocalGradientState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -14,10 +14,11 @@ from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import CHOICES
 from tacit.mechanisms import local
-from tacit.mechanisms.queries import nothing_released
 from tacit.mechanisms.randomizers import Lattice, Open, Randomizer
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
+from tacit.mechanisms.sums import nothing_released
 from tacit.model.linear import LinearContribution, balanced_scale
+from tacit.papers.local.device import PublishedClient
 from tacit.papers.local.linear_kernel import (
     BOUNDARY,
     VERSION,
@@ -48,6 +49,7 @@ class LocalLinUCB(LocalServer):
     width_scale: float = 1.0
     calibration: str = "exact"
     growth: float = GROWTH
+    _client = PublishedClient
     _state: LocalLinearState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -17,6 +17,7 @@ from tacit.kernels.block import Block
 from tacit.mechanisms import local
 from tacit.mechanisms.randomizers import Lattice, Open, Randomizer
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
+from tacit.papers.local.device import PublishedClient
 from tacit.papers.local.maler_kernel import Learner, LearnerSettings
 from tacit.papers.local.online_kernel import (
     Base,
@@ -51,6 +52,7 @@ class LocalPairs(LocalServer):
     calibration: str = "exact"
     failure: float | None = None
     width_scale: float = 0.0
+    _client = PublishedClient
     _state: OnlineState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -39,7 +39,7 @@ class ReportState(NamedTuple):
 @kernel
 def statement(x: Array, r: float, link: Code, radius: float, state: ReportState, out: Exact) -> None:
     """out <- what this person would say exactly, divided by how far apart two people are at most: gram, gradient or
-    closing statistic. model.reweighting has the same for devices."""
+    closing statistic. papers.local.statements has the same for devices."""
     d = x.size
     u, side = np.empty(d), np.empty(d)
     s = 0.0

@@ -13,11 +13,11 @@ from tacit.kernels.block import Block
 from tacit.kernels.matrices import root
 from tacit.kernels.rounds import BOUNDARY, Range
 from tacit.mechanisms import local
-from tacit.mechanisms.queries import Queries, mean_of_reports, nothing_released
-from tacit.model import links, reweighting
-from tacit.model.reweighting import STAGES, SumQuery
+from tacit.mechanisms.sums import mean_of_reports, nothing_released
+from tacit.model import links
 from tacit.papers import spanner
 from tacit.papers.epochs import EPOCH, STEP
+from tacit.papers.local import statements
 from tacit.papers.local.epochs import EpochServer
 from tacit.papers.local.reports_kernel import (
     CLOSING,
@@ -30,6 +30,8 @@ from tacit.papers.local.reports_kernel import (
     report_absorb,
     report_rounds,
 )
+from tacit.papers.local.statements import STAGES, SumQuery
+from tacit.papers.queries import Queries
 from tacit.papers.regression import estimate as reweighted
 from tacit.papers.regression.contribution import ReweightedContribution
 from tacit.papers.regression.estimate import Normalisation
@@ -47,7 +49,7 @@ class LocalReweighted(EpochServer):
 
     Guarantee: (epsilon, delta)-local differential privacy: each report carries discrete Gaussian noise that covers
     replacing the user's whole datum, and a user sends one report. The statistic of each stage is divided by how far
-    apart two users are in it at most, which follows from the public U (model.reweighting), so that one randomiser
+    apart two users are in it at most, which follows from the public U (papers.local.statements), so that one randomiser
     serves all.
     Regret: of order sqrt(T) / epsilon up to powers of d, kappa and logarithms, for i.i.d. contexts and the paper's
     widths (Theorem 5.3).
@@ -104,7 +106,7 @@ class LocalReweighted(EpochServer):
         """Ask the next question: stage `stage` of epoch `epoch`."""
         query, contribution = self._asked.queries[stage], self._contribution
         kind = KINDS[query.name.split()[0]]
-        far = reweighting.apart(self._question(state, kind), self.link)[1]
+        far = statements.apart(self._question(state, kind), self.link)[1]
         state.stage[:] = kind, query.size, far, contribution.scale, contribution.outer_scale
         state.counts[BOUNDARY] = self._start(epoch) + self._asked.rows(stage, self._length(epoch)).stop
         state.counts[STEP] = stage
@@ -161,7 +163,7 @@ class LocalReweighted(EpochServer):
 
     @property
     def _norm(self) -> float:
-        norm, far = reweighting.apart(self._question(self._state, int(self._state.stage[KIND])), self.link)
+        norm, far = statements.apart(self._question(self._state, int(self._state.stage[KIND])), self.link)
         return norm / far
 
     def _document(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY
 from tacit.mechanisms import local
-from tacit.mechanisms.queries import nothing_released
+from tacit.mechanisms.sums import nothing_released
 from tacit.papers.epochs import EPOCH, STEP
 from tacit.papers.local.epochs import EpochServer
 from tacit.papers.local.square_cb_kernel import LocalSquareState, local_square_rounds, square_absorb

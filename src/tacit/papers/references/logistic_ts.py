@@ -12,8 +12,9 @@ from tacit.bandits.references import plain
 from tacit.core.choices import Index
 from tacit.data import Array
 from tacit.kernels.block import Block
-from tacit.kernels.mle import MLEState, laplace_rounds, laplace_rows, record
+from tacit.kernels.mle import MLEState, record
 from tacit.model.chances import Chance, Later
+from tacit.papers.references.logistic_ts_kernel import laplace_rounds, laplace_rows
 
 
 @dataclass(kw_only=True, eq=False)

@@ -13,9 +13,9 @@ from scipy.special import ndtri
 
 from tacit import checks
 from tacit.data import Array, Exact
-from tacit.mechanisms.queries import MODELS, Queries
 from tacit.model import links
 from tacit.model.arms import TOLERANCE
+from tacit.papers.queries import MODELS, Queries
 from tacit.papers.regression.contribution import link_means
 from tacit.papers.regression.estimate import Fit
 from tacit.papers.regression.reweighting import Sample

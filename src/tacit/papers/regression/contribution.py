@@ -12,11 +12,11 @@ import numpy as np
 
 from tacit import checks
 from tacit.data import Array, Exact
-from tacit.kernels import formulas
 from tacit.kernels.matrices import packed, root
 from tacit.model.links import Link
-from tacit.model.reweighting import farthest
 from tacit.model.vectors import TINY
+from tacit.papers.kernels import links as kernels
+from tacit.papers.local.statements import farthest
 
 OUTER_SHARE = 1 / 16  # of closing_sensitivity: b. No record of its choice
 
@@ -152,14 +152,14 @@ class ReweightedContribution:
 def link_means(link: Link, z: Array) -> Array:
     """mu(z), entry by entry."""
     out = np.empty(np.shape(z))
-    formulas.link_means(link.code, np.ravel(z), out.ravel())
+    kernels.link_means(link.code, np.ravel(z), out.ravel())
     return out
 
 
 def link_slopes(link: Link, z: Array) -> Array:
     """mu'(z), entry by entry."""
     out = np.empty(np.shape(z))
-    formulas.link_slopes(link.code, np.ravel(z), out.ravel())
+    kernels.link_slopes(link.code, np.ravel(z), out.ravel())
     return out
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit import checks
-from tacit.mechanisms.queries import Queries
+from tacit.papers.queries import Queries
 from tacit.papers.regression import theory as reweighted_theory
 from tacit.papers.regression.base import Regressor
 from tacit.papers.regression.contribution import ReweightedContribution

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit import checks
-from tacit.mechanisms.queries import Queries
 from tacit.model import links
+from tacit.papers.queries import Queries
 from tacit.papers.regression.base import Regressor
 from tacit.papers.regression.contribution import ReweightedContribution
 from tacit.papers.regression.estimate import Fit, solved

@@ -7,7 +7,7 @@ import numpy as np
 
 from tacit import checks
 from tacit.data import Array, Exact
-from tacit.mechanisms.queries import Queries, Query
+from tacit.papers.queries import Queries, Query
 from tacit.papers.regression.base import Regressor
 from tacit.papers.regression.contribution import link_means, link_slopes
 from tacit.papers.regression.estimate import Fit

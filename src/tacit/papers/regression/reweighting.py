@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.data import Array, Exact
-from tacit.mechanisms.queries import Queries, Query
+from tacit.papers.queries import Queries, Query
 from tacit.papers.regression import estimate as reweighted
 from tacit.papers.regression import theory as reweighted_theory
 from tacit.papers.regression.contribution import ReweightedContribution

@@ -8,8 +8,8 @@ from tacit import checks
 from tacit.data import Exact
 from tacit.kernels import matrices
 from tacit.kernels.matrices import packed, positive, unpacked
-from tacit.mechanisms.queries import Queries, Query
 from tacit.model.linear import LinearContribution, balanced_scale
+from tacit.papers.queries import Queries, Query
 from tacit.papers.regression.base import Regressor
 from tacit.papers.regression.estimate import Fit, noise_ridge, project
 from tacit.papers.regression.reweighting import Sample

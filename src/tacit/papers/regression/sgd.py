@@ -13,7 +13,7 @@ from scipy.special import ndtri
 
 from tacit import checks
 from tacit.data import Array, Exact
-from tacit.mechanisms.queries import Queries, Query
+from tacit.papers.queries import Queries, Query
 from tacit.papers.regression import theory as reweighted_theory
 from tacit.papers.regression.base import Regressor, rows
 from tacit.papers.regression.descent import best_descent

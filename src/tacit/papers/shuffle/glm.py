@@ -14,11 +14,10 @@ from tacit.bandits.shuffle.server import BehindShuffler
 from tacit.data import Array, Exact, Released
 from tacit.errors import BatchTooSmall, HorizonReached, NotSecure
 from tacit.kernels.block import Block
-from tacit.mechanisms.queries import nothing_released
 from tacit.mechanisms.shuffle.calibration import ShufflePlan
-from tacit.mechanisms.shuffle.paper import PaperPlan
 from tacit.mechanisms.shuffle.sums_kernel import unshuffle
 from tacit.mechanisms.shuffle.together import together_epsilon
+from tacit.mechanisms.sums import nothing_released
 from tacit.papers.kernels.batched import CLOSED, Widths
 from tacit.papers.shuffle import glm_plan
 from tacit.papers.shuffle.composed import part_of
@@ -33,6 +32,8 @@ from tacit.papers.shuffle.glm_kernel import (
     take_sum,
 )
 from tacit.papers.shuffle.glm_plan import BatchPlan
+from tacit.papers.shuffle.published import PaperPlan
+from tacit.papers.shuffle.rounds import RoundsClient
 from tacit.privacy import relations, words
 from tacit.privacy.certificate import Certificate, certify
 from tacit.privacy.ledger import ShuffledRelease
@@ -40,7 +41,6 @@ from tacit.roles import billboard as boards
 from tacit.roles import wire
 from tacit.roles.analyzer import check_shares
 from tacit.roles.device import Device
-from tacit.roles.rounds import RoundsClient
 from tacit.roles.shuffler import Shuffler
 
 # Practical constants. The first makes the paper's algorithm usable at all (docs/measurements/shuffle.md); there is no

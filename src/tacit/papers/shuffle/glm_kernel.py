@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from tacit.bandits.shuffle.batches_kernel import floored_inverse
 from tacit.data import Array, Exact, Integers, Released
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
@@ -19,6 +18,7 @@ from tacit.model.glm import unit_reward
 from tacit.model.links import Code
 from tacit.model.vectors import add_outer, packed_size
 from tacit.papers.kernels.batched import CLOSED, Closed, Widths, batch_weights, scaling
+from tacit.papers.shuffle.lin_ucb_kernel import floored_inverse
 
 USERS, VERSION, ROUND = 0, 1, 2  # and CLOSED = 3
 

@@ -9,11 +9,11 @@ from tacit.core.choices import Index
 from tacit.errors import BudgetExceeded
 from tacit.mechanisms.shuffle.calibration import ShufflePlan
 from tacit.mechanisms.shuffle.encoding import reach
-from tacit.mechanisms.shuffle.paper import COIN, PaperPlan, calibrate_paper
 from tacit.model import rounds
 from tacit.model.vectors import packed_size
 from tacit.papers.shuffle.composed import Sum, calibrate_sums, composed_epsilon
 from tacit.papers.shuffle.glm_kernel import Fit, Sums
+from tacit.papers.shuffle.published import COIN, PaperPlan, calibrate_paper
 from tacit.privacy.budget import Budget
 from tacit.roles.analyzer import fewest, honest, liars
 

@@ -13,10 +13,10 @@ from tacit.bandits.shuffle.server import Shuffled
 from tacit.data import Coded
 from tacit.errors import NoHorizon, NotSecure
 from tacit.kernels.block import Block
-from tacit.mechanisms.queries import nothing_released
 from tacit.mechanisms.shuffle.calibration import ShufflePlan
 from tacit.mechanisms.shuffle.encoding import reach
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
+from tacit.mechanisms.sums import nothing_released
 from tacit.model.linear import LinearContribution, balanced_scale
 from tacit.papers.shuffle.amplification import amplified, local_epsilon
 from tacit.papers.shuffle.lin_ucb_kernel import Settings, linear_close, shuffle_linear_rounds

@@ -6,12 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from tacit.bandits.shuffle.batches_kernel import BATCH, ShuffleState, floored_inverse, open_batch, optimistic_arm
-from tacit.data import Coded, Exact
+from tacit.bandits.shuffle.batches_kernel import BATCH, ShuffleState, open_batch, optimistic_arm
+from tacit.data import Array, Coded, Exact
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import add_linear
-from tacit.kernels.linalg import smat
+from tacit.kernels.linalg import invert, smat
 from tacit.kernels.rounds import outcome
 from tacit.mechanisms.shuffle.calibration import Plans, ShufflePlan
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch, plan_of, randomize
@@ -24,6 +24,21 @@ class Settings(NamedTuple):
     ridge: float
     spread: float  # of the noise matrix's eigenvalues, in standard deviations of the noise
     width: float
+
+
+@kernel
+def floored_inverse(matrix: Array, least: float, out: Array) -> None:
+    """out <- the inverse of `matrix` with eigenvalues below `least` raised to it: noise may have put them anywhere."""
+    d = matrix.shape[0]
+    roots, axes = np.linalg.eigh(matrix)
+    floored = np.empty((d, d))
+    for i in range(d):
+        for j in range(d):
+            s = 0.0
+            for a in range(d):
+                s += axes[i, a] * max(roots[a], least) * axes[j, a]
+            floored[i, j] = s
+    invert(floored, out)
 
 
 @kernel

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tacit.bandits import server_file
+from tacit.bandits import snapshot
 from tacit.bandits.server import Server
 from tacit.errors import BadState, TacitError
 from tacit.holders.database import Run
@@ -37,7 +37,7 @@ class DurableServer:
             if not run("SELECT 1 FROM server"):
                 run("INSERT INTO server (one, state, billboard) VALUES (0, ?, ?)", *_written(self._new))
         self._read()
-        different = server_file.differing(self._new, self.server)
+        different = snapshot.differing(self._new, self.server)
         if different:
             raise BadState(
                 f"Expected the settings that {self.database.path.name} was made with, got another {different[0]}: give "
@@ -70,7 +70,7 @@ class DurableServer:
     def _read(self) -> None:
         with self.database.transaction() as run:
             ((state, billboard),) = run("SELECT state, billboard FROM server")
-        self.server = server_file.restored(type(self._new), state, self.database.path.name)
+        self.server = type(self._new).restored(state, self.database.path.name)
         self.server.republish(billboard)
         self._show(billboard)
 
@@ -85,4 +85,4 @@ class DurableServer:
 
 def _written(server: Server) -> tuple[bytes, bytes]:
     billboard = server.billboard()  # first: this may publish, which changes the state
-    return json.dumps(server_file.saved(server)).encode(), billboard
+    return json.dumps(server.document()).encode(), billboard

@@ -7,24 +7,14 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tacit.experiments.outcome import (
-    Finding,
-    Outcome,
-    above_plain,
-    anchored,
-    below,
-    mean,
-    part,
-    regret,
-    spread,
-    together,
-)
+from tacit.experiments.outcome import Finding, Outcome
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
 from tacit.experiments.table import number, to_text
 from tacit.model.links import named
 from tacit.papers.reproductions.ablations.parts import EPSILONS, PARTS
 from tacit.papers.reproductions.ablations.picture import draw
+from tacit.papers.reproductions.findings import above_plain, anchored, below, mean, part, regret, spread, together
 
 Rows = list[dict[str, Any]]
 HEADINGS = {

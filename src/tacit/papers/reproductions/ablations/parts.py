@@ -8,12 +8,12 @@ from typing import Any
 from tacit import environments
 from tacit.bandits import MLEUCB, JointGLM, JointLinUCB, LocalIRLS, ShuffleNewton, Uniform
 from tacit.environments import Environment, ball
-from tacit.experiments.outcome import part, together
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.kernels.glm import Tuning
 from tacit.papers import GLMUCB, GLOC, BGLinCB, ECOLog, JointGLMRare, RSGLinUCB, ShuffleGLM
+from tacit.papers.reproductions.findings import part, together
 from tacit.papers.reproductions.suite import probit_worlds
 from tacit.privacy.budget import Budget
 

@@ -4,9 +4,9 @@ import math
 
 from scipy import stats
 
-from tacit.mechanisms.shuffle.paper import calibrate_paper
 from tacit.model.links import named
 from tacit.papers.reproductions.errata.erratum import Erratum, Found
+from tacit.papers.shuffle.published import calibrate_paper
 from tacit.privacy import gaussian
 from tacit.privacy.budget import Budget
 

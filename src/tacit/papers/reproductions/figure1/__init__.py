@@ -8,13 +8,14 @@ from tacit.bandits import MLEUCB, JointGLM, LinUCB
 from tacit.environments import ball
 from tacit.experiments import figure
 from tacit.experiments.bounds import Problem, line
-from tacit.experiments.outcome import Finding, Outcome, above_plain, alike, anchored, mean, spread
+from tacit.experiments.outcome import Finding, Outcome
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import render
 from tacit.model.links import named
 from tacit.papers import GLMUCB, GLOC, ECOLog, JointGLMRare, RSGLinUCB
+from tacit.papers.reproductions.findings import above_plain, alike, anchored, mean, spread
 from tacit.privacy.budget import Budget
 
 DELTA = 0.02

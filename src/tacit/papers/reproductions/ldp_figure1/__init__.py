@@ -9,12 +9,13 @@ from pathlib import Path
 from tacit.bandits import JointLinUCB, LinUCB, LocalIRLS
 from tacit.environments import tail
 from tacit.experiments import figure
-from tacit.experiments.outcome import HALF, Finding, Outcome, above_plain, alike, below, mean, part, together
+from tacit.experiments.outcome import Finding, Outcome
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import render
 from tacit.papers import LocalLinUCB, LocalOnlineUCB, ShariffLinUCB, ShuffleLinUCB
+from tacit.papers.reproductions.findings import HALF, above_plain, alike, below, mean, part, together
 from tacit.privacy.budget import Budget
 
 DELTA = 0.1

@@ -10,12 +10,13 @@ from tacit import environments
 from tacit.bandits import LocalIRLS, Server, Uniform
 from tacit.environments import Environment
 from tacit.experiments import figure
-from tacit.experiments.outcome import Finding, Outcome, Regret, anchored, part, regret
+from tacit.experiments.outcome import Finding, Outcome
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import to_text
 from tacit.papers import LocalAnytimeUCB, LocalCombiner, LocalGLM, LocalLinUCB, LocalOnlineUCB
+from tacit.papers.reproductions.findings import Regret, anchored, part, regret
 from tacit.papers.reproductions.suite import probit_worlds
 from tacit.privacy.budget import Budget
 

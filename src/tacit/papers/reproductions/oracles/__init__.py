@@ -11,11 +11,12 @@ from tacit import environments
 from tacit.bandits import MLEUCB, JointGLM
 from tacit.environments import Environment
 from tacit.experiments import figure
-from tacit.experiments.outcome import Finding, Outcome, Regret, above_plain, anchored, part, regret, together
+from tacit.experiments.outcome import Finding, Outcome
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import to_text
+from tacit.papers.reproductions.findings import Regret, above_plain, anchored, part, regret, together
 from tacit.papers.reproductions.oracles.bandit import Oracle
 from tacit.papers.reproductions.suite import probit_worlds
 from tacit.privacy.budget import Budget

@@ -12,10 +12,11 @@ from tacit.environments import Environment
 from tacit.environments.labelled import Labelled
 from tacit.errors import NotInstalled
 from tacit.experiments.figure import regret_curves
-from tacit.experiments.outcome import Finding, Outcome, anchored, part, regret, together
+from tacit.experiments.outcome import Finding, Outcome
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
+from tacit.papers.reproductions.findings import anchored, part, regret, together
 from tacit.papers.reproductions.oracles import render
 from tacit.papers.reproductions.public.bandits import FirstPublic, Silent
 from tacit.papers.reproductions.suite import probit_worlds

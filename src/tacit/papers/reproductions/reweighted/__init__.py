@@ -12,10 +12,11 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from tacit.experiments import figure
-from tacit.experiments.outcome import Finding, Outcome, claims, part
+from tacit.experiments.outcome import Finding, Outcome
 from tacit.experiments.result import Result, SimulatedRun
 from tacit.experiments.runner import Progress
 from tacit.experiments.table import WIDTH, render, to_text
+from tacit.papers.reproductions.findings import claims, part
 from tacit.papers.reproductions.reweighted import dimensions, errors, regret, widths
 
 Rows = list[dict[str, Any]]

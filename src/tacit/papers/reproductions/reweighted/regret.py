@@ -9,11 +9,11 @@ from numpy.random import SeedSequence, default_rng
 from tacit import environments
 from tacit.bandits import JointGLM, LocalIRLS, Uniform
 from tacit.environments import Environment
-from tacit.experiments.outcome import part
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.papers import JointReweighted, JointSquareCB, LocalReweighted, LocalSquareCB
+from tacit.papers.reproductions.findings import part
 from tacit.privacy.budget import Budget
 
 DELTA = 1e-6

@@ -10,12 +10,13 @@ import numpy as np
 from tacit.bandits import JointLinUCB, LinUCB
 from tacit.environments import gap
 from tacit.experiments import figure
-from tacit.experiments.outcome import Finding, Outcome, above_plain, alike, anchored, claims, mean
+from tacit.experiments.outcome import Finding, Outcome
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import render
 from tacit.papers import ShariffLinUCB
+from tacit.papers.reproductions.findings import above_plain, alike, anchored, claims, mean
 from tacit.privacy.budget import Budget
 
 BUDGET = Budget(1.0, 0.1)

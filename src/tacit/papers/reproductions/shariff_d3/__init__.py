@@ -12,12 +12,13 @@ import numpy as np
 from tacit.data import Array
 from tacit.environments import gap
 from tacit.experiments import figure
-from tacit.experiments.outcome import Finding, Outcome, Regret, anchored, claims, part, regret, together
+from tacit.experiments.outcome import Finding, Outcome
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import number, to_text
 from tacit.papers import ShariffLinUCB
+from tacit.papers.reproductions.findings import Regret, anchored, claims, part, regret, together
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
 

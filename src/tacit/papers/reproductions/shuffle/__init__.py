@@ -11,13 +11,14 @@ from pathlib import Path
 from tacit import environments
 from tacit.bandits import ShuffleNewton, Uniform
 from tacit.experiments import figure
-from tacit.experiments.outcome import HALF, Finding, Outcome, above_plain, anchored, part, regret
+from tacit.experiments.outcome import Finding, Outcome
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import render
-from tacit.mechanisms.shuffle.paper import calibrate_paper
 from tacit.papers import BGLinCB, ShuffleGLM, ShuffleLinUCB
+from tacit.papers.reproductions.findings import HALF, above_plain, anchored, part, regret
+from tacit.papers.shuffle.published import calibrate_paper
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
 

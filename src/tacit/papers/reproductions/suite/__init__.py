@@ -7,7 +7,7 @@ from pathlib import Path
 from tacit import environments
 from tacit.bandits import MLEUCB, Bandit, JointGLM, JointLinUCB, LinUCB, LocalIRLS, Server, ShuffleNewton, Uniform
 from tacit.environments import Environment
-from tacit.experiments.outcome import Finding, Outcome, above_plain, anchored, part, regret, together
+from tacit.experiments.outcome import Finding, Outcome
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
@@ -26,6 +26,7 @@ from tacit.papers import (
     ShuffleGLM,
     ShuffleLinUCB,
 )
+from tacit.papers.reproductions.findings import above_plain, anchored, part, regret, together
 from tacit.papers.reproductions.suite.picture import draw
 from tacit.privacy.budget import Budget
 

@@ -11,24 +11,14 @@ from rich.table import Table
 from tacit.bandits import MLEUCB, JointGLM, JointLinUCB, LinUCB
 from tacit.environments import ball
 from tacit.experiments import figure
-from tacit.experiments.outcome import (
-    HALF,
-    Finding,
-    Outcome,
-    Regret,
-    above_plain,
-    anchored,
-    claims,
-    part,
-    regret,
-    together,
-)
+from tacit.experiments.outcome import Finding, Outcome
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import number, to_text
 from tacit.papers import GLMUCB, GLOC, JointGLMRare, RSGLinUCB
 from tacit.papers.joint.glm_rare_theory import theory
+from tacit.papers.reproductions.findings import HALF, Regret, above_plain, anchored, claims, part, regret, together
 from tacit.privacy.budget import Budget
 
 RADII = (2.0, 2.5, 3.0)

@@ -19,13 +19,13 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tacit.bench.serve import cpu, running
 from tacit.experiments.table import to_text
 from tacit.roles import sealed
 from tacit.roles.fleet import Fleet
 from tacit.roles.shuffle import ShuffleClient
 from tacit.roles.shuffler import Shuffler
 from tacit.service.roles.journal import Journal
+from tools.bench.serve import cpu, running
 
 DIM, SIZE, CONNECTIONS = 5, 20, 16
 SECONDS, WARM, BODY = 5.0, 1.0, 64

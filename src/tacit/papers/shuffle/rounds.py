@@ -23,11 +23,13 @@ from tacit.model.chances import Chance
 from tacit.model.glm import in_units
 from tacit.model.links import mean, slope
 from tacit.model.vectors import packed_size, pair
+from tacit.papers import designs
 from tacit.privacy import entropy
 from tacit.privacy.budget import Budget
 from tacit.privacy.randomness import Randomness, System
 from tacit.roles import billboard as boards
-from tacit.roles import designs, limits, wire
+from tacit.roles import limits, wire
+from tacit.roles.designs import draw
 from tacit.roles.device import ID_BYTES, REPORT, Device, DeviceChoice, agreed, agreed_schema, check_limit
 from tacit.roles.wire import Parameters
 
@@ -76,7 +78,7 @@ class RoundsClient(Device):
     # choosing
 
     def pick(self, features: Array) -> int:
-        return designs.draw(float(self._draws.uniforms(1)[0]), self._weights(features))
+        return draw(float(self._draws.uniforms(1)[0]), self._weights(features))
 
     def chance(self, features: Array, index: int) -> Chance:
         return Chance(float(self._weights(features)[index]), 0.0)

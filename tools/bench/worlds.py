@@ -12,7 +12,6 @@ from rich.table import Table
 
 from tacit import checks
 from tacit.bandits import MLEUCB, JointGLM, Uniform
-from tacit.bench.commit import ExploreThenCommit
 from tacit.environments.random import random
 from tacit.experiments.result import SimulatedRun
 from tacit.experiments.runner import simulate
@@ -20,6 +19,7 @@ from tacit.experiments.spec import Spec
 from tacit.experiments.table import number as shown
 from tacit.experiments.table import to_text
 from tacit.privacy.budget import Budget
+from tools.bench.commit import ExploreThenCommit
 
 NUMBERS = {"tuning": random.TUNING, "validation": random.VALIDATION, "reporting": random.REPORTING}
 RUNS, SEED = 5, 0

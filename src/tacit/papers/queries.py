@@ -4,23 +4,22 @@ part."""
 import functools
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from tacit import checks
 from tacit.data import Exact, Released
 from tacit.errors import NotSecure
-from tacit.kernels.noise import gaussian_law
-from tacit.mechanisms.grid import cell_for, sigma_for
+from tacit.mechanisms.grid import cell_for
+from tacit.mechanisms.sums import mean_of_reports, rounded_sensitivity, sigma_on, with_noise
 from tacit.privacy import gaussian, ledger
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import Source
 
 MODELS = ("joint", "local")
-MOST_PEOPLE = 1 << 21  # people in a sum with secure noise
-SUM_SLACK = 2.0**-10  # relative: floating-point sums of MOST_PEOPLE vectors differ from exact ones by less
+MOST_PEOPLE = 1 << 21  # people in a sum with secure noise: mechanisms.sums.SUM_SLACK is for so many
 
 
 class Query(NamedTuple):
@@ -122,7 +121,7 @@ class Queries:
     def release(self, number: int, total: Exact, count: int, source: Source) -> Released:
         """The noisy mean, from the exact sum over `rows`."""
         people, std = self.people(number, count), self.std(number, count)
-        return Released(with_noise(total, std * people, self.cell(number), source) / people)
+        return mean_of_reports(with_noise(total, std * people, self.cell(number), source), total.size, people)
 
     def check_rows(self, rows: int) -> None:
         """NotSecure if so many rows are too many for the grid's bound on floating-point sums."""
@@ -153,34 +152,3 @@ class Queries:
 def few_enough(rows: int) -> None:
     if rows > MOST_PEOPLE:
         raise NotSecure(f"Expected at most {MOST_PEOPLE} people with secure noise, got {rows}.")
-
-
-def sigma_on(cell: float, sensitivity: float, mu: float) -> float:
-    """The noise that makes a sum of that sensitivity mu-GDP, on a grid of that cell (0: floats)."""
-    return sigma_for(sensitivity, mu, cell) if cell else sensitivity / mu
-
-
-def rounded_sensitivity(sensitivity: float, size: int, cell: float) -> float:
-    """How far apart two sums can be once they are rounded to cells. The sqrt 2 is for a person who moves from one sum
-    to another of the same noise: each moves by at most D / sqrt 2, and rounding adds cell sqrt(size) to each."""
-    return sensitivity * (1 + SUM_SLACK) + cell * math.sqrt(2 * size) if cell else sensitivity
-
-
-def with_noise(total: Exact, sigma: float, cell: float, source: Any) -> Released:
-    """total + noise: floats of a simulated source, or whole cells."""
-    if not cell:
-        return Released(total + source.rows(1, total.size, gaussian_law(sigma))[0])
-    whole = np.rint(total / cell)
-    if not np.abs(whole).max() < 2.0**52:  # refuses NaN as well
-        raise NotSecure("Expected sums of fewer than 2^52 cells, got larger ones.")
-    return Released((whole.astype(np.int64) + source.integers(1, total.size, sigma / cell)[0]) * cell)
-
-
-def mean_of_reports(total: Released, size: int, people: int) -> Released:
-    """The first `size` numbers of a sum of reports, each private by itself, over how many were asked."""
-    return Released(total[:size] / people)
-
-
-def nothing_released(size: int | tuple[int, ...]) -> Released:
-    """Zeros: what stands where nothing has been released."""
-    return Released(np.zeros(size))

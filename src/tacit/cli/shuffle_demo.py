@@ -45,7 +45,7 @@ def demonstrate(users: int) -> str:
 
 
 def _role(name: str, board: Path, notes: Path, users: int) -> list[str]:
-    code = "import sys; from tacit.bench.shuffle_demo import act; act(*sys.argv[1:])"
+    code = "import sys; from tacit.cli.shuffle_demo import act; act(*sys.argv[1:])"
     return [sys.executable, "-c", code, name, str(board), str(notes), str(users)]
 
 

@@ -12,9 +12,9 @@ from rich.table import Table
 from tacit.bandits.shuffle.newton import ShuffleNewton
 from tacit.experiments.table import to_text
 from tacit.mechanisms.shuffle.calibration import ShufflePlan, calibrate
-from tacit.mechanisms.shuffle.paper import calibrate_paper
 from tacit.model.glm import GLMContribution, balanced_curvature
 from tacit.model.links import logistic
+from tacit.papers.shuffle.published import calibrate_paper
 from tacit.privacy import gaussian
 from tacit.privacy.budget import Budget
 from tacit.roles.fleet import Fleet

@@ -1,5 +1,5 @@
 """What a durable choice costs: a server in a process of its own, some connections that ask as fast as they get answers;
-the same on a file system in memory, where nothing survives; and without noise and database (tacit.bench.plain).
+the same on a file system in memory, where nothing survives; and without noise and database (tools.bench.plain).
 
 d = 5, K = 7, logistic JointGLM. Client and server share the machine: read the ratios."""
 
@@ -97,13 +97,14 @@ def served(parent: Path | None) -> Iterator[tuple[int, int]]:
 
 
 def plain() -> Server:
-    return running("tacit.bench.plain", str(DIM))
+    return running("tools.bench.plain", str(DIM))
 
 
 @contextlib.contextmanager
 def running(*module: str) -> Iterator[tuple[int, int]]:
     """Port and process of a module that says where it serves."""
-    process = subprocess.Popen([sys.executable, "-m", *module], stderr=subprocess.PIPE, text=True)
+    checkout = Path(__file__).parents[2]
+    process = subprocess.Popen([sys.executable, "-m", *module], stderr=subprocess.PIPE, text=True, cwd=checkout)
     try:
         assert process.stderr is not None
         for line in process.stderr:

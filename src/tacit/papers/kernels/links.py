@@ -1,0 +1,20 @@
+"""Means and slopes of a link, entry by entry."""
+
+from tacit.data import Array
+from tacit.kernels.compile import kernel
+from tacit.kernels.formulas import link_mean, link_slope
+from tacit.model.links import Code
+
+
+@kernel
+def link_means(link: Code, z: Array, out: Array) -> None:
+    """out = mu(z), entry by entry."""
+    for i in range(z.size):
+        out[i] = link_mean(link, z[i])
+
+
+@kernel
+def link_slopes(link: Code, z: Array, out: Array) -> None:
+    """out = mu'(z), entry by entry."""
+    for i in range(z.size):
+        out[i] = link_slope(link, z[i])

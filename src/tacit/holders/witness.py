@@ -94,9 +94,22 @@ class Witness:
                 raise missing()
             if last.incarnation != shown.incarnation or last.disputed or differ(last, shown.digests):
                 raise older()
+            if last.system != shown.system:  # it has moved since
+                raise elsewhere()
             if last.steps < shown.steps or last.used < shown.used:
                 digests = shown.digests + last.digests[shown.steps + 1 :]
                 self._write(shown._replace(digests=digests, used=max(last.used, shown.used), twice=last.twice))
+
+    def move(self, incarnation: int, identity: DatabaseIdentity) -> None:
+        """All that is on record is in that database from now on; on disk when this returns. From then on nobody can
+        record of another, nor open it."""
+        with self._alone():
+            last = self._read()
+            if last is None:
+                raise missing()
+            if last.incarnation != incarnation or last.disputed:
+                raise older()
+            self._write(last._replace(system=identity.system, timeline=identity.timeline))
 
     def dispute(self, incarnation: int) -> None:
         """An id proved that its database was taken back in time; on disk when this returns."""
@@ -141,10 +154,7 @@ def check(last: Shown | None, *, incarnation: int, digests: list[str], identity:
     if last.incarnation > incarnation or last.steps >= len(digests) or last.digests[-1] != digests[last.steps]:
         raise older()
     if last.system != identity.system:
-        raise RolledBack(
-            "Expected the database that was served from, got a copy of it in another place: `tacit recover CONFIG "
-            "NAME`."
-        )
+        raise elsewhere()
     if last.disputed or last.timeline > identity.timeline:
         raise older()
     return last
@@ -185,6 +195,12 @@ def missing() -> RolledBack:
         "Expected the witness of what was shown beside the keys, got none: without it nobody knows whether this "
         "database is older than what was shown from it. Put the folder of keys back as it was; or stop all servers, "
         "then `tacit recover CONFIG NAME`."
+    )
+
+
+def elsewhere() -> RolledBack:
+    return RolledBack(
+        "Expected the database that was served from, got a copy of it in another place: `tacit recover CONFIG NAME`."
     )
 
 

@@ -17,7 +17,7 @@ from tacit.clock import Steady
 from tacit.core.persons import Person, digests
 from tacit.data import Raw
 from tacit.errors import TacitError, Unavailable
-from tacit.holders import certificate, erasure, incarnation, rehearsal, requests, terms, upkeep
+from tacit.holders import certificate, control, erasure, incarnation, rehearsal, requests, rotation, terms, upkeep
 from tacit.holders.choosing import Choosing, Drawn
 from tacit.holders.limits import RoundLimits
 from tacit.holders.log import Log
@@ -105,6 +105,9 @@ class Stored(Reading):
         except BaseException:
             self._database.close()
             raise
+        self._control: control.Control | None = None
+        if isinstance(self._database, SQLite):
+            self._control = control.Control(folder.folder, name, self._database.path)
         self._thread: threading.Thread | None = None
         if background and not self._agreed.ended:
             arguments = (weakref.ref(self), self._closing)
@@ -244,6 +247,13 @@ class Stored(Reading):
         self._outage.again(lambda: upkeep.purge(self._vault, self._other, self._agreed))
         self._outage.again(lambda: self._people.sweep(self._other))
 
+    def look(self) -> None:
+        """Whether another process asks for something that only this one can do (tacit.holders.control), and begins it.
+        A thread does this."""
+        self._own()
+        if self._control is not None:
+            self._control.look({control.BACKUP: self.backup, control.ROTATE: lambda _: self.rotate_keys()})
+
     def backup(self, path: str | Path) -> None:
         """A copy of an SQLite database while it is in use. The folder of keys is not part of it, and should not be."""
         self._own()
@@ -254,7 +264,7 @@ class Stored(Reading):
     def rotate_keys(self) -> None:
         """Seals all sums with a new key, and destroys the old one."""
         self._own()
-        self._outage.again(lambda: upkeep.rotate(self._vault, self._database))
+        self._outage.again(lambda: rotation.rotate(self._vault, self._database))
 
     def secret(self, purpose: str) -> bytes:
         """32 random bytes that all workers share, from the folder of keys: made when first asked for."""

@@ -19,6 +19,7 @@ from tacit.data import Raw
 from tacit.errors import TacitError, Unavailable
 from tacit.holders import certificate, control, erasure, incarnation, rehearsal, requests, rotation, terms, upkeep
 from tacit.holders.choosing import Choosing, Drawn
+from tacit.holders.disc import Disc
 from tacit.holders.limits import RoundLimits
 from tacit.holders.log import Log
 from tacit.holders.outage import MODES, Outage
@@ -106,7 +107,9 @@ class Stored(Reading):
             self._database.close()
             raise
         self._control: control.Control | None = None
+        self._disc = Disc([folder.folder])
         if isinstance(self._database, SQLite):
+            self._disc = Disc([self._database.path.parent, folder.folder])
             self._control = control.Control(folder.folder, name, self._database.path)
         self._thread: threading.Thread | None = None
         if background and not self._agreed.ended:
@@ -238,6 +241,8 @@ class Stored(Reading):
         self._own()
         if isinstance(self._clock, Steady) and self._clock.jumped():
             self._outage.again(lambda: upkeep.tell_of_a_jump(self._vault, self._other, self._clock()))
+        if self._disc.runs_low(self._clock()):
+            self._outage.again(lambda: upkeep.tell_of_little_room(self._vault, self._other, self._clock()))
         self._outage.again(self._steps.run)
         with self._lock:
             self._versions.expected = max(self._versions.expected, self._versions.released + 1)

@@ -1,11 +1,12 @@
 """What goes on in the background: entries and releases, the end of what has expired, and of its keys."""
 
+import contextlib
 import time
 import weakref
 from threading import Event
 from typing import TYPE_CHECKING
 
-from tacit.holders import fingerprints, rotation, rows
+from tacit.holders import disc, fingerprints, rotation, rows
 from tacit.holders.database import Database
 from tacit.holders.incarnation import Vault, check_epochs, coming
 from tacit.holders.terms import Agreed
@@ -26,7 +27,8 @@ def work(stored: "weakref.ref[Stored]", closing: Event) -> None:
             return
         at = None
         try:
-            one.look()
+            with contextlib.suppress(Exception):
+                one.look()
             one.tend()
             at = one.next_at
         except Exception:
@@ -38,6 +40,13 @@ def work(stored: "weakref.ref[Stored]", closing: Event) -> None:
 def tell_of_a_jump(vault: Vault, database: Database, at: float) -> None:
     with database.transaction() as run:
         rows.event(run, vault.uid, at, JUMPED)
+
+
+def tell_of_little_room(vault: Vault, database: Database, at: float) -> None:
+    """In the place of an earlier one."""
+    with database.transaction() as run:
+        rows.forget_events(run, vault.uid, disc.EVENT)
+        rows.event(run, vault.uid, at, disc.EVENT)
 
 
 def purge(vault: Vault, database: Database, agreed: Agreed) -> None:

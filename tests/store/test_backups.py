@@ -228,6 +228,17 @@ def test_a_worker_that_is_killed_meanwhile_leaves_the_file_to_whoever_asked(on_s
     assert (folder / "backup.db").exists() and not list(folder.glob("*.copy"))
 
 
+def test_a_retired_bandit_is_backed_up_while_it_is_shown(on_sqlite, folder):
+    leaves = lived(on_sqlite, Clock())
+    retire(on_sqlite.where, keys=on_sqlite.keys)
+    with on_sqlite.open(linear(**LIMITED), background=True):
+        backed_up(on_sqlite, folder / "backup.db")
+    with pytest.raises(Retired):
+        backups.restore(linear(**LIMITED), folder / "backup.db", str(folder / "new.db"), keys=folder / "new keys")
+    with on_sqlite._replace(where=str(folder / "backup.db")).open(linear(**LIMITED)) as stored:
+        assert stored.retired and table(stored, LEAVES) == leaves
+
+
 def test_nobody_who_waits_no_more_is_served(on_sqlite, folder, monkeypatch):
     """What was asked by a process that is gone is not done; an unknown wish is not, either."""
     with on_sqlite.open(linear()) as stored:

@@ -24,7 +24,7 @@ from tacit.holders.sqlite import InUse, SQLite
 
 BACKUP, ROTATE = "backup", "rotate"
 LOOK = 0.05  # seconds between looks for a reply
-BEGIN = 20.0  # seconds that a worker may take to begin, or to come to its end
+BEGIN = 60.0  # seconds that a worker may take to begin: it may be starting
 NOBODY = "Expected a worker that replies, got none: it is of an earlier version, or it has no thread of its own."
 
 

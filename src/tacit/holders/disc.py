@@ -2,7 +2,8 @@
 
 How much room there is depends on how many rewards came, which is raw. So it is looked at once an hour, and against a
 limit that is drawn anew each time, between one and two gigabytes (or 5 and 10 % of a disc that is small). What one
-person's rows take moves that answer with a probability of their bytes over a gigabyte, less than 1 in 100 000."""
+person's rows take moves that answer with a probability of their bytes over a gigabyte (or 5 % of that disc): less than
+1 in 100 000 where a disc is not small."""
 
 import contextlib
 import os

@@ -112,7 +112,7 @@ class Stored(Reading):
             self._disc = Disc([self._database.path.parent, folder.folder])
             self._control = control.Control(folder.folder, name, self._database.path)
         self._thread: threading.Thread | None = None
-        if background and not self._agreed.ended:
+        if background and (self._control is not None or not self._agreed.ended):
             arguments = (weakref.ref(self), self._closing)
             self._thread = threading.Thread(target=upkeep.work, args=arguments, daemon=True, name="tacit releases")
             self._thread.start()

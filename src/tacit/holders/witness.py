@@ -73,9 +73,11 @@ class Witness:
 
     def begin(self, shown: Shown) -> None:
         """That of an incarnation that is about to be made; on disk when this returns. Where leaves of it, or of a later
-        one, are on record, that stays, and what is made is refused."""
+        one, are on record, that stays, and what is made is refused; RolledBack if it is in another database."""
         with self._alone():
             last = self._read()
+            if last is not None and last.incarnation == shown.incarnation and last.system != shown.system:
+                raise elsewhere()
             if last is None or last.incarnation < shown.incarnation or (last[0], last.steps) == (shown[0], 0):
                 self._write(shown)
 
@@ -200,7 +202,9 @@ def missing() -> RolledBack:
 
 def elsewhere() -> RolledBack:
     return RolledBack(
-        "Expected the database that was served from, got a copy of it in another place: `tacit recover CONFIG NAME`."
+        "Expected the database that was served from, got another, or a copy of it in another place. Put `durable` back "
+        "as it was; `tacit move CONFIG --to` takes a bandit to another database. If the old one is lost: `tacit "
+        "restore` with a backup, or `tacit recover CONFIG NAME` with a copy."
     )
 
 

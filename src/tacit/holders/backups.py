@@ -15,7 +15,7 @@ from typing import Any
 from tacit.errors import BadState, Retired
 from tacit.holders import closed, control, copying, incarnation, migration, recovery, register, rows
 from tacit.holders.database import Database, Run
-from tacit.holders.recovery import Cost, Known
+from tacit.holders.recovery import Cost, Doubts
 from tacit.holders.seal import sync
 
 
@@ -80,8 +80,8 @@ def cost(bandit: Any, file: Path, where: str | Path, *, name: str = "bandit", ke
     with _both(file, where) as (backup, database):
         folder, populations = incarnation.keys_of(where, database, keys), incarnation.register_of(where, database, keys)
         with database.transaction() as run, backup.transaction() as read:
-            known = _check(read, run, name)
-        return recovery.cost_in(bandit, backup, folder, populations, name, known)
+            doubts = _check(read, run, name)
+        return recovery.cost_in(bandit, backup, folder, populations, name, doubts)
 
 
 def restore(
@@ -100,18 +100,18 @@ def restore(
     with _both(file, where) as (backup, database):
         folder, populations = incarnation.keys_of(where, database, keys), incarnation.register_of(where, database, keys)
         with copying.reading(backup) as read, copying.writing(database) as write:
-            known = _check(read, write, name)
+            doubts = _check(read, write, name)
             copying.delete(write, name)
             copying.copy(read, write, name)
             row = incarnation.last(write, name)
-            if not known.disputed:
+            if not doubts.disputed:
                 closed.close(write, row.uid, closed.COPY)
-            write("UPDATE bandit SET twice = ? WHERE uid = ?", known.twice, row.uid)
+            write("UPDATE bandit SET twice = ? WHERE uid = ?", doubts.twice, row.uid)
             register.record(write, register.recorded(read))
         return recovery.recover_in(algorithm, bandit.pending, database, folder, populations, name, within_budget)
 
 
-def _check(read: Run, write: Run, name: str) -> Known:
+def _check(read: Run, write: Run, name: str) -> Doubts:
     """What backup and present database know together; an error where one cannot take the place of the other."""
     row, present = incarnation.last(read, name), rows.last(write, name)
     heads = [rows.standing(read, row.uid)] + ([] if present is None else [rows.standing(write, present.uid)])
@@ -120,7 +120,7 @@ def _check(read: Run, write: Run, name: str) -> Known:
     if present is not None and rows.incarnations(read, name)[0] != rows.incarnations(write, name)[0]:
         raise BadState(f"Expected a backup of {name} as it is here, got that of another bandit of the same name.")
     twice = max(row.twice, 0 if present is None else present.twice)
-    return Known(any(head.disputed for head in heads), twice)
+    return Doubts(any(head.disputed for head in heads), twice)
 
 
 @contextlib.contextmanager

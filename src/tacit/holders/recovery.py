@@ -76,19 +76,21 @@ def cost(bandit: Any, where: str | Path, *, name: str = "bandit", keys: str | Pa
         database.close()
 
 
-class Known(NamedTuple):
+class Doubts(NamedTuple):
     """What is known of an incarnation beside what its database says: by the one that a backup is restored into."""
 
     disputed: bool = False
     twice: int = 0
 
 
-def cost_in(bandit: Any, database: Database, keys: Keys, register: Register, name: str, known: Known = Known()) -> Cost:
+def cost_in(
+    bandit: Any, database: Database, keys: Keys, register: Register, name: str, doubts: Doubts = Doubts()
+) -> Cost:
     """The same for a database that is open, as a backup that would be restored."""
     algorithm = incarnation.check(bandit, name)
     last, recorded = Witness(keys.folder, name).read(), _latest_recorded(register, name)
     with database.transaction() as run:
-        old = _found(run, name, last, recorded, known=known)
+        old = _found(run, name, last, recorded, doubts=doubts)
     incarnation.check_plan(algorithm, old.row)
     claim = certificate.claimed(algorithm, certificate.Sources(bandit.source, False))
     rows_ = old.row, old.after(algorithm, False), old.after(algorithm, True)
@@ -119,12 +121,12 @@ def _latest_recorded(register: Register, name: str) -> int:
 
 
 def _found(
-    run: Run, name: str, last: Shown | None, recorded: int, *, locking: str = "", known: Known = Known()
+    run: Run, name: str, last: Shown | None, recorded: int, *, locking: str = "", doubts: Doubts = Doubts()
 ) -> _Old:
     row = incarnation.last(run, name)
-    row = row._replace(twice=max(row.twice, known.twice))
+    row = row._replace(twice=max(row.twice, doubts.twice))
     head, drawn = rows.standing(run, row.uid, locking), leaf_rows.found(run, row.uid, 0)
-    head = head._replace(disputed=head.disputed or known.disputed)
+    head = head._replace(disputed=head.disputed or doubts.disputed)
     unsealed = [leaf for leaf in drawn if not leaf.sealed]
     usable, second = unsealed, head.disputed and bool(drawn)
     if last is None:

@@ -63,7 +63,7 @@ def test_backup_and_rotate_while_it_serves_then_restore(tmp_path, tacit):
     stop.set()
     people.join()
     events = json.loads(server.ask("GET", BANDIT + "status")[2])["events"]
-    assert [one["what"] for one in events] == ["keys rotated"]
+    assert [one["what"] for one in events].count("keys rotated") == 1
     assert choose(server, "visit 0") == made[0] and len(made) > 3
     code, _, error = tacit("restore", "serve.toml", "messages", backup, "--yes")
     assert code == 1 and "to be free, got one that is in use elsewhere" in error

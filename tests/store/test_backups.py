@@ -3,9 +3,11 @@ rotate."""
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -218,11 +220,12 @@ def test_a_worker_copies_and_rotates_for_others(on_sqlite, folder, worker):
 
 
 def test_a_worker_that_is_killed_meanwhile_leaves_the_file_to_whoever_asked(on_sqlite, folder, worker):
-    os.kill(worker.pid, 19)  # it stands still: nobody replies
+    os.kill(worker.pid, signal.SIGSTOP)  # it stands still: nobody replies
     asked = threading.Thread(target=backed_up, args=(on_sqlite, folder / "backup.db"))
     asked.start()
     while not (on_sqlite.keys / "bandit.asked").exists() or not (on_sqlite.keys / "bandit.asked").read_bytes():
         assert asked.is_alive()
+        time.sleep(0.01)
     worker.kill()
     asked.join()
     assert (folder / "backup.db").exists() and not list(folder.glob("*.copy"))

@@ -6,6 +6,7 @@ import itertools
 import os
 import shutil
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -209,6 +210,7 @@ def test_workers_at_work_lose_nothing_that_was_acknowledged(on_postgres, on_sqli
         thread.start()
     while len(known) < 30:
         assert all(thread.is_alive() for thread in threads)
+        time.sleep(0.01)
     move(on_postgres.where, on_sqlite.where, keys=on_postgres.keys)
     for thread in threads:
         thread.join()

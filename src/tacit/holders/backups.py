@@ -86,7 +86,7 @@ def cost(bandit: Any, file: Path, where: str | Path, *, name: str = "bandit", ke
 
 def restore(
     bandit: Any,
-    file: Path,
+    file: str | Path,
     where: str | Path,
     *,
     name: str = "bandit",
@@ -97,7 +97,7 @@ def restore(
     backup has of releases, as by `recover`, which is called at the end: its number. Stop all workers first. Killed, do
     it again; in between nobody can open the bandit."""
     algorithm = incarnation.check(bandit, name)
-    with _both(file, where) as (backup, database):
+    with _both(Path(file), where) as (backup, database):
         folder, populations = incarnation.keys_of(where, database, keys), incarnation.register_of(where, database, keys)
         with copying.reading(backup) as read, copying.writing(database) as write:
             doubts = _check(read, write, name)

@@ -134,6 +134,27 @@ def test_a_backup_of_two_bandits_and_what_is_refused(place, folder):
             restore(linear(**LIMITED), folder / "both.db", place.where, keys=place.keys)
 
 
+@pytest.mark.parametrize("apart", [pytest.param(1, marks=pytest.mark.full), 15])
+def test_a_backup_that_is_killed_is_not_there(place, folder, apart):
+    """And the next one is whole."""
+    leaves, outcomes = lived(place, Clock()), []
+    for number in range(0, 200, apart):
+        file = folder / f"{number}.db"
+        outcomes.append(dies_at(number, place, lambda file=file: backed_up(place, file)))
+        assert file.exists() != outcomes[-1]
+        if not outcomes[-1]:
+            break
+        backed_up(place, file)
+    assert outcomes[0] and not outcomes[-1]
+    recover(linear(**LIMITED), file, keys=folder / "other keys")
+    with on_other(file, folder).open(linear(**LIMITED)) as stored:
+        assert table(stored, LEAVES) == leaves
+
+
+def on_other(file, folder):
+    return Place(str(file), folder / "other keys")
+
+
 def test_what_has_moved_is_neither_backed_up_nor_restored_in_its_old_place(on_sqlite, on_postgres, folder):
     lived(on_sqlite, Clock())
     backed_up(on_sqlite, folder / "backup.db")

@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from tacit import retire
+from tacit import recover, retire
 from tacit.errors import BadState, Moved, RolledBack, TacitError
 from tacit.holders import copying, moving, schema
 from tacit.holders.moving import move
@@ -167,6 +167,29 @@ def test_killed_between_files(on_sqlite, on_postgres, monkeypatch):
     move(on_sqlite.where, on_postgres.where, keys=on_sqlite.keys)
     with on_postgres.open(linear()) as stored:
         assert stored.choose(np.eye(3), request="last").id == known[0]
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_destination_that_is_lost(on_sqlite, on_postgres, postgres, folder, named):
+    """Before the witness names it, the bandit may go to another place; afterwards it may be open there, so that only a
+    recovery goes on from the source, and what was copied is refused from then on."""
+    ready(on_sqlite)
+    child = os.fork()
+    if child == 0:
+        moving.Witness.move = moving.Witness.move if named else lambda *_: os._exit(9)
+        moving._open = lambda *_: os._exit(9)
+        move(on_sqlite.where, on_postgres.where, keys=on_sqlite.keys)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    other = of_postgres(postgres, folder)
+    if named:
+        with pytest.raises(Moved, match="not finished"):
+            move(on_sqlite.where, other.where, keys=on_sqlite.keys)
+        with pytest.raises(Moved, match="not finished"):
+            move(on_sqlite.where, on_sqlite.where, keys=on_sqlite.keys)
+        assert recover(linear(), on_sqlite.where, keys=on_sqlite.keys) == 2
+    else:
+        move(on_sqlite.where, other.where, keys=on_sqlite.keys)
+    assert [opened(one) for one in (on_sqlite, on_postgres, other)] == [named, False, not named]
 
 
 def test_a_drawn_leaf_that_the_witness_does_not_know_is_not_drawn_again(on_sqlite, on_postgres, monkeypatch):

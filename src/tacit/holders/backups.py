@@ -23,7 +23,7 @@ class Backup:
     """A file that bandits are added to, one after the other; it is there, whole, when `finish` returns."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._new = path.absolute(), Path(f"{path.absolute()}.new")
+        self._path, self._new = path.absolute(), Path(f"{path.absolute()}.unfinished")
         if self._path.exists():
             raise ValueError(f"Expected a new file for a backup, got {path}, which is there.")
         self._remove()

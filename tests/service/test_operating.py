@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tacit import cli
-from tests.service.servers import TOML, Running
+from tests.service.servers import TOML, Running, application
 
 EYE = np.eye(3).tolist()
 BANDIT = "/v1/bandits/messages/"
@@ -119,3 +119,14 @@ def test_an_sqlite_file_is_for_one_bandit(tmp_path, tacit):
     code, _, error = tacit("backup", "serve.toml", "all.db")
     assert code == 1 and "Expected a database in bandit.db, got no such file" in error
     assert not list(tmp_path.glob("all.db*"))
+
+
+def test_a_retired_bandit_is_passed_over(tmp_path, tacit):
+    """It stays in the configuration for its certificate; new keys for all are for the others."""
+    app = application(tmp_path, max_rounds_per_person=2)
+    app.close()
+    (tmp_path / "serve.toml").write_text(TOML)
+    assert tacit("rotate", "serve.toml")[1].startswith("messages: new keys.")
+    assert tacit("retire", "serve.toml", "messages", "--yes")[0] == 0
+    assert tacit("rotate", "serve.toml")[:2] == (0, "messages: it was retired, and stays as it is.\n")
+    assert tacit("rotate", "serve.toml", "messages")[0] == 1

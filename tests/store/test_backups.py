@@ -257,6 +257,11 @@ def test_a_retired_bandit_is_backed_up_while_it_is_shown(on_sqlite, folder):
     retire(on_sqlite.where, keys=on_sqlite.keys)
     with on_sqlite.open(linear(**LIMITED), background=True):
         backed_up(on_sqlite, folder / "backup.db")
+        with pytest.raises(Retired):
+            rotate_at(on_sqlite.where, keys=on_sqlite.keys)
+    with pytest.raises(Retired):
+        rotate_at(on_sqlite.where, keys=on_sqlite.keys)
+    assert Keys(on_sqlite.keys).labels("") == []
     with pytest.raises(Retired):
         backups.restore(linear(**LIMITED), folder / "backup.db", str(folder / "new.db"), keys=folder / "new keys")
     with on_sqlite._replace(where=str(folder / "backup.db")).open(linear(**LIMITED)) as stored:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tacit import recover, retire
-from tacit.errors import BadState, Moved, RolledBack, TacitError
+from tacit.errors import BadState, Moved, Retired, RolledBack, TacitError
 from tacit.holders import copying, moving, schema
 from tacit.holders.moving import move
 from tacit.holders.seal import Keys
@@ -295,7 +295,7 @@ def test_an_older_database_does_not_move(on_sqlite, on_postgres, folder):
     retire_at = on_postgres._replace(keys=folder / "other keys")
     retire_at.open(linear()).close()
     retire(retire_at.where, keys=retire_at.keys)
-    with pytest.raises(BadState, match="retired"):
+    with pytest.raises(Retired):
         move(retire_at.where, str(folder / "retired.db"), keys=retire_at.keys)
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from tacit.errors import BadState, TacitError, Unavailable
+from tacit.errors import BadState, Retired, TacitError, Unavailable
 from tacit.holders.database import Database
 from tacit.holders.seal import Keys, using
 from tacit.holders.sqlite import InUse, SQLite
@@ -52,7 +52,7 @@ def _replied(database: SQLite, path: Path, token: str) -> bool:
         found = _read(path)
         if found.get("token") == token and "error" in found:
             if found["error"]:
-                raise Unavailable(str(found["error"]))
+                raise (Retired if found.get("retired") else Unavailable)(str(found["error"]))
             return True
         if _free(database):
             return False
@@ -88,17 +88,18 @@ class Control:
         self._thread.start()
 
     def _do(self, work: Callable[[Path], None], token: str) -> None:
-        error, copy = "", copy_of(self._path, token)
+        error, retired, copy = "", False, copy_of(self._path, token)
         try:
             work(copy)
         except (TacitError, OSError) as failed:
             error = str(failed) if isinstance(failed, TacitError) else f"Expected room, got {type(failed).__name__}."
+            retired = isinstance(failed, Retired)
         if error or not _waits(self._asked):
             remove(copy)
         with contextlib.suppress(OSError):
-            self._reply({"token": token, "error": error})
+            self._reply({"token": token, "error": error, "retired": retired})
 
-    def _reply(self, document: dict[str, str]) -> None:
+    def _reply(self, document: dict[str, str | bool]) -> None:
         new = self._replied.with_suffix(".replying")
         with open(new, "wb", opener=_private) as file:
             _write(file, document)
@@ -145,7 +146,7 @@ def _waits(path: Path) -> bool:
     return False
 
 
-def _write(file: BinaryIO, document: dict[str, str]) -> None:
+def _write(file: BinaryIO, document: Mapping[str, str | bool]) -> None:
     file.seek(0)
     file.truncate()
     file.write(json.dumps(document).encode())

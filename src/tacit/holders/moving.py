@@ -16,7 +16,7 @@ import urllib.parse
 from pathlib import Path
 from typing import NamedTuple
 
-from tacit.errors import BadState
+from tacit.errors import BadState, Retired
 from tacit.holders import closed, copying, fingerprints, incarnation, person_rows, rows, versions
 from tacit.holders.closed import ARRIVING, GONE, LEAVING
 from tacit.holders.database import Database
@@ -97,7 +97,7 @@ def _leave(source: Database, place: str, keys: Keys, row: BanditRow) -> None:
     """The source is closed: nothing is added to it from then on."""
     with source.transaction() as run:
         if rows.head(run, row.uid).ended:
-            raise BadState("Expected a bandit that is at work, got one that was retired: what it released stays here.")
+            raise Retired("Expected a bandit that is at work, got one that was retired: what it released stays here.")
     versions.verify(incarnation.vault_of(source, keys, row, ended=False), source)
     with source.transaction() as run:
         if source.several_hosts:

@@ -23,8 +23,7 @@ def rotate_at(where: str | Path, *, name: str = "bandit", keys: str | Path | Non
         migration.ready(database)
         with database.transaction() as run:
             found = incarnation.last(run, name)
-            if rows.head(run, found.uid).ended:
-                raise Retired("Expected a bandit that is at work, got one that was retired: its keys are destroyed.")
+            _check(rows.head(run, found.uid))
         rotate(incarnation.vault_of(database, folder, found, ended=False), database)
     finally:
         database.close()
@@ -36,6 +35,7 @@ def rotate(vault: Vault, database: Database) -> None:
     with database.transaction() as run:
         opened = rows.open_step(run, uid, database.locking)
         head = rows.head(run, uid, database.locking)
+        _check(head)
         new = head.sums_key + 1
         fingerprints.check(run, vault.seal.keys, uid, [vault.seal.label("sums", new)])
         if opened is not None:
@@ -49,6 +49,11 @@ def rotate(vault: Vault, database: Database) -> None:
         fingerprints.forget(run, [vault.seal.label("sums", head.sums_key)])
         rows.event(run, uid, time.time(), "keys rotated")
     destroy_former(vault, new)
+
+
+def _check(head: rows.Head) -> None:
+    if head.ended:
+        raise Retired("Expected a bandit that is at work, got one that was retired: its keys are destroyed.")
 
 
 def destroy_former(vault: Vault, present: int) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tacit import checks
+from tacit.errors import Retired
 from tacit.holders import backups, moving, rotation
 from tacit.service import config as configs
 from tacit.service.command import cost_text
@@ -54,22 +55,36 @@ def restore(
 
 
 def rotate(path: Path, name: str | None) -> str:
-    said = []
-    for one, setting in chosen(path, name).items():
+    def rotated(one: str, setting: BanditSetting) -> str:
         rotation.rotate_at(setting.durable, name=one, keys=setting.keys)
-        said.append(f"{one}: new keys. Raw sums in backups that were made before can be read by nobody any more.")
-    return "\n".join(said)
+        return f"{one}: new keys. Raw sums in backups that were made before can be read by nobody any more."
+
+    return _each(chosen(path, name), name, rotated)
 
 
 def move(path: Path, name: str | None, to: str) -> str:
     bandits = chosen(path, name)
     if "://" not in to and len(bandits) > 1:
         raise ValueError("Expected BANDIT, since an SQLite file has one, got a configuration of several.")
-    said = []
-    for one, setting in bandits.items():
+
+    def moved(one: str, setting: BanditSetting) -> str:
         keys = moving.move(setting.durable, to, name=one, keys=setting.keys)
-        said.append(
+        return (
             f"{one} is in {moving.place_of(to)} now. In [bandits.{one}] of {path}, write as `durable` what you gave as "
             f'--to, and keys = "{keys}". Then start the workers.'
         )
+
+    return _each(bandits, name, moved)
+
+
+def _each(bandits: dict[str, BanditSetting], name: str | None, work: Callable[[str, BanditSetting], str]) -> str:
+    """What is said of each. One that was retired is passed over, unless it is the one that was named."""
+    said = []
+    for one, setting in bandits.items():
+        try:
+            said.append(work(one, setting))
+        except Retired:
+            if name is not None:
+                raise
+            said.append(f"{one}: it was retired, and stays as it is.")
     return "\n".join(said)

@@ -50,8 +50,8 @@ def move_command(
     to: Annotated[str, typer.Option(help="The other database: postgresql://... or an SQLite file.")],
     bandit: Bandit = None,
 ) -> None:
-    """Take bandits to another database with all that they have, with all servers stopped: no noise is drawn again, and
-    nothing is counted twice. Killed, run it again."""
+    """Take bandits to another database with all that they have: no noise is drawn again, and nothing is counted twice.
+    An SQLite file must be free; workers of PostgreSQL refuse from then on. Killed, run it again."""
     from tacit.service import operating
 
     sys.stdout.write(operating.move(config, bandit, to) + "\n")

@@ -26,6 +26,10 @@ class RolledBack(BadState):
     missing, as after a restore: `recover` starts anew from it."""
 
 
+class Moved(BadState):
+    """A bandit that was moved from this database to another, or is on its way."""
+
+
 class WrongKeys(BadState):
     """A folder of keys that is not the one that a database is sealed with, as a copy of it or an older one."""
 

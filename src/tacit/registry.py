@@ -52,7 +52,9 @@ HOMES = (
         "Spec": "tacit.experiments.spec",
         "Stored": "tacit.holders.stored",
         "StoredChoice": "tacit.holders.requests",
+        "move": "tacit.holders.moving",
         "recover": "tacit.holders.recovery",
+        "restore": "tacit.holders.backups",
         "retire": "tacit.holders.retirement",
         "simulate": "tacit.experiments.runner",
     }

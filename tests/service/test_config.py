@@ -9,6 +9,7 @@ from tacit.service import keys
 from tests.service.servers import FIELDS, LINEAR, application, stored
 
 HASH = "0" * 64
+X = {"name": "x", "role": "app", "hash": HASH}
 GLM = {name: value for name, value in LINEAR.items() if name != "horizon"} | {"kind": "joint-glm"}
 
 
@@ -66,7 +67,10 @@ GLM = {name: value for name, value in LINEAR.items() if name != "horizon"} | {"k
         ({"bandits": {"a": LINEAR}, "server": {"body": 10, "bodies": 9}}, "Expected bodies to be at least body"),
         ({"bandits": {"a": LINEAR}, "keys": [{"name": "x", "role": "root", "hash": HASH}]}, "role"),
         ({"bandits": {"a": LINEAR}, "keys": [{"name": "x", "role": "app", "hash": "plain"}]}, "64 hexadecimal"),
-        ({"bandits": {"a": LINEAR}, "keys": [{"name": "x", "role": "app", "hash": HASH}] * 2}, "different names"),
+        ({"bandits": {"a": LINEAR}, "keys": [{"name": "x", "role": "app", "hash": HASH}] * 2}, "different hashes"),
+        ({"bandits": {"a": LINEAR}, "keys": [X, X | {"role": "operator", "hash": "1" * 64}]}, "one role and rate"),
+        ({"bandits": {"a": LINEAR}, "keys": [X, X | {"rate": 1.0, "hash": "1" * 64}]}, "one role and rate"),
+        ({"bandits": {"a": LINEAR}, "keys": [X | {"hash": c * 64} for c in "012"]}, "an old and a new one"),
     ],
 )
 def test_what_is_refused(document, message):

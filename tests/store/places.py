@@ -8,8 +8,9 @@ import numpy as np
 
 from tacit import Budget, JointGLM, JointLinUCB, Stored
 from tacit.holders import leaf_rows, rows
-from tacit.holders.incarnation import database_at
 from tacit.holders.incarnation import place as place_of
+from tacit.holders.postgres import Postgres
+from tacit.holders.sqlite import SQLite
 from tacit.mechanisms.opening import opened
 
 BUDGET = Budget(1.0, 1e-5)
@@ -100,22 +101,24 @@ def table(stored, statement, *arguments):
 
 
 def dies_at(number, place, work, begun=lambda: ()):
-    """Does it in a process that is killed before that statement of the database; whether it was. What it is given by
+    """Does it in a process that is killed before that statement of any database; whether it was. What it is given by
     `begun` is made before, by statements that do not count."""
     child = os.fork()
     if child == 0:
         status = 1
         try:
-            given, database = begun(), type(database_at(place.where))
-            run, seen = database._run, [0]
+            given, seen = begun(), [0]
 
-            def dying(self, statement, /, *arguments):
-                if seen[0] == number:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                seen[0] += 1
-                return run(self, statement, *arguments)
+            def dying(run):
+                def call(self, statement, /, *arguments):
+                    if seen[0] == number:
+                        os.kill(os.getpid(), signal.SIGKILL)
+                    seen[0] += 1
+                    return run(self, statement, *arguments)
 
-            database._run = dying
+                return call
+
+            SQLite._run, Postgres._run = dying(SQLite._run), dying(Postgres._run)
             work(*given)
             status = 0
         finally:

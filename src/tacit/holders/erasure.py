@@ -51,6 +51,7 @@ def erase(vault: Vault, database: Database, hashes: tuple[bytes, ...]) -> None:
             own = [vault.seal.mark("epoch", number // vault.bandit.epoch, where, person) for person in hashes]
             if any(hmac.compare_digest(one or b"-", mark or b"") for one in own):
                 with database.transaction() as run:
+                    rows.head(run, vault.uid)  # it is still here: a bandit that moves takes its rows along
                     rows.erase(run, vault.uid, number, _blank(vault, number, rows.waiting_row(run, vault.uid, number)))
         start += AT_ONCE
         time.sleep(0)  # requests first

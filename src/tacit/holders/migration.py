@@ -4,7 +4,7 @@ It is one transaction: a migration that is killed has happened whole or not at a
 touched: noise is drawn once."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from tacit.errors import BadState
 from tacit.holders import schema
@@ -13,12 +13,15 @@ from tacit.holders.schema import OLDEST, VERSION
 
 
 def ready(database: Database) -> None:
-    """Makes the tables of an empty database; BadState if it is of a version that this code does not work on."""
+    """Makes the tables of an empty database, and those that came since, while other workers go on; BadState if it is of
+    a version that this code does not work on."""
     with database.transaction() as run:
         found = version_of(database, run)
         if found == 0:
             bring(database, run, schema.TABLES)
             record(run)
+        if found in (0, VERSION):
+            _add(database, run)
     if 0 < found < VERSION:
         raise BadState(
             f"Expected a database of version {VERSION}, got version {found}: stop all workers, then run `tacit migrate "
@@ -40,6 +43,7 @@ def migrate(database: Database, witnessed: Callable[[Run], None], convert: Calla
         if 0 < found < VERSION:
             bring(database, run, schema.ASIDE)
             bring(database, run, schema.SEVENTH)
+            _add(database, run)
             convert(run)
             bring(database, run, schema.DROPPED)
             record(run)
@@ -56,9 +60,14 @@ def version_of(database: Database, run: Run) -> int:
     return 1 if run(database.finding, "bandit") else 0
 
 
-def bring(database: Database, run: Run, statements: tuple[str, ...]) -> None:
+def bring(database: Database, run: Run, statements: Iterable[str]) -> None:
     for statement in statements:
         run(statement.replace(" BLOB", f" {database.blob}"))
+
+
+def _add(database: Database, run: Run) -> None:
+    """Tables that came since. They are looked for first: whoever may not make tables need not."""
+    bring(database, run, [made for name, made in schema.ADDED.items() if not run(database.finding, name)])
 
 
 def record(run: Run) -> None:

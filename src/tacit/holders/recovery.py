@@ -52,7 +52,7 @@ def recover(
     try:
         folder = incarnation.keys_of(where, database, keys)
         register = incarnation.register_of(where, database, keys)
-        return _recover(algorithm, bandit.pending, database, folder, register, name, within_budget)
+        return recover_in(algorithm, bandit.pending, database, folder, register, name, within_budget)
     finally:
         database.close()
 
@@ -68,16 +68,30 @@ class Cost(NamedTuple):
 
 def cost(bandit: Any, where: str | Path, *, name: str = "bandit", keys: str | Path | None = None) -> Cost:
     """What `recover` would cost. Nothing is changed."""
-    algorithm = incarnation.check(bandit, name)
     database = incarnation.connect(where)
     try:
         folder, register = incarnation.keys_of(where, database, keys), incarnation.register_of(where, database, keys)
-        last, recorded = Witness(folder.folder, name).read(), _latest_recorded(register, name)
-        with database.transaction() as run:
-            old = _found(run, name, last, recorded)
-        incarnation.check_plan(algorithm, old.row)
+        return cost_in(bandit, database, folder, register, name)
     finally:
         database.close()
+
+
+class Doubts(NamedTuple):
+    """What is known of an incarnation beside what its database says: by the one that a backup is restored into."""
+
+    disputed: bool = False
+    twice: int = 0
+
+
+def cost_in(
+    bandit: Any, database: Database, keys: Keys, register: Register, name: str, doubts: Doubts = Doubts()
+) -> Cost:
+    """The same for a database that is open, as a backup that would be restored."""
+    algorithm = incarnation.check(bandit, name)
+    last, recorded = Witness(keys.folder, name).read(), _latest_recorded(register, name)
+    with database.transaction() as run:
+        old = _found(run, name, last, recorded, doubts=doubts)
+    incarnation.check_plan(algorithm, old.row)
     claim = certificate.claimed(algorithm, certificate.Sources(bandit.source, False))
     rows_ = old.row, old.after(algorithm, False), old.after(algorithm, True)
     claims = [certificate.of(algorithm, claim, row, 0) for row in rows_]
@@ -106,9 +120,13 @@ def _latest_recorded(register: Register, name: str) -> int:
     return max((member.incarnation for member in register.members() if member.name == name), default=0)
 
 
-def _found(run: Run, name: str, last: Shown | None, recorded: int, locking: str = "") -> _Old:
+def _found(
+    run: Run, name: str, last: Shown | None, recorded: int, *, locking: str = "", doubts: Doubts = Doubts()
+) -> _Old:
     row = incarnation.last(run, name)
+    row = row._replace(twice=max(row.twice, doubts.twice))
     head, drawn = rows.standing(run, row.uid, locking), leaf_rows.found(run, row.uid, 0)
+    head = head._replace(disputed=head.disputed or doubts.disputed)
     unsealed = [leaf for leaf in drawn if not leaf.sealed]
     usable, second = unsealed, head.disputed and bool(drawn)
     if last is None:
@@ -121,7 +139,7 @@ def _found(run: Run, name: str, last: Shown | None, recorded: int, locking: str 
     return _Old(row, head, usable, number, twice)
 
 
-def _recover(
+def recover_in(
     algorithm: Algorithm[Any],
     pending: int,
     database: Database,
@@ -130,9 +148,10 @@ def _recover(
     name: str,
     within_budget: bool,
 ) -> int:
+    """As `recover`, in a database that is open."""
     last, recorded, identity = Witness(keys.folder, name).read(), _latest_recorded(register, name), database.identity()
     with database.transaction() as run:
-        found = _found(run, name, last, recorded, database.locking)
+        found = _found(run, name, last, recorded, locking=database.locking)
         old, head = found.row, found.head
         if head.ended:
             raise Retired("Expected a bandit that is at work, got one that was retired.")

@@ -50,22 +50,14 @@ class Register:
     def members(self) -> list[Member]:
         """All of them, by population and in the order of lines."""
         with self._database.transaction() as run:
-            found = [_read(record.encode()) for record in _recorded(run)]
+            found = recorded(run)
         return sorted({member.key: member for member in [*found, *self._in_file()]}.values(), key=lambda m: m.key)
 
     def add(self, members: Iterable[Member]) -> None:
         """On disk in both places when this returns."""
         wanted = {member.key: member for member in [*self.members(), *members]}
         with self._database.transaction() as run:
-            recorded = {_read(record.encode()).key for record in _recorded(run)}
-            for key, member in wanted.items():
-                if key not in recorded:
-                    run(
-                        "INSERT INTO member (population, line, incarnation, record) VALUES (?, ?, ?, ?)"
-                        " ON CONFLICT DO NOTHING",
-                        *key,
-                        msgspec.json.encode(member).decode(),
-                    )
+            record(run, wanted.values())
         with using():
             self._append(wanted)
 
@@ -73,8 +65,8 @@ class Register:
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         with os.fdopen(descriptor, "r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            recorded = {member.key for member in self._in_file()}
-            new = [msgspec.json.encode(member) + b"\n" for key, member in wanted.items() if key not in recorded]
+            known = {member.key for member in self._in_file()}
+            new = [msgspec.json.encode(member) + b"\n" for key, member in wanted.items() if key not in known]
             if not new:
                 return
             file.seek(file.read().rfind(b"\n") + 1)  # over a line that was not finished
@@ -92,8 +84,20 @@ class Register:
         return [_read(record) for record in whole]
 
 
-def _recorded(run: Run) -> list[str]:
-    return [str(record) for (record,) in run("SELECT record FROM member")]
+def recorded(run: Run) -> list[Member]:
+    """In the database alone."""
+    return [_read(str(record).encode()) for (record,) in run("SELECT record FROM member")]
+
+
+def record(run: Run, members: Iterable[Member]) -> None:
+    known = {member.key for member in recorded(run)}
+    for member in members:
+        if member.key not in known:
+            run(
+                "INSERT INTO member (population, line, incarnation, record) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                *member.key,
+                msgspec.json.encode(member).decode(),
+            )
 
 
 def _read(record: bytes) -> Member:

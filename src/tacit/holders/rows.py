@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tacit.errors import RolledBack
+from tacit.holders import closed
 from tacit.holders.database import Run
 
 REPLACED, ENDED, DISPUTED = 1, 2, 3  # why an incarnation is retired: recovered from, for good, or until it is recovered
@@ -40,6 +41,7 @@ class Head(NamedTuple):
     settings: str | None = None  # what all workers do alike
     ended: bool = False  # retired for good
     disputed: bool = False  # an id proved that the database was taken back in time
+    shut: closed.Closed | None = None  # why nobody may open it here
 
 
 # bandits
@@ -70,8 +72,9 @@ def make(run: Run, bandit: BanditRow, boundary: int) -> bool:
 
 
 def head(run: Run, uid: str, locking: str = "") -> Head:
-    """RolledBack if another incarnation has taken its place, or has to."""
+    """RolledBack if another incarnation has taken its place, or has to; Moved if it is in another database."""
     found = standing(run, uid, locking)
+    closed.refuse(found.shut)
     if found.disputed:
         raise RolledBack(
             "Expected a database with all choices that were answered from it, got one that lacks some, as an id "
@@ -81,14 +84,15 @@ def head(run: Run, uid: str, locking: str = "") -> Head:
 
 
 def standing(run: Run, uid: str, locking: str = "") -> Head:
-    """As `head`, also of a database that is known to have been taken back in time."""
+    """As `head`, also of a database that is known to have been taken back in time, and of what could be recovered."""
     found = run(
         "SELECT step, choices, boundary, unnamed, sums_key, settings, retired FROM bandit WHERE uid = ?" + locking, uid
     )
+    why = closed.check(run, uid) if found and found[0][-1] in (REPLACED, DISPUTED) else None
     if not found or found[0][-1] == REPLACED:
         raise RolledBack("Expected the incarnation at work, got one that was recovered from since: open it again.")
     *numbers, retired = found[0]
-    return Head._make((*numbers, retired == ENDED, retired == DISPUTED))
+    return Head._make((*numbers, retired == ENDED, retired == DISPUTED and why is None, why))
 
 
 def dispute(run: Run, uid: str) -> None:
@@ -113,7 +117,7 @@ def settle(run: Run, uid: str, settings: str) -> None:
 
 def retire(run: Run, uid: str, why: int) -> None:
     """Nothing raw stays, and nobody goes on from it; its noisy leaves stay, with sums of public contexts."""
-    for table in ("waiting", "written", "choice", "old_ticket", "open_step", "drawn"):
+    for table in ("waiting", "written", "choice", "old_ticket", "open_step", "drawn", "closed"):
         run(f"DELETE FROM {table} WHERE bandit = ?", uid)
     run("UPDATE leaf SET sums = ? WHERE bandit = ?", b"", uid)
     released = "SELECT step FROM leaf WHERE bandit = ?"
@@ -125,6 +129,12 @@ def incarnations(run: Run, name: str) -> list[tuple[int, str]]:
     """(number, uid) of all that this database has had of that name, the first one first."""
     found = run("SELECT incarnation, uid FROM bandit WHERE name = ? ORDER BY incarnation", name)
     return [(int(number), str(uid)) for number, uid in found]
+
+
+def lines(run: Run) -> list[tuple[str, str]]:
+    """(name, uid of its first incarnation) of all bandits of this database."""
+    found = run("SELECT name, uid FROM bandit ORDER BY incarnation DESC")
+    return sorted({str(name): str(uid) for name, uid in found}.items())
 
 
 # choices
@@ -371,15 +381,6 @@ def entered(run: Run, uid: str, stop: int) -> None:
 
 def _listed(rows: Sequence[object], columns: int) -> str:
     return ", ".join([f"({', '.join('?' * columns)})"] * len(rows))
-
-
-# names
-
-
-def lines(run: Run) -> list[tuple[str, str]]:
-    """(name, uid of its first incarnation) of all bandits of this database."""
-    found = run("SELECT name, uid FROM bandit ORDER BY incarnation DESC")
-    return sorted({str(name): str(uid) for name, uid in found}.items())
 
 
 # events

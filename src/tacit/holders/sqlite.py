@@ -12,6 +12,10 @@ from tacit.holders.database import DatabaseIdentity, InTurn, Rows, Run
 PAGES = 256  # of a copy at a time: a megabyte
 
 
+class InUse(BadState):
+    """Another process has the file."""
+
+
 class SQLite:
     """The file is locked as long as it is open: nobody else can read or write it, so copies come from `backup`."""
 
@@ -40,7 +44,7 @@ class SQLite:
         except self._apsw.Error as error:
             connection.close(True)
             if isinstance(error, self._apsw.BusyError):
-                raise BadState(f"Expected {self.path.name} to be free, got one that is in use elsewhere.") from None
+                raise InUse(f"Expected {self.path.name} to be free, got one that is in use elsewhere.") from None
             if isinstance(error, self._apsw.NotADBError):
                 raise BadState(f"Expected an SQLite database in {self.path.name}, got another file.") from None
             raise

@@ -17,8 +17,9 @@ from tacit.clock import Steady
 from tacit.core.persons import Person, digests
 from tacit.data import Raw
 from tacit.errors import TacitError, Unavailable
-from tacit.holders import certificate, erasure, incarnation, rehearsal, requests, terms, upkeep
+from tacit.holders import certificate, control, erasure, incarnation, rehearsal, requests, rotation, terms, upkeep
 from tacit.holders.choosing import Choosing, Drawn
+from tacit.holders.disc import Disc
 from tacit.holders.limits import RoundLimits
 from tacit.holders.log import Log
 from tacit.holders.outage import MODES, Outage
@@ -105,8 +106,13 @@ class Stored(Reading):
         except BaseException:
             self._database.close()
             raise
+        self._control: control.Control | None = None
+        self._disc = Disc([folder.folder])
+        if isinstance(self._database, SQLite):
+            self._disc = Disc([self._database.path.parent, folder.folder])
+            self._control = control.Control(folder.folder, name, self._database.path)
         self._thread: threading.Thread | None = None
-        if background and not self._agreed.ended:
+        if background and (self._control is not None or not self._agreed.ended):
             arguments = (weakref.ref(self), self._closing)
             self._thread = threading.Thread(target=upkeep.work, args=arguments, daemon=True, name="tacit releases")
             self._thread.start()
@@ -235,6 +241,8 @@ class Stored(Reading):
         self._own()
         if isinstance(self._clock, Steady) and self._clock.jumped():
             self._outage.again(lambda: upkeep.tell_of_a_jump(self._vault, self._other, self._clock()))
+        if self._disc.runs_low(self._clock()):
+            self._outage.again(lambda: upkeep.tell_of_little_room(self._vault, self._other, self._clock()))
         self._outage.again(self._steps.run)
         with self._lock:
             self._versions.expected = max(self._versions.expected, self._versions.released + 1)
@@ -243,6 +251,13 @@ class Stored(Reading):
                 self._outage.again(self._outage.end)
         self._outage.again(lambda: upkeep.purge(self._vault, self._other, self._agreed))
         self._outage.again(lambda: self._people.sweep(self._other))
+
+    def look(self) -> None:
+        """Whether another process asks for something that only this one can do (tacit.holders.control), and begins it.
+        A thread does this."""
+        self._own()
+        if self._control is not None:
+            self._control.look({control.BACKUP: self.backup, control.ROTATE: lambda _: self.rotate_keys()})
 
     def backup(self, path: str | Path) -> None:
         """A copy of an SQLite database while it is in use. The folder of keys is not part of it, and should not be."""
@@ -254,7 +269,7 @@ class Stored(Reading):
     def rotate_keys(self) -> None:
         """Seals all sums with a new key, and destroys the old one."""
         self._own()
-        self._outage.again(lambda: upkeep.rotate(self._vault, self._database))
+        self._outage.again(lambda: rotation.rotate(self._vault, self._database))
 
     def secret(self, purpose: str) -> bytes:
         """32 random bytes that all workers share, from the folder of keys: made when first asked for."""

@@ -1,16 +1,15 @@
 """What goes on in the background: entries and releases, the end of what has expired, and of its keys."""
 
+import contextlib
 import time
 import weakref
 from threading import Event
 from typing import TYPE_CHECKING
 
-from tacit.errors import BadState
-from tacit.holders import fingerprints, leaf_rows, rows
+from tacit.holders import disc, fingerprints, rotation, rows
 from tacit.holders.database import Database
-from tacit.holders.incarnation import Vault, check_epochs, coming, place
+from tacit.holders.incarnation import Vault, check_epochs, coming
 from tacit.holders.terms import Agreed
-from tacit.mechanisms import leaves
 
 if TYPE_CHECKING:
     from tacit.holders.stored import Stored
@@ -28,6 +27,8 @@ def work(stored: "weakref.ref[Stored]", closing: Event) -> None:
             return
         at = None
         try:
+            with contextlib.suppress(Exception):
+                one.look()
             one.tend()
             at = one.next_at
         except Exception:
@@ -41,6 +42,13 @@ def tell_of_a_jump(vault: Vault, database: Database, at: float) -> None:
         rows.event(run, vault.uid, at, JUMPED)
 
 
+def tell_of_little_room(vault: Vault, database: Database, at: float) -> None:
+    """In the place of an earlier one."""
+    with database.transaction() as run:
+        rows.forget_events(run, vault.uid, disc.EVENT)
+        rows.event(run, vault.uid, at, disc.EVENT)
+
+
 def purge(vault: Vault, database: Database, agreed: Agreed) -> None:
     """Removes what is left of epochs all of whose choices have entered, and whose answers have expired; then their
     keys: by the number of choices alone. The next epoch's key is made ahead."""
@@ -50,6 +58,7 @@ def purge(vault: Vault, database: Database, agreed: Agreed) -> None:
         check_epochs(run, vault.seal.keys, vault.bandit, coming(vault.bandit, head.choices))
         settled = rows.settled(run, vault.uid)
     vault.seal.keys.forget_destroyed()
+    rotation.destroy_former(vault, head.sums_key)
     over = min(head.choices - agreed.follow(head).pending, settled + 1)
     oldest = max(0, over // epoch)  # the first epoch with a choice that is needed
     start = vault.seal.label("epoch", 0)[:-1]
@@ -65,35 +74,3 @@ def purge(vault: Vault, database: Database, agreed: Agreed) -> None:
         fingerprints.forget(run, dead)
     for label in dead:
         vault.seal.keys.destroy(label)
-
-
-def rotate(vault: Vault, database: Database) -> None:
-    """In one transaction: nobody else adds to sums or releases meanwhile. All earlier keys are destroyed: also that of
-    a rotation whose end was not seen."""
-    uid = vault.uid
-    with database.transaction() as run:
-        opened = rows.open_step(run, uid, database.locking)
-        head = rows.head(run, uid, database.locking)
-        new = head.sums_key + 1
-        fingerprints.check(run, vault.seal.keys, uid, [vault.seal.label("sums", new)])
-        if opened is not None:
-            sums = _resealed(vault, new, place(uid, opened.step, "open"), opened.sums)
-            rows.put_step(run, uid, opened._replace(sums=sums))
-        for step, sealed in leaf_rows.sums(run, uid, 0):
-            leaf_rows.put_sum(run, uid, step, _resealed(vault, new, place(uid, step, "leaf"), sealed))
-        for one in leaf_rows.drawn(run, uid):
-            leaf_rows.reseal(run, uid, one.step, _resealed(vault, new, place(uid, one.step, "noisy"), one.noisy))
-        rows.advance(run, uid, head._replace(sums_key=new))
-        fingerprints.forget(run, [vault.seal.label("sums", head.sums_key)])
-        rows.event(run, uid, time.time(), "keys rotated")
-    start = vault.seal.label("sums", 0)[:-1]
-    for label in vault.seal.keys.labels(start):
-        if int(label[len(start) :]) < new:
-            vault.seal.keys.destroy(label)
-
-
-def _resealed(vault: Vault, key: int, where: str, sealed: bytes) -> bytes:
-    opened = vault.seal.open("sums", where, sealed)
-    if opened is None:
-        raise BadState(leaves.NO_KEY)
-    return vault.seal.seal("sums", key, where, opened)

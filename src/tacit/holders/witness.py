@@ -73,9 +73,11 @@ class Witness:
 
     def begin(self, shown: Shown) -> None:
         """That of an incarnation that is about to be made; on disk when this returns. Where leaves of it, or of a later
-        one, are on record, that stays, and what is made is refused."""
+        one, are on record, that stays, and what is made is refused; RolledBack if it is in another database."""
         with self._alone():
             last = self._read()
+            if last is not None and last.incarnation == shown.incarnation and last.system != shown.system:
+                raise elsewhere()
             if last is None or last.incarnation < shown.incarnation or (last[0], last.steps) == (shown[0], 0):
                 self._write(shown)
 
@@ -94,9 +96,22 @@ class Witness:
                 raise missing()
             if last.incarnation != shown.incarnation or last.disputed or differ(last, shown.digests):
                 raise older()
+            if last.system != shown.system:  # it has moved since
+                raise elsewhere()
             if last.steps < shown.steps or last.used < shown.used:
                 digests = shown.digests + last.digests[shown.steps + 1 :]
                 self._write(shown._replace(digests=digests, used=max(last.used, shown.used), twice=last.twice))
+
+    def move(self, incarnation: int, identity: DatabaseIdentity) -> None:
+        """All that is on record is in that database from now on; on disk when this returns. From then on nobody can
+        record of another, nor open it."""
+        with self._alone():
+            last = self._read()
+            if last is None:
+                raise missing()
+            if last.incarnation != incarnation or last.disputed:
+                raise older()
+            self._write(last._replace(system=identity.system, timeline=identity.timeline))
 
     def dispute(self, incarnation: int) -> None:
         """An id proved that its database was taken back in time; on disk when this returns."""
@@ -141,10 +156,7 @@ def check(last: Shown | None, *, incarnation: int, digests: list[str], identity:
     if last.incarnation > incarnation or last.steps >= len(digests) or last.digests[-1] != digests[last.steps]:
         raise older()
     if last.system != identity.system:
-        raise RolledBack(
-            "Expected the database that was served from, got a copy of it in another place: `tacit recover CONFIG "
-            "NAME`."
-        )
+        raise elsewhere()
     if last.disputed or last.timeline > identity.timeline:
         raise older()
     return last
@@ -185,6 +197,14 @@ def missing() -> RolledBack:
         "Expected the witness of what was shown beside the keys, got none: without it nobody knows whether this "
         "database is older than what was shown from it. Put the folder of keys back as it was; or stop all servers, "
         "then `tacit recover CONFIG NAME`."
+    )
+
+
+def elsewhere() -> RolledBack:
+    return RolledBack(
+        "Expected the database that was served from, got another, or a copy of it in another place. Put `durable` back "
+        "as it was; `tacit move CONFIG --to` takes a bandit to another database. If the old one is lost: `tacit "
+        "restore` with a backup, or `tacit recover CONFIG NAME` with a copy."
     )
 
 

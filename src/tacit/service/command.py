@@ -36,7 +36,7 @@ def recover(path: Path, name: str, *, within_budget: bool, say: Callable[[str], 
     checks.name("a bandit of this configuration", name, bandits)
     setting = bandits[name]
     bandit, where = configs.build(setting, name), setting.durable
-    say(_cost(name, recovery.cost(bandit, where, name=name, keys=setting.keys), within_budget))
+    say(cost_text(name, recovery.cost(bandit, where, name=name, keys=setting.keys), within_budget))
 
     def work() -> str:
         number = recovery.recover(bandit, where, name=name, keys=setting.keys, within_budget=within_budget)
@@ -45,7 +45,7 @@ def recover(path: Path, name: str, *, within_budget: bool, say: Callable[[str], 
     return work
 
 
-def _cost(name: str, found: recovery.Cost, within_budget: bool) -> str:
+def cost_text(name: str, found: recovery.Cost, within_budget: bool) -> str:
     after = found.within_budget if within_budget else found.after
     said = f"{name}: epsilon is {found.now:.4g} at delta {found.delta:g}, and {after:.4g} after this recovery."
     if found.after == found.within_budget:

@@ -211,8 +211,12 @@ def check_keys(keys: tuple[KeySetting, ...], roles: tuple[str, ...]) -> None:
         checks.positive(rate=key.rate)
         if len(key.hash) != 64 or set(key.hash) - set("0123456789abcdef"):
             raise ValueError("Expected hash to be 64 hexadecimal digits (from `tacit key`), got another text.")
-    if len({key.name for key in keys}) < len(keys):
-        raise ValueError("Expected keys of different names, got one twice.")
+    kinds: dict[str, list[tuple[str, float]]] = {}
+    for key in keys:
+        kinds.setdefault(key.name, []).append((key.role, key.rate))
+    for name, found in kinds.items():
+        if len(found) > 2 or len(set(found)) > 1:
+            raise ValueError(f"Expected one key of the name {name}, or an old and a new one of one role and rate.")
     if len({key.hash for key in keys}) < len(keys):
         raise ValueError("Expected keys of different hashes, got one twice.")
 

@@ -29,6 +29,7 @@ TABLE: tuple[tuple[type[Exception], int, str | None], ...] = (  # the first that
     (Full, 503, "Expected fewer requests at the same time: come again."),
     (errors.Unavailable, 503, "Expected a database that can be written: come again."),
     (errors.RolledBack, 503, "Expected a database with all that was shown from it: the operator must recover."),
+    (errors.Moved, 503, "Expected the database that this bandit is in: the operator has moved it, come again."),
     (
         errors.WrongKeys,
         503,

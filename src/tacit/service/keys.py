@@ -42,12 +42,14 @@ class Bucket:
 
 
 class Asker(NamedTuple):
-    """Whoever has a key. Each thing to ask for has a bucket of its own: rewards, whose number is raw, hold up no
-    choice."""
+    """Whoever has a key, by its hash. Each thing to ask for has a bucket of its own: rewards, whose number is raw, hold
+    up no choice. Two keys of one name, an old and a new one, are one asker: with the same buckets, and the same answers
+    to requests that are sent again."""
 
     name: str
     may: frozenset[str]
     buckets: dict[str, Bucket]
+    hash: bytes
 
     def take(self, what: str, rows: int) -> None:
         """Reply 429 if they have to wait."""
@@ -62,11 +64,12 @@ class AccessKeys:
     def __init__(self, settings: Sequence[KeySetting], clock: Callable[[], float]) -> None:
         def asker(name: str, may: frozenset[str], rate: float) -> Asker:
             rates = {what: rate if what in OFTEN else min(rate, READS) for what in may}
-            return Asker(name, may, {what: Bucket(rate, clock) for what, rate in rates.items()})
+            return Asker(name, may, {what: Bucket(rate, clock) for what, rate in rates.items()}, b"")
 
         everything: frozenset[str] = frozenset().union(*MAY.values())
 
-        self._askers = [(bytes.fromhex(key.hash), asker(key.name, MAY[key.role], key.rate)) for key in settings]
+        names = {key.name: asker(key.name, MAY[key.role], key.rate) for key in settings}
+        self._askers = [names[key.name]._replace(hash=bytes.fromhex(key.hash)) for key in settings]
         self._anyone = None if settings else asker("", everything, math.inf)
 
     def check_host(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
@@ -82,8 +85,8 @@ class AccessKeys:
             return self._anyone
         scheme, _, key = authorization.partition(b" ")
         given, found = hashlib.sha256(key.strip()).digest(), None
-        for stored_hash, asker in self._askers:
-            if hmac.compare_digest(stored_hash, given):
+        for asker in self._askers:
+            if hmac.compare_digest(asker.hash, given):
                 found = asker
         return found if scheme.lower() == b"bearer" else None
 
@@ -91,9 +94,9 @@ class AccessKeys:
     def needed(self) -> bool:
         return self._anyone is None
 
-    def named(self, name: str) -> tuple[bytes, Asker] | None:
-        """The hash of the key of that name, and whose it is."""
-        return next(((stored_hash, asker) for stored_hash, asker in self._askers if asker.name == name), None)
+    def named(self, name: str) -> list[Asker]:
+        """Whoever has a key of that name: the old one, the new one, or nobody."""
+        return [asker for asker in self._askers if asker.name == name]
 
 
 def make() -> tuple[str, str]:

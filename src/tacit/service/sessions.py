@@ -25,7 +25,7 @@ class Sessions:
         """The value of the header set-cookie. Scripts cannot read it, and no other site's page can send it."""
         until = int(self._clock()) + HOURS * 3600
         name = base64.urlsafe_b64encode(asker.name.encode()).decode()
-        return self._header(scope, f"{name}.{until}.{self._code(asker.name, until)}", HOURS * 3600)
+        return self._header(scope, f"{name}.{until}.{self._code(asker, until)}", HOURS * 3600)
 
     def end(self, scope: Scope) -> str:
         return self._header(scope, "", 0)
@@ -35,15 +35,15 @@ class Sessions:
         try:
             name, until, code = self._value(scope).split(".")
             who = base64.urlsafe_b64decode(name.encode()).decode()
-            if int(until) > self._clock() and hmac.compare_digest(code, self._code(who, int(until))):
-                return known[1] if (known := self._keys.named(who)) else None
+            for asker in self._keys.named(who) if int(until) > self._clock() else ():
+                if hmac.compare_digest(code, self._code(asker, int(until))):
+                    return asker
         except (ValueError, TypeError, CookieError, binascii.Error):
             pass
         return None
 
-    def _code(self, name: str, until: int) -> str:
-        known = self._keys.named(name)
-        text = (b"" if known is None else known[0]) + f" dashboard {until} {name}".encode()
+    def _code(self, asker: Asker, until: int) -> str:
+        text = asker.hash + f" dashboard {until} {asker.name}".encode()
         return hmac.new(self._secret(), text, hashlib.sha256).hexdigest()
 
     def _value(self, scope: Scope) -> str:

@@ -1,0 +1,63 @@
+"""Commands for whoever runs a bandit: backups, keys, and another database."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tacit.cli.options import WithinBudget, Yes
+from tacit.cli.output import confirm, tell
+
+Config = Annotated[Path, typer.Argument(help="What is served: a TOML file.")]
+Bandit = Annotated[str | None, typer.Argument(help="Its name there. Default: all of them.")]
+BanditAndFile = Annotated[
+    list[str], typer.Argument(metavar="[BANDIT] FILE", help="The name of one bandit (default: all), and the backup.")
+]
+
+
+def backup_command(config: Config, words: BanditAndFile) -> None:
+    """Copy bandits from their database into an SQLite file, while they are served or not. The file holds neither keys
+    nor the witness: what is raw in it is sealed."""
+    from tacit.service import operating
+
+    sys.stdout.write(operating.backup(config, *_split(words)) + "\n")
+
+
+def restore_command(
+    config: Config, words: BanditAndFile, within_budget: WithinBudget = False, yes: Yes = False
+) -> None:
+    """Put bandits back from a backup, with all servers stopped, and recover them: they start anew from what the backup
+    has of releases. First says what that costs."""
+    from tacit.service import operating
+
+    name, file = _split(words)
+    work = operating.restore(config, name, file, within_budget=within_budget, say=tell)
+    confirm(f"replace what the database has of {name or 'all bandits'} by what {file} has, and destroy the keys", yes)
+    sys.stdout.write(work() + "\n")
+
+
+def rotate_command(config: Config, bandit: Bandit = None) -> None:
+    """Seal raw sums with new keys and destroy the old ones, while they are served or not. Nobody can read the raw sums
+    of older backups then."""
+    from tacit.service import operating
+
+    sys.stdout.write(operating.rotate(config, bandit) + "\n")
+
+
+def move_command(
+    config: Config,
+    to: Annotated[str, typer.Option(help="The other database: postgresql://... or an SQLite file.")],
+    bandit: Bandit = None,
+) -> None:
+    """Take bandits to another database with all that they have: no noise is drawn again, and nothing is counted twice.
+    An SQLite file must be free; workers of PostgreSQL refuse from then on. Killed, run it again."""
+    from tacit.service import operating
+
+    sys.stdout.write(operating.move(config, bandit, to) + "\n")
+
+
+def _split(words: list[str]) -> tuple[str | None, Path]:
+    if len(words) > 2:
+        raise ValueError(f"Expected [BANDIT] FILE, got {len(words)} words.")
+    return (words[0] if len(words) == 2 else None), Path(words[-1])

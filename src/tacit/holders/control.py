@@ -1,0 +1,166 @@
+"""What another process asks of the one that has an SQLite file: a copy of it, or new keys. Nobody else can read or
+write the file meanwhile.
+
+It is asked through the folder of keys, which only its owner may enter: whoever may ask could as well stop the worker
+and take the file. The asker writes NAME.asked and holds a lock on it; a worker, which looks four times a second, does
+what is asked and replies in NAME.replied. If the asker is gone, nothing is done. It cannot say where a copy goes: that
+is beside the database."""
+
+import contextlib
+import fcntl
+import json
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from tacit.errors import BadState, Retired, TacitError, Unavailable
+from tacit.holders.database import Database
+from tacit.holders.seal import Keys, using
+from tacit.holders.sqlite import InUse, SQLite
+
+BACKUP, ROTATE = "backup", "rotate"
+LOOK = 0.05  # seconds between looks for a reply
+BEGIN = 60.0  # seconds that a worker may take to begin: it may be starting
+NOBODY = "Expected a worker that replies, got none: it is of an earlier version, or it has no thread of its own."
+
+
+@contextlib.contextmanager
+def asked(database: Database, keys: Keys, name: str, what: str) -> Iterator[Path | None]:
+    """Where a worker has that file, it has done what is asked: the path of the copy that it made, until the end. None
+    if the file is free, and for PostgreSQL: then whoever calls this does it."""
+    if not isinstance(database, SQLite) or _free(database):
+        yield None
+        return
+    with _alone(keys.folder / f"{name}.asked") as file:
+        token = secrets.token_hex(8)
+        copy = copy_of(database.path, token)
+        try:
+            _write(file, {"token": token, "what": what})
+            yield copy if _replied(database, keys.folder / f"{name}.replied", token) else None
+        finally:
+            remove(copy)
+
+
+def _replied(database: SQLite, path: Path, token: str) -> bool:
+    """False if the file is free: the worker has ended meanwhile."""
+    until = time.monotonic() + BEGIN
+    while True:
+        found = _read(path)
+        if found.get("token") == token and "error" in found:
+            if found["error"]:
+                raise (Retired if found.get("retired") else Unavailable)(str(found["error"]))
+            return True
+        if _free(database):
+            return False
+        if found.get("token") != token and time.monotonic() > until:
+            raise BadState(NOBODY)
+        time.sleep(LOOK)
+
+
+class Control:
+    """A worker's side."""
+
+    def __init__(self, folder: Path, name: str, path: Path) -> None:
+        self._asked, self._replied = folder / f"{name}.asked", folder / f"{name}.replied"
+        self._path, self._last = path, ""
+        self._thread: threading.Thread | None = None
+
+    def look(self, work: Mapping[str, Callable[[Path], None]]) -> None:
+        """Begins what is asked, in a thread: releases do not wait for it. work: what the worker can do; each is given
+        the path where a copy is to go."""
+        if not self._asked.exists() or (self._thread is not None and self._thread.is_alive()):
+            return
+        asked = _read(self._asked)
+        token, what = asked.get("token"), asked.get("what")
+        if not isinstance(token, str) or not token.isalnum() or token == self._last:
+            return
+        if not isinstance(what, str) or what not in work or not _waits(self._asked):
+            return
+        self._last = token
+        for stale in self._path.parent.glob(f"{self._path.name}.*.copy"):  # there is one asker at a time
+            remove(stale)
+        self._reply({"token": token})
+        self._thread = threading.Thread(target=self._do, args=(work[what], token), daemon=True, name="tacit control")
+        self._thread.start()
+
+    def _do(self, work: Callable[[Path], None], token: str) -> None:
+        error, retired, copy = "", False, copy_of(self._path, token)
+        try:
+            work(copy)
+        except (TacitError, OSError) as failed:
+            error = str(failed) if isinstance(failed, TacitError) else f"Expected room, got {type(failed).__name__}."
+            retired = isinstance(failed, Retired)
+        if error or not _waits(self._asked):
+            remove(copy)
+        with contextlib.suppress(OSError):
+            self._reply({"token": token, "error": error, "retired": retired})
+
+    def _reply(self, document: dict[str, str | bool]) -> None:
+        new = self._replied.with_suffix(".replying")
+        with open(new, "wb", opener=_private) as file:
+            _write(file, document)
+        os.replace(new, self._replied)
+
+
+def copy_of(path: Path, token: str) -> Path:
+    return Path(f"{path}.{token}.copy")
+
+
+def remove(copy: Path) -> None:
+    for end in ("", "-wal", "-shm", "-journal"):
+        Path(f"{copy}{end}").unlink(missing_ok=True)
+
+
+def _free(database: SQLite) -> bool:
+    try:
+        with database.transaction():
+            return True
+    except InUse:
+        return False
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[BinaryIO]:
+    """One asker after the other."""
+    with using():
+        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "r+b")
+    with file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            yield file
+        finally:
+            file.truncate(0)
+
+
+def _waits(path: Path) -> bool:
+    """Whether whoever asked is still there: its lock is."""
+    with open(path, "rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
+
+
+def _write(file: BinaryIO, document: Mapping[str, str | bool]) -> None:
+    file.seek(0)
+    file.truncate()
+    file.write(json.dumps(document).encode())
+    file.flush()
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Nothing, of what is not there or not finished."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)

@@ -1,0 +1,90 @@
+"""What `tacit backup`, `restore`, `rotate` and `move` do with the bandits of a configuration."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tacit import checks
+from tacit.errors import Retired
+from tacit.holders import backups, moving, rotation
+from tacit.service import config as configs
+from tacit.service.command import cost_text
+from tacit.service.config import BanditSetting
+
+
+def chosen(path: Path, name: str | None) -> dict[str, BanditSetting]:
+    """The bandit of that name, or all of the configuration."""
+    bandits = configs.read(path).bandits
+    if name is None:
+        return bandits
+    checks.name("a bandit of this configuration", name, bandits)
+    return {name: bandits[name]}
+
+
+def backup(path: Path, name: str | None, file: Path) -> str:
+    bandits = chosen(path, name)
+    made = backups.Backup(file)
+    try:
+        for one, setting in bandits.items():
+            made.add(setting.durable, name=one, keys=setting.keys)
+        made.finish()
+    except BaseException:
+        made.abandon()
+        raise
+    return f"{', '.join(bandits)}: in {file}. It holds no keys; keep the configuration with it."
+
+
+def restore(
+    path: Path, name: str | None, file: Path, *, within_budget: bool, say: Callable[[str], None]
+) -> Callable[[], str]:
+    """Says what it costs. What is returned does it, and says what the bandits are then."""
+    bandits = {one: (setting, configs.build(setting, one)) for one, setting in chosen(path, name).items()}
+    for one, (setting, bandit) in bandits.items():
+        cost = backups.cost(bandit, file, setting.durable, name=one, keys=setting.keys)
+        say(cost_text(one, cost, within_budget))
+
+    def work() -> str:
+        said = []
+        for one, (setting, bandit) in bandits.items():
+            number = backups.restore(
+                bandit, file, setting.durable, name=one, keys=setting.keys, within_budget=within_budget
+            )
+            said.append(f"{one}: incarnation {number}. Its certificate says what that costs.")
+        return "\n".join(said)
+
+    return work
+
+
+def rotate(path: Path, name: str | None) -> str:
+    def rotated(one: str, setting: BanditSetting) -> str:
+        rotation.rotate_at(setting.durable, name=one, keys=setting.keys)
+        return f"{one}: new keys. Raw sums in backups that were made before can be read by nobody any more."
+
+    return _each(chosen(path, name), name, rotated)
+
+
+def move(path: Path, name: str | None, to: str) -> str:
+    bandits = chosen(path, name)
+    if "://" not in to and len(bandits) > 1:
+        raise ValueError("Expected BANDIT, since an SQLite file has one, got a configuration of several.")
+
+    def moved(one: str, setting: BanditSetting) -> str:
+        keys = moving.move(setting.durable, to, name=one, keys=setting.keys)
+        return (
+            f"{one} is in {moving.place_of(to)} now. In [bandits.{one}] of {path}, write as `durable` what you gave as "
+            f'--to, and keys = "{keys}". Then start the workers.'
+        )
+
+    return _each(bandits, name, moved)
+
+
+def _each(bandits: dict[str, BanditSetting], name: str | None, work: Callable[[str, BanditSetting], str]) -> str:
+    """What is said of each. One that was retired is passed over, unless it is the one that was named."""
+    said = []
+    for one, setting in bandits.items():
+        try:
+            said.append(work(one, setting))
+        except Retired:
+            if name is not None:
+                raise
+            said.append(f"{one}: it was retired, and stays as it is.")
+    return "\n".join(said)

@@ -1,0 +1,132 @@
+"""`tacit backup`, `rotate`, `restore` and `move`, as an operator runs them, beside a server at work."""
+
+import json
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from tacit import cli
+from tests.service.servers import TOML, Running, application
+
+EYE = np.eye(3).tolist()
+BANDIT = "/v1/bandits/messages/"
+SHORT = TOML.replace("hold = 600.0", "hold = 0.05")
+
+
+@pytest.fixture
+def tacit(tmp_path, monkeypatch, capsys):
+    """A command: exit code, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["tacit", *map(str, words)])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        said = capsys.readouterr()
+        return stop.value.code, said.out, said.err
+
+    return call
+
+
+def choose(server, request):
+    status, _, text = server.ask("POST", BANDIT + "choose", {"arms": EYE, "request": request})
+    assert status == 200, text
+    return json.loads(text)["id"]
+
+
+def released(server):
+    """Until there is a release."""
+    for i in range(30):
+        choose(server, f"first {i}")
+    while not json.loads(server.ask("GET", BANDIT + "status")[2])["version"]:
+        time.sleep(0.1)
+
+
+def test_backup_and_rotate_while_it_serves_then_restore(tmp_path, tacit):
+    server, backup, made = Running(tmp_path, SHORT), tmp_path / "monday.db", []
+    released(server)
+    stop = threading.Event()
+
+    def visitors():
+        while not stop.is_set():
+            made.append(choose(server, f"visit {len(made)}"))
+
+    people = threading.Thread(target=visitors)
+    people.start()
+    code, out, error = tacit("backup", "serve.toml", "messages", backup)
+    assert (code, error) == (0, "") and out.startswith("messages: in ") and "holds no keys" in out
+    code, out, error = tacit("rotate", "serve.toml")
+    assert (code, error) == (0, "") and "backups that were made before can be read by nobody" in out
+    stop.set()
+    people.join()
+    events = json.loads(server.ask("GET", BANDIT + "status")[2])["events"]
+    assert [one["what"] for one in events].count("keys rotated") == 1
+    assert choose(server, "visit 0") == made[0] and len(made) > 3
+    code, _, error = tacit("restore", "serve.toml", "messages", backup, "--yes")
+    assert code == 1 and "to be free, got one that is in use elsewhere" in error
+    assert server.stop() == 0
+    code, _, error = tacit("restore", "serve.toml", "messages", backup)
+    assert code == 1 and "epsilon is 1 at delta 1e-05, and 1.465 after" in error and "Expected --yes" in error
+    code, out, _ = tacit("restore", "serve.toml", backup, "--within-budget", "--yes")
+    assert code == 0 and out.startswith("messages: incarnation 2.")
+    server = Running(tmp_path, SHORT)
+    status = json.loads(server.ask("GET", BANDIT + "status")[2])
+    assert status["incarnation"] == 2 and status["privacy"]["epsilon"] == pytest.approx(1.0)
+    assert server.stop() == 0
+
+
+def test_move_and_the_old_configuration(tmp_path, on_postgres, tacit):
+    """From SQLite with its keys beside it: what the command says is enough to go on."""
+    server = Running(tmp_path)
+    first = choose(server, "mine")
+    code, _, error = tacit("move", "serve.toml", "--to", on_postgres.where)
+    assert code == 1 and "to be free" in error
+    assert server.stop() == 0
+    code, out, error = tacit("move", "serve.toml", "--to", on_postgres.where)
+    assert code == 0, error
+    keys = tmp_path / "bandit.db.keys"
+    assert "messages is in postgresql://" in out and f'keys = "{keys}"' in out
+    code, _, error = tacit("serve", "serve.toml", "--port", 0)
+    assert code == 1 and "moved from, to postgresql://" in error and "Traceback" not in error
+    moved = TOML.replace('durable = "bandit.db"', f'durable = "{on_postgres.where}"\nkeys = "{keys}"')
+    server = Running(tmp_path, moved)
+    assert choose(server, "mine") == first
+    assert server.ask("POST", BANDIT + "reward", {"id": first, "reward": 1})[0] == 200
+    status = json.loads(server.ask("GET", BANDIT + "status")[2])
+    assert status["choices"] == 1 and status["incarnation"] == 1
+    assert [one["what"] for one in status["events"]] == [f"moved here from {tmp_path / 'bandit.db'}"]
+    assert status["population"]["bandits"] == ["messages"]
+    code, out, error = tacit("backup", "serve.toml", "copy.db")
+    assert code == 0, error
+    code, _, error = tacit("move", "serve.toml", "--to", "bandit.db")  # while it serves
+    assert code == 0, error
+    code, _, text = server.ask("POST", BANDIT + "choose", {"arms": EYE, "request": "mine"})
+    assert code == 503 and "the operator has moved it" in text
+    assert server.stop() == 0
+    server = Running(tmp_path, TOML)
+    assert choose(server, "mine") == first
+    assert server.stop() == 0
+
+
+def test_an_sqlite_file_is_for_one_bandit(tmp_path, tacit):
+    both = TOML + TOML.split("[server]\npatience = 0.5")[1].replace("messages", "offers").replace("bandit.db", "o.db")
+    (tmp_path / "serve.toml").write_text(both)
+    code, _, error = tacit("move", "serve.toml", "--to", "one.db")
+    assert code == 1 and "Expected BANDIT" in error
+    code, _, error = tacit("backup", "serve.toml", "all.db")
+    assert code == 1 and "Expected a database in bandit.db, got no such file" in error
+    assert not list(tmp_path.glob("all.db*"))
+
+
+def test_a_retired_bandit_is_passed_over(tmp_path, tacit):
+    """It stays in the configuration for its certificate; new keys for all are for the others."""
+    app = application(tmp_path, max_rounds_per_person=2)
+    app.close()
+    (tmp_path / "serve.toml").write_text(TOML)
+    assert tacit("rotate", "serve.toml")[1].startswith("messages: new keys.")
+    assert tacit("retire", "serve.toml", "messages", "--yes")[0] == 0
+    assert tacit("rotate", "serve.toml")[:2] == (0, "messages: it was retired, and stays as it is.\n")
+    assert tacit("rotate", "serve.toml", "messages")[0] == 1

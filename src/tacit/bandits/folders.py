@@ -14,7 +14,7 @@ from tacit.core import logs
 from tacit.core.choices import reward_problem
 from tacit.errors import PersonLimit
 from tacit.kernels.rounds import BOUNDARY, CHOICES
-from tacit.logs import parquet
+from tacit.logs import numbered, parquet
 from tacit.logs.parquet import FEATURES, Encoder, Folder
 from tacit.mechanisms.entering import NOBODY
 
@@ -123,7 +123,7 @@ def _people(bandit: "ContinualBandit", folder: Folder, first: int, count: int) -
 
 def _encoder(bandit: "ContinualBandit", folder: Folder, actions: Any) -> Encoder | None:
     """What reads the folder as columns of numbers; None where rows have to be looked at one by one."""
-    names = tuple(f"x{i}" for i in range(len(folder.columns)) if f"x{i}" in folder.columns)
+    names = tuple(numbered(folder.columns))
     if bandit.features is not None or not names or not {*names, "reward"} <= folder.numbers:
         return None
     if bandit._persons.later or bandit._summer() is None or _home(bandit, "_summer") is not _home(bandit, "_join"):

@@ -2,6 +2,7 @@
 or on other machines."""
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +11,10 @@ import numpy as np
 from tacit import checks, cluster
 from tacit.bandits import engines
 from tacit.bandits.engines import Mask
-from tacit.core import logs
+from tacit.core import logs, repeated
 from tacit.core.choices import reward_problem
 from tacit.errors import PersonLimit
+from tacit.features import frames
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.logs import numbered, parquet
 from tacit.logs.parquet import FEATURES, Encoder, Folder
@@ -28,10 +30,14 @@ def learn(bandit: "ContinualBandit", table: Any, actions: Any, engine: str) -> d
     if not isinstance(table, str | Path):
         if engine != "local":
             raise ValueError(f"Expected a folder of Parquet files for engine={engine!r}, got a table.")
-        return learn_table(bandit, table, actions)
+        table = frames.columns(table)  # an Arrow stream is read once
+        count, found = logs.read(bandit._door, table, actions)
+        _begin(bandit, table, count)
+        return _learn_rows(bandit, found)
     folder = _folder(bandit, table)
     encoder = _encoder(bandit, folder, actions)
     if encoder is not None:
+        _begin(bandit, table, folder.count)
         made = engines.Ray(folder, encoder) if engine == "ray" else engines.Local(folder, encoder)
         return learn_folder(bandit, folder, made)
     if engine != "local":
@@ -40,19 +46,24 @@ def learn(bandit: "ContinualBandit", table: Any, actions: Any, engine: str) -> d
             "engine='ray', got others: "
             "schema.encode(frame) makes such columns."
         )
-    bandit._room(folder.count)
-    refused: dict[int, str] = {}
-    first = 0
-    for piece in folder.pieces(0, folder.count, logs.ROWS_AT_ONCE):
-        refused |= {first + row: why for row, why in learn_table(bandit, parquet.frame(piece), actions).items()}
-        first += piece.length
-    return refused
+    count, rows_from = logs.source(bandit._door, table, actions)
+    _begin(bandit, table, count)
+    return _learn_rows(bandit, rows_from(0))
 
 
-def learn_table(bandit: "ContinualBandit", table: Any, actions: Any) -> dict[int, str]:
-    """Row by row. Row -> reason for those that were refused."""
-    count, found = logs.read(bandit._door, table, actions)
+def _begin(bandit: "ContinualBandit", table: Any, count: int) -> None:
+    """HorizonReached or ValueError for a log that has no room or was learnt before. From now on it was: also if this
+    call is interrupted."""
     bandit._room(count)
+    digest = repeated.digest(bandit._door, table, bandit._persons.key)
+    if digest is not None:
+        if digest in bandit._logs:
+            raise ValueError(repeated.TWICE)
+        bandit._logs |= {digest}
+
+
+def _learn_rows(bandit: "ContinualBandit", found: Iterator[logs.Row]) -> dict[int, str]:
+    """Row -> reason for those that were refused."""
     refused = {}
     for row, (x, reward, person) in enumerate(found):
         bandit._step()
@@ -77,7 +88,6 @@ def learn_table(bandit: "ContinualBandit", table: Any, actions: Any) -> dict[int
 
 def learn_folder(bandit: "ContinualBandit", folder: Folder, engine: engines.Engine) -> dict[int, str]:
     """Step by step: the rows of a step are summed at the estimate that it opened with, wherever that is done."""
-    bandit._room(folder.count)
     refused: dict[int, str] = {}
     reward = reward_problem(math.inf, *bandit.rewards) or ""
     first = 0

@@ -95,6 +95,8 @@ def load(cls: type[B], path: Path) -> B:
     bandit._persons.restore(body["persons"])
     if body.get("logged"):
         setattr(bandit, "_logged", body["logged"])  # noqa: B010  # of bandits that can learn from logs
+    if body.get("logs"):
+        setattr(bandit, "_logs", frozenset(body["logs"]))  # noqa: B010
     if body.get("actions"):
         getattr(bandit, "_declare")(actions.read(body["actions"]))  # noqa: B009  # of bandits that have them
     for name, value in settings.items():  # drawing the initial state may have moved the generator
@@ -119,6 +121,7 @@ def _document(bandit: "Bandit", bandit_id: str, generation: int) -> dict[str, An
         "policy given": bandit._policy_given,
         "persons": bandit._persons.document(),
         "logged": getattr(bandit, "_logged", 0),
+        "logs": sorted(getattr(bandit, "_logs", ())),
         "actions": actions.written(getattr(bandit, "_declared", ())),
     }
     return document(body, format=FORMAT, version=VERSION, raw=True)

@@ -41,7 +41,8 @@ def source(door: Door, table: Any, actions: Any) -> tuple[int, Callable[[int], I
         count, _ = read(door, table, actions)
         return count, lambda start: itertools.islice(read(door, table, actions)[1], start, None)
     folder = Folder(table)
-    check_columns(door, folder.columns)
+    for piece in folder.pieces(0, 1, 1):
+        read(door, parquet.frame(piece), actions)  # ValueError, before a row of it is spent
 
     def rows_from(start: int) -> Iterator[Row]:
         for piece in folder.pieces(start, folder.count - start, ROWS_AT_ONCE):

@@ -72,6 +72,7 @@ class ContinualBandit(Bandit):
     _declared: tuple[Declared, ...] = field(init=False, repr=False)  # its actions, where they have names
     _outdated: bool = field(default=False, init=False, repr=False)  # the estimate, while a step closes
     _logged: int = field(default=0, init=False, repr=False)  # choices that were rows of a log
+    _logs: frozenset[str] = field(default=frozenset(), init=False, repr=False)  # RAW: digests of logs that were learnt
     _public = False  # whether features and offered arms are declared public
 
     @abstractmethod
@@ -246,7 +247,7 @@ class ContinualBandit(Bandit):
         table: a frame or a mapping of columns: `reward` (none: it never came), `action`, `person` where
         max_rounds_per_person is set, and the features, as fields of the schema, x0, x1, ... or `arms` (docs/
         coming-from.md). actions: their names in the order of the blocks, or what the schema takes. A row must be
-        learnt once: on a database `Stored.learn_log` sees to that, also after a crash.
+        learnt once: the same log is refused a second time, and on a database `Stored.learn_log` goes on after a crash.
 
         A folder of Parquet files, in the order of their names, may be given by its path; with engine="ray" the workers
         of Ray sum its steps (docs/cluster.md), to the same bits."""

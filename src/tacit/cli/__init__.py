@@ -139,11 +139,17 @@ def privacy_command(
         int | None, typer.Option(help=f"Rounds. Default: {HORIZON} for bandits that need a number, else no end.")
     ] = None,
     as_json: Json = False,
+    as_record: Annotated[
+        bool,
+        typer.Option("--registry", help="JSON for public registries of deployments, with what is left to fill in."),
+    ] = False,
 ) -> None:
     """The certificate for a plan, before anything runs."""
     spec = parse_bandit(bandit, [parse_epsilon(epsilon)], delta, adjacency)[0]
     certificate = build(spec, dim=dim, radius=radius, horizon=horizon).privacy
-    if as_json:
+    if as_record:
+        write_json(certificate.registry(), indent=2)
+    elif as_json:
         sys.stdout.write(certificate.json().decode() + "\n")
     else:
         sys.stdout.write(f"{certificate}\n")

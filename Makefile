@@ -8,6 +8,7 @@ export OPENBLAS_NUM_THREADS := 1
 env: .venv/.ready
 
 .venv/.ready: requirements.lock pyproject.toml
+	@echo "Making .venv from locked versions, once: a minute or two, most of it downloads."
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .

@@ -10,7 +10,7 @@ from tacit.cli.output import progress
 from tacit.papers import ShariffLinUCB
 
 HORIZON = 50_000
-USUAL = "about half a minute on two cores, and a minute more the first time, when kernels are compiled."
+USUAL = "a quarter of a minute on two idle cores, and twice that the first time, when kernels are compiled."
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ be one that was frozen before them. Reference: Dudík, Erhan, Langford & Li 2014
 Joachims 2015 (SNIPS)."""
 
 import math
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,12 +49,13 @@ def evaluate(
     features: Schema | None = None,
 ) -> list[Estimate]:
     """RAW. What `target` would have earned. log: a table with action, reward, propensity and features (tacit.logs), or
-    the fields of a schema: of `features`, by default the target's own.
+    the fields of a schema: of `features`, by default the target's own; also the path of such a file or folder.
     target: its probability of each action, (n, K); of the logged action alone, (n,), which gives no doubly robust
     estimate; or a JointGLM or JointLinUCB, whose present estimate is taken. predictions: of the reward of each action,
     (n, K), from other data than this log; by default a ridge regression on the other four fifths of the log."""
     schema = features or getattr(target, "features", None)
-    rounds = log if isinstance(log, Rounds) else logs.rounds(log, actions=actions, features=schema)
+    table = logs.read(log) if isinstance(log, str | Path) else log
+    rounds = table if isinstance(table, Rounds) else logs.rounds(table, actions=actions, features=schema)
     if rounds.propensity is None:
         raise ValueError("Expected the column propensity: the probability with which each action was taken.")
     n, count = len(rounds.action), len(rounds.names)

@@ -190,3 +190,34 @@ def test_a_bandit_with_blocks_is_evaluated_in_its_own_form():
     )  # other noise, the same rounds
     with pytest.raises(ValueError, match="one block each"):
         evaluation.probabilities(blocks, logs.rounds(log | {"arms": np.full((400, 3, 6), 0.1)}))
+
+
+def test_the_command_reads_fields_by_the_schema_of_a_saved_bandit(tmp_path, monkeypatch, capsys):
+    pl = pytest.importorskip("polars")
+    rng = default_rng(9)
+    table = pl.DataFrame(
+        {
+            "age": rng.uniform(0, 90, 300),
+            "plan": rng.choice(["free", "paid"], 300).tolist(),
+            "action": rng.choice(list(OFFERS), 300).tolist(),
+            "reward": rng.integers(2, size=300) * 1.0,
+            "propensity": np.full(300, 1 / 3),
+        }
+    )
+    (tmp_path / "log").mkdir()
+    for i, part in enumerate((table[:100], table[100:])):
+        part.write_parquet(tmp_path / "log" / f"{i}.parquet")
+    schema = Schema(context=PERSON, arms="disjoint", actions=tuple(OFFERS))
+    bandit = JointGLM(features=schema, budget=Budget(1.0, 1e-6), source=Simulated(1))
+    bandit.save(tmp_path / "bandit.json")
+    monkeypatch.chdir(tmp_path)
+    targets = ["--target", "bandit.json", "--target", "uniform", "--target", "always:pie", "--json"]
+    monkeypatch.setattr(sys, "argv", ["tacit", "evaluate", "log", *targets])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 0
+    rows = {(row["target"], row["name"]): row["value"] for row in json.loads(capsys.readouterr().out)["rows"]}
+    expected = {one.name: one.value for one in evaluate(tmp_path / "log", bandit)}
+    assert rows["bandit.json", "dr"] == pytest.approx(expected["dr"])
+    assert rows["uniform", "dr"] == pytest.approx(expected["dr"])  # nothing is learnt yet: random messages
+    assert ("always:pie", "snips") in rows

@@ -299,7 +299,7 @@ def key_command(
 @app.command("evaluate")
 def evaluate_command(
     log: Annotated[
-        Path, typer.Argument(help="Parquet or CSV with action, reward, propensity, and x0, x1, ... or arms.")
+        Path, typer.Argument(help="Parquet or CSV with action, reward, propensity, and x0, x1, ..., arms or fields.")
     ],
     target: Annotated[
         list[str],

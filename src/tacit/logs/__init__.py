@@ -28,13 +28,14 @@ class Rounds(NamedTuple):
 
 
 def read(path: str | Path) -> Any:
-    """The frame in a Parquet or CSV file."""
+    """The frame in a Parquet or CSV file, or in a folder of Parquet files, in the order of their names."""
     path = Path(path)
-    if not path.is_file():
-        raise ValueError(f"Expected a Parquet or CSV file, got {path} which does not exist.")
+    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    if not files or not all(file.is_file() for file in files):
+        raise ValueError(f"Expected a Parquet or CSV file, or a folder of Parquet files, got {path} without.")
     pl = extras.load("polars", "logs")
     try:
-        return pl.read_csv(path) if path.suffix == ".csv" else pl.read_parquet(path)
+        return pl.read_csv(path) if path.suffix == ".csv" else pl.read_parquet(files)
     except (pl.exceptions.PolarsError, OSError):
         raise ValueError(f"Expected a Parquet or CSV file, got {path} which is neither.") from None
 

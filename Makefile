@@ -8,7 +8,7 @@ export OPENBLAS_NUM_THREADS := 1
 env: .venv/.ready
 
 .venv/.ready: requirements.lock pyproject.toml
-	@echo "Making .venv from locked versions, once: a minute or two, most of it downloads."
+	@echo "Making .venv from locked versions, once: some 35 seconds of CPU time beside the downloads, and 1.8 GB on disk."
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .

@@ -3,11 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: env demo serve serve-postgres demo-roles browser test test-full test-ray check docs bench plan-fit generated expected kept dist js node lock clean
+.PHONY: env demo serve serve-postgres demo-roles browser test test-full test-ray check docs bench plan-fit generated expected kept dist packed js node lock clean
 
 env: .venv/.ready
 
 .venv/.ready: requirements.lock pyproject.toml
+	@echo "Making .venv from locked versions, once: some 35 seconds of CPU time beside the downloads, and 1.8 GB on disk."
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
@@ -96,18 +97,29 @@ kept: .venv/.ready        ## results that the docs keep: docs/kept, pictures, a 
 	$(BIN)/tacit reproduce all $(SCALE)
 	$(BIN)/python -m tests.reproductions.keep out
 
-dist: .venv/.ready        ## wheel and sdist in dist/; `pip install .`, both of them, and a try in a clean environment
-	rm -rf dist .cache/clean
-	$(BIN)/hatchling build
+dist: .venv/.node         ## wheel, sdist, the JavaScript device, a bill of materials; Python's are tried in a clean environment
+	$(MAKE) packed
+	rm -rf .cache/clean
 	$(PYTHON) -m venv .cache/clean
-	for package in . dist/*.whl dist/*.tar.gz; do \
-	  .cache/clean/bin/pip install --quiet --disable-pip-version-check $$package && \
-	  .cache/clean/bin/python -I tests/smoke.py $$package && \
+	for package in . dist/*.tar.gz dist/*.whl "$$(ls dist/*.whl)[service]"; do \
+	  .cache/clean/bin/pip install --quiet --disable-pip-version-check "$$package" && \
+	  .cache/clean/bin/python -I tests/smoke.py "$$package" && \
 	  .cache/clean/bin/pip uninstall --quiet --yes tacit || exit 1; done
+	cd dist && sha256sum *
+
+# The time of all that is packed is that of the commit.
+dist packed js: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 1580601600)
+
+packed: .venv/.node       ## the same files in dist/, not tried; from the same commit the same bytes
+	rm -rf dist
+	$(BIN)/hatchling build
+	$(BIN)/python -m tools.sbom dist/*.whl requirements.lock > .cache/bill.json
+	mv .cache/bill.json "$$(ls dist/*.whl | sed s/-py3-none-any.whl/.cdx.json/)"
+	$(MAKE) js
 
 js: .venv/.node           ## the device in JavaScript as a package in dist/
-	rm -rf .cache/js && mkdir -p .cache dist && cp -r js .cache/js && cp LICENSE .cache/js
-	cd .cache/js && export PATH="$(CURDIR)/$(BIN):$$PATH" && \
+	rm -rf .cache/js && mkdir -p .cache dist && cp -r js .cache/js && cp LICENSE .cache/js && chmod -R u=rwX,go=rX .cache/js
+	umask 022 && cd .cache/js && export PATH="$(CURDIR)/$(BIN):$$PATH" && \
 	  npm pkg set version=$$(python -c "import tacit; print(tacit.__version__)") && npm pack --silent --pack-destination ../../dist
 
 lock: .venv/.ready        ## renew the locked versions

@@ -35,4 +35,9 @@ if bench.returncode != 1 or "Expected a checkout" not in bench.stderr or "Traceb
 extra = [name for name in ("polars", "matplotlib", "sklearn", "dp_accounting") if name in sys.modules]
 if extra:
     sys.exit(f"Expected that serving needs no extra, got {', '.join(extra)} imported.")
+if "[service]" in sys.argv[1]:
+    with tempfile.TemporaryDirectory() as folder:
+        said = subprocess.run([command, "serve", "none.toml"], cwd=folder, capture_output=True, text=True, check=False)
+        if "none.toml" not in said.stderr or "pip install" in said.stderr:  # it looks for its configuration
+            sys.exit(f"Expected a server that only wants a configuration, got {said.stderr}")
 print(f"{sys.argv[1]}: tacit {tacit.__version__} works.")

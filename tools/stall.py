@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.bench.serve import running
+from tools.bench.serve import running
 
 DIM, SECONDS = 45, 8.0
 CONFIG = f"""

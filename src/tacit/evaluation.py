@@ -15,7 +15,7 @@ be one that was frozen before them. Reference: Dudík, Erhan, Langford & Li 2014
 Joachims 2015 (SNIPS)."""
 
 import math
-from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from tacit import logs
 from tacit.data import Array
+from tacit.features.schema import Schema
 from tacit.logs import Rounds
 from tacit.model import arms as arm_sets
 
@@ -40,13 +41,21 @@ class Estimate(NamedTuple):
 
 
 def evaluate(
-    log: Any, target: Any, *, predictions: npt.ArrayLike | None = None, actions: Sequence[Any] | None = None
+    log: Any,
+    target: Any,
+    *,
+    predictions: npt.ArrayLike | None = None,
+    actions: Any = None,
+    features: Schema | None = None,
 ) -> list[Estimate]:
-    """RAW. What `target` would have earned. log: a table with action, reward, propensity and features (tacit.logs).
+    """RAW. What `target` would have earned. log: a table with action, reward, propensity and features (tacit.logs), or
+    the fields of a schema: of `features`, by default the target's own; also the path of such a file or folder.
     target: its probability of each action, (n, K); of the logged action alone, (n,), which gives no doubly robust
     estimate; or a JointGLM or JointLinUCB, whose present estimate is taken. predictions: of the reward of each action,
     (n, K), from other data than this log; by default a ridge regression on the other four fifths of the log."""
-    rounds = log if isinstance(log, Rounds) else logs.rounds(log, actions=actions)
+    schema = features or getattr(target, "features", None)
+    table = logs.read(log) if isinstance(log, str | Path) else log
+    rounds = table if isinstance(table, Rounds) else logs.rounds(table, actions=actions, features=schema)
     if rounds.propensity is None:
         raise ValueError("Expected the column propensity: the probability with which each action was taken.")
     n, count = len(rounds.action), len(rounds.names)
@@ -76,12 +85,14 @@ def evaluate(
 def probabilities(bandit: Any, rounds: Rounds) -> Array:
     """(n, K): with which chance the bandit, as it is now, would take each action of each round."""
     if rounds.arms is None:
-        raise ValueError("Expected features in the log (x0, x1, ... or arms) for a bandit to choose by, got none.")
+        raise ValueError("Expected features in the log (x0, x1, ..., arms, or fields) for a bandit, got none.")
     if rounds.arms.shape[2] != bandit.dim:
         raise ValueError(f"Expected a log with arms of {bandit.dim} dimensions, got {rounds.arms.shape[2]}.")
     if any(arm_sets.problems(rounds.arms)):
         raise ValueError("Expected finite arms of norm at most 1, got a row with others.")
-    return np.stack([bandit.algorithm.chances(bandit._estimate, arms) for arms in rounds.arms])
+    plan = bandit.algorithm.plan
+    rows = arm_sets.placed(rounds.arms, plan.dim, plan.blocks, plan.shared)
+    return np.stack([bandit.algorithm.chances(bandit._estimate, row) for row in rows])
 
 
 def _mean(name: str, values: Array, rounds: float) -> Estimate:

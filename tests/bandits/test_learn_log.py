@@ -6,6 +6,8 @@ import pytest
 from numpy.random import default_rng
 
 from tacit import Budget, JointGLM, JointLinUCB, Simulated, Stored
+from tacit.core import repeated
+from tacit.errors import HorizonReached
 from tacit.features import Category, Number, Schema
 from tacit.logs import mabwiser, vowpal
 from tacit.mechanisms.opening import opened
@@ -133,7 +135,8 @@ def test_actions_have_blocks_of_their_own():
     same(dense, expected)
     blocks = make(blocks=2)
     blocks.learn_log(table, actions=("coffee", "tea"))
-    assert blocks.choices == 50 and list(blocks.learn_log(table, actions=("tea",))) == list(range(1, 50, 2))
+    assert blocks.choices == 50
+    assert list(make(blocks=2).learn_log(table, actions=("tea",))) == list(range(1, 50, 2))
 
 
 def test_fields_of_a_schema():
@@ -206,3 +209,62 @@ def test_a_row_of_any_kind_is_refused_alone():
     table = {"age": [1, 2, 3, 4], "action": ["walk", ["sleep"], "sleep", "walk"], "reward": [1, 1, np.ones(2), 0]}
     assert set(bandit.learn_log(table, actions={"walk": {}, "sleep": {}})) == {1, 2}
     assert bandit.choices == 4
+
+
+def test_the_same_log_is_refused_a_second_time(tmp_path):
+    """In whatever form it comes, and after a file; a part of it, another row, or a log of few different rows is not."""
+    path, table = tmp_path / "bandit.json", log()
+    folder = tmp_path / "log"
+    folder.mkdir()
+    for i, (start, end) in enumerate(((0, 50), (50, 120))):
+        pl.DataFrame(table)[start:end].write_parquet(folder / f"{i}.parquet")
+    bandit = make()
+    bandit.learn_log(table)
+    bandit.save(path)
+    forms = [
+        table,
+        pl.DataFrame(table),
+        {n: list(table[n]) for n in reversed(table)},
+        folder,
+        table | {"day": [1] * 120},
+    ]
+    for known in (bandit, JointGLM.load(path)):
+        for form in forms:
+            with pytest.raises(ValueError, match="one whose rows it has learnt"):
+                known.learn_log(form)
+        assert known.choices == 120
+        known.learn_log({name: column[:-1] for name, column in table.items()})
+        known.learn_log(table | {"reward": 1 - table["reward"]})
+        assert known.choices == 120 + 119 + 120
+    assert all(word not in path.read_text() for word in (repeated.digest(make()._door, table, bytes(32)),))
+    alike = {name: np.repeat(column[:15], 8) for name, column in table.items()}  # other people may well look so
+    bandit.learn_log(alike)
+    bandit.learn_log(alike)
+    other = make()
+    other.learn_log(folder)
+    with pytest.raises(ValueError, match="one whose rows it has learnt"):
+        other.learn_log(table)
+
+
+def test_a_log_that_was_refused_as_a_whole_may_be_given_again(tmp_path):
+    pl.DataFrame(log()).write_parquet(tmp_path / "0.parquet")
+    for table in (log(), tmp_path):
+        small, other = make(JointLinUCB, horizon=100), make(dim=6)
+        with pytest.raises(HorizonReached):
+            small.learn_log(table)
+        with pytest.raises(ValueError, match="a part of 6 features, got 4 columns"):
+            other.learn_log(table)
+        assert small.choices == other.choices == 0 and not small._logs and not other._logs
+
+
+def test_digests_are_keyed_and_the_same_in_every_form():
+    door, table = make()._door, log()
+    person = door.__class__(**{**vars(door), "limited": True})
+    first = repeated.digest(door, table, bytes(32))
+    assert first == repeated.digest(door, pl.DataFrame(table), bytes(32)) != repeated.digest(door, table, b"k" * 32)
+    names = {"person": [f"p{i}" for i in range(120)]}
+    assert repeated.digest(person, table | names, bytes(32)) != first
+    whole = table | {"reward": [int(y) for y in table["reward"]]}
+    assert repeated.digest(door, whole, bytes(32)) == first
+    missing = [table | {"reward": [None, *table["reward"][1:]]}, table | {"reward": [np.nan, *table["reward"][1:]]}]
+    assert len({repeated.digest(door, one, bytes(32)) for one in missing}) == 1

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit import Budget, JointGLM, Simulated, cli
+from tacit import Budget, JointGLM, Simulated, cli, evaluation, logs
 from tacit.evaluation import evaluate
+from tacit.features import Category, Number, Schema
 
 LOGS, ROUNDS = 600, 300
 CONTEXTS = np.array([[0.9, 0.1], [0.2, 0.8], [-0.6, 0.5]])
@@ -74,8 +75,6 @@ def test_beside_sums_that_are_written_out():
 def test_predictions_have_not_seen_their_own_reward():
     """Another reward in one round changes the predictions of other folds only: dr moves by its own w / n and by what
     the regressions of the others learn, so a prediction that had seen it would show."""
-    from tacit import evaluation, logs
-
     log, _ = simulated(default_rng(4), 50)
     before = evaluation._predicted(logs.rounds(log))
     log["reward"] = np.where(np.arange(50) == 7, 1 - log["reward"], log["reward"])
@@ -139,3 +138,86 @@ def test_the_command(tmp_path, monkeypatch, capsys):
             assert captured.out.startswith("RAW") and max(map(len, captured.out.splitlines())) <= 100
         else:
             assert "Expected uniform, always:ACTION" in " ".join(captured.err.split()) and not captured.out
+
+
+PERSON = {"age": Number(0, 100, 3), "plan": Category("free", "paid")}
+OFFERS = {"tea": {"price": 1.0}, "cake": {"price": 4.0}, "pie": {"price": 6.0}}
+PRICED = {"price": Number(0.0, 9.0)}
+
+
+@pytest.mark.parametrize(
+    ("schema", "offered"),
+    [
+        (Schema(context=PERSON, arms="disjoint", actions=tuple(OFFERS)), None),
+        (Schema(context=PERSON, action=PRICED, arms="hybrid", actions=tuple(OFFERS)), OFFERS),
+        (Schema(context=PERSON, action=PRICED, cross=[("age", "price")]), OFFERS),
+    ],
+    ids=lambda one: getattr(one, "arms", ""),
+)
+def test_a_log_of_fields_is_evaluated_as_the_bandit_chooses(schema, offered):
+    """The chances by which a bandit is judged are the propensities that it states to the same people."""
+    rng = default_rng(7)
+    table = {
+        "age": rng.uniform(0, 90, 300),
+        "plan": rng.choice(["free", "paid"], 300),
+        "action": rng.choice(list(OFFERS), 300),
+        "reward": rng.integers(2, size=300) * 1.0,
+        "propensity": np.full(300, 1 / 3),
+    }
+    bandit = JointGLM(features=schema, budget=Budget(20.0, 1e-2), source=Simulated(1), policy=default_rng(1))
+    assert bandit.learn_log(table, actions=offered) == {}
+    rounds = logs.rounds(table, actions=offered, features=schema)
+    for i in range(20):
+        choice = bandit.choose({name: table[name][i] for name in PERSON}, actions=offered)  # and perhaps a release
+        chance = evaluation.probabilities(bandit, rounds._replace(arms=rounds.arms[i : i + 1]))[0, choice.index]
+        assert chance == pytest.approx(choice.propensity, abs=1e-6)
+    chances = evaluation.probabilities(bandit, rounds)
+    assert len({tuple(row) for row in chances.round(6)}) > 100
+    found = evaluate(table, bandit, actions=offered)
+    assert found == evaluate(table, chances, actions=offered, features=schema)
+    assert [one.name for one in found] == ["log", "ips", "snips", "dr"]
+    with pytest.raises(ValueError, match="none named plan"):
+        evaluate({name: column for name, column in table.items() if name != "plan"}, bandit, actions=offered)
+
+
+def test_a_bandit_with_blocks_is_evaluated_in_its_own_form():
+    log, _ = simulated(default_rng(8), 400)
+    whole, blocks = (JointGLM(dim=6, budget=Budget(20.0, 1e-2), source=Simulated(1), blocks=k) for k in (None, 3))
+    for bandit in (whole, blocks):
+        bandit.learn_log(log)
+    assert evaluation.probabilities(blocks, logs.rounds(log)) == pytest.approx(
+        evaluation.probabilities(whole, logs.rounds(log)), abs=0.2
+    )  # other noise, the same rounds
+    with pytest.raises(ValueError, match="one block each"):
+        evaluation.probabilities(blocks, logs.rounds(log | {"arms": np.full((400, 3, 6), 0.1)}))
+
+
+def test_the_command_reads_fields_by_the_schema_of_a_saved_bandit(tmp_path, monkeypatch, capsys):
+    pl = pytest.importorskip("polars")
+    rng = default_rng(9)
+    table = pl.DataFrame(
+        {
+            "age": rng.uniform(0, 90, 300),
+            "plan": rng.choice(["free", "paid"], 300).tolist(),
+            "action": rng.choice(list(OFFERS), 300).tolist(),
+            "reward": rng.integers(2, size=300) * 1.0,
+            "propensity": np.full(300, 1 / 3),
+        }
+    )
+    (tmp_path / "log").mkdir()
+    for i, part in enumerate((table[:100], table[100:])):
+        part.write_parquet(tmp_path / "log" / f"{i}.parquet")
+    schema = Schema(context=PERSON, arms="disjoint", actions=tuple(OFFERS))
+    bandit = JointGLM(features=schema, budget=Budget(1.0, 1e-6), source=Simulated(1))
+    bandit.save(tmp_path / "bandit.json")
+    monkeypatch.chdir(tmp_path)
+    targets = ["--target", "bandit.json", "--target", "uniform", "--target", "always:pie", "--json"]
+    monkeypatch.setattr(sys, "argv", ["tacit", "evaluate", "log", *targets])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 0
+    rows = {(row["target"], row["name"]): row["value"] for row in json.loads(capsys.readouterr().out)["rows"]}
+    expected = {one.name: one.value for one in evaluate(tmp_path / "log", bandit)}
+    assert rows["bandit.json", "dr"] == pytest.approx(expected["dr"])
+    assert rows["uniform", "dr"] == pytest.approx(expected["dr"])  # nothing is learnt yet: random messages
+    assert ("always:pie", "snips") in rows

@@ -220,8 +220,27 @@ def test_a_log_from_before_a_recovery_is_not_learnt_again(on_sqlite, tmp_path):
     restored = Place(str(copy), stored._vault.seal.keys.folder)
     recover(linear(), restored.where, keys=restored.keys)
     with restored.open(linear()) as stored:
-        with pytest.raises(BadState, match="begun before a recovery"):
-            stored.learn_log(log(), log="june")
+        for name in ("june", "july"):  # its rows are known as well
+            with pytest.raises(BadState, match="begun before a recovery"):
+                stored.learn_log(log(), log=name)
         assert stored.choices == 0
-        stored.learn_log(log(), log="july")
+        stored.learn_log(log(seed=1), log="july")
         assert stored.choices == ROWS
+
+
+def test_the_same_rows_under_another_name_are_refused(place):
+    """Also those of a log that has grown, and after a restart; under its own name a log goes on."""
+    grown = log(80)
+    begun = {name: column[:60] for name, column in grown.items()}
+    with place.open(linear()) as stored:
+        learn(stored, begun, log="june")
+    with place.open(linear()) as stored:
+        learn(stored, grown, log="june")
+        for rows in (begun, grown, pl.DataFrame(grown)):
+            with pytest.raises(ValueError, match="one whose rows it has learnt"):
+                stored.learn_log(rows, log="july")
+        assert learn(stored, grown, log="june") == {} and stored.choices == 80
+        for name in ("few", "as few"):  # which may be other people
+            learn(stored, log(10), log=name)
+        assert stored.choices == 100 and "100 of the choices are rows" in " ".join(stored.privacy.caveats)
+        assert len(table(stored, "SELECT log FROM bookmark")) == 3 + 2  # names, and digests of long ones

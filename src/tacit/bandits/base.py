@@ -28,6 +28,7 @@ from tacit.core.door import Door
 from tacit.core.persons import Person, Persons
 from tacit.data import Array, Integers, Raw
 from tacit.errors import BadState, HorizonReached, PersonLimit, UnknownChoice
+from tacit.features import frames
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import CHOICES, outcome
 from tacit.lock import Lock, locked
@@ -190,15 +191,17 @@ class Bandit(Kept, ABC):
         for _, group in itertools.groupby(range(count), lambda i: len(rows[i])):
             alike = list(group)
             index[alike] = self._pick(np.stack([rows[i] for i in alike]))
+        chances: list[Callable[[], float] | None] = [None] * count
         for i, problem in enumerate(problems):
             if problem is None:
                 arm = int(index[i])
-                row = self._row(rows[i], arm, arm, names[arm] if names else None, None)
+                chances[i] = self._propensity(rows[i], arm)
+                row = self._row(rows[i], arm, arm, names[arm] if names else None, chances[i])
                 ids[i] = self._ticket(row, marks[i])
             else:
                 index[i] = -1
                 self._state.counts[CHOICES] += 1
-        return Choices(index, ids, {i: problem for i, problem in enumerate(problems) if problem})
+        return Choices(index, ids, {i: problem for i, problem in enumerate(problems) if problem}, names, chances)
 
     @locked
     def observe(self, choice: Choice | int, reward: float) -> bool:
@@ -219,7 +222,7 @@ class Bandit(Kept, ABC):
         if len(ids) != len(rewards):
             raise ValueError(f"Expected as many rewards as choices ({len(ids)}), got {len(rewards)}.")
         refused = {}
-        for row, (ticket, reward) in enumerate(zip(ids, rewards, strict=True)):
+        for row, (ticket, reward) in enumerate(zip(ids, frames.values(rewards), strict=True)):
             try:
                 if not self.observe(ticket, reward):
                     refused[row] = LATE

@@ -10,7 +10,7 @@ from tacit.core import logs
 from tacit.core.door import Door
 from tacit.core.persons import Persons
 from tacit.errors import PersonLimit
-from tacit.logs import parquet
+from tacit.logs import numbered, parquet
 from tacit.logs.parquet import Encoder, Folder
 from tacit.mechanisms.entering import NOBODY
 
@@ -33,7 +33,7 @@ def people(persons: Persons, folder: Folder, first: int, count: int) -> tuple[Ma
 
 def encoder(door: Door, folder: Folder, actions: Any) -> Encoder | None:
     """What reads the folder as columns of numbers; None where rows have to be looked at one by one."""
-    names = tuple(f"x{i}" for i in range(len(folder.columns)) if f"x{i}" in folder.columns)
+    names = tuple(numbered(folder.columns))
     if door.schema is not None or not names or not {*names, "reward"} <= folder.numbers:
         return None
     if door.shared or "arms" in folder.columns or (len(names) < door.dim and "action" not in folder.names):

@@ -140,11 +140,17 @@ def privacy_command(
         int | None, typer.Option(help=f"Rounds. Default: {HORIZON} for bandits that need a number, else no end.")
     ] = None,
     as_json: Json = False,
+    as_record: Annotated[
+        bool,
+        typer.Option("--registry", help="JSON for public registries of deployments, with what is left to fill in."),
+    ] = False,
 ) -> None:
     """The certificate for a plan, before anything runs."""
     spec = parse_bandit(bandit, [parse_epsilon(epsilon)], delta, adjacency)[0]
     certificate = build(spec, dim=dim, radius=radius, horizon=horizon).privacy
-    if as_json:
+    if as_record:
+        write_json(certificate.registry(), indent=2)
+    elif as_json:
         sys.stdout.write(certificate.json().decode() + "\n")
     else:
         sys.stdout.write(f"{certificate}\n")
@@ -294,7 +300,7 @@ def key_command(
 @app.command("evaluate")
 def evaluate_command(
     log: Annotated[
-        Path, typer.Argument(help="Parquet or CSV with action, reward, propensity, and x0, x1, ... or arms.")
+        Path, typer.Argument(help="Parquet or CSV with action, reward, propensity, and x0, x1, ..., arms or fields.")
     ],
     target: Annotated[
         list[str],

@@ -15,10 +15,16 @@ from tacit.logs import Rounds
 def rows(log: Path, targets: Sequence[str]) -> list[dict[str, Any]]:
     """RAW. For each target each estimate, as JSON takes it; what the log's own policy earned comes first."""
     table = logs.read(log)
-    rounds = logs.rounds(table)
+    bandits = {name: _saved(Path(name)) for name in targets if not _is_rule(name)}
+    schema = next((one.features for one in bandits.values() if one.features is not None), None)
+    rounds = logs.rounds(table, features=schema)
     out: list[dict[str, Any]] = []
     for name in targets:
-        for estimate in evaluation.evaluate(rounds, _target(name, table, rounds)):
+        if name in bandits:
+            estimates = evaluation.evaluate(table, bandits[name])
+        else:
+            estimates = evaluation.evaluate(rounds, _rule(name, table, rounds))
+        for estimate in estimates:
             row = {"target": name, **estimate._asdict()}
             if estimate.name == "log":
                 row |= {"target": "the log's own", "name": "mean"}
@@ -45,22 +51,25 @@ def text(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"{evaluation.RAW}\n\n{to_text(table)}"
 
 
-def _target(name: str, table: Any, rounds: Rounds) -> Any:
+def _is_rule(name: str) -> bool:
+    return name == "uniform" or name.startswith(("always:", "columns:"))
+
+
+def _rule(name: str, table: Any, rounds: Rounds) -> Array:
+    """A policy's chances, (n, K)."""
     n, count = len(rounds.action), len(rounds.names)
     kind, _, rest = name.partition(":")
-    if name == "uniform":
+    if kind == "uniform":
         return np.full((n, count), 1 / count)
     if kind == "always":
         called = [str(action) for action in rounds.names]
         if rest not in called:
             raise ValueError(f"Expected always:ACTION with an action of the log, got {name!r}.")
         return np.tile(np.eye(count)[called.index(rest)], (n, 1))
-    if kind == "columns":
-        chances: Array | None = logs.contexts(table, rest)
-        if chances is None:
-            raise ValueError(f"Expected the columns {rest}0, {rest}1, ... in the log, got none.")
-        return chances
-    return _saved(Path(name))
+    chances: Array | None = logs.contexts(table, rest)
+    if chances is None:
+        raise ValueError(f"Expected the columns {rest}0, {rest}1, ... in the log, got none.")
+    return chances
 
 
 def _saved(path: Path) -> Any:

@@ -34,8 +34,8 @@ def confirm(what: str, yes: bool) -> None:
         fail("Nothing was done.")
 
 
-def write_json(document: Any) -> None:
-    sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")
+def write_json(document: Any, indent: int | None = None) -> None:
+    sys.stdout.write(json.dumps(document, allow_nan=False, indent=indent) + "\n")
 
 
 class progress:

@@ -1,7 +1,7 @@
 """What a choice is: to the user, and for a batch."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -39,11 +39,23 @@ class Choice:
 @dataclass(frozen=True, slots=True)
 class Choices:
     """The arms for a batch. Rows in `refused` (index -> reason) have index -1 and id 0; they count as choices that
-    nobody will answer, so that the schedule does not depend on what is in a row."""
+    nobody will answer, so that the schedule does not depend on what is in a row. It has as many elements as rows: the
+    choice of each, None for those that were refused."""
 
     index: Index
     id: Index
     refused: Mapping[int, str]
+    _names: Sequence[str] | None = field(repr=False)
+    _propensities: Sequence[Callable[[], float] | None] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+    def __iter__(self) -> Iterator[Choice | None]:
+        for index, number, chance in zip(self.index.tolist(), self.id.tolist(), self._propensities, strict=True):
+            yield None if chance is None else Choice(index, self._names[index] if self._names else None, number, chance)
+
+    __reduce__ = Choice.__reduce__
 
 
 def reward_problem(reward: object, low: float, high: float) -> str | None:

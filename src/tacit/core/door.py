@@ -13,6 +13,7 @@ from tacit.core import actions
 from tacit.core.actions import Declared
 from tacit.core.choices import reward_problem
 from tacit.data import Array, Integers, Raw
+from tacit.features import frames
 from tacit.features.schema import Schema
 from tacit.model import arms as arm_sets
 from tacit.model.arms import check_mask
@@ -98,6 +99,13 @@ class Door:
         names: tuple[str, ...] | None = None
         if self.schema is None:
             arm_sets.without_actions(given)
+            if frames.is_frame(arms):
+                table = frames.columns(arms)
+                if "arms" not in table:
+                    raise ValueError(
+                        "Expected a column arms, or a bandit with a schema for a frame of fields, got neither."
+                    )
+                arms = frames.values(table["arms"])
             rows, problems = arm_sets.rows(arms, self.dim, self.blocks, self.shared)
         else:
             rows, problems = self.schema.batch(arms, given, placed=self.blocks > 1)

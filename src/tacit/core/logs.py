@@ -15,6 +15,7 @@ import numpy as np
 from tacit import logs
 from tacit.core.door import Door
 from tacit.data import Array
+from tacit.features import frames
 from tacit.logs import parquet
 from tacit.logs.parquet import Folder
 
@@ -26,20 +27,22 @@ Row = tuple[Array | None, Any, Any]  # RAW: features, None where they are wrong;
 
 def read(door: Door, table: Any, actions: Any) -> tuple[int, Iterator[Row]]:
     """How many rows a table has, and what is learnt of each; ValueError for a table that has not the right columns."""
-    names = logs.names(table)
-    check_columns(door, names)
-    rewards = list(table["reward"])
-    people = list(table["person"]) if "person" in names else [None] * len(rewards)  # where persons are not counted
+    table = frames.columns(table)
+    check_columns(door, table)
+    rewards = frames.values(table["reward"])
+    people = frames.values(table["person"]) if "person" in table else [None] * len(rewards)  # where none are counted
     return len(rewards), zip(_played(door, table, actions), rewards, people, strict=True)
 
 
 def source(door: Door, table: Any, actions: Any) -> tuple[int, Callable[[int], Iterator[Row]]]:
     """How many rows a table or folder has, and what gives those from a position on, one by one."""
     if not isinstance(table, str | Path):
+        table = frames.columns(table)  # an Arrow stream is read once
         count, _ = read(door, table, actions)
         return count, lambda start: itertools.islice(read(door, table, actions)[1], start, None)
     folder = Folder(table)
-    check_columns(door, folder.columns)
+    for piece in folder.pieces(0, 1, 1):
+        read(door, parquet.frame(piece), actions)  # ValueError, before a row of it is spent
 
     def rows_from(start: int) -> Iterator[Row]:
         for piece in folder.pieces(start, folder.count - start, ROWS_AT_ONCE):
@@ -58,12 +61,7 @@ def check_columns(door: Door, names: Collection[str]) -> None:
     if "person" in names and not limited:
         raise ValueError("Expected max_rounds_per_person for a log with a column person, got a bandit without it.")
     if door.schema is not None:
-        missing = [name for name in door.schema.context if name not in names]
-        if missing:
-            raise ValueError(
-                "Expected a column for each field of the schema (of None where it is not known), got none named "
-                f"{' or '.join(missing)}."
-            )
+        logs.check_fields(door.schema, names)
 
 
 def is_silent(reward: Any) -> bool:
@@ -71,22 +69,20 @@ def is_silent(reward: Any) -> bool:
     return reward is None or (isinstance(reward, float | np.floating) and math.isnan(reward))
 
 
-def _played(door: Door, table: Any, actions: Any) -> Iterator[Array | None]:
+def _played(door: Door, table: Mapping[str, Any], actions: Any) -> Iterator[Array | None]:
     """The features of the action that was taken, row by row; None where they are wrong. ValueError for a table that has
     not the right columns."""
-    columns = logs.names(table)
-    named = list(table["action"]) if "action" in columns else None
+    named = frames.values(table["action"]) if "action" in table else None
     if door.schema is not None:
         return _by_schema(door, table, _need(named), actions)
-    if "arms" in columns:
-        column = table["arms"]
-        return map(_of_arms(door, actions), column.to_list() if hasattr(column, "to_list") else column, _need(named))
-    prefixed = [f"x{i}" for i in range(len(columns)) if f"x{i}" in columns]
+    if "arms" in table:
+        return map(_of_arms(door, actions), frames.values(table["arms"]), _need(named))
+    prefixed = logs.numbered(table)
     if not prefixed:
         raise ValueError("Expected the columns x0, x1, ... or arms, got neither.")
     if door.shared:
         raise ValueError("Expected a schema or the column arms where arms share coordinates, got x0, x1, ....")
-    rows = zip(*(list(table[name]) for name in prefixed), strict=True)
+    rows = zip(*(frames.values(table[name]) for name in prefixed), strict=True)
     if len(prefixed) == door.dim:  # of the action that was taken, already
         return (door.played([row]) for row in rows)
     count = check_context(door, len(prefixed), actions)
@@ -112,10 +108,11 @@ def _need(named: list[Any] | None) -> list[Any]:
     return named
 
 
-def _by_schema(door: Door, table: Any, named: list[Any], actions: Any) -> Iterator[Array | None]:
+def _by_schema(door: Door, table: Mapping[str, Any], named: list[Any], actions: Any) -> Iterator[Array | None]:
     assert door.schema is not None
     fields = list(door.schema.context)
-    rows = zip(*(list(table[name]) for name in fields), strict=True) if fields else iter([()] * len(named))
+    columns = [frames.values(table[name]) for name in fields]
+    rows = zip(*columns, strict=True) if fields else iter([()] * len(named))
     for row, action in zip(rows, named, strict=True):
         described = isinstance(actions, Mapping) and isinstance(action, str) and action in actions
         offered: Any = {action: actions[action]} if described else [action]

@@ -13,6 +13,7 @@ import numpy as np
 from tacit import checks
 from tacit.algorithms.weeks import Weeks
 from tacit.errors import PersonLimit
+from tacit.features import frames
 from tacit.mechanisms.entering import HASH, NOBODY, SILENT
 from tacit.privacy.persons import many
 
@@ -136,7 +137,7 @@ class Persons:
             return [None] * count
         if isinstance(persons, str | bytes) or len(persons) != count:
             raise ValueError(f"Expected one person for each of {count} rows, got another number of them.")
-        return persons
+        return frames.values(persons)
 
     def document(self) -> dict[str, Any]:
         """For the saved file."""

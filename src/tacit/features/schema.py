@@ -4,7 +4,7 @@ import dataclasses
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from tacit import checks
 from tacit.data import Array
+from tacit.features import frames
 from tacit.features.columns import Category, Column, Entries, Hashed, Number, Tags, is_none, read, written
 from tacit.features.parts import Parts, SchemaPart
 
@@ -173,7 +174,8 @@ class Schema:
     def vectors(
         self, context: Mapping[str, Any], actions: Mapping[str, Mapping[str, Any]] | Sequence[str] | None = None
     ) -> dict[str, Array]:
-        """Name -> features, for `choose`. context: a person's fields; what is left out is none. actions: name ->
+        """Name -> features, for `choose`. context: a person's fields, by name or as a row of a frame; what is left out
+        is none. actions: name ->
         fields of what may be offered; names are enough where actions have no fields, and None is all of them."""
         names, rows = self.rows(context, actions)
         return dict(zip(names, rows, strict=True))
@@ -219,6 +221,10 @@ class Schema:
     def batch(self, people: Any, actions: Any = None, *, placed: bool = False) -> tuple[list[Array], list[str | None]]:
         """The rows of each person, as in `rows` or `placed`, all with the same actions, and what is wrong with each,
         None if nothing; of those who are refused they are zeros."""
+        if frames.is_frame(people):
+            table = frames.columns(people)
+            self._entries(dict.fromkeys(table), self.context)  # ValueError for a column that is no field
+            people = frames.rows(table)
         if isinstance(people, Mapping | str) or not isinstance(people, Iterable):
             raise ValueError("Expected the fields of each person, in a list, got something else.")
         made = self.placed if placed else self.rows
@@ -235,19 +241,17 @@ class Schema:
         return rows, problems
 
     def encode(self, frame: Any) -> Array:
-        """(n, dim): for each row of a table (polars, pandas, or a mapping of columns) the vector of its fields; the
-        column "action" names the action where actions have names."""
-        columns = set(frame.columns if hasattr(frame, "columns") else frame)
-        names = [name for name in self._fields if name in columns]
-        if self.actions and "action" not in columns:
+        """(n, dim): for each row of a table (polars, pandas, Arrow, or a mapping of columns) the vector of its fields;
+        the column "action" names the action where actions have names."""
+        table = frames.columns(frame)
+        if self.actions and "action" not in table:
             raise ValueError("Expected a column 'action' with names of actions, got none.")
-        count = len(next(iter(frame.values()))) if isinstance(frame, Mapping) else len(frame)
-        own = list(frame["action"]) if self.actions else [""] * count
-        out = np.zeros((count, self.dim))
-        for i, (row, action) in enumerate(zip(_rows(frame, names, count), own, strict=True)):
+        needed = {name: table[name] for name in table if name in self._fields or name == "action"} or table
+        out = []
+        for row in frames.rows(needed):
             person, offered = ({n: row[n] for n in side if n in row} for side in (self.context, self.action))
-            out[i] = self.rows(person, {action: offered})[1][0]
-        return out
+            out.append(self.rows(person, {row["action"] if self.actions else "": offered})[1][0])
+        return np.array(out).reshape(-1, self.dim)
 
     @classmethod
     def from_public(
@@ -262,8 +266,9 @@ class Schema:
     ) -> "Schema":
         """Bounds from a table that is public: the one way to learn them, and the people in it are not protected.
         Numbers get their least and largest value, texts a Category if there are few, else Hashed, lists Tags."""
-        fields = {name: _learnt(name, list(frame[name]), bins, hashed) for name in (*context, *action)}
-        rows = len(list(frame[[*context, *action][0]])) if fields else 0
+        table = {name: frames.values(frames.columns(frame)[name]) for name in (*context, *action)}
+        fields = {name: _learnt(name, column, bins, hashed) for name, column in table.items()}
+        rows = len(next(iter(table.values()))) if table else 0
         return cls(
             context={name: fields[name] for name in context},
             action={name: fields[name] for name in action},
@@ -334,6 +339,7 @@ class Schema:
         return {name: EMPTY if each is EMPTY else self._entries(each, self.action) for name, each in actions.items()}
 
     def _entries(self, given: Mapping[str, Any], fields: Mapping[str, Column]) -> dict[str, Entries]:
+        given = frames.row(given)
         if not isinstance(given, Mapping) or not given.keys() <= fields.keys():
             raise ValueError(f"Expected fields of the schema ({', '.join(fields) or 'none'}), got another.")
         out = {}
@@ -343,13 +349,6 @@ class Schema:
             except ValueError as error:
                 raise ValueError(f"Expected {name} to be {error}") from None
         return out
-
-
-def _rows(frame: Any, names: Sequence[str], count: int) -> Iterator[dict[str, Any]]:
-    columns = [frame[name] for name in names]
-    if not columns:
-        return iter([{}] * count)
-    return (dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True))
 
 
 def _learnt(name: str, values: list[Any], bins: int, hashed: int) -> Column:

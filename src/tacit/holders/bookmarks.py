@@ -1,4 +1,4 @@
-"""How far logs are learnt: one row for each. Callers hold a transaction (`run`)."""
+"""How far logs are learnt: one row for each, and one for the digest of its rows. Callers hold a transaction (`run`)."""
 
 from tacit.holders.database import Run
 
@@ -15,6 +15,17 @@ def learnt(run: Run, uid: str, log: str, locking: str = "") -> int | None:
 
 def put(run: Run, uid: str, log: str, rows: int) -> None:
     run("UPDATE bookmark SET learnt = ? WHERE bandit = ? AND log = ?", rows, uid, log)
+
+
+def belongs(run: Run, uid: str, digest: str, log: str) -> None:
+    """These rows were given under that name."""
+    begin(run, uid, f"{digest}:{log}")
+
+
+def owner(run: Run, uid: str, digest: str) -> str | None:
+    """The name under which these rows were given first; None if they never were."""
+    found = run("SELECT log FROM bookmark WHERE bandit = ? AND log LIKE ?", uid, f"{digest}:%")
+    return str(found[0][0]).partition(":")[2] if found else None
 
 
 def all_learnt(run: Run, uid: str) -> int:

@@ -12,16 +12,18 @@ import itertools
 import math
 import secrets
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.core import logs
+from tacit.core import logs, repeated
 from tacit.core.choices import reward_problem
 from tacit.core.door import Offer, nothing
 from tacit.core.persons import beyond
 from tacit.data import Array, Raw
 from tacit.errors import BadState, HorizonReached
+from tacit.features import frames
 from tacit.holders import bookmarks, incarnation, rows
 from tacit.holders.choosing import Choosing
 from tacit.holders.incarnation import Vault
@@ -71,10 +73,12 @@ class Log:
         """Row -> reason for those that were refused by this call. left: choices that can still be made."""
         if not isinstance(log, str) or not log:
             raise ValueError("Expected log to be a name, got none.")
+        table = table if isinstance(table, str | Path) else frames.columns(table)  # an Arrow stream is read once
         count, rows_from = logs.source(self._agreed.door, table, actions)
+        digest = repeated.digest(self._agreed.door, table, self._vault.persons)
         named = b"log" + log.encode("utf-8", "surrogatepass")
         name = hashlib.blake2b(named, key=self._vault.persons, digest_size=16).hexdigest()
-        learnt = self._outage.again(lambda: self._begin(name))
+        learnt = self._outage.again(lambda: self._begin(name, digest))
         if learnt > count:
             raise ValueError(f"Expected at least the {learnt} rows that were learnt under this name, got fewer.")
         if left is not None and count - learnt > left:
@@ -91,21 +95,28 @@ class Log:
             tend()
         return refused
 
-    def _begin(self, name: str) -> int:
-        """How many of its rows are learnt."""
-        vault, database = self._vault, self._vault.database
-        label = f"{vault.bandit.name}.log.{name}"
+    def _begin(self, name: str, digest: str | None) -> int:
+        """How many of its rows are learnt. ValueError if all of them were given under another name."""
+        vault, database, keys = self._vault, self._vault.database, self._vault.seal.keys
+        label = f"{vault.bandit.name}.log.{{}}"
         with database.transaction() as run:
             self._choosing.head(run, database.locking)
             found = bookmarks.learnt(run, vault.uid, name)
-            if found is None:
-                if vault.seal.keys.find(label) is not None:
-                    raise BadState(
-                        "Expected a log that is new to this bandit, got one that was begun before a recovery: nobody "
-                        "knows which of its rows were released. Give rows that are certainly new, under another name."
-                    )
-                bookmarks.begin(run, vault.uid, name)
-        vault.seal.keys.make(label)
+            owner = None if digest is None else bookmarks.owner(run, vault.uid, digest)
+            if owner not in (None, name):
+                raise ValueError(repeated.TWICE)
+            new = [name] * (found is None) + [digest] * (owner is None and digest is not None)
+            if any(keys.find(label.format(one)) is not None for one in new):
+                raise BadState(
+                    "Expected a log that is new to this bandit, got one that was begun before a recovery: nobody "
+                    "knows which of its rows were released. Give rows that are certainly new, under another name."
+                )
+            bookmarks.begin(run, vault.uid, name)
+            if digest is not None and owner is None:
+                bookmarks.belongs(run, vault.uid, digest, name)
+        for one in (name, digest):
+            if one is not None:
+                keys.make(label.format(one))
         return found or 0
 
     def _rows(self, found: Iterator[logs.Row]) -> Iterator[Logged]:

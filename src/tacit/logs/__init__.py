@@ -1,10 +1,10 @@
-"""Tables of logged rounds: polars and pandas frames, mappings of columns, Parquet and CSV files.
+"""Tables of logged rounds: pandas and polars frames, Arrow tables, mappings of columns, Parquet and CSV files.
 
 Columns: `action` (0 .. K-1, or names), `reward`, `propensity` (optional: the probability with which the action was
 taken), and the features: x0, x1, ... (one context a round, put into a block of its own for each action, so that
 dim = K times their number) or `arms` (K lists of dim numbers). RAW: everything here is people's data."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from tacit import extras
 from tacit.data import Array, Integers
+from tacit.features import frames
 from tacit.features.schema import Schema
 from tacit.model import arms as arm_sets
 
@@ -27,42 +28,55 @@ class Rounds(NamedTuple):
 
 
 def read(path: str | Path) -> Any:
-    """The frame in a Parquet or CSV file."""
+    """The frame in a Parquet or CSV file, or in a folder of Parquet files, in the order of their names."""
     path = Path(path)
-    if not path.is_file():
-        raise ValueError(f"Expected a Parquet or CSV file, got {path} which does not exist.")
+    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    if not files or not all(file.is_file() for file in files):
+        raise ValueError(f"Expected a Parquet or CSV file, or a folder of Parquet files, got {path} without.")
     pl = extras.load("polars", "logs")
     try:
-        return pl.read_csv(path) if path.suffix == ".csv" else pl.read_parquet(path)
+        return pl.read_csv(path) if path.suffix == ".csv" else pl.read_parquet(files)
     except (pl.exceptions.PolarsError, OSError):
         raise ValueError(f"Expected a Parquet or CSV file, got {path} which is neither.") from None
 
 
-def rounds(table: Any, *, actions: Sequence[Any] | None = None) -> Rounds:
+def rounds(table: Any, *, actions: Any = None, features: Schema | None = None) -> Rounds:
     """The columns of a table, checked. actions: what 0 .. K-1 are called in it; by default, whole numbers are what they
-    are, and names are put in alphabetical order."""
-    missing = {"action", "reward"} - set(names(table))
+    are, and names are put in alphabetical order. features: where the columns are a person's fields; actions are then
+    what the schema takes, by default all that it offers."""
+    table = frames.columns(table)
+    missing = {"action", "reward"} - set(table)
     if missing:
         raise ValueError(f"Expected the columns action and reward, got none named {' or '.join(sorted(missing))}.")
     arms = _arms(table)
-    action, called = _actions(list(table["action"]), actions, None if arms is None else arms.shape[1])
+    if arms is None and features is not None:
+        check_fields(features, table)
+        actions = actions if actions is not None or not features.offered else features.offered
+        arms = _described(features, table, actions)
+    action, called = _actions(frames.values(table["action"]), actions, None if arms is None else arms.shape[1])
     if not len(action):
         raise ValueError("Expected at least one round, got none.")
     context = contexts(table)
     if arms is None and context is not None:
         arms = blocks(context, len(called))
     reward = numbers(table, "reward")
-    propensity = numbers(table, "propensity") if "propensity" in names(table) else None
+    propensity = numbers(table, "propensity") if "propensity" in table else None
     if propensity is not None and not ((propensity > 0) & (propensity <= 1)).all():
         raise ValueError("Expected propensities in (0, 1], got one outside.")
     return Rounds(action, reward, propensity, arms, called)
 
 
-def names(table: Any) -> list[str]:
-    return [str(name) for name in getattr(table, "columns", table)]
+def check_fields(schema: Schema, names: Collection[str]) -> None:
+    """ValueError for a table without some field of a person."""
+    missing = [name for name in schema.context if name not in names]
+    if missing:
+        raise ValueError(
+            "Expected a column for each field of the schema (of None where it is not known), got none named "
+            f"{' or '.join(missing)}."
+        )
 
 
-def numbers(table: Any, name: str) -> Array:
+def numbers(table: Mapping[str, Any], name: str) -> Array:
     """A column of finite numbers."""
     try:
         out = np.asarray(table[name], dtype=np.float64)
@@ -75,16 +89,22 @@ def numbers(table: Any, name: str) -> Array:
 
 def contexts(table: Any, prefix: str = "x") -> Array | None:
     """(n, p) numbers from the columns x0, x1, ...; None if there is no x0."""
-    known = names(table)
-    found = [f"{prefix}{i}" for i in range(len(known)) if f"{prefix}{i}" in known]
+    table = frames.columns(table)
+    found = numbered(table, prefix)
     if f"{prefix}0" not in found:
         return None
     return np.stack([numbers(table, name) for name in found], axis=1)
 
 
+def numbered(names: Collection[str], prefix: str = "x") -> list[str]:
+    """Those that are called x0, x1, ..., in that order."""
+    return [f"{prefix}{i}" for i in range(len(names)) if f"{prefix}{i}" in names]
+
+
 def labelled(table: Any, schema: Schema | None = None) -> tuple[Array, Array]:
     """(features, rewards): of the columns x0, x1, ..., or of the schema's fields."""
-    if "reward" not in names(table):
+    table = frames.columns(table)
+    if "reward" not in table:
         raise ValueError("Expected a column reward, got none.")
     features = contexts(table) if schema is None else schema.encode(table)
     if features is None:
@@ -98,14 +118,23 @@ def blocks(context: Array, count: int) -> Array:
     return out
 
 
-def _arms(table: Any) -> Array | None:
-    if "arms" not in names(table):
+def _arms(table: Mapping[str, Any]) -> Array | None:
+    if "arms" not in table:
         return None
-    column = table["arms"]
-    arms = arm_sets.as_array(column.to_list() if hasattr(column, "to_list") else column)
+    arms = arm_sets.as_array(frames.values(table["arms"]))
     if arms.ndim != 3:
         raise ValueError(f"Expected K lists of numbers in each row of the column arms, got the shape {arms.shape}.")
     return arms
+
+
+def _described(schema: Schema, table: Mapping[str, Any], actions: Any) -> Array:
+    """(n, K, dim) arms by the fields of each row."""
+    people = frames.rows({name: table[name] for name in (*schema.context, "reward")})
+    fields = ({name: person[name] for name in schema.context} for person in people)
+    arms, problems = schema.batch(fields, actions)
+    for problem in filter(None, problems):
+        raise ValueError(problem)
+    return np.stack(arms) if arms else np.empty((0, 1, schema.dim))
 
 
 def _actions(given: list[Any], actions: Sequence[Any] | None, count: int | None) -> tuple[Integers, tuple[Any, ...]]:

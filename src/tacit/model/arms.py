@@ -50,6 +50,19 @@ def whole(features: Array, dim: int, blocks: int, shared: int = 0) -> Array:
     return Layout(shared, blocks, (dim - shared) // blocks).whole(features)
 
 
+def placed(features: Array, dim: int, blocks: int, shared: int = 0) -> Array:
+    """Vectors (..., dim) as rows: what `whole` undoes. ValueError for a vector that has numbers in several blocks."""
+    if blocks == 1:
+        return features
+    parts = features[..., shared:].reshape(*features.shape[:-1], blocks, (dim - shared) // blocks)
+    used = (parts != 0).any(axis=-1)
+    if (used.sum(axis=-1) > 1).any():
+        raise ValueError("Expected arms with numbers in one block each, got some in several.")
+    place = used.argmax(axis=-1)
+    own = np.take_along_axis(parts, place[..., None, None], axis=-2)[..., 0, :]
+    return np.concatenate([features[..., :shared], own, place[..., None]], axis=-1)
+
+
 def live(offered: Sequence[bool], blocks: int) -> Integers:
     """The blocks of actions that are offered; all of them where actions have no names or no block to themselves."""
     return np.flatnonzero(offered) if offered and blocks > 1 else np.arange(blocks)

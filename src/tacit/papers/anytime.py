@@ -1,5 +1,6 @@
 """Doubling: a bandit that needs a horizon, without one."""
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -80,7 +81,7 @@ class Anytime:
         with self._lock:
             self._renew(len(self._bandit._door.batch(arms, actions)[0]))
             choices = self._bandit.choose_many(arms, actions=actions)
-            return Choices(choices.index, choices.id + self._before * (choices.id > 0), choices.refused)
+            return dataclasses.replace(choices, id=choices.id + self._before * (choices.id > 0))
 
     def observe(self, choice: Choice | int, reward: float) -> bool:
         with self._lock:

@@ -4,22 +4,14 @@ import itertools
 import math
 import textwrap
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from tacit.features.schema import Schema
-from tacit.privacy import relations, words
+from tacit.privacy import deployments, relations, words
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import (
-    GaussianRelease,
-    LocalRelease,
-    Release,
-    ShuffledRelease,
-    epsilon_of,
-    grid_delta,
-    relation_of,
-)
+from tacit.privacy.ledger import GaussianRelease, Release, epsilon_of, grid_delta, relation_of
 from tacit.privacy.persons import PersonClaim
 
 COLUMNS = 100  # of the printed certificate
@@ -88,6 +80,11 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     def json(self) -> bytes:
         return msgspec.json.encode(self)
 
+    def registry(self) -> dict[str, Any]:
+        """A record for public registries of deployments (privacy.deployments), with what is left to fill in. ValueError
+        for a certificate that does not hold for people's data."""
+        return deployments.record(self)
+
     def __str__(self) -> str:
         most = "" if self.horizon is None else f"; planned for {self.horizon} choices"
         lines = [f"Privacy certificate: {self.bandit}{most}", "", _wrapped("  ", " ".join(words.promise(self))), ""]
@@ -117,7 +114,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
         rows += [("actions", self.actions)] * bool(self.actions)
         rows += [("deadline", self.deadline)] * bool(self.deadline)
         lines += [_wrapped(f"  {name:<14}", text) for name, text in rows]
-        for (statistic, details), group in itertools.groupby(self.releases, lambda r: (r.statistic, _details(r))):
+        for (statistic, details), group in itertools.groupby(self.releases, lambda r: (r.statistic, words.details(r))):
             names = [release.name for release in group]
             title = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}, {len(names)} alike"
             lines += ["", _wrapped("  ", f"{title}: {statistic}")]
@@ -242,35 +239,6 @@ def _holds(private: bool, caveats: bool) -> str:
 
 def _wrapped(head: str, text: str) -> str:
     return textwrap.fill(text, COLUMNS, initial_indent=head, subsequent_indent=" " * len(head))
-
-
-def _details(release: Release) -> list[tuple[str, str]]:
-    if isinstance(release, GaussianRelease):
-        rows = [("sensitivity D (l2)", f"{release.sensitivity:.6g}"), ("column norm c", f"{release.column_norm:.6g}")]
-        rows += [("rounds a person k", f"{release.rounds}")] * (release.rounds > 1)
-        rows += [("sigma", f"{release.sigma:.6g}")]
-        if release.grid:
-            exponent = round(math.log2(release.grid))
-            rows += [("grid", f"multiples of 2^{exponent}, sigma = {release.sigma / release.grid:.4g} of them")]
-        formula = "mu = k D c / sigma" if release.rounds > 1 else "mu = D c / sigma"
-        return [*rows, (formula, "inf" if release.mu == math.inf else f"{release.mu:.6g}")]
-    if isinstance(release, LocalRelease):
-        return [("sensitivity D (l2)", f"{release.sensitivity:.6g}"), ("noise std per number", f"{release.std:.6g}")]
-    if isinstance(release, ShuffledRelease):
-        return [
-            ("sensitivity D (l2)", f"{release.sensitivity:.6g}"),
-            ("users of the batch", f"{release.users} (at least {release.minimum} must report)"),
-            *[("rounds", f"{release.rounds}: every user answers each of them")] * (release.rounds > 1),
-            ("grid cells per unit", f"{release.grid:.6g}"),
-            ("coins per coordinate", f"{release.trials}"),
-            ("noise std of the sum", f"{release.std:.6g}"),
-            ("bits per user", f"{release.bits}"),
-        ]
-    return [
-        ("each use", f"({release.epsilon0:.6g}, {release.delta0:.3g})-private by {release.theorem}"),
-        ("uses of one user", f"{release.count}"),
-        ("degrees of freedom", f"{release.degrees_of_freedom}"),
-    ]
 
 
 def _choices(number: int) -> str:

@@ -4,6 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from tacit.privacy import relations
+from tacit.privacy.ledger import GaussianRelease, LocalRelease, Release, ShuffledRelease
 
 if TYPE_CHECKING:
     from tacit.privacy.certificate import Certificate
@@ -100,6 +101,36 @@ def promise(certificate: "Certificate") -> list[str]:
             f"{several}."
         )
     return [*out, f"{TRUST[certificate.model]} It holds whatever else becomes known, now or later."]
+
+
+def details(release: Release) -> list[tuple[str, str]]:
+    """What the numbers of a release are called, and the numbers."""
+    if isinstance(release, GaussianRelease):
+        rows = [("sensitivity D (l2)", f"{release.sensitivity:.6g}"), ("column norm c", f"{release.column_norm:.6g}")]
+        rows += [("rounds a person k", f"{release.rounds}")] * (release.rounds > 1)
+        rows += [("sigma", f"{release.sigma:.6g}")]
+        if release.grid:
+            exponent = round(math.log2(release.grid))
+            rows += [("grid", f"multiples of 2^{exponent}, sigma = {release.sigma / release.grid:.4g} of them")]
+        formula = "mu = k D c / sigma" if release.rounds > 1 else "mu = D c / sigma"
+        return [*rows, (formula, "inf" if release.mu == math.inf else f"{release.mu:.6g}")]
+    if isinstance(release, LocalRelease):
+        return [("sensitivity D (l2)", f"{release.sensitivity:.6g}"), ("noise std per number", f"{release.std:.6g}")]
+    if isinstance(release, ShuffledRelease):
+        return [
+            ("sensitivity D (l2)", f"{release.sensitivity:.6g}"),
+            ("users of the batch", f"{release.users} (at least {release.minimum} must report)"),
+            *[("rounds", f"{release.rounds}: every user answers each of them")] * (release.rounds > 1),
+            ("grid cells per unit", f"{release.grid:.6g}"),
+            ("coins per coordinate", f"{release.trials}"),
+            ("noise std of the sum", f"{release.std:.6g}"),
+            ("bits per user", f"{release.bits}"),
+        ]
+    return [
+        ("each use", f"({release.epsilon0:.6g}, {release.delta0:.3g})-private by {release.theorem}"),
+        ("uses of one user", f"{release.count}"),
+        ("degrees of freedom", f"{release.degrees_of_freedom}"),
+    ]
 
 
 def _visits(certificate: "Certificate") -> str:

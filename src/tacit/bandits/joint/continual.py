@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,17 +17,17 @@ from tacit.bandits.base import Bandit
 from tacit.bandits.joint.forms import form
 from tacit.bandits.joint.summing import Summer
 from tacit.core import actions as declared_actions
-from tacit.core import logs
+from tacit.core import logs, repeated
 from tacit.core.actions import Declared
 from tacit.core.choices import reward_problem
 from tacit.core.persons import MODES, Persons
 from tacit.data import Integers, Released
 from tacit.errors import PersonLimit
+from tacit.features import frames
 from tacit.features.schema import Schema
 from tacit.kernels.continual import NOTHING, Closing
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Schedule, next_boundary
 from tacit.lock import locked
-from tacit.logs import parquet
 from tacit.logs.parquet import FEATURES, Folder
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.entering import NOBODY
@@ -42,7 +42,8 @@ from tacit.privacy.persons import PersonClaim
 
 LOGGED = (
     "{} of the choices are rows of a log (learn_log), protected like other rounds. If the log's policy learnt from "
-    "people, what one person was offered may tell of another; that happened before, and is not covered."
+    "people, what one person was offered may tell of another; that happened before, and is not covered. Whoever gives "
+    "logs is trusted: the same log is refused a second time, by a comparison of its rows without noise."
 )
 
 
@@ -79,6 +80,7 @@ class ContinualBandit(Bandit):
     _declared: tuple[Declared, ...] = field(init=False, repr=False)  # its actions, where they have names
     _outdated: bool = field(default=False, init=False, repr=False)  # the estimate, while a step closes
     _logged: int = field(default=0, init=False, repr=False)  # choices that were rows of a log
+    _logs: frozenset[str] = field(default=frozenset(), init=False, repr=False)  # RAW: digests of logs that were learnt
     _public = False  # whether features and offered arms are declared public
 
     @abstractmethod
@@ -219,11 +221,15 @@ class ContinualBandit(Bandit):
     # what a file has beside
 
     def _saved(self) -> dict[str, Any]:
-        return super()._saved() | {"logged": self._logged, "actions": declared_actions.written(self._declared)}
+        return super()._saved() | {
+            "logged": self._logged,
+            "logs": sorted(self._logs),
+            "actions": declared_actions.written(self._declared),
+        }
 
     def _resume(self, body: dict[str, Any], where: str) -> None:
         super()._resume(body, where)
-        self._logged = body.get("logged", 0)
+        self._logged, self._logs = body.get("logged", 0), frozenset(body.get("logs", ()))
         if body.get("actions"):
             self._declare(declared_actions.read(body["actions"]))
 
@@ -264,7 +270,7 @@ class ContinualBandit(Bandit):
         table: a frame or a mapping of columns: `reward` (none: it never came), `action`, `person` where
         max_rounds_per_person is set, and the features, as fields of the schema, x0, x1, ... or `arms` (docs/
         coming-from.md). actions: their names in the order of the blocks, or what the schema takes. A row must be
-        learnt once: on a database `Stored.learn_log` sees to that, also after a crash.
+        learnt once: the same log is refused a second time, and on a database `Stored.learn_log` goes on after a crash.
 
         A folder of Parquet files, in the order of their names, may be given by its path; with engine="ray" the workers
         of Ray sum its steps (docs/cluster.md), to the same bits."""
@@ -272,11 +278,15 @@ class ContinualBandit(Bandit):
         if not isinstance(table, str | Path):
             if engine != "local":
                 raise ValueError(f"Expected a folder of Parquet files for engine={engine!r}, got a table.")
-            return self._learn_table(table, actions)
+            table = frames.columns(table)  # an Arrow stream is read once
+            count, found = logs.read(self._door, table, actions)
+            self._begin(table, count)
+            return self._learn_rows(found)
         folder = Folder(table)
         logs.check_columns(self._door, folder.columns)
         encoder = folders.encoder(self._door, folder, actions) if self._summed_anywhere else None
         if encoder is not None:
+            self._begin(table, folder.count)
             made = engines.Ray(folder, encoder) if engine == "ray" else engines.Local(folder, encoder)
             return self._learn_folder(folder, made)
         if engine != "local":
@@ -284,19 +294,22 @@ class ContinualBandit(Bandit):
                 "Expected secure noise, rounds that count when they are chosen, and the columns x0, x1, ... of numbers "
                 "for engine='ray', got others: schema.encode(frame) makes such columns."
             )
-        self._room(folder.count)
-        refused: dict[int, str] = {}
-        first = 0
-        for piece in folder.pieces(0, folder.count, logs.ROWS_AT_ONCE):
-            found = self._learn_table(parquet.frame(piece), actions)
-            refused |= {first + row: why for row, why in found.items()}
-            first += piece.length
-        return refused
+        count, rows_from = logs.source(self._door, table, actions)
+        self._begin(table, count)
+        return self._learn_rows(rows_from(0))
 
-    def _learn_table(self, table: Any, actions: Any) -> dict[int, str]:
-        """Row by row. Row -> reason for those that were refused."""
-        count, found = logs.read(self._door, table, actions)
+    def _begin(self, table: Any, count: int) -> None:
+        """HorizonReached or ValueError for a log that has no room or was learnt before. From now on it was: also if
+        this call is interrupted."""
         self._room(count)
+        digest = repeated.digest(self._door, table, self._persons.key)
+        if digest is not None:
+            if digest in self._logs:
+                raise ValueError(repeated.TWICE)
+            self._logs |= {digest}
+
+    def _learn_rows(self, found: Iterator[logs.Row]) -> dict[int, str]:
+        """Row -> reason for those that were refused."""
         refused = {}
         for row, (x, reward, person) in enumerate(found):
             self._step()
@@ -320,7 +333,6 @@ class ContinualBandit(Bandit):
 
     def _learn_folder(self, folder: Folder, engine: engines.Engine) -> dict[int, str]:
         """Step by step: the rows of a step are summed at the estimate that it opened with, wherever that is done."""
-        self._room(folder.count)
         refused: dict[int, str] = {}
         reward = reward_problem(math.inf, *self.rewards) or ""
         first = 0

@@ -1,0 +1,111 @@
+"""`python -m tools.segments [--runs 12] [--seed 1100]`: how far off the dashboard's own estimates are, for
+docs/measurements/fields.md.
+
+In each run a bandit learns in a new world of messages. What it then says that its choices, random messages and the best
+single one earn is held against what they do earn, from people who come after. Progress goes to stderr."""
+
+import argparse
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import SeedSequence, default_rng
+
+from tacit import Budget, JointGLM, Spec, environments
+from tacit.algorithms.onepass.segments import Likely
+from tacit.data import Array
+
+DELTA, AFTER, BLOCK = 1e-6, 8000, 500
+FEWEST = 150  # people with a value, for its mean to be taken as known
+NAMES = ("chosen", "random", "single", "adds", "gains")
+TITLES = ("chosen now", "random", "best single", "chosen over single", "chosen over random")
+ROWS: tuple[tuple[int, float, dict[str, Any]], ...] = (
+    (2000, 1.0, {}),
+    (5000, 1.0, {}),
+    (20_000, 1.0, {}),
+    (5000, 4.0, {}),
+    (20_000, 4.0, {}),
+    (5000, 1.0, {"dependent": True}),
+    (20_000, 1.0, {"base_rate": 0.05}),
+)
+
+
+class Found(NamedTuple):
+    """Of one run: how far each estimate is off, whether its interval holds the truth, which share of intervals of
+    single values does, and of those for whom another message was said to be clearly better, for how many it is."""
+
+    off: list[float]
+    held: list[bool]
+    values: float
+    better: list[bool]
+
+
+def run(people: int, epsilon: float, world: dict[str, Any], seed: int) -> Found:
+    environment = environments.messages(apart=True, **world)
+    bandit: Any = Spec(JointGLM, budget=Budget(epsilon, DELTA)).build(environment, people, SeedSequence([seed, 11]))
+    started, block = environment.start(default_rng([seed, 12]), people), environment.block(BLOCK)
+    for _ in range(people // BLOCK):
+        started.fill(block)
+        bandit.play(block)
+    after = environment.block(AFTER)
+    started.fill(after)
+    algorithm, estimate, means = bandit.algorithm, bandit._estimate, after.means
+    said = algorithm.segments(estimate, np.arange(environment.arms))
+    picked = algorithm.pick(estimate, after.arms, default_rng(seed))
+    chosen, random, single = means[np.arange(AFTER), picked].mean(), means.mean(), means[:, said.best].mean()
+    truth = (chosen, random, single, chosen - single, chosen - random)
+    likely = [getattr(said, name) for name in NAMES]
+    values, better = _by_value(environment, said, after.arms[:, 0, :-1], means)
+    off = [100 * (one.value - true) for one, true in zip(likely, truth, strict=True)]
+    return Found(off, [holds(one, true) for one, true in zip(likely, truth, strict=True)], values, better)
+
+
+def holds(one: Likely, true: float) -> bool:
+    return bool(one.low <= true <= one.high)
+
+
+def _by_value(environment: Any, said: Any, rows: Array, means: Array) -> tuple[float, list[bool]]:
+    parts = {part.names: part for part in environment.features.own}
+    held, better = [], []
+    for field in said.fields:
+        part = parts[(field.name,)]
+        for v, (best, instead) in enumerate(zip(field.best, field.instead, strict=True)):
+            mine = means[rows[:, part.start + v] > 0.999 * part.weight]
+            if len(mine) >= FEWEST:
+                true = mine.mean(axis=0)
+                held.append(np.mean((field.low[v] <= true) & (true <= field.high[v])))
+                if instead.low > 0:
+                    better.append(bool(true[best] > true[said.best]))
+    return float(np.mean(held)), better
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.segments", description="Errors of the dashboard's estimates."
+    )
+    parser.add_argument("--runs", type=int, default=12)
+    parser.add_argument("--seed", type=int, default=1100)
+    given = parser.parse_args()
+    print("| people | ε | " + " | ".join(TITLES) + " | held | held, by value | clearly better, and it is |")
+    print("|---|---|" + "---|" * (len(TITLES) + 3), flush=True)
+    for people, epsilon, world in ROWS:
+        found = []
+        for seed in range(given.seed, given.seed + given.runs):
+            print(f"{people} people, epsilon {epsilon:g}, {world}: seed {seed}", file=sys.stderr)
+            found.append(run(people, epsilon, world, seed))
+        off = np.array([one.off for one in found])
+        error = off.std(axis=0, ddof=1) / len(off) ** 0.5
+        cells = [f"{mean:+.1f} ± {std:.1f}" for mean, std in zip(off.mean(axis=0), error, strict=True)]
+        words = "".join(f" ({name}={value:g})" for name, value in world.items())
+        held = f"{100 * np.mean([one.held for one in found]):.0f} %"
+        values = f"{100 * np.mean([one.values for one in found]):.0f} %"
+        better = [each for one in found for each in one.better]
+        print(
+            f"| {people}{words} | {epsilon:g} | " + " | ".join(cells).replace("-", "−")
+            + f" | {held} | {values} | {sum(better)} of {len(better)} |",
+            flush=True,
+        )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -11,15 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import SeedSequence, default_rng
 
-from tacit import Budget, JointGLM, Spec, environments
+from tacit import Budget, JointGLM, Simulated, Spec, environments
 from tacit.algorithms.onepass.segments import Likely
 from tacit.data import Array
+from tacit.features.schema import Schema
+from tacit.service import demo
 
 DELTA, AFTER, BLOCK = 1e-6, 8000, 500
 FEWEST = 150  # people with a value, for its mean to be taken as known
 NAMES = ("chosen", "random", "single", "adds", "gains")
 TITLES = ("chosen now", "random", "best single", "chosen over single", "chosen over random")
-ROWS: tuple[tuple[int, float, dict[str, Any]], ...] = (
+ROWS: tuple[tuple[int, float, dict[str, Any] | None], ...] = (  # people, epsilon, the world; None: the demonstration
     (2000, 1.0, {}),
     (5000, 1.0, {}),
     (20_000, 1.0, {}),
@@ -27,6 +29,7 @@ ROWS: tuple[tuple[int, float, dict[str, Any]], ...] = (
     (20_000, 4.0, {}),
     (5000, 1.0, {"dependent": True}),
     (20_000, 1.0, {"base_rate": 0.05}),
+    (12_000, 1.0, None),
 )
 
 
@@ -49,13 +52,32 @@ def run(people: int, epsilon: float, world: dict[str, Any], seed: int) -> Found:
         bandit.play(block)
     after = environment.block(AFTER)
     started.fill(after)
-    algorithm, estimate, means = bandit.algorithm, bandit._estimate, after.means
-    said = algorithm.segments(estimate, np.arange(environment.arms))
-    picked = algorithm.pick(estimate, after.arms, default_rng(seed))
+    return held_against(bandit, environment.features, after.arms, after.means, seed)
+
+
+def demonstration(people: int, seed: int) -> Found:
+    """In the world of `tacit serve --demo`, where tastes are strong."""
+    rng, features = default_rng([seed, 13]), demo.FEATURES
+    budget, source, policy = Budget(1.0, DELTA), Simulated(seed), default_rng([seed, 14])
+    bandit = JointGLM(features=features, radius=3.0, budget=budget, source=source, policy=policy)
+    for _ in range(people):
+        who = demo.person(rng)
+        choice = bandit.choose(who)
+        bandit.observe(choice, float(rng.random() < demo.chance(who, choice.name or "")))
+    later = [demo.person(rng) for _ in range(AFTER)]
+    means = np.array([[demo.chance(who, message) for message in demo.MESSAGES] for who in later])
+    return held_against(bandit, features, np.stack([features.placed(who)[1] for who in later]), means, seed)
+
+
+def held_against(bandit: Any, features: Schema, arms: Array, means: Array, seed: int) -> Found:
+    """The truth about those people, with these arms and mean rewards."""
+    algorithm, estimate = bandit.algorithm, bandit._estimate
+    said = algorithm.segments(estimate, np.arange(means.shape[1]))
+    picked = algorithm.pick(estimate, arms, default_rng(seed))
     chosen, random, single = means[np.arange(AFTER), picked].mean(), means.mean(), means[:, said.best].mean()
     truth = (chosen, random, single, chosen - single, chosen - random)
     likely = [getattr(said, name) for name in NAMES]
-    values, better = _by_value(environment, said, after.arms[:, 0, :-1], means)
+    values, better = _by_value(features, said, arms[:, 0, :-1], means)
     off = [100 * (one.value - true) for one, true in zip(likely, truth, strict=True)]
     return Found(off, [holds(one, true) for one, true in zip(likely, truth, strict=True)], values, better)
 
@@ -64,8 +86,8 @@ def holds(one: Likely, true: float) -> bool:
     return bool(one.low <= true <= one.high)
 
 
-def _by_value(environment: Any, said: Any, rows: Array, means: Array) -> tuple[float, list[bool]]:
-    parts = {part.names: part for part in environment.features.own}
+def _by_value(features: Schema, said: Any, rows: Array, means: Array) -> tuple[float, list[bool]]:
+    parts = {part.names: part for part in features.own}
     held, better = [], []
     for field in said.fields:
         part = parts[(field.name,)]
@@ -92,11 +114,11 @@ def main() -> None:
         found = []
         for seed in range(given.seed, given.seed + given.runs):
             print(f"{people} people, epsilon {epsilon:g}, {world}: seed {seed}", file=sys.stderr)
-            found.append(run(people, epsilon, world, seed))
+            found.append(demonstration(people, seed) if world is None else run(people, epsilon, world, seed))
         off = np.array([one.off for one in found])
         error = off.std(axis=0, ddof=1) / len(off) ** 0.5
         cells = [f"{mean:+.1f} ± {std:.1f}" for mean, std in zip(off.mean(axis=0), error, strict=True)]
-        words = "".join(f" ({name}={value:g})" for name, value in world.items())
+        words = " (the demonstration)" if world is None else "".join(f" ({k}={v:g})" for k, v in world.items())
         held = f"{100 * np.mean([one.held for one in found]):.0f} %"
         values = f"{100 * np.mean([one.values for one in found]):.0f} %"
         better = [each for one in found for each in one.better]

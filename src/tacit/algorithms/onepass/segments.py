@@ -148,7 +148,7 @@ class _Look:
     ) -> None:
         self._algorithm, self.schema = algorithm, schema
         self.theta, self._covariance = posterior.theta[live], posterior.inverse[live]
-        self._widths = fields.WIDENING * float(special.ndtri((1 + LEVEL) / 2))
+        self._widths = float(special.ndtri((1 + LEVEL) / 2))
         low, high = algorithm.plan.rewards
         self._range = high - low
         draws = rng.standard_normal((DRAWS, *self.theta.shape)) / np.sqrt(posterior.precision[live])
@@ -166,9 +166,11 @@ class _Look:
         return FOND * float((np.take_along_axis(moved, best[:, :, None], 2)[:, :, 0] @ shares).mean())
 
     def _found(self, each: Array, over: float) -> tuple[float, float]:
-        """The sum over actions of <each_a, theta_a>, less `over`, and half the width of its interval."""
-        variance = np.einsum("ai,aij,aj->", each, self._covariance, each)
-        return float((each * self.theta).sum()) - over, self._widths * float(np.sqrt(variance))
+        """The sum over actions of <each_a, theta_a>, less `over`, and half the width of its interval. Errors of several
+        actions may go together: the rate that all of them are drawn towards is one number."""
+        stds = np.sqrt(np.einsum("ai,aij,aj->a", each, self._covariance, each))
+        width = max(fields.WIDENING * float(np.linalg.norm(stds)), float(stds.sum()))
+        return float((each * self.theta).sum()) - over, self._widths * width
 
     def reward(self, each: Array, over: float) -> Likely:
         middle, half = self._found(each, over)
@@ -181,6 +183,6 @@ class _Look:
     def rewards(self, rows: Array) -> tuple[Array, Array, Array]:
         """(rows, actions): the mean reward of each action for people with that row, and its interval."""
         middle = rows @ self.theta.T
-        half = self._widths * np.sqrt(np.einsum("vi,aij,vj->va", rows, self._covariance, rows))
+        half = np.sqrt(np.einsum("vi,aij,vj->va", rows, self._covariance, rows)) * fields.WIDENING * self._widths
         mean, low, high = (self._algorithm.mean(end) for end in (middle, middle - half, middle + half))
         return mean, low, high

@@ -13,7 +13,8 @@ from tacit.service.words import Scale, listed, percent
 MOST_ACTIONS, MOST_VALUES = 4, 9  # of one chart
 BY_FIELD = (
     "For people with each value of a field, whatever their other fields are: the average reward that each of the "
-    "leading actions would bring, with its interval. The field that is worth most comes first."
+    "leading actions would bring, with its interval, cut where it leaves the chart. The field that is worth most comes "
+    "first."
 )
 LEFT, TOP, BOTTOM, HEIGHT = 13.0, 10.0, 168.0, 190  # per cent of the width, and pixels
 NARROW, LETTER = 300.0, 6.6  # pixels: of the narrowest chart, and of a letter
@@ -66,7 +67,7 @@ def field(one: FieldSegment, said: Segments, names: Sequence[str], scale: Scale)
         tag(
             "details",
             tag("summary", "As a table", aria_label=f"{one.name} as a table"),
-            tag("div", _table(lines, names, scale), class_="wide"),
+            tag("div", _table(lines, names, scale), class_="wide", tabindex=0, role="region", aria_label=one.name),
             id=f"table {one.name}",
         ),
         class_="card",
@@ -215,12 +216,12 @@ def _short(label: str, count: int) -> str:
 def _table(lines: Lines, names: Sequence[str], scale: Scale) -> Markup:
     """All values, and the actions of the chart."""
     one = lines.field
-    titles = (one.name, "People", *(names[a] for a in lines.actions), "Looks best")
+    titles = (one.name, "People, about", *(names[a] for a in lines.actions), "Looks best")
     rows = [
         tag(
             "tr",
             tag("th", label, scope="row"),
-            tag("td", f"about {percent(float(one.shares[v]))}" if one.error < ROUGH else "not known yet"),
+            tag("td", percent(float(one.shares[v])) if one.error < ROUGH else "not known yet"),
             [
                 tag("td", scale.likely(*(float(part[v, a]) for part in (one.mean, one.low, one.high))))
                 for a in lines.actions

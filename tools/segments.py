@@ -12,6 +12,7 @@ import numpy as np
 from numpy.random import SeedSequence, default_rng
 
 from tacit import Budget, JointGLM, Simulated, Spec, environments
+from tacit.algorithms.onepass import segments
 from tacit.algorithms.onepass.segments import Likely
 from tacit.data import Array
 from tacit.features.schema import Schema
@@ -34,10 +35,12 @@ ROWS: tuple[tuple[int, float, dict[str, Any] | None], ...] = (  # people, epsilo
 
 
 class Found(NamedTuple):
-    """Of one run: how far each estimate is off, whether its interval holds the truth, which share of intervals of
-    single values does, and of those for whom another message was said to be clearly better, for how many it is."""
+    """Of one run: how far each estimate is off, and was before the correction, whether its interval holds the truth,
+    which share of intervals of single values does, and of those for whom another message was said to be clearly better,
+    for how many it is."""
 
     off: list[float]
+    before: list[float]
     held: list[bool]
     values: float
     better: list[bool]
@@ -77,9 +80,13 @@ def held_against(bandit: Any, features: Schema, arms: Array, means: Array, seed:
     chosen, random, single = means[np.arange(AFTER), picked].mean(), means.mean(), means[:, said.best].mean()
     truth = (chosen, random, single, chosen - single, chosen - random)
     likely = [getattr(said, name) for name in NAMES]
+    live = np.arange(means.shape[1])
+    plain = segments.of(algorithm, estimate.arrays, estimate.people, estimate.step, live, fond=0.0)
+    off, before = ([100 * (getattr(one, name).value - true) for name, true in zip(NAMES, truth, strict=True)]
+                   for one in (said, plain))  # fmt: skip
     values, better = _by_value(features, said, arms[:, 0, :-1], means)
-    off = [100 * (one.value - true) for one, true in zip(likely, truth, strict=True)]
-    return Found(off, [holds(one, true) for one, true in zip(likely, truth, strict=True)], values, better)
+    held = [holds(one, true) for one, true in zip(likely, truth, strict=True)]
+    return Found(off, before, held, values, better)
 
 
 def holds(one: Likely, true: float) -> bool:
@@ -108,25 +115,31 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=12)
     parser.add_argument("--seed", type=int, default=1100)
     given = parser.parse_args()
-    print("| people | ε | " + " | ".join(TITLES) + " | held | held, by value | clearly better, and it is |")
-    print("|---|---|" + "---|" * (len(TITLES) + 3), flush=True)
+    more = (
+        "over random, uncorrected",
+        "held, of the five",
+        "least of them",
+        "held, by value",
+        "clearly better, and is",
+    )
+    print("| people | ε | " + " | ".join((*TITLES, *more)) + " |")
+    print("|---|---|" + "---|" * (len(TITLES) + len(more)), flush=True)
     for people, epsilon, world in ROWS:
         found = []
         for seed in range(given.seed, given.seed + given.runs):
             print(f"{people} people, epsilon {epsilon:g}, {world}: seed {seed}", file=sys.stderr)
             found.append(demonstration(people, seed) if world is None else run(people, epsilon, world, seed))
-        off = np.array([one.off for one in found])
+        off = np.array([[*one.off, one.before[-1]] for one in found])
         error = off.std(axis=0, ddof=1) / len(off) ** 0.5
-        cells = [f"{mean:+.1f} ± {std:.1f}" for mean, std in zip(off.mean(axis=0), error, strict=True)]
+        cells = [
+            f"{mean:+.1f} ± {std:.1f}".replace("-", "−") for mean, std in zip(off.mean(axis=0), error, strict=True)
+        ]
         words = " (the demonstration)" if world is None else "".join(f" ({k}={v:g})" for k, v in world.items())
-        held = f"{100 * np.mean([one.held for one in found]):.0f} %"
-        values = f"{100 * np.mean([one.values for one in found]):.0f} %"
+        held = np.array([one.held for one in found]).mean(axis=0)
+        shares = (held.mean(), held.min(), np.mean([one.values for one in found]))
         better = [each for one in found for each in one.better]
-        print(
-            f"| {people}{words} | {epsilon:g} | " + " | ".join(cells).replace("-", "−")
-            + f" | {held} | {values} | {sum(better)} of {len(better)} |",
-            flush=True,
-        )  # fmt: skip
+        cells += [*(f"{100 * share:.0f} %" for share in shares), f"{sum(better)} of {len(better)}"]
+        print(f"| {people}{words} | {epsilon:g} | " + " | ".join(cells) + " |", flush=True)
 
 
 if __name__ == "__main__":

@@ -124,6 +124,11 @@ def segments(*fields, adds=0.05, gains=0.08):
     return Segments(0.9, (0, 1, 2), 0, *values, fields)
 
 
+def card(one):
+    """The only one of a page."""
+    return str(charts.section(segments(one), NAMES, (0.0, 1.0)))
+
+
 CLEAR = segment([[0.3, 0.2, 0.1], [0.3, 0.5, 0.1], [0.3, 0.9, 0.1]])
 UNCLEAR = segment([[0.3, 0.2, 0.1], [0.3, 0.36, 0.1], [0.3, 0.2, 0.1]])
 SAME = segment([[0.3, 0.2, 0.1]] * 3)
@@ -162,21 +167,22 @@ def test_how_long_it_takes_is_said_by_choices_or_by_time():
 
 
 def test_a_chart_leaves_out_what_hardly_anybody_has_and_its_table_does_not():
-    card = charts.field(CLEAR, segments(CLEAR), NAMES, SCALE)
-    plot, table = re.search("<svg class=.plot.*?</svg><p", card).group(), re.search("<table.*</table>", card).group()
-    assert plot.count("<title>") == 2 and BAD not in card  # mail and call lead
+    found = card(CLEAR)
+    plot, table = re.search("<svg class=.plot.*?</svg><p", found).group(), re.search("<table.*</table>", found).group()
+    assert plot.count("<title>") == 2 and BAD not in found  # mail and call lead
     assert plot.count('class="mark a0"') == 2 and "none" in table and "none" not in plot
     assert 'role="img"' in plot and 'aria-label="taste: Looks best: mail for low; call for a rather' in plot
     assert f"<td>60{SPACE}%</td>" in table and "call, clearly" in table
-    rough = charts.field(segment(CLEAR.mean, error=0.2), segments(CLEAR), NAMES, SCALE)
+    rough = card(segment(CLEAR.mean, error=0.2))
     assert "<td>not known yet</td>" in rough and f"<td>60{SPACE}%</td>" not in rough
-    assert "leans to: mail for low; call for a" in charts.field(UNCLEAR, segments(UNCLEAR), NAMES, SCALE)
-    assert "mail looks best for all of its values" in charts.field(SAME, segments(SAME), NAMES, SCALE)
+    assert "leans to: mail for low; call for a" in card(UNCLEAR)
+    same = card(SAME)
+    assert "mail looks best for all of its values" in same and same.count("<title>") == 2  # beside the second best
 
 
 def test_a_line_goes_through_the_values_of_a_number_and_not_to_none():
     ordered = segment(CLEAR.mean, ordered=True, shares=(0.4, 0.3, 0.3))
-    places = [re.findall(r'<line x1="[\d.]+%" y1', str(charts.field(one, segments(one), NAMES, SCALE)))
+    places = [re.findall(r'<line x1="[\d.]+%" y1', card(one))
               for one in (ordered, CLEAR)]  # fmt: skip
     assert [len(found) for found in places] == [2, 0]  # one for each action, and none between kinds
 
@@ -184,8 +190,8 @@ def test_a_line_goes_through_the_values_of_a_number_and_not_to_none():
 @pytest.mark.parametrize("half", [0.0, 1e-6, 0.3, 5.0])
 def test_any_interval_can_be_drawn(half):
     for one in (segment(CLEAR.mean, half=half), segment(np.zeros((3, 3)), half=half)):
-        card = charts.field(one, segments(one), NAMES, SCALE)
-        heights = [float(y) for y in re.findall(r'y\d?="([\d.-]+)"', re.search("<svg class=.plot.*", card).group())]
+        found = card(one)
+        heights = [float(y) for y in re.findall(r'y\d?="([\d.-]+)"', re.search("<svg class=.plot.*", found).group())]
         assert all(0 <= y <= charts.HEIGHT for y in heights)
 
 

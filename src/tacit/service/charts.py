@@ -7,14 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit.algorithms.onepass.segments import FieldSegment, Likely, Segments
+from tacit.data import Array
 from tacit.service.markup import Markup, tag
 from tacit.service.words import Scale, listed, percent
 
 MOST_ACTIONS, MOST_VALUES = 4, 9  # of one chart
 BY_FIELD = (
     "For people with each value of a field, whatever their other fields are: the average reward that each of the "
-    "leading actions would bring, with its interval, cut where it leaves the chart. The field that is worth most comes "
-    "first."
+    "leading actions would bring, with its interval, cut where it leaves the chart. All charts have one scale; the "
+    "field that is worth most comes first."
 )
 LEFT, TOP, BOTTOM, HEIGHT = 13.0, 10.0, 168.0, 190  # per cent of the width, and pixels
 NARROW, LETTER = 300.0, 6.6  # pixels: of the narrowest chart, and of a letter
@@ -39,7 +40,9 @@ class Lines(NamedTuple):
 def section(said: Segments, names: Sequence[str], rewards: tuple[float, float]) -> Markup:
     """Which action each field's values speak for."""
     scale, order = Scale.of(rewards, said.random.value), sorted(said.fields, key=lambda one: -one.adds.value)
-    cards = [field(one, said, names, scale) for one in order]
+    drawn = [chosen(one, said.best) for one in order]
+    span = _range(drawn)
+    cards = [field(lines, said, names, scale, span) for lines in drawn]
     return tag(
         "section",
         tag("h2", "Which action, by field"),
@@ -48,9 +51,11 @@ def section(said: Segments, names: Sequence[str], rewards: tuple[float, float]) 
     )
 
 
-def field(one: FieldSegment, said: Segments, names: Sequence[str], scale: Scale) -> Markup:
+def field(
+    lines: Lines, said: Segments, names: Sequence[str], scale: Scale, span: tuple[float, float, list[float]]
+) -> Markup:
     """A card: what the field says in words, the chart, and its table."""
-    lines = chosen(one, said.best)
+    one = lines.field
     words = sentence(lines, said.best, names)
     legend = tag(
         "ul",
@@ -62,7 +67,7 @@ def field(one: FieldSegment, said: Segments, names: Sequence[str], scale: Scale)
         tag("h3", one.name),
         tag("p", words),
         legend,
-        _plot(lines, names, scale, f"{one.name}: {words}"),
+        _plot(lines, names, scale, span, f"{one.name}: {words}"),
         tag("p", _adds(one, names[said.best], scale), class_="note"),
         tag(
             "details",
@@ -115,6 +120,10 @@ def chosen(one: FieldSegment, single: int) -> Lines:
     for v in values:
         weight[one.best[v]] += max(float(one.shares[v]), 1e-6)
     weight[single] += 1.0  # always there
+    if np.count_nonzero(weight) == 1:  # and something to compare it with
+        others = one.shares @ one.mean
+        others[single] = -np.inf
+        weight[int(others.argmax())] += 1e-6
     order = np.argsort(-weight, kind="stable")[:MOST_ACTIONS]
     return Lines(one, values, sorted(int(a) for a in order if weight[a] > 0))
 
@@ -139,6 +148,8 @@ def _labels(one: FieldSegment, values: list[int]) -> str:
 
 
 def _adds(one: FieldSegment, single: str, scale: Scale) -> str:
+    if one.adds.high <= 0 or one.adds.low == one.adds.high:
+        return f"So far, choosing by it alone adds nothing to {single} for everybody."
     if one.adds.low > 0:
         return f"Choosing by it alone adds {scale.apart(*one.adds)} to {single} for everybody."
     return f"What choosing by it alone adds to {single} for everybody is not clear yet: {scale.apart(*one.adds)}."
@@ -153,9 +164,11 @@ def _mark(x: str, y: float, action: int) -> Markup:
     return tag("svg", shape, x=x, y=f"{y:.1f}", overflow="visible", class_=f"mark a{action % 8}")
 
 
-def _plot(lines: Lines, names: Sequence[str], scale: Scale, words: str) -> Markup:
+def _plot(
+    lines: Lines, names: Sequence[str], scale: Scale, span: tuple[float, float, list[float]], words: str
+) -> Markup:
     one, count, several = lines.field, len(lines.values), len(lines.actions)
-    low, high, ticks = _range(lines)
+    low, high, ticks = span
 
     def x(place: int, nth: int) -> float:
         slot = (100 - LEFT) / count
@@ -192,14 +205,17 @@ def _plot(lines: Lines, names: Sequence[str], scale: Scale, words: str) -> Marku
     return tag("svg", grid, drawn, labels, class_="plot", height=HEIGHT, role="img", aria_label=words)
 
 
-def _range(lines: Lines) -> tuple[float, float, list[float]]:
-    """The scale of rewards, which cuts intervals that go far beyond all estimates, and its marks."""
-    places = np.ix_(lines.values, lines.actions)
-    mean = lines.field.mean[places]
-    room = max(float(np.ptp(mean)), 0.02 * float(np.abs(mean).max()), 1e-6)
+def _range(drawn: Sequence[Lines]) -> tuple[float, float, list[float]]:
+    """The scale of rewards, the same for all fields, and its marks. It cuts intervals that go far beyond estimates."""
+
+    def all_of(part: str) -> Array:
+        return np.concatenate([getattr(one.field, part)[np.ix_(one.values, one.actions)].ravel() for one in drawn])
+
+    mean = all_of("mean")
     least, most = float(mean.min()), float(mean.max())
-    low = max(min(float(lines.field.low[places].min()), least - 0.1 * room), least - 1.5 * room)
-    high = min(max(float(lines.field.high[places].max()), most + 0.1 * room), most + 1.5 * room)
+    room = max(most - least, 0.02 * float(np.abs(mean).max()), 1e-6)
+    low = max(min(float(all_of("low").min()), least - 0.1 * room), least - 0.3 * room)
+    high = min(max(float(all_of("high").max()), most + 0.1 * room), most + 0.3 * room)
     rough = (high - low) / 4
     size = 10.0 ** np.floor(np.log10(rough))
     step = float(next(size * k for k in (1, 2, 2.5, 5, 10) if size * k >= 0.99 * rough))

@@ -76,12 +76,15 @@ class Segments(NamedTuple):
     fields: tuple[FieldSegment, ...]
 
 
-def of(algorithm: "OnePass", posterior: FieldPosterior, people: Array, step: int, live: Integers) -> Segments:
-    """people: the released sums of features. live: the actions that are offered."""
+def of(
+    algorithm: "OnePass", posterior: FieldPosterior, people: Array, step: int, live: Integers, fond: float = FOND
+) -> Segments:
+    """people: the released sums of features. live: the actions that are offered. fond: how much of what is overstated
+    is taken off."""
     schema = algorithm.plan.features
     assert schema is not None
     rng = default_rng(step)  # of nobody's: the same for everybody who computes it
-    look = _Look(algorithm, posterior, schema, live, rng)
+    look = _Look(algorithm, posterior, schema, live, rng, fond)
     rows = made_up(schema, people, PEOPLE, rng)
     each, average = np.full(PEOPLE, 1 / PEOPLE), rows.mean(axis=0)
     best = int(np.argmax(look.theta @ average))
@@ -144,8 +147,15 @@ class _Look:
     """Linear functions of the weights of live actions, as mean rewards."""
 
     def __init__(
-        self, algorithm: "OnePass", posterior: FieldPosterior, schema: Schema, live: Integers, rng: Generator
+        self,
+        algorithm: "OnePass",
+        posterior: FieldPosterior,
+        schema: Schema,
+        live: Integers,
+        rng: Generator,
+        fond: float,
     ) -> None:
+        self._fond = fond
         self._algorithm, self.schema = algorithm, schema
         self.theta, self._covariance = posterior.theta[live], posterior.inverse[live]
         self._widths = float(special.ndtri((1 + LEVEL) / 2))
@@ -163,7 +173,7 @@ class _Look:
         """By how much the best action for each row, of people of that share, is taken to be better than it is."""
         moved = np.einsum("vi,dai->dva", rows, self._off)
         best = (rows @ self.theta.T + moved).argmax(axis=2)
-        return FOND * float((np.take_along_axis(moved, best[:, :, None], 2)[:, :, 0] @ shares).mean())
+        return self._fond * float((np.take_along_axis(moved, best[:, :, None], 2)[:, :, 0] @ shares).mean())
 
     def _found(self, each: Array, over: float) -> tuple[float, float]:
         """The sum over actions of <each_a, theta_a>, less `over`, and half the width of its interval. Errors of several

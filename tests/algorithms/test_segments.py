@@ -46,6 +46,7 @@ def test_it_says_who_gets_what_and_what_that_adds():
         found = getattr(said, name)
         assert found.low <= true <= found.high, name
     assert abs(said.chosen.value - truth["chosen"]) < 0.03 and said.gains.low > 0
+    assert all(one.adds.low <= 0 for one in said.fields if set(one.best.tolist()) == {said.best})  # nothing is added
     assert plan.adds.low < truth["adds"] < plan.adds.high and plan.adds.value > 5 * abs(age.adds.value)
 
 

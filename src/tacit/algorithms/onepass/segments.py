@@ -130,7 +130,7 @@ def _field(look: "_Look", part: SchemaPart, people: Array, noise: float, best: i
         high,
         top,
         tuple(look.difference(each) for each in beyond),
-        look.difference(np.tensordot(shares, beyond, 1), look.overstated(rows, shares) - over_single),
+        look.difference(np.tensordot(shares, beyond, 1), max(0.0, look.overstated(rows, shares) - over_single)),
     )
 
 

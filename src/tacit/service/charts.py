@@ -29,7 +29,7 @@ MARKS = (
 )
 
 
-class Lines(NamedTuple):
+class Drawing(NamedTuple):
     """What a field's chart has: some of its values and the leading actions, by their places."""
 
     field: FieldSegment
@@ -52,7 +52,7 @@ def section(said: Segments, names: Sequence[str], rewards: tuple[float, float]) 
 
 
 def field(
-    lines: Lines, said: Segments, names: Sequence[str], scale: Scale, span: tuple[float, float, list[float]]
+    lines: Drawing, said: Segments, names: Sequence[str], scale: Scale, span: tuple[float, float, list[float]]
 ) -> Markup:
     """A card: what the field says in words, the chart, and its table."""
     one = lines.field
@@ -109,7 +109,7 @@ def three(rows: Sequence[tuple[str, Likely]], scale: Scale) -> Markup:
     )
 
 
-def chosen(one: FieldSegment, single: int) -> Lines:
+def chosen(one: FieldSegment, single: int) -> Drawing:
     """The values to be drawn, without those that hardly anybody has, and the actions that are best for most people,
     beside the best single one."""
     last = len(one.labels) - 1
@@ -125,10 +125,10 @@ def chosen(one: FieldSegment, single: int) -> Lines:
         others[single] = -np.inf
         weight[int(others.argmax())] += 1e-6
     order = np.argsort(-weight, kind="stable")[:MOST_ACTIONS]
-    return Lines(one, values, sorted(int(a) for a in order if weight[a] > 0))
+    return Drawing(one, values, sorted(int(a) for a in order if weight[a] > 0))
 
 
-def sentence(lines: Lines, single: int, names: Sequence[str]) -> str:
+def sentence(lines: Drawing, single: int, names: Sequence[str]) -> str:
     """Which action each value speaks for, and for which of them that is clear."""
     one = lines.field
     best = {v: int(one.best[v]) for v in lines.values}
@@ -165,7 +165,7 @@ def _mark(x: str, y: float, action: int) -> Markup:
 
 
 def _plot(
-    lines: Lines, names: Sequence[str], scale: Scale, span: tuple[float, float, list[float]], words: str
+    lines: Drawing, names: Sequence[str], scale: Scale, span: tuple[float, float, list[float]], words: str
 ) -> Markup:
     one, count, several = lines.field, len(lines.values), len(lines.actions)
     low, high, ticks = span
@@ -205,7 +205,7 @@ def _plot(
     return tag("svg", grid, drawn, labels, class_="plot", height=HEIGHT, role="img", aria_label=words)
 
 
-def _range(drawn: Sequence[Lines]) -> tuple[float, float, list[float]]:
+def _range(drawn: Sequence[Drawing]) -> tuple[float, float, list[float]]:
     """The scale of rewards, the same for all fields, and its marks. It cuts intervals that go far beyond estimates."""
 
     def all_of(part: str) -> Array:
@@ -229,7 +229,7 @@ def _short(label: str, count: int) -> str:
     return label if len(label) <= most else label[: most - 1] + "…"
 
 
-def _table(lines: Lines, names: Sequence[str], scale: Scale) -> Markup:
+def _table(lines: Drawing, names: Sequence[str], scale: Scale) -> Markup:
     """All values, and the actions of the chart."""
     one = lines.field
     titles = (one.name, "People, about", *(names[a] for a in lines.actions), "Looks best")

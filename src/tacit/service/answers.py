@@ -12,7 +12,7 @@ from tacit.service.words import Scale, counted, date, percent
 MOST = 3  # of those for whom another action is clearly better
 SURE = (
     "The intervals in brackets are meant to hold the truth with a probability of {level}. In simulations 87 to 100 % "
-    "of them did; those that did not mostly understated what choosing for each person adds. All of this is the "
+    "of them did; the others mostly understated what choosing for each person adds. All of this is the "
     "bandit's own estimate and no trial: nobody was set aside to compare with. Who comes is known from sums that were "
     "released with noise, as if fields had nothing to do with each other."
 )

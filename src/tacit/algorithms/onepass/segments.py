@@ -171,9 +171,9 @@ class _Look:
 
     def overstated(self, rows: Array, shares: Array) -> float:
         """By how much the best action for each row, of people of that share, is taken to be better than it is."""
-        moved = np.einsum("vi,dai->dva", rows, self._off)
-        best = (rows @ self.theta.T + moved).argmax(axis=2)
-        return self._fond * float((np.take_along_axis(moved, best[:, :, None], 2)[:, :, 0] @ shares).mean())
+        moved = np.tensordot(self._off, rows, (2, 1))  # (draws, actions, rows)
+        best = (self.theta @ rows.T + moved).argmax(axis=1)
+        return self._fond * float((np.take_along_axis(moved, best[:, None], 1)[:, 0] @ shares).mean())
 
     def _found(self, each: Array, over: float) -> tuple[float, float]:
         """The sum over actions of <each_a, theta_a>, less `over`, and half the width of its interval. Errors of several

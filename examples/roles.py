@@ -28,6 +28,7 @@ WAITS = {"wait": 3000, "jitter": 2000}  # milliseconds from a choice to its repo
 TOML = {
     "analyzer": """
 [analyzer]
+name = "pastimes"
 kind = "shuffle-newton"
 dim = 3
 radius = 3.0
@@ -37,6 +38,7 @@ options = {first = 1000, malicious = 0.1}
 """,
     "shuffler": """
 [shuffler]
+name = "pastimes"
 analyzer = "%s"
 budget = {epsilon = 1.0, delta = 1e-6}
 malicious = 0.1
@@ -44,6 +46,7 @@ durable = "shuffler.db"
 """,
     "local": """
 [local]
+name = "pastimes"
 kind = "local-irls"
 dim = 3
 radius = 3.0

@@ -9,25 +9,11 @@ import tempfile
 import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 from worker import Worker
 
 from tacit.service import demo
-
-TOML = """
-[bandits.messages]
-kind = "joint-glm"
-dim = {dim}
-link = "logistic"
-radius = 3.0
-budget = {{epsilon = 1.0, delta = 1e-6}}
-durable = "{address}"
-keys = "keys"
-hold = {hold}
-population = "made-up"
-coordinates = {names}
-"""
-PROFILE = '[bandits.messages.profiles."{name}".arms]\n{arms}\n'
 
 
 def main() -> None:
@@ -63,11 +49,15 @@ def main() -> None:
 
 def configuration(address: str) -> str:
     """That of the demonstration, on PostgreSQL."""
-    text = TOML.format(dim=demo.DIM, address=address, hold=demo.HOLD, names=json.dumps(list(demo.TASTE)))
-    for name, arms in demo.PROFILES.items():
-        rows = "\n".join(f"{json.dumps(arm)} = {features}" for arm, features in arms.items())
-        text += PROFILE.format(name=name, arms=rows)
-    return text
+    setting = demo.SETTING | {"durable": address, "keys": "keys"}
+    return "\n".join([f"[bandits.{demo.NAME}]", *(f"{name} = {written(value)}" for name, value in setting.items())])
+
+
+def written(value: Any) -> str:
+    """As TOML has it, in one line."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(name)} = {written(each)}" for name, each in value.items()) + "}"
+    return json.dumps(value)
 
 
 def postgres(folder: Path):

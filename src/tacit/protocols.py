@@ -136,6 +136,16 @@ class Algorithm(Protocol[E]):
         """What is earned (algorithms.earnings.Earned), from released sums; None where that is not released."""
         ...
 
+    @property
+    def by_fields(self) -> bool:
+        """Whether sums are by fields, so that `segments` says what is learnt of people from the first release on."""
+        ...
+
+    def segments(self, estimate: E, live: Integers) -> Any:
+        """What each field's values say of those actions (algorithms.onepass.segments.Segments), from released sums;
+        None where sums are not by fields, or nothing was released."""
+        ...
+
     # contributions
 
     def problem(self, count: int, names: tuple[str, ...] | None, declared: tuple[str, ...]) -> str | None:

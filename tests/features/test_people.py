@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.features import Category, Hashed, Number, Schema, Tags
-from tacit.features.people import made_up
+from tacit.features.people import frequencies, made_up, row
 
 COUNT = 20_000
 
@@ -92,3 +92,21 @@ def test_the_same_draws_the_same_people():
     sums = at(made, age=[1, 2, 3, 0], plan=[1, 1, 0])
     assert np.array_equal(people(made, sums, 50, seed=3), people(made, sums, 50, seed=3))
     assert not np.array_equal(people(made, sums, 50, seed=3), people(made, sums, 50, seed=4))
+
+
+def test_the_mean_person_is_the_mean_of_people_and_a_row_is_that_of_somebody():
+    """Within 5 standard errors of the mean over people; the row of given values is what the schema makes of them."""
+    fields = {"plan": Category("free", "paid"), "age": Number(0, 100, bins=3), "on": Number(0, 1), "city": Hashed(4)}
+    made = schema(**fields, cross=[("plan", "age")])
+    given = at(made, plan=[60, 30, 10], age=[20, 40, 30, 10], on=[0, 0], city=[0] * 5)
+    drawn, numbers = people(made, given), frequencies(made, given)
+    error = drawn.std(axis=0) / math.sqrt(COUNT) + 1e-9
+    apart = np.abs(row(made, numbers) - drawn.mean(axis=0))
+    knots = np.array(["age" in label and "none" not in label for label in made.labels[: len(apart)]])
+    assert (apart[~knots] <= 5 * error[~knots]).all()
+    assert (apart[knots] < 0.1).all()  # people lie between the knots, too
+    somebody = {"plan": np.eye(3)[1], "age": np.eye(4)[2], "on": np.array([-1.0, 0.0]), "city": np.zeros(5)}
+    _, rows = made.placed({"plan": "paid", "age": 100, "on": 0, "city": "x"})
+    (city,) = [one for one in made.own if one.names == ("city",)]
+    rows[0, city.start : city.start + city.size] = 0.0
+    assert np.allclose(row(made, somebody), rows[0, :-1])

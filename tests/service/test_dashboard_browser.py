@@ -2,6 +2,7 @@
 
 import json
 import time
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -26,6 +27,22 @@ earnings = {{share = 0.5, arms = 3}}
 "{BAD}" = [1.0, 0.0, 0.0]
 "an arm whose name is somewhat longer than others" = [0.0, 1.0, 0.0]
 """
+FIELDS = f"""
+[bandits.messages]
+kind = "joint-glm"
+budget = {{epsilon = 60.0, delta = 1e-5}}
+durable = "bandit.db"
+delay = 0.1
+hold = 0.5
+missing_as = 0.0
+earnings = {{share = 0.3}}
+[bandits.messages.features]
+arms = "disjoint"
+actions = ["mail", "call", "a rather long name of an action"]
+[bandits.messages.features.context]
+"{BAD}" = {{kind = "Category", values = ["free", "somewhat longer than free", "{BAD}"]}}
+age = {{kind = "Number", low = 0, high = 80, bins = 3}}
+"""
 KEYED = TOML + "".join(
     "[[keys]]\n" + "".join(f"{name} = {json.dumps(value)}\n" for name, value in asker.items()) for asker in askers()
 )
@@ -34,6 +51,13 @@ KEYED = TOML + "".join(
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     running = Running(tmp_path_factory.mktemp("open"), OPEN)
+    yield running
+    assert running.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def by_fields(tmp_path_factory):
+    running = Running(tmp_path_factory.mktemp("fields"), FIELDS)
     yield running
     assert running.stop() == 0
 
@@ -73,8 +97,8 @@ def visit(browser):
     assert wrong == []
 
 
-def play(server, count):
-    rows = "\n".join(json.dumps({"arms": np.eye(3).tolist()}) for _ in range(count))
+def play(server, count, ask=MappingProxyType({"arms": np.eye(3).tolist()})):
+    rows = "\n".join(json.dumps(dict(ask)) for _ in range(count))
     _, _, text = server.ask("POST", "/v1/bandits/messages/choose:batch", rows)
     rewards = [json.dumps({"id": json.loads(line)["id"], "reward": 1}) for line in text.splitlines()]
     server.ask("POST", "/v1/bandits/messages/reward:batch", "\n".join(rewards))
@@ -84,11 +108,11 @@ def released(server):
     return json.loads(server.ask("GET", "/v1/bandits/messages/status")[2])["version"]
 
 
-def next_release(server):
+def next_release(server, **asked):
     """Until one more is visible; its number."""
     before, until = released(server), time.monotonic() + 20
     while released(server) == before and time.monotonic() < until:
-        play(server, 10)
+        play(server, 10, **asked)
         time.sleep(0.05)
     return released(server)
 
@@ -160,6 +184,34 @@ def test_a_phone_in_the_dark_needs_no_scrolling_to_the_side(server, visit):
     dark = page.evaluate(back)
     page.emulate_media(color_scheme="light")
     assert page.evaluate(back) != dark
+
+
+def test_charts_of_fields_fit_a_phone_and_an_open_table_stays_open(by_fields, visit):
+    ask = {"context": {"age": 30, BAD: "free"}}
+    next_release(by_fields, ask=ask)
+    page = visit(by_fields.address + "/dashboard", **PHONE)
+    page.wait_for_selector("#fields svg.plot")
+    assert "Is it better?" in page.inner_text("#answers") and page.locator("#fields .card").count() == 2
+    assert BAD in page.inner_text("#fields") and page.locator("script").count() == 2
+    summary = page.locator("#fields summary").first
+    summary.focus()
+    page.keyboard.press("Enter")
+    name = page.evaluate("document.activeElement.parentElement.id")
+    assert page.locator("#fields details[open] table").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    for box in page.locator("svg.plot, .three svg").all():
+        assert box.bounding_box()["x"] + box.bounding_box()["width"] <= 390
+    version = next_release(by_fields, ask=ask)
+    until = time.monotonic() + 10
+    while int(page.get_attribute("#tiles", "data-version")) < version and time.monotonic() < until:
+        page.wait_for_timeout(50)
+    assert int(page.get_attribute("#tiles", "data-version")) >= version
+    assert page.evaluate("document.activeElement.parentElement.id") == name  # and who reads it stays there
+    assert page.evaluate(f"document.getElementById({json.dumps(name)}).open")
+    for _ in range(3):
+        next_release(by_fields, ask=ask)
+    page.wait_for_selector("#earned-plot[data-drawn] canvas", timeout=10_000)  # without a plot of weights
+    assert all(url.startswith(by_fields.address + "/") for url in visit.asked)
 
 
 def test_a_server_that_does_not_answer_is_said(server, visit):

@@ -15,12 +15,14 @@ import numpy as np
 import pytest
 
 from tacit import Stored
+from tacit.bandits.joint import glm
 from tacit.holders import rows
 from tacit.holders.choosing import Choosing
 from tacit.holders.requests import ANSWER, Answer
 from tacit.holders.rows import REWARD
 from tacit.holders.steps import Steps
 from tacit.mechanisms.opening import opened
+from tacit.service import history as histories
 from tacit.service import metrics, served
 from tacit.service.app import SHOWN
 from tacit.service.dashboard import Dashboard
@@ -151,6 +153,17 @@ WITH_FIELDS = World(
     },
 )
 
+BY_FIELDS = WITH_FIELDS._replace(  # and with what these say of people, on the dashboard and as JSON
+    options={
+        "kind": "joint-glm",
+        "dim": 0,
+        "horizon": None,
+        "budget": {"epsilon": 30.0, "delta": 1e-5},
+        "features": WITH_FIELDS.options["features"],
+        "max_rounds_per_person": 3,
+    }
+)
+
 
 def said(rewards, late):
     """Of these, what somebody says in time, or when it is late."""
@@ -204,6 +217,42 @@ def test_one_person_with_fields_replaced_or_erased_changes_nothing_that_is_seen(
     """Of one who is erased, rows are gone: that is seen in the database alone."""
     assert differences(on_sqlite, monkeypatch, caplog, list(WITH_FIELDS.others), world=WITH_FIELDS) == []
     assert differences(on_sqlite, monkeypatch, caplog, ["erased"], replaced=LAST, world=WITH_FIELDS) == []
+
+
+def test_what_fields_say_of_people_is_the_same_whoever_they_are(on_sqlite, monkeypatch, caplog):
+    """With the same releases and draws: one person replaced, and all but one in five. The page has charts meanwhile."""
+    monkeypatch.setattr(glm, "default_rng", lambda: np.random.default_rng(5))
+    others = ["other fields", "no fields"]
+    assert differences(on_sqlite, monkeypatch, caplog, others, world=BY_FIELDS) == []
+    assert differences(on_sqlite, monkeypatch, caplog, others, replaced=CROWD, world=BY_FIELDS) == []
+    found = seen(on_sqlite(), "as it was", monkeypatch, caplog, world=BY_FIELDS)
+    assert any(b"Which action, by field" in each[2] for each in found if isinstance(each, tuple) and len(each) == 3)
+
+
+def test_that_a_share_of_raw_fields_would_be_seen(on_sqlite, monkeypatch, caplog):
+    """Planted: how frequent values are is counted as people come, and not read from what was released."""
+    monkeypatch.setattr(glm, "default_rng", lambda: np.random.default_rng(5))
+    prepare, told, ages = Stored.prepare, histories.History._summary, []
+
+    def counted(self, arms, **given):
+        ages.append(arms.get("age", 0))
+        return prepare(self, arms, **given)
+
+    def leaking(self, past):
+        found = told(self, past)
+        if found.segments is None:
+            return found
+        first, *rest = found.segments.fields
+        return found._replace(segments=found.segments._replace(fields=(first._replace(error=sum(ages)), *rest)))
+
+    monkeypatch.setattr(Stored, "prepare", counted)
+    monkeypatch.setattr(histories.History, "_summary", leaking)
+    tape = Tape()
+    with tape.recording():
+        usual = seen(on_sqlite(), "as it was", monkeypatch, caplog, world=BY_FIELDS)
+    ages.clear()
+    with tape.playing():
+        assert seen(on_sqlite(), "other fields", monkeypatch, caplog, world=BY_FIELDS) != usual
 
 
 def test_quite_other_people_change_nothing_that_readers_see(fresh, monkeypatch, caplog):

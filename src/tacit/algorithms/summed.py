@@ -3,12 +3,12 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from tacit.algorithms.earnings import Earned, Purse
-from tacit.data import Array, Raw, Released
+from tacit.data import Array, Integers, Raw, Released
 from tacit.kernels.summing import Tally
 from tacit.mechanisms import leaves
 from tacit.protocols import Plan
@@ -70,6 +70,13 @@ class Summed(ABC):
         if self.purse is None or estimate.earnings is None:
             return None
         return self.purse.earned(estimate.earnings, self.std(estimate.step))
+
+    @property
+    def by_fields(self) -> bool:
+        return False
+
+    def segments(self, estimate: Any, live: Integers) -> Any:
+        return None
 
     def parts(self, released: Released) -> tuple[Released, Released | None]:
         """What is learnt from, and what is earned."""

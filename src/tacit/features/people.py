@@ -26,8 +26,30 @@ def made_up(schema: Schema, sums: Array, count: int, rng: Generator) -> Array:
     return out
 
 
+def frequencies(schema: Schema, sums: Array) -> dict[str, Array]:
+    """Of each field the mean of its numbers over people that are made up so."""
+    out = {}
+    for part in schema.own:
+        if len(part.names) == 1:
+            column = schema.context[part.names[0]]
+            out[part.names[0]] = np.zeros(part.size) if part.signed.any() else _shares(column, _of(sums, part))
+    return out
+
+
+def row(schema: Schema, numbers: Mapping[str, Array]) -> Array:
+    """(p,): the features, within an action's part of the vector, of somebody whose fields have these numbers; their
+    mean over people, where the numbers are means."""
+    given = {name: found[None] for name, found in numbers.items()}
+    return np.concatenate([part.weight * _numbers(part, given, 1)[0] for part in schema.own])
+
+
 def _of(sums: Array, part: SchemaPart) -> Array:
     return np.maximum(sums[part.start : part.start + part.size], 0.0)
+
+
+def _shares(column: Column, sums: Array) -> Array:
+    total = float(sums.sum())
+    return sums / total if total > 0 else np.full(column.size, 1 / column.size)
 
 
 def _numbers(part: SchemaPart, drawn: Mapping[str, Array], count: int) -> Array:
@@ -46,9 +68,8 @@ def _field(column: Column, sums: Array, count: int, rng: Generator) -> Array:
         out[:, 0] = rng.uniform(-1.0, 1.0, size=count)
     else:
         assert isinstance(column, Category | Tags | Number)
-        total = float(sums.sum())
-        shares = sums / total if total > 0 else np.full(column.size, 1 / column.size)
-        value = np.minimum(np.searchsorted(np.cumsum(shares), rng.random(count)), column.size - 1)
+        edges = np.cumsum(_shares(column, sums))
+        value = np.minimum(np.searchsorted(edges, rng.random(count)), column.size - 1)
         out[people, value] = 1.0
         if isinstance(column, Number):
             _between(out, value, column.bins, rng)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tacit import checks, durations, forks
+from tacit.algorithms.onepass.segments import Segments
 from tacit.core.actions import Declared
 from tacit.core.fold import Fold
 from tacit.data import Array
@@ -143,6 +144,21 @@ class Reading:
         """The average reward with its interval, at the version that is served; None where that is not released."""
         fold = self._at_present()
         return fold.algorithm.earned(fold.estimate)
+
+    @property
+    def by_fields(self) -> bool:
+        """Whether `segments` says what is learnt of people, from the first release on."""
+        return self.algorithm.by_fields
+
+    @property
+    def segments(self) -> Segments | None:
+        """What each field's values say of the actions that are offered, at the version that is served; None where sums
+        are not by fields, or nothing was released."""
+        with self._lock:
+            fold = self._at_present()
+            algorithm, estimate, live = fold.algorithm, fold.estimate, fold.live
+        out: Segments | None = algorithm.segments(estimate, live)
+        return out
 
     @property
     @locked

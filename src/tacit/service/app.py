@@ -40,6 +40,7 @@ SHOWN: dict[str, Callable[["Application", Served], Any]] = {  # what GET shows o
     "status": lambda app, one: one.status(),
     "estimate": lambda app, one: one.estimate(),
     "history": lambda app, one: one.past.shown(),
+    "segments": lambda app, one: {"bandit": one.name} | one.past.segments(),
 }
 
 

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.algorithms.earnings import Earned
+from tacit.algorithms.onepass.segments import Segments
 from tacit.holders.history import LEVEL, Offers, Past
 from tacit.holders.stored import Stored
-from tacit.service import earned
+from tacit.service import earned, segments
 from tacit.service.config import BanditSetting
 
 MOST_CURVES, MOST_POINTS = 8, 200
@@ -29,7 +30,8 @@ class Summary(NamedTuple):
     """At the present version. `beliefs`: of at most MOST_CURVES features, those of the largest estimates; `left_out`:
     how many more there are. `precision`: how many times narrower intervals are than before the first release, on
     average. `clear`: how many intervals, of all features, do not hold 0. `level`: with which probability an interval
-    holds the truth."""
+    holds the truth. `by_fields`: whether `segments` says what is learnt of people, from the first release on; `actions`
+    are the names of those that it is of."""
 
     version: int
     level: float
@@ -39,6 +41,9 @@ class Summary(NamedTuple):
     clear: int
     offers: dict[str, Offers]
     earned: Earned | None
+    by_fields: bool = False
+    segments: Segments | None = None
+    actions: tuple[str, ...] = ()
 
 
 class History:
@@ -53,12 +58,19 @@ class History:
         """The curves, for the plot: one entry a release in each list, thinned where there are many."""
         return self._at_present()[2]
 
+    def segments(self) -> dict[str, Any]:
+        """What fields say of actions."""
+        summary = self.summary()
+        return {"version": summary.version, "segments": segments.written(summary.segments, summary.actions)}
+
     def _at_present(self) -> tuple[Any, Summary, dict[str, Any]]:
-        past, actions = self._stored.history, self._stored.actions
-        if self._cached is None or self._cached[0] != (len(past), actions):
-            summary = self._summary(past)
-            self._cached = (len(past), actions), summary, self._curves(past, summary)
-        return self._cached
+        while True:
+            past, actions = self._stored.history, self._stored.actions
+            if self._cached is None or self._cached[0] != (len(past), actions):
+                summary = self._summary(past)
+                self._cached = (len(past), actions), summary, self._curves(past, summary)
+            if len(self._stored.history) == len(past):  # none has become visible meanwhile
+                return self._cached
 
     def _summary(self, past: tuple[Past, ...]) -> Summary:
         first, last, setting = past[0], past[-1], self._setting
@@ -70,6 +82,7 @@ class History:
             Belief(names[i], i, float(last.estimate[i]), float(last.low[i]), float(last.high[i]))
             for i in sorted(order.tolist())
         ]
+        said = self._stored.segments
         width = max(float(np.mean((last.high - last.low)[shown])), 1e-12)
         return Summary(
             version=len(past) - 1,
@@ -80,6 +93,9 @@ class History:
             clear=int(np.count_nonzero(((last.low > 0) | (last.high < 0))[shown])),
             offers=self._offers(),
             earned=last.earned,
+            by_fields=self._stored.by_fields,
+            segments=said,
+            actions=() if said is None or schema is None else tuple(schema.actions[i] for i in said.actions),
         )
 
     def _offers(self) -> dict[str, Offers]:

@@ -15,7 +15,9 @@ OFTEN = ("choose", "reward", "activate", "batches")
 BURST = 1.0  # seconds of its rate that a key may use at once
 MAY = {  # role -> what it may ask for
     "app": frozenset({"bandits", "choose", "reward", "activate", "erase"}),
-    "operator": frozenset({"bandits", "certificate", "status", "estimate", "history", "metrics", "dashboard", "erase"}),
+    "operator": frozenset(
+        {"bandits", "certificate", "status", "estimate", "history", "segments", "metrics", "dashboard", "erase"}
+    ),
     "auditor": frozenset({"bandits", "certificate", "status", "dashboard"}),
     "shuffler": frozenset({"batches"}),  # of an analyzer
 }

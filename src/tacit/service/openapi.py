@@ -78,6 +78,11 @@ SHOWN: dict[str, tuple[str, type[Any]]] = {  # what is shown of a bandit: summar
     ),
     "estimate": ("What choices are made by: functions of what was released.", dict[str, Any]),
     "history": ("The estimate and its intervals, release by release.", dict[str, Any]),
+    "segments": (
+        "Where sums are by fields: what chosen actions, random ones and the best single one earn, and what each action "
+        "earns from people with each value of a field, with intervals. Null before the first release, and elsewhere.",
+        dict[str, Any],
+    ),
 }
 PAGES: dict[str, tuple[str, int, str | None, tuple[int, ...], str | None]] = {
     # summary, status and media type where all is well, other statuses, what a key must allow
@@ -90,7 +95,7 @@ PAGES: dict[str, tuple[str, int, str | None, tuple[int, ...], str | None]] = {
     "GET /docs": ("This description, to read.", 200, HTML, (), None),
     "GET /docs.css": ("What /docs looks like.", 200, "text/css", (), None),
     "GET /dashboard": ("All bandits; where there is one, that one.", 200, HTML, (303, *PAGE), "dashboard"),
-    "GET /dashboard/{bandit}": ("Is it learning, and what is promised.", 200, HTML, (303, *PAGE), "dashboard"),
+    "GET /dashboard/{bandit}": ("Is it better, for whom, and what is promised.", 200, HTML, (303, *PAGE), "dashboard"),
     "GET /assets/{file}": ("What the dashboard's pages load.", 200, "*/*", (304, 404), None),
     "GET /login": ("Where a reader of the dashboard gives a key.", 200, HTML, (), None),
     "POST /login": ("A key for a cookie, for the dashboard.", 204, None, (400, 408, 413, 415, *PAGE), None),

@@ -7,11 +7,11 @@ from tacit import durations
 from tacit.holders.history import Offers
 from tacit.privacy.certificate import Certificate
 from tacit.privacy.relations import REPLACE, of_rewards
-from tacit.service import earned, promise
+from tacit.service import answers, charts, earned, promise
 from tacit.service.config import KINDS, BanditSetting
 from tacit.service.history import Summary
 from tacit.service.markup import Child, Markup, document, tag
-from tacit.service.words import ago, between, count, counted, date, percent, signed, span
+from tacit.service.words import ago, between, count, counted, date, listed, percent, signed, span, spelt
 
 FAR = 10**9  # choices: an end that is further away is not worth a word
 MOST_EVENTS = 20
@@ -65,16 +65,33 @@ class Look(NamedTuple):
 def bandit(look: Look, several: bool, logout: bool) -> str:
     parts: list[Child] = [_trouble(look)]
     if look.status is not None and look.certificate is not None:
-        parts.append(_tiles(look, look.status))
-        if look.learnt is not None:
-            parts += [_learning(look, look.learnt, look.status), _earned(look, look.learnt), _profiles(look)]
+        learnt, tiles = look.learnt, _tiles(look, look.status)
+        if learnt is None:
+            parts.append(tiles)
+        elif learnt.by_fields:
+            said, rewards = learnt.segments, look.setting.range
+            by_field = charts.section(said, learnt.actions, rewards) if said else None
+            parts += [answers.section(learnt, look.status, rewards, look.over), tiles, by_field]
+            parts += [_earned(look, learnt), _profiles(look)]
+        else:
+            parts += [tiles, _learning(look, learnt, look.status), _earned(look, learnt), _profiles(look)]
         parts += [_actions(look.status["actions"])]
         parts += [promise.section(look.certificate, look.status), events(look.status["events"])]
     setting = look.setting
     learns = "Learns" if look.ended is None else "Learnt"
-    about = f"{learns} what to offer, from {counted(setting.dim, 'feature')} of each offer · {KINDS[setting.kind]} · "
+    about = f"{learns} what to offer, from {_source(setting)} · {KINDS[setting.kind]} · "
     about += f"population {setting.population}"
     return _page(look.name, _header(look.name, about, look, several, logout), parts)
+
+
+def _source(setting: BanditSetting) -> str:
+    """What choices are made by, in words."""
+    schema = setting.schema
+    if schema is None:
+        return f"{counted(setting.dim, 'feature')} of each offer"
+    action = spelt(len(schema.action), "field") + " of an action" if schema.action else ""
+    named = spelt(len(schema.offered), "action") if schema.actions else ""
+    return listed([f"{spelt(len(schema.context), 'field')} of a person", *filter(None, (action, named))])
 
 
 def overview(looks: list[Look], logout: bool) -> str:
@@ -177,6 +194,7 @@ def _tiles(look: Look, status: dict[str, Any]) -> Markup:
         id="tiles",
         data_live=True,
         data_version=version,
+        data_history=None if look.learnt is None else f"/v1/bandits/{status['bandit']}/history",
     )
 
 
@@ -232,7 +250,7 @@ def _learning(look: Look, learnt: Summary, status: dict[str, Any]) -> Markup:
         "section",
         tag("h2", "Is it learning?"),
         tag("div", tag("p", _verdict(look, learnt, status), class_="verdict"), id="verdict", data_live=True),
-        tag("div", id="plot", data_history=f"/v1/bandits/{status['bandit']}/history", role="img", aria_label=PLOT),
+        tag("div", id="plot", role="img", aria_label=PLOT),
         tag("p", CAPTION, id="point", class_="note"),
         tag("div", table, tag("p", more, class_="note") if more else None, id="weights", data_live=True),
         tag(
@@ -305,7 +323,7 @@ def _profiles(look: Look) -> Markup | None:
             "p",
             "To made-up people that the operator described in the configuration: nobody real is asked, and nothing is "
             "counted. While it still has to try things out, an offer is drawn at random with these probabilities. One "
-            "at 100 % is the best guess by now, which may come before any weight is clear.",
+            "at 100 % is the best guess by now, which may come before anything is clear.",
             class_="note",
         ),
         tag("div", cards, class_="cards", id="profiles", data_live=True),
@@ -356,5 +374,5 @@ def events(events: list[dict[str, Any]]) -> Markup:
         text = f"{what} ({len(more) + 1} times)" if more else what
         rows.append(tag("li", tag("time", date(first["at"])), tag("span", text)))
     rows = rows[:MOST_EVENTS]
-    listed = tag("ol", rows, class_="events") if rows else tag("p", "Nothing out of the ordinary has happened.")
-    return tag("section", tag("h2", "Events"), tag("div", listed, id="events", data_live=True))
+    found = tag("ol", rows, class_="events") if rows else tag("p", "Nothing out of the ordinary has happened.")
+    return tag("section", tag("h2", "Events"), tag("div", found, id="events", data_live=True))

@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import json
 import threading
 
 import numpy as np
@@ -24,7 +25,8 @@ def test_dashboards_say_what_a_role_sees_and_follow_it(start):
             page.on("console", lambda said: wrong.append(said.text))
             page.on("pageerror", lambda error: wrong.append(str(error)))
             page.goto(f"http://127.0.0.1:{process.port}/")
-            assert page.inner_text("h1") == role
+            assert page.inner_text("h1") == role and f"127.0.0.1:{process.port}" in page.inner_text(".about")
+            assert f"127.0.0.1:{process.port}" in page.title()
             for heading in ("What it can see of people", "What it cannot see"):
                 assert page.locator("section", has=page.get_by_role("heading", name=heading)).locator("li").count() >= 2
             assert "nobody observes which of them is displayed" in page.inner_text("main strong")
@@ -37,6 +39,16 @@ def test_dashboards_say_what_a_role_sees_and_follow_it(start):
         pages["Analyzer"].locator("#tiles", has_text="wants 60 reports").wait_for(timeout=15000)
         assert "Batch 0 was closed; its key is destroyed." in pages["Shuffler"].inner_text("#events")
     assert not wrong
+
+
+def test_a_bandit_that_has_a_name_is_called_so(start):
+    bad = "<script>films</script>"
+    local = start("local", running.LOCAL.replace("[local]", f'[local]\nname = "{bad}"'))
+    page = ask(local.port, "GET", "/dashboard")[2].decode()
+    assert "<h1>&lt;script&gt;films&lt;/script&gt; · local</h1>" in page and page.count("<script") == 2
+    assert f"<title>&lt;script&gt;films&lt;/script&gt; · local · 127.0.0.1:{local.port} · tacit</title>" in page
+    assert f"LocalIRLS · 127.0.0.1:{local.port} · Learns from reports" in page
+    assert json.loads(ask(local.port, "GET", "/status")[2])["name"] == bad
 
 
 def test_a_page_is_a_device_among_others(start):

@@ -11,8 +11,9 @@ from numpy.random import Generator
 from tacit.algorithms import chances, irls
 from tacit.algorithms.chances import Values
 from tacit.algorithms.covariance import Shape
-from tacit.algorithms.onepass import curvature, fields, hybrid, public, scores
+from tacit.algorithms.onepass import curvature, fields, hybrid, public, scores, segments
 from tacit.algorithms.onepass.fields import FieldPosterior
+from tacit.algorithms.onepass.segments import Segments
 from tacit.algorithms.summed import Summed
 from tacit.data import Array, Integers, Released
 from tacit.kernels.glm import Known, Posterior, Tuning
@@ -33,12 +34,14 @@ Contribution = GLMContribution | RewardContribution | ScoreContribution | FieldC
 class OnePassEstimate(NamedTuple):
     """What choices are made by after `step` releases. PUBLIC, and never written to.
 
-    random: nothing was released, and nothing is known from elsewhere. earnings: their part of what was released."""
+    random: nothing was released, and nothing is known from elsewhere. earnings: their part of what was released.
+    people: the sums of an action's part of the features, over all people, where sums are by fields."""
 
     arrays: Any  # a Posterior, or a FieldPosterior
     step: int
     random: bool
     earnings: Released | None
+    people: Array | None = None
 
 
 class Form(Protocol):
@@ -85,7 +88,7 @@ class OnePass(Summed):
 
     @property
     def form(self) -> Form:
-        if isinstance(self.contribution, FieldContribution):
+        if self.by_fields:
             return fields
         if isinstance(self.contribution, ScoreContribution):
             return scores
@@ -129,12 +132,16 @@ class OnePass(Summed):
         if isinstance(posterior, FieldPosterior):
             fields.fold(self, learnt, step, live, step - 1 if chosen is None else chosen, posterior)
         self.form.fit(self, learnt, step, live, posterior)
-        return OnePassEstimate(posterior, step, False, earnings)
+        return OnePassEstimate(posterior, step, False, earnings, self._people(learnt))
 
     def of_arrays(self, arrays: Posterior, released: Released, step: int) -> OnePassEstimate:
         if step == 0:
             return OnePassEstimate(arrays, 0, not self.prior.theta.size, None)
-        return OnePassEstimate(arrays, step, False, self.parts(released)[1])
+        learnt, earnings = self.parts(released)
+        return OnePassEstimate(arrays, step, False, earnings, self._people(learnt))
+
+    def _people(self, learnt: Released) -> Array | None:
+        return fields.people(self, learnt) if self.by_fields else None
 
     def pick(self, estimate: OnePassEstimate, arms: Array, rng: Generator) -> Integers:
         if estimate.random:
@@ -156,7 +163,7 @@ class OnePass(Summed):
 
     def mean(self, z: Array) -> Array:
         low, high = self.plan.rewards
-        if isinstance(self.contribution, FieldContribution):
+        if self.by_fields:
             return np.asarray(low + (high - low) * fields.mean(self, z))
         low, high = (low, high) if self.link.bounded else (0.0, 1.0)
         return np.asarray(low + (high - low) * self.link.mean(z))
@@ -164,6 +171,15 @@ class OnePass(Summed):
     def theta(self, estimate: OnePassEstimate) -> Array:
         out: Array = estimate.arrays.theta.flatten()
         return out
+
+    @property
+    def by_fields(self) -> bool:
+        return isinstance(self.contribution, FieldContribution)
+
+    def segments(self, estimate: OnePassEstimate, live: Integers) -> Segments | None:
+        if estimate.people is None or estimate.random:
+            return None
+        return segments.of(self, estimate.arrays, estimate.people, estimate.step, live)
 
     # contributions
 
@@ -179,11 +195,11 @@ class OnePass(Summed):
     def loop(self) -> Loop | None:
         if self.purse is not None or self.plan.shared:
             return None
-        if isinstance(self.contribution, FieldContribution):
+        if self.by_fields:
             return functools.partial(fields.play, self)
         form = scores if isinstance(self.contribution, ScoreContribution) else curvature
         return functools.partial(form.play, self)
 
     @property
     def by_step(self) -> bool:
-        return self.shape is not None or isinstance(self.contribution, FieldContribution)
+        return self.shape is not None or self.by_fields

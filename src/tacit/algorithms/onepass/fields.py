@@ -110,7 +110,7 @@ def marks(schema: Schema) -> Booleans:
     return np.concatenate([part.signed for part in schema.own])
 
 
-def _contribution(of: "OnePass") -> FieldContribution:
+def contribution_of(of: "OnePass") -> FieldContribution:
     assert isinstance(of.contribution, FieldContribution)
     return of.contribution
 
@@ -135,7 +135,7 @@ def blank(of: "OnePass", live: Integers) -> FieldPosterior:
 
 
 def fit(of: "OnePass", released: Released, step: int, live: Integers, posterior: FieldPosterior) -> None:
-    c, p, std, parts = _contribution(of), of.layout.own, of.std(step), _schema(of).own
+    c, p, std, parts = contribution_of(of), of.layout.own, of.std(step), _schema(of).own
     sums = released.reshape(of.plan.blocks, -1)[live]
     packed, last = packed_size(p), pair_size(p)
     seen = Seen(_unpacked(sums[:, :packed] / c.scale, p), std / c.scale, sums[:, last:] / c.count, std / c.count)
@@ -162,8 +162,8 @@ def fold(of: "OnePass", released: Released, step: int, live: Integers, chosen: i
         return
     posterior.folded[0] = step
     posterior.variances[0] = posterior.variances[1]
-    c, schema = _contribution(of), _schema(of)
-    together = released.reshape(of.plan.blocks, -1)[:, pair_size(of.layout.own) :].sum(axis=0) / c.count
+    schema = _schema(of)
+    together = people(of, released)
     if step == 0:  # released by an earlier incarnation, whose people are not known otherwise
         posterior.folded[1] = 1.0
         count = max(float(together[0]) / schema.own[0].weight, 1.0)
@@ -171,18 +171,30 @@ def fold(of: "OnePass", released: Released, step: int, live: Integers, chosen: i
         length = lengths(of.plan.schedule, of.plan.mechanism.leaves)
         count = float(length[min(step, len(length)) - 1])
     rng = default_rng(step)  # of nobody's: the same for everybody who computes it
-    people = made_up(schema, together, PEOPLE, rng)
+    those = made_up(schema, together, PEOPLE, rng)
     posterior.target[:] *= of.plan.mechanism.fading
     if step == 0 or (chosen <= 0 and not posterior.folded[1]):  # by random arms
-        posterior.target[live] += count / PEOPLE / len(live) * (people.T @ people)
+        posterior.target[live] += count / PEOPLE / len(live) * (those.T @ those)
         return
     theta = posterior.past[max(chosen, step - SLOTS) % SLOTS, live]
-    moves = people @ (posterior.axes[live] * posterior.spread[live][:, None, :])
-    draws = np.sqrt((moves**2).sum(axis=2)).T * rng.standard_normal((PEOPLE, len(live)))
-    best = np.argmax(people @ theta.T + draws, axis=1)
+    best = offered(posterior, those, theta, live, rng)
     for i, block in enumerate(live):
-        those = people[best == i]
-        posterior.target[block] += count / PEOPLE * (those.T @ those)
+        mine = those[best == i]
+        posterior.target[block] += count / PEOPLE * (mine.T @ mine)
+
+
+def people(of: "OnePass", released: Released) -> Array:
+    """(p,): the sums of an action's part of the features, over people, as they were released: with noise."""
+    sums = released.reshape(of.plan.blocks, -1)[:, pair_size(of.layout.own) :].sum(axis=0)
+    return np.asarray(sums / contribution_of(of).count)
+
+
+def offered(posterior: FieldPosterior, rows: Array, theta: Array, live: Integers, rng: Generator) -> Integers:
+    """For each of the (n, p) rows the place in `live` of the action that is chosen: by (live, p) weights, and by draws
+    as large as the present ones."""
+    moves = rows @ (posterior.axes[live] * posterior.spread[live][:, None, :])
+    draws = np.sqrt((moves**2).sum(axis=2)).T * rng.standard_normal((len(rows), len(live)))
+    return np.asarray(np.argmax(rows @ theta.T + draws, axis=1))
 
 
 def _unpacked(packed: Array, p: int) -> Array:
@@ -325,7 +337,7 @@ def beliefs(of: "OnePass", posterior: Any, arms: Array, level: float) -> tuple[A
 
 def mean(of: "OnePass", z: Array) -> Array:
     """The mean reward, as a share of its range."""
-    return np.clip(z + _contribution(of).centre, 0.0, 1.0)
+    return np.clip(z + contribution_of(of).centre, 0.0, 1.0)
 
 
 # contributions
@@ -336,7 +348,7 @@ def adder(of: "OnePass", posterior: FieldPosterior) -> Adder:
 
 
 def _numbers(of: "OnePass") -> Counted:
-    c = _contribution(of)
+    c = contribution_of(of)
     return Counted(marks(_schema(of)), c.constant, c.swing, c.centre, c.count, c.scale, float(c.low), float(c.high))
 
 

@@ -32,7 +32,7 @@ PREFLIGHT = [(b"access-control-allow-headers", b"content-type"), (b"access-contr
 
 class RoleApplication:
     """ASGI. keys: who may hand over batches; without any, whoever reaches this machine's own address. files: what else
-    the role shows, as bytes, by its path."""
+    the role shows, as bytes, by its path. name: of the bandit, if it has one."""
 
     def __init__(
         self,
@@ -40,8 +40,10 @@ class RoleApplication:
         server: ServerSetting,
         keys: Sequence[KeySetting] = (),
         files: Mapping[str, Callable[[], bytes | Reply]] = {},
+        *,
+        name: str = "",
     ) -> None:
-        self.role, self._server = role, server
+        self.role, self._server, self._name = role, server, name
         self._keys, self._room = AccessKeys(keys, time.monotonic), Room(server.bodies)
         self._assets = dashboard.assets()
         shown = {
@@ -138,7 +140,7 @@ class RoleApplication:
         return PlainTextResponse(f"{problem or 'well'}\n", 200 if problem is None else 503)
 
     async def _status(self, _: Request) -> Response:
-        return Response(msgspec.json.encode(self.role.status()), media_type=JSON.decode())
+        return Response(msgspec.json.encode({"name": self._name} | self.role.status()), media_type=JSON.decode())
 
     async def _metrics(self, _: Request) -> Response:
         registry = CollectorRegistry(auto_describe=False)
@@ -146,8 +148,10 @@ class RoleApplication:
             Gauge(name, about, registry=registry).set(value)
         return PlainTextResponse(generate_latest(registry), media_type="text/plain; version=0.0.4")
 
-    async def _dashboard(self, _: Request) -> Response:
-        return HTMLResponse(page.of(self.role.status(), self.role.problem()), headers=dashboard.HEADERS)
+    async def _dashboard(self, request: Request) -> Response:
+        where = request.headers.get("host", "")  # as whoever looks knows it
+        shown = page.of(self.role.status(), self.role.problem(), self._name, where)
+        return HTMLResponse(shown, headers=dashboard.HEADERS)
 
     async def _asset(self, request: Request) -> Response:
         asset = self._assets.get(request.path_params["file"])

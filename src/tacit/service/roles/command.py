@@ -37,9 +37,9 @@ def application(role: str, config: Any) -> Any:
     own, keys = getattr(config, role), getattr(config, "keys", ())
     if role == "shuffler":
         shuffler = ShufflerRole(own, config.server.waiting)
-        return RoleApplication(shuffler, config.server, keys, {"/key": shuffler.key})
+        return RoleApplication(shuffler, config.server, keys, {"/key": shuffler.key}, name=own.name)
     made: Any = settings.build(role, own)
     made.warm_up()
     if role == "analyzer":
-        return RoleApplication(AnalyzerRole(made, own.durable), config.server, keys)
-    return RoleApplication(LocalRole(made, own.durable, config.server.waiting), config.server)
+        return RoleApplication(AnalyzerRole(made, own.durable), config.server, keys, name=own.name)
+    return RoleApplication(LocalRole(made, own.durable, config.server.waiting), config.server, name=own.name)

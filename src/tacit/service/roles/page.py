@@ -64,8 +64,8 @@ DISPLAYED = (
 )
 
 
-def of(status: dict[str, Any], problem: str | None) -> str:
-    """The whole page."""
+def of(status: dict[str, Any], problem: str | None, name: str = "", where: str = "") -> str:
+    """The whole page. name: of the bandit, if it has one. where: the address that the page is read at."""
     role, promised = status["role"], (status["role"], status["neighbours"])
     pill = tag("span", *(("Healthy",) if problem is None else ("Needs attention",)), id="health", data_live=True,
                class_="pill good" if problem is None else "pill bad")  # fmt: skip
@@ -80,13 +80,14 @@ def of(status: dict[str, Any], problem: str | None) -> str:
         _weights(status["theta"]) if "theta" in status else None,
         events(status["events"]),
     ]
+    title = f"{name} · {role}" if name else role.capitalize()
     header = tag(
         "header",
-        tag("div", tag("h1", role.capitalize()), pill, class_="title"),
-        tag("p", ABOUT[promised], class_="about"),
+        tag("div", tag("h1", title), pill, class_="title"),
+        tag("p", " · ".join(filter(None, (status.get("bandit"), where, ABOUT[promised]))), class_="about"),
     )
     foot = tag("footer", tag("p", "All that is on this page may be shown to anybody."))
-    return document(f"{role} · tacit", header, tag("main", parts), foot)
+    return document(" · ".join(filter(None, (title, where, "tacit"))), header, tag("main", parts), foot)
 
 
 def _list(lines: tuple[str, ...]) -> Markup:

@@ -28,9 +28,10 @@ GIVEN = ("dim", "link", "radius", "rewards", "horizon")
 class BanditSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """The server of an analyzer, or of the local model; what is not given is the library's default. durable: an SQLite
     file of its own. features: a schema, as Schema.to_dict writes it; only its digest leaves. options: what else the
-    class takes."""
+    class takes. name: of the bandit, for its dashboard."""
 
     kind: str
+    name: str = ""
     dim: int = 0
     budget: BudgetSetting
     durable: str
@@ -52,9 +53,10 @@ class Between(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     default. sealed: a file with its identity, made if there is none; reports have to be sealed to their batch's key
     then, which it signs (tacit.roles.sealed). parts: the names of other shufflers with parts of each batch, which this
     one closes. part: its own name, if `analyzer` is the address of a shuffler that closes its batches. share: of the
-    planned number, at which it is full."""
+    planned number, at which it is full. name: of the bandit, for the dashboard."""
 
     analyzer: str
+    name: str = ""
     budget: BudgetSetting
     durable: str
     malicious: float | None = None

@@ -1,4 +1,4 @@
-// Asks for this page every other second, takes over what changed, and draws the weights when there is a new release.
+// Asks for this page every other second, takes over what changed, and draws curves when there is a new release.
 
 const EVERY = 2000; // milliseconds
 const plot = document.getElementById("plot");
@@ -31,7 +31,12 @@ async function look() {
 function renew(page) {
   for (const fresh of page.querySelectorAll("[data-live]")) {
     const old = document.getElementById(fresh.id);
-    if (old && old.outerHTML !== fresh.outerHTML) old.replaceWith(fresh);
+    if (!old) continue;
+    for (const one of fresh.querySelectorAll("details")) one.open = document.getElementById(one.id)?.open ?? false;
+    if (old.outerHTML === fresh.outerHTML) continue;
+    const inside = old.contains(document.activeElement) ? document.activeElement.parentElement.id : "";
+    old.replaceWith(fresh);
+    document.getElementById(inside)?.querySelector("summary")?.focus(); // whoever reads a table stays there
   }
 }
 
@@ -42,9 +47,9 @@ function lost(is) {
 // the plot
 
 async function draw() {
-  const version = document.getElementById("tiles")?.dataset.version;
-  if (!plot || version === drawn) return;
-  const reply = await fetch(plot.dataset.history, { cache: "no-store" });
+  const { version, history } = document.getElementById("tiles")?.dataset ?? {};
+  if (!history || !(plot || earned.plot) || version === drawn) return;
+  const reply = await fetch(history, { cache: "no-store" });
   if (!reply.ok) return;
   past = await reply.json();
   drawn = version;
@@ -54,6 +59,7 @@ async function draw() {
 function show() {
   if (!past) return;
   showEarned();
+  if (!plot) return;
   const alone = past.releases.length < 2; // one point is no curve
   plot.hidden = point.hidden = alone;
   if (alone) return;
@@ -193,10 +199,12 @@ function mark(row) {
 document.addEventListener("pointerover", (event) => mark(event.target.closest?.("tr[data-curve]")));
 document.addEventListener("visibilitychange", () => poll && look());
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
-if (plot) {
+const widest = plot ?? earned.plot;
+if (widest) {
   new ResizeObserver(() => {
-    if (chart && Math.abs(chart.width - plot.clientWidth) > 1) show(); // and the other one, which is as wide
-  }).observe(plot.parentElement);
+    const one = chart ?? earned.chart;
+    if (one && Math.abs(one.width - widest.clientWidth) > 1) show(); // both, which are as wide as each other
+  }).observe(widest.parentElement);
 }
 
 // who is there

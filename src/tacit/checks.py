@@ -47,6 +47,12 @@ def below_one(**values: float) -> None:
             raise ValueError(f"Expected {name} in [0, 1), got {value!r}.")
 
 
+def truth(**values: object) -> None:
+    for name, value in values.items():
+        if not isinstance(value, bool):
+            raise ValueError(f"Expected {name} to be true or false, got {value!r}.")
+
+
 def one_of(choices: Sequence[str], **values: object) -> None:
     for name, value in values.items():
         if value not in choices:

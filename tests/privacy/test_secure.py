@@ -97,7 +97,7 @@ def test_noise_without_room_is_an_error():
 )
 def test_plans_leave_room_for_their_noise(kind, options):
     """Tiny budgets: larger cells, accounted for; and a refusal where even those do not do."""
-    plan = {"dim": 2, "horizon": 50, **options}
+    plan = {"dim": 2, "horizon": 50, "require_person": False, **options}
     for budget, rounds in ((Budget(0.01, 1e-9), 10**6), (Budget(1.0, 1e-6), 10**8), (Budget(1e-8, 1e-12), None)):
         bandit = kind(budget=budget, max_rounds_per_person=rounds, **plan)
         grid = bandit.mechanism

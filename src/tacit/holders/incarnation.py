@@ -50,7 +50,7 @@ OWN = (
 )
 # What may be another at any start, since no noise is made for it, or is always the same in a store. Tuning is that of
 # estimates, which are computed from what was released: that of a new version applies to earlier releases, too.
-FREE = ("source", "policy", "pending", "on_limit", "tuning")
+FREE = ("source", "policy", "pending", "on_limit", "require_person", "tuning")
 GONE = ("teach", "average", "durable")  # settings of earlier versions that were free, too
 SINCE = {"contexts": "private"}  # settings that early plans lack
 USUAL = {"noise": "gaussian", "calibration": "exact", "release": "batched", "shift": None}  # that early plans have, too

@@ -106,6 +106,7 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     curvature: str | None = None
     base_rate: float | None = None
     on_limit: str = "serve"
+    require_person: bool | None = None
     degraded: str = "refuse"
     hold: Seconds | None = None
     missing_as: float | None = None
@@ -299,7 +300,7 @@ def below(folder: Path, setting: Setting, *files: str) -> Setting:
 def build(setting: BanditSetting, name: str) -> Any:
     """The bandit of that name itself, new; ValueError for settings that it does not take. Stored then finds its rows,
     and refuses settings that the noise was not made for."""
-    names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person", *OF_GLM)
+    names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person", "require_person", *OF_GLM)
     given = {name: getattr(setting, name) for name in names if getattr(setting, name) is not None}
     given |= {name: value for name in LENGTHS if (value := _length(setting, name)) is not None}
     if setting.earnings is not None:

@@ -114,7 +114,8 @@ class Joint(ContinualBandit):
     def _limits(self) -> Persons:
         weeks = None if self._week is None else Weeks(self._schedule, self._week)
         serve = self.on_limit == "serve"
-        return Persons(self.max_rounds_per_person, serve=serve, later=serve and not self._public, weeks=weeks)
+        how: dict[str, Any] = {"serve": serve, "later": serve and not self._public, "required": self.require_person}
+        return Persons(self.max_rounds_per_person, weeks=weeks, **how)
 
     def _columns(self, steps: Schedule) -> dict[str, int]:
         """How many leaves a week has at least, for the mechanism: see mechanisms.together."""
@@ -157,7 +158,8 @@ class Joint(ContinualBandit):
         words = statistic.format(accounting.numbers(size, self._blocks, self._shared))
         parts = size, self._bound, purse, most or 1, self._relation
         releases = functools.partial(accounting.entries, words, mechanism, *parts)
-        claim = releases(mechanism.leaves), mechanism, most, self._week, self.horizon or FARTHEST
+        limits = Limits(most, self.on_limit == "serve", self._week, self.require_person and most is not None)
+        claim = releases(mechanism.leaves), mechanism, limits, self.horizon or FARTHEST
         return Plan(
             name=type(self).__name__,
             settings={f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init and f.name not in OWN},
@@ -174,7 +176,7 @@ class Joint(ContinualBandit):
             horizon=self.horizon,
             schedule=self._schedule,
             mechanism=mechanism,
-            limits=Limits(most, self.on_limit == "serve", self._week),
+            limits=limits,
             features=self.features,
             relation=self._relation,
             numbers=(mechanism.step, mechanism.sigma, mechanism.column_norm, *numbers),

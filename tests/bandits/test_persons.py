@@ -170,6 +170,8 @@ def test_a_choice_says_whose_it_is(kind, tmp_path):
     build(kind).choose(ARMS)  # without a limit nobody is asked
     with pytest.raises(ValueError, match="Expected require_person to be true or false"):
         build(kind, max_rounds_per_person=2, require_person=1)
+    with pytest.raises(ValueError, match="Expected max_rounds_per_person with require_person"):
+        build(kind, require_person=True)
 
 
 def test_without_ids_the_cap_is_a_stated_assumption():

@@ -47,7 +47,9 @@ def twin_of(made: Any) -> Any:
     sums by fields, which are made by the schema."""
     left_out = () if isinstance(getattr(made, "contribution", None), FieldContribution) else ("features",)
     names = [f.name for f in dataclasses.fields(made) if f.init and f.name not in left_out]
-    settings = {name: False if name == "require_person" else _fresh(getattr(made, name)) for name in names}
+    settings = {name: _fresh(getattr(made, name)) for name in names}
+    if settings.get("require_person"):
+        settings["require_person"] = False  # nobody is made up but arms and rewards
     small = {name: min(settings[name], most) for name, most in SMALL.items() if isinstance(settings.get(name), int)}
     try:
         return type(made)(**settings | small)

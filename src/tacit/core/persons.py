@@ -89,7 +89,7 @@ class Persons:
     ) -> None:
         if most is not None:
             checks.positive_int(max_rounds_per_person=most)
-        self.most, self.serve, self.later, self.required = most, serve, later, required and most is not None
+        self.most, self.serve, self.later, self.required = most, serve, later, required
         self.key = key or secrets.token_bytes(32)
         self.counts: Counter[bytes] = Counter()  # where there are weeks: of this week
         self.unnamed = 0

@@ -254,8 +254,8 @@ def _fixed(text: str) -> dict[str, Any]:
         out.pop("discount", None)
         out["growth"] = max(forgetting.LEAST_GROWTH, out["growth"])
     if out.get("features") is not None:
-        schema = out["features"]["schema"]
-        room = Schema.from_dict(schema).room
+        found_schema = Schema.from_dict(out["features"]["schema"])
+        schema, room = found_schema.lenient.to_dict(), found_schema.room  # what is refused may be another at any start
         out["features"] = {k: v for k, v in schema.items() if k not in ("actions", "retired")} | {"max_actions": room}
     return out
 

@@ -114,7 +114,11 @@ class Joint(ContinualBandit):
     def _limits(self) -> Persons:
         weeks = None if self._week is None else Weeks(self._schedule, self._week)
         serve = self.on_limit == "serve"
-        how: dict[str, Any] = {"serve": serve, "later": serve and not self._public, "required": self.require_person}
+        how: dict[str, Any] = {
+            "serve": serve,
+            "later": serve and not self._public,
+            "required": bool(self.require_person),
+        }
         return Persons(self.max_rounds_per_person, weeks=weeks, **how)
 
     def _columns(self, steps: Schedule) -> dict[str, int]:
@@ -158,7 +162,7 @@ class Joint(ContinualBandit):
         words = statistic.format(accounting.numbers(size, self._blocks, self._shared))
         parts = size, self._bound, purse, most or 1, self._relation
         releases = functools.partial(accounting.entries, words, mechanism, *parts)
-        limits = Limits(most, self.on_limit == "serve", self._week, self.require_person and most is not None)
+        limits = Limits(most, self.on_limit == "serve", self._week, bool(self.require_person))
         claim = releases(mechanism.leaves), mechanism, limits, self.horizon or FARTHEST
         return Plan(
             name=type(self).__name__,

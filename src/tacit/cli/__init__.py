@@ -14,6 +14,7 @@ import typer
 
 from tacit import __version__, extras, registry
 from tacit.cli.benching import bench_command
+from tacit.cli.check import check_command
 from tacit.cli.options import Adjacency, Arms, Delta, Dim, Engine, Epsilon, Json, Link, Radius, WithinBudget, Yes
 from tacit.cli.output import confirm, fail, progress, tell, write_json
 from tacit.cli.parse import check_name, parse_bandit, parse_bounds, parse_environment, parse_epsilon
@@ -312,6 +313,7 @@ def evaluate_command(
 
 
 app.command("bench")(bench_command)
+app.command("check")(check_command)
 app.command("plan")(plan_command)
 app.command("reproduce")(reproduce_command)
 

@@ -241,6 +241,11 @@ def lenient(column: Column) -> Column:
     return read("", written(column) | {"strict": False})
 
 
+def strict(column: Column) -> Column:
+    """The same, strict."""
+    return read("", written(column) | {"strict": True})
+
+
 def _set(frozen: object, **values: Any) -> None:
     for name, value in values.items():
         object.__setattr__(frozen, name, value)

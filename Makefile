@@ -8,6 +8,8 @@ export OPENBLAS_NUM_THREADS := 1
 env: .venv/.ready
 
 .venv/.ready: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("Expected Python 3.11 or later, got %d.%d: make PYTHON=python3.11 ..." % \
+	  sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .

@@ -16,7 +16,7 @@ from tacit.algorithms.forgetting import FARTHEST, steps_before
 from tacit.algorithms.weeks import Weeks, fewest_leaves
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.joint.summing import Summer
-from tacit.core.choices import Index, reward_problem
+from tacit.core.choices import Index, check_missing_as
 from tacit.core.door import Door
 from tacit.core.persons import Persons
 from tacit.data import Array, Integers, Raw, Released
@@ -90,9 +90,7 @@ class Joint(ContinualBandit):
         if self.missing_as is not None:
             if self.hold is None:
                 raise ValueError("Expected hold= with missing_as=, the later choices after which a reward is missing.")
-            problem = reward_problem(self.missing_as, *self.rewards)
-            if problem:
-                raise ValueError(problem)
+            check_missing_as(self.missing_as, *self.rewards)
         if self.hold is not None:
             if isinstance(self.hold, str):
                 raise ValueError("Expected hold to be a number of later choices, got a text: times are for Stored.")

@@ -353,13 +353,17 @@ class Schema:
                 raise ValueError("Expected actions to be different texts, got others.")
         if not actions:
             raise ValueError("Expected at least one action, got none.")
-        for place, name in enumerate(actions, 1) if self.actions else ():
-            if name not in self._starts:
-                known = checks.among(self.offered, [name])
-                raise ValueError(f"Expected action {place} of the request to be one of {known}, got another.")
-            if name in self.retired:
-                raise ValueError(f"Expected action {place} of the request not to be retired, as {name} is, got it.")
+        if self.actions and not (actions.keys() <= self._starts.keys() and actions.keys().isdisjoint(self.retired)):
+            raise ValueError(self._no_action(actions))
         return {name: EMPTY if each is EMPTY else self._entries(each, self.action) for name, each in actions.items()}
+
+    def _no_action(self, actions: Iterable[Any]) -> str:
+        """Which of them is none that is offered."""
+        place, name = next((i, name) for i, name in enumerate(actions, 1) if name not in self.offered)
+        if name in self.retired:
+            return f"Expected action {place} of the request not to be retired, as {name} is, got it."
+        known = checks.among(self.offered, [name])
+        return f"Expected action {place} of the request to be one of {known}, got another."
 
     def _entries(self, given: Mapping[str, Any], fields: Mapping[str, Column]) -> dict[str, Entries]:
         if not isinstance(given, Mapping) or not given.keys() <= fields.keys():

@@ -8,6 +8,8 @@ export OPENBLAS_NUM_THREADS := 1
 env: .venv/.ready
 
 .venv/.ready: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("Expected Python 3.11 or later, got %d.%d: make PYTHON=python3.11 ..." % \
+	  sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
 	@echo "Making .venv from locked versions, once: some 35 seconds of CPU time beside the downloads, and 1.8 GB on disk."
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock

@@ -166,7 +166,7 @@ def as_deployed() -> Iterator[str]:
 def deployed(seed: int, setting: config.BanditSetting, per_day: int) -> JointGLM:
     given = {name: getattr(setting, name) for name in ("dim", "link", "radius", "max_rounds_per_person", "missing_as")}
     budget = Budget(setting.budget.epsilon, setting.budget.delta)
-    return made(seed, setting.hold or 0.0, per_day, budget=budget, on_limit="serve", **given)
+    return made(seed, setting.hold or 0.0, per_day, budget=budget, on_limit="serve", require_person=False, **given)
 
 
 def asked(world: environments.Environment, seed: int, rounds: int) -> Iterator[Round]:

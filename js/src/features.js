@@ -142,7 +142,9 @@ export class Schema {
 
 function columns(given) {
   return Object.fromEntries(
-    Object.entries(given).map(([name, { kind, weight = 1, ...rest }]) => {
+    Object.entries(given).map(([name, { kind, weight = 1, strict = false, ...rest }]) => {
+      if (strict) // a choice that fails is a report that does not come, and tells without noise
+        throw new TypeError(`Expected no strict fields on devices, got ${name}.`);
       const column = Object.hasOwn(COLUMNS, kind) ? COLUMNS[kind] : wrong(`${name} of a known kind`, kind);
       const settings = { kind, weight, ...column.settings(rest) };
       return [name, { kind, settings, size: column.size(settings) }];

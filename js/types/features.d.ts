@@ -1,6 +1,7 @@
 import type { Fields } from "./index.js";
 
-export type Column = { weight?: number } & (
+/** strict: not on devices, where a choice that fails would tell without noise. */
+export type Column = { weight?: number; strict?: false } & (
   | { kind: "Number"; low: number; high: number; bins?: number }
   | { kind: "Category" | "Tags"; values: string[] }
   | { kind: "Hashed"; slots: number; salt?: string }

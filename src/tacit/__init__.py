@@ -26,7 +26,11 @@ Names are loaded when they are first used, so that a device can import its own s
 """
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
+
+if sys.version_info < (3, 11):  # noqa: UP036  # from a checkout; pip knows it from pyproject.toml
+    raise ImportError(f"Expected Python 3.11 or later for tacit, got {sys.version_info[0]}.{sys.version_info[1]}.")
 
 from tacit import registry
 

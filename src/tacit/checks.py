@@ -9,6 +9,7 @@ import numpy as np
 # The radius, rewards and whatever else bounds what a person adds: with sizes in between, their ratios, products and
 # fourth powers are ordinary floats, and no bound on a person's influence is lost in an infinity, a NaN or a denormal.
 SMALLEST, LARGEST = 1e-30, 1e30
+SHOWN, LONGEST = 20, 64  # names in a message, and characters of one that is compared with them
 
 
 def positive_int(**values: object) -> None:
@@ -47,6 +48,12 @@ def below_one(**values: float) -> None:
             raise ValueError(f"Expected {name} in [0, 1), got {value!r}.")
 
 
+def truth(**values: object) -> None:
+    for name, value in values.items():
+        if not isinstance(value, bool):
+            raise ValueError(f"Expected {name} to be true or false, got {value!r}.")
+
+
 def one_of(choices: Sequence[str], **values: object) -> None:
     for name, value in values.items():
         if value not in choices:
@@ -71,6 +78,15 @@ def name(what: str, given: str, known: Iterable[str]) -> None:
         near = difflib.get_close_matches(given.lower(), names)
         guess = f" Did you mean {' or '.join(near)}?" if near else ""
         raise ValueError(f"Expected {what}, got {given!r}.{guess} There are {', '.join(names)}.")
+
+
+def among(known: Sequence[str], given: Iterable[object]) -> str:
+    """The known names, with those that something given is like: for errors that may not hold what came."""
+    rest = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
+    unknown = (one.lower() for one in given if isinstance(one, str) and one not in known and len(one) <= LONGEST)
+    near = next(filter(None, (difflib.get_close_matches(one, known, 1) for one in unknown)), [])
+    guess = f" (did you mean {near[0]}?)" if near else ""
+    return (", ".join(known[:SHOWN]) or "none") + rest + guess
 
 
 def _number(value: object) -> bool:

@@ -26,11 +26,13 @@ E = TypeVar("E")
 @dataclass(frozen=True)
 class Limits:
     """Whose choices teach. most: rounds of a person, or of a person's week of so many choices; None: nobody is counted.
-    serve: beyond them a person is served and teaches nothing; else refused."""
+    serve: beyond them a person is served and teaches nothing; else refused. required: a choice has to say whose it
+    is."""
 
     most: int | None = None
     serve: bool = False
     week: float | None = None
+    required: bool = False
 
 
 class Adder(NamedTuple):

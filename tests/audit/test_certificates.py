@@ -54,6 +54,7 @@ JOINT = registered("JOINT") | {
         {"earnings": Earnings(0.3)},
         {"max_rounds_per_person": 2},
         {"max_rounds_per_person": 2, "on_limit": "serve"},
+        {"max_rounds_per_person": 2, "require_person": False},
         {"max_rounds_per_person": 2, "contexts": "public"},
         {"hold": 2, "missing_as": 0.0},
         WEEK,

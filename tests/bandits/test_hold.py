@@ -266,7 +266,7 @@ def visits(bandit, script, hold):
     return opened(bandit._state.prefix).open, bandit._state.public.open
 
 
-LIMITED = {"hold": 4, "max_rounds_per_person": 1, "first": 40, "source": Given()}
+LIMITED = {"hold": 4, "max_rounds_per_person": 1, "require_person": False, "first": 40, "source": Given()}
 
 
 @pytest.mark.parametrize("name", ["dense", "public"])
@@ -304,7 +304,7 @@ def test_weeks_are_those_of_the_steps_that_choices_enter():
     are made in the same."""
     sums = []
     for silent in (None, 15, 16, 17):
-        bandit = build("linear", hold=10, max_rounds_per_person=1, week=16, source=Given())
+        bandit = build("linear", hold=10, max_rounds_per_person=1, require_person=False, week=16, source=Given())
         for number in range(1, 31):
             ada = number in (15, 16, 17)
             choice = bandit.choose([[0.5, 0.1 * ada, 0.0]], person="ada" if ada else f"p{number}")

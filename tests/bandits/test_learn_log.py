@@ -81,7 +81,7 @@ def unit(rng):
 
 
 def test_persons_are_counted_with_live_rounds():
-    bandit = make(max_rounds_per_person=2)
+    bandit = make(max_rounds_per_person=2, require_person=False)
     bandit.choose([[0.1] * 4], person="ada")
     table = {name: column[:4] for name, column in log().items()} | {"person": ["ada", "ada", "bob", None]}
     refused = bandit.learn_log(table)
@@ -109,7 +109,7 @@ def test_persons_are_in_a_log_where_they_are_limited_and_nowhere_else(tmp_path):
                 with pytest.raises(ValueError, match=message):
                     stored.learn_log(given, log="june")
             assert bandit.choices == stored.choices == 0
-    nobody = make(max_rounds_per_person=2)
+    nobody = make(max_rounds_per_person=2, require_person=False)
     assert nobody.learn_log(table | {"person": [None] * 4}) == {} and nobody._persons.unnamed == 4
 
 

@@ -20,6 +20,7 @@ from tacit.papers import JointGLMRare, ShariffLinUCB
 from tests.reference import linear as reference
 
 BUDGET = Budget(1.0, 1e-3)
+LIMIT = {"max_rounds_per_person": 3, "require_person": False}
 ARMS = np.array([[0.8, 0.1], [0.1, 0.8], [-0.5, 0.5]])
 KINDS = [JointGLM, JointLinUCB, JointGLMRare, LinUCB]
 
@@ -157,7 +158,7 @@ def test_no_raw_value_in_what_is_shown(kind, tmp_path, caplog):
     """repr, errors, logs, certificates, and what a release holds: none has a context, a reward, a name or an id."""
     caplog.set_level(logging.DEBUG)
     shown = []
-    bandit = build(kind, max_rounds_per_person=1)
+    bandit = build(kind, max_rounds_per_person=1, require_person=False)
     arms = {NAME: [CANARY, 0.0], "other": [0.0, CANARY]}
     choice = bandit.choose(arms, person=PERSON)
     bandit.observe(choice, REWARD)
@@ -211,7 +212,7 @@ class Machine(RuleBasedStateMachine):
     @initialize(grows=st.booleans())
     def start(self, grows):
         self.folder = tempfile.TemporaryDirectory()
-        settings = {"dim": 2, "horizon": 60, "budget": BUDGET, "pending": 6, "max_rounds_per_person": 3}
+        settings = {"dim": 2, "horizon": 60, "budget": BUDGET, "pending": 6} | LIMIT
         self.bandit = JointLinUCB(**settings, first=4) if grows else ShariffLinUCB(**settings)
         self.grows = grows  # the length of steps; else each choice is one
         self.made = 0  # choices

@@ -124,7 +124,7 @@ def test_a_refused_request_is_no_round():
 
 
 def test_batches_refuse_a_persons_row_alone():
-    bandit = build(max_rounds_per_person=2)
+    bandit = build(max_rounds_per_person=2, require_person=False)
     arms = np.stack([ARMS] * 6)
     arms[5] *= np.nan
     choices = bandit.choose_many(arms, persons=["ada@lovelace", "bob", "ada@lovelace", "ada@lovelace", None, "bob"])
@@ -138,7 +138,7 @@ def test_batches_refuse_a_persons_row_alone():
 
 
 def test_one_round_is_no_plural(tmp_path):
-    bandit = JointGLM(dim=2, budget=BUDGET, max_rounds_per_person=1)
+    bandit = JointGLM(dim=2, budget=BUDGET, max_rounds_per_person=1, require_person=False)
     assert "rewards of at most 1 round (" in bandit.privacy.unit
     bandit.choose([[0.0, 1.0]])
     assert "nobody has more than 1 round is assumed" in " ".join(bandit.privacy.caveats)
@@ -150,8 +150,32 @@ def test_one_round_is_no_plural(tmp_path):
                 either.choose([[0.0, 1.0]], person="ada")
 
 
+@pytest.mark.parametrize("kind", [JointGLM, JointLinUCB, ShariffLinUCB, JointGLMRare])
+def test_a_choice_says_whose_it_is(kind, tmp_path):
+    """Where rounds of a person are limited. A request without is no user; a row of a batch or a log without counts and
+    teaches nothing, like any other bad row."""
+    bandit = build(kind, max_rounds_per_person=2)
+    for forgotten in (lambda: bandit.choose(ARMS), lambda: bandit.choose_many([ARMS, ARMS])):
+        with pytest.raises(ValueError, match="Expected a person .*or require_person = false"):
+            forgotten()
+    assert bandit.choices == 0 and "(enforced: every choice has a person)" in bandit.privacy.unit
+    choices = bandit.choose_many([ARMS] * 3, persons=["ada", None, "bob"])
+    assert list(choices.refused) == [1] and "require_person" in choices.refused[1] and bandit.choices == 3
+    row = {"reward": [1.0], "person": [None]} | {f"x{i}": [float(x)] for i, x in enumerate(ARMS[0])}
+    assert "require_person" in bandit.learn_log(row)[0] and bandit.choices == 4
+    assert not any("assumed" in c for c in bandit.privacy.caveats)
+    bandit.save(tmp_path / "bandit.json")
+    with pytest.raises(ValueError, match="require_person"):
+        kind.load(tmp_path / "bandit.json").choose(ARMS)
+    build(kind).choose(ARMS)  # without a limit nobody is asked
+    with pytest.raises(ValueError, match="Expected require_person to be true or false"):
+        build(kind, max_rounds_per_person=2, require_person=1)
+    with pytest.raises(ValueError, match="Expected max_rounds_per_person with require_person"):
+        build(kind, require_person=True)
+
+
 def test_without_ids_the_cap_is_a_stated_assumption():
-    bandit = build(max_rounds_per_person=2)
+    bandit = build(max_rounds_per_person=2, require_person=False)
     bandit.choose(ARMS, person="ada@lovelace")
     assert not any("assumed" in c for c in bandit.privacy.caveats)
     bandit.choose(ARMS)
@@ -178,7 +202,7 @@ def test_the_certificate_does_not_tell_which_rows_were_refused():
     """One row of a batch is bad in one world: what is said of choices without an id is the same."""
 
     def caveats(feature):
-        bandit = JointGLM(dim=2, budget=Budget(1.0, 1e-3), max_rounds_per_person=2)
+        bandit = JointGLM(dim=2, budget=Budget(1.0, 1e-3), max_rounds_per_person=2, require_person=False)
         bandit.choose_many([[[0.1, 0.2]], [[0.3, 0.4]], [[feature, 0.2]]])
         return bandit.privacy.caveats
 

@@ -23,7 +23,8 @@ NOBODY = [[0.0, 0.0]]
 
 
 def build(kind=JointGLM, **options):
-    settings = {"dim": 2, "horizon": 400, "budget": BUDGET, "pending": 400, "first": 10, "max_rounds_per_person": 2}
+    settings = {"dim": 2, "horizon": 400, "budget": BUDGET, "pending": 400, "first": 10, "require_person": False}
+    settings["max_rounds_per_person"] = 2
     if kind in (JointGLMRare, ShariffLinUCB):
         del settings["first"]
     return kind(**settings | options)

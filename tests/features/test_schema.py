@@ -250,7 +250,7 @@ def test_the_page_has_one_schema_in_python_json_and_toml() -> None:
     ("column", "said"),
     [
         ({"type": "Number", "low": 0, "high": 1}, 'Expected kind = "Number" or kind = "Category" or .* for age, got'),
-        ({"kind": "Number", "min": 0, "max": 1}, r"Number for age \(low, high, bins, weight\), got others"),
+        ({"kind": "Number", "min": 0, "max": 1}, r"Number for age \(low, high, bins, weight, strict\), got others"),
     ],
 )
 def test_what_a_field_lacks_is_named(column: Any, said: str) -> None:

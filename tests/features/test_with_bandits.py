@@ -45,7 +45,7 @@ def test_a_bad_row_of_a_batch_is_refused_alone():
     for wrong in ({"age": 3}, "age", 3):
         with pytest.raises(ValueError, match="^Expected "):
             bandit.choose_many(wrong)
-    with pytest.raises(ValueError, match="unknown one"):
+    with pytest.raises(ValueError, match="one of walk, sleep, got another"):
         bandit.choose_many(people, actions=["run"])
     with pytest.raises(ValueError, match="features=Schema"):
         JointGLM(dim=2, budget=BUDGET).choose_many([[[1.0, 0.0]]], actions=["a"])

@@ -94,3 +94,10 @@ def test_an_error_names_the_field_and_not_the_value(package, run, tmp_path, wron
     given = [{"schema": of.to_dict(), "people": [{"context": wrong, "actions": None}]}]
     told = run(package, "fields", vectors.save(given, tmp_path / "fields.json"))[0]["people"][0]
     assert told.startswith("Expected") and "age" in told and "31" not in told
+
+
+def test_strict_fields_are_refused_as_in_python(package, run, tmp_path):
+    column = {"kind": "Number", "low": 0, "high": 100, "strict": True}
+    given = [{"schema": {"context": {"age": column}, "arms": "disjoint", "actions": ["walk"]}, "people": []}]
+    with pytest.raises(Exception, match="Expected no strict fields on devices, got age"):
+        run(package, "fields", vectors.save(given, tmp_path / "fields.json"))

@@ -300,7 +300,8 @@ def test_rare_gradients_are_whole_cells_in_any_order():
 def shift(kind, user, rounds, **options):
     """Everything that is released, over sigma, where the first `rounds` users are `user` and nobody else answers: the
     noise is zero, so the difference between two users is what the noise has to hide."""
-    bandit = kind(dim=2, horizon=64, budget=Budget(1.0, 1e-3), source=Given(), max_rounds_per_person=rounds, **options)
+    options = options | {"max_rounds_per_person": rounds, "require_person": False}
+    bandit = kind(dim=2, horizon=64, budget=Budget(1.0, 1e-3), source=Given(), **options)
     mine = [bandit.choose([user[0]]) for _ in range(rounds)]
     for choice in mine:  # rewards that come together join one step: the worst case
         bandit.observe(choice, user[1])

@@ -106,8 +106,8 @@ def test_plans_leave_room_for_their_noise(kind, options):
         assert grid.cell * np.sqrt(grid.size) <= bandit.contribution.sensitivity / 16
         if kind is JointGLMRare:
             assert 12 * max(bandit._sigma_o, bandit._sigma_tau) / bandit._rule.cell <= 2.0**52
-        for _ in range(12):
-            bandit.observe(bandit.choose(ARMS), 1.0)
+        for person in range(12):
+            bandit.observe(bandit.choose(ARMS, person=person if rounds else None), 1.0)
     with pytest.raises(NotSecure, match="room in 64 bits"):
         kind(budget=Budget(1e-8, 1e-12), max_rounds_per_person=10**9, **plan)
 

@@ -45,6 +45,7 @@ durable = "bandit.db"
 delay = 0.0
 hold = 600.0
 max_rounds_per_person = 2
+require_person = false
 """
 
 

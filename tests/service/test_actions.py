@@ -30,7 +30,7 @@ def test_actions_come_and_go_with_the_configuration(tmp_path):
     try:
         assert asked(app, "read")[0] == 200 and asked(app, "walk") == (
             422,
-            {"error": "Expected actions that are offered."},
+            {"error": "Expected action 1 of the request not to be retired, as walk is."},
         )
         assert asked(app)[1]["name"] in ("sleep", "read")
         ((status, _, masked),) = call(app, ("choose", {"context": {"age": 3}, "available": ["read"]}))

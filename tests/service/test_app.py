@@ -215,7 +215,7 @@ def test_errors_name_the_rule_and_not_the_value(app):
 
 
 def test_an_unexpected_error_tells_its_place_and_not_its_words(app, caplog, monkeypatch):
-    def broken(body, most):
+    def broken(body, most, fields):
         raise RuntimeError("canary")
 
     monkeypatch.setattr(bodies, "choose", broken)

@@ -62,7 +62,13 @@ class Visited:
         self.body = {"arms": {texts["arm"]: self.canaries.numbers}} | {key: texts[key] for key in ("person", "request")}
         told = {"clock": self.clock, "background": False}
         monkeypatch.setattr(served, "Stored", lambda *given, **options: Stored(*given, **options | told))
-        options = {"durable": place.where, "keys": str(place.keys), "pending": PENDING, "max_rounds_per_person": 50}
+        options = {
+            "durable": place.where,
+            "keys": str(place.keys),
+            "pending": PENDING,
+            "max_rounds_per_person": 50,
+            "require_person": False,
+        }
         self.app = application(place.keys.parent, **options)
         self.stored = self.app.served["messages"].stored
         ((status, _, own),) = call(self.app, ("choose", self.body))
@@ -75,7 +81,7 @@ class Visited:
             for one in (own, unshown)
         ]
         self.copied = self.sealed()
-        bandit = linear(horizon=5000, max_rounds_per_person=50)
+        bandit = linear(horizon=5000, max_rounds_per_person=50, require_person=False)
         self.whole = contribution(bandit, np.array(self.canaries.numbers), self.canaries.reward)
         self.others(32)
 

@@ -57,7 +57,10 @@ GLM = {name: value for name, value in LINEAR.items() if name != "horizon"} | {"k
         ({"bandits": {"a": FIELDS | {"coordinates": ["one"] * 6}}}, "Expected no coordinates"),
         ({"bandits": {"a": FIELDS | {"profiles": {"p": {"arms": {"x": [1, 0, 0]}}}}}}, "profile p of a"),
         ({"bandits": {"a": FIELDS | {"profiles": {"p": {"context": {"old": 1}}}}}}, "profile p of a.*schema"),
-        ({"bandits": {"a": FIELDS | {"profiles": {"p": {"context": {}, "actions": ["run"]}}}}}, "unknown one"),
+        (
+            {"bandits": {"a": FIELDS | {"profiles": {"p": {"context": {}, "actions": ["run"]}}}}},
+            "one of walk, sleep, got",
+        ),
         ({"bandits": {"a": LINEAR | {"profiles": {"p": {"context": {"age": 1}}}}}}, "profile p of a"),
         ({"bandits": {"a": LINEAR | {"profiles": {"p": {"arms": {"x": [1, 0]}}}}}}, "profile p of a"),
         ({"bandits": {"a": LINEAR | {"profiles": {"p": {"arms": {"x": [1, 1, 0]}}}}}}, "norm at most 1"),

@@ -51,7 +51,9 @@ context.likes = {kind = "Tags", values = ["music"]}
 
 @pytest.fixture
 def app(tmp_path):
-    app = application(tmp_path, dim=0, features=FEATURES, profiles=PROFILES, max_rounds_per_person=9)
+    app = application(
+        tmp_path, dim=0, features=FEATURES, profiles=PROFILES, max_rounds_per_person=9, require_person=False
+    )
     yield app
     app.close()
 
@@ -64,7 +66,7 @@ def test_fields_are_learnt_from_as_their_vectors(app):
     assert [json.loads(call(app, ("choose", ask))[0][2]) for ask in asks] == found
     call(app, *(("reward", {"id": each["id"], "reward": 0.5}) for each in found))
     settle(stored(app))
-    bandit = linear(dim=SCHEMA.dim, horizon=5000, max_rounds_per_person=9)
+    bandit = linear(dim=SCHEMA.dim, horizon=5000, max_rounds_per_person=9, require_person=False)
     vectors = [SCHEMA.vectors(ask["context"], ACTIONS)[each["name"]] for ask, each in zip(asks, found, strict=True)]
     assert np.array_equal(total(stored(app)), sum(contribution(bandit, x, 0.5) for x in vectors))
     ((_, _, masked),) = call(app, ("choose", asks[0] | {"available": ["ü"], "request": "x", "propensity": True}))

@@ -68,12 +68,12 @@ def check(server, goes, comes_back, *, readable):
 
 
 def expected(learnt):
-    bandit = linear(horizon=5000, first=15, max_rounds_per_person=2)
+    bandit = linear(horizon=5000, first=15, max_rounds_per_person=2, require_person=False)
     return sum(contribution(bandit, np.eye(3)[choice["index"]], 1.0) for choice in learnt)
 
 
 def opened(place):
-    return afterwards(place, linear(horizon=5000, first=15, max_rounds_per_person=2))
+    return afterwards(place, linear(horizon=5000, first=15, max_rounds_per_person=2, require_person=False))
 
 
 def test_postgres_is_stopped_and_comes_back(folder):  # noqa: F811

@@ -72,8 +72,10 @@ def test_an_older_database_is_refused_until_it_is_recovered(tmp_path, monkeypatc
 def test_what_a_recovery_costs_is_said_before_it_is_confirmed_and_it_can_cost_nothing(tmp_path, monkeypatch, capsys):
     """In 0.6.0 epsilon went from 1 to 1.47 where a person's rounds are limited, and only the certificate told, after
     it. Within the budget nobody who is named teaches: any of them may have had all rounds since the backup."""
-    limited = {"max_rounds_per_person": 1, "on_limit": "refuse"}
-    (tmp_path / "serve.toml").write_text(TOML + 'max_rounds_per_person = 1\non_limit = "refuse"\n')
+    limited = {"max_rounds_per_person": 1, "require_person": False, "on_limit": "refuse"}
+    (tmp_path / "serve.toml").write_text(
+        TOML + 'max_rounds_per_person = 1\nrequire_person = false\non_limit = "refuse"\n'
+    )
 
     def run(*more):
         monkeypatch.setattr(sys, "argv", ["tacit", "recover", str(tmp_path / "serve.toml"), "messages", *more])
@@ -166,8 +168,10 @@ def test_what_is_said_after_an_alarm_is_what_the_certificate_then_has(tmp_path, 
     sqrt 3 mu for a person of limited rounds, since two incarnations teach and one counts twice; several rounds of one
     person cost as much more. A restore of a copy that is older than the alarm does not forget it, and a bandit is not
     retired before it is recovered: that would drop the charge."""
-    settings = {"max_rounds_per_person": 1} if limited else {}
-    (tmp_path / "serve.toml").write_text(TOML + "".join(f"{name} = {value}\n" for name, value in settings.items()))
+    settings = {"max_rounds_per_person": 1, "require_person": False} if limited else {}
+    (tmp_path / "serve.toml").write_text(
+        TOML + "".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items())
+    )
 
     def recovered():
         """Epsilon as the command says it before anything is done, and as the certificate has it afterwards."""

@@ -18,9 +18,9 @@ MADE = json.loads((Path(__file__).parent / "earlier.json").read_text())
 RELEASES = tuple(MADE)
 LEAVES = "SELECT bandit, step, sums, noisy, visible_at FROM leaf ORDER BY bandit, step"
 BANDITS = {
-    "bandit": lambda: linear(max_rounds_per_person=5, pending=40, first=3),
+    "bandit": lambda: linear(max_rounds_per_person=5, require_person=False, pending=40, first=3),
     "curved": lambda: glm(first=3, earnings=Earnings(0.3, 5.0, 2), pending=40),
-    "week": lambda: glm(first=4, week=8, max_rounds_per_person=1, pending=40),
+    "week": lambda: glm(first=4, week=8, max_rounds_per_person=1, require_person=False, pending=40),
     "full": lambda: linear(first=2, pending=40),  # all choices of the open step are made and answered
     "public": lambda: glm(first=3, contexts="public", pending=40),
     "ended": lambda: linear(first=2, pending=40),

@@ -139,7 +139,7 @@ def test_numbers_are_in_the_order_of_requests(place):
 
 def test_the_limit_of_a_person_is_in_the_database(place):
     def limited():
-        return glm(max_rounds_per_person=2)
+        return glm(max_rounds_per_person=2, require_person=False)
 
     with place.open(limited()) as stored:
         stored.choose(np.eye(3), person="ada", request="1")

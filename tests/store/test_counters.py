@@ -19,9 +19,9 @@ from tests.store.places import Clock, Place, settle
 PEOPLE = 3
 LENGTH = 90  # choices: eleven weeks
 MODES = {
-    "rounds": {"max_rounds_per_person": 3, "on_limit": "refuse"},
-    "served": {"max_rounds_per_person": 3, "on_limit": "serve"},
-    "week": {"max_rounds_per_person": 1, "week": 8},
+    "rounds": {"max_rounds_per_person": 3, "require_person": False, "on_limit": "refuse"},
+    "served": {"max_rounds_per_person": 3, "require_person": False, "on_limit": "serve"},
+    "week": {"max_rounds_per_person": 1, "require_person": False, "week": 8},
 }
 MOST = {"rounds": 3, "served": 3, "week": 12}  # of a person
 VISITS = st.lists(
@@ -148,6 +148,7 @@ def test_what_several_weeks_cost_is_computed_from_nothing_but_the_definition(adj
         growth=1.001,
         week=10,
         max_rounds_per_person=2,
+        require_person=False,
         horizon=20_000,
     )
     certificate = bandit.privacy

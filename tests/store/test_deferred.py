@@ -90,7 +90,7 @@ def test_silence_is_of_those_who_saw_it(place):
 def test_a_person_is_counted_with_what_teaches(place, on_limit):
     """Where others are refused, a round counts when it is chosen; else when it enters with a reward."""
     rounds = {"refuse": 3, "serve": 1}[on_limit]
-    with place.open(linear(max_rounds_per_person=rounds), on_limit=on_limit) as stored:
+    with place.open(linear(max_rounds_per_person=rounds, require_person=False), on_limit=on_limit) as stored:
         never, cancelled, counts = (stored.choose(np.eye(3), person="ada", deferred=True) for _ in range(3))
         stored.observe(never, 1.0)
         stored.observe(cancelled, None)
@@ -132,7 +132,7 @@ def test_two_workers_at_once(on_postgres):
 def test_rows_have_one_size_whatever_came(place):
     """Deferred or not, shown or not, cancelled or not, with a person or without."""
     rng = np.random.default_rng(4)
-    with place.open(glm(max_rounds_per_person=2), on_limit="serve") as stored:
+    with place.open(glm(max_rounds_per_person=2, require_person=False), on_limit="serve") as stored:
         people = ("ada", None)
         choices = [stored.choose(arms(rng), deferred=i % 2 == 0, person=people[i % 4 // 2]) for i in range(8)]
         for i, choice in enumerate(choices[:6]):

@@ -21,7 +21,7 @@ EYE = np.eye(3)
 
 
 def bandit(**options):
-    return linear(**({"max_rounds_per_person": 5} | options))
+    return linear(**({"max_rounds_per_person": 5, "require_person": False} | options))
 
 
 def visited(stored):
@@ -163,10 +163,10 @@ def test_an_erasure_that_is_killed_is_done_again(place):
 
 def test_requests_and_rewards_go_on_while_somebody_is_erased(on_postgres, monkeypatch):
     monkeypatch.setattr(erasure, "AT_ONCE", 8)
-    most, clock = bandit(max_rounds_per_person=1000), Clock()
+    most, clock = bandit(max_rounds_per_person=1000, require_person=False), Clock()
     with (
         on_postgres.open(most, clock=clock) as one,
-        on_postgres.open(bandit(max_rounds_per_person=1000), clock=clock) as two,
+        on_postgres.open(bandit(max_rounds_per_person=1000, require_person=False), clock=clock) as two,
     ):
         stop, wrong, counted, expected = threading.Event(), [], [], []
 

@@ -98,7 +98,7 @@ def test_a_bad_row_is_refused_alone_and_counts(place):
     given = {name: list(column) for name, column in log().items()}
     given["x1"][4], given["reward"][5], given["reward"][6], given["reward"][7] = 3.0, 7.0, None, np.nan
     given["person"] = ["ada", "ada", "ada", None] + ["bob"] * 4 + list(range(ROWS - 8))  # bob's bad rows count, too
-    with place.open(linear(max_rounds_per_person=2)) as stored:
+    with place.open(linear(max_rounds_per_person=2, require_person=False)) as stored:
         refused = learn(stored, given, log="june")
         assert sorted(refused) == [2, 4, 5, 6, 7] and "at most 2 rounds" in refused[2] + refused[6]
         assert stored.choices == ROWS and stored.head.unnamed == 1
@@ -123,7 +123,7 @@ def test_rows_that_wait_look_alike(place):
     given["x1"][4], given["reward"][5], given["reward"][6], given["reward"][7] = 3.0, 7.0, None, np.nan
     given["person"] = ["ada", "ada", "ada", None, "bob", "bob", "eve", "eve"]
     for name, on_limit in (("first", "refuse"), ("second", "serve")):
-        with place.open(linear(max_rounds_per_person=2), name=name, on_limit=on_limit) as stored:
+        with place.open(linear(max_rounds_per_person=2, require_person=False), name=name, on_limit=on_limit) as stored:
             stored.choose(np.eye(3))  # for which they wait
             learn(stored, given, log="june")
             for one in ("waiting", "written", "choice"):

@@ -11,7 +11,7 @@ from tests.store.places import arms, dies_at, glm, play, table
 
 
 def limited():
-    return glm(max_rounds_per_person=5)
+    return glm(max_rounds_per_person=5, require_person=False)
 
 
 def lived(place, rounds=25):

@@ -280,7 +280,7 @@ def test_a_group_with_two_choices_of_one_number_is_noticed(on_sqlite, folder):
 
 def test_second_releases_add_up_where_persons_have_a_limit(on_sqlite, folder):
     def limited():
-        return JointGLM(dim=3, budget=Budget(1.0, 1e-5), first=10, max_rounds_per_person=3)
+        return JointGLM(dim=3, budget=Budget(1.0, 1e-5), first=10, max_rounds_per_person=3, require_person=False)
 
     rng = np.random.default_rng(7)
     with on_sqlite.open(limited()) as stored:

@@ -70,7 +70,7 @@ def test_two_workers_agree_on_persons_silence_and_delay(on_postgres):
     rng, clock = np.random.default_rng(2), Clock()
 
     def bandit():
-        return glm(max_rounds_per_person=1, pending=1000)
+        return glm(max_rounds_per_person=1, require_person=False, pending=1000)
 
     given = {"missing_as": 0.0, "hold": 50.0, "on_limit": "serve", "delay": 60.0, "clock": clock}
     with on_postgres.open(bandit(), clock=clock) as one, on_postgres.open(bandit(), **given) as two:
@@ -154,7 +154,9 @@ def test_workers_of_two_tunings_share_what_is_released(on_postgres):
 
 def test_without_on_limit_a_person_gets_what_the_bandit_says(on_sqlite):
     for name, given, kept in (("a", "serve", "serve"), ("b", None, "refuse"), ("c", "refuse", "refuse")):
-        with on_sqlite.open(linear(max_rounds_per_person=2, on_limit=given), name=name) as stored:
+        with on_sqlite.open(linear(max_rounds_per_person=2, require_person=False, on_limit=given), name=name) as stored:
             assert stored._agreed.now.on_limit == kept
-    with on_sqlite.open(linear(max_rounds_per_person=2, on_limit="serve"), name="d", on_limit="refuse") as stored:
+    with on_sqlite.open(
+        linear(max_rounds_per_person=2, require_person=False, on_limit="serve"), name="d", on_limit="refuse"
+    ) as stored:
         assert stored._agreed.now.on_limit == "refuse"

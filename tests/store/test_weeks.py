@@ -21,7 +21,9 @@ NOBODY = [[0.0, 0.0, 0.0]]
 
 
 def weekly(**options):
-    return linear(**{"first": 4, "growth": 1.001, "max_rounds_per_person": 2, "week": 8} | options)
+    return linear(
+        **{"first": 4, "growth": 1.001, "max_rounds_per_person": 2, "require_person": False, "week": 8} | options
+    )
 
 
 def visit(stored, person, times=1):
@@ -78,16 +80,16 @@ def test_counts_of_weeks_that_are_over_are_deleted(place):
 
 
 def test_what_the_bandit_says_of_people_beyond_the_limit_is_the_default(on_sqlite):
-    with on_sqlite.open(glm(max_rounds_per_person=1, on_limit="serve")) as stored:
+    with on_sqlite.open(glm(max_rounds_per_person=1, require_person=False, on_limit="serve")) as stored:
         for _ in range(2):
             stored.choose(np.eye(3), person="ada")
     with pytest.raises(ValueError, match="which refuses nobody, got refuse"):
-        on_sqlite.open(glm(max_rounds_per_person=1, week=100), on_limit="refuse")
+        on_sqlite.open(glm(max_rounds_per_person=1, require_person=False, week=100), on_limit="refuse")
 
 
 def test_choices_that_are_not_shown_use_no_round_and_rows_do_not_tell_who_is_named(place):
-    one = contribution(weekly(max_rounds_per_person=1), np.array(ARM[0]), 1.0)
-    with place.open(weekly(max_rounds_per_person=1)) as stored:
+    one = contribution(weekly(max_rounds_per_person=1, require_person=False), np.array(ARM[0]), 1.0)
+    with place.open(weekly(max_rounds_per_person=1, require_person=False)) as stored:
         unshown, shown, more = (stored.choose(ARM, person="ada", deferred=True) for _ in range(3))
         for choice in (unshown, shown, more):
             stored.observe(choice, 1.0)
@@ -204,7 +206,7 @@ def test_nobody_teaches_more_often_than_the_limit_whatever_is_switched(place, we
 
 def check_schedule(place, week, seed):
     def bandit():
-        return linear(first=4, growth=1.001, max_rounds_per_person=2, week=week)
+        return linear(first=4, growth=1.001, max_rounds_per_person=2, require_person=False, week=week)
 
     rng, clock, reference, waiting, expected = np.random.default_rng(seed), Clock(), Reference(2, week), [], 0
     for life in range(6):

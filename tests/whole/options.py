@@ -71,6 +71,7 @@ BOTH: dict[str, Values] = {
     "budget": {"zero-out": {"budget": Budget(EPSILON, DELTA, "zero-out")}},
     "max_rounds_per_person": {"2": LIMIT},
     "on_limit": {"serve": LIMIT | {"on_limit": "serve"}},
+    "require_person": {"false": LIMIT | {"require_person": False}},
     "week": {"100": LIMIT | {"week": 100.0}},
     "per_day": {"25": LIMIT | {"per_day": 25.0, "week": "3 days"}},
     "source": {"simulated": {"source": Simulated}},
@@ -139,14 +140,14 @@ def requests(schema: str | None, width: int, blocks: int) -> list[tuple[Any, dic
 
 
 def play(world: "World", holder: Any, rounds: range, waiting: list[tuple[int, Any]]) -> list[Any]:
-    """Of three people one answers at once, one late and one never; every tenth round is of one person. Returns what
-    they were told."""
+    """Of three people one answers at once, one late and one never; every tenth round is of one person, or of nobody
+    where that may be. Returns what they were told."""
     bandit = world.bandit(holder)
     schema = None if bandit.features is None else bandit.features.arms
     asked, told = requests(schema, bandit._width, bandit._blocks), []
     for t in rounds:
         arms, given = asked[t]
-        if bandit.max_rounds_per_person is not None:
+        if bandit.require_person or (bandit.max_rounds_per_person is not None and t % 20):
             given = given | {"person": 0 if t % 10 == 0 else t}
         try:
             choice = holder.choose(arms, **given)

@@ -1,5 +1,6 @@
 """The README and the docs run: every Python block, and every short command. What they name exists."""
 
+import dataclasses
 import importlib
 import re
 import shlex
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit import cli, registry
+from tacit import JointGLM, cli, registry
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")), *sorted(ROOT.glob("docs/**/*.md"))]
@@ -67,6 +68,16 @@ def test_every_bandit_in_the_table_of_the_readme_exists():
     rows = [line.split("|")[1] for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("| ")]
     named = [name for row in rows for name in re.findall(r"`([\w-]+)`", row)]
     assert len(named) > 20 and sorted(named) == sorted(set(named) & registry.bandits().keys())
+
+
+def test_help_names_every_setting_and_first_those_that_matter():
+    text = " ".join((JointGLM.__doc__ or "").split())
+    matter, some, research = re.split("Settings for some:|Settings for research", text.partition("that matter")[2])
+    for name in (field.name for field in dataclasses.fields(JointGLM) if field.init):
+        assert re.search(rf"\b{name}\b", matter + some + research), name
+    for name in ("features", "budget", "max_rounds_per_person", "hold", "link", "radius"):
+        assert f" {name}" in matter
+    assert "tuning:" in research and "tuning:" not in matter + some
 
 
 def test_every_picture_is_shown():

@@ -9,6 +9,7 @@ from tacit.algorithms.weeks import most_weeks
 from tacit.mechanisms.continual import Continual
 from tacit.privacy.ledger import GaussianRelease, Release
 from tacit.privacy.persons import SEVERAL_WEEKS, PersonClaim
+from tacit.protocols import Limits
 
 
 def entries(
@@ -41,18 +42,16 @@ def numbers(size: int, blocks: int, shared: int) -> str:
     return f"{size} numbers ({blocks} blocks of {size // blocks}, each user in one of them)"
 
 
-def person(
-    planned: Sequence[Release], mechanism: Continual, most: int | None, week: float | None, horizon: int
-) -> PersonClaim | None:
+def person(planned: Sequence[Release], mechanism: Continual, limits: Limits, horizon: int) -> PersonClaim | None:
     """What the claim is for, where it is for a person of at most so many rounds or a person's week. planned: the
     releases at the end of the schedule."""
-    if most is None:
+    if limits.most is None:
         return None
     over = {}
-    if week is not None:
-        last = most_weeks(week, horizon)
+    if limits.week is not None:
+        last = most_weeks(limits.week, horizon)
         for weeks in sorted({min(weeks, last) for weeks in SEVERAL_WEEKS} - {1}):
             norm = mechanism.sum_norm_after(mechanism.leaves, weeks)
             found = [release for release in planned if isinstance(release, GaussianRelease)]
             over[weeks] = [msgspec.structs.replace(release, column_norm=norm) for release in found]
-    return PersonClaim(most, week, over)
+    return PersonClaim(limits.most, limits.week, over, limits.required)

@@ -144,9 +144,10 @@ class Bandit(Kept, ABC):
     ) -> Choice:
         """The arm for one user. `arms`: (K, d) numbers, or a mapping name -> features; where the bandit has a Schema,
         the person's fields, and `actions` as in Schema.vectors; `available`: K booleans;
-        `person`: who it is, where max_rounds_per_person is set (kept as a keyed hash): an id that the caller has
-        authenticated and normalised. 17, "17" and b"17" are one person, "Ada@" and "ada@" two. PersonLimit tells
-        exactly how often that person came: answer with a default arm and show it to nobody, or have on_limit="serve".
+        `person`: who it is, where max_rounds_per_person is set (kept as a keyed hash; ValueError without one, unless
+        require_person=False): an id that the caller has authenticated and normalised. 17, "17" and b"17" are one
+        person, "Ada@" and "ada@" two. PersonLimit tells exactly how often that person came: answer with a default arm
+        and show it to nobody, or have on_limit="serve".
 
         A bad request is no user: it changes nothing. One that is beyond its person's rounds counts as a choice, or its
         refusal would move everybody else."""
@@ -181,7 +182,7 @@ class Bandit(Kept, ABC):
             self._step()
         marks = [NOBODY] * count
         for i, person in enumerate(people):
-            if person is None:
+            if person is None and not self._persons.required:
                 self._persons.count(None)  # whatever is in its row
             elif problems[i] is None:
                 try:

@@ -48,6 +48,8 @@ def twin_of(made: Any) -> Any:
     left_out = () if isinstance(getattr(made, "contribution", None), FieldContribution) else ("features",)
     names = [f.name for f in dataclasses.fields(made) if f.init and f.name not in left_out]
     settings = {name: _fresh(getattr(made, name)) for name in names}
+    if settings.get("require_person"):
+        settings["require_person"] = False  # nobody is made up but arms and rewards
     small = {name: min(settings[name], most) for name, most in SMALL.items() if isinstance(settings.get(name), int)}
     try:
         return type(made)(**settings | small)
@@ -65,7 +67,7 @@ def _fresh(value: Any) -> Any:
 
 def rehearse(bandit: Bandit) -> None:
     """Made-up users, until some time after the first release."""
-    rng = default_rng(0)
+    rng, schema = default_rng(0), getattr(bandit, "features", None)
     low, high = (end if np.isfinite(end) else sign for end, sign in zip(bandit.rewards, (-1.0, 1.0), strict=True))
     rounds = min(getattr(bandit, "first", SMALL["first"]) + AFTER, MOST, bandit.horizon or MOST)
     for _, reward in zip(range(rounds), itertools.cycle((low, high)), strict=False):
@@ -73,7 +75,7 @@ def rehearse(bandit: Bandit) -> None:
         arms /= np.linalg.norm(arms, axis=1, keepdims=True)
         if bandit._blocks > 1:
             arms[:, -1] = rng.integers(bandit._blocks, size=3)
-        choice = bandit.choose(arms if getattr(bandit, "features", None) is None else {})
+        choice = bandit.choose(arms if schema is None else dict.fromkeys(schema.context))
         bandit.observe(choice, reward)
     _ = choice.propensity, bandit.privacy
     chances.chance(chances.values(np.eye(4), np.zeros(4), np.eye(4)), 0)  # as many directions as it is hardest for

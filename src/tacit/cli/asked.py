@@ -38,11 +38,18 @@ def of_vectors(*, dim: int | None, arms: int | None, hold: str | None, **options
 
 
 def of_schema(
-    schema: Path, *, dim: int | None, arms: int | None, radius: float | None, hold: str | None, **options: Any
+    schema: Path,
+    *,
+    name: str | None = None,
+    dim: int | None = None,
+    arms: int | None = None,
+    radius: float | None = None,
+    hold: str | None = None,
+    **options: Any,
 ) -> AskedOfSchema:
     """Sizes that a schema has need not be given, and must not differ from it; other options win over the file."""
     given = _given(options | {"hold": None if hold is None else durations.seconds(_number(hold), "hold")})
-    made, settings, told = read(schema)
+    made, settings, told = read(schema, name)
     small = offered(made)
     if dim not in (None, small.dim):
         raise ValueError(f"Expected --dim {small.dim}, as the schema has it for what is offered, got {dim}.")
@@ -77,9 +84,10 @@ def offered(schema: Schema) -> Schema:
     return dataclasses.replace(schema, actions=schema.offered, max_actions=None, retired=())
 
 
-def read(path: Path) -> tuple[Schema, dict[str, Any], list[str]]:
+def read(path: Path, name: str | None = None) -> tuple[Schema, dict[str, Any], list[str]]:
     """From a JSON or TOML file: the schema itself, as `Schema.to_dict` writes it, or the one bandit with features of a
-    configuration of `tacit serve`, with its settings, and what has to be said of its promise."""
+    configuration of `tacit serve`, or that of the given name, with its settings, and what has to be said of its
+    promise."""
     try:
         text = path.read_text()
         document = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
@@ -89,7 +97,8 @@ def read(path: Path) -> tuple[Schema, dict[str, Any], list[str]]:
         raise ValueError(f"Expected JSON or TOML in {path}, got a problem: {error}.") from None
     bandit: dict[str, Any] = {"features": document}
     if isinstance(document, dict) and isinstance(document.get("bandits"), dict):
-        found = [b for b in document["bandits"].values() if isinstance(b, dict) and "features" in b]
+        own = document["bandits"].items()
+        found = [b for key, b in own if name in (None, key) and isinstance(b, dict) and "features" in b]
         if len(found) != 1:
             raise ValueError(f"Expected one bandit with features in {path}, got {len(found)}.")
         bandit = found[0]

@@ -19,10 +19,20 @@ from tacit.privacy.persons import many
 
 Person = str | bytes | int | np.integer[Any]
 MODES = ("refuse", "serve")  # what a person beyond the limit gets
+NOBODY_NAMED = (
+    "Expected a person with every choice, as max_rounds_per_person is set, or require_person = false, which takes "
+    "choices without one and assumes the limit of them, got none."
+)
 
 
 def beyond(most: int) -> PersonLimit:
     return PersonLimit(f"Expected at most {many(most, 'round')} of one person, got one more.")
+
+
+def check_named(person: object, *, required: bool) -> None:
+    """ValueError for a choice of nobody, where each has to say whose it is."""
+    if required and person is None:
+        raise ValueError(NOBODY_NAMED)
 
 
 def canonical(person: Person) -> bytes:
@@ -65,7 +75,8 @@ class Persons:
     between people (a sketch of bounded size) would refuse one person because of others.
 
     serve: beyond `most` rounds a person is served, and teaches nothing; else PersonLimit. later: rounds count when
-    they enter, with a reward, and not when they are chosen. weeks: a person has so many rounds in each of them."""
+    they enter, with a reward, and not when they are chosen. weeks: a person has so many rounds in each of them.
+    required: a choice without a person is refused."""
 
     def __init__(
         self,
@@ -74,11 +85,12 @@ class Persons:
         serve: bool = False,
         later: bool = False,
         weeks: Weeks | None = None,
+        required: bool = False,
         key: bytes | None = None,
     ) -> None:
         if most is not None:
             checks.positive_int(max_rounds_per_person=most)
-        self.most, self.serve, self.later = most, serve, later
+        self.most, self.serve, self.later, self.required = most, serve, later, required
         self.key = key or secrets.token_bytes(32)
         self.counts: Counter[bytes] = Counter()  # where there are weeks: of this week
         self.unnamed = 0
@@ -86,6 +98,7 @@ class Persons:
 
     def admit(self, person: Person | None) -> bytes | None:
         """The person's hash, or an error: PersonLimit if all rounds are used. Counts nothing."""
+        check_named(person, required=self.required)
         if person is None:
             return None
         if self.most is None:
@@ -134,6 +147,7 @@ class Persons:
 
     def check_batch(self, persons: Sequence[Person | None] | None, count: int) -> Sequence[Person | None]:
         if persons is None:
+            check_named(None, required=self.required)
             return [None] * count
         if isinstance(persons, str | bytes) or len(persons) != count:
             raise ValueError(f"Expected one person for each of {count} rows, got another number of them.")

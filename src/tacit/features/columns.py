@@ -1,7 +1,8 @@
 """How one field becomes numbers: each kind says how many, and gives those that are not zero, of norm at most 1.
 
 Whatever is missing, unknown or beyond its bounds has its place (a slot of its own, or the nearest bound): what a person
-sends decides about that person's vector alone. A value of the wrong kind is the program's mistake and a ValueError."""
+sends decides about that person's vector alone. A value of the wrong kind is the program's mistake and a ValueError; so
+is, where a field is strict, whatever would get such a place, but for a none that is said."""
 
 import dataclasses
 import hashlib
@@ -32,12 +33,14 @@ class Number:
     high: float
     bins: int = 1
     weight: float = field(default=1.0, kw_only=True)
+    strict: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         checks.interval(bounds=(self.low, self.high))
         checks.positive_int(bins=self.bins)
         _check_size(self.bins + 1)
         checks.size(weight=self.weight)
+        checks.truth(strict=self.strict)
         _set(self, low=float(self.low), high=float(self.high), bins=int(self.bins), weight=float(self.weight))
 
     @property
@@ -52,6 +55,8 @@ class Number:
             raise ValueError(f"a number, got {type(value).__name__}.")
         if value != value:  # NaN
             return [(self.bins, 1.0)]
+        if self.strict and not low <= value <= high:
+            raise ValueError(f"from {low:g} to {high:g}, since it is strict, got a number outside.")
         number = low if value < low else high if value > high else float(value)  # a long whole number is no float
         share = (number - low) / (high - low)
         if self.bins == 1:
@@ -77,10 +82,12 @@ class Category:
 
     values: tuple[str, ...]
     weight: float
+    strict: bool
 
-    def __init__(self, *values: str, weight: float = 1.0) -> None:
+    def __init__(self, *values: str, weight: float = 1.0, strict: bool = False) -> None:
         checks.size(weight=weight)
-        _set(self, values=_texts("Category", values), weight=float(weight))
+        checks.truth(strict=strict)
+        _set(self, values=_texts("Category", values), weight=float(weight), strict=strict)
 
     @property
     def size(self) -> int:
@@ -91,6 +98,8 @@ class Category:
             return [(len(self.values), 1.0)]
         if not isinstance(value, str):
             raise ValueError(f"a text, got {type(value).__name__}.")
+        if self.strict and value not in self.values:
+            raise ValueError(f"{checks.among(self.values, [value])}, since it is strict, got another.")
         return [(self.values.index(value) if value in self.values else len(self.values), 1.0)]
 
     @property
@@ -108,10 +117,12 @@ class Tags:
 
     values: tuple[str, ...]
     weight: float
+    strict: bool
 
-    def __init__(self, *values: str, weight: float = 1.0) -> None:
+    def __init__(self, *values: str, weight: float = 1.0, strict: bool = False) -> None:
         checks.size(weight=weight)
-        _set(self, values=_texts("Tags", values), weight=float(weight))
+        checks.truth(strict=strict)
+        _set(self, values=_texts("Tags", values), weight=float(weight), strict=strict)
 
     @property
     def size(self) -> int:
@@ -127,6 +138,8 @@ class Tags:
             raise ValueError("a list of texts, got something else in it.")
         places = [i for i, known in enumerate(self.values) if known in given]
         if len(places) < len(given):
+            if self.strict:
+                raise ValueError(f"a list of {checks.among(self.values, given)}, since it is strict, got another.")
             places.append(len(self.values))
         return [(i, 1 / math.sqrt(len(places))) for i in places]
 
@@ -147,11 +160,13 @@ class Hashed:
     slots: int
     salt: str = ""
     weight: float = field(default=1.0, kw_only=True)
+    strict: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         checks.positive_int(slots=self.slots)
         _check_size(self.slots + 1)
         checks.size(weight=self.weight)
+        checks.truth(strict=self.strict)
         if not isinstance(self.salt, str):
             raise ValueError(f"Expected salt to be a text, got {type(self.salt).__name__}.")
         _set(self, slots=int(self.slots), weight=float(self.weight))
@@ -183,8 +198,9 @@ KINDS = {kind.__name__: kind for kind in (Number, Category, Tags, Hashed)}
 
 
 def written(column: Column) -> dict[str, Any]:
-    """As plain values."""
-    return {"kind": type(column).__name__, **dataclasses.asdict(column)}
+    """As plain values: strict only where it is."""
+    found = {"kind": type(column).__name__, **dataclasses.asdict(column)}
+    return found if found.pop("strict") is False else found | {"strict": True}
 
 
 def read(name: str, given: Any) -> Column:
@@ -218,6 +234,16 @@ def _check_size(size: int) -> None:
 def is_none(value: Any) -> bool:
     """None, or NaN, which tables have in its place."""
     return value is None or (isinstance(value, float | np.floating) and bool(value != value))
+
+
+def lenient(column: Column) -> Column:
+    """The same, not strict: it makes the same numbers of whatever a strict one takes."""
+    return read("", written(column) | {"strict": False})
+
+
+def strict(column: Column) -> Column:
+    """The same, strict."""
+    return read("", written(column) | {"strict": True})
 
 
 def _set(frozen: object, **values: Any) -> None:

@@ -13,12 +13,13 @@ import numpy as np
 from tacit import checks
 from tacit.data import Array
 from tacit.features import frames
-from tacit.features.columns import Category, Column, Entries, Hashed, Number, Tags, is_none, read, written
+from tacit.features.columns import Column, Entries, lenient, read, written
 from tacit.features.parts import Parts, SchemaPart
+from tacit.features.public import learnt
+from tacit.features.settings import by_name, pairs, texts
 
 ARMS = ("shared", "disjoint", "hybrid")
 EMPTY: Mapping[str, Any] = {}
-FEW = 20  # different texts of a public table that still are a Category
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +39,9 @@ class Schema:
     max_actions: how many actions there may ever be; as many as `actions` by default. Each has its part of the vector
     from the start, so that a new one changes no number of the others. retired: those of `actions` that are not offered
     any more; they keep their place in the list and in the vector.
+
+    A strict field takes no value that it does not know, and has to be there: the request is refused to the program that
+    sent it, before it is a choice. What is promised is for replacing a person by one whose requests are valid.
 
     public: where bounds were learnt, in words; the certificate repeats it. Fields are kept in the order of their names:
     a schema is the same however it was written down."""
@@ -59,12 +63,12 @@ class Schema:
     def __post_init__(self) -> None:
         checks.one_of(ARMS, arms=self.arms)
         for side in ("context", "action"):
-            object.__setattr__(self, side, _sorted(getattr(self, side)))
+            object.__setattr__(self, side, by_name(getattr(self, side)))
         twice = set(self.context) & set(self.action)
         if twice:
             raise ValueError(f"Expected different names in context and action, got {', '.join(sorted(twice))} twice.")
-        object.__setattr__(self, "actions", _texts("actions", self.actions))
-        object.__setattr__(self, "cross", _pairs(self.cross))
+        object.__setattr__(self, "actions", texts("actions", self.actions))
+        object.__setattr__(self, "cross", pairs(self.cross))
         if not isinstance(self.public, str):
             raise ValueError(f"Expected public to be a text, got {type(self.public).__name__}.")
         if self.arms != "shared" and not self.actions:
@@ -94,7 +98,7 @@ class Schema:
         object.__setattr__(self, "dim", start + self.room * size)
 
     def _check_actions(self) -> None:
-        object.__setattr__(self, "retired", _texts("retired", self.retired))
+        object.__setattr__(self, "retired", texts("retired", self.retired))
         if self.max_actions is not None:
             checks.positive_int(max_actions=self.max_actions)
             if self.arms == "shared" or self.max_actions < len(self.actions):
@@ -169,7 +173,26 @@ class Schema:
     @property
     def digest(self) -> str:
         """The same for schemas that make the same vectors, and for no others."""
-        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self.lenient.to_dict(), sort_keys=True).encode()).hexdigest()
+
+    @property
+    def strict(self) -> tuple[str, ...]:
+        """The fields that refuse what they do not know."""
+        return tuple(name for name, column in self._fields.items() if column.strict)
+
+    def check_for_devices(self) -> None:
+        """ValueError for strict fields: a choice that fails is a report that does not come, and tells without noise."""
+        if self.strict:
+            raise ValueError(
+                f"Expected no strict fields on devices, where a report that is missing tells of a person without "
+                f"noise, got {', '.join(self.strict)}."
+            )
+
+    @property
+    def lenient(self) -> "Schema":
+        """The same without strict fields: it makes the same vectors."""
+        person, offer = ({name: lenient(one) for name, one in side.items()} for side in (self.context, self.action))
+        return dataclasses.replace(self, context=person, action=offer) if self.strict else self
 
     def vectors(
         self, context: Mapping[str, Any], actions: Mapping[str, Mapping[str, Any]] | Sequence[str] | None = None
@@ -228,7 +251,9 @@ class Schema:
         if isinstance(people, Mapping | str) or not isinstance(people, Iterable):
             raise ValueError("Expected the fields of each person, in a list, got something else.")
         made = self.placed if placed else self.rows
-        zeros = 0.0 * made({}, actions)[1]  # ValueError for actions that are wrong, whoever asks
+        zeros = (
+            0.0 * made(dict.fromkeys(self.context), actions)[1]
+        )  # ValueError for actions that are wrong, whoever asks
         rows: list[Array] = []
         problems: list[str | None] = []
         for person in people:
@@ -267,7 +292,7 @@ class Schema:
         """Bounds from a table that is public: the one way to learn them, and the people in it are not protected.
         Numbers get their least and largest value, texts a Category if there are few, else Hashed, lists Tags."""
         table = {name: frames.values(frames.columns(frame)[name]) for name in (*context, *action)}
-        fields = {name: _learnt(name, column, bins, hashed) for name, column in table.items()}
+        fields = {name: learnt(name, column, bins, hashed) for name, column in table.items()}
         rows = len(next(iter(table.values()))) if table else 0
         return cls(
             context={name: fields[name] for name in context},
@@ -313,7 +338,8 @@ class Schema:
         most = f", at most {self.max_actions}" if self.max_actions is not None else ""
         arms = f"{self.arms} arms" + (f" ({len(self.offered)} actions{most})" if self.actions else "")
         bounds = "bounds were learnt from public data: see the caveats" if self.public else "bounds are public settings"
-        return f"{self.dim} numbers from {people} of a person and {offers} of an action, {arms}; {bounds}"
+        refused = f"; a request in which {' or '.join(self.strict)} is not as declared is refused" * bool(self.strict)
+        return f"{self.dim} numbers from {people} of a person and {offers} of an action, {arms}; {bounds}{refused}"
 
     # helpers
 
@@ -332,59 +358,32 @@ class Schema:
                 raise ValueError("Expected actions to be different texts, got others.")
         if not actions:
             raise ValueError("Expected at least one action, got none.")
-        if self.actions and not actions.keys() <= self._starts.keys():
-            raise ValueError("Expected names of the schema's actions, got an unknown one.")
-        if self.retired and not actions.keys().isdisjoint(self.retired):
-            raise ValueError("Expected actions that are offered, got a retired one.")
+        if self.actions and not (actions.keys() <= self._starts.keys() and actions.keys().isdisjoint(self.retired)):
+            raise ValueError(self._no_action(actions))
         return {name: EMPTY if each is EMPTY else self._entries(each, self.action) for name, each in actions.items()}
+
+    def _no_action(self, actions: Iterable[Any]) -> str:
+        """Which of them is none that is offered."""
+        place, name = next((i, name) for i, name in enumerate(actions, 1) if name not in self.offered)
+        if name in self.retired:
+            return f"Expected action {place} of the request not to be retired, as {name} is, got it."
+        known = checks.among(self.offered, [name])
+        return f"Expected action {place} of the request to be one of {known}, got another."
 
     def _entries(self, given: Mapping[str, Any], fields: Mapping[str, Column]) -> dict[str, Entries]:
         given = frames.row(given)
         if not isinstance(given, Mapping) or not given.keys() <= fields.keys():
-            raise ValueError(f"Expected fields of the schema ({', '.join(fields) or 'none'}), got another.")
+            named = checks.among(list(fields), given if isinstance(given, Mapping) else ())
+            raise ValueError(f"Expected fields of the schema, which are {named}, got another.")
         out = {}
         for name, column in fields.items():
+            if column.strict and name not in given:
+                raise ValueError(f"Expected {name}, since it is strict (null says that there is none), got none.")
             try:
                 out[name] = column.entries(given.get(name))
             except ValueError as error:
                 raise ValueError(f"Expected {name} to be {error}") from None
         return out
-
-
-def _learnt(name: str, values: list[Any], bins: int, hashed: int) -> Column:
-    """The kind of field that a public column is."""
-    known = [value for value in values if not is_none(value)]
-    if known and all(isinstance(value, int | float | np.integer | np.floating) for value in known):
-        low, high = float(min(known)), float(max(known))
-        if low < high:
-            return Number(low, high, bins)
-    elif known and all(isinstance(value, str) for value in known):
-        texts = sorted(set(known))
-        return Category(*texts) if len(texts) <= FEW else Hashed(hashed)
-    elif known and all(isinstance(value, Iterable) for value in known):
-        return Tags(*sorted({str(tag) for value in known for tag in value}))
-    raise ValueError(f"Expected two different numbers, texts or lists of texts in {name}, got others.")
-
-
-def _sorted(fields: Any) -> dict[str, Column]:
-    named = isinstance(fields, Mapping) and all(isinstance(name, str) for name in fields)
-    if not named or not all(isinstance(column, Column) for column in fields.values()):
-        raise ValueError("Expected fields by name, each Number, Category, Tags or Hashed, got another.")
-    return dict(sorted(fields.items()))
-
-
-def _texts(what: str, given: Any) -> tuple[str, ...]:
-    found = tuple(given) if isinstance(given, tuple | list) else (None,)
-    if not all(isinstance(one, str) for one in found) or len(set(found)) < len(found):
-        raise ValueError(f"Expected {what} to be different texts, got others.")
-    return tuple(map(str, found))
-
-
-def _pairs(given: Any) -> tuple[tuple[str, str], ...]:
-    listed = given if isinstance(given, tuple | list) else [()]
-    if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in listed):
-        raise ValueError("Expected cross to be pairs of names of fields, got others.")
-    return tuple((_texts("cross", pair[:1])[0], _texts("cross", pair[1:])[0]) for pair in listed)
 
 
 def _counted(fields: int) -> str:

@@ -50,7 +50,7 @@ OWN = (
 )
 # What may be another at any start, since no noise is made for it, or is always the same in a store. Tuning is that of
 # estimates, which are computed from what was released: that of a new version applies to earlier releases, too.
-FREE = ("source", "policy", "pending", "on_limit", "tuning")
+FREE = ("source", "policy", "pending", "on_limit", "require_person", "tuning")
 GONE = ("teach", "average", "durable")  # settings of earlier versions that were free, too
 SINCE = {"contexts": "private"}  # settings that early plans lack
 USUAL = {"noise": "gaussian", "calibration": "exact", "release": "batched", "shift": None}  # that early plans have, too
@@ -226,7 +226,8 @@ def check_plan(algorithm: Algorithm[Any], found: BanditRow) -> None:
     fixed.setdefault("base_rate", None)
     others = [name for name in fixed.keys() | given.keys() if name != "plan" and given.get(name) != fixed.get(name)]
     if others or given["plan"] != fixed["plan"]:
-        names = ", ".join(sorted(others, key=_order)) or "plan"
+        chosen = [name for name in others if name in OWN]  # what others follow from, as `first` does from the budget
+        names = ", ".join(sorted(chosen or others, key=_order)) or "plan"
         why = "what was learnt belongs to the numbers that its schema makes" if "features" in others else MADE
         raise BadState(
             f"Expected the settings that {found.name} was made with, got another {names}: {why}. Choose another name "
@@ -254,8 +255,8 @@ def _fixed(text: str) -> dict[str, Any]:
         out.pop("discount", None)
         out["growth"] = max(forgetting.LEAST_GROWTH, out["growth"])
     if out.get("features") is not None:
-        schema = out["features"]["schema"]
-        room = Schema.from_dict(schema).room
+        found_schema = Schema.from_dict(out["features"]["schema"])
+        schema, room = found_schema.lenient.to_dict(), found_schema.room  # what is refused may be another at any start
         out["features"] = {k: v for k, v in schema.items() if k not in ("actions", "retired")} | {"max_actions": room}
     return out
 

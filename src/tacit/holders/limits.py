@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from tacit.algorithms.weeks import Weeks
-from tacit.core.persons import Person, canonical, digests
+from tacit.core.persons import Person, canonical, check_named, digests
 from tacit.holders import person_rows, rows
 from tacit.holders.database import Database, Run
 from tacit.holders.incarnation import Vault
@@ -29,12 +29,13 @@ class RoundLimits:
 
     def __init__(self, algorithm: Algorithm[Any], vault: Vault) -> None:
         plan, self._vault = algorithm.plan, vault
-        self._most, self._silent = plan.limits.most, bool(vault.bandit.silent)
+        self._most, self._required, self._silent = plan.limits.most, plan.limits.required, bool(vault.bandit.silent)
         self._weeks = None if plan.limits.week is None else Weeks(plan.schedule, plan.limits.week)
         self._lock, self._swept = threading.Lock(), 0
 
     def digests_of(self, person: Person | None) -> tuple[bytes | None, tuple[bytes, ...]]:
         """A person's hash, and those that earlier releases had for them; ValueError for what is no id."""
+        check_named(person, required=self._required)
         if person is None:
             return None, ()
         if self._most is None:

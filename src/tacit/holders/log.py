@@ -126,14 +126,15 @@ class Log:
             silent = logs.is_silent(reward)
             problem = logs.ROW if x is None else None if silent else reward_problem(reward, *door.rewards)
             who: tuple[bytes | None, tuple[bytes, ...]] = None, ()
+            unnamed = person is None
             try:
                 who = self._people.digests_of(person)
             except ValueError as error:
-                x, problem = None, problem or str(error)
+                x, problem, unnamed = None, problem or str(error), False
             numbers = nothing(algorithm.plan.row) if x is None else algorithm.logged(x)
             request = Request(secrets.token_bytes(HASH), offer, *who)
             given = None if silent or problem else Raw(float(reward))
-            yield Logged(request, numbers, given, problem, x is None, person is None)
+            yield Logged(request, numbers, given, problem, x is None, unnamed)
 
     def _learn(self, name: str, learnt: int, coming: list[Logged]) -> tuple[int, dict[int, str]]:
         """One transaction: numbers for these rows, and with each what is kept of it and its reward. How many rows are

@@ -61,7 +61,7 @@ class SQLite:
                 self._connection.execute("COMMIT")
             except self._apsw.Error as error:
                 self._drop()
-                raise Unavailable(f"Expected SQLite to take a transaction, got {type(error).__name__}.") from None
+                raise Unavailable(self._problem(error)) from None
             except BaseException:
                 try:
                     if self._connection is not None:
@@ -69,6 +69,15 @@ class SQLite:
                 except self._apsw.Error:
                     self._drop()
                 raise
+
+    def _problem(self, error: Exception) -> str:
+        found, kinds = type(error).__name__, self._apsw
+        if isinstance(error, kinds.ReadOnlyError | kinds.IOError | kinds.CantOpenError | kinds.FullError):
+            return (
+                f"Expected to write {self.path.name} and files beside it (is it read-only, immutable, another user's, "
+                f"or its disk full?), got {found}."
+            )
+        return f"Expected SQLite to take a transaction in {self.path.name}, got {found}."
 
     def _run(self, statement: str, /, *arguments: Any) -> Rows:
         return list(self._connection.execute(statement, arguments))

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from tacit import checks, durations
 from tacit.core import actions
 from tacit.core.actions import Declared
+from tacit.core.choices import check_missing_as
 from tacit.core.door import Door
 from tacit.errors import Retired
 from tacit.features.schema import Schema
@@ -61,7 +62,7 @@ def checked(
         hold = durations.seconds(hold, "hold")
         checks.positive(hold=hold)
     if missing_as is not None:
-        Door.of(algorithm).check(missing_as)
+        check_missing_as(missing_as, *algorithm.plan.rewards)
         missing_as = float(missing_as)
     return Terms(pending, float(delay), on_limit, missing_as, float(hold or 0.0))
 

@@ -181,6 +181,7 @@ def certify(
     listed += [relations.WEAKER] * relations.zeroed(neighbours)
     unit, relation = relations.UNIT[neighbours], relations.USER[neighbours]
     if person is not None:
+        person = person._replace(required=person.required and not unnamed)  # not so of those before it was
         unit, relation = person.unit(neighbours), person.relation(neighbours)
         if unnamed:
             listed.append(f"{person.assumed} is assumed for {_choices(unnamed)} made without person=.")

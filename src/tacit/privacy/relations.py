@@ -38,13 +38,14 @@ USER = {
     ROWS: "replace one person; the number of rows is public",
 }
 PERSON = {
-    REPLACE: "replace one person in all rounds" + _OTHERS,
+    REPLACE: "replace one person in all rounds by another whose requests are valid" + _OTHERS,
     ZERO_OUT: f"zero-out: replace one person in all rounds by one {_COUNTED}" + _OTHERS,
     REPLACE + REWARDS: "replace the rewards of one person in all rounds by others, sooner, later or none" + _OTHERS,
     ZERO_OUT + REWARDS: "zero-out: replace the rewards of one person in all rounds by none" + _OTHERS,
 }
 WEEK = {  # nobody counts by the week where contexts are public
-    REPLACE: "replace one person in the rounds that are answered in one week; all others may be chosen adaptively",
+    REPLACE: "replace one person in the rounds that are answered in one week by another whose requests are valid; all "
+    "others may be chosen adaptively",
     ZERO_OUT: "zero-out: replace one person in the rounds that are answered in one week by one who is counted and "
     "contributes nothing; all others may be chosen adaptively",
 }

@@ -35,6 +35,8 @@ def check_server(owner: Any) -> None:
         )
     _policy(owner.policy)
     _sizes(owner)
+    if isinstance(owner.features, Schema):
+        owner.features.check_for_devices()
 
 
 def dimension(owner: Any) -> None:

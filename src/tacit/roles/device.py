@@ -174,6 +174,8 @@ def agreed_schema(own: Schema | None, given: str | None) -> Schema | None:
     """The application's `own`, if it has one; then the billboard must be for the same, of which it has the digest."""
     if own is not None and not isinstance(own, Schema):
         raise ValueError(f"Expected features to be None or a Schema, got {type(own).__name__}.")
+    if own is not None:
+        own.check_for_devices()
     if own is not None and own.digest != given:
         raise BadBillboard("Expected a billboard for the application's features, got one for others or for vectors.")
     return own

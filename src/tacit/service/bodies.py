@@ -3,10 +3,15 @@
 Errors say which rule was broken, never with what: a body is raw data."""
 
 import itertools
+import json
+import math
 import re
+from collections.abc import Collection
 from typing import Annotated, Any
 
 import msgspec
+
+from tacit import checks
 
 UNSET = msgspec.UNSET
 FEW = 16  # lists and objects of a body that needs hardly any
@@ -87,21 +92,39 @@ class Refusal(msgspec.Struct):
 
 class Reader:
     """Decodes one kind of body; ValueError says what was expected. most: lists and objects that it may have, counted
-    before they are made: a megabyte of them takes a hundred times as long as one of numbers."""
+    before they are made: a megabyte of them takes a hundred times as long as one of numbers. Of what came it names keys
+    alone, and of those only such as it knows: of the form itself, and `fields` of a schema."""
 
     def __init__(self, kind: type[Any], expected: str) -> None:
         self._decoder, self._expected = msgspec.json.Decoder(kind, strict=True), expected
         self._fields = tuple(field.name for field in msgspec.structs.fields(kind))
 
-    def __call__(self, body: bytes, most: int = FEW) -> Any:
+    def __call__(self, body: bytes, most: int = FEW, fields: Collection[str] = ()) -> Any:
         check_containers(body, most)
         try:
             found = self._decoder.decode(body)
-        except (msgspec.MsgspecError, UnicodeError, RecursionError):
-            raise ValueError(f"Expected JSON of {self._expected}.") from None
+        except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+            raise ValueError(self._problem(body, error, fields)) from None
         if not _written_once(self._keys(found), body):
             raise ValueError("Expected each key once.")
         return found
+
+    def _problem(self, body: bytes, error: Exception, fields: Collection[str]) -> str:
+        try:
+            found = json.loads(body, parse_constant=lambda _: math.nan)
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            return f"Expected JSON of {self._expected}."
+        if not found.keys() <= set(self._fields):
+            return f"Expected no keys but {checks.among(self._fields, found)}."
+        for name, value in found.items():
+            if not _finite(value):
+                within = [key for key, one in value.items() if not _finite(one)] if isinstance(value, dict) else []
+                named = [f"{key} in {name}" for key in within if key in fields] or [name]
+                return f"Expected {named[0]} without NaN and infinity, which are no JSON (null says none)."
+        key = next((key for key in self._fields if f"`$.{key}" in str(error)), None)
+        return f"Expected {'JSON' if key is None else key + ' as in JSON'} of {self._expected}."
 
     def _keys(self, found: Any) -> int:
         """How many keys it would have with each of them once."""
@@ -126,6 +149,13 @@ def check_containers(body: bytes, most: int) -> None:
     begun = (match for match in BEGUN.finditer(body) if match[0] in (b"[", b"{"))  # not in texts
     if sum(1 for _ in itertools.islice(begun, most + 1)) > most:
         raise ValueError(f"Expected at most {most} lists and objects.")
+
+
+def _finite(value: Any) -> bool:
+    """Of what JSON may hold, as Python reads it."""
+    if isinstance(value, dict | list):
+        return all(map(_finite, value.values() if isinstance(value, dict) else value))
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def _keys_within(value: Any) -> int:

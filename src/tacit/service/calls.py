@@ -136,12 +136,25 @@ class Caller:
     def _post(self, route: str, given: dict[str, Any]) -> Call:
         try:
             body = json.dumps(given, allow_nan=False).encode()
-        except ValueError:
-            raise ValueError("Expected finite numbers, got NaN or infinity.") from None
-        except TypeError:
-            raise ValueError("Expected numbers, texts and lists of texts, got something else.") from None
+        except (ValueError, TypeError) as error:
+            wrong = " and ".join(_unsent(given))
+            if isinstance(error, ValueError):
+                raise ValueError(f"Expected finite numbers in {wrong}, got NaN or infinity.") from None
+            raise ValueError(f"Expected numbers, texts and lists of texts in {wrong}, got something else.") from None
         headers = self._headers | {"content-type": "application/json"}
         return Call(self, "POST", self._path + route, headers, body)
+
+
+def _unsent(given: dict[str, Any]) -> list[str]:
+    """The keys of what JSON cannot have; within a context those of its fields."""
+    out = []
+    for key, value in given.items():
+        try:
+            json.dumps(value, allow_nan=False)
+        except (ValueError, TypeError):
+            within = _unsent(value) if key == "context" and isinstance(value, dict) else []
+            out += [f"{key} ({', '.join(within)})" if within else key]
+    return out
 
 
 def in_time(found: dict[str, Any]) -> bool:

@@ -79,11 +79,12 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     nothing. pending: for how many later choices the answer to a request is kept. degraded: what choices get while the
     database is away or cannot be written: "refuse", or "serve" without learning. population: whose data these are; one
     person is in all bandits of a population. earnings: estimates of what is earned, from a share of the budget. forget,
-    week, per_day: rounds, or "30 days" of so many choices each. prior, warm: what is known from elsewhere, and a
-    Parquet or CSV file of public rows; neither is protected. contexts: "public" where features and offered arms are no
-    secret. curvature: what is released (JointGLM). base_rate: the usual reward, where it is rare. features: a schema,
-    as Schema.to_dict writes it: requests have fields then, and dim follows. coordinates, profiles: names of what is in
-    vectors, and reference profiles, for the dashboard."""
+    week, per_day: rounds, or "30 days" of so many choices each. require_person: a request without a person is refused,
+    by default where there is a limit. prior, warm: what is known from elsewhere, and a Parquet or CSV file of public
+    rows; neither is protected. contexts: "public" where features and offered arms are no secret. curvature: what is
+    released (JointGLM). base_rate: the usual reward, where it is rare. features: a schema, as Schema.to_dict writes it:
+    requests have fields then, and dim follows. coordinates, profiles: names of what is in vectors, and reference
+    profiles, for the dashboard."""
 
     kind: str
     dim: int = 0
@@ -106,6 +107,7 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     curvature: str | None = None
     base_rate: float | None = None
     on_limit: str = "serve"
+    require_person: bool | None = None
     degraded: str = "refuse"
     hold: Seconds | None = None
     missing_as: float | None = None
@@ -303,7 +305,7 @@ def below(folder: Path, setting: Setting, *files: str) -> Setting:
 def build(setting: BanditSetting, name: str) -> Any:
     """The bandit of that name itself, new; ValueError for settings that it does not take. Stored then finds its rows,
     and refuses settings that the noise was not made for."""
-    names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person", *OF_GLM)
+    names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person", "require_person", *OF_GLM)
     given = {name: getattr(setting, name) for name in names if getattr(setting, name) is not None}
     given |= {name: value for name in LENGTHS if (value := _length(setting, name)) is not None}
     if setting.earnings is not None:

@@ -15,12 +15,11 @@ import msgspec
 import numpy as np
 
 from tacit.errors import BadState, TacitError
-from tacit.features.schema import Schema
 from tacit.holders.history import LEVEL
 from tacit.holders.requests import Report, Request, StoredChoice
 from tacit.holders.stored import Stored
 from tacit.privacy.certificate import Certificate
-from tacit.service import beginning, bodies, config, earned, history
+from tacit.service import beginning, bodies, config, earned, history, offers
 from tacit.service.groups import Group
 
 LATE = 5.0  # seconds after its delay
@@ -53,14 +52,16 @@ class Served:
 
     # requests
 
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return offers.fields(self.stored.features)
+
     def prepare(self, body: bodies.ChooseBody, asker: str) -> Request:
         """ValueError says which rule is broken."""
-        arms, actions, names = _offered(body, self.stored.features)
-        if len(arms if names is None else names) > self.setting.most_arms:
-            raise ValueError(f"Expected at most {self.setting.most_arms} arms.")
+        arms, actions, names = offers.offered(body, self.stored.features, self.setting.most_arms)
         optional = {"actions": actions, "request": body.request, "person": body.person}
         given: dict[str, Any] = {key: value for key, value in optional.items() if value is not bodies.UNSET}
-        mask = _mask(body.available, names)
+        mask = offers.mask(body.available, names)
         return self.stored.prepare(arms, available=mask, asker=asker, deferred=body.deferred is True, **given)
 
     @property
@@ -176,31 +177,6 @@ class Served:
         self._erasures.shutdown(wait=True)
         self._other.shutdown(wait=True)
         self.stored.close()
-
-
-def _offered(body: bodies.ChooseBody, schema: Schema | None) -> tuple[Any, Any, Sequence[str] | None]:
-    """What is asked for: arms and nothing, or a person's fields and actions; and the names, where they have names."""
-    fields = body.context is not bodies.UNSET
-    if (
-        (body.arms is bodies.UNSET) != fields
-        or fields != (schema is not None)
-        or (body.actions is not bodies.UNSET and not fields)
-    ):
-        needed = "arms, and no context or actions" if schema is None else "context, and no arms"
-        raise ValueError(f"Expected {needed}, for this bandit.")
-    if schema is None:
-        return body.arms, bodies.UNSET, list(body.arms) if isinstance(body.arms, dict) else None
-    return body.context, body.actions, schema.offered if body.actions is bodies.UNSET else list(body.actions)
-
-
-def _mask(given: Any, names: Sequence[str] | None) -> list[bool] | None:
-    if given is bodies.UNSET:
-        return None
-    if all(isinstance(one, bool) for one in given):
-        return list(given)
-    if names is None or not set(given) <= set(names):
-        raise ValueError("Expected available to be a mask, or names of arms that have names.")
-    return [name in given for name in names]
 
 
 def _propensity(choice: StoredChoice) -> tuple[float | None, float | None]:

@@ -61,6 +61,8 @@ class ContinualBandit(Bandit):
 
     max_rounds_per_person: the noise is made for replacing a person in so many rounds. on_limit: what a person beyond
     them gets, "refuse" (PersonLimit, the default) or "serve" without learning. docs/persons.md says which to choose.
+    require_person: with such a limit a choice without a person is refused, by default; if False, the limit is assumed
+    of it.
     features: how a person's fields become vectors, where `choose` is to take fields; `dim` follows from it. Without,
     `choose` takes vectors.
 
@@ -73,6 +75,7 @@ class ContinualBandit(Bandit):
     radius: float = 1.0
     max_rounds_per_person: int | None = None
     on_limit: str | None = None
+    require_person: bool | None = None
     source: Any = field(default_factory=Secure)
     mechanism: Continual = field(init=False, repr=False)
     _schedule: Schedule = field(init=False, repr=False)
@@ -109,6 +112,10 @@ class ContinualBandit(Bandit):
         self.on_limit = self.limit_mode(self.on_limit)
         if self.max_rounds_per_person is not None:
             checks.positive_int(max_rounds_per_person=self.max_rounds_per_person)
+            self.require_person = True if self.require_person is None else self.require_person
+            checks.truth(require_person=self.require_person)
+        elif self.require_person is not None:
+            raise ValueError("Expected max_rounds_per_person with require_person, got none.")
         elif self.on_limit == "serve":
             raise ValueError("Expected max_rounds_per_person with on_limit and week, got none.")
 
@@ -120,7 +127,8 @@ class ContinualBandit(Bandit):
         return given or self.on_limit or "refuse"
 
     def _limits(self) -> Persons:
-        return Persons(self.max_rounds_per_person, serve=self.on_limit == "serve")
+        serve = self.on_limit == "serve"
+        return Persons(self.max_rounds_per_person, serve=serve, required=bool(self.require_person))
 
     @property
     def _mu(self) -> float:
@@ -212,7 +220,8 @@ class ContinualBandit(Bandit):
 
     def _person(self) -> PersonClaim | None:
         """What the claim is for, where it is for a person."""
-        return None if self.max_rounds_per_person is None else PersonClaim(self.max_rounds_per_person, None, {})
+        most = self.max_rounds_per_person
+        return None if most is None else PersonClaim(most, required=bool(self.require_person))
 
     def _caveats(self) -> tuple[str, ...]:
         """What the certificate has to say beside the claim."""

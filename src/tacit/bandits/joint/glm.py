@@ -43,38 +43,57 @@ class JointGLM(Joint):
     Reference: none; the saturating weights and the one pass are ours. Discounted square-root Toeplitz: see Discounted.
     Departure: none.
 
+    The six settings that matter, all public:
+
+    features: a Schema, which makes vectors of a person's fields; or dim: how many numbers a vector has, of norm at most
+    1, where `choose` is given vectors.
+    budget: Budget(epsilon, delta), what is promised.
+    max_rounds_per_person: whose promise it is: a person's, of so many rounds together, with as many times the noise;
+    without it, that of one round. Every choice then says whose it is (require_person); what a person beyond the limit
+    gets is on_limit; week: the promise is for a week (docs/persons.md).
+    hold, missing_as: after how many later choices a choice counts, with the reward that came by then, or as this one
+    (on a database: times, of Stored).
+    link: how a score becomes an expected reward: "logistic" (default), "probit", "identity" for amounts, or one of your
+    own (`tacit.model.links.given`). rewards: their range; the mean is low + (high - low) mu(z), and z for identity.
+    radius: a bound on |theta*|: with "logistic" and 3, chances lie between 5 and 95 %. Too large costs some regret, and
+    never privacy.
+
+    Settings for some:
+
+    forget: after so many rounds, or "30 days" of `per_day` choices that are expected, what was learnt counts 1 / e, for
+    ever (docs/change.md). Without it the past fades ever more slowly, in proportion to its length: for preferences that
+    do not change.
+    base_rate: with fields, the share of the range of rewards that is usual, where it is small (0.01: one click in a
+    hundred). Wrong by a factor of 3 it costs little (docs/measurements/fields.md).
+    contexts: "public" where features and offered arms are no secret: rewards alone are protected, and whether and when
+    they came, with much less noise (onepass.public, docs/problem.md).
+    prior: (theta, precision), what is known about theta* from elsewhere; precision: a number or a (d, d) matrix.
+    warm: (features, rewards), rows as in `choose` or (n, d), and rewards, of people whose data is public. Neither is
+    protected (algorithms.prior).
+    earnings: a share of the budget for an estimate of what is earned (Joint).
+    horizon: the number of rounds, where it is known; none is needed. pending: how many choices may wait for a reward.
+
+    Settings for research, whose defaults were measured:
+
     curvature: "released", or "none": scores alone, d numbers a release (onepass.scores). "auto", the default, takes the
     second for many dimensions and, where the horizon is known, few rounds; with features of disjoint arms, of up to 100
     numbers an action, it takes "fields" (onepass.fields). The certificate says which, and why. By fields the chance of
     a reward is linear in the features: link and radius then have no effect.
-    base_rate: with fields, the share of the range of rewards that is usual, where it is small (0.01: one click in a
-    hundred). Public, declared before anybody comes; wrong by a factor of 3 it costs little
-    (docs/measurements/fields.md).
-    first: the smallest step, and how many users get random arms; by default 8 + 2.5 sigma, so that a step says more
-    than its noise.
     blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one; with features of
     disjoint arms, as many as there are actions. An arm then is a row (z, a): the dim / blocks numbers of its part, and
     the number of the part. Sums, noise and work are those of the parts alone (GLMContribution).
     shared: how many coordinates, the first ones, all arms have beside their parts: an arm is a row (s, z, a) then; so
     it is with features of hybrid arms. Sums and noise are those of model.hybrid (docs/problem.md).
-    forget: after so many rounds, or "30 days" of `per_day` choices that are expected, what was learnt counts 1 / e, for
-    ever (docs/change.md). Without it the past fades ever more slowly, in proportion to its length: for preferences that
-    do not change.
-    tuning: of the estimate; its default depends on whether there are blocks, and whether anything is forgotten.
-    max_rounds_per_person: the noise is made for replacing a person in so many rounds; the shifts of k rounds add up to
-    at most k D times the column norm, which k equal changes in one step attain. What goes with it: see ContinualBandit;
-    hold, missing_as, week, earnings: see Joint.
-    source: of noise. Secure by default; Simulated(seed) for experiments.
-    policy: what Thompson draws come from; by default fresh, seeded by the operating system.
-    link: "logistic", "probit", "identity", or one of your own (`tacit.model.links.given`).
-    prior: (theta, precision), what is known about theta* from elsewhere; precision: a number or a (d, d) matrix.
-    warm: (features, rewards), rows as in `choose` or (n, d), and rewards, of people whose data is public. Neither is
-    protected (algorithms.prior).
     covariance: of features, public: a (p, p) matrix, or rows of p features without rewards, p = dim / blocks. Its shape
     alone counts (algorithms.covariance).
-    contexts: "public" where features and offered arms are no secret: rewards alone are protected, and whether and when
-    they came, with much less noise (onepass.public, docs/problem.md).
-    rewards: their range; the mean is low + (high - low) mu(z), and z for identity.
+    first: the smallest step, and how many users get random arms; by default 8 + 2.5 sigma, so that a step says more
+    than its noise. growth, discount: how steps grow, and how the past fades.
+    tuning: of the estimate; its default depends on whether there are blocks, and whether anything is forgotten.
+    source: of noise. Secure by default; Simulated(seed) for experiments.
+    policy: what Thompson draws come from; by default fresh, seeded by the operating system.
+
+    Noise for persons: k rounds of a person shift what is released by at most k D times the column norm, which k equal
+    changes in one step attain.
     """
 
     link: str | Link = "logistic"

@@ -16,7 +16,7 @@ from tacit.algorithms.forgetting import FARTHEST, steps_before
 from tacit.algorithms.weeks import Weeks, fewest_leaves
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.joint.summing import Summer
-from tacit.core.choices import Index, reward_problem
+from tacit.core.choices import Index, check_missing_as
 from tacit.core.door import Door
 from tacit.core.persons import Persons
 from tacit.data import Array, Integers, Raw, Released
@@ -90,9 +90,7 @@ class Joint(ContinualBandit):
         if self.missing_as is not None:
             if self.hold is None:
                 raise ValueError("Expected hold= with missing_as=, the later choices after which a reward is missing.")
-            problem = reward_problem(self.missing_as, *self.rewards)
-            if problem:
-                raise ValueError(problem)
+            check_missing_as(self.missing_as, *self.rewards)
         if self.hold is not None:
             if isinstance(self.hold, str):
                 raise ValueError("Expected hold to be a number of later choices, got a text: times are for Stored.")
@@ -114,7 +112,12 @@ class Joint(ContinualBandit):
     def _limits(self) -> Persons:
         weeks = None if self._week is None else Weeks(self._schedule, self._week)
         serve = self.on_limit == "serve"
-        return Persons(self.max_rounds_per_person, serve=serve, later=serve and not self._public, weeks=weeks)
+        how: dict[str, Any] = {
+            "serve": serve,
+            "later": serve and not self._public,
+            "required": bool(self.require_person),
+        }
+        return Persons(self.max_rounds_per_person, weeks=weeks, **how)
 
     def _columns(self, steps: Schedule) -> dict[str, int]:
         """How many leaves a week has at least, for the mechanism: see mechanisms.together."""
@@ -157,7 +160,8 @@ class Joint(ContinualBandit):
         words = statistic.format(accounting.numbers(size, self._blocks, self._shared))
         parts = size, self._bound, purse, most or 1, self._relation
         releases = functools.partial(accounting.entries, words, mechanism, *parts)
-        claim = releases(mechanism.leaves), mechanism, most, self._week, self.horizon or FARTHEST
+        limits = Limits(most, self.on_limit == "serve", self._week, bool(self.require_person))
+        claim = releases(mechanism.leaves), mechanism, limits, self.horizon or FARTHEST
         return Plan(
             name=type(self).__name__,
             settings={f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init and f.name not in OWN},
@@ -174,7 +178,7 @@ class Joint(ContinualBandit):
             horizon=self.horizon,
             schedule=self._schedule,
             mechanism=mechanism,
-            limits=Limits(most, self.on_limit == "serve", self._week),
+            limits=limits,
             features=self.features,
             relation=self._relation,
             numbers=(mechanism.step, mechanism.sigma, mechanism.column_norm, *numbers),

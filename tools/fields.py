@@ -1,4 +1,5 @@
-"""`python -m tools.fields [people|late|rates ...] [--runs 20] [--seed 900]`: the tables of docs/measurements/fields.md.
+"""`python -m tools.fields [people|late|rates|vectors ...] [--runs 20] [--seed 900]`: the tables of
+docs/measurements/fields.md.
 
 Share: of what the best message for each person gains over a random one, what a bandit gained, over the second half of n
 people, in per cent: mean and standard error over runs. All tables by default; progress goes to stderr."""
@@ -72,10 +73,21 @@ def rates() -> Iterator[Row]:
             yield Row(f"{100 * rate:g} % click", world, told, glm(epsilon, curvature="released"))
 
 
+def vectors() -> Iterator[Row]:
+    for rate in (0.01, 0.03):
+        for words, options in {"without a constant": {"dim": 4, "constant": 0.0}, "with a constant of 0.8": {}}.items():
+            name, world = f"{100 * rate:g} % click, {words}", environments.clicks(base_rate=rate, **options)
+            for said, factor in WRONG.items():
+                given = {} if factor is None else {"base_rate": round(factor * rate, 6)}
+                yield Row(name, world, f"declared {said}, ε = 1", glm(1.0, **given))
+            yield Row(name, world, '`link="identity"`, ε = 1', glm(1.0, link="identity"))
+
+
 TABLES = {
     "people": (by_people, (1000, 2000, 5000, 20_000, 100_000)),
     "late": (late, (5000, 10_000, 20_000)),
     "rates": (rates, (5000, 20_000, 100_000)),
+    "vectors": (vectors, (5000, 20_000, 50_000)),
 }
 
 

@@ -1,4 +1,4 @@
-"""`python -m tools.fields [people|late|rates|vectors ...] [--runs 20] [--seed 900]`: the tables of
+"""`python -m tools.fields [people|late|rates|vectors|eight ...] [--runs 20] [--seed 900]`: the tables of
 docs/measurements/fields.md.
 
 Share: of what the best message for each person gains over a random one, what a bandit gained, over the second half of n
@@ -16,10 +16,12 @@ import numpy as np
 from tacit import MLEUCB, Budget, JointGLM, Spec, environments, simulate
 from tacit.environments.base import Environment
 from tacit.experiments.result import SimulatedRun
+from tools.eight import MATTER, Eight
 
 DELTA = 1e-6
 DELAY = "exponential:100"  # of a click, in later choices
 HOLDS = (230, 700, 2000)  # of clicks 90 %, 99.9 % and all have come by then
+FAMILIES = 5  # of worlds with eight fields
 WRONG = {"right": 1.0, "x 0.3": 0.3, "x 3": 3.0, "not at all": None}
 
 
@@ -75,12 +77,27 @@ def rates() -> Iterator[Row]:
 
 def vectors() -> Iterator[Row]:
     for rate in (0.01, 0.03):
-        for words, options in {"without a constant": {"dim": 4, "constant": 0.0}, "with a constant of 0.8": {}}.items():
-            name, world = f"{100 * rate:g} % click, {words}", environments.clicks(base_rate=rate, **options)
+        worlds = {
+            "without a constant": environments.clicks(base_rate=rate, dim=4, constant=0.0),
+            "with a constant of 0.8": environments.clicks(base_rate=rate),
+        }
+        for words, world in worlds.items():
+            name = f"{100 * rate:g} % click, {words}"
             for said, factor in WRONG.items():
                 given = {} if factor is None else {"base_rate": round(factor * rate, 6)}
                 yield Row(name, world, f"declared {said}, ε = 1", glm(1.0, **given))
             yield Row(name, world, '`link="identity"`, ε = 1', glm(1.0, link="identity"))
+
+
+def eight_fields() -> Iterator[Row]:
+    for number in range(FAMILIES):
+        for words, options in {
+            "by fields": {},
+            '`curvature="released"`': {"curvature": "released"},
+        }.items():
+            yield Row(f"family {number}", Eight(number=number), f"{words}, ε = 1", glm(1.0, **options))
+        told = "by fields, told the two that matter, ε = 1"
+        yield Row(f"family {number}", Eight(number=number, told=MATTER), told, glm(1.0))
 
 
 TABLES = {
@@ -88,6 +105,7 @@ TABLES = {
     "late": (late, (5000, 10_000, 20_000)),
     "rates": (rates, (5000, 20_000, 100_000)),
     "vectors": (vectors, (5000, 20_000, 50_000)),
+    "eight": (eight_fields, (5000, 20_000)),
 }
 
 

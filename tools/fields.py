@@ -1,5 +1,5 @@
-"""`python -m tools.fields [people|late|rates|vectors|eight ...] [--runs 20] [--seed 900]`: the tables of
-docs/measurements/fields.md.
+"""`python -m tools.fields [people|late|rates|vectors|eight|shared ...] [--runs 20] [--seed 900]`: the tables
+of docs/measurements/fields.md.
 
 Share: of what the best message for each person gains over a random one, what a bandit gained, over the second half of n
 people, in per cent: mean and standard error over runs. All tables by default; progress goes to stderr."""
@@ -17,6 +17,7 @@ from tacit import MLEUCB, Budget, JointGLM, Spec, environments, simulate
 from tacit.environments.base import Environment
 from tacit.experiments.result import SimulatedRun
 from tools.eight import MATTER, Eight
+from tools.topics import Topics
 
 DELTA = 1e-6
 DELAY = "exponential:100"  # of a click, in later choices
@@ -100,12 +101,24 @@ def eight_fields() -> Iterator[Row]:
         yield Row(f"family {number}", Eight(number=number, told=MATTER), told, glm(1.0))
 
 
+def shared() -> Iterator[Row]:
+    for epsilon in (1.0, 4.0):
+        forms: dict[str, dict[str, Any]] = {
+            '`curvature="released"`': {"curvature": "released"},
+            "`base_rate=0.3`": {"base_rate": 0.3},
+            "`base_rate=0.5`": {"base_rate": 0.5},
+        }
+        for words, options in forms.items():
+            yield Row("shared arms with crosses", Topics(), f"{words}, ε = {epsilon:g}", glm(epsilon, **options))
+
+
 TABLES = {
     "people": (by_people, (1000, 2000, 5000, 20_000, 100_000)),
     "late": (late, (5000, 10_000, 20_000)),
     "rates": (rates, (5000, 20_000, 100_000)),
     "vectors": (vectors, (5000, 20_000, 50_000)),
     "eight": (eight_fields, (5000, 20_000)),
+    "shared": (shared, (5000, 20_000)),
 }
 
 

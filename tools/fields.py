@@ -1,4 +1,5 @@
-"""`python -m tools.fields [people|late|rates ...] [--runs 20] [--seed 900]`: the tables of docs/measurements/fields.md.
+"""`python -m tools.fields [people|late|rates|vectors|eight|shared ...] [--runs 20] [--seed 900]`: the tables
+of docs/measurements/fields.md.
 
 Share: of what the best message for each person gains over a random one, what a bandit gained, over the second half of n
 people, in per cent: mean and standard error over runs. All tables by default; progress goes to stderr."""
@@ -15,10 +16,13 @@ import numpy as np
 from tacit import MLEUCB, Budget, JointGLM, Spec, environments, simulate
 from tacit.environments.base import Environment
 from tacit.experiments.result import SimulatedRun
+from tools.eight import MATTER, Eight
+from tools.topics import Topics
 
 DELTA = 1e-6
 DELAY = "exponential:100"  # of a click, in later choices
 HOLDS = (230, 700, 2000)  # of clicks 90 %, 99.9 % and all have come by then
+FAMILIES = 5  # of worlds with eight fields
 WRONG = {"right": 1.0, "x 0.3": 0.3, "x 3": 3.0, "not at all": None}
 
 
@@ -72,10 +76,49 @@ def rates() -> Iterator[Row]:
             yield Row(f"{100 * rate:g} % click", world, told, glm(epsilon, curvature="released"))
 
 
+def vectors() -> Iterator[Row]:
+    for rate in (0.01, 0.03):
+        worlds = {
+            "without a constant": environments.clicks(base_rate=rate, dim=4, constant=0.0),
+            "with a constant of 0.8": environments.clicks(base_rate=rate),
+        }
+        for words, world in worlds.items():
+            name = f"{100 * rate:g} % click, {words}"
+            for said, factor in WRONG.items():
+                given = {} if factor is None else {"base_rate": round(factor * rate, 6)}
+                yield Row(name, world, f"declared {said}, ε = 1", glm(1.0, **given))
+            yield Row(name, world, '`link="identity"`, ε = 1', glm(1.0, link="identity"))
+
+
+def eight_fields() -> Iterator[Row]:
+    for number in range(FAMILIES):
+        for words, options in {
+            "by fields": {},
+            '`curvature="released"`': {"curvature": "released"},
+        }.items():
+            yield Row(f"family {number}", Eight(number=number), f"{words}, ε = 1", glm(1.0, **options))
+        told = "by fields, told the two that matter, ε = 1"
+        yield Row(f"family {number}", Eight(number=number, told=MATTER), told, glm(1.0))
+
+
+def shared() -> Iterator[Row]:
+    for epsilon in (1.0, 4.0):
+        forms: dict[str, dict[str, Any]] = {
+            '`curvature="released"`': {"curvature": "released"},
+            "`base_rate=0.3`": {"base_rate": 0.3},
+            "`base_rate=0.5`": {"base_rate": 0.5},
+        }
+        for words, options in forms.items():
+            yield Row("shared arms with crosses", Topics(), f"{words}, ε = {epsilon:g}", glm(epsilon, **options))
+
+
 TABLES = {
     "people": (by_people, (1000, 2000, 5000, 20_000, 100_000)),
     "late": (late, (5000, 10_000, 20_000)),
     "rates": (rates, (5000, 20_000, 100_000)),
+    "vectors": (vectors, (5000, 20_000, 50_000)),
+    "eight": (eight_fields, (5000, 20_000)),
+    "shared": (shared, (5000, 20_000)),
 }
 
 

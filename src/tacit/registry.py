@@ -65,6 +65,7 @@ ENVIRONMENTS = {  # what the command line calls it -> (module, name in it)
     for home, names in {
         "synthetic": ("ball", "basis", "drift", "fixed", "gap", "rare", "shift", "skewed", "sphere", "tail"),
         "classification": ("breast_cancer", "digits"),
+        "clicks": ("clicks",),
         "disjoint": ("disjoint",),
         "hybrid": ("hybrid",),
         "messages": ("messages",),

@@ -84,7 +84,6 @@ def test_auto_takes_it_for_disjoint_schemas_alone():
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"features": SHARED, "base_rate": 0.1}, "base_rate"),
         ({"curvature": "released", "base_rate": 0.1}, "base_rate"),
         ({"base_rate": 0.0}, "base_rate"),
         ({"base_rate": 1.0}, "base_rate"),
@@ -102,12 +101,6 @@ def test_what_it_refuses(options, match):
 def test_the_certificate_says_that_a_base_rate_was_given():
     said = [make(**options).privacy.caveats for options in ({}, {"base_rate": 0.1})]
     assert [any("(base_rate=)" in caveat for caveat in caveats) for caveats in said] == [False, True]
-
-
-def test_without_features_there_is_no_base_rate():
-    for options in ({"dim": 3}, {"dim": 6, "blocks": 2}):
-        with pytest.raises(ValueError, match="base_rate"):
-            JointGLM(budget=BUDGET, base_rate=0.1, **options)
 
 
 def test_the_certificate_has_the_sensitivity_of_its_base_rate():

@@ -4,11 +4,22 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from tacit import LinUCB, Spec, environments, registry, simulate
 
-OTHERS = {"breast-cancer", "digits", "disjoint", "drift", "hybrid", "messages", "random", "replay", *registry.FETCHED}
+OTHERS = {
+    "breast-cancer",
+    "clicks",
+    "digits",
+    "disjoint",
+    "drift",
+    "hybrid",
+    "messages",
+    "random",
+    "replay",
+    *registry.FETCHED,
+}
 SYNTHETIC = sorted(registry.ENVIRONMENTS.keys() - OTHERS)  # arms are vectors, and theta* stays: a new one, too
 
 
@@ -125,6 +136,30 @@ def test_tail_has_a_constant_entry():
     assert theta[4] == pytest.approx(np.sqrt(0.5))
     assert block.means.min() >= 0
     assert block.means.max() <= 1
+
+
+@pytest.mark.parametrize("options", [{}, {"constant": 0.0, "dim": 4}, {"base_rate": 0.03, "dim": 9}])
+def test_clicks_are_as_rare_as_declared(options):
+    """Five standard errors of the mean over rounds; log odds are linear in the arm, and the same with and without the
+    constant."""
+    world = environments.clicks(**options)
+    block, _ = rounds(world, 4000)
+    lengths = np.linalg.norm(block.arms, axis=2)
+    assert lengths.max() <= 1 + 1e-12 and (block.arms[..., 0] == world.constant).all() == (world.constant > 0)
+    each = block.means.mean(axis=1)
+    assert abs(each.mean() - world.base_rate) < 5 * each.std() / np.sqrt(4000) + 0.05 * world.base_rate
+    arms, odds = block.arms.reshape(-1, world.dim), logit(block.means.ravel())
+    weights, *_ = np.linalg.lstsq(np.column_stack([np.ones(len(arms)), arms]), odds, rcond=None)
+    assert np.allclose(np.column_stack([np.ones(len(arms)), arms]) @ weights, odds, atol=1e-6)
+    slope = weights[1 + (world.constant > 0) :]
+    assert np.linalg.norm(slope) * np.sqrt(1 - world.constant**2) == pytest.approx(2.5)
+    assert world.rewards == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("wrong", [{"base_rate": 0.0}, {"base_rate": 0.6}, {"constant": 1.0}, {"dim": 1}])
+def test_clicks_refuse(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        environments.clicks(**wrong)
 
 
 def test_skewed_saturates_the_link_in_half_of_the_rounds():

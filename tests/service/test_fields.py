@@ -190,6 +190,20 @@ def test_rare_rewards_are_served_by_fields_with_a_declared_base_rate(tmp_path):
         app.close()
 
 
+def test_vectors_with_rare_rewards_are_served_with_a_declared_base_rate(tmp_path):
+    app = application(tmp_path, kind="joint-glm", horizon=None, base_rate=0.03, missing_as=0.0)
+    try:
+        told = json.loads(call(app, ("choose", {"arms": {"walk": [0.6, 0.1, 0.0], "sleep": [0.1, 0.7, 0.0]}}))[0][2])
+        call(app, ("reward", {"id": told["id"], "reward": 1.0}))
+        settle(stored(app))
+        ((_, _, certificate),) = call(app, ("certificate", None))
+        text, contribution = certificate.decode(), stored(app).algorithm.contribution
+        assert stored(app).entered == 1 and contribution.centre == 0.03 and 1.3 < contribution.sensitivity < 1.5
+        assert "centred rewards" in text and "base_rate" in text and json.loads(text)["private"]
+    finally:
+        app.close()
+
+
 def test_the_dashboard_has_the_names_of_the_schema_and_offers_by_fields(app):
     (_, _, page), (_, _, history), (_, _, certificate) = call(
         app, ("/dashboard/messages", None), ("history", None), ("certificate", None)

@@ -21,6 +21,10 @@ def by_fields(**options):
     return JointGLM(**{"features": SCHEMA, "budget": BUDGET, "first": 10} | options)
 
 
+def around_a_rate(**options):
+    return glm(base_rate=0.1, **options)
+
+
 def offered(kind, rng):
     """Four arms; or a person, for whom there are four actions."""
     return {"age": rng.uniform(0, 100), "plan": "free"} if kind is by_fields else arms(rng)
@@ -82,7 +86,7 @@ def in_memory(kind, seed):
     return memory, seen
 
 
-@pytest.mark.parametrize("kind", [glm, linear, by_fields])
+@pytest.mark.parametrize("kind", [glm, linear, by_fields, around_a_rate])
 def test_the_same_choices_by_the_same_releases(place, kind):
     memory, seen = in_memory(kind, 4)
     source, draws, rng, clock = Same(), policy(kind, 4), np.random.default_rng(4), Clock()
@@ -120,7 +124,7 @@ def rewards(bandit, choices, i):
     return [(j, bandit.observe(choices[j], (j % 3) / 2)) for j in due]
 
 
-@pytest.mark.parametrize("kind", [glm, linear, by_fields])
+@pytest.mark.parametrize("kind", [glm, linear, by_fields, around_a_rate])
 def test_the_same_with_a_hold(place, kind):
     """In memory a choice enters after so many later ones, on a database after the time that these take."""
     given, rng, seen, choices = {"missing_as": 0.25, "pending": 100}, np.random.default_rng(6), [], []

@@ -96,7 +96,7 @@ OPTIONS: dict[type, dict[str, Values]] = {
         "prior": {"some": {"prior": (np.full(DIM, 0.1), 50.0)}},
         "warm": {"rows": {"warm": public_rows()}},
         "covariance": {"matrix": {"covariance": Shape()}},
-        "base_rate": {"0.3": {"features": SCHEMAS["disjoint"], "base_rate": 0.3}},
+        "base_rate": {"0.3": {"base_rate": 0.3}},
     },
     JointLinUCB: BOTH
     | {

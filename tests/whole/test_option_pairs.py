@@ -18,7 +18,7 @@ import pytest
 from numpy.random import default_rng
 
 from tacit import Budget, JointGLM, JointLinUCB
-from tacit.algorithms.onepass import fields
+from tacit.algorithms.onepass import centred, fields
 from tacit.privacy import relations
 from tests.whole.options import DATABASE, DELTA, EPSILON, GIVEN, MEMORY, OPTIONS, World, build, play
 
@@ -33,8 +33,9 @@ OF_WEEK = 'Expected rounds that are counted when they are chosen with contexts="
 OF_HOLD = "Expected hold below pending = 5, got 5."
 OF_EARNINGS = 'Expected no earnings with contexts="public", got earnings.'
 OF_RATE = (
-    'Expected base_rate with features of disjoint arms, whose sums are by fields (curvature="fields"), got it with {}.'
+    "Expected base_rate with vectors, or with features of shared arms or of disjoint ones by fields, got it with {}."
 )
+OF_BLOCKS = "arms of blocks without a schema, or of hybrid ones"
 OF_TUNING = 'Expected curvature="released" with tuning, which is of estimates by curvature, got {}.'
 BY_FIELDS = "features whose sums are by fields"
 REFUSED = {
@@ -58,14 +59,15 @@ REFUSED = {
         'noise, got "none".',
         ("curvature=none", "tuning=bold"): OF_TUNING.format("none"),
         ("features=disjoint", "tuning=bold"): OF_TUNING.format(BY_FIELDS),
-        ("tuning=bold", "base_rate=0.3"): OF_TUNING.format(BY_FIELDS),
+        ("tuning=bold", "base_rate=0.3"): OF_TUNING.format("base_rate"),
         ("contexts=public", "base_rate=0.3"): OF_RATE.format('contexts="public"'),
         ("curvature=none", "base_rate=0.3"): OF_RATE.format('curvature="none"'),
         ("prior=some", "base_rate=0.3"): OF_RATE.format("prior"),
         ("warm=rows", "base_rate=0.3"): OF_RATE.format("warm"),
         ("covariance=matrix", "base_rate=0.3"): OF_RATE.format("covariance"),
-        ("earnings=arms", "base_rate=0.3"): OF_ARMS,
-        ("shared=6", "base_rate=0.3"): OF_SCHEMA.format(2, None, 2, 6),
+        ("blocks=2", "base_rate=0.3"): OF_RATE.format(OF_BLOCKS),
+        ("shared=6", "base_rate=0.3"): OF_RATE.format(OF_BLOCKS),
+        ("features=hybrid", "base_rate=0.3"): OF_RATE.format(OF_BLOCKS),
         (
             "discount=0.9",
             "forget=600",
@@ -146,8 +148,8 @@ def check(world: World, kind: type, one: Value, other: Value) -> None:
 
 
 def linear(kind: type, settings: dict[str, Any], value: Value) -> bool:
-    """By fields the chance of a reward is linear, whatever link and radius are: JointGLM says so."""
-    return value.option in ("link", "radius") and getattr(build(kind, settings), "_form", None) is fields
+    """By fields or with a base rate chances are linear, whatever link and radius are: JointGLM says so."""
+    return value.option in ("link", "radius") and getattr(build(kind, settings), "_form", None) in (fields, centred)
 
 
 def said_twice(kind: type, one: Value, other: Value) -> bool:

@@ -107,6 +107,7 @@ JOINT = registered("JOINT", made, first=6) | {
     "joint-glm-covariance": made(JointGLM, first=6, covariance=[[0.7, 0.1], [0.1, 0.3]]),
     "joint-glm-zero-out": made(JointGLM, first=6, budget=Budget(1.0, 0.02, "zero-out")),
     "joint-glm-scores": made(JointGLM, first=6, curvature="none"),
+    "joint-glm-base-rate": made(JointGLM, first=6, base_rate=0.2),
     "joint-glm-hybrid": made(JointGLM, first=6, dim=3, blocks=2, shared=1),
     "joint-lin-ucb-blocks": made(JointLinUCB, first=6, dim=4, blocks=2),
     "joint-glm-earnings": made(JointGLM, first=6, earnings=Earnings(0.2, 4.0)),

@@ -59,7 +59,8 @@ class Looked:
         whole = any(key in found and key not in named for key in WHOLE)
         body = found if whole else {"context": found}
         self._count(body)
-        given = bodies.choose(text if whole else json.dumps(body).encode(), offers.fields(self.schema))
+        most = offers.most_containers(self.schema, self._setting.most_arms)
+        given = bodies.choose(text if whole else json.dumps(body).encode(), most, offers.fields(self.schema))
         arms, actions, names = offers.offered(given, self.schema, self._setting.most_arms)
         offer = self._door.offer(
             arms, offers.mask(given.available, names), None if actions is bodies.UNSET else actions

@@ -4,6 +4,7 @@ from tacit.environments.base import Environment as Environment
 from tacit.environments.base import World as World
 from tacit.environments.classification import breast_cancer as breast_cancer
 from tacit.environments.classification import digits as digits
+from tacit.environments.clicks import clicks as clicks
 from tacit.environments.delay import Delay as Delay
 from tacit.environments.disjoint import disjoint as disjoint
 from tacit.environments.hybrid import hybrid as hybrid

@@ -14,6 +14,7 @@ from tacit.environments.curve_kernel import Curve, to_means
 from tacit.environments.delay import Delay
 from tacit.environments.disjoint import Disjoint
 from tacit.environments.drawn import WorldSetting, setting
+from tacit.environments.fitting import at_rate
 from tacit.environments.offers_kernel import OfferedArms, Slopes, fill_offers
 from tacit.environments.people import NO_CROSS, effects, tables
 from tacit.environments.people_kernel import Tastes, fill_people
@@ -28,7 +29,6 @@ CROSSED = 2.0  # of two fields: how much an interaction matters beside all else
 BEND = 0.7
 DECAY = 0.6  # of how much a field matters, or an axis of numbers that depend on each other, beside the one before
 SAMPLE = 200  # rounds by which scores are measured, before the first
-STEPS = 60  # of bisection
 
 Scores = Callable[[Generator, Block, Integers], None]  # the last: rounds so far, which are changed
 
@@ -164,12 +164,7 @@ def _fitted(scores: Array, drawn: WorldSetting) -> Curve:
         strength=strength,
         bend=BEND * (drawn.wrong == "bend"),
     )
-    link, low, high = links.named(drawn.link).code, -20.0, 20.0
-    for _ in range(STEPS):
-        curve, means = curve._replace(offset=(low + high) / 2), scores.copy()
-        to_means(curve, link, means)
-        low, high = (low, curve.offset) if means.mean() > drawn.rate else (curve.offset, high)
-    return curve
+    return at_rate(curve, links.named(drawn.link).code, scores, drawn.rate)
 
 
 @functools.cache

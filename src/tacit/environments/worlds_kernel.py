@@ -10,7 +10,7 @@ from tacit.kernels.block import GAUSSIAN_REWARD, Block
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.formulas import link_mean
 from tacit.kernels.linalg import copy
-from tacit.model.links import Code
+from tacit.model.links import IDENTITY, Code
 
 FLIP, REDRAW, TURN = 0, 1, 2
 
@@ -176,6 +176,21 @@ def fill_skewed(rng: Generator, block: Block, axes: Array, constant: float, thet
             for i in range(axes.size):
                 block.arms[t, a, i + 1] = (axes[i] if high else axes[last - i]) * (2.0 * rng.random() - 1.0)
         finish_round(rng, block, t, theta, link)
+
+
+@kernel
+def fill_constant(rng: Generator, block: Block, constant: float, theta: Array) -> None:
+    """x = (constant, rest), rest uniform in the ball of the length that is left; all of x where the constant is 0.
+    means[a] = <x_a, theta>, before any link."""
+    skip, length = int(constant > 0.0), np.sqrt(1.0 - constant * constant)
+    for t in range(block.noise.size):
+        for a in range(block.arms.shape[1]):
+            x = block.arms[t, a]
+            x[0] = constant
+            ball_point(rng, x[skip:])
+            for i in range(skip, x.size):
+                x[i] *= length
+        finish_round(rng, block, t, theta, IDENTITY)
 
 
 @kernel

@@ -139,6 +139,11 @@ class Schema:
         return self._own.each if self._own else ()
 
     @property
+    def common(self) -> tuple[SchemaPart, ...]:
+        """The same of the part that all actions share; nothing where arms are disjoint."""
+        return self._shared.each if self._shared else ()
+
+    @property
     def labels(self) -> list[str]:
         """What each number of a vector stands for."""
         own = self._own.labels() if self._own else []

@@ -6,7 +6,7 @@ from numba import types
 from numba.extending import overload, register_jitable
 
 from tacit.kernels.compile import kernel
-from tacit.model import earnings, fields, glm, linear, links, public, scores, vectors
+from tacit.model import centred, earnings, fields, glm, linear, links, public, scores, vectors
 
 for _function in (
     links.decay,
@@ -22,6 +22,7 @@ for _function in (
     vectors.shortened,
     vectors.add_outer,
     vectors.add_pair,
+    centred.lifted,
     fields.within,
     glm.predict,
     glm.softened,
@@ -67,4 +68,5 @@ add_context = kernel(public.add_context)
 add_reward = kernel(public.add_reward)
 add_score = kernel(scores.add_score)
 add_fields = kernel(fields.add_fields)
+add_centred = kernel(centred.add_centred)
 add_earnings = kernel(earnings.add_earnings)

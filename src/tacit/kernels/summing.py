@@ -13,7 +13,15 @@ import numpy as np
 
 from tacit.data import Array, Booleans, Exact, Integers
 from tacit.kernels.compile import inlined, kernel
-from tacit.kernels.formulas import add_earnings, add_fields, add_glm, add_linear, add_reward, add_score
+from tacit.kernels.formulas import (
+    add_centred,
+    add_earnings,
+    add_fields,
+    add_glm,
+    add_linear,
+    add_reward,
+    add_score,
+)
 from tacit.model.links import Code
 
 
@@ -66,6 +74,18 @@ class Counted(NamedTuple):
     swing: float
     centre: float
     alpha: float
+    scale: float
+    low: float
+    high: float
+
+
+class Around(NamedTuple):
+    """Those of model.centred, for rows that begin with so many features."""
+
+    width: int
+    skip: int
+    longest: float
+    centre: float
     scale: float
     low: float
     high: float
@@ -194,6 +214,26 @@ def sum_fields(
 
 
 @kernel
+def sum_centred(
+    rows: Array,
+    rewards: Array,
+    at: Around,
+    places: Integers,
+    tally: Tally,
+    cell: float,
+    longest: float,
+    out: Exact,
+) -> None:
+    """The same around a usual reward; places: (1, numbers of a contribution)."""
+    own, more = Exact(np.zeros(places.shape[1])), Exact(np.zeros(tally.size))
+    for i in range(rewards.size):
+        if not np.isnan(rewards[i]):
+            x, y = rows[i, : at.width], rewards[i]
+            add_centred(x, y, at.skip, at.longest, at.centre, at.scale, at.low, at.high, own)
+            join_row(rows[i], y, own, places[0], tally, more, cell, longest, out)
+
+
+@kernel
 def sum_rewards(
     rows: Array,
     rewards: Array,
@@ -230,6 +270,12 @@ def each_scores(rows: Array, rewards: Array, at: Scored, places: Integers, tally
 def each_fields(rows: Array, rewards: Array, at: Counted, places: Integers, tally: Tally, out: Exact) -> None:
     """`sum_fields` in floats."""
     sum_fields(rows, rewards, at, places, tally, 0.0, 0.0, out)
+
+
+@kernel
+def each_centred(rows: Array, rewards: Array, at: Around, places: Integers, tally: Tally, out: Exact) -> None:
+    """`sum_centred` in floats."""
+    sum_centred(rows, rewards, at, places, tally, 0.0, 0.0, out)
 
 
 @kernel

@@ -117,18 +117,22 @@ class FieldContribution(PairContribution):
 
     @property
     def sensitivity(self) -> float:
-        c, a2, alpha2 = self.centre, self.scale**2, self.count**2
-        more = alpha2 + 2 * a2 - c * (1 - c)
         apart = 2 * (1 - self.constant**2 + self.swing**2)
-        found = [1 + apart * max(0.0, more) + (a2 / 2 if a2 > 2 * min(c, 1 - c) else 0.0), 2 * self.norm**2]
-        if c != EVEN or more > 0:
-            found.append(max(c, 1 - c) ** 2 * apart + 2 * alpha2 + 2 * a2)
-        return math.sqrt(max(found))
+        return distance(self.centre, self.scale**2, self.count**2, apart)
 
     @property
     def norm(self) -> float:
         """The largest |v|."""
         return math.sqrt(max(self.centre, 1 - self.centre) ** 2 + self.count**2 + self.scale**2)
+
+
+def distance(c: float, a2: float, alpha2: float, apart: float) -> float:
+    """D of FieldContribution, from a^2, alpha^2 and B."""
+    more, furthest = alpha2 + 2 * a2 - c * (1 - c), max(c, 1 - c) ** 2
+    found = [1 + apart * max(0.0, more) + (a2 / 2 if a2 > 2 * min(c, 1 - c) else 0.0), 2 * (furthest + alpha2 + a2)]
+    if c != EVEN or more > 0:
+        found.append(furthest * apart + 2 * alpha2 + 2 * a2)
+    return math.sqrt(max(found))
 
 
 def _room(centre: float) -> float:

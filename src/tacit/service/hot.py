@@ -77,7 +77,7 @@ async def _batch(one: Served, kind: str, asker: Asker, body: bytes, readers: Rea
 def _read(one: Served, kind: str, asker: Asker, line: bytes) -> tuple[Any, bool]:
     """What to commit, and whether a propensity is wanted; ValueError or TacitError for what is refused."""
     if kind == "choose":
-        given = bodies.choose(line, one.most_containers, one.fields)
+        given = one.read(line)
         return one.prepare(given, asker.name), given.propensity is True
     if kind == "reward":
         return one.report(bodies.reward(line)), False

@@ -34,6 +34,12 @@ def fields(schema: Schema | None) -> tuple[str, ...]:
     return () if schema is None else (*schema.context, *schema.action)
 
 
+def most_containers(schema: Schema | None, most_arms: int) -> int:
+    """Lists and objects of a body with as many arms as may be."""
+    described, own = (0, 0) if schema is None else (len(schema.context), len(schema.action))
+    return bodies.FEW + described + most_arms * (1 + own)
+
+
 def mask(given: Any, names: Sequence[str] | None) -> list[bool] | None:
     if given is bodies.UNSET:
         return None

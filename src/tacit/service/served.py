@@ -52,9 +52,12 @@ class Served:
 
     # requests
 
-    @property
-    def fields(self) -> tuple[str, ...]:
-        return offers.fields(self.stored.features)
+    def read(self, body: bytes) -> bodies.ChooseBody:
+        """A body of `choose`; ValueError says which rule is broken."""
+        schema = self.stored.features
+        most = offers.most_containers(schema, self.setting.most_arms)
+        found: bodies.ChooseBody = bodies.choose(body, most, offers.fields(schema))
+        return found
 
     def prepare(self, body: bodies.ChooseBody, asker: str) -> Request:
         """ValueError says which rule is broken."""
@@ -63,13 +66,6 @@ class Served:
         given: dict[str, Any] = {key: value for key, value in optional.items() if value is not bodies.UNSET}
         mask = offers.mask(body.available, names)
         return self.stored.prepare(arms, available=mask, asker=asker, deferred=body.deferred is True, **given)
-
-    @property
-    def most_containers(self) -> int:
-        """Lists and objects of a request with as many arms as may be."""
-        schema = self.stored.features
-        fields, own = (0, 0) if schema is None else (len(schema.context), len(schema.action))
-        return bodies.FEW + fields + self.setting.most_arms * (1 + own)
 
     def report(self, body: bodies.RewardBody) -> Report:
         return self.stored.report(body.id, body.reward)

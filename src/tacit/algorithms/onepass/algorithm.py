@@ -11,7 +11,7 @@ from numpy.random import Generator
 from tacit.algorithms import chances, irls
 from tacit.algorithms.chances import Values
 from tacit.algorithms.covariance import Shape
-from tacit.algorithms.onepass import curvature, fields, hybrid, public, scores, segments
+from tacit.algorithms.onepass import centred, curvature, fields, hybrid, public, scores, segments
 from tacit.algorithms.onepass.fields import FieldPosterior
 from tacit.algorithms.onepass.segments import Segments
 from tacit.algorithms.summed import Summed
@@ -19,6 +19,7 @@ from tacit.data import Array, Integers, Released
 from tacit.kernels.glm import Known, Posterior, Tuning
 from tacit.mechanisms.leaves import gains_after
 from tacit.model import arms as arm_sets
+from tacit.model.centred import CentredContribution
 from tacit.model.chances import Chance
 from tacit.model.fields import FieldContribution
 from tacit.model.glm import GLMContribution
@@ -28,7 +29,7 @@ from tacit.model.public import RewardContribution
 from tacit.model.scores import ScoreContribution
 from tacit.protocols import Adder, Loop
 
-Contribution = GLMContribution | RewardContribution | ScoreContribution | FieldContribution
+Contribution = GLMContribution | RewardContribution | ScoreContribution | FieldContribution | CentredContribution
 
 
 class OnePassEstimate(NamedTuple):
@@ -46,7 +47,7 @@ class OnePassEstimate(NamedTuple):
 
 class Form(Protocol):
     """What is released, and how arms are held against the estimate that follows from it: curvature, hybrid, scores,
-    fields. posterior: the arrays of an estimate of that form."""
+    fields, centred. posterior: the arrays of an estimate of that form."""
 
     STATISTIC: str  # what is summed, in words
     GROWTH: float  # of steps
@@ -90,6 +91,8 @@ class OnePass(Summed):
     def form(self) -> Form:
         if self.by_fields:
             return fields
+        if isinstance(self.contribution, CentredContribution):
+            return centred
         if isinstance(self.contribution, ScoreContribution):
             return scores
         return hybrid if self.plan.shared else curvature
@@ -163,8 +166,8 @@ class OnePass(Summed):
 
     def mean(self, z: Array) -> Array:
         low, high = self.plan.rewards
-        if self.by_fields:
-            return np.asarray(low + (high - low) * fields.mean(self, z))
+        if isinstance(self.contribution, FieldContribution | CentredContribution):
+            return np.asarray(low + (high - low) * np.clip(z + self.contribution.centre, 0.0, 1.0))
         low, high = (low, high) if self.link.bounded else (0.0, 1.0)
         return np.asarray(low + (high - low) * self.link.mean(z))
 
@@ -197,9 +200,11 @@ class OnePass(Summed):
             return None
         if self.by_fields:
             return functools.partial(fields.play, self)
+        if isinstance(self.contribution, CentredContribution):
+            return functools.partial(centred.play, self)
         form = scores if isinstance(self.contribution, ScoreContribution) else curvature
         return functools.partial(form.play, self)
 
     @property
     def by_step(self) -> bool:
-        return self.shape is not None or self.by_fields
+        return self.shape is not None or isinstance(self.contribution, FieldContribution | CentredContribution)

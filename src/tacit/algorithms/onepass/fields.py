@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from tacit import checks, special
+from tacit import special
 from tacit.algorithms import irls
 from tacit.algorithms.chances import Values
 from tacit.algorithms.onepass.fields_kernel import field_rounds
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from tacit.algorithms.onepass.algorithm import OnePass
 
 STATISTIC = "features, their products and centred rewards, by fields"
-CAVEAT = "The usual reward was given as public (base_rate=): the people behind that number, if any, are not protected."
 # Chosen by regret on tuning seeds of a world of messages (docs/measurements/fields.md); none of them touches privacy.
 GROWTH, DISCOUNT = 1.1, 0.98  # of steps
 PER_SIGMA = 10.0  # of the noise's std: so many more people in the smallest step
@@ -75,9 +74,7 @@ class FieldPosterior(NamedTuple):
     folded: Array  # (2,): the release that the target is of; 1 if an earlier incarnation released something
 
 
-def check(
-    curvature: str, schema: Schema | None, *, own: int, base_rate: float | None, others: dict[str, bool]
-) -> tuple[bool, str]:
+def check(curvature: str, schema: Schema | None, *, own: int, others: dict[str, bool]) -> tuple[bool, str]:
     """Whether sums by fields are released, and why, in words for the certificate where "auto" has chosen; ValueError if
     they cannot be. others: what they do not go with, by name, and whether it is given."""
     apt = schema is not None and schema.arms == "disjoint" and schema.blocks > 1
@@ -86,16 +83,6 @@ def check(
         reason = f"{against[0]} beside it" if apt else "other features, or none"
         raise ValueError(f'Expected features of disjoint arms alone with curvature="fields", got {reason}.')
     chosen = curvature == "fields" or (curvature == "auto" and apt and not against and own <= MOST)
-    if base_rate is not None:
-        checks.probability(base_rate=base_rate)
-        if not chosen:
-            many = f"more than {MOST} numbers of an action"
-            beside = against[0] if against else many if curvature == "auto" else f'curvature="{curvature}"'
-            reason = beside if apt else "other features, or none"
-            raise ValueError(
-                'Expected base_rate with features of disjoint arms, whose sums are by fields (curvature="fields"), got '
-                f"it with {reason}."
-            )
     return chosen, "; by fields, as each action has a part of the vector for itself" if curvature == "auto" else ""
 
 
@@ -138,7 +125,7 @@ def fit(of: "OnePass", released: Released, step: int, live: Integers, posterior:
     c, p, std, parts = contribution_of(of), of.layout.own, of.std(step), _schema(of).own
     sums = released.reshape(of.plan.blocks, -1)[live]
     packed, last = packed_size(p), pair_size(p)
-    seen = Seen(_unpacked(sums[:, :packed] / c.scale, p), std / c.scale, sums[:, last:] / c.count, std / c.count)
+    seen = Seen(unpacked(sums[:, :packed] / c.scale, p), std / c.scale, sums[:, last:] / c.count, std / c.count)
     curvature, doubt = drawn(posterior.target[live], seen, marks(_schema(of)), parts)
     moment = sums[:, packed:last]
     posterior.variances[1] = posterior.variances[0]  # so that the same release gives the same, however often
@@ -197,7 +184,7 @@ def offered(posterior: FieldPosterior, rows: Array, theta: Array, live: Integers
     return np.asarray(np.argmax(rows @ theta.T + draws, axis=1))
 
 
-def _unpacked(packed: Array, p: int) -> Array:
+def unpacked(packed: Array, p: int) -> Array:
     """Symmetric matrices from their svecs."""
     i, j = np.triu_indices(p)
     out = np.zeros((len(packed), p, p))
@@ -224,8 +211,8 @@ def drawn(target: Array, seen: Seen, signed: Booleans, parts: tuple[SchemaPart, 
     target, doubt = _counted(target * max(1 + keep * more / max(total, 1e-9), 0.05), seen, signed, parts)
     together, share = target.sum(axis=0), target[:, 0, 0] / target[:, 0, 0].sum()
     std = seen.products_std
-    apart = _towards(together, seen.products.sum(axis=0), std * math.sqrt(len(target)), parts) - together
-    target = _towards(target + share[:, None, None] * apart, seen.products, std, parts)
+    apart = towards(together, seen.products.sum(axis=0), std * math.sqrt(len(target)), parts) - together
+    target = towards(target + share[:, None, None] * apart, seen.products, std, parts)
     values, axes = np.linalg.eigh(target)
     return (axes * np.maximum(values, 0.0)[:, None, :]) @ axes.swapaxes(1, 2), doubt
 
@@ -256,7 +243,7 @@ def _counted(target: Array, seen: Seen, signed: Booleans, parts: tuple[SchemaPar
     return out, left.sum(axis=1) / np.count_nonzero(~signed)
 
 
-def _towards(target: Array, found: Array, std: float, parts: tuple[SchemaPart, ...]) -> Array:
+def towards(target: Array, found: Array, std: float, parts: tuple[SchemaPart, ...]) -> Array:
     """target + keep (found - target), keep for each pair of fields: found has noise of that std on its diagonal and std
     / sqrt 2 elsewhere."""
     sizes = np.array([part.size for part in parts], dtype=np.float64)
@@ -333,11 +320,6 @@ def values(of: "OnePass", posterior: Any, arms: Array) -> Values:
 
 def beliefs(of: "OnePass", posterior: Any, arms: Array, level: float) -> tuple[Array, Array]:
     return irls.beliefs(arms, posterior, WIDENING * float(special.ndtri((1 + level) / 2)))
-
-
-def mean(of: "OnePass", z: Array) -> Array:
-    """The mean reward, as a share of its range."""
-    return np.clip(z + contribution_of(of).centre, 0.0, 1.0)
 
 
 # contributions

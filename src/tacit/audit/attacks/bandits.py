@@ -50,6 +50,7 @@ def attacks() -> Sequence[Attack]:
         white_box("joint-glm-scores", glm(dim=2, curvature="none"), SCORE_PAIR),
         white_box("joint-glm-fields", glm(features=FIELDS), FIELD_PAIR, share=0.1),
         white_box("joint-glm-base-rate", glm(features=FIELDS, base_rate=0.02), TWO_FIELDS, share=0.1),
+        white_box("joint-glm-vectors-base-rate", glm(dim=2, base_rate=0.02), BACK, share=0.3),
         white_box("joint-lin-ucb-blocks", lin_ucb(dim=4, blocks=2), LINEAR_BLOCK, share=0.2),
         black_box("joint-glm-actions", glm(dim=1, first=4, horizon=20), one_dim, direction=[1.0], share=0.5),
     ]
@@ -84,6 +85,7 @@ FIELDS = Schema(context={"x": Number(0.0, 1.0, bins=2)}, arms="disjoint", action
 HALF = math.sqrt(0.5)  # what the constant has for everybody, and the rest of somebody of length 1
 FIELD_PAIR = Pair(([HALF, HALF, 0.0, 0.0, 0.0], 1.0), ([HALF, HALF, 0.0, 0.0, 0.0], 0.0))  # attains D at c = 1/2
 TWO_FIELDS = Pair(([HALF, HALF, 0.0, 0.0, 0.0], 1.0), ([HALF, HALF, 0.0, 0.0, 1.0], 1.0))  # and at a small c
+BACK = Pair(([1.0, 0.0], 1.0), ([-1.0, 0.0], 1.0))  # attains D of vectors at a small c
 GLM_PAIR = Pair(([1.0, 0.0], 1.0), ([1e-9, 0.0], 0.0))  # nearly: full and no curvature, opposite responses
 
 
@@ -115,7 +117,8 @@ def white_box(
     often = f" is in {rounds} rounds and" if rounds > 1 else ""
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
-        silent = math.nan if getattr(bandit, "features", None) else 0.0  # with a schema everybody who answers counts
+        counts = getattr(bandit, "features", None) or getattr(bandit, "base_rate", None)
+        silent = math.nan if counts else 0.0  # then everybody who answers counts
         members = [nobody(bandit._width, silent)] * leaves
         members[canary.leaf] = pair.user(world)
         blocks = [users([member] * rounds) for member in members]

@@ -10,7 +10,7 @@ from numpy.random import Generator, default_rng
 from tacit import checks
 from tacit.algorithms import covariance, forgetting, irls, prior
 from tacit.algorithms.forgetting import FARTHEST, steps_before
-from tacit.algorithms.onepass import curvature, fields, hybrid, public, scores
+from tacit.algorithms.onepass import centred, curvature, fields, hybrid, public, scores
 from tacit.algorithms.onepass.algorithm import Contribution, Form, OnePass
 from tacit.bandits.joint.joint import Joint
 from tacit.core import actions
@@ -63,8 +63,10 @@ class JointGLM(Joint):
     forget: after so many rounds, or "30 days" of `per_day` choices that are expected, what was learnt counts 1 / e, for
     ever (docs/change.md). Without it the past fades ever more slowly, in proportion to its length: for preferences that
     do not change.
-    base_rate: with fields, the share of the range of rewards that is usual, where it is small (0.01: one click in a
-    hundred). Wrong by a factor of 3 it costs little (docs/measurements/fields.md).
+    base_rate: the share of the range of rewards that is usual, where it is small (0.01: one click in a hundred).
+    Public, declared before anybody comes; wrong by a factor of 3 it costs little (docs/measurements/fields.md). For
+    sums by fields, and for vectors and features of shared arms, whose chance of a reward is then linear in the features
+    (onepass.centred): link and radius have no effect.
     contexts: "public" where features and offered arms are no secret: rewards alone are protected, and whether and when
     they came, with much less noise (onepass.public, docs/problem.md).
     prior: (theta, precision), what is known about theta* from elsewhere; precision: a number or a (d, d) matrix.
@@ -130,9 +132,13 @@ class JointGLM(Joint):
         beside = {"prior": self.prior is not None, "warm": self.warm is not None, "covariance": shaped}
         beside |= {'contexts="public"': self._public}
         own, rate = self._own_dim, self.base_rate
-        self._by_fields, why = fields.check(self.curvature, self.features, own=own, base_rate=rate, others=beside)
+        self._by_fields, why = fields.check(self.curvature, self.features, own=own, others=beside)
+        dense: dict[str, Any] = {"dense": self._blocks == 1 and not self._shared, "dim": own}
+        self._centred = centred.check(rate, self.curvature, by_fields=self._by_fields, others=beside, **dense)
         self._scores = False
-        if not self._by_fields:
+        if self._centred:
+            why = ""
+        elif not self._by_fields:
             self._scores, why = scores.check(self.curvature, public=self._public, covariance=shaped, **rounds, **parts)
         self.growth = self._form.GROWTH if self.growth is None else self.growth
         self.discount = self._form.DISCOUNT if self.discount is None else self.discount
@@ -154,7 +160,7 @@ class JointGLM(Joint):
         self.first = self._shortest(self._forget) if first is None else first
         self.mechanism = self._mechanism(self.first, self._forget)
         caveats = *prior.sentences(self.prior, self.warm), *[covariance.CAVEAT] * shaped
-        caveats += (fields.CAVEAT,) * (rate is not None)
+        caveats += (centred.CAVEAT,) * (rate is not None)
         contexts = Layout(self._shared, self._blocks, self._own_dim).size if self._public else 0
         what = public.STATISTIC if self._public else self._form.STATISTIC
         forgotten = "" if self._forget is None else f", forgotten in {self._forget:g} rounds"
@@ -183,12 +189,17 @@ class JointGLM(Joint):
 
     @property
     def _form(self) -> Form:
+        if self._centred:
+            return centred
         return fields if self._by_fields else scores if self._scores else curvature
 
     def _contribution(self, **parts: Any) -> Contribution:
         if self._by_fields:
             assert self.features is not None
             return fields.contribution(self.features, self.base_rate, **parts)
+        if self._centred:
+            assert self.base_rate is not None
+            return centred.contribution(self.features, self.base_rate, **parts)
         if self._scores:
             return ScoreContribution(**parts)
         zero_out = self.budget.adjacency == relations.ZERO_OUT
@@ -212,8 +223,8 @@ class JointGLM(Joint):
         least = forgetting.LEAST_GROWTH
         if self.forget is not None and growth < least and growth not in GROWTHS:
             raise ValueError(f"Expected growth of at least {least:g} with forget, got {growth:g}.")
-        if (self._by_fields or self._scores) and self.tuning not in (Tuning(), CHANGING, BLOCKS, hybrid.HYBRID):
-            got = "features whose sums are by fields" if self._form.STATISTIC == fields.STATISTIC else "none"
+        if self._form is not curvature and self.tuning not in (Tuning(), CHANGING, BLOCKS, hybrid.HYBRID):
+            got = "features whose sums are by fields" if self._by_fields else "base_rate" if self._centred else "none"
             raise ValueError(
                 f'Expected curvature="released" with tuning, which is of estimates by curvature, got {got}.'
             )

@@ -1,0 +1,133 @@
+"""Vectors around a usual reward: what one user can move, whatever comes in, and not less than is claimed."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from tacit.kernels.summing import Around, Tally, each_centred, sum_centred
+from tacit.model import links
+from tacit.model.centred import CentredContribution, add_centred
+from tacit.model.vectors import pair_size
+
+CENTRES = [0.003, 0.01, 0.03, 0.1, 0.3, 0.45, 0.5, 0.9]
+NOWHERE = Tally(0, 0, 0, 0.0, 0.0, 1.0)
+P = 3
+
+
+def contribution(centre=0.01, *, skip=0, low=0.0, high=1.0):
+    longest = 0.8 if skip else 1.0
+    return CentredContribution.of(
+        centre=centre, dim=P, low=low, high=high, link=links.logistic, skip=skip, longest=longest
+    )
+
+
+def vector(c, x, y, *, larger=1.0):
+    """What such a user adds. larger: of a, for bounds that are wrong."""
+    out = np.zeros(c.size)
+    scale = larger * c.scale
+    add_centred(np.asarray(x, np.float64), float(y), c.skip, c.longest, c.centre, scale, c.low, c.high, out)
+    return out
+
+
+def slow(c, x, y):
+    """The same from the module's text."""
+    rest = np.array(x[c.skip :], float)
+    rest *= min(1.0, c.longest / max(np.linalg.norm(rest), 1e-300))
+    lifted = np.append(1.0, rest / c.longest) / np.sqrt(2)
+    r = (np.clip(y, c.low, c.high) - c.low) / (c.high - c.low)
+    i, j = np.triu_indices(len(lifted))
+    outer = np.outer(lifted, lifted)[i, j] * np.where(i == j, 1.0, np.sqrt(2.0))
+    return np.concatenate([c.scale * outer, (r - c.centre) * lifted])
+
+
+def farthest(c, *, larger=1.0, starts=12):
+    """By local ascent from random pairs of users: the largest distance, their rewards being at their ends."""
+    rng, best = np.random.default_rng(round(1000 * c.centre)), 0.0
+    rewards = itertools.cycle(itertools.product((0, 1), repeat=2))
+    for _, (one, other) in zip(range(starts), rewards, strict=False):
+
+        def distance(z, one=one, other=other):
+            return -np.linalg.norm(vector(c, z[:P], one, larger=larger) - vector(c, z[P:], other, larger=larger))
+
+        found = minimize(distance, rng.uniform(-1, 1, 2 * P), bounds=[(-1, 1)] * (2 * P), method="L-BFGS-B")
+        best = max(best, -found.fun)
+    return best
+
+
+@given(st.sampled_from(CENTRES), st.sampled_from([0, 1]), st.data())
+@settings(max_examples=300, deadline=None)
+def test_no_two_users_are_farther_apart(centre, skip, data):
+    """Whatever numbers come in; nor does a reward cost more that comes in another step, |v|^2 + |v'|^2."""
+    c = contribution(centre, skip=skip)
+    numbers = st.floats(-1.5, 1.5) | st.floats(-1e3, 1e3)
+    x, other = (data.draw(st.lists(numbers, min_size=P, max_size=P)) for _ in range(2))
+    v, w = vector(c, x, data.draw(numbers)), vector(c, other, data.draw(numbers))
+    most = c.sensitivity * (1 + 1e-12)
+    assert np.linalg.norm(v - w) <= most and np.hypot(np.linalg.norm(v), np.linalg.norm(w)) <= most
+    assert np.linalg.norm(v) <= c.norm * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("skip", [0, 1])
+@pytest.mark.parametrize("centre", CENTRES)
+def test_a_search_attains_the_sensitivity_and_no_more(centre, skip):
+    c = contribution(centre, skip=skip)
+    assert 0.99 * c.sensitivity <= farthest(c) <= c.sensitivity * (1 + 1e-9)
+
+
+def test_a_larger_scale_would_exceed_it():
+    """a 20 % larger, at the same D: the search would notice, for every centre."""
+    for centre in CENTRES:
+        c = contribution(centre)
+        assert farthest(c, larger=1.2) > 1.003 * c.sensitivity
+
+
+def test_what_the_products_cost():
+    """Next to nothing: at one half nothing at all, at 1 % a hundredth."""
+    assert contribution(0.5).sensitivity == pytest.approx(1.0, abs=1e-12)
+    assert math.sqrt(2) * 0.99 < contribution(0.01).sensitivity < 1.02 * math.sqrt(2) * 0.99
+
+
+def people(rng, count):
+    """Rows of vectors, some of them long, and rewards of which some did not come."""
+    rows = rng.uniform(-1.0, 1.0, (count, P)) * rng.uniform(0.1, 2.0, (count, 1))
+    return rows, np.where(rng.random(count) < 0.2, np.nan, rng.uniform(-3, 3, count))
+
+
+@pytest.mark.parametrize("skip", [0, 1])
+def test_sums_as_the_formula_says(skip):
+    """In floats and in whole cells of a grid, where halves of the rows add up to all of them, bit by bit."""
+    c, cell = contribution(0.02, skip=skip, low=-1.0, high=2.0), 2.0**-20
+    rows, rewards = people(np.random.default_rng(1), 200)
+    at = Around(P, c.skip, c.longest, c.centre, c.scale, c.low, c.high)
+    given = at, np.arange(c.size)[None], NOWHERE
+    each = [slow(c, row, y) for row, y in zip(rows, rewards, strict=True) if not np.isnan(y)]
+    out, whole, halves = np.zeros(c.size), np.zeros(c.size, np.int64), np.zeros(c.size, np.int64)
+    each_centred(rows, rewards, *given, out)
+    assert np.allclose(out, np.sum(each, axis=0), rtol=1e-12, atol=1e-12) and out.any()
+    longest = c.norm * (1 + 1e-9)
+    sum_centred(rows, rewards, *given, cell, longest, whole)
+    assert np.abs(whole - np.rint(np.array(each) / cell).sum(axis=0)).max() <= 1 and whole.any()
+    for half in (slice(90, None), slice(None, 90)):
+        sum_centred(rows[half], rewards[half], *given, cell, longest, halves)
+    assert np.array_equal(whole, halves)
+
+
+def test_a_row_that_is_no_number_or_too_long_for_the_bound_adds_nothing_in_cells():
+    c = contribution()
+    given = Around(P, 0, 1.0, c.centre, c.scale, 0.0, 1.0), np.arange(c.size)[None], NOWHERE
+    for row, longest in (([0.5, np.nan, 0.5], c.norm), ([1.0, 0.0, 0.0], 0.3 * c.norm)):
+        out = np.zeros(c.size, np.int64)
+        sum_centred(np.array([row]), np.ones(1), *given, 2.0**-20, longest, out)
+        assert not out.any()
+
+
+def test_sizes_and_centres():
+    assert contribution().size == pair_size(P + 1) and contribution(skip=1).size == pair_size(P)
+    for centre in (0.0, 1.0, -0.1):
+        with pytest.raises(ValueError, match="centre"):
+            contribution(centre)

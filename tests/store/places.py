@@ -10,6 +10,7 @@ from tacit import Budget, JointGLM, JointLinUCB, Stored
 from tacit.holders import leaf_rows, rows
 from tacit.holders.incarnation import database_at
 from tacit.holders.incarnation import place as place_of
+from tacit.holders.postgres import Postgres
 from tacit.mechanisms.opening import opened
 
 BUDGET = Budget(1.0, 1e-5)
@@ -107,15 +108,20 @@ def dies_at(number, place, work, begun=lambda: ()):
         status = 1
         try:
             given, database = begun(), type(database_at(place.where))
-            run, seen = database._run, [0]
+            seen = [0]
 
-            def dying(self, statement, /, *arguments):
-                if seen[0] == number:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                seen[0] += 1
-                return run(self, statement, *arguments)
+            def dying(does):
+                def counted(self, *given):
+                    if seen[0] == number:
+                        os.kill(os.getpid(), signal.SIGKILL)
+                    seen[0] += 1
+                    return does(self, *given)
 
-            database._run = dying
+                return counted
+
+            database._cursor = dying(database._cursor)
+            if database is Postgres:
+                database.trip = dying(database.trip)  # as one: it is one message
             work(*given)
             status = 0
         finally:

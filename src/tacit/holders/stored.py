@@ -18,7 +18,7 @@ from tacit.core.persons import Person, digests
 from tacit.data import Raw
 from tacit.errors import TacitError, Unavailable
 from tacit.holders import certificate, erasure, incarnation, rehearsal, requests, terms, upkeep
-from tacit.holders.choosing import Choosing, Drawn
+from tacit.holders.choosing import Choosing, Drawn, Following
 from tacit.holders.limits import RoundLimits
 from tacit.holders.log import Log
 from tacit.holders.outage import MODES, Outage
@@ -190,8 +190,12 @@ class Stored(Reading):
         return self._vault.tickets.read(choice)
 
     @locked
-    def choose_group(self, requests: Sequence[Request]) -> list[StoredChoice | TacitError]:
-        """Answers to several requests in one transaction; an error in place of an answer concerns that one alone."""
+    def choose_group(
+        self, requests: Sequence[Request], following: Following = tuple
+    ) -> list[StoredChoice | TacitError]:
+        """Answers to several requests in one transaction; an error in place of an answer concerns that one alone.
+        following: what gives the requests of the next call, as far as they are known when the rows of these are sent:
+        then their numbers are taken on the way."""
         self._own()
         if self._outage.on:
             return self._answer_without(requests, [self._choosing.draw(one) for one in requests])
@@ -199,7 +203,7 @@ class Stored(Reading):
         try:
             self._outage.again(self._versions.refresh)
             drawn = [self._choosing.draw(one) for one in requests]
-            out = self._outage.again(lambda: self._choosing.choose(requests, drawn))
+            out = self._outage.again(lambda: self._choosing.choose(requests, drawn, following))
         except Unavailable:
             if not self._outage.begins(time.monotonic() - began):
                 raise

@@ -47,9 +47,12 @@ class Served:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name}")
         self._other = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name} shows")
         self._erasures = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name} erases")
-        self.chooses: Group[Request, StoredChoice | TacitError] = Group(self.stored.choose_group, self._writer, waiting)
+        self.chooses: Group[Request, StoredChoice | TacitError] = Group(self._choose, self._writer, waiting)
         self.written: Group[Report, bool] = Group(self.stored.write_group, self._writer, waiting)
         self._progress = (-1, -1), 0.0  # version and entries when it was last looked at, and since when
+
+    def _choose(self, requests: Sequence[Request]) -> list[StoredChoice | TacitError]:
+        return self.stored.choose_group(requests, self.chooses.following)
 
     # requests
 

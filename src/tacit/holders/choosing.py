@@ -13,7 +13,7 @@ import functools
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from numpy.random import Generator
 
@@ -26,7 +26,7 @@ from tacit.holders.incarnation import Vault
 from tacit.holders.limits import RoundLimits
 from tacit.holders.requests import REFUSED, Answer, Report, Request, StoredChoice
 from tacit.holders.rows import Head, Waiting
-from tacit.holders.sealed_rows import SealedRows, another_answer
+from tacit.holders.sealed_rows import SealedRows
 from tacit.holders.terms import Agreed
 from tacit.holders.tickets import MILLI
 from tacit.holders.versions import Versions
@@ -81,17 +81,16 @@ class Choosing:
 
     # answers
 
-    def draw(self, request: Request, *, ahead: bool = False) -> Drawn:
-        """An answer at the present version, if it was not drawn before; with its propensity where the algorithm weighs
-        by it, unless that is done afterwards (`ahead`)."""
+    def draw(self, request: Request) -> Drawn:
+        """An answer at the present version, if it was not drawn before."""
         if request.ahead is not None:
-            return request.ahead, another_answer
+            return request.ahead, _another_answer
         fold, arms = self._versions.fold, request.offer.arms
         picked = int(fold.algorithm.pick(fold.estimate, arms[None], self._policy)[0])
         place = request.offer.place(picked)
         answer = Answer(b"", fold.step, place, request.offer.name(place))
         propensity = Later(functools.partial(fold.algorithm.chance, fold.estimate, arms, picked))
-        return answer.drawn(propensity) if fold.algorithm.plan.weighs and not ahead else answer, propensity
+        return answer, propensity
 
     def choose(
         self, requests: Sequence[Request], drawn: list[Drawn], following: Following = tuple
@@ -115,7 +114,7 @@ class Choosing:
         for i, (request, (answer, propensity)) in enumerate(zip(requests, drawn, strict=True)):
             result = numbered.found[request.hashed]
             own = isinstance(result, Answer) and result.ticket == answer.ticket and firsts[request.hashed] == i
-            out.append(self._as_choice(result, propensity if own else another_answer))
+            out.append(self._as_choice(result, propensity if own else _another_answer))
         return out
 
     @contextlib.contextmanager
@@ -164,7 +163,7 @@ class Choosing:
                 unnumbered = answer._replace(ticket=self._vault.tickets.made(0, 0.0))
                 fresh.setdefault(request.hashed, self.choice(unnumbered, propensity, degraded=True))
                 continue
-            fresh[request.hashed] = self._as_choice(before[request.hashed], another_answer)
+            fresh[request.hashed] = self._as_choice(before[request.hashed], _another_answer)
         return [fresh[request.hashed] for request in requests]
 
     def choice(self, answer: Answer, propensity: Callable[[], float], *, degraded: bool = False) -> StoredChoice:
@@ -365,3 +364,7 @@ class Choosing:
         if number and made_at is None:
             made_at = rows.made_at(run, self._vault.uid, number)
         return number, made_at
+
+
+def _another_answer() -> NoReturn:
+    raise BadState("Expected the propensity to be asked for with the first answer to a request, got a repeated one.")

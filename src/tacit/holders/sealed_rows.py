@@ -3,10 +3,8 @@
 import functools
 import secrets
 from collections.abc import Callable, Iterable
-from typing import NoReturn
 
 from tacit.core import door
-from tacit.errors import BadState
 from tacit.holders import incarnation
 from tacit.holders.choice_rows import Placed
 from tacit.holders.database import Run
@@ -72,8 +70,8 @@ class SealedRows:
         """What is kept until it enters."""
         if not self._people.teaches(request):
             return self._silent
-        algorithm, arm, chance = self._versions.fold.algorithm, answer.arm, answer.chance or another_answer
-        numbers = algorithm.row(request.offer.features, arm, arm, answer.name, self._agreed.door.names, chance)
+        algorithm, arm = self._versions.fold.algorithm, answer.arm
+        numbers = algorithm.row(request.offer.features, arm, arm, answer.name, self._agreed.door.names)
         person = self._people.at_entry(request, self._agreed.now.on_limit) or NOBODY
         return WaitingRow(numbers, person, request.deferred)
 
@@ -104,7 +102,3 @@ class SealedRows:
     def _seal(self, number: int, place: str) -> Callable[[bytes], bytes]:
         """What seals for that place."""
         return functools.partial(self._vault.seal.seal, "epoch", self.epoch(number), place)
-
-
-def another_answer() -> NoReturn:
-    raise BadState("Expected the propensity to be asked for with the first answer to a request, got a repeated one.")

@@ -131,7 +131,7 @@ class Stored(Reading):
         `choose`."""
         given: dict[str, Any] = {"actions": actions, "request": request, "available": available, "person": person}
         asked = self.prepare(arms, asker=asker, deferred=deferred, **given)
-        answer = self.choose_group([self.with_propensity(asked) if propensity or self.weighs else asked])[0]
+        answer = self.choose_group([self.with_propensity(asked) if propensity else asked])[0]
         if isinstance(answer, TacitError):
             raise answer
         return answer
@@ -173,7 +173,7 @@ class Stored(Reading):
             if not self._outage.on:
                 with contextlib.suppress(Unavailable):
                     self._outage.again(self._versions.refresh)
-            answer, propensity = self._choosing.draw(request, ahead=True)
+            answer, propensity = self._choosing.draw(request)
         return request._replace(ahead=answer.drawn(propensity))
 
     def report(self, choice: StoredChoice | str, reward: float | None) -> Report:

@@ -83,10 +83,9 @@ class Served:
 
     async def with_propensities(self, given: Sequence[Request], asked: Sequence[bool]) -> list[Request]:
         """With propensities where they are asked for: computed before the commit, so that nobody else waits for it, and
-        one at a time, so that others get their turn. Of all where the bandit weighs rewards by them."""
-        weighs = self.stored.weighs
+        one at a time, so that others get their turn."""
         return [
-            await self.show(functools.partial(self.stored.with_propensity, one)) if wanted or weighs else one
+            await self.show(functools.partial(self.stored.with_propensity, one)) if wanted else one
             for one, wanted in zip(given, asked, strict=True)
         ]
 

@@ -4,7 +4,7 @@ nobody computes, and nothing is under way, while others wait.
 The first gives out numbers, to those requests that have no answer yet. The second has the rows: an answer for each
 request, unless another worker was first, and what waits for each answer. It is for the database to say whether a person
 is beyond the limit; what is kept in either case is sealed before. Rows that come when their numbers have entered as
-nothing, or for an incarnation that is not at work, are not taken."""
+nothing, for an incarnation that is not at work, or by settings that were changed meanwhile are not taken."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from tacit.holders.rows import Answered, Head, Waiting, Written, listed
 
 AT_WORK = (
     "(SELECT coalesce(max(settled), 0) FROM open_step WHERE bandit = ?) < ?"
-    " AND EXISTS (SELECT 1 FROM bandit WHERE uid = ? AND retired = 0 AND step >= ?)"
+    " AND EXISTS (SELECT 1 FROM bandit WHERE uid = ? AND retired = 0 AND step >= ? AND settings = ?)"
 )
 
 
@@ -72,10 +72,10 @@ class Placed(NamedTuple):
     nothing: bytes = b""
 
 
-def place(uid: str, name: str, rows: Sequence[Placed], step: int, most: int) -> list[Statement]:
+def place(uid: str, name: str, rows: Sequence[Placed], *, step: int, settings: str, most: int) -> list[Statement]:
     """Answers and what waits, and one round more of everybody who is counted and has less than `most`. name: of the
-    bandit. step: one that its incarnation has reached. In the order of requests, and of persons: nobody waits in a
-    circle."""
+    bandit. step: one that its incarnation has reached; settings: those that it has, or nothing happens. In the order of
+    requests, and of persons: nobody waits in a circle."""
     rows = sorted(rows)
     first = min(row.answered.number for row in rows)
     out = [
@@ -83,7 +83,7 @@ def place(uid: str, name: str, rows: Sequence[Placed], step: int, most: int) -> 
             "INSERT INTO choice (bandit, request, number, sealed, mark)"
             f" SELECT ?, v.* FROM (VALUES {listed(rows, 4)}) AS v WHERE {AT_WORK} ON CONFLICT DO NOTHING"
             " RETURNING request",
-            (uid, *(value for row in rows for value in row.answered), uid, first, uid, step),
+            (uid, *(value for row in rows for value in row.answered), uid, first, uid, step, settings),
         )
     ]
     persons = sorted({row.person for row in rows if row.person is not None})
@@ -98,9 +98,9 @@ def placed(found: Sequence[Rows]) -> tuple[set[bytes], set[bytes]]:
     return {bytes(request) for (request,) in made}, {bytes(request) for (request,) in refused}
 
 
-def write(uid: str, rows: Sequence[Written]) -> list[Statement]:
+def write(uid: str, rows: Sequence[Written], settings: str) -> list[Statement]:
     """What is written of choices that were made and have not entered: the first of each kind stays. The same work
-    whatever there was."""
+    whatever there was. settings: those that the bandit has, or nothing happens."""
     if not rows:
         return [Statement(tables.HEAD, (uid,))]
     marks, numbers = ", ".join("?" * len(rows)), (row.number for row in rows)
@@ -110,8 +110,9 @@ def write(uid: str, rows: Sequence[Written]) -> list[Statement]:
             "INSERT INTO written (bandit, number, kind, ticket, sealed)"
             f" SELECT ?, v.* FROM (VALUES {listed(rows, 4)}) AS v"
             " WHERE v.column1 > (SELECT coalesce(max(settled), 0) FROM open_step WHERE bandit = ?)"
-            " AND v.column1 <= (SELECT choices FROM bandit WHERE uid = ? AND retired = 0) ON CONFLICT DO NOTHING",
-            (uid, *(value for row in rows for value in row), uid, uid),
+            " AND v.column1 <= (SELECT choices FROM bandit WHERE uid = ? AND retired = 0 AND settings = ?)"
+            " ON CONFLICT DO NOTHING",
+            (uid, *(value for row in rows for value in row), uid, uid, settings),
         ),
         Statement(
             f"SELECT number, kind, ticket FROM written WHERE bandit = ? AND number IN ({marks})", (uid, *numbers)

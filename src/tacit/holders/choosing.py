@@ -24,7 +24,7 @@ from tacit.holders.choice_rows import Placed, Taken
 from tacit.holders.database import Rows, Run, Statement, ran
 from tacit.holders.incarnation import Vault
 from tacit.holders.limits import RoundLimits
-from tacit.holders.requests import REFUSED, Answer, Report, Request, StoredChoice
+from tacit.holders.requests import REFUSED, Answer, Report, Request, StoredChoice, Ticket
 from tacit.holders.rows import Head, Waiting
 from tacit.holders.sealed_rows import SealedRows
 from tacit.holders.terms import Agreed
@@ -293,8 +293,9 @@ class Choosing:
 
     def _sent(self, run: Run | None, made: Sequence[Placed], following: Following) -> list[Rows]:
         """What the statements of these rows return. Numbers for those who come next are taken on the way."""
-        vault, limits = self._vault, self._versions.fold.algorithm.plan.limits
-        asked = choice_rows.place(vault.uid, vault.bandit.name, made, self._versions.released, limits.most or 0)
+        bandit, most = self._vault.bandit, self._versions.fold.algorithm.plan.limits.most or 0
+        released, terms = self._versions.released, self._agreed.text
+        asked = choice_rows.place(bandit.uid, bandit.name, made, step=released, settings=terms, most=most)
         if run is not None:
             return ran(run, asked)
         coming = list({request.hashed: request for request in following()}.values())
@@ -322,32 +323,44 @@ class Choosing:
         """One transaction: whether each came before its choice's deadline. RolledBack, from now on, if the database has
         lost one of these choices."""
         self._versions.check()
-        now, hold = self._clock(), self._agreed.now.hold
+        now, terms = self._clock(), self._agreed.text
         numbers = self._numbers_of(reports)
-        timely = [number > 0 and made_at is not None and now <= made_at + hold for number, made_at in numbers]
-        counts = [(n, one) for (n, _), one, in_time in zip(numbers, reports, timely, strict=True) if in_time]
-        epochs = {self.rows.epoch(number) for number, _ in counts}
-        if not self.rows.checked(epochs):
-            with self._database.transaction() as run:
-                self.rows.check_keys(run, epochs, make=False)
-        written = sorted(self.rows.written(*one) for one in counts)
-        stays = choice_rows.written(self._database.trip(choice_rows.write(self._vault.uid, written))[0], written)
+        ends = [-math.inf if made_at is None else made_at + self._agreed.now.hold for _, made_at in numbers]
+        timely = [(n, one) for (n, _), one, end in zip(numbers, reports, ends, strict=True) if n > 0 and now <= end]
+        written = sorted(self.rows.written(*one) for one in self._open(timely))
+        found = self._database.trip(choice_rows.write(self._vault.uid, written, terms))[0]
+        stays = choice_rows.written(found, written)
         head = self._followed(stays.head)
+        if self._agreed.text != terms:  # nothing was written: others have changed the settings
+            return self.write(reports)
         came = [
-            in_time and (n, one.kind) in stays.kinds
-            for (n, _), one, in_time in zip(numbers, reports, timely, strict=True)
+            now <= end and (n, one.kind) in stays.kinds for (n, _), one, end in zip(numbers, reports, ends, strict=True)
         ]
-        late = [report.ticket for report, in_time in zip(reports, came, strict=True) if not in_time]
+        late = [one.ticket for one, in_time in zip(reports, came, strict=True) if not in_time]
         if not stays.own or late:
-            with self._database.transaction() as run:
-                lost = not stays.own or rollback.lost(run, self._vault, head, [one.ticket for one in reports], late)
-                if lost:
-                    rollback.declare(run, self._vault, now)
-            if lost:
-                with self._database.transaction() as run:
-                    self.head(run)  # raises, as for everybody else
-                raise older()
+            self._check_lost(head, reports, late, sure=not stays.own)
         return [in_time or number == 0 for (number, _), in_time in zip(numbers, came, strict=True)]
+
+    def _open(self, timely: list[tuple[int, Report]]) -> list[tuple[int, Report]]:
+        """Those whose keys there are. Keys are destroyed when all of their choices have entered."""
+        if self.rows.checked({self.rows.epoch(number) for number, _ in timely}):
+            return timely
+        with self._database.transaction() as run:
+            entered = rows.settled(run, self._vault.uid)
+            timely = [one for one in timely if one[0] > entered]
+            self.rows.check_keys(run, {self.rows.epoch(number) for number, _ in timely}, make=False)
+        return timely
+
+    def _check_lost(self, head: Head, reports: Sequence[Report], late: Sequence[Ticket], *, sure: bool) -> None:
+        """RolledBack if the database has lost one of these choices. sure: it has given its number to another."""
+        with self._database.transaction() as run:
+            lost = sure or rollback.lost(run, self._vault, head, [one.ticket for one in reports], late)
+            if lost:
+                rollback.declare(run, self._vault, self._clock())
+        if lost:
+            with self._database.transaction() as run:
+                self.head(run)  # raises, as for everybody else
+            raise older()
 
     def _numbers_of(self, reports: Sequence[Report]) -> list[tuple[int, float | None]]:
         """The numbers of choices, and when they were made, if they have not entered. 0: it is stored nowhere; -1: of

@@ -2,7 +2,7 @@
 
 import functools
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from tacit.core import door
 from tacit.holders import incarnation
@@ -36,9 +36,10 @@ class SealedRows:
         incarnation.check_epochs(run, self._vault.seal.keys, self._vault.bandit, new, make=make)
         self._checked |= new
 
-    def checked(self, epochs: Iterable[int]) -> bool:
-        """Whether all of them are known."""
-        return not self._unchecked(epochs)
+    def checked(self, epochs: Collection[int]) -> bool:
+        """Whether all of them are known, and there."""
+        keys, label = self._vault.seal.keys, self._vault.seal.label
+        return not self._unchecked(epochs) and all(keys.find(label("epoch", epoch)) is not None for epoch in epochs)
 
     def forget(self) -> None:
         """What was recorded may not have happened."""

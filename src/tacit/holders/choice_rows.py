@@ -99,8 +99,9 @@ def placed(found: Sequence[Rows]) -> tuple[set[bytes], set[bytes]]:
 
 
 def write(uid: str, rows: Sequence[Written], settings: str) -> list[Statement]:
-    """What is written of choices that were made and have not entered: the first of each kind stays. The same work
-    whatever there was. settings: those that the bandit has, or nothing happens."""
+    """What is written of choices that were made and have not entered, one row of each kind: the first stays. The same
+    work whatever there was: a row that stays is written again, as it is. settings: those that the bandit has, or
+    nothing happens."""
     if not rows:
         return [Statement(tables.HEAD, (uid,))]
     marks, numbers = ", ".join("?" * len(rows)), (row.number for row in rows)
@@ -111,7 +112,7 @@ def write(uid: str, rows: Sequence[Written], settings: str) -> list[Statement]:
             f" SELECT ?, v.* FROM (VALUES {listed(rows, 4)}) AS v"
             " WHERE v.column1 > (SELECT coalesce(max(settled), 0) FROM open_step WHERE bandit = ?)"
             " AND v.column1 <= (SELECT choices FROM bandit WHERE uid = ? AND retired = 0 AND settings = ?)"
-            " ON CONFLICT DO NOTHING",
+            " ON CONFLICT (bandit, number, kind) DO UPDATE SET ticket = written.ticket",
             (uid, *(value for row in rows for value in row), uid, uid, settings),
         ),
         Statement(

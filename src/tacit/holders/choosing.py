@@ -327,8 +327,10 @@ class Choosing:
         numbers = self._numbers_of(reports)
         ends = [-math.inf if made_at is None else made_at + self._agreed.now.hold for _, made_at in numbers]
         timely = [(n, one) for (n, _), one, end in zip(numbers, reports, ends, strict=True) if n > 0 and now <= end]
-        written = sorted(self.rows.written(*one) for one in self._open(timely))
-        found = self._database.trip(choice_rows.write(self._vault.uid, written, terms))[0]
+        firsts = {(n, one.kind): (n, one) for n, one in reversed(self._open(timely))}
+        written = sorted(self.rows.written(*one) for one in firsts.values())
+        asked = choice_rows.write(self._vault.uid, written, terms)
+        found = self._database.trip([*asked, *map(Statement, self._database.touching)])[0]
         stays = choice_rows.written(found, written)
         head = self._followed(stays.head)
         if self._agreed.text != terms:  # nothing was written: others have changed the settings

@@ -44,6 +44,7 @@ class Database(Protocol):
     alone: str  # a statement after which nobody else makes tables until the transaction's end
     finding: str  # a statement that has a row if there is a table of that name
     blob: str  # the type of bytes
+    touching: tuple[str, ...]  # statements after which a transaction waits for the disk, whatever else it does
     hurried: str  # a statement after which the transaction does not wait for the disk: the next one that does, does
     generation: int
     several_hosts: bool

@@ -24,6 +24,7 @@ class Postgres:
     alone = "SELECT pg_advisory_xact_lock(7462134)"  # two workers that make the tables at once would disturb each other
     finding = "SELECT 1 FROM pg_class WHERE oid = to_regclass(?)"
     blob = "BYTEA"
+    touching: tuple[str, ...] = ()  # rows that are written as they are will do
     hurried = "SET LOCAL synchronous_commit = off"
     several_hosts = True
 

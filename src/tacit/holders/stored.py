@@ -138,8 +138,8 @@ class Stored(Reading):
 
     def observe(self, choice: StoredChoice | str, reward: float | None) -> bool:
         """Report a reward, by the choice or its id; None cancels, and nothing is learnt. On disk when this returns.
-        Whether it came before the choice's deadline: later ones never count. The first one counts; again, nothing
-        happens, and nothing tells."""
+        Whether it came before the choice's deadline: later ones never count. The first one counts; again, the
+        same is written once more: no answer tells, and the work is the same."""
         return self.write_group([self.report(choice, reward)])[0]
 
     def activate(self, choice: StoredChoice | str) -> bool:

@@ -38,11 +38,11 @@ def take(uid: str, requests: Sequence[tuple[bytes, bool]], most: int) -> list[St
             f"SELECT request, sealed FROM choice WHERE bandit = ? AND request IN ({marks or 'NULL'})", (uid, *hashes)
         ),
         Statement(
-            "WITH had AS (SELECT count(*) AS n, coalesce(sum(v.column2), 0) AS unnamed FROM choice"
-            f" JOIN (VALUES {listed(requests, 2)}) AS v ON choice.request = v.column1 WHERE choice.bandit = ?)"
-            " UPDATE bandit SET choices = choices + ? - (SELECT n FROM had),"
-            " unnamed = unnamed + ? - (SELECT unnamed FROM had)"
-            " WHERE uid = ? AND retired = 0 AND choices + ? - (SELECT n FROM had) <= ?"
+            "WITH had AS MATERIALIZED (SELECT count(*) AS n, coalesce(sum(v.column2), 0) AS nobody"
+            f" FROM (VALUES {listed(requests, 2)}) AS v CROSS JOIN choice"
+            " WHERE choice.bandit = ? AND choice.request = v.column1)"
+            " UPDATE bandit SET choices = choices + ? - had.n, unnamed = unnamed + ? - had.nobody FROM had"
+            " WHERE uid = ? AND retired = 0 AND choices + ? - had.n <= ?"
             " RETURNING step, choices, boundary, unnamed, sums_key, settings, (SELECT n FROM had)",
             (
                 *(value for request, nobody in requests for value in (request, int(nobody))),
@@ -144,8 +144,8 @@ def _wait(uid: str, rows: Sequence[Placed]) -> Statement:
     return Statement(
         "INSERT INTO waiting (bandit, number, ticket, made_at, sealed)"
         " SELECT choice.bandit, v.column2, v.column3, v.column4, v.column5"
-        f" FROM (VALUES {listed(rows, 5)}) AS v JOIN choice"
-        " ON choice.bandit = ? AND choice.request = v.column1 AND choice.number = v.column2",
+        f" FROM (VALUES {listed(rows, 5)}) AS v CROSS JOIN choice"
+        " WHERE choice.bandit = ? AND choice.request = v.column1 AND choice.number = v.column2",
         (*(value for row in rows for value in (row.answered.request, *row.waiting)), uid),
     )
 
@@ -165,8 +165,8 @@ def _own(rows: Sequence[Placed], *columns: str) -> str:
     return (
         f"WITH own AS (SELECT v.column1 AS asked, v.column2 AS number, v.column3 AS digest{more},"
         " row_number() OVER (PARTITION BY v.column3 ORDER BY v.column2) AS nth"
-        f" FROM (VALUES {listed(rows, 3 + len(columns))}) AS v JOIN choice"
-        " ON choice.bandit = ? AND choice.request = v.column1 AND choice.number = v.column2)"
+        f" FROM (VALUES {listed(rows, 3 + len(columns))}) AS v CROSS JOIN choice"
+        " WHERE choice.bandit = ? AND choice.request = v.column1 AND choice.number = v.column2)"
     )
 
 

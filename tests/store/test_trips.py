@@ -61,6 +61,16 @@ def test_numbers_that_were_taken_for_others_than_come_enter_as_nothing(on_postgr
         assert np.array_equal(total(stored), sum(contribution(bandit, x[0], 0.5) for x in (first, second)))
 
 
+def test_a_release_between_numbers_and_their_rows_is_no_rollback(on_postgres):
+    """What was taken ahead is older than what is known when it is used."""
+    with on_postgres.open(linear()) as stored:
+        groups = [[stored.prepare(np.eye(3)) for _ in range(SIZE)] for _ in range(3)]
+        for i, group in enumerate(groups):
+            stored.choose_group(group, lambda i=i: [*groups, []][i + 1])
+            settle(stored)
+        assert stored.version == 2 and stored.choices == 3 * SIZE and stored.entered == 3 * SIZE
+
+
 def test_a_request_that_has_an_answer_takes_no_number_on_the_way(on_postgres):
     with on_postgres.open(linear()) as stored:
         before = stored.choose(np.eye(3), request="a")

@@ -203,14 +203,21 @@ class Choosing:
             taken = ahead.taken
         else:
             asked = self._take(requests)
-            taken = choice_rows.taken(self._database.trip(asked)[0] if run is None else ran(run, asked))
+            taken = self._taken(self._database.trip(asked)[0] if run is None else ran(run, asked))
         if taken.head is None:
             with self._within(run) as inside:
                 return self._last(inside, requests)
         if not taken.agree:
             raise Unavailable(AGAIN)
         found = self._opened(taken.answers)
-        return _Numbered([one for one in requests if one.hashed not in found], self._followed(taken.head), found)
+        return _Numbered([one for one in requests if one.hashed not in found], taken.head, found)
+
+    def _taken(self, found: Sequence[Rows]) -> Taken:
+        """Followed when it is read: what was taken ahead may be older than what is known when it is used."""
+        taken = choice_rows.taken(found)
+        if taken.head is not None:
+            self._followed(taken.head)
+        return taken
 
     def _last(self, run: Run, requests: Sequence[Request]) -> _Numbered:
         """Numbers up to the last that there is, and errors for those that come after it."""
@@ -219,10 +226,10 @@ class Choosing:
         found |= {request.hashed: self._no_room(head.choices + left) for request in new[left:]}
         if not new[:left]:
             return _Numbered([], head, found)
-        taken = choice_rows.taken(ran(run, self._take(new[:left])))
+        taken = self._taken(ran(run, self._take(new[:left])))
         if taken.head is None or not taken.agree:  # another worker has taken them
             raise Unavailable(AGAIN)
-        return _Numbered(new[:left], self._followed(taken.head), found)
+        return _Numbered(new[:left], taken.head, found)
 
     def taken(self, run: Run, count: int, unnamed: int) -> Head:
         """So many numbers, up to `choices`; HorizonReached if there are not so many left."""
@@ -303,7 +310,7 @@ class Choosing:
             return self._database.trip(asked)[0]
         out, taken = self._database.trip(asked, self._take(coming))
         hashes = [request.hashed for request in coming]
-        self._ahead = _Ahead(hashes, choice_rows.taken(taken), self._database.generation, time.monotonic())
+        self._ahead = _Ahead(hashes, self._taken(taken), self._database.generation, time.monotonic())
         return out
 
     def _others(self, run: Run, missed: Sequence[Placed]) -> dict[bytes, Result]:

@@ -57,7 +57,6 @@ class Plan:
     width: int  # numbers of an arm
     row: int  # numbers that are kept of a choice until it enters
     contexts: int  # numbers that public contexts sum to; 0 where contexts are private
-    weighs: bool  # each choice is kept with its propensity
     rewards: tuple[float, float]
     radius: float
     horizon: int | None
@@ -161,7 +160,6 @@ class Algorithm(Protocol[E]):
         place: int,
         name: str | None,
         declared: tuple[str, ...],
-        chance: Callable[[], float],
     ) -> Raw[Array]:
         """What is kept of a choice until it enters: `plan.row` numbers. arms: those on offer; place, name: of the
         arm in the request; declared: names of the actions that there are now."""

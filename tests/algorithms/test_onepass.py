@@ -65,7 +65,7 @@ def kept(of, estimate, rng, count):
     rows = np.empty((count, of.plan.row))
     for i in range(count):
         offered = arms(of, rng, 3)
-        rows[i] = opened(of.row(offered, 1, 1, None, (), lambda: 0.3))
+        rows[i] = opened(of.row(offered, 1, 1, None, ()))
         if of.plan.contexts:
             rows[i] = of.count(estimate, rows[i], np.zeros(of.plan.contexts))
     low, high = of.plan.rewards

@@ -204,7 +204,10 @@ def test_refusals_do_not_echo(visited, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(bodies, "reward", lambda given: fails(RuntimeError(f"{texts} {given}")))
         visited.replies += call(visited.app, ("reward", body))
-        patch.setattr(visited.stored._database, "_run", lambda *given: fails(Unavailable(f"{texts} {numbers} {given}")))
+        for name in ("_run", "trip"):
+            patch.setattr(
+                visited.stored._database, name, lambda *given: fails(Unavailable(f"{texts} {numbers} {given}"))
+            )
         visited.replies += call(visited.app, ("choose", body), ("status", None), ("/metrics", None), ("/readyz", None))
     assert {status for status, _, _ in visited.replies} >= {200, 404, 422, 500, 503}
     assert visited.found() == []

@@ -109,16 +109,17 @@ def dies_at(number, place, work, begun=lambda: ()):
         try:
             given, seen = begun(), [0]
 
-            def dying(run):
-                def call(self, statement, /, *arguments):
+            def dying(does):
+                def counted(self, *given):
                     if seen[0] == number:
                         os.kill(os.getpid(), signal.SIGKILL)
                     seen[0] += 1
-                    return run(self, statement, *arguments)
+                    return does(self, *given)
 
-                return call
+                return counted
 
-            SQLite._run, Postgres._run = dying(SQLite._run), dying(Postgres._run)
+            SQLite._cursor, Postgres._cursor = dying(SQLite._cursor), dying(Postgres._cursor)
+            Postgres.trip = dying(Postgres.trip)  # as one: it is one message
             work(*given)
             status = 0
         finally:

@@ -77,6 +77,7 @@ def test_a_choice_and_a_reward_that_are_cut_happen_once(on_postgres, proxy, lost
     rng, bandit, expected = np.random.default_rng(1), linear(), 0
     with on_postgres._replace(where=proxy.address).open(linear()) as stored:
         for commit in (1, 2):
+            stored.choose(arms(rng))  # after which the keys are known
             features, before = arms(rng), stored.choices
             proxy.cut(lost, commit)
             choice = stored.choose(features, request=f"{commit}")
@@ -88,7 +89,7 @@ def test_a_choice_and_a_reward_that_are_cut_happen_once(on_postgres, proxy, lost
             assert proxy.left == 0 and table(stored, "SELECT count(*) FROM written") == [(commit,)]
             expected = expected + contribution(bandit, features[choice.index], 0.5)
         settle(stored)
-        assert stored.entered == stored.choices == 3 and np.array_equal(total(stored), expected)
+        assert stored.entered == stored.choices == 5 and np.array_equal(total(stored), expected)
 
 
 def test_entries_and_releases_that_are_cut_happen_once(on_postgres, proxy, lost):

@@ -5,7 +5,6 @@ import pytest
 
 from tacit import recover
 from tacit.errors import Unavailable
-from tacit.holders import rows
 from tests.store.places import HOLD, Clock, arms, contribution, linear, settle, table, total
 
 
@@ -123,21 +122,19 @@ def test_a_number_whose_rows_never_came_enters_as_nothing(on_postgres):
         assert stored.version == 1 and stored.head.step == 1
 
 
-def test_rows_below_what_has_entered_are_refused(on_postgres, monkeypatch):
+def test_rows_below_what_has_entered_are_refused(on_postgres):
     """A choice whose worker slept between its number and its rows could never count: it gets another number, or no
     answer."""
     rng, clock = np.random.default_rng(6), Clock()
     with on_postgres.open(linear(), clock=clock) as stored:
-        with monkeypatch.context() as patch:
-            patch.setattr(rows, "settled", lambda run, uid: 1 << 40)
-            with pytest.raises(Unavailable):
-                stored.choose(arms(rng), request="a")
+        table(stored, "UPDATE open_step SET settled = ?", 1 << 40)
+        with pytest.raises(Unavailable):
+            stored.choose(arms(rng), request="a")
         for what in ("waiting", "choice"):
             assert table(stored, f"SELECT count(*) FROM {what}") == [(0,)]
         slept = stored.choices
-        with monkeypatch.context() as patch:
-            patch.setattr(rows, "settled", lambda run, uid: slept + 1)
-            stored.choose(arms(rng), request="a")
+        table(stored, "UPDATE open_step SET settled = ?", slept + 1)
+        stored.choose(arms(rng), request="a")
         assert table(stored, "SELECT number FROM waiting") == [(slept + 2,)] and stored.choices == slept + 2
 
 

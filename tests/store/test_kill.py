@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from tacit.holders import leaf_rows, rows
+from tacit.holders import choice_rows, leaf_rows, rows
 from tacit.holders.choosing import Choosing
 from tacit.holders.incarnation import place as place_of
 from tacit.holders.postgres import Postgres
@@ -207,7 +207,7 @@ def killed(owner, name, work):
     child = os.fork()
     if child == 0:
         try:
-            setattr(owner, name, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+            setattr(owner, name, lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
             work()
         finally:
             os._exit(1)
@@ -254,7 +254,7 @@ def test_a_choice_that_is_killed_between_its_number_and_its_rows(place):
 
     with place.open(linear(), clock=clock) as stored:
         stored.observe(stored.choose(np.eye(3)[1:2]), 1.0)
-    killed(Choosing, "_placed", choose)
+    killed(Choosing, "_place", choose)
     with place.open(linear(), clock=clock) as stored:
         lost = stored.choices - 1
         assert lost == ("://" in place.where) and table(stored, "SELECT count(*) FROM choice") == [(1,)]
@@ -275,17 +275,17 @@ def test_a_choice_and_a_reward_that_are_killed_before_their_commit(place):
 
     def work(name):
         with place.open(linear(), clock=clock) as stored:
-            if name == "wait":
+            if name == "choice":
                 stored.choose(np.eye(3)[:1], request="mine")
             else:
                 stored.observe(choice.id, 1.0)
 
     place.open(linear(), clock=clock).close()
-    killed(rows, "wait", lambda: work("wait"))
+    killed(choice_rows, "place", lambda: work("choice"))
     with place.open(linear(), clock=clock) as stored:
         assert not table(stored, "SELECT * FROM choice") and not table(stored, "SELECT * FROM waiting")
         choice = stored.choose(np.eye(3)[:1], request="mine")
-    killed(rows, "write", lambda: work("write"))
+    killed(choice_rows, "write", lambda: work("reward"))
     with place.open(linear(), clock=clock) as stored:
         assert not table(stored, "SELECT * FROM written") and stored.observe(choice.id, 0.5)
         settle(stored)

@@ -108,6 +108,7 @@ def test_rounds_that_an_earlier_release_counted_stay_counted(place, kind):
             old = old_form(kind, b"17", place.keys, name)
             with stored._database.transaction() as run:
                 run("UPDATE person SET digest = ? WHERE name = ?", old, name)
+                run("INSERT INTO store_version (version, at) VALUES (4, 0) ON CONFLICT DO NOTHING")
         with place.open(linear(max_rounds_per_person=2), name=name) as stored:
             stored.choose(ARM, person=now)
             for again in SAME:
@@ -124,6 +125,7 @@ def test_rounds_under_several_forms_are_added_up(place):
             for kind in (b"i", b"b"):
                 digest = old_form(kind, b"17", place.keys)
                 run("INSERT INTO person (name, digest, rounds) VALUES (?, ?, ?)", "bandit", digest, 1)
+            run("INSERT INTO store_version (version, at) VALUES (4, 0)")
     with place.open(linear(max_rounds_per_person=4)) as stored:
         stored.choose(ARM, person=17)
         with pytest.raises(PersonLimit):

@@ -58,13 +58,13 @@ def heard(monkeypatch):
     """The statements of any database from now on, and the sizes of their arguments; and how often a row is opened."""
 
     def listen(stored):
-        log, run, open_ = [], type(stored._database)._run, stored._vault.seal.open
+        log, cursor, open_ = [], type(stored._database)._cursor, stored._vault.seal.open
 
-        def says(self, statement, /, *arguments):
+        def says(self, statement, arguments):
             log.append((statement, [len(one) for one in arguments if isinstance(one, bytes)]))
-            return run(self, statement, *arguments)
+            return cursor(self, statement, arguments)
 
-        monkeypatch.setattr(type(stored._database), "_run", says)
+        monkeypatch.setattr(type(stored._database), "_cursor", says)
         monkeypatch.setattr(stored._vault.seal, "open", lambda *given: log.append("opened") or open_(*given))
         return log
 

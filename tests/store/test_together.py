@@ -93,11 +93,11 @@ class Cut:
         self.error = psycopg.OperationalError if psycopg else database._apsw.IOError
         database._connection = self
 
-    def execute(self, statement, *arguments):
-        if statement != "COMMIT":
-            return self.inner.execute(statement, *arguments)
+    def execute(self, statement, *arguments, **options):
+        if not statement.endswith("COMMIT"):
+            return self.inner.execute(statement, *arguments, **options)
         if self.happens:
-            self.inner.execute(statement)
+            self.inner.execute(statement, *arguments, **options)
         raise self.error("cut")
 
     def close(self, *arguments):

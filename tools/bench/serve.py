@@ -1,7 +1,8 @@
 """What a durable choice costs: a server in a process of its own, some connections that ask as fast as they get answers;
-the same on a file system in memory, where nothing survives; and without noise and database (tools.bench.plain).
+the same on a file system in memory, where nothing survives; and without noise and database (tools.bench.plain). Or
+workers on one PostgreSQL, behind a network (tools.bench.network), and its store without HTTP.
 
-d = 5, K = 7, logistic JointGLM. Client and server share the machine: read the ratios."""
+d = 5, K = 7, logistic JointGLM. Client and servers share the machine: read the ratios."""
 
 import asyncio
 import contextlib
@@ -24,27 +25,36 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from tacit.experiments.table import to_text
+from tools.bench import network
 
 DIM, ARMS, CONNECTIONS, BATCH = 5, 7, 16, 32
 SECONDS, WARM = 5.0, 1.0
 MEMORY = Path("/dev/shm")
 Server = contextlib.AbstractContextManager[tuple[int, int]]  # port and process
+PERSON = "choose with person"
 CONFIG = """
 [bandits.bench]
 kind = "joint-glm"
 dim = 5
 budget = {epsilon = 1.0, delta = 1e-6}
-durable = "bench.db"
 hold = 1.0
+max_rounds_per_person = 5
+on_limit = "serve"
 """
 KINDS = {  # route -> rows of a request; "choose + reward": each choice's reward as well
     "choose": 1,
     "choose + reward": 1,
+    PERSON: 1,
     "choose:batch": BATCH,
 }
 
 
-def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
+def measure(
+    progress: Callable[[float], None], *, postgres: bool = False, workers: int = 1, network_delay: float = 0.0
+) -> list[dict[str, Any]]:
+    """postgres: so many workers on one, with so many milliseconds more for each trip."""
+    if postgres:
+        return list(_on_postgres(progress, workers, network_delay))
     servers: dict[str, Callable[[], Server]] = {"durable": lambda: served(None)}
     if MEMORY.is_dir():
         servers["in memory, not durable"] = lambda: served(MEMORY)
@@ -53,34 +63,50 @@ def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
     for name, serving in servers.items():
         for kind in KINDS:
             with serving() as (port, process):
-                asyncio.run(load(port, kind, WARM))
-                before = cpu(process)
-                times, count, seconds = asyncio.run(load(port, kind, SECONDS))
-                used = cpu(process) - before
-            rows.append(
-                {
-                    "what": kind,
-                    "where": name,
-                    "rows_per_second": count / seconds,
-                    "p50_ms": 1e3 * float(np.quantile(times, 0.5)),
-                    "p99_ms": 1e3 * float(np.quantile(times, 0.99)),
-                    "cpu_us_per_row": 1e6 * used / count,
-                }
-            )
+                rows.append({"where": name} | _measured(kind, [port], [process]))
             progress(len(rows) / (len(servers) * len(KINDS)))
     return rows
+
+
+def _measured(kind: str, ports: Sequence[int], processes: Sequence[int]) -> dict[str, Any]:
+    asyncio.run(load(ports, kind, WARM))
+    before = sum(map(cpu, processes))
+    times, count, seconds = asyncio.run(load(ports, kind, SECONDS))
+    return {
+        "what": kind,
+        "rows_per_second": count / seconds,
+        "p50_ms": 1e3 * float(np.quantile(times, 0.5)),
+        "p99_ms": 1e3 * float(np.quantile(times, 0.99)),
+        "cpu_us_per_row": 1e6 * (sum(map(cpu, processes)) - before) / count,
+    }
+
+
+def _on_postgres(progress: Callable[[float], None], workers: int, delay: float) -> Iterator[dict[str, Any]]:
+    where = f"PostgreSQL, {workers} worker{'s' * (workers > 1)}, {delay:g} ms"
+    with network.postgres(delay) as place, tempfile.TemporaryDirectory(prefix="tacit-bench-") as folder:
+        toml = Path(folder, "bench.toml")
+        toml.write_text(CONFIG + f'durable = "{place.address}"\nkeys = "keys"\n')
+        for done, kind in enumerate(KINDS, 1):
+            with contextlib.ExitStack() as stack:
+                serving = [running("tacit", "serve", str(toml), "--port", "0") for _ in range(workers)]
+                ports, processes = zip(*map(stack.enter_context, serving), strict=True)
+                yield {"where": where} | _measured(kind, ports, processes)
+            progress(done / (len(KINDS) + 1))
+        yield {"where": where} | network.store(place, lambda: cpu(os.getpid()))
+    progress(1.0)
 
 
 def render(rows: Sequence[dict[str, Any]]) -> str:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     table.add_column(f"{CONNECTIONS} connections, d={DIM} K={ARMS}")
     table.add_column("", no_wrap=True)
-    for name in ("rows / s", "p50, ms", "p99, ms", "server's CPU, µs a row"):
+    for name in ("rows / s", "p50, ms", "p99, ms", "servers' CPU, µs a row", "trips a group"):
         table.add_column(name, justify="right")
     for row in rows:
         numbers = [f"{row[name]:.0f}" for name in ("rows_per_second", "cpu_us_per_row")]
         times = [f"{row[name]:.1f}" for name in ("p50_ms", "p99_ms")]
-        table.add_row(row["what"], row["where"], numbers[0], *times, numbers[1])
+        trips = f"{row['trips_per_group']:.2f}" if "trips_per_group" in row else ""
+        table.add_row(row["what"], row["where"], numbers[0], *times, numbers[1], trips)
     return to_text(table)
 
 
@@ -89,7 +115,7 @@ def served(parent: Path | None) -> Iterator[tuple[int, int]]:
     """Port and process of a new server, whose files are gone afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="tacit-bench-", dir=parent))
     try:
-        (folder / "bench.toml").write_text(CONFIG)
+        (folder / "bench.toml").write_text(CONFIG + 'durable = "bench.db"\n')
         with running("tacit", "serve", str(folder / "bench.toml"), "--port", "0") as found:
             yield found
     finally:
@@ -119,10 +145,11 @@ def running(*module: str) -> Iterator[tuple[int, int]]:
         process.communicate()
 
 
-async def load(port: int, kind: str, seconds: float) -> tuple[list[float], int, float]:
+async def load(ports: Sequence[int], kind: str, seconds: float) -> tuple[list[float], int, float]:
     """Seconds of each request, the number of rows, and the seconds in all."""
     began = time.perf_counter()
-    parts = await asyncio.gather(*(_visitor(port, kind, began + seconds, seed) for seed in range(CONNECTIONS)))
+    visitors = (_visitor(ports[i % len(ports)], kind, began + seconds, i) for i in range(CONNECTIONS))
+    parts = await asyncio.gather(*visitors)
     return [t for part in parts for t in part], sum(map(len, parts)) * KINDS[kind], time.perf_counter() - began
 
 
@@ -134,7 +161,8 @@ async def _visitor(port: int, kind: str, until: float, seed: int) -> list[float]
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     times, route = [], kind.partition(" ")[0]
     while time.perf_counter() < until:
-        lines = [f'{{"request":"{rng.bytes(12).hex()}","arms":{text}}}' for _ in range(KINDS[kind])]
+        person = f'"person":{rng.integers(10**6)},' if kind == PERSON else ""
+        lines = [f'{{"request":"{rng.bytes(12).hex()}",{person}"arms":{text}}}' for _ in range(KINDS[kind])]
         began = time.perf_counter()
         reply = await _post(reader, writer, route, "\n".join(lines))
         times.append(time.perf_counter() - began)
@@ -151,7 +179,7 @@ async def _post(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, rout
     found = await reader.readuntil(b"\r\n\r\n")
     length = re.search(rb"content-length: (\d+)", found)
     if not found.startswith(b"HTTP/1.1 200") or length is None:
-        raise RuntimeError("Expected a server that answers, got a refusal.")
+        raise RuntimeError(f"Expected a server that answers, got {found[:15]!r}.")
     return await reader.readexactly(int(length[1]))
 
 

@@ -1,8 +1,8 @@
 """What is earned, estimated under the bandit's own budget: the average reward.
 
 A user whose reward came adds, beside what the bandit learns from, a few numbers to the vector that is summed and
-released with noise (model.earnings). With q the reward from -1 to 1 over its range, a the arm, p its propensity when it
-was chosen and u = min(1 / p, clip) / clip, which is in [0, 1]:
+released with noise (model.earnings). With q the reward from -1 to 1 over its range, a the arm, and u in [0, 1], which
+is 1 (up to 0.9.0 min(1 / p, clip) / clip, with p the arm's propensity: what waits in a database may still have it):
 
     (1, q)      for the average, and
     (u, u q)    in arm a's place, with zeros in those of the others;
@@ -25,7 +25,7 @@ Estimates. The average is (sum of q) / (sum of 1), over rewards that came. How m
 by is a released number. Sums fade as the bandit's do: all of it is about the same window. Nothing is made of the arms'
 sums. (sum of u q) / (sum of u) is not what would have been earned had a always been offered: it is the mean of people
 who had a chance of a, each counting min(1, clip p), and a bandit that learns gives an arm to those whom it suits. They
-are part of the plan, which bandits in databases keep.
+are part of the plan, which bandits in databases keep; no propensity is computed for them.
 
 Intervals (Fieller). With W and S the two sums, theta the estimand and noise of std t in each, S - theta W has mean 0
 and at most the variance
@@ -49,9 +49,9 @@ BLOCK, PLACE, NAME = "block", "place", "name"
 
 
 class Earnings(NamedTuple):
-    """A setting of joint bandits. share: of the budget's mu^2. clip: the largest weight 1 / propensity that counts.
-    arms: which ones are declared, beside the average: their names, where choices are among named arms; or how many,
-    where every request lists as many in the same order. A bandit with blocks has its blocks."""
+    """A setting of joint bandits. share: of the budget's mu^2. clip: part of the plan, and without effect. arms: which
+    ones are declared, beside the average: their names, where choices are among named arms; or how many, where every
+    request lists as many in the same order. A bandit with blocks has its blocks."""
 
     share: float = 0.1
     clip: float = 10.0
@@ -112,12 +112,12 @@ class Purse(NamedTuple):
             return "Expected arms with the names that earnings declares, got others."
         return None
 
-    def tail(self, x: Array, place: int, name: str | None, known: tuple[str, ...], propensity: float) -> Array:
+    def tail(self, x: Array, place: int, name: str | None, known: tuple[str, ...]) -> Array:
         """RAW. What is kept of a choice."""
         if not self.arms:
             return np.array([AVERAGE, 0.0])
         arm = int(x[-1]) if self.by == BLOCK else place if self.by == PLACE else known.index(str(name))
-        return np.array([AVERAGE + 1 + arm, min(1 / (propensity * self.clip), 1.0)])
+        return np.array([AVERAGE + 1 + arm, 1.0])
 
     def add(self, tail: Array, reward: float, out: Exact) -> None:
         """One user's numbers (see above); `out` has zeros there before."""

@@ -1,7 +1,6 @@
 """What algorithms whose state is released sums have in common: what is kept of a choice, and the part for earnings."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -40,13 +39,11 @@ class Summed(ABC):
         place: int,
         name: str | None,
         declared: tuple[str, ...],
-        chance: Callable[[], float],
     ) -> Raw[Array]:
         x: Array = arms[picked]
         if self.purse is None:
             return self.logged(x)
-        propensity = chance() if self.plan.weighs else 1.0
-        tail = self.purse.tail(x, place, name, declared or self.purse.names, propensity)
+        tail = self.purse.tail(x, place, name, declared or self.purse.names)
         return Raw(np.concatenate([x, tail]))
 
     def logged(self, x: Array) -> Raw[Array]:

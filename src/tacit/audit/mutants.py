@@ -160,10 +160,10 @@ class SquareRoot(JointGLM):
 
 
 class UnclippedPurse(Purse):
-    """Weighs by 1 / propensity, however large."""
+    """Weighs by 1 / propensity, with as many arms as there are at random."""
 
-    def tail(self, x: Array, place: int, name: str | None, known: tuple[str, ...], propensity: float) -> Array:
-        return np.array([AVERAGE + 1 + place, 1 / (propensity * self.clip)])
+    def tail(self, x: Array, place: int, name: str | None, known: tuple[str, ...]) -> Array:
+        return np.array([AVERAGE + 1 + place, self.arms / self.clip])
 
 
 @dataclass(kw_only=True, eq=False)

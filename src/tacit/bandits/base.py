@@ -117,7 +117,7 @@ class Bandit(Kept, ABC):
             self._step()
             index = int(self._pick(block.arms[t : t + 1])[0])
             if outcome(block, t, index):
-                ticket = self._ticket(self._row(block.arms[t], index, index, None, None))
+                ticket = self._ticket(self._row(block.arms[t], index, index, None))
                 if not math.isnan(block.reward[t]):
                     comes = ticket + int(block.delay[t]) if block.delay.size else ticket
                     heapq.heappush(self._arriving, (comes, ticket, float(block.reward[t])))
@@ -164,7 +164,7 @@ class Bandit(Kept, ABC):
         picked = int(self._pick(offered[None])[0])
         place = offer.place(picked)
         name, propensity = offer.name(place), self._propensity(offered, picked)
-        row = self._row(offered, picked, place, name, propensity)
+        row = self._row(offered, picked, place, name)
         return Choice(place, name, self._ticket(row, mark), propensity)
 
     @locked
@@ -197,7 +197,7 @@ class Bandit(Kept, ABC):
             if problem is None:
                 arm = int(index[i])
                 chances[i] = self._propensity(rows[i], arm)
-                row = self._row(rows[i], arm, arm, names[arm] if names else None, chances[i])
+                row = self._row(rows[i], arm, arm, names[arm] if names else None)
                 ids[i] = self._ticket(row, marks[i])
             else:
                 index[i] = -1
@@ -325,11 +325,9 @@ class Bandit(Kept, ABC):
         """Numbers that are kept of a choice until its reward comes."""
         return self._width
 
-    def _row(
-        self, offered: Array, picked: int, place: int, name: str | None, propensity: Callable[[], float] | None
-    ) -> Raw[Array]:
-        """Those numbers: the arm that was picked among those on offer. place, name: of the arm in the request;
-        propensity: what computes it, where that is at hand. A bandit may keep more."""
+    def _row(self, offered: Array, picked: int, place: int, name: str | None) -> Raw[Array]:
+        """Those numbers: the arm that was picked among those on offer. place, name: of the arm in the request. A bandit
+        may keep more."""
         return self._logged_row(offered[picked])
 
     def _logged_row(self, x: Array) -> Raw[Array]:

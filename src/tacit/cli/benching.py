@@ -27,6 +27,13 @@ def bench_command(
     epsilon: Annotated[str | None, typer.Option(help="worlds: privacy budget, 1 by default; delta is 1e-6.")] = None,
     runs: Annotated[int | None, typer.Option(help="worlds: runs of each bandit in each world.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="worlds: ten of them, and few rounds.")] = False,
+    postgres: Annotated[
+        bool, typer.Option("--postgres", help="serve: on a PostgreSQL of the development tools, instead of SQLite.")
+    ] = False,
+    workers: Annotated[int | None, typer.Option(min=1, help="serve --postgres: so many, 1 by default.")] = None,
+    network_delay: Annotated[
+        float | None, typer.Option(min=0.0, help="serve --postgres: milliseconds that a trip to it takes longer.")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="worlds: keep every run here, so that an interrupted command goes on.")
     ] = None,
@@ -38,10 +45,17 @@ def bench_command(
     check_name("a bench", what, registry.BENCHES)
     given: dict[str, Any] = {"numbers": numbers, "runs": runs, "quick": quick or None, "out": out}
     options = {key: value for key, value in given.items() if value is not None}
+    served = {
+        key: value for key, value in (("workers", workers), ("network_delay", network_delay)) if value is not None
+    }
+    if (postgres and what != "serve") or (served and not postgres):
+        raise ValueError("Expected --postgres with bench serve, and --workers and --network-delay with it, got others.")
     if what != "worlds" and (options or bandit or epsilon):
-        raise ValueError(f"Expected --json alone with bench {what}, got an option of bench worlds.")
+        raise ValueError(f"Expected no other option with bench {what}, got an option of bench worlds.")
     if what == "worlds":
         options |= _of_worlds(bandit, epsilon, out)
+    if postgres:
+        options |= {"postgres": True} | served
     bench = _benches()
     with progress(f"bench {what}") as report:
         rows, text = bench.run(what, report, **options)

@@ -1,6 +1,9 @@
-"""What a choice does to a database: a number, an answer, and what is kept until it enters. One transaction for a group;
-where several workers serve, numbers are given out in a short one before it, so that nobody computes while others wait.
-A number whose rows never come, since its worker was killed in between, enters as nothing.
+"""What a choice does to a database: a number, an answer, and what is kept until it enters (tacit.holders.choice_rows).
+
+Where several workers serve, numbers are given out first, in a transaction of their own, then everything is computed and
+sealed, and then the rows are sent at once: nobody computes while others wait, and a group is one trip, since numbers
+for those who wait meanwhile are taken on the way (`following`). A number whose rows never come, since its worker was
+killed in between, enters as nothing.
 
 And what is written of a choice afterwards, a reward or that it was shown: a row of its own, which is not looked at
 before the choice enters. The same work whatever there is."""
@@ -8,34 +11,55 @@ before the choice enters. The same work whatever there is."""
 import contextlib
 import functools
 import math
-import secrets
-from collections.abc import Callable, Iterable, Sequence
-from typing import NoReturn
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple, NoReturn
 
 from numpy.random import Generator
 
-from tacit.core import door
 from tacit.core.persons import beyond
 from tacit.errors import BadState, HorizonReached, TacitError, Unavailable
-from tacit.holders import incarnation, rollback, rows
-from tacit.holders.database import Run
+from tacit.holders import choice_rows, incarnation, rollback, rows
+from tacit.holders.choice_rows import Placed, Taken
+from tacit.holders.database import Rows, Run, Statement, ran
 from tacit.holders.incarnation import Vault
 from tacit.holders.limits import RoundLimits
 from tacit.holders.requests import REFUSED, Answer, Report, Request, StoredChoice, Ticket
-from tacit.holders.rows import Answered, Head, Waiting, Written
+from tacit.holders.rows import Head, Waiting
+from tacit.holders.sealed_rows import SealedRows
 from tacit.holders.terms import Agreed
 from tacit.holders.tickets import MILLI
 from tacit.holders.versions import Versions
 from tacit.holders.witness import older
-from tacit.mechanisms import waiting
-from tacit.mechanisms.entering import HASH, NOBODY
-from tacit.mechanisms.waiting import WaitingRow
 from tacit.model.chances import Later
 
 Drawn = tuple[Answer, Callable[[], float]]  # an answer, and what computes its propensity
 Result = Answer | TacitError
-MANY = 1000  # epochs that are remembered
+Following = Callable[[], Sequence[Request]]  # those who will be asked for next, if it is known
+FRESH = 1.0  # seconds for which numbers that were taken on the way are used: less than the skew of clocks
 AGAIN = "Expected a choice that is committed at once, got one that took too long: ask again."
+
+
+class _Numbered(NamedTuple):
+    """Requests that have no answer yet, in the order of their numbers, of which the last is head.choices. found: the
+    answers of others, or why there is no number for them."""
+
+    requests: list[Request]
+    head: Head
+    found: dict[bytes, Result]
+
+    @property
+    def first(self) -> int:
+        return self.head.choices - len(self.requests) + 1
+
+
+class _Ahead(NamedTuple):
+    """What was taken on the way, for which requests, by which connection and when."""
+
+    requests: list[bytes]
+    taken: Taken
+    generation: int
+    at: float
 
 
 class Choosing:
@@ -52,13 +76,13 @@ class Choosing:
     ) -> None:
         self._policy, self._vault, self._versions, self._database = policy, vault, versions, vault.database
         self._agreed, self._people, self._clock = agreed, people, clock
-        self._checked, self._generation = set[int](), -1  # epochs whose keys are known to be the database's
+        self.rows = SealedRows(vault, versions, agreed, people)
+        self._ahead: _Ahead | None = None
 
     # answers
 
-    def draw(self, request: Request, *, ahead: bool = False) -> Drawn:
-        """An answer at the present version, if it was not drawn before; with its propensity where the algorithm weighs
-        by it, unless that is done afterwards (`ahead`)."""
+    def draw(self, request: Request) -> Drawn:
+        """An answer at the present version, if it was not drawn before."""
         if request.ahead is not None:
             return request.ahead, _another_answer
         fold, arms = self._versions.fold, request.offer.arms
@@ -66,40 +90,46 @@ class Choosing:
         place = request.offer.place(picked)
         answer = Answer(b"", fold.step, place, request.offer.name(place))
         propensity = Later(functools.partial(fold.algorithm.chance, fold.estimate, arms, picked))
-        return answer.drawn(propensity) if fold.algorithm.plan.weighs and not ahead else answer, propensity
+        return answer, propensity
 
-    def choose(self, requests: Sequence[Request], drawn: list[Drawn]) -> list[StoredChoice | TacitError]:
+    def choose(
+        self, requests: Sequence[Request], drawn: list[Drawn], following: Following = tuple
+    ) -> list[StoredChoice | TacitError]:
         """Each request's choice, or the answer that it has. `drawn` gets the tickets: if the end of the transaction is
-        not seen, they may be there the next time."""
+        not seen, they may be there the next time. following: asked for at most once."""
         self._versions.refresh()  # after an error, whether this is still the database that was served from
         firsts: dict[bytes, int] = {}
         for i, request in enumerate(requests):
             firsts.setdefault(request.hashed, i)
-        with self._database.transaction() as run:
-            found = self._answers(run, requests)
-            new = {hashed: i for hashed, i in firsts.items() if hashed not in found}
-            head, errors = self._numbered(run, [requests[i] for i in new.values()])
-            taken = [i for hashed, i in new.items() if hashed not in errors]
-            if not self._database.several_hosts:
-                self.head(run)  # still the incarnation at work
-                found |= self._placed(run, head, requests, drawn, taken)
-        if self._database.several_hosts:
-            with self._database.transaction() as run:
-                self.head(run)  # still the incarnation at work
-                found |= self._placed(run, head, requests, drawn, taken)
-        self._versions.expected = max(self._versions.expected, head.step)
-        found |= errors
+        unique = [requests[i] for i in firsts.values()]
+        with contextlib.nullcontext() if self._database.several_hosts else self._database.transaction() as run:
+            numbered = self._numbered(run, unique)
+            epochs = incarnation.coming(self._vault.bandit, numbered.first - 1, len(numbered.requests))
+            if self._people.moves or not self.rows.checked(epochs):
+                with self._within(run) as inside:
+                    self._prepare(inside, numbered, epochs)
+            self._place(run, numbered, drawn, firsts, following)
+        self._versions.expected = max(self._versions.expected, numbered.head.step)
         out: list[StoredChoice | TacitError] = []
         for i, (request, (answer, propensity)) in enumerate(zip(requests, drawn, strict=True)):
-            result = found[request.hashed]
+            result = numbered.found[request.hashed]
             own = isinstance(result, Answer) and result.ticket == answer.ticket and firsts[request.hashed] == i
             out.append(self._as_choice(result, propensity if own else _another_answer))
         return out
 
-    def _answers(self, run: Run, requests: Sequence[Request]) -> dict[bytes, Result]:
-        """Those that requests have already."""
+    @contextlib.contextmanager
+    def _within(self, run: Run | None) -> Iterator[Run]:
+        """The transaction that there is, or one of its own where several workers serve."""
+        if run is not None:
+            yield run
+            return
+        with self._database.transaction() as new:
+            yield new
+
+    def _opened(self, answers: Mapping[bytes, bytes]) -> dict[bytes, Result]:
+        """By their requests."""
         out: dict[bytes, Result] = {}
-        for hashed, sealed in rows.answers_to(run, self._vault.uid, [one.hashed for one in requests]).items():
+        for hashed, sealed in answers.items():
             opened = None
             with contextlib.suppress(BadState):
                 opened = self._vault.seal.open("epoch", incarnation.choice_place(self._vault.uid, hashed), sealed)
@@ -109,6 +139,10 @@ class Choosing:
                 else Answer.unpacked(opened)
             )
         return out
+
+    def _answers(self, run: Run, requests: Sequence[Request]) -> dict[bytes, Result]:
+        """Those that requests have already."""
+        return self._opened(rows.answers_to(run, self._vault.uid, [one.hashed for one in requests]))
 
     def answered_before(self, requests: Sequence[Request]) -> dict[bytes, Answer]:
         """The answers that requests already have, from a database that may be full. Nothing is written."""
@@ -156,22 +190,46 @@ class Choosing:
         self._agreed.follow(head)
         return head
 
-    def _numbered(self, run: Run, requests: Sequence[Request]) -> tuple[Head, dict[bytes, Result]]:
-        """A number for each request, before anything of its person is read, up to `choices`; and errors for those that
-        come after the last number that there is."""
-        if not requests:
-            return self.head(run), {}
-        errors: dict[bytes, Result] = {}
-        most, unnamed = self.most, [request.person is None for request in requests]
-        found = rows.take(run, self._vault.uid, len(requests), sum(unnamed), most)
-        if found is None:
-            head = self.head(run)
-            left = max(0, most - head.choices)
-            errors = {request.hashed: self._no_room(head.choices + left) for request in requests[left:]}
-            found = rows.take(run, self._vault.uid, left, sum(unnamed[:left]), most) if left else head
-            if found is None:  # another worker has taken them
-                raise Unavailable(AGAIN)
-        return self._followed(found), errors
+    def _take(self, requests: Sequence[Request]) -> list[Statement]:
+        """Gives numbers to requests, before anything of their persons is read. It waits for no disk: their rows do."""
+        asked = [(request.hashed, request.person is None) for request in requests]
+        return [Statement(self._database.hurried), *choice_rows.take(self._vault.uid, asked, self.most)]
+
+    def _numbered(self, run: Run | None, requests: Sequence[Request]) -> _Numbered:
+        """Numbers for requests: those that were taken ahead, or new ones."""
+        ahead, self._ahead = self._ahead, None
+        known = [request.hashed for request in requests], self._database.generation
+        if ahead is not None and (ahead.requests, ahead.generation) == known and time.monotonic() < ahead.at + FRESH:
+            taken = ahead.taken
+        else:
+            asked = self._take(requests)
+            taken = self._taken(self._database.trip(asked)[0] if run is None else ran(run, asked))
+        if taken.head is None:
+            with self._within(run) as inside:
+                return self._last(inside, requests)
+        if not taken.agree:
+            raise Unavailable(AGAIN)
+        found = self._opened(taken.answers)
+        return _Numbered([one for one in requests if one.hashed not in found], taken.head, found)
+
+    def _taken(self, found: Sequence[Rows]) -> Taken:
+        """Followed when it is read: what was taken ahead may be older than what is known when it is used."""
+        taken = choice_rows.taken(found)
+        if taken.head is not None:
+            self._followed(taken.head)
+        return taken
+
+    def _last(self, run: Run, requests: Sequence[Request]) -> _Numbered:
+        """Numbers up to the last that there is, and errors for those that come after it."""
+        head, found = self.head(run), self._answers(run, requests)
+        new, left = [one for one in requests if one.hashed not in found], max(0, self.most - head.choices)
+        found |= {request.hashed: self._no_room(head.choices + left) for request in new[left:]}
+        if not new[:left]:
+            return _Numbered([], head, found)
+        taken = self._taken(ran(run, self._take(new[:left])))
+        if taken.head is None or not taken.agree:  # another worker has taken them
+            raise Unavailable(AGAIN)
+        return _Numbered(new[:left], taken.head, found)
 
     def taken(self, run: Run, count: int, unnamed: int) -> Head:
         """So many numbers, up to `choices`; HorizonReached if there are not so many left."""
@@ -198,120 +256,136 @@ class Choosing:
 
     # rows
 
-    def _placed(
-        self, run: Run, head: Head, requests: Sequence[Request], drawn: list[Drawn], taken: Sequence[int]
-    ) -> dict[bytes, Result]:
-        """Choices for the requests of these places, with the numbers up to head.choices: their answers. Every number
-        has a row that waits, also of a request that is refused, or that another worker has answered meanwhile: else its
-        step would close at another time. Rows are taken in one order: nobody waits in a circle."""
-        if not taken:
-            return {}
-        self.check_keys(run, incarnation.coming(self._vault.bandit, head.choices - len(taken), len(taken)))
-        at, out, placed = self.now(), dict[bytes, Result](), list[tuple[Request, int, Answer]]()
-        for number, i in enumerate(taken, head.choices - len(taken) + 1):
-            answer, propensity = drawn[i]
-            drawn[i] = answer._replace(ticket=self._vault.tickets.made(number, at)), propensity
-            placed.append((requests[i], number, drawn[i][0]))
-            if self._agreed.door.retired(requests[i].offer):
+    def _prepare(self, run: Run, numbered: _Numbered, epochs: range) -> None:
+        """The keys that are needed, and what earlier releases knew of these people; in one order: nobody waits in a
+        circle."""
+        self.rows.check_keys(run, epochs)
+        for request in sorted(numbered.requests, key=lambda one: one.person or b""):
+            self._people.move(run, numbered.head.step, request)
+
+    def _place(
+        self,
+        run: Run | None,
+        numbered: _Numbered,
+        drawn: list[Drawn],
+        firsts: Mapping[bytes, int],
+        following: Following,
+    ) -> None:
+        """The rows of these choices, whose answers `numbered` gets. Every number has a row that waits, also of a
+        request that is refused, or that another worker has answered meanwhile: else its step would close at another
+        time."""
+        at, made, void = self.now(), dict[bytes, Placed](), list[Waiting]()
+        for number, request in enumerate(numbered.requests, numbered.first):
+            answer, propensity = drawn[firsts[request.hashed]]
+            answer = answer._replace(ticket=self._vault.tickets.made(number, at))
+            drawn[firsts[request.hashed]] = answer, propensity
+            if self._agreed.door.retired(request.offer):
                 why = "Expected actions that are offered, got one that was retired meanwhile: ask again."
-                out[requests[i].hashed] = BadState(why)
-        sealed = [self.answered(*one) for one in placed if one[0].hashed not in out]
-        new, waiting_rows = rows.choose(run, self._vault.uid, sorted(sealed)), []
-        for request, number, answer in sorted(placed, key=lambda one: one[0].person or b""):
-            row = self._nothing
-            if request.hashed in new:
-                out[request.hashed], row = given, row = self._row_of(run, head, request, answer)
-                if given is not answer:
-                    rows.refuse(run, self._vault.uid, request.hashed, self.answered(request, number, given).sealed)
-            waiting_rows.append(self.waits(number, answer.ticket, at, row))
-        rows.wait(run, self._vault.uid, sorted(waiting_rows))
-        out |= self._answers(run, [request for request, *_ in placed if request.hashed not in out])  # of other workers
-        if rows.settled(run, self._vault.uid) > head.choices - len(taken):
-            self._checked.clear()
-            raise Unavailable(AGAIN)  # these numbers have entered as nothing
+                numbered.found[request.hashed] = BadState(why)
+                void.append(self.rows.nothing(number, answer.ticket, at))
+            else:
+                made[request.hashed] = self.rows.placed(request, number, at, answer)
+        if void:
+            with self._within(run) as inside:
+                rows.wait(inside, self._vault.uid, void)
+        if not made:
+            return
+        own, refused = choice_rows.placed(self._sent(run, list(made.values()), following))
+        for hashed in own:
+            answer = drawn[firsts[hashed]][0]
+            numbered.found[hashed] = answer.refusal() if hashed in refused else answer
+        if len(own) < len(made):
+            with self._within(run) as inside:
+                numbered.found.update(self._others(inside, [made[hashed] for hashed in made.keys() - own]))
+
+    def _sent(self, run: Run | None, made: Sequence[Placed], following: Following) -> list[Rows]:
+        """What the statements of these rows return. Numbers for those who come next are taken on the way."""
+        bandit, most = self._vault.bandit, self._versions.fold.algorithm.plan.limits.most or 0
+        released, terms = self._versions.released, self._agreed.text
+        asked = choice_rows.place(bandit.uid, bandit.name, made, step=released, settings=terms, most=most)
+        if run is not None:
+            return ran(run, asked)
+        coming = list({request.hashed: request for request in following()}.values())
+        if not coming:
+            return self._database.trip(asked)[0]
+        out, taken = self._database.trip(asked, self._take(coming))
+        hashes = [request.hashed for request in coming]
+        self._ahead = _Ahead(hashes, self._taken(taken), self._database.generation, time.monotonic())
         return out
 
-    @property
-    def _nothing(self) -> WaitingRow:
-        return WaitingRow(door.nothing(self._versions.fold.algorithm.plan.row), teaches=False)
-
-    def _row_of(self, run: Run, head: Head, request: Request, answer: Answer) -> tuple[Answer, WaitingRow]:
-        """The answer, or a refusal, and what is kept until it enters."""
-        fold, terms = self._versions.fold, self._agreed.now
-        self._people.move(run, head.step, request)
-        if self._people.refuses(run, request, terms.on_limit):
-            return answer._replace(arm=REFUSED, name=None), self._nothing
-        if not self._people.teaches(request):
-            return answer, self._nothing
-        chance = answer.chance or _another_answer
-        arm = answer.arm
-        numbers = fold.algorithm.row(request.offer.features, arm, arm, answer.name, self._agreed.door.names, chance)
-        return answer, WaitingRow(numbers, self._people.at_entry(request, terms.on_limit) or NOBODY, request.deferred)
-
-    def waits(self, number: int, ticket: bytes, at: float, row: WaitingRow) -> Waiting:
-        seal = self._seal(number, incarnation.waiting_place(self._vault.uid, number))
-        return Waiting(number, ticket, at, row.sealed(seal))
-
-    def check_keys(self, run: Run, epochs: Iterable[int], *, make: bool = True) -> None:
-        """Those of these epochs are the database's, until the transaction ends: what it records may not happen."""
-        if self._generation != self._database.generation or len(self._checked) > MANY:
-            self._checked, self._generation = set(), self._database.generation
-        new = set(epochs) - self._checked
-        incarnation.check_epochs(run, self._vault.seal.keys, self._vault.bandit, new, make=make)
-        self._checked |= new
-
-    def answered(self, request: Request, number: int, answer: Answer) -> Answered:
-        """Sealed, and marked with its person, or with nobody."""
-        epoch, where = number // self._vault.bandit.epoch, incarnation.choice_place(self._vault.uid, request.hashed)
-        mark = self._vault.seal.mark("epoch", epoch, where, request.person or secrets.token_bytes(HASH))
-        assert mark is not None  # its key was made just now
-        return Answered(request.hashed, number, self._seal(number, where)(answer.packed()), mark)
-
-    def _seal(self, number: int, place: str) -> Callable[[bytes], bytes]:
-        """What seals for that place."""
-        return functools.partial(self._vault.seal.seal, "epoch", number // self._vault.bandit.epoch, place)
+    def _others(self, run: Run, missed: Sequence[Placed]) -> dict[bytes, Result]:
+        """The answers that other workers have given meanwhile: our numbers enter as nothing. Unavailable where rows
+        were not taken since their numbers have entered."""
+        self.head(run)  # still the incarnation at work
+        found = rows.answers_to(run, self._vault.uid, [one.answered.request for one in missed])
+        if len(found) < len(missed):
+            self.rows.forget()
+            raise Unavailable(AGAIN)
+        rows.wait(run, self._vault.uid, sorted(self.rows.nothing(*one.waiting[:3]) for one in missed))
+        return self._opened(found)
 
     # what is written of a choice
 
     def write(self, reports: Sequence[Report]) -> list[bool]:
         """One transaction: whether each came before its choice's deadline. RolledBack, from now on, if the database has
         lost one of these choices."""
-        uid = self._vault.uid
         self._versions.check()
+        now, terms = self._clock(), self._agreed.text
+        numbers = self._numbers_of(reports)
+        ends = [-math.inf if made_at is None else made_at + self._agreed.now.hold for _, made_at in numbers]
+        timely = [(n, one) for (n, _), one, end in zip(numbers, reports, ends, strict=True) if n > 0 and now <= end]
+        firsts = {(n, one.kind): (n, one) for n, one in reversed(self._open(timely))}
+        written = sorted(self.rows.written(*one) for one in firsts.values())
+        asked = choice_rows.write(self._vault.uid, written, terms)
+        found = self._database.trip([*asked, *map(Statement, self._database.touching)])[0]
+        stays = choice_rows.written(found, written)
+        head = self._followed(stays.head)
+        if self._agreed.text != terms:  # nothing was written: others have changed the settings
+            return self.write(reports)
+        came = [
+            now <= end and (n, one.kind) in stays.kinds for (n, _), one, end in zip(numbers, reports, ends, strict=True)
+        ]
+        late = [one.ticket for one, in_time in zip(reports, came, strict=True) if not in_time]
+        if not stays.own or late:
+            self._check_lost(head, reports, late, sure=not stays.own)
+        return [in_time or number == 0 for (number, _), in_time in zip(numbers, came, strict=True)]
+
+    def _open(self, timely: list[tuple[int, Report]]) -> list[tuple[int, Report]]:
+        """Those whose keys there are. Keys are destroyed when all of their choices have entered."""
+        if self.rows.checked({self.rows.epoch(number) for number, _ in timely}):
+            return timely
         with self._database.transaction() as run:
-            head, entered, now = self.head(run), rows.settled(run, uid), self._clock()
-            out, counts, late = list[bool](), list[tuple[int, Report]](), list[Ticket]()
-            for report in reports:
-                number, made_at = self._number_of(run, report)
-                in_time = made_at is not None and now <= made_at + self._agreed.now.hold
-                if in_time and entered < number <= head.choices:
-                    counts.append((number, report))
-                    out.append(True)
-                else:
-                    late.append(report.ticket)
-                    out.append(number == 0)
-            if not rollback.lost(run, self._vault, head, [report.ticket for report in reports], late):
-                self.check_keys(run, {number // self._vault.bandit.epoch for number, _ in counts}, make=False)
-                if rows.write(run, uid, sorted(self.written(*one) for one in counts)):
-                    return out
-            rollback.declare(run, self._vault, now)
+            entered = rows.settled(run, self._vault.uid)
+            timely = [one for one in timely if one[0] > entered]
+            self.rows.check_keys(run, {self.rows.epoch(number) for number, _ in timely}, make=False)
+        return timely
+
+    def _check_lost(self, head: Head, reports: Sequence[Report], late: Sequence[Ticket], *, sure: bool) -> None:
+        """RolledBack if the database has lost one of these choices. sure: it has given its number to another."""
         with self._database.transaction() as run:
-            self.head(run)  # raises, as for everybody else
-        raise older()
+            lost = sure or rollback.lost(run, self._vault, head, [one.ticket for one in reports], late)
+            if lost:
+                rollback.declare(run, self._vault, self._clock())
+        if lost:
+            with self._database.transaction() as run:
+                self.head(run)  # raises, as for everybody else
+            raise older()
+
+    def _numbers_of(self, reports: Sequence[Report]) -> list[tuple[int, float | None]]:
+        """The numbers of choices, and when they were made, if they have not entered. 0: it is stored nowhere; -1: of
+        0.6.0, and it was over when the database was migrated."""
+        if all(one.ticket.number == 0 or None not in one.ticket[1:] for one in reports):
+            return [(one.ticket.number or 0, one.ticket.made_at) for one in reports]
+        with self._database.transaction() as run:
+            return [self._number_of(run, report) for report in reports]
 
     def _number_of(self, run: Run, report: Report) -> tuple[int, float | None]:
-        """The number of a choice, and when it was made, if it has not entered. 0: it is stored nowhere; -1: of 0.6.0,
-        and it was over when the database was migrated."""
         number, made_at = report.ticket.number, report.ticket.made_at
         if number is None:
             number = rows.old_number(run, self._vault.uid, report.ticket.text) or -1
         if number and made_at is None:
             made_at = rows.made_at(run, self._vault.uid, number)
         return number, made_at
-
-    def written(self, number: int, report: Report) -> Written:
-        seal = self._seal(number, incarnation.written_place(self._vault.uid, number, report.kind))
-        return Written(number, report.kind, report.ticket.text, waiting.sealed_reward(report.reward, seal))
 
 
 def _another_answer() -> NoReturn:

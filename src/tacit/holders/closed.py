@@ -47,13 +47,6 @@ def found(run: Run, uid: str) -> Closed | None:
     return Closed(str(rows[0][0]), str(rows[0][1])) if rows else None
 
 
-def check(run: Run, uid: str) -> Closed | None:
-    """As `found`; an error where no new incarnation may take its place either."""
-    why = found(run, uid)
-    refuse(None if why is None or why.recoverable else why)
-    return why
-
-
 def refuse(why: Closed | None) -> None:
     if why is not None:
         raise why.refusal

@@ -14,7 +14,7 @@ from tacit.holders.database import Database, Rows, Run
 
 AT_ONCE = 200  # rows of a statement: SQLite takes 32 766 arguments of one
 OWNERS = {"bandit": "name", "person": "name", "key_fingerprint": "owner"}  # others: bandit, by its uid
-LEFT = ("member", "store_version", "closed")  # tacit.holders.register, .migration, .closed
+LEFT = ("member", "store_version", "closed")  # tacit.holders.register, below, .closed
 
 
 class Table(NamedTuple):
@@ -34,6 +34,8 @@ def copy(read: Run, write: Run, name: str) -> None:
                 _insert(write, table, some)
             if _count(read, table, owner) != _count(write, table, owner):
                 raise BadState(f"Expected as many rows of {table.name} as were copied, got another number.")
+    for version, at in read("SELECT version, at FROM store_version"):  # of 0.6.0: it knew people by other hashes
+        write("INSERT INTO store_version (version, at) VALUES (?, ?) ON CONFLICT DO NOTHING", version, at)
 
 
 def delete(run: Run, name: str) -> None:

@@ -2,7 +2,7 @@
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 Rows = list[tuple[Any, ...]]
@@ -12,6 +12,18 @@ class Run(Protocol):
     """Runs one statement within a transaction, and gives the rows that it returns."""
 
     def __call__(self, statement: str, /, *arguments: Any) -> Rows: ...
+
+
+class Statement(NamedTuple):
+    """One that is run later, with its arguments."""
+
+    text: str
+    arguments: tuple[Any, ...] = ()
+
+
+def ran(run: Run, statements: Sequence[Statement]) -> list[Rows]:
+    """One after the other, within a transaction."""
+    return [run(one.text, *one.arguments) for one in statements]
 
 
 class DatabaseIdentity(NamedTuple):
@@ -32,11 +44,18 @@ class Database(Protocol):
     alone: str  # a statement after which nobody else makes tables until the transaction's end
     finding: str  # a statement that has a row if there is a table of that name
     blob: str  # the type of bytes
+    touching: tuple[str, ...]  # statements after which a transaction waits for the disk, whatever else it does
+    hurried: str  # a statement after which the transaction does not wait for the disk: the next one that does, does
     generation: int
     several_hosts: bool
 
     def transaction(self) -> contextlib.AbstractContextManager[Run]:
         """All of it or nothing; on disk when it ends without an error."""
+        ...
+
+    def trip(self, *transactions: Sequence[Statement]) -> list[list[Rows]]:
+        """Transactions, one after the other, whose statements wait for no answer: what they return, once all of it has
+        happened. One trip to a database that is elsewhere, and no lock is held while something is under way."""
         ...
 
     def identity(self) -> DatabaseIdentity: ...

@@ -25,13 +25,16 @@ WEEK = struct.Struct(">IQ")  # the incarnation and the week
 
 
 class RoundLimits:
-    """Of one worker. RAW where it reads."""
+    """Of one worker. RAW where it reads. moves: whether this database may know people by what releases up to 0.6.0
+    knew them by."""
 
     def __init__(self, algorithm: Algorithm[Any], vault: Vault) -> None:
         plan, self._vault = algorithm.plan, vault
         self._most, self._required, self._silent = plan.limits.most, plan.limits.required, bool(vault.bandit.silent)
         self._weeks = None if plan.limits.week is None else Weeks(plan.schedule, plan.limits.week)
         self._lock, self._swept = threading.Lock(), 0
+        with vault.database.transaction() as run:
+            self.moves = self._most is not None and person_rows.known_otherwise(run)
 
     def digests_of(self, person: Person | None) -> tuple[bytes | None, tuple[bytes, ...]]:
         """A person's hash, and those that earlier releases had for them; ValueError for what is no id."""
@@ -50,9 +53,12 @@ class RoundLimits:
 
     def refuses(self, run: Run, request: Request, on_limit: str) -> bool:
         """Whether all rounds of that person are used. One more is counted, where rounds count when they are chosen."""
-        if not self._counted_now(on_limit) or request.person is None or self._silent:
-            return False
-        return self._once_more(run, request.person) is None
+        person = self.counted_now(request, on_limit)
+        return person is not None and self._once_more(run, person) is None
+
+    def counted_now(self, request: Request, on_limit: str) -> bytes | None:
+        """Whose rounds are counted when that choice is made."""
+        return request.person if self._counted_now(on_limit) and not self._silent else None
 
     def at_entry(self, request: Request, on_limit: str) -> bytes | None:
         """Whose rounds are to be counted when that choice enters."""
@@ -63,7 +69,7 @@ class RoundLimits:
 
     def move(self, run: Run, step: int, request: Request) -> None:
         """What earlier releases knew of a person under other hashes is known of them under this one."""
-        if request.person is None or self._most is None:
+        if request.person is None or not self.moves:
             return
         name = self._vault.bandit.name
         person_rows.move_rounds(run, name, request.former, request.person)

@@ -150,7 +150,7 @@ class Log:
             if found > learnt:
                 return found, {}
             head = choosing.taken(run, len(coming), sum(row.unnamed for row in coming))
-            choosing.check_keys(run, incarnation.coming(vault.bandit, head.choices - len(coming), len(coming)))
+            choosing.rows.check_keys(run, incarnation.coming(vault.bandit, head.choices - len(coming), len(coming)))
             at = choosing.now() - terms.hold - 1 / MILLI  # due as soon as no number before these can be on its way
             answered, waiting, written = [], [], []
             for i, row in sorted(enumerate(coming), key=lambda one: one[1].request.person or b""):  # as in `Choosing`
@@ -161,14 +161,14 @@ class Log:
                 person = people.at_entry(row.request, terms.on_limit) or NOBODY
                 waiting_row = WaitingRow(row.numbers, person, teaches=teaches and people.teaches(row.request))
                 ticket = Ticket(vault.tickets.made(number, max(0.0, at)), number, at)
-                answered.append(choosing.answered(row.request, number, Answer(ticket.text, head.step, 0, None)))
-                waiting.append(choosing.waits(number, ticket.text, at, waiting_row))
+                answered.append(choosing.rows.answered(row.request, number, Answer(ticket.text, head.step, 0, None)))
+                waiting.append(choosing.rows.waits(number, ticket.text, at, waiting_row))
                 if row.reward is not None or problem:  # else it is silent, like a choice that nobody answered
                     given = Report(ticket, Raw(math.nan) if row.reward is None else row.reward)
-                    written.append(choosing.written(number, given))
+                    written.append(choosing.rows.written(number, given))
                 if problem:
                     refused[learnt + i] = problem
-            rows.choose(run, vault.uid, answered)
+            rows.answer(run, vault.uid, answered)
             rows.wait(run, vault.uid, sorted(waiting))
             rows.write(run, vault.uid, sorted(written))
             bookmarks.put(run, vault.uid, name, learnt + len(coming))

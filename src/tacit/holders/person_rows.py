@@ -39,6 +39,11 @@ def put_rounds(run: Run, name: str, had: Mapping[bytes, int]) -> None:
         )
 
 
+def known_otherwise(run: Run) -> bool:
+    """Whether this database is one that 0.6.0 made, or an earlier release: the store of 0.7.0 is the fifth."""
+    return bool(run("SELECT 1 FROM store_version WHERE version < 5"))
+
+
 def move_rounds(run: Run, name: str, former: Sequence[bytes], digest: bytes) -> None:
     """What a person has had under other digests, they have had under this one."""
     listed = ", ".join("?" * len(former))

@@ -2,16 +2,18 @@
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tacit import extras
 from tacit.errors import Unavailable
-from tacit.holders.database import DatabaseIdentity, InTurn, Rows, Run
+from tacit.holders.database import DatabaseIdentity, InTurn, Rows, Run, Statement
 
-LONGEST = 2.0  # seconds that a worker which stopped within a transaction keeps its locks: less than `skew`
+LONGEST = 1.5  # seconds that a worker which stopped within a transaction keeps its locks: less than `skew`
 # A server that does not answer at all, as behind a broken network, is away after so long.
 GONE = {"connect_timeout": 5, "tcp_user_timeout": 5000, "keepalives_idle": 5, "keepalives_interval": 2}
+
+BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 
 
 class Postgres:
@@ -22,6 +24,8 @@ class Postgres:
     alone = "SELECT pg_advisory_xact_lock(7462134)"  # two workers that make the tables at once would disturb each other
     finding = "SELECT 1 FROM pg_class WHERE oid = to_regclass(?)"
     blob = "BYTEA"
+    touching: tuple[str, ...] = ()  # rows that are written as they are will do
+    hurried = "SET LOCAL synchronous_commit = off"
     several_hosts = True
 
     def __init__(self, address: str) -> None:
@@ -52,20 +56,13 @@ class Postgres:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Run]:
-        with self._lock():
+        with self._connected():
             try:
-                if self._connection is None:
-                    self._connection = self._connect()
-                    self._connection.execute("SET synchronous_commit = on")
-                    longest = f"{1000 * LONGEST:.0f}"
-                    self._connection.execute(f"SET idle_in_transaction_session_timeout = {longest}")
-                self._connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+                self._connection.execute(BEGIN)
                 yield self._run
                 self._connection.execute("COMMIT")
-            except self._psycopg.Error as error:
-                self._drop()
-                cause = type(error).__name__
-                raise Unavailable(f"Expected PostgreSQL{self._at} to take a transaction, got {cause}.") from None
+            except self._psycopg.Error:
+                raise
             except BaseException:
                 try:
                     if self._connection is not None:
@@ -74,9 +71,46 @@ class Postgres:
                     self._drop()
                 raise
 
+    def trip(self, *transactions: Sequence[Statement]) -> list[list[Rows]]:
+        """One message, with all values in it: the server does nothing before it has all of it, and then all of it.
+        However slow, or frozen, a worker is, nobody waits for it."""
+        with self._connected():
+            parts = [[BEGIN, *(self._written(one) for one in statements), "COMMIT"] for statements in transactions]
+            cursor = self._connection.execute("; ".join(text for part in parts for text in part), prepare=False)
+            return [[_next(cursor) for _ in part][1:-1] for part in parts]
+
+    def _written(self, statement: Statement) -> str:
+        """With its values in it."""
+        first, *others = statement.text.split("?")
+        values = [self._literal(value) for value in statement.arguments]
+        return first + "".join(value + text for value, text in zip(values, others, strict=True))
+
+    def _literal(self, value: Any) -> str:
+        if isinstance(value, bytes):
+            return f"'\\x{value.hex()}'::bytea"
+        return str(self._psycopg.sql.Literal(value).as_string(None))
+
+    @contextlib.contextmanager
+    def _connected(self) -> Iterator[None]:
+        """One at a time, and with a connection, which is another one after an error of the database."""
+        with self._lock():
+            try:
+                if self._connection is None:
+                    self._connection = self._connect()
+                    self._connection.execute("SET synchronous_commit = on")
+                    longest = f"{1000 * LONGEST:.0f}"
+                    self._connection.execute(f"SET idle_in_transaction_session_timeout = {longest}")
+                yield
+            except self._psycopg.Error as error:
+                self._drop()
+                cause = type(error).__name__
+                raise Unavailable(f"Expected PostgreSQL{self._at} to take a transaction, got {cause}.") from None
+
     def _run(self, statement: str, /, *arguments: Any) -> Rows:
-        cursor = self._connection.execute(statement.replace("?", "%s"), arguments)
-        return list(cursor) if cursor.description is not None else []
+        return _rows(self._cursor(statement, arguments))
+
+    def _cursor(self, statement: str, arguments: tuple[Any, ...]) -> Any:
+        return self._connection.execute(statement.replace("?", "%s"), arguments)
 
     def _drop(self) -> None:
         self.generation += 1
@@ -101,3 +135,14 @@ class Postgres:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
+
+
+def _rows(cursor: Any) -> Rows:
+    return list(cursor) if cursor.description is not None else []
+
+
+def _next(cursor: Any) -> Rows:
+    """What the next statement of several has returned."""
+    out = _rows(cursor)
+    cursor.nextset()
+    return out

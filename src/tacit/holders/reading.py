@@ -134,11 +134,6 @@ class Reading:
         return Offers(algorithm.chances(estimate, offer.features), mean, low, high, offer.names or ())
 
     @property
-    def weighs(self) -> bool:
-        """Whether each choice is kept with its propensity, sealed: `with_propensity` computes it beside others."""
-        return self.algorithm.plan.weighs
-
-    @property
     @locked
     def earned(self) -> Any:
         """The average reward with its interval, at the version that is served; None where that is not released."""

@@ -52,6 +52,10 @@ class Answer(NamedTuple):
         """With its propensity, computed here."""
         return self._replace(propensity=propensity(), error=getattr(propensity, "error", 0.0))
 
+    def refusal(self) -> "Answer":
+        """That of a person beyond the limit: it has a number, or the schedule would tell of it."""
+        return self._replace(arm=REFUSED, name=None)
+
     def packed(self) -> bytes:
         text = b"" if self.name is None else self.name.encode()
         propensity = math.nan if self.propensity is None else self.propensity

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from tacit.errors import RolledBack
 from tacit.holders import closed
-from tacit.holders.database import Run
+from tacit.holders.closed import Closed
+from tacit.holders.database import Rows, Run
 
 REPLACED, ENDED, DISPUTED = 1, 2, 3  # why an incarnation is retired: recovered from, for good, or until it is recovered
 MOST_AT_ONCE = 1000  # rows that one transaction purges
@@ -71,28 +72,42 @@ def make(run: Run, bandit: BanditRow, boundary: int) -> bool:
     return bool(made)
 
 
+HEAD = (
+    "SELECT step, choices, boundary, unnamed, sums_key, settings, retired,"
+    " (SELECT why FROM closed WHERE closed.bandit = uid), (SELECT place FROM closed WHERE closed.bandit = uid)"
+    " FROM bandit WHERE uid = ?"
+)
+
+
 def head(run: Run, uid: str, locking: str = "") -> Head:
     """RolledBack if another incarnation has taken its place, or has to; Moved if it is in another database."""
-    found = standing(run, uid, locking)
-    closed.refuse(found.shut)
-    if found.disputed:
+    return at_work(run(HEAD + locking, uid))
+
+
+def at_work(found: Rows) -> Head:
+    """What HEAD has found, with the same errors."""
+    out = _standing(found)
+    closed.refuse(out.shut)
+    if out.disputed:
         raise RolledBack(
             "Expected a database with all choices that were answered from it, got one that lacks some, as an id "
             "showed: it was taken back in time. Stop all servers, then `tacit recover CONFIG NAME`."
         )
-    return found
+    return out
 
 
 def standing(run: Run, uid: str, locking: str = "") -> Head:
     """As `head`, also of a database that is known to have been taken back in time, and of what could be recovered."""
-    found = run(
-        "SELECT step, choices, boundary, unnamed, sums_key, settings, retired FROM bandit WHERE uid = ?" + locking, uid
-    )
-    why = closed.check(run, uid) if found and found[0][-1] in (REPLACED, DISPUTED) else None
-    if not found or found[0][-1] == REPLACED:
+    return _standing(run(HEAD + locking, uid))
+
+
+def _standing(found: Rows) -> Head:
+    shut = Closed(str(found[0][-2]), str(found[0][-1])) if found and found[0][-2] is not None else None
+    closed.refuse(None if shut is None or shut.recoverable else shut)
+    if not found or found[0][-3] == REPLACED:
         raise RolledBack("Expected the incarnation at work, got one that was recovered from since: open it again.")
-    *numbers, retired = found[0]
-    return Head._make((*numbers, retired == ENDED, retired == DISPUTED and why is None, why))
+    *numbers, retired, _, _ = found[0]
+    return Head._make((*numbers, retired == ENDED, retired == DISPUTED and shut is None, shut))
 
 
 def dispute(run: Run, uid: str) -> None:
@@ -164,21 +179,12 @@ def take(run: Run, uid: str, count: int, unnamed: int, most: int) -> Head | None
     return Head(*found[0]) if found else None
 
 
-def choose(run: Run, uid: str, rows: Sequence[Answered]) -> set[bytes]:
-    """The requests among these that had no answer before."""
-    if not rows:
-        return set()
-    made = run(
-        f"INSERT INTO choice (bandit, request, number, sealed, mark) VALUES {_listed(rows, 5)} ON CONFLICT DO NOTHING"
-        " RETURNING request",
+def answer(run: Run, uid: str, rows: Sequence[Answered]) -> None:
+    """Answers to requests that nobody else makes."""
+    run(
+        f"INSERT INTO choice (bandit, request, number, sealed, mark) VALUES {listed(rows, 5)}",
         *(value for row in rows for value in (uid, *row)),
     )
-    return {bytes(request) for (request,) in made}
-
-
-def refuse(run: Run, uid: str, request: bytes, sealed: bytes) -> None:
-    """Another answer in the place of one that was just made."""
-    run("UPDATE choice SET sealed = ? WHERE bandit = ? AND request = ?", sealed, uid, request)
 
 
 def first_choice(run: Run, uid: str) -> int | None:
@@ -221,7 +227,7 @@ class Waiting(NamedTuple):
 def wait(run: Run, uid: str, rows: Sequence[Waiting]) -> None:
     if rows:
         run(
-            f"INSERT INTO waiting (bandit, number, ticket, made_at, sealed) VALUES {_listed(rows, 5)}",
+            f"INSERT INTO waiting (bandit, number, ticket, made_at, sealed) VALUES {listed(rows, 5)}",
             *(value for row in rows for value in (uid, *row)),
         )
 
@@ -250,19 +256,14 @@ class Written(NamedTuple):
     sealed: bytes
 
 
-def write(run: Run, uid: str, rows: Sequence[Written]) -> bool:
-    """The first of each kind stays. Whether what stays is of the same choices: the same work whatever there was."""
-    if not rows:
-        return True
-    run(
-        f"INSERT INTO written (bandit, number, kind, ticket, sealed) VALUES {_listed(rows, 5)} ON CONFLICT DO NOTHING",
-        *(value for row in rows for value in (uid, *row)),
-    )
-    marks, numbers = ", ".join("?" * len(rows)), (row.number for row in rows)
-    found = run(f"SELECT number, ticket FROM written WHERE bandit = ? AND number IN ({marks})", uid, *numbers)
-    stays = {(int(number), bytes(ticket)) for number, ticket in found}
-    own = {(row.number, row.ticket) for row in rows}
-    return stays <= own and len(own) == len({number for number, _ in own})
+def write(run: Run, uid: str, rows: Sequence[Written]) -> None:
+    """The first of each kind stays."""
+    if rows:
+        run(
+            f"INSERT INTO written (bandit, number, kind, ticket, sealed) VALUES {listed(rows, 5)}"
+            " ON CONFLICT DO NOTHING",
+            *(value for row in rows for value in (uid, *row)),
+        )
 
 
 def old_number(run: Run, uid: str, ticket: bytes) -> int | None:
@@ -379,7 +380,7 @@ def entered(run: Run, uid: str, stop: int) -> None:
         run(f"DELETE FROM {table} WHERE bandit = ? AND number <= ?", uid, stop)
 
 
-def _listed(rows: Sequence[object], columns: int) -> str:
+def listed(rows: Sequence[object], columns: int) -> str:
     return ", ".join([f"({', '.join('?' * columns)})"] * len(rows))
 
 

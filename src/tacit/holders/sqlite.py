@@ -1,13 +1,13 @@
 """SQLite through apsw, whose SQLite is newer than Python's own: one process, one connection, each commit on disk."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from tacit import extras
 from tacit.errors import BadState, Unavailable
-from tacit.holders.database import DatabaseIdentity, InTurn, Rows, Run
+from tacit.holders.database import DatabaseIdentity, InTurn, Rows, Run, Statement, ran
 
 PAGES = 256  # of a copy at a time: a megabyte
 
@@ -24,6 +24,11 @@ class SQLite:
     alone = "SELECT 1"  # there is nobody else
     finding = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
     blob = "BLOB"
+    touching: tuple[str, ...] = (  # it writes no row that stays as it is
+        "INSERT INTO event (bandit, at, what) VALUES ('', 0, '')",
+        "DELETE FROM event WHERE bandit = ''",
+    )
+    hurried = "SELECT 1"
     several_hosts = False
 
     def __init__(self, path: Path) -> None:
@@ -79,8 +84,16 @@ class SQLite:
             )
         return f"Expected SQLite to take a transaction in {self.path.name}, got {found}."
 
+    def trip(self, *transactions: Sequence[Statement]) -> list[list[Rows]]:
+        """All of them are one: each would wait for the disk."""
+        with self.transaction() as run:
+            return [ran(run, statements) for statements in transactions]
+
     def _run(self, statement: str, /, *arguments: Any) -> Rows:
-        return list(self._connection.execute(statement, arguments))
+        return list(self._cursor(statement, arguments))
+
+    def _cursor(self, statement: str, arguments: tuple[Any, ...]) -> Any:
+        return self._connection.execute(statement, arguments)
 
     def _drop(self) -> None:
         self.generation += 1

@@ -18,7 +18,7 @@ from tacit.core.persons import Person, digests
 from tacit.data import Raw
 from tacit.errors import TacitError, Unavailable
 from tacit.holders import certificate, control, erasure, incarnation, rehearsal, requests, rotation, terms, upkeep
-from tacit.holders.choosing import Choosing, Drawn
+from tacit.holders.choosing import Choosing, Drawn, Following
 from tacit.holders.disc import Disc
 from tacit.holders.limits import RoundLimits
 from tacit.holders.log import Log
@@ -137,15 +137,15 @@ class Stored(Reading):
         `choose`."""
         given: dict[str, Any] = {"actions": actions, "request": request, "available": available, "person": person}
         asked = self.prepare(arms, asker=asker, deferred=deferred, **given)
-        answer = self.choose_group([self.with_propensity(asked) if propensity or self.weighs else asked])[0]
+        answer = self.choose_group([self.with_propensity(asked) if propensity else asked])[0]
         if isinstance(answer, TacitError):
             raise answer
         return answer
 
     def observe(self, choice: StoredChoice | str, reward: float | None) -> bool:
         """Report a reward, by the choice or its id; None cancels, and nothing is learnt. On disk when this returns.
-        Whether it came before the choice's deadline: later ones never count. The first one counts; again, nothing
-        happens, and nothing tells."""
+        Whether it came before the choice's deadline: later ones never count. The first one counts; again, the
+        same is written once more: no answer tells, and the work is the same."""
         return self.write_group([self.report(choice, reward)])[0]
 
     def activate(self, choice: StoredChoice | str) -> bool:
@@ -179,7 +179,7 @@ class Stored(Reading):
             if not self._outage.on:
                 with contextlib.suppress(Unavailable):
                     self._outage.again(self._versions.refresh)
-            answer, propensity = self._choosing.draw(request, ahead=True)
+            answer, propensity = self._choosing.draw(request)
         return request._replace(ahead=answer.drawn(propensity))
 
     def report(self, choice: StoredChoice | str, reward: float | None) -> Report:
@@ -196,8 +196,12 @@ class Stored(Reading):
         return self._vault.tickets.read(choice)
 
     @locked
-    def choose_group(self, requests: Sequence[Request]) -> list[StoredChoice | TacitError]:
-        """Answers to several requests in one transaction; an error in place of an answer concerns that one alone."""
+    def choose_group(
+        self, requests: Sequence[Request], following: Following = tuple
+    ) -> list[StoredChoice | TacitError]:
+        """Answers to several requests in one transaction; an error in place of an answer concerns that one alone.
+        following: what gives the requests of the next call, as far as they are known when the rows of these are sent:
+        then their numbers are taken on the way."""
         self._own()
         if self._outage.on:
             return self._answer_without(requests, [self._choosing.draw(one) for one in requests])
@@ -205,7 +209,7 @@ class Stored(Reading):
         try:
             self._outage.again(self._versions.refresh)
             drawn = [self._choosing.draw(one) for one in requests]
-            out = self._outage.again(lambda: self._choosing.choose(requests, drawn))
+            out = self._outage.again(lambda: self._choosing.choose(requests, drawn, following))
         except Unavailable:
             if not self._outage.begins(time.monotonic() - began):
                 raise

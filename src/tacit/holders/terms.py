@@ -96,6 +96,11 @@ class Agreed:
         self.door = Door.of(algorithm)
 
     @property
+    def text(self) -> str:
+        """The settings that these terms are, as the database has them."""
+        return self._text
+
+    @property
     def schema(self) -> Schema | None:
         return self.door.schema
 

@@ -1,6 +1,8 @@
-"""Group commit: whoever waits is committed together, in one transaction, while the next gather."""
+"""Group commit: whoever waits is committed together, in one transaction, while the next gather. Those who are next are
+known to the work before it ends, so that it can do something for them on the way."""
 
 import asyncio
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from typing import Generic, TypeVar
@@ -15,29 +17,41 @@ class Full(Exception):
 
 
 class Group(Generic[A, R]):
-    """`work` commits a group and returns one result for each, in order. Its errors are for all of that group."""
+    """`work` commits a group and returns one result for each, in order. Its errors are for all of that group. It may
+    ask for the `following` one."""
 
     def __init__(self, work: Callable[[Sequence[A]], Sequence[R]], executor: Executor, most: int) -> None:
         self._work, self._executor, self._most = work, executor, most
         self._waiting: list[tuple[A, asyncio.Future[R]]] = []
+        self._next: list[tuple[A, asyncio.Future[R]]] = []
+        self._lock = threading.Lock()  # the work is another thread
         self._task: asyncio.Task[None] | None = None
 
     def submit(self, items: Sequence[A]) -> list[asyncio.Future[R]]:
         """The results to come; Full, and nothing happens, if too many wait. Where nobody waits a long batch may come:
         it never could otherwise."""
-        if self._waiting and len(self._waiting) + len(items) > self._most:
+        waiting = len(self._waiting) + len(self._next)
+        if waiting and waiting + len(items) > self._most:
             raise Full
         loop = asyncio.get_running_loop()
         futures: list[asyncio.Future[R]] = [loop.create_future() for _ in items]
-        self._waiting += zip(items, futures, strict=True)
+        with self._lock:
+            self._waiting += zip(items, futures, strict=True)
         if self._task is None:
             self._task = loop.create_task(self._run())
         return futures
 
+    def following(self) -> list[A]:
+        """The next group: those who wait now, or waited when this was first asked."""
+        with self._lock:
+            if not self._next:
+                self._next, self._waiting = self._waiting[:LARGEST], self._waiting[LARGEST:]
+            return [item for item, _ in self._next]
+
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
-        while self._waiting:
-            group, self._waiting = self._waiting[:LARGEST], self._waiting[LARGEST:]
+        while self.following():
+            group, self._next = self._next, []
             try:
                 done = await loop.run_in_executor(self._executor, self._work, [item for item, _ in group])
                 for (_, future), result in zip(group, done, strict=True):

@@ -46,9 +46,12 @@ class Served:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name}")
         self._other = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name} shows")
         self._erasures = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name} erases")
-        self.chooses: Group[Request, StoredChoice | TacitError] = Group(self.stored.choose_group, self._writer, waiting)
+        self.chooses: Group[Request, StoredChoice | TacitError] = Group(self._choose, self._writer, waiting)
         self.written: Group[Report, bool] = Group(self.stored.write_group, self._writer, waiting)
         self._progress = (-1, -1), 0.0  # version and entries when it was last looked at, and since when
+
+    def _choose(self, requests: Sequence[Request]) -> list[StoredChoice | TacitError]:
+        return self.stored.choose_group(requests, self.chooses.following)
 
     # requests
 
@@ -84,10 +87,9 @@ class Served:
 
     async def with_propensities(self, given: Sequence[Request], asked: Sequence[bool]) -> list[Request]:
         """With propensities where they are asked for: computed before the commit, so that nobody else waits for it, and
-        one at a time, so that others get their turn. Of all where the bandit weighs rewards by them."""
-        weighs = self.stored.weighs
+        one at a time, so that others get their turn."""
         return [
-            await self.show(functools.partial(self.stored.with_propensity, one)) if wanted or weighs else one
+            await self.show(functools.partial(self.stored.with_propensity, one)) if wanted else one
             for one, wanted in zip(given, asked, strict=True)
         ]
 

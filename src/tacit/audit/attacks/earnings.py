@@ -17,7 +17,7 @@ from tacit.data import Array
 from tacit.privacy import ledger
 from tacit.privacy.noise import Simulated
 
-ARMS, CLIP, SHARE = 20, 2.0, 0.7  # the first choices are random: weights of 20, cut to 2
+ARMS, CLIP, SHARE = 20, 2.0, 0.7
 SUMS = "sums of rewards"
 
 
@@ -55,7 +55,7 @@ def of_sums(name: str, kind: Any, *, everything: bool = False, bug: str = "") ->
         epsilon=ledger.epsilon_of([r for r in planned if everything or r.name == "earnings"], BUDGET.delta),
         delta=BUDGET.delta,
         claimed=not bug,
-        how=f"{bug or f'Weights are cut to {CLIP:g}. '}User 1 gets one of {ARMS} arms and has {GLM_PAIR}; nobody else "
+        how=f"{bug}User 1 gets one of {ARMS} arms and has {GLM_PAIR}; nobody else "
         f"reports a reward; score: the {STEPS} releases, whitened, along the difference of the two contributions.",
         scores=scores,
         family="gaussian",
@@ -65,5 +65,5 @@ def of_sums(name: str, kind: Any, *, everything: bool = False, bug: str = "") ->
 
 def _first_user(bandit: Any, world: int) -> None:
     x, reward = GLM_PAIR[world]
-    row = bandit._row(np.tile(np.array(x), (ARMS, 1)), 0, 0, None, None)
+    row = bandit._row(np.tile(np.array(x), (ARMS, 1)), 0, 0, None)
     bandit.observe(bandit._ticket(row), reward)

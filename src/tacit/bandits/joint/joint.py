@@ -172,7 +172,6 @@ class Joint(ContinualBandit):
             width=self._width,
             row=self._width + (0 if purse is None else TAIL) + self._public,
             contexts=contexts,
-            weighs=purse is not None and purse.arms > 0,
             rewards=self.rewards,
             radius=self.radius,
             horizon=self.horizon,
@@ -257,11 +256,8 @@ class Joint(ContinualBandit):
     def _row_size(self) -> int:
         return self.algorithm.plan.row
 
-    def _row(
-        self, offered: Array, picked: int, place: int, name: str | None, propensity: Callable[[], float] | None
-    ) -> Raw[Array]:
-        chance = propensity or self._propensity(offered, picked)
-        return self.algorithm.row(offered, picked, place, name, self._door.names, chance)
+    def _row(self, offered: Array, picked: int, place: int, name: str | None) -> Raw[Array]:
+        return self.algorithm.row(offered, picked, place, name, self._door.names)
 
     def _logged_row(self, x: Array) -> Raw[Array]:
         return self.algorithm.logged(x)

@@ -23,7 +23,7 @@ from tacit.holders.seal import Keys
 from tests.store.places import Clock, Place, dies_at, linear, play, settle, sums, table, total
 
 LEAVES = "SELECT noisy FROM leaf ORDER BY bandit, step"
-LIMITED = {"max_rounds_per_person": 5}
+LIMITED = {"max_rounds_per_person": 5, "require_person": False}
 
 
 def backed_up(place, file, name="bandit"):
@@ -202,7 +202,7 @@ import sys, time
 from tests.store.places import Place, linear
 from pathlib import Path
 place = Place(sys.argv[1], Path(sys.argv[2]))
-with place.open(linear(max_rounds_per_person=5), background=True, clock=time.time) as stored:
+with place.open(linear(max_rounds_per_person=5, require_person=False), background=True, clock=time.time) as stored:
     print(stored.choose([[1.0, 0, 0]], request="mine").id, flush=True)
     sys.stdin.read()
 """

@@ -33,7 +33,7 @@ SKEW = 5.0
 
 
 def bandit(**options):
-    return glm(max_rounds_per_person=5, source=Same(), policy=np.random.default_rng(1), **options)
+    return glm(max_rounds_per_person=5, require_person=False, source=Same(), policy=np.random.default_rng(1), **options)
 
 
 def lives(place, clock, part):
@@ -339,7 +339,7 @@ def test_a_database_of_the_release_before_gets_its_table_while_others_serve(plac
         table(stored, "DROP TABLE closed")
         if stored._database.several_hosts:
             place.open(linear()).close()
-        play(stored, np.random.default_rng(0), 12, together=12)
-        assert stored.version == 1
+            play(stored, np.random.default_rng(0), 12, together=12)
+            assert stored.version == 1
     with place.open(linear()) as stored:
         assert table(stored, "SELECT count(*) FROM closed") == [(0,)] and Keys(place.keys).labels("")

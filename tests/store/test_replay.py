@@ -24,7 +24,7 @@ ASKED = {
 }
 QUIET = {  # they show nothing, or to the trusted only
     *("choose", "choose_group", "observe", "write_group", "prepare", "report", "activation", "tend", "close", "secret"),
-    *("backup", "rotate_keys", "activate", "check_keys", "with_propensity", "learn_log"),
+    *("backup", "rotate_keys", "activate", "check_keys", "with_propensity", "learn_log", "look"),
 }
 SIZES = {
     "leaves": "SELECT step, length(sums), noisy, visible_at FROM leaf WHERE bandit = ? ORDER BY step",

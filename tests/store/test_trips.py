@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 import pytest
-from tacit.bench.network import Network
+from tools.bench.network import Network
 
 from tests.store.places import arms, contribution, linear, settle, table, total
 
@@ -27,7 +27,7 @@ def trips(network, work):
 @pytest.mark.parametrize("on_limit", [None, "refuse", "serve"])
 def test_a_group_of_choices_is_one_trip_and_one_of_rewards_too(on_postgres, network, on_limit):
     """Also where people are named, whichever way they are counted. The first group takes its numbers before."""
-    limited = {} if on_limit is None else {"max_rounds_per_person": 2}
+    limited = {} if on_limit is None else {"max_rounds_per_person": 2, "require_person": False}
     place = on_postgres._replace(where=network.address)
     with place.open(linear(first=500, **limited), on_limit=on_limit) as stored:
         stored.choose(np.eye(3))

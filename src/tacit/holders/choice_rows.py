@@ -135,8 +135,7 @@ def written(found: Sequence[Rows], rows: Sequence[Written]) -> Stays:
     head, last = tables.at_work(found[0]), found[2] if rows else []
     stays = [(int(number), int(kind), bytes(ticket)) for number, kind, ticket in last]
     own = {(row.number, row.ticket) for row in rows}
-    same = {(n, ticket) for n, _, ticket in stays} <= own and len(own) == len({number for number, _ in own})
-    return Stays(head, {(n, kind) for n, kind, _ in stays}, same)
+    return Stays(head, {(n, kind) for n, kind, _ in stays}, {(n, ticket) for n, _, ticket in stays} <= own)
 
 
 def _wait(uid: str, rows: Sequence[Placed]) -> Statement:

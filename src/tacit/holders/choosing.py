@@ -334,6 +334,9 @@ class Choosing:
         numbers = self._numbers_of(reports)
         ends = [-math.inf if made_at is None else made_at + self._agreed.now.hold for _, made_at in numbers]
         timely = [(n, one) for (n, _), one, end in zip(numbers, reports, ends, strict=True) if n > 0 and now <= end]
+        twice = len({(n, one.ticket.text) for n, one in timely}) > len(
+            {n for n, _ in timely}
+        )  # two choices of a number
         firsts = {(n, one.kind): (n, one) for n, one in reversed(self._open(timely))}
         written = sorted(self.rows.written(*one) for one in firsts.values())
         asked = choice_rows.write(self._vault.uid, written, terms)
@@ -346,8 +349,8 @@ class Choosing:
             now <= end and (n, one.kind) in stays.kinds for (n, _), one, end in zip(numbers, reports, ends, strict=True)
         ]
         late = [one.ticket for one, in_time in zip(reports, came, strict=True) if not in_time]
-        if not stays.own or late:
-            self._check_lost(head, reports, late, sure=not stays.own)
+        if twice or not stays.own or late:
+            self._check_lost(head, reports, late, sure=twice or not stays.own)
         return [in_time or number == 0 for (number, _), in_time in zip(numbers, came, strict=True)]
 
     def _open(self, timely: list[tuple[int, Report]]) -> list[tuple[int, Report]]:

@@ -128,7 +128,7 @@ def test_products_are_drawn_to_what_was_seen_as_far_as_noise_allows():
     rng = np.random.default_rng(2)
     for std in (0.2, 2.0, 20.0):
         target, seen = with_constant(rng), seen_of(rng, with_constant(rng, 60), std)
-        found = fields._towards(target, seen.products, std, PARTS)
+        found = fields.towards(target, seen.products, std, PARTS)
         slow = [slow_towards(*pair, std) for pair in zip(target, seen.products, strict=True)]
         assert np.allclose(found, slow, rtol=1e-9, atol=1e-12)
 

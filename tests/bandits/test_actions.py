@@ -69,7 +69,7 @@ def test_a_schema_has_a_place_for_each_of_max_actions_from_the_start():
         (lambda: schema("a").without_action("a"), "not retired"),
         (lambda: schema("a").without_action("b"), "is offered"),
         (lambda: schema("a", "b").without_action("a").rows({}, ["a"]), "retired"),
-        (lambda: schema("a").rows({}, ["b"]), "unknown"),
+        (lambda: schema("a").rows({}, ["b"]), "action 1 of the request to be one of a"),
     ],
 )
 def test_what_a_schema_refuses(made, match):
@@ -113,7 +113,7 @@ def test_every_place_is_noised_at_every_release_declared_or_not():
 
 def test_actions_come_and_go_at_a_number_of_choices(tmp_path):
     bandit = glm("walk", "sleep")
-    with pytest.raises(ValueError, match="unknown"):
+    with pytest.raises(ValueError, match="action 1 of the request"):
         bandit.choose({"age": 3}, actions=["read"])
     rounds(bandit, 8)
     bandit.add_action("read")

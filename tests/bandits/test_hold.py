@@ -130,7 +130,7 @@ def test_it_is_as_if_each_choice_came_when_it_enters(name, hold):
         if len(waiting) > hold:
             at, arm = waiting.pop(0)
             told._step()
-            ticket = told._ticket(told._row(block.arms[at], arm, arm, None, None))
+            ticket = told._ticket(told._row(block.arms[at], arm, arm, None))
             if not math.isnan(block.noise[at]):
                 told.observe(ticket, block.means[at, arm] + 0.25 * block.noise[at])
         told._step()

@@ -32,8 +32,8 @@ def test_the_page_runs(tmp_path, monkeypatch):
             done = subprocess.run(["bash", "-c", here], capture_output=True, text=True, check=True)
             replies.append(done.stdout)
     chosen, rewarded, activated, batch, *shown, erased = replies
-    certificate, status, estimate, history, metrics, health, ready = shown
-    assert "cannot be undone" in json.loads(erased)["remains"]
+    certificate, status, estimate, history, segments, metrics, health, ready = shown
+    assert "cannot be undone" in json.loads(erased)["remains"] and json.loads(segments)["segments"] is None
     assert json.loads(chosen)["name"] in ("hello", "welcome")
     assert json.loads(rewarded) == json.loads(activated) == {"acknowledged": True}
     assert [json.loads(line)["name"] for line in batch.splitlines()] == [None, None]

@@ -19,7 +19,8 @@ from tests.service.servers import Running
 from tests.store.conftest import folder, on_postgres, postgres  # noqa: F401
 
 ARMS = [[float(i == j) for j in range(5)] for i in range(5)]
-SOON = CONFIG.replace("hold = 1.0", "hold = 0.05\ndelay = 0.0")
+STORED = CONFIG + 'durable = "bench.db"\n'
+SOON = STORED.replace("hold = 1.0", "hold = 0.05\ndelay = 0.0")
 
 
 def steps(entered):
@@ -138,7 +139,7 @@ def visit(server, prefix, rows, connections=4):
 def test_memory_stays_as_it_is(folder, rows, most):  # noqa: F811
     """`most` bytes more than after the first sixth, in which pages, pools and the first keys are made. What is kept for
     each choice is on disk; what expires (here after 2 000 later choices) goes with its keys."""
-    server = Running(folder, CONFIG + "pending = 2000\n")
+    server = Running(folder, STORED + "pending = 2000\n")
     visit(server, "first", rows // 6)
     before = resident(server)
     visit(server, "then", rows - rows // 6)

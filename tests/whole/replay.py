@@ -32,6 +32,8 @@ QUIET = {
     "republish",
     "play",
     "save",
+    "document",
+    "restored",
     "load",
     "init",
     "device",

@@ -38,8 +38,11 @@ kind = "joint-glm"
 dim = 5
 budget = {epsilon = 1.0, delta = 1e-6}
 hold = 1.0
+"""
+LIMITED = """
 max_rounds_per_person = 5
 on_limit = "serve"
+require_person = false
 """
 KINDS = {  # route -> rows of a request; "choose + reward": each choice's reward as well
     "choose": 1,
@@ -85,7 +88,7 @@ def _on_postgres(progress: Callable[[float], None], workers: int, delay: float) 
     where = f"PostgreSQL, {workers} worker{'s' * (workers > 1)}, {delay:g} ms"
     with network.postgres(delay) as place, tempfile.TemporaryDirectory(prefix="tacit-bench-") as folder:
         toml = Path(folder, "bench.toml")
-        toml.write_text(CONFIG + f'durable = "{place.address}"\nkeys = "keys"\n')
+        toml.write_text(CONFIG + LIMITED + f'durable = "{place.address}"\nkeys = "keys"\n')
         for done, kind in enumerate(KINDS, 1):
             with contextlib.ExitStack() as stack:
                 serving = [running("tacit", "serve", str(toml), "--port", "0") for _ in range(workers)]
@@ -115,7 +118,7 @@ def served(parent: Path | None) -> Iterator[tuple[int, int]]:
     """Port and process of a new server, whose files are gone afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="tacit-bench-", dir=parent))
     try:
-        (folder / "bench.toml").write_text(CONFIG + 'durable = "bench.db"\n')
+        (folder / "bench.toml").write_text(CONFIG + LIMITED + 'durable = "bench.db"\n')
         with running("tacit", "serve", str(folder / "bench.toml"), "--port", "0") as found:
             yield found
     finally:

@@ -334,9 +334,8 @@ class Choosing:
         numbers = self._numbers_of(reports)
         ends = [-math.inf if made_at is None else made_at + self._agreed.now.hold for _, made_at in numbers]
         timely = [(n, one) for (n, _), one, end in zip(numbers, reports, ends, strict=True) if n > 0 and now <= end]
-        twice = len({(n, one.ticket.text) for n, one in timely}) > len(
-            {n for n, _ in timely}
-        )  # two choices of a number
+        # two choices of one number: the database has lost the first
+        twice = len({(n, one.ticket.text) for n, one in timely}) > len({n for n, _ in timely})
         firsts = {(n, one.kind): (n, one) for n, one in reversed(self._open(timely))}
         written = sorted(self.rows.written(*one) for one in firsts.values())
         asked = choice_rows.write(self._vault.uid, written, terms)

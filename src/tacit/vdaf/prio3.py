@@ -23,7 +23,7 @@ NONCE = 16  # bytes
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
-class Report(NamedTuple):
+class SharedReport(NamedTuple):
     public: bytes  # [public share] a part of the joint randomness for each aggregator
     shares: tuple[bytes, ...]  # [input shares] the leader's, then 64 bytes for each helper
 
@@ -65,7 +65,7 @@ class Prio3:
 
     # the device
 
-    def shard(self, numbers: Sequence[int], nonce: bytes, random: bytes) -> Report:
+    def shard(self, numbers: Sequence[int], nonce: bytes, random: bytes) -> SharedReport:
         if len(nonce) != NONCE or len(random) != self.randomness:
             raise ValueError(f"Expected a nonce of {NONCE} bytes and {self.randomness} random ones, got others.")
         seeds = [random[i : i + SEED] for i in range(0, len(random), SEED)]
@@ -86,7 +86,7 @@ class Prio3:
         for i, helper in enumerate(helpers, 1):
             take_from(proofs, self._proofs(i, helper))
         leader = own.astype("<u8").tobytes() + proofs.astype("<u8").tobytes() + leader_blind
-        return Report(b"".join(parts), (leader, *(a + b for a, b in zip(helpers, blinds, strict=True))))
+        return SharedReport(b"".join(parts), (leader, *(a + b for a, b in zip(helpers, blinds, strict=True))))
 
     def _proved(self, encoded: Words, joint: Words, prove: Words) -> Words:
         """One proof: seeds of wires and a polynomial for each gadget."""

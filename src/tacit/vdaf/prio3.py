@@ -23,7 +23,7 @@ NONCE = 16  # bytes
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
-class Report(NamedTuple):
+class SharedReport(NamedTuple):
     public: bytes  # [public share] a part of the joint randomness for each aggregator
     shares: tuple[bytes, ...]  # [input shares] the leader's, then 64 bytes for each helper
 
@@ -65,7 +65,7 @@ class Prio3:
 
     # the device
 
-    def shard(self, numbers: Sequence[int], nonce: bytes, random: bytes) -> Report:
+    def shard(self, numbers: Sequence[int], nonce: bytes, random: bytes) -> SharedReport:
         if len(nonce) != NONCE or len(random) != self.randomness:
             raise ValueError(f"Expected a nonce of {NONCE} bytes and {self.randomness} random ones, got others.")
         seeds = [random[i : i + SEED] for i in range(0, len(random), SEED)]
@@ -86,7 +86,7 @@ class Prio3:
         for i, helper in enumerate(helpers, 1):
             take_from(proofs, self._proofs(i, helper))
         leader = own.astype("<u8").tobytes() + proofs.astype("<u8").tobytes() + leader_blind
-        return Report(b"".join(parts), (leader, *(a + b for a, b in zip(helpers, blinds, strict=True))))
+        return SharedReport(b"".join(parts), (leader, *(a + b for a, b in zip(helpers, blinds, strict=True))))
 
     def _proved(self, encoded: Words, joint: Words, prove: Words) -> Words:
         """One proof: seeds of wires and a polynomial for each gadget."""
@@ -143,7 +143,7 @@ class Prio3:
             raise BadReport("Expected one verifier share of each aggregator, got others.")
         total = np.zeros(size, np.uint64)
         for one in shares:
-            add_to(total, _elements(one[:-SEED]))
+            add_to(total, elements(one[:-SEED]))
         if not all(self._holds(one) for one in total.reshape(self.proofs, -1)):
             raise BadReport("Expected a report whose proof holds, got another.")
         return self._seed([one[-SEED:] for one in shares])
@@ -171,9 +171,9 @@ class Prio3:
             return self._measurement(aggregator, seed), self._proofs(aggregator, seed).reshape(self.proofs, -1), blind
         if len(share) != self.leader_share:
             raise BadReport(f"Expected a share of {self.leader_share} bytes, got another.")
-        elements = _elements(share[:-SEED])
+        numbers = elements(share[:-SEED])
         length = self.circuit.length
-        return elements[:length], elements[length:].reshape(self.proofs, -1), share[-SEED:]
+        return numbers[:length], numbers[length:].reshape(self.proofs, -1), share[-SEED:]
 
     def _tag(self, usage: int) -> bytes:
         return xof.tag(self.circuit.code, usage, self.context)
@@ -199,7 +199,8 @@ class Prio3:
         return self._expanded(seed, JOINT, b"", self.circuit.joint).reshape(self.proofs, -1)
 
 
-def _elements(encoded: bytes) -> Words:
+def elements(encoded: bytes) -> Words:
+    """Of the field, or BadReport."""
     out = np.frombuffer(encoded, "<u8").astype(np.uint64)
     if (out >= P).any():
         raise BadReport("Expected elements of the field, got a number beyond it.")

@@ -196,23 +196,23 @@ FIXED = ("protocol", "bandit", "dim", "features", "link", "rewards", "randomizer
 
 def local(billboard: bytes) -> tuple[dict[str, Any], bytes]:
     """(the checked document, its tag) of a billboard of the local model, or BadBillboard."""
-    return _local(_bytes(billboard))
+    return _local(as_bytes(billboard))
 
 
 def shuffle(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
     """(what its messages have in common, the checked document) of a billboard of the shuffle model, or BadBillboard."""
-    return _shuffle(_bytes(billboard))
+    return _shuffle(as_bytes(billboard))
 
 
 def rounds(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
     """The same of one whose users answer several rounds. `plan` is that of the round; `terms` a digest of all that
     stays the same throughout the batch."""
-    return _rounds(_bytes(billboard))
+    return _rounds(as_bytes(billboard))
 
 
 def batch(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
     """The same of either."""
-    return (_rounds if ROUNDS.encode() in _bytes(billboard)[:LONGEST] else _shuffle)(billboard)
+    return (_rounds if ROUNDS.encode() in as_bytes(billboard)[:LONGEST] else _shuffle)(billboard)
 
 
 def tag(document: dict[str, Any]) -> bytes:
@@ -226,76 +226,76 @@ def tag(document: dict[str, Any]) -> bytes:
 
 @functools.lru_cache(maxsize=4)  # all devices of a simulation read one billboard
 def _local(billboard: bytes) -> tuple[dict[str, Any], bytes]:
-    document = _document(billboard, "local", LOCAL)
+    document = parsed(billboard, "local", LOCAL)
     _same(document.get("protocol", 1), "protocol", PROTOCOL)  # the first had no number
-    board = _checked(document, LOCAL_FIELDS)
+    board = checked(document, LOCAL_FIELDS)
     dim, kind, policy = board["dim"], board["report"]["name"], board["policy"]
     wide = board["theta"].size
     if kind == "glm":
-        _need(board["report"]["pad"].size == 2, "two numbers in pad")
-        _need(wide == dim + bool(board["report"]["pad"][1]), "theta of as many numbers as there are features")
+        need(board["report"]["pad"].size == 2, "two numbers in pad")
+        need(wide == dim + bool(board["report"]["pad"][1]), "theta of as many numbers as there are features")
     else:
-        _need(wide == dim or (kind == "public" and wide == dim + 1), "theta of as many numbers as there are features")
+        need(wide == dim or (kind == "public" and wide == dim + 1), "theta of as many numbers as there are features")
     flat = kind in ("gradient", "residual", "score")
     square = (0, 0) if flat else (wide, wide)
-    _need(dim <= (FLATTEST if kind == "residual" else WIDEST), f"at most {WIDEST} features")
-    _need(policy["name"] != "gap" or policy["played"].shape == (dim,), "as many numbers as features in played")
-    _need(board["inverse"].shape == square, "an inverse of theta's size")
-    _need(policy["name"] == CHOICES[kind], f"the policy {CHOICES[kind]} with a report of the kind {kind}")
+    need(dim <= (FLATTEST if kind == "residual" else WIDEST), f"at most {WIDEST} features")
+    need(policy["name"] != "gap" or policy["played"].shape == (dim,), "as many numbers as features in played")
+    need(board["inverse"].shape == square, "an inverse of theta's size")
+    need(policy["name"] == CHOICES[kind], f"the policy {CHOICES[kind]} with a report of the kind {kind}")
     if kind == "reweighted":
-        _need(dim <= NARROWEST, f"at most {NARROWEST} features where a report holds matrices of them")
-        _need(board["report"]["half"].shape == square, "a root of the inverse's size")
-        _need(bool((board["inverse"] == board["inverse"].T).all()), "a symmetric inverse")
+        need(dim <= NARROWEST, f"at most {NARROWEST} features where a report holds matrices of them")
+        need(board["report"]["half"].shape == square, "a root of the inverse's size")
+        need(bool((board["inverse"] == board["inverse"].T).all()), "a symmetric inverse")
         thetas, inverses, count = policy["thetas"], policy["inverses"], len(policy["thetas"])
-        _need(thetas.shape == (count, dim * (count > 0)), "thetas of as many numbers as there are features")
-        _need(inverses.shape == (count * dim, dim * (count > 0)), "an inverse for each of thetas")
-    _need(policy["name"] != "thompson" or policy["root"].shape == square, "a root of theta's size")
-    _need((board["randomizer"]["kind"] == "coin") == (kind == "public"), "a randomizer for what the report holds")
+        need(thetas.shape == (count, dim * (count > 0)), "thetas of as many numbers as there are features")
+        need(inverses.shape == (count * dim, dim * (count > 0)), "an inverse for each of thetas")
+    need(policy["name"] != "thompson" or policy["root"].shape == square, "a root of theta's size")
+    need((board["randomizer"]["kind"] == "coin") == (kind == "public"), "a randomizer for what the report holds")
     return board, tag(document)
 
 
 @functools.lru_cache(maxsize=4)
 def _shuffle(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
-    document = _document(billboard, "shuffle", SHUFFLE)
+    document = parsed(billboard, "shuffle", SHUFFLE)
     _same(document.get("version"), "version", VERSION)
-    board = _checked(document, SHUFFLE_FIELDS)
+    board = checked(document, SHUFFLE_FIELDS)
     dim, plan = board["dim"], board["plan"]
     score = board["weights"] == "score"
     wide = 0 if score else dim
     for name, size in (("theta", dim), ("centre", dim), ("spread", wide)):
-        _need(board[name].shape == (size,), f"{size} numbers in {name}")
+        need(board[name].shape == (size,), f"{size} numbers in {name}")
     for name in ("inverse", "axes"):
-        _need(board[name].shape == (wide, wide), f"{wide} rows and columns in {name}")
-    _need((board["spread"] >= 0).all(), "no negative number in spread")
-    _need(not score or board["policy"]["name"] in ("random", "thompson"), "a policy that needs no matrix")
-    _need(plan["size"] == (dim if score else pair_size(dim)), "a plan for as many numbers as a report has")
-    _need(plan["reach"] == reach(plan["grid"], plan["norm"], plan["laplace"]), "the reach of the plan's grid and norm")
-    _need(2 * plan["reach"] + plan["trials"] < 2**32, "a grid whose numbers fit into 4 bytes")
-    _need(max(plan["minimum"], plan["malicious"]) <= plan["users"], "no more users than the plan has")
-    _need(plan["trials"] * plan["size"] <= COINS, f"at most {COINS} coins in a report")
-    _need(plan["trials"] * plan["users"] <= TOSSES, f"at most {TOSSES} coins in a batch")
+        need(board[name].shape == (wide, wide), f"{wide} rows and columns in {name}")
+    need((board["spread"] >= 0).all(), "no negative number in spread")
+    need(not score or board["policy"]["name"] in ("random", "thompson"), "a policy that needs no matrix")
+    need(plan["size"] == (dim if score else pair_size(dim)), "a plan for as many numbers as a report has")
+    need(plan["reach"] == reach(plan["grid"], plan["norm"], plan["laplace"]), "the reach of the plan's grid and norm")
+    need(2 * plan["reach"] + plan["trials"] < 2**32, "a grid whose numbers fit into 4 bytes")
+    need(max(plan["minimum"], plan["malicious"]) <= plan["users"], "no more users than the plan has")
+    need(plan["trials"] * plan["size"] <= COINS, f"at most {COINS} coins in a report")
+    need(plan["trials"] * plan["users"] <= TOSSES, f"at most {TOSSES} coins in a batch")
     given = Parameters(board["batch"], digest(billboard), plan["size"], plan["reach"], plan["trials"])
     return given, board
 
 
 @functools.lru_cache(maxsize=4)
 def _rounds(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
-    document = _document(billboard, "shuffle", ROUNDS)
-    board = _checked(document, ROUNDS_FIELDS)
+    document = parsed(billboard, "shuffle", ROUNDS)
+    board = checked(document, ROUNDS_FIELDS)
     dim, plan, closed = board["dim"], board["plan"], len(board["thetas"])
     gradient = board["round"] > 0
-    _need(board["theta"].shape == (dim * gradient,), "theta in a round that asks for a gradient, and in no other")
-    _need(board["thetas"].shape == (closed, dim * (closed > 0)), "thetas of as many numbers as there are features")
-    _need(board["inverses"].shape == (closed * dim, dim * (closed > 0)), "an inverse for each of thetas")
-    _need(board["round"] <= min(board["gradients"], board["batch"]), "a round of its batch")
-    _need(max(plan["minimum"], plan["malicious"]) <= plan["users"], "no more users than the plan has")
+    need(board["theta"].shape == (dim * gradient,), "theta in a round that asks for a gradient, and in no other")
+    need(board["thetas"].shape == (closed, dim * (closed > 0)), "thetas of as many numbers as there are features")
+    need(board["inverses"].shape == (closed * dim, dim * (closed > 0)), "an inverse for each of thetas")
+    need(board["round"] <= min(board["gradients"], board["batch"]), "a round of its batch")
+    need(max(plan["minimum"], plan["malicious"]) <= plan["users"], "no more users than the plan has")
     size, norm = (dim, 1.0) if gradient else (packed_size(dim), board["largest"])
     grids = plan.pop("information"), plan.pop("gradient")
     board["grids"] = grids
     for grid, longest in zip(grids, (board["largest"], 1.0), strict=True):
-        _need(2 * reach(grid, longest) + plan["trials"] < 2**32, "a grid whose numbers fit into 4 bytes")
-    _need(plan["trials"] * packed_size(dim) <= COINS, f"at most {COINS} coins in a report")
-    _need(plan["trials"] * plan["users"] <= TOSSES, f"at most {TOSSES} coins in a batch")
+        need(2 * reach(grid, longest) + plan["trials"] < 2**32, "a grid whose numbers fit into 4 bytes")
+    need(plan["trials"] * packed_size(dim) <= COINS, f"at most {COINS} coins in a report")
+    need(plan["trials"] * plan["users"] <= TOSSES, f"at most {TOSSES} coins in a batch")
     grid = grids[gradient]
     plan |= {"size": size, "grid": grid, "reach": reach(grid, norm), "laplace": 0.0, "norm": norm}
     fixed = {name: value for name, value in document.items() if name not in PASSING}
@@ -303,13 +303,13 @@ def _rounds(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
     return Parameters(board["batch"], digest(billboard), size, plan["reach"], plan["trials"]), board
 
 
-def _bytes(billboard: bytes) -> bytes:
+def as_bytes(billboard: bytes) -> bytes:
     if not isinstance(billboard, bytes):
         raise BadBillboard(f"Expected the bytes of a billboard, got {type(billboard).__name__}.")
     return billboard
 
 
-def _document(billboard: bytes, model: str, format: str) -> dict[str, Any]:
+def parsed(billboard: bytes, model: str, format: str) -> dict[str, Any]:
     try:
         document = parse(billboard, longest=LONGEST, deepest=DEEPEST)
     except Wrong as wrong:
@@ -321,24 +321,25 @@ def _document(billboard: bytes, model: str, format: str) -> dict[str, Any]:
 
 def _same(found: Any, name: str, number: int) -> None:
     """Raise where it is another number: server and device are of different releases. What is no such number is left to
-    `_checked`."""
+    `checked`."""
     if type(found) is int and found != number and 0 <= found < 2**31:
         raise BadBillboard(
             f"Expected a billboard of {name} {number}, got {name} {found}: its server has another release of tacit."
         )
 
 
-def _checked(document: dict[str, Any], fields: dict[str, Field]) -> dict[str, Any]:
+def checked(document: dict[str, Any], fields: dict[str, Field]) -> dict[str, Any]:
     try:
         board: dict[str, Any] = record(fields)(document)
     except Wrong as wrong:
         raise BadBillboard(f"Expected a billboard with {wrong}, got another.") from None
-    rewards = board["rewards"]
-    _need(rewards.size == 2 and rewards[1] - rewards[0] >= 1 / LARGE, "a range low < high of rewards")
-    board["rewards"] = float(rewards[0]), float(rewards[1])
+    if "rewards" in fields:
+        rewards = board["rewards"]
+        need(rewards.size == 2 and rewards[1] - rewards[0] >= 1 / LARGE, "a range low < high of rewards")
+        board["rewards"] = float(rewards[0]), float(rewards[1])
     return board
 
 
-def _need(holds: bool, what: str) -> None:
+def need(holds: bool, what: str) -> None:
     if not holds:
         raise BadBillboard(f"Expected a billboard with {what}, got another.")

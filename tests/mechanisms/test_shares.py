@@ -40,7 +40,7 @@ class Recorded:
 
     def integers(self, count, size, cells):
         self.drawn.append(self.source.integers(count, size, cells))
-        return self.drawn[-1]
+        return self.drawn[-1].copy()  # who has used it wipes it
 
 
 class Both:

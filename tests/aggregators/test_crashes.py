@@ -205,6 +205,20 @@ def test_a_new_database_beside_a_counter_file_that_has_counted_is_refused(folder
     dead(where[LEADER])
 
 
+@pytest.mark.parametrize("party", [LEADER, HELPER])
+def test_a_copy_of_database_and_counter_file_is_refused(party, folder):
+    made, where, leader, helper = stepped(folder, 1)
+    for one in (leader, helper):
+        one.close()
+    copy = folder / "copy"
+    copy.mkdir()
+    for path in folder.iterdir():
+        if path.is_file():
+            (copy / path.name).write_bytes(path.read_bytes())
+    dead(places(copy, made.task)[party])
+    where[party].open().close()  # the original goes on
+
+
 def test_other_reports_on_the_other_side_retire_the_era(folder):
     """A leader that counts a report of its own choice: nothing closes, for good."""
     made, where, leader, helper = stepped(folder, 0)

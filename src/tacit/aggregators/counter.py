@@ -3,7 +3,9 @@
 A database that was rolled back would verify a report again, or draw a second noise for a step; both tell of people. So
 every change of the database is a link of a chain, and the counter file has the last link before anything that follows
 from the change leaves. An aggregator compares both before it does anything. The database may be one link ahead: then it
-was stopped between the two, and nothing has left. A file that is missing, ahead or of another chain retires the era."""
+was stopped between the two, and nothing has left. A counter file that is missing, ahead or of another chain retires the
+era. So does a copy of both in another folder, which the lock's inode tells. A copy of the whole machine is not
+noticed."""
 
 import json
 import os
@@ -41,7 +43,7 @@ class CounterFile:
         self._descriptor: int | None = found
 
     def read(self) -> CounterMark | None:
-        """None if there is no file; a file that cannot be read is a CounterMark of nothing that could be."""
+        """None if there is no file. One that cannot be read says that the era is retired."""
         if self._descriptor is None:
             raise BadState("Expected an aggregator that is open, got one that was closed.")
         try:
@@ -52,6 +54,12 @@ class CounterFile:
             return None
         except (ValueError, KeyError, TypeError):
             return CounterMark("", -1, ChainLink(-1, ""), True)
+
+    @property
+    def place(self) -> int:
+        """Which file is locked: a copy of it, with whatever lies beside it, is another."""
+        assert self._descriptor is not None
+        return os.fstat(self._descriptor).st_ino
 
     def write(self, mark: CounterMark) -> None:
         """On disk when this returns."""

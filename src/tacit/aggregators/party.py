@@ -71,7 +71,7 @@ class Party:
                 if halves is None:
                     raise ValueError("Expected the halves of the key for a new aggregator, got none.")
                 key(self.task, halves)
-                rows.create(run, halves, bytes(8 * self.task.size))
+                rows.create(run, halves, bytes(8 * self.task.size), self._counter.place)
         with self._acting() as (_, state, _):
             self._key = key(self.task, state.halves)  # checked against the task at each start
 
@@ -91,7 +91,7 @@ class Party:
 
     @property
     def step(self) -> int:
-        """TaskSteps that are closed."""
+        """How many steps are closed."""
         with self._acting() as (_, state, _):
             return state.step
 
@@ -136,7 +136,7 @@ class Party:
 
     def _compared(self, run: Run) -> PartyState:
         mark, state = self._counter.read(), rows.state(run)
-        if mark is None or mark.retired or state is None:
+        if mark is None or mark.retired or state is None or state.place != self._counter.place:
             self._retire()
         if mark.link != state.link:
             if mark.link != state.before or state.link.number != mark.link.number + 1:

@@ -10,7 +10,7 @@ from tacit.holders.database import Run
 
 TABLES = (
     "CREATE TABLE state (number INTEGER, chain TEXT, number_before INTEGER, chain_before TEXT, leader_half BLOB, "
-    "helper_half BLOB, step INTEGER, users INTEGER, reports INTEGER, open BLOB)",
+    "helper_half BLOB, place INTEGER, step INTEGER, users INTEGER, reports INTEGER, open BLOB)",
     # digest: of what came; job, kept: until it is decided; verdict: NULL until then; reply: the helper's
     "CREATE TABLE reports (number INTEGER PRIMARY KEY, nonce BLOB UNIQUE NOT NULL, digest BLOB NOT NULL, step INTEGER, "
     "verdict INTEGER, job BLOB, kept BLOB, reply BLOB)",
@@ -26,6 +26,7 @@ class PartyState(NamedTuple):
     link: ChainLink
     before: ChainLink
     halves: tuple[bytes, bytes]
+    place: int  # of the counter file
     step: int  # that is open
     users: int  # whose reports are in closed steps
     reports: int  # of the open step
@@ -54,10 +55,11 @@ def exist(run: Run) -> bool:
     return bool(run("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'state'"))
 
 
-def create(run: Run, halves: tuple[bytes, bytes], zeros: bytes) -> None:
+def create(run: Run, halves: tuple[bytes, bytes], zeros: bytes, place: int) -> None:
+    """place: of the counter file."""
     for statement in TABLES:
         run(statement)
-    run("INSERT INTO state VALUES (0, '', 0, '', ?, ?, 0, 0, 0, ?)", *halves, zeros)
+    run("INSERT INTO state VALUES (0, '', 0, '', ?, ?, ?, 0, 0, 0, ?)", *halves, place, zeros)
 
 
 def state(run: Run) -> PartyState | None:

@@ -6,12 +6,14 @@ import math
 import numpy as np
 import pytest
 from numpy.random import SeedSequence, default_rng
+from tools import lies
 
 from tacit import Budget, Embedded, JointGLM, Simulated, Spec, TwoServerGLM, environments, simulate
 from tacit.errors import BadBillboard, BadReport, BadState, HorizonReached, NotSecure, WrongBatch
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.saving import arrays
 from tacit.mechanisms.shares import split
+from tacit.model import links
 from tacit.privacy import gaussian, ledger
 from tacit.roles.two import wire
 from tacit.roles.two.device import TwoServerClient
@@ -196,6 +198,39 @@ def test_reports_have_one_length_whatever_they_hold():
         parts = split(made.task.prio3, made.task.grids[0].cell, np.array([wrong, 0.0, 0.0, 0.0, wrong]), nonce)
         pair.add(wire.packed(made.task, nonce, parts))
     assert pair.reports == 16
+
+
+@pytest.mark.parametrize("curvature", ["released", "none"])
+@pytest.mark.parametrize("link", links.NAMES)
+def test_no_board_makes_a_device_fail(link, curvature):
+    """Numbers as large and as small as a board may have them, arms and rewards of all sizes: a report of the same
+    length each time, of a contribution that is no longer than it may be."""
+    made, rng = server(link=link, curvature=curvature, rewards=(-1e11, 1e11)), default_rng(0)
+    board = json.loads(made.billboard()) | {"random": False}
+
+    def some(*shape):
+        return rng.choice([0.0, 1e12, -1e12, 1e-300, 1.0, -3.0], size=shape)
+
+    for number in range(60):
+        board |= {"theta": some(2).tolist(), "at": some(2).tolist(), "spread": abs(some(1)).tolist()}
+        if curvature == "released":
+            board |= {name: some(2, 2).tolist() for name in ("inverse", "axes")} | {"spread": abs(some(2)).tolist()}
+        device = TwoServerClient(json.dumps(board).encode())
+        arms = rng.uniform(-0.7, 0.7, (3, 2)) * rng.choice([1e-300, 1e-9, 1.0], size=(3, 1))
+        choice, reward = device.choose(arms), float(rng.choice([0.0, 1e11, -1e308, 1e-320, math.nan]))
+        vector = device.contribution(choice.features, 0.0 if math.isnan(reward) else max(reward, -1e11))
+        assert np.linalg.norm(vector) <= made.task.norm * (1 + 1e-9), number
+        assert len(device.randomize(choice, reward)) == wire.length(made.task)
+
+
+def test_the_longest_lies_do_no_more_than_false_data():
+    """5 % of people. Seeded: it comes out the same each time. What they cost: docs/two-servers.md."""
+    world = lies.WORLDS["ball, d = 5, radius 3"]
+    honest, false, longest = (
+        lies.regret(world, share, longest=kind, start=4000, seed=0)
+        for share, kind in ((0.0, False), (0.05, False), (0.05, True))
+    )
+    assert honest < false < 0.02 and longest < 1.25 * false
 
 
 def test_a_choice_made_again_has_its_nonce_and_other_shares():

@@ -81,6 +81,8 @@ def test_three_hundred_choices_from_devices_to_the_board(folder):
             leader, helper = (place.open() for place in where)
     assert len(leaves) >= 10 and made.users == sum(counts) and len({theta.tobytes() for theta in boards}) == len(boards)
     noise = [Drawn([noise_of(one, step) for step in range(len(leaves))]) for one in (leader, helper)]
+    for one, grid_of in zip(noise, task.grids, strict=True):  # each has the noise that the other's claim rests on
+        assert 0.6 < np.sqrt(np.mean(np.square(np.array(one.drawn) / grid_of.cells))) < 1.5
     curator = Both(*noise)
     state = grid.init(curator)
     for step, sums in enumerate(cells):

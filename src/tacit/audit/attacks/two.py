@@ -27,11 +27,11 @@ def attacks() -> Sequence[Attack]:
         shares_attack("two-server-step-of-one", LEADER),
         shares_attack("two-server-flood", LEADER, others=50),
         shares_attack("two-server-helper", HELPER, others=50),
-        shares_attack("aggregator-without-noise", LEADER, noise=Silent()),
+        shares_attack("aggregator-without-noise", LEADER, noise=NoNoise()),
     ]
 
 
-class Silent:
+class NoNoise:
     """No noise."""
 
     def integers(self, count: int, size: int, cells: float) -> Integers:
@@ -56,7 +56,7 @@ def shares_attack(name: str, attacker: int, *, others: int = 0, noise: WholeNois
             known.add(rest(value + circuit.centre, share))
         weights, out = many.encoder_cells / float(many.encoder_cells[0]), np.zeros(runs)
         for leaf in range(LEAVES):
-            both = [honest.release(source), known.release(Silent())]
+            both = [honest.release(source), known.release(NoNoise())]
             out += weights[leaf] * joined(many, circuit, [1 + others] + [0] * leaf, both)
         return out
 

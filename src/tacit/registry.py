@@ -3,7 +3,7 @@
 Nothing is imported here before it is asked for: neither a device nor `tacit --help` waits for a compiler.
 
 Another package adds names by an entry point of the group "tacit" that names a module of its own; `tacit.papers` does.
-Of the tables below that module may have any: JOINT, SHUFFLE, LOCAL, REFERENCES and ACRONYMS, ENVIRONMENTS and
+Of the tables below that module may have any: JOINT, SHUFFLE, TWO, LOCAL, REFERENCES and ACRONYMS, ENVIRONMENTS and
 REPRODUCTIONS, as they are here, BOUNDS, the name of a module with a dictionary of that name (experiments.bounds), and
 ATTACKS, the name of a package whose files are as those of tacit.audit.attacks."""
 
@@ -23,6 +23,9 @@ STORED = ("JointGLM", "JointLinUCB")  # whose state is released sums: a database
 SHUFFLE = {
     "ShuffleNewton": "tacit.bandits.shuffle.newton",
 }
+TWO = {
+    "TwoServerGLM": "tacit.bandits.two.glm",
+}
 LOCAL = {
     "LocalIRLS": "tacit.bandits.local.irls",
 }
@@ -34,6 +37,7 @@ REFERENCES = {
 HOMES = (
     JOINT
     | SHUFFLE
+    | TWO
     | LOCAL
     | REFERENCES
     | {  # of every public name of this package
@@ -112,7 +116,7 @@ def algorithms(*trust: str) -> dict[str, str]:
     """The home of each class of bandits: of all of them, or of some tables."""
     return {
         name: home
-        for each in trust or ("JOINT", "SHUFFLE", "LOCAL", "REFERENCES")
+        for each in trust or ("JOINT", "SHUFFLE", "TWO", "LOCAL", "REFERENCES")
         for name, home in table(each).items()
     }
 

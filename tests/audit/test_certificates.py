@@ -73,6 +73,9 @@ SHUFFLE = registered("SHUFFLE") | {
     "ShuffleGLM": [{"horizon": 20, "iterations": 1}],
     "ShuffleLinUCB": [{"horizon": 100}],
 }
+TWO = registered("TWO") | {
+    "TwoServerGLM": [{}, {"curvature": "none"}, {"helper_budget": Budget(4.0, 0.02)}],
+}
 DEVICES = registered("LOCAL") | {
     "LocalIRLS": [{}, {"curvature": "none"}, {"randomizer": "gaussian"}, {"public_arms": True}],
     "LocalCombiner": [{"horizon": 1000}],
@@ -80,11 +83,12 @@ DEVICES = registered("LOCAL") | {
     "LocalSquareCB": [{"horizon": 1000}],
 }
 REGRESSIONS = {name: [{}] for name in regression.__all__} | {"PrivateRidge": [{}, {"model": "local"}]}
-EVERY = JOINT | SHUFFLE | DEVICES | REGRESSIONS
+EVERY = JOINT | SHUFFLE | TWO | DEVICES | REGRESSIONS
 # Settings of sizes, schedules, estimates and amounts of noise: they change what is learnt, and no promise's words.
 SILENT = """
-    batches blend blocks bounds calibration closing_share constant constants covariance criterion curvature descents dim
-    discount dropout eigenvalue estimate explore factor failure features first forced forget greed growth
+    batches blend blocks bounds calibration closing_share commitments constant constants covariance criterion curvature
+    descents dim
+    discount dropout eigenvalue era estimate explore factor failure features first forced forget greed growth
     horizon iterations kappa_star largest learner length_scale link malicious model most_o most_tau noise oracle_kappa
     oracle_kappa_star pending per_day policy power prior projection radius randomizer release rewards ridge scale
     schedule share shared shift shrink source step step_scale steps subgaussian targets threshold timing tuning
@@ -124,6 +128,16 @@ def test_shuffled_sums(name, options, runs):
     server = algorithm(name)(**{"dim": 2, "budget": COARSE, "first": 4} | options)
     leave = (worlds.batches_of_rounds if name == "ShuffleGLM" else worlds.batches)(server)
     assert not worlds.convicted(server.privacy, leave, **runs)
+
+
+@pytest.mark.parametrize("runs", RUNS)
+@pytest.mark.parametrize(("name", "options"), each(TWO))
+def test_shares_against_each_aggregator(name, options, runs):
+    server = algorithm(name)(**{"dim": 2, "budget": COARSE, "first": 2} | options)
+    certificate = server.privacy
+    for party, (epsilon, delta) in enumerate(certificate.against.values()):
+        claim = msgspec.structs.replace(certificate, epsilon=epsilon, delta=delta)
+        assert not worlds.convicted(claim, worlds.shares(server, 1 - party), **runs)
 
 
 def joint(name, **options):

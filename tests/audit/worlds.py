@@ -9,16 +9,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit import Shuffler
+from tacit import Secure, Shuffler
 from tacit.audit.bound import gaussian_bound, general_bound
 from tacit.audit.stage import fresh
 from tacit.errors import PersonLimit
 from tacit.mechanisms.randomizers import from_document
+from tacit.mechanisms.shares import SharedSteps, joined
 from tacit.papers.local.device import PublishedClient
 from tacit.papers.shuffle import rounds
 from tacit.privacy.ledger import GaussianRelease
 from tacit.roles import local, shuffle, wire
 from tacit.roles.billboard import TAG
+from tacit.roles.two import wire as wired
+from tacit.roles.two.device import TwoServerClient
 from tests.roles.boards import another
 
 SURE = 1 - 1e-6  # confidence of a bound: devices draw from the operating system, so that no seed can be fixed
@@ -120,6 +123,40 @@ def batches(server):
         return np.array(out, float)
 
     return leave
+
+
+def shares(server, party):
+    """Two aggregators: what that one releases of two steps, the first of which has one person's report and no other,
+    as the other aggregator sees it, who knows its own share of that report."""
+    client, task = TwoServerClient(server.billboard()), server.task
+    grid, circuit = task.grids[party], task.circuit
+
+    def leave(fate, runs):
+        out = []
+        for _ in range(runs):
+            device = another(client)
+            made = wired.unpacked(task, device.randomize(device.choose([fate.arm]), given(server, fate.reward)))
+            own, known = SharedSteps(grid), SharedSteps(grid)
+            for index, share in enumerate((made.leader, made.helper)):
+                kept, _ = task.prio3.verifier_share(bytes(32), index, made.nonce, made.public, share)
+                (own if index == party else known).add(kept.numbers)
+            leaves = [[one.release(source) for one in (own, known)] for source in (Paired(), Paired())]
+            counts = [1], [1, 0]
+            out.append(np.concatenate([joined(grid, circuit, *both) for both in zip(counts, leaves, strict=True)]))
+        return np.array(out)
+
+    return leave
+
+
+class Paired:
+    """Noise for the first who asks, and none for the other, who knows what its own was."""
+
+    def __init__(self):
+        self.asked = False
+
+    def integers(self, count, size, cells):
+        first, self.asked = not self.asked, True
+        return Secure().integers(count, size, cells) if first else np.zeros((count, size), np.int64)
 
 
 def report(client, arm, reward):

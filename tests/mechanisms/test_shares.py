@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.data import Raw
-from tacit.errors import HorizonReached, NotSecure
+from tacit.errors import BadState, HorizonReached, NotSecure
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.grid import on_grid
 from tacit.mechanisms.recursive import Recursive
@@ -14,7 +14,9 @@ from tacit.mechanisms.recursive_grid import on_integers
 from tacit.mechanisms.shares import SharedSteps, check_room, joined
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
-from tacit.privacy.noise import Secure
+from tacit.privacy import entropy
+from tacit.privacy.noise import Secure, Stirred
+from tacit.vdaf import xof
 from tacit.vdaf.circuit import Bounded
 from tacit.vdaf.field_kernel import P
 from tacit.vdaf.prio3 import Prio3
@@ -40,7 +42,7 @@ class Recorded:
 
     def integers(self, count, size, cells):
         self.drawn.append(self.source.integers(count, size, cells))
-        return self.drawn[-1]
+        return self.drawn[-1].copy()  # who has used it wipes it
 
 
 class Both:
@@ -117,6 +119,41 @@ def test_one_aggregators_leaf_alone_is_uniform_and_its_noise_is_the_grids():
             deviations.append((d if d <= P // 2 else d - P) / grid.cells)
     found = float(np.std(deviations))
     assert 0.9 < found < 1.1 and not 0.9 < found * 1.5 < 1.1 and not 0.9 < found / 1.5 < 1.1
+
+
+def test_the_noise_of_a_step_is_the_grids_and_that_of_another_step_is_another(monkeypatch):
+    """As above for its scale. Where a copied machine repeats the kernel's bytes, two sets of reports still have two
+    noises, and one set has one."""
+    grid, _ = plan("plain")
+
+    def source(binder):
+        return Stirred(xof.stream(bytes(32), b"test", binder))
+
+    found = float(np.std(source(b"a").integers(1, 4000, grid.cells) / grid.cells))
+    assert 0.9 < found < 1.1
+    monkeypatch.setattr(entropy, "fill", lambda out: out.fill(12345))
+    first, again, other = (source(binder).integers(1, 50, grid.cells) for binder in (b"a", b"a", b"b"))
+    assert np.array_equal(first, again) and not (first == other).any()
+
+
+def test_shares_that_are_saved_are_gone_on_from():
+    grid, _ = plan("forgetting")
+    one, rng = SharedSteps(grid), np.random.default_rng(3)
+    for _ in range(grid.window + 3):
+        one.add(rng.integers(P, size=SIZE, dtype=np.uint64))
+        one.release(Silent())
+    one.add(rng.integers(P, size=SIZE, dtype=np.uint64))
+    again = SharedSteps(grid)
+    closed = [one.saved(step) for step in range(one.step - grid.window, one.step)]
+    again.restore(one.step, closed, one.saved())
+    assert np.array_equal(one.release(Silent()), again.release(Silent())) and again.step == one.step
+    with pytest.raises(BadState, match="all steps"):
+        SharedSteps(grid).restore(5, closed[:2], one.saved())
+
+
+class Silent:
+    def integers(self, count, size, cells):
+        return np.zeros((count, size), np.int64)
 
 
 def test_sums_are_closed_and_have_room():

@@ -115,7 +115,7 @@ def resolves(name):
 
 def test_that_a_stale_name_is_noticed():
     assert resolves("tacit.model.links.given")
-    assert not resolves("tacit.aggregators") and not resolves("tacit.model.links.missing")
+    assert not resolves("tacit.mechanism") and not resolves("tacit.model.links.missing")
 
 
 def test_the_demo_and_the_package_name_no_folder_outside():

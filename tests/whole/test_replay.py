@@ -8,10 +8,22 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from tacit import Budget, Embedded, JointGLM, JointLinUCB, LocalIRLS, Secure, ShuffleNewton, Simulated, registry
+from tacit import (
+    Budget,
+    Embedded,
+    JointGLM,
+    JointLinUCB,
+    LocalIRLS,
+    Secure,
+    ShuffleNewton,
+    Simulated,
+    TwoServerGLM,
+    registry,
+)
 from tacit.algorithms.earnings import Earnings
 from tacit.algorithms.onepass import loops_kernel
 from tacit.audit.mutants import CountedWhenAnswered, ExactSums
+from tacit.bandits.two import memory
 from tacit.errors import WrongBatch
 from tacit.features import Category, Number, Schema
 from tacit.mechanisms import recursive
@@ -76,6 +88,16 @@ def embedded(kind, **options):
     return lambda source, leak=None: leaking(leak, Embedded)(made(kind, **options)(source))
 
 
+def paired(kind, **options):
+    """Both aggregators in one process, of the same era and with the same key in every run."""
+
+    def make(source, leak=None):
+        with mock.patch.object(memory, "drawn", return_value=(bytes(32), bytes(32))):
+            return embedded(kind, era="0" * 64, **options)(source, leak)
+
+    return make
+
+
 def leaking(leak, kind):
     return kind if leak is None else type(kind)(kind.__name__, (leak, kind), {})
 
@@ -132,6 +154,9 @@ SHUFFLE = registered("SHUFFLE", embedded, first=16) | {
     "shuffle-newton-scores": embedded(ShuffleNewton, first=16, curvature="none"),
     "shuffle-newton-sum": embedded(ShuffleNewton, first=16, estimate="sum"),
     "shuffle-newton-elimination": embedded(ShuffleNewton, first=16, explore="elimination"),
+}
+TWO = registered("TWO", paired, first=16) | {
+    "two-server-glm-scores": paired(TwoServerGLM, first=16, curvature="none"),
 }
 # A report that is sent when a reward comes is there or not: everybody answers.
 LOCAL = registered("LOCAL", embedded) | {
@@ -222,7 +247,7 @@ def test_step_by_step_with_simulated_noise(name):
     assert replay.check(lambda: (JOINT | SIMULATED)[name](Simulated(4))) >= 2
 
 
-EVERYTHING = JOINT | SIMULATED | SHUFFLE | LOCAL
+EVERYTHING = JOINT | SIMULATED | SHUFFLE | TWO | LOCAL
 
 
 @pytest.mark.parametrize("name", [name for name in EVERYTHING if name != "anytime"])
@@ -231,9 +256,9 @@ def test_in_a_compiled_loop(name):
 
 
 @pytest.mark.parametrize("source", [None, 4])
-@pytest.mark.parametrize("name", SHUFFLE)
-def test_shuffle(name, source):
-    assert replay.check(lambda: SHUFFLE[name](source and Simulated(source))) >= 2
+@pytest.mark.parametrize("name", SHUFFLE | TWO)
+def test_shuffle_and_two_aggregators(name, source):
+    assert replay.check(lambda: EVERYTHING[name](source and Simulated(source))) >= 2
 
 
 def test_draws_are_the_same_however_many_rewards_never_came():
@@ -268,7 +293,7 @@ def test_regression(name, source):
 JOINTLY = [name for name in JOINT if name != "anytime" and name not in HELD]
 LEAKS = [(leak, name) for leak in (Entered, Patient, Told) for name in HELD]
 LEAKS += [(leak, name) for leak in (Raw, Counted, Timed, Waiting) for name in JOINTLY]
-LEAKS += [(leak, name) for leak in (Raw, Counted, Answered, Waiting) for name in SHUFFLE]
+LEAKS += [(leak, name) for leak in (Raw, Counted, Answered, Waiting) for name in SHUFFLE | TWO]
 
 
 @pytest.mark.parametrize(("leak", "name"), LEAKS, ids=lambda part: getattr(part, "__name__", part))

@@ -55,6 +55,11 @@ LEAK_IN_A_DEVICE = (
     "return self._framed(made.encode(vector), id)",
     "return self._framed(vector.tobytes(), id)",
 )
+LEAK_TO_AN_AGGREGATOR = (
+    "roles/two/device.py",
+    "return wire.packed(self.task, nonce, split(self.task.prio3, self.task.grids[0].cell, vector, nonce))",
+    "return vector.tobytes()",
+)
 LEAK_TO_THE_SHUFFLER = (
     "roles/shuffle.py",
     "return coded(vector, self._noise, grid=grid, reach=of.reach, trials=of.trials, laplace=laplace)",
@@ -108,6 +113,7 @@ LEAKS = (
     LEAK_IN_A_DESCENT,
     LEAK_IN_AN_ESTIMATE,
     LEAK_IN_A_DEVICE,
+    LEAK_TO_AN_AGGREGATOR,
     LEAK_TO_THE_SHUFFLER,
     LEAK_IN_A_SHUFFLE_SERVER,
     LEAK_IN_A_SHUFFLED_DESCENT,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tacit.data import Array, Exact, Integers, Raw, Released
-from tacit.kernels.continual import NOTHING, Closing, ContinualState, Entering, PrefixState
+from tacit.kernels.continual import NOTHING, Closing, ContinualState, Entering, PrefixState, close_on_grid
 from tacit.kernels.rounds import Held
 from tacit.mechanisms.continual import Continual, RowAdder
 from tacit.mechanisms.entering import EnteringRows
@@ -54,6 +54,11 @@ class PrefixSums(Raw[PrefixState]):
     def release(self, source: Any, closing: Closing = NOTHING) -> Released:
         """Close the open step, and what goes with it (Continual.release)."""
         return self._mechanism.release(opened(self), source, closing)
+
+    def follow(self, noisy: Released, closing: Closing = NOTHING) -> None:
+        """Close a step whose noisy leaf others have released: what is open here is no part of it."""
+        state = opened(self)
+        close_on_grid(state, Exact(state.closed[:0]), noisy[None], closing)
 
     def use(self, noise: ContinualState) -> None:
         """In the place of the mechanism's own noise: for experiments, and for rehearsals with no data."""

@@ -8,22 +8,33 @@ Guarantee: against one aggregator, who knows its own noise, what the other one r
 other's noise: mu-GDP with the grid's own mu (mechanisms.grid). Noise that both know of adds up to sqrt 2 times as much.
 Against both together there is none.
 
-Counts of reports in a step are public here: one is sent for each choice."""
+Counts of reports in a step are public here: one is sent for each choice.
 
+Numbers have BITS bits, since a report has so many elements for each of them: cells are larger than a curator's, and
+rounding to them costs up to a hundredth of the noise (`grid_for`). A contribution of norm at most L has at most
+L / h + sqrt(m) / 2 cells in length once it is rounded, m the numbers: that is the circuit's bound, so that an honest
+one always passes it."""
+
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from tacit.data import Exact, Raw, Released, Words
-from tacit.errors import HorizonReached, NotSecure
-from tacit.mechanisms.grid import COEFFICIENT_BITS, ROOM, Grid
+from tacit.data import Exact, Raw, Released, Sent, Words
+from tacit.errors import BadState, HorizonReached, NotSecure
+from tacit.mechanisms.continual import Continual
+from tacit.mechanisms.grid import COEFFICIENT_BITS, LENGTH_SLACK, ROOM, Grid, sigma_for
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.shares_kernel import encoded
 from tacit.mechanisms.tree import Tree
-from tacit.privacy.noise import Secure
+from tacit.privacy import entropy
+from tacit.privacy.noise import WholeNoise
 from tacit.vdaf.circuit import Bounded
 from tacit.vdaf.field_kernel import P, add_to
+from tacit.vdaf.prio3 import Prio3
+
+BITS = 12  # of each number of a report
 
 
 class ShareState(NamedTuple):
@@ -53,7 +64,24 @@ class SharedSteps(Raw[ShareState]):
         """Of one report that was verified (vdaf.prio3)."""
         add_to(opened(self).open, share)
 
-    def release(self, source: Secure) -> Words:
+    def saved(self, step: int | None = None) -> bytes:
+        """This aggregator's share of a closed step within the window, or of the open one: uniform by itself, for its
+        own store."""
+        state = opened(self)
+        row = state.open if step is None else state.closed[step % self._grid.window]
+        return np.asarray(row, "<u8").tobytes()
+
+    def restore(self, step: int, closed: Sequence[bytes], open: bytes) -> None:
+        """As they were saved: `closed` are the last steps before `step`, all that the window has, the oldest first."""
+        state, grid = opened(self), self._grid
+        if len(closed) != min(step, grid.window) or any(len(row) != 8 * grid.size for row in (*closed, open)):
+            raise BadState("Expected shares of all steps of this task, got others.")
+        for at, row in enumerate(closed, step - len(closed)):
+            state.closed[at % grid.window] = np.frombuffer(row, "<u8")
+        state.open[:] = np.frombuffer(open, "<u8")
+        state.step[0] = step
+
+    def release(self, source: WholeNoise) -> Words:
         """Close the open step: this aggregator's share of the next noisy leaf, with fresh noise of its own.
         HorizonReached after the last step."""
         state, grid = opened(self), self._grid
@@ -65,6 +93,7 @@ class SharedSteps(Raw[ShareState]):
         within = min(at + 1, grid.window)
         weights = grid.encoder_cells[(at - np.arange(within)) % grid.window].astype(np.uint64)
         out = encoded(weights, Exact(state.closed[:within]), noise)
+        noise[:] = 0
         state.open[:] = 0
         state.step[0] = at + 1
         return out
@@ -87,3 +116,52 @@ def check_room(grid: Grid, circuit: Bounded, reports: int, aggregators: int = 2)
     largest = max(circuit.centre, circuit.top - circuit.centre)
     if reports * (1 << COEFFICIENT_BITS) * largest + aggregators * ROOM * grid.cells >= P // 2:
         raise NotSecure(f"Expected sums of {reports} reports that have room in the field, got larger ones.")
+
+
+# what numbers, bounds and noise follow from
+
+
+def grid_for(real: Continual, *, norm: float, sensitivity: float, mu: float) -> Grid:
+    """The mechanism of one aggregator, whose noise alone is mu-GDP against the other: cells are the smallest for which
+    contributions of at most that norm have BITS bits in every number, rounded."""
+    most = (1 << (BITS - 1)) - 1 - math.sqrt(real.size) / 2
+    longest = norm * (1 + LENGTH_SLACK)
+    if most < 1:
+        raise NotSecure(f"Expected contributions of numbers that have room in {BITS} bits, got {real.size} of them.")
+    cell = 2.0 ** math.ceil(math.log2(longest / most))
+    shape = {"leaves": real.leaves, "size": real.size, "apart": real.apart}
+    grid = Grid(**shape, sigma=0.0, real=real, cell=cell, longest=longest)
+    sigma = sigma_for(grid.sensitivity(sensitivity) * grid.column_norm, mu, grid.step)
+    return Grid(**shape, sigma=sigma, real=real, cell=cell, longest=longest)
+
+
+def circuit_for(grid: Grid) -> Bounded:
+    """What the reports of a grid of `grid_for` may be."""
+    half = 1 << (BITS - 1)
+    longest = math.floor(grid.longest / grid.cell + math.sqrt(grid.size) / 2)
+    return Bounded(size=grid.size, top=2 * half - 1, centre=half, longest=longest**2)
+
+
+class Split(NamedTuple):
+    """A contribution as it leaves its device. Each share by itself is uniform."""
+
+    public: Sent
+    leader: Sent
+    helper: Sent
+
+    @property
+    def body(self) -> Sent:
+        return Sent(self.public + self.leader + self.helper)
+
+
+def split(prio3: Prio3, cell: float, vector: Exact, nonce: bytes) -> Split:
+    """A contribution, rounded to whole cells, in shares made with fresh randomness. One that does not fit the circuit,
+    NaN included, is sent as zeros by the same work: an error or a missing report would tell of it."""
+    circuit = prio3.circuit
+    with np.errstate(all="ignore"):
+        whole = np.rint(np.asarray(vector, np.float64) / cell)
+        inside = bool((np.abs(whole) < circuit.centre).all())
+        fits = inside and bool(circuit.longest is None or whole @ whole <= circuit.longest)
+    numbers = np.where(fits, whole, 0.0).astype(np.int64).tolist()
+    report = prio3.shard(numbers, nonce, entropy.octets(prio3.randomness))
+    return Split(Sent(report.public), *map(Sent, report.shares))

@@ -1,8 +1,10 @@
 """Exact discrete Gaussians from the operating system's entropy."""
 
+from collections.abc import Callable
+
 import numpy as np
 
-from tacit.data import Integers
+from tacit.data import Integers, Words
 from tacit.errors import NotSecure
 from tacit.kernels import exact
 from tacit.kernels.exact import gaussians
@@ -12,9 +14,10 @@ NO_ROOM = exact.NO_ROOM  # noise is smaller, so that with a sum of at most 62 bi
 MOST_WORDS = 1 << 15  # read at a time: a quarter of a megabyte
 
 
-def draw(count: int, cells: float) -> Integers:
+def draw(count: int, cells: float, stir: Callable[[int], Words] | None = None) -> Integers:
     """So many independent discrete Gaussians of parameter `cells`, a float, taken as the rational that it is. A number
-    that has no room is NO_ROOM. Words are wiped once they are used; bits that are left over are never used."""
+    that has no room is NO_ROOM. Words are wiped once they are used; bits that are left over are never used.
+    stir: gives so many more words, which the kernel's are added to bit by bit: uniform if either of both are."""
     if not 1 <= cells <= NO_ROOM:
         raise NotSecure(f"Expected a scale of noise in [1, 2^62] cells of its grid, got {cells!r}.")
     m, power = float(cells).as_integer_ratio()  # power = 2^q
@@ -27,6 +30,8 @@ def draw(count: int, cells: float) -> Integers:
         words = np.empty(left.size + min(MOST_WORDS, each * (count - done) + 16), np.uint64)
         words[: left.size] = left
         entropy.fill(words[left.size :])
+        if stir is not None:
+            words[left.size :] ^= stir(words.size - left.size)
         left[:] = 0
         more, end = gaussians(words, start, m, power.bit_length() - 1, bits, span, span_bits, out[done:])
         done, start, left = done + more, end & 63, words[end >> 6 :].copy()

@@ -10,10 +10,21 @@ if TYPE_CHECKING:
     from tacit.privacy.certificate import Certificate
 
 NO_PROMISE = "No promise is made for people's data: the caveats say why."
+TWO_SERVERS = "two-server"
+BOTH = (
+    "Two servers hold a share of people's data each, one run by the operator and one by a helper. If both work "
+    "together, or somebody takes what both have stored, nothing of what follows is left."
+)
+HELPER = "Somebody who sees what the helper sees is right at most {} of the time."
+REVIEW = (
+    "The cryptography (tacit.vdaf) has not been reviewed by anybody outside, and reports are not encrypted to each "
+    "server yet: do not protect real people by it."
+)
 SEEN = {
     "joint": "all that others ever see, pages and certificates included,",
     "shuffle": "all that others and the server ever see",
     "local": "all that others and the server ever see",
+    TWO_SERVERS: "all that others and the operator ever see",
 }
 TRUST = {
     "joint": (
@@ -25,6 +36,10 @@ TRUST = {
         "server does not run."
     ),
     "local": "Nobody is trusted but the person's own device.",
+    TWO_SERVERS: (
+        "This rests on who is trusted: not the operator, and not the helper, but that the two do not work together, "
+        "and that the program on the person's device is one that the operator cannot change."
+    ),
 }
 PUBLIC = {  # where the relation is about rewards alone
     "joint": "What the application says about people, and what they are offered, is taken to be public.",
@@ -88,6 +103,8 @@ def promise(certificate: "Certificate") -> list[str]:
         f"Whoever tosses a coin is right 50\u00a0% of the time. "
         f"With what has been released so far it is at most {rate(certificate.spent or 0.0, delta)}.",
     ]
+    if certificate.model == TWO_SERVERS:
+        out = [BOTH, *out, HELPER.format(rate(*certificate.against["the helper"]))]
     if zeroed:
         out.append("That is for there or not there: which of two versions is the true one is protected less.")
     if relations.of_rewards(certificate.neighbours):

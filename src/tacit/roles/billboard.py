@@ -51,6 +51,7 @@ TOSSES = 1 << 30  # coins of a batch in one coordinate: what they give takes the
 ASKED = 1 << 20  # rounds of a batch
 
 NUMBER, POSITIVE, SIZE = real(-LARGE, LARGE), real(1 / LARGE, LARGE), real(0.0, LARGE)
+BALANCE = real(1e-6, 1e6)
 PART, BELOW_ONE = real(0.0, 1.0), real(0.0, math.nextafter(1.0, 0.0))
 ROW, MATRIX = numbers(LARGE), matrix(LARGE)
 USERS = whole(1, TOSSES)
@@ -195,23 +196,23 @@ FIXED = ("protocol", "bandit", "dim", "features", "link", "rewards", "randomizer
 def local(billboard: bytes, kinds: Kinds = KINDS) -> tuple[dict[str, Any], bytes]:
     """(the checked document, its tag) of a billboard of the local model that asks for one of these kinds, or
     BadBillboard."""
-    return _local(_bytes(billboard), kinds)
+    return _local(as_bytes(billboard), kinds)
 
 
 def shuffle(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
     """(what its messages have in common, the checked document) of a billboard of the shuffle model, or BadBillboard."""
-    return _shuffle(_bytes(billboard))
+    return _shuffle(as_bytes(billboard))
 
 
 def rounds(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
     """The same of one whose users answer several rounds. `plan` is that of the round; `terms` a digest of all that
     stays the same throughout the batch."""
-    return _rounds(_bytes(billboard))
+    return _rounds(as_bytes(billboard))
 
 
 def batch(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
     """The same of either."""
-    return (_rounds if ROUNDS.encode() in _bytes(billboard)[:LONGEST] else _shuffle)(billboard)
+    return (_rounds if ROUNDS.encode() in as_bytes(billboard)[:LONGEST] else _shuffle)(billboard)
 
 
 def tag(document: dict[str, Any], *, staged: bool = False) -> bytes:
@@ -225,9 +226,9 @@ def tag(document: dict[str, Any], *, staged: bool = False) -> bytes:
 
 @functools.lru_cache(maxsize=4)  # all devices of a simulation read one billboard
 def _local(billboard: bytes, kinds: Kinds) -> tuple[dict[str, Any], bytes]:
-    document = _document(billboard, "local", LOCAL)
+    document = parsed(billboard, "local", LOCAL)
     _same(document.get("protocol", 1), "protocol", PROTOCOL)  # the first had no number
-    board = _checked(document, kinds.fields)
+    board = checked(document, kinds.fields)
     dim, kind, policy = board["dim"], board["report"]["name"], board["policy"]
     wide = board["theta"].size
     if kind == "glm":
@@ -246,9 +247,9 @@ def _local(billboard: bytes, kinds: Kinds) -> tuple[dict[str, Any], bytes]:
 
 @functools.lru_cache(maxsize=4)
 def _shuffle(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
-    document = _document(billboard, "shuffle", SHUFFLE)
+    document = parsed(billboard, "shuffle", SHUFFLE)
     _same(document.get("version"), "version", VERSION)
-    board = _checked(document, SHUFFLE_FIELDS)
+    board = checked(document, SHUFFLE_FIELDS)
     dim, plan = board["dim"], board["plan"]
     score = board["weights"] == "score"
     wide = 0 if score else dim
@@ -270,8 +271,8 @@ def _shuffle(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
 
 @functools.lru_cache(maxsize=4)
 def _rounds(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
-    document = _document(billboard, "shuffle", ROUNDS)
-    board = _checked(document, ROUNDS_FIELDS)
+    document = parsed(billboard, "shuffle", ROUNDS)
+    board = checked(document, ROUNDS_FIELDS)
     dim, plan, closed = board["dim"], board["plan"], len(board["thetas"])
     gradient = board["round"] > 0
     need(board["theta"].shape == (dim * gradient,), "theta in a round that asks for a gradient, and in no other")
@@ -293,13 +294,13 @@ def _rounds(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
     return Parameters(board["batch"], digest(billboard), size, plan["reach"], plan["trials"]), board
 
 
-def _bytes(billboard: bytes) -> bytes:
+def as_bytes(billboard: bytes) -> bytes:
     if not isinstance(billboard, bytes):
         raise BadBillboard(f"Expected the bytes of a billboard, got {type(billboard).__name__}.")
     return billboard
 
 
-def _document(billboard: bytes, model: str, format: str) -> dict[str, Any]:
+def parsed(billboard: bytes, model: str, format: str) -> dict[str, Any]:
     try:
         document = parse(billboard, longest=LONGEST, deepest=DEEPEST)
     except Wrong as wrong:
@@ -311,21 +312,22 @@ def _document(billboard: bytes, model: str, format: str) -> dict[str, Any]:
 
 def _same(found: Any, name: str, number: int) -> None:
     """Raise where it is another number: server and device are of different releases. What is no such number is left to
-    `_checked`."""
+    `checked`."""
     if type(found) is int and found != number and 0 <= found < 2**31:
         raise BadBillboard(
             f"Expected a billboard of {name} {number}, got {name} {found}: its server has another release of tacit."
         )
 
 
-def _checked(document: dict[str, Any], fields: dict[str, Field]) -> dict[str, Any]:
+def checked(document: dict[str, Any], fields: dict[str, Field]) -> dict[str, Any]:
     try:
         board: dict[str, Any] = record(fields)(document)
     except Wrong as wrong:
         raise BadBillboard(f"Expected a billboard with {wrong}, got another.") from None
-    rewards = board["rewards"]
-    need(rewards.size == 2 and rewards[1] - rewards[0] >= 1 / LARGE, "a range low < high of rewards")
-    board["rewards"] = float(rewards[0]), float(rewards[1])
+    if "rewards" in fields:
+        rewards = board["rewards"]
+        need(rewards.size == 2 and rewards[1] - rewards[0] >= 1 / LARGE, "a range low < high of rewards")
+        board["rewards"] = float(rewards[0]), float(rewards[1])
     return board
 
 

@@ -143,7 +143,7 @@ class Prio3:
             raise BadReport("Expected one verifier share of each aggregator, got others.")
         total = np.zeros(size, np.uint64)
         for one in shares:
-            add_to(total, _elements(one[:-SEED]))
+            add_to(total, elements(one[:-SEED]))
         if not all(self._holds(one) for one in total.reshape(self.proofs, -1)):
             raise BadReport("Expected a report whose proof holds, got another.")
         return self._seed([one[-SEED:] for one in shares])
@@ -171,9 +171,9 @@ class Prio3:
             return self._measurement(aggregator, seed), self._proofs(aggregator, seed).reshape(self.proofs, -1), blind
         if len(share) != self.leader_share:
             raise BadReport(f"Expected a share of {self.leader_share} bytes, got another.")
-        elements = _elements(share[:-SEED])
+        numbers = elements(share[:-SEED])
         length = self.circuit.length
-        return elements[:length], elements[length:].reshape(self.proofs, -1), share[-SEED:]
+        return numbers[:length], numbers[length:].reshape(self.proofs, -1), share[-SEED:]
 
     def _tag(self, usage: int) -> bytes:
         return xof.tag(self.circuit.code, usage, self.context)
@@ -199,7 +199,8 @@ class Prio3:
         return self._expanded(seed, JOINT, b"", self.circuit.joint).reshape(self.proofs, -1)
 
 
-def _elements(encoded: bytes) -> Words:
+def elements(encoded: bytes) -> Words:
+    """Of the field, or BadReport."""
     out = np.frombuffer(encoded, "<u8").astype(np.uint64)
     if (out >= P).any():
         raise BadReport("Expected elements of the field, got a number beyond it.")

@@ -1,5 +1,7 @@
 """Expandable hashes: TurboSHAKE128 (RFC 9861), as the draft uses it."""
 
+from collections.abc import Callable
+
 import numpy as np
 from Cryptodome.Hash import TurboSHAKE128
 
@@ -24,6 +26,12 @@ def derived(seed: bytes, domain: bytes, binder: bytes) -> bytes:
     """A seed from another."""
     out: bytes = _started(seed, domain, binder).read(SEED)
     return out
+
+
+def stream(seed: bytes, domain: bytes, binder: bytes) -> Callable[[int], Words]:
+    """What gives so many uniform words each time, none of them twice."""
+    started = _started(seed, domain, binder)
+    return lambda count: np.frombuffer(started.read(8 * count), "<u8").astype(np.uint64)
 
 
 def expanded(seed: bytes, domain: bytes, binder: bytes, length: int) -> Words:

@@ -22,14 +22,13 @@ from tacit.papers import designs
 from tacit.papers.local import statements
 from tacit.papers.local.statements import STAGES, SumQuery, said
 from tacit.privacy import entropy
-from tacit.roles.billboard import KINDS, LARGE, MATRIX, NUMBER, POSITIVE, ROW, SIZE, WIDEST, Kinds, need
+from tacit.roles.billboard import BALANCE, KINDS, LARGE, MATRIX, NUMBER, POSITIVE, ROW, SIZE, WIDEST, Kinds, need
 from tacit.roles.designs import draw
 from tacit.roles.limits import Extent
 from tacit.roles.local import LocalClient
 from tacit.roles.schema import one_of, real
 
 FLATTEST, NARROWEST = 1 << 14, 256  # features: where no matrix is made of them; where reports hold matrices of them
-BALANCE = real(1e-6, 1e6)
 DRAWN = ("gap", "spanner")  # policies that draw from weights
 
 

@@ -1,0 +1,1 @@
+"""Two aggregators, neither trusted alone."""

@@ -1,0 +1,258 @@
+"""Our own: generalised linear bandits under two aggregators, neither of which is trusted alone."""
+
+import secrets
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from tacit import checks
+from tacit.bandits.server import Server
+from tacit.bandits.two import memory
+from tacit.bandits.two.curator import Curator, Elsewhere
+from tacit.bandits.two.memory import BothAggregators
+from tacit.data import Array, Integers
+from tacit.errors import BadState, HorizonReached, WrongBatch
+from tacit.kernels.block import Block
+from tacit.kernels.glm import Posterior
+from tacit.mechanisms.prefix import PrefixSums
+from tacit.mechanisms.shares import joined
+from tacit.privacy import ledger, settings, words
+from tacit.privacy.budget import Budget
+from tacit.privacy.certificate import AGGREGATORS, SIMULATED_AGGREGATORS, Certificate, certify
+from tacit.roles.device import Device
+from tacit.roles.two import board as boards
+from tacit.roles.two import wire
+from tacit.roles.two.board import TwoServerBoard
+from tacit.roles.two.device import TwoServerClient
+from tacit.roles.two.task import HELPER, LEADER, Task, TaskSteps, committed
+
+CURVATURES = ("auto", "released", "none")
+
+
+class TwoState(NamedTuple):
+    """All of it is public or has noise."""
+
+    counts: Integers  # users, and where the open step closes
+    prefix: PrefixSums  # what was released; in simulation, sums as well
+    estimate: Posterior
+    reports: Integers  # (window,): in each of the last steps
+
+
+@dataclass(kw_only=True, eq=False)
+class TwoServerGLM(Server):
+    """Rewards with mean mu(<x, theta*>): JointGLM's estimate, from sums that nobody sees. Each device splits its datum,
+    linearised at the public estimate, into a share for the leader and one for the helper; each adds up its shares, and
+    releases them at the end of a step with noise of its own.
+
+    Guarantee: (epsilon, delta)-private for replacing one user against the operator, who runs the leader, whatever it
+    and everybody else do, by the helper's noise alone; at `helper_budget` against the helper, by the leader's. It is
+    computational, and needs that the two do not work together: against both together there is none.
+    Regret: measured, not proven (docs/two-servers.md): JointGLM's with the noise of both, sqrt 2 times as much for two
+    equal budgets.
+    Reference: Prio3 (tacit.vdaf) and mechanisms.shares; the estimate is JointGLM's.
+    Departure: none.
+
+    helper_budget: against the helper, by default as against the operator. One that is larger costs less regret.
+    first: the smallest step, and how many users get random arms; by default as in JointGLM, for the noise of both.
+    curvature: "released", "none" or "auto", as in JointGLM. Arms are dense vectors; there are no blocks, no hold, no
+    earnings and nothing is forgotten sooner.
+    era: 64 hexadecimal digits that no two runs share. commitments: to the halves of the key that the aggregators verify
+    reports with. Without them they are drawn, for both aggregators in this process (`Embedded`)."""
+
+    helper_budget: Budget | None = None
+    first: int | None = None
+    curvature: str = "auto"
+    era: str | None = None
+    commitments: tuple[str, str] | None = field(default=None, repr=False)
+    _state: TwoState = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.one_of(CURVATURES, curvature=self.curvature)
+        name = type(self).__name__
+        if self.helper_budget is None:
+            self.helper_budget = self.budget
+        settings.check_budget(self.helper_budget)
+        for budget in (self.budget, self.helper_budget):
+            budget.needs_delta(name)
+            budget.needs_replace(name)
+        self._curator = Curator(
+            dim=self.dim,
+            budget=self.budget,
+            helper_budget=self.helper_budget,
+            link=self.link,
+            radius=self.radius,
+            rewards=self.rewards,
+            horizon=self.horizon,
+            first=self.first,
+            curvature=self.curvature,
+            source=self.source or Elsewhere(),
+            policy=self.policy,
+            pending=1,
+        )
+        self.first = self._curator.first
+        for party, budget in ((LEADER, self.budget), (HELPER, self.helper_budget)):
+            ledger.check(self._curator.cost(party, self._curator.mechanism.leaves), budget)
+        self._halves = memory.drawn() if self.commitments is None else None
+        self.task = self._task()
+        if not self.simulated:
+            self.task.check()
+        self._state = self.init()
+
+    def _task(self) -> Task:
+        own, mechanism = self._curator, self._curator.mechanism
+        assert self.helper_budget is not None and own.discount is not None
+        given = self.commitments
+        if given is None:
+            assert self._halves is not None
+            given = committed(self._halves[0]), committed(self._halves[1])
+        schedule = own.schedule
+        self.era = self.era or secrets.token_hex(32)
+        task = Task(
+            era=self.era,
+            bandit=type(self).__name__,
+            dim=self.dim,
+            features=self._schema,
+            link=self.link,
+            rewards=(float(self.rewards[0]), float(self.rewards[1])),
+            scale=0.0 if own.scores else float(own.contribution.scale),
+            blend=0.0 if own.scores else float(own.contribution.blend),
+            operator=self.budget,
+            helper=self.helper_budget,
+            steps=TaskSteps(int(schedule.first), float(schedule.growth), mechanism.leaves, float(own.discount)),
+            commitments=given,
+        )
+        return Task.read(task.document)  # raises here rather than at every device
+
+    def init(self) -> TwoState:
+        self._window = np.zeros(self._curator.mechanism.window, np.int64)
+        return self._shown()
+
+    def _shown(self) -> TwoState:
+        state = self._curator.state
+        return TwoState(state.counts, state.prefix, state.estimate, self._window)
+
+    # the protocol
+
+    @property
+    def version(self) -> int:
+        return self._state.prefix.step
+
+    @property
+    def over(self) -> bool:
+        return self.version >= self.task.steps.leaves
+
+    def billboard(self) -> bytes:
+        own = self._curator.present
+        at: Posterior = own.arrays
+        return boards.written(
+            TwoServerBoard(
+                self.task,
+                self.version,
+                bool(own.random),
+                at.theta,
+                at.centre if self._curator.scores else at.theta,
+                at.inverse,
+                np.zeros((0, 0)) if self._curator.scores else at.axes,
+                at.spread,
+            )
+        )
+
+    def device(self) -> TwoServerClient:
+        noise = self._noise() if self.simulated else None
+        return TwoServerClient(self.billboard(), features=self.features, noise=noise, draws=self._draws())
+
+    def observe(self, report: bytes) -> None:
+        """Take both leaves of a step, the leader's first: HorizonReached after the last step."""
+        if self.over:
+            raise HorizonReached(f"Expected at most {self.task.steps.leaves} steps, and they have all been released.")
+        task, length = self.task, wire.leaf_length(self.task)
+        leader, helper = (
+            wire.decode_leaf(task, part, party) for party, part in enumerate((report[:length], report[length:]))
+        )
+        if (leader.step, leader.reports) != (helper.step, helper.reports) or leader.step != self.version:
+            raise WrongBatch("Expected both leaves of the next step, of the same reports, got others.")
+        window, step = self._window, self.version
+        window[step % window.size] = leader.reports
+        counts = [int(window[at % window.size]) for at in range(max(0, step + 1 - window.size), step + 1)]
+        noisy = joined(task.grids[HELPER], task.circuit, counts, [leader.numbers, helper.numbers])
+        self._curator.follow(noisy, self.users + leader.reports)
+        self._state = self._shown()
+
+    # simulation, and both aggregators in one process
+
+    def _transit(self) -> BothAggregators | None:
+        if self.simulated:
+            return None
+        if self._halves is None or self.version:
+            raise BadState("Expected a new server without commitments for both aggregators here, got another.")
+        return BothAggregators(self.task, self._halves)
+
+    def _advance(self, transit: BothAggregators | None, users: int) -> bool:
+        if self.over:
+            return False
+        if transit is None:
+            due = self._curator.due(users)
+            if due:
+                self._curator.close()
+                self._state = self._shown()
+            return due
+        inside = users - self.users
+        due = users >= self._boundary
+        if due:
+            for _ in range(inside - transit.reports):  # rewards that never came: zeros
+                transit.add(self.device().report(np.zeros(self.dim), None))
+            self.observe(transit.close())
+        return due
+
+    @property
+    def _boundary(self) -> int:
+        """Users at whom the open step closes."""
+        return int(self._state.counts[1])
+
+    def _hear(self, device: Device, x: Array, reward: float | None, transit: BothAggregators | None) -> None:
+        if self.over:
+            return
+        if transit is not None:
+            transit.add(device.report(x, reward))
+        elif reward is not None:
+            self._curator.hear(x, reward)
+
+    def _play(self, block: Block, transit: Any) -> None:
+        self._generators()
+        self._curator.run(block)
+        self._state = self._shown()
+
+    def _plan_numbers(self) -> list[float]:
+        return [*self._curator.sigmas, self._curator.mechanism.column_norm, self._curator.contribution.scale]
+
+    # what may be shown
+
+    @property
+    def theta(self) -> Array:
+        """The estimate that devices choose by: a function of what was released."""
+        return self._curator.algorithm.theta(self._curator.present)
+
+    @property
+    def privacy(self) -> Certificate:
+        """Not for people's data yet, whatever the noise is: a leader that gets both shares reads them."""
+        own, leaves = self._curator, self._curator.mechanism.leaves
+        assert self.helper_budget is not None
+        operator, helper = own.cost(LEADER, leaves), own.cost(HELPER, leaves)
+        made = certify(
+            type(self).__name__,
+            model=words.TWO_SERVERS,
+            budget=self.budget,
+            releases=(*operator, *helper),
+            costliest=operator,
+            spent=own.cost(LEADER, self.version),
+            source=SIMULATED_AGGREGATORS if self.simulated else AGGREGATORS,
+            features=self.features,
+            horizon=self.horizon,
+            rounds=self.users,
+            caveats=(words.REVIEW,),
+            against={"the operator": (operator, self.budget), "the helper": (helper, self.helper_budget)},
+        )
+        return msgspec.structs.replace(made, private=False)

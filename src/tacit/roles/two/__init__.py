@@ -1,0 +1,1 @@
+"""Two aggregators, neither trusted alone: what they and devices agree on, the device, and the bytes between them."""

@@ -1,0 +1,128 @@
+"""The device for two aggregators: choose by the billboard, linearise, round, split into two shares.
+
+It needs numba and pycryptodomex, unlike the devices of the local and shuffle models: shares come with a proof."""
+
+import hashlib
+
+import numpy as np
+
+from tacit.data import Array, Exact, Sent
+from tacit.errors import BadBillboard
+from tacit.features.schema import Schema
+from tacit.mechanisms.local import MARGIN
+from tacit.mechanisms.shares import split
+from tacit.model.chances import Chance, by_draws
+from tacit.model.glm import add_glm
+from tacit.model.scores import add_score
+from tacit.model.vectors import shortened
+from tacit.privacy import entropy
+from tacit.privacy.budget import Budget
+from tacit.privacy.randomness import Randomness, System
+from tacit.roles import limits
+from tacit.roles.device import DRAWS, ID_BYTES, Device, agreed, agreed_schema, check_limit
+from tacit.roles.two import board as boards
+from tacit.roles.two import wire
+from tacit.vdaf.prio3 import NONCE
+
+SECRET = 32  # bytes
+
+
+class TwoServerClient(Device):
+    """`TwoServerClient(billboard)`: the device of one user.
+
+    Guarantee: each aggregator gets a share that is uniform by itself. Against one of them, and whoever else works with
+    that one, what the other releases of this user is private at the claim against the first (docs/two-servers.md).
+    Against both together nothing is.
+    budget: the most that either claim may be; None: any. rewards, features: the application's own; a billboard with
+    others is refused. secret: the device's own lasting key, from which nonces follow, so that a report of one choice
+    that is made again is counted once. A report's shares are made with fresh randomness each time: the finished report
+    is to be stored before it is sent, and only those bytes sent again. noise: given in simulation alone, where nothing
+    is claimed; draws: of the policy."""
+
+    def __init__(
+        self,
+        billboard: bytes,
+        *,
+        budget: Budget | None = None,
+        rewards: tuple[float, float] | None = None,
+        features: Schema | None = None,
+        secret: bytes | None = None,
+        noise: Randomness | None = None,
+        draws: Randomness | None = None,
+    ) -> None:
+        check_limit(budget)
+        if secret is not None and (not isinstance(secret, bytes) or len(secret) != SECRET):
+            raise ValueError(f"Expected a secret of {SECRET} bytes, or None, got another.")
+        self._board = board = boards.read(billboard)
+        self.task, self.version = board.task, board.version
+        private = noise is None or noise.private
+        super().__init__(
+            dim=self.task.dim,
+            link=self.task.link,
+            rewards=agreed(rewards, self.task.rewards),
+            features=agreed_schema(features, self.task.features),
+            cost=self._cost(budget) if private else None,
+        )
+        self._secret = secret or entropy.octets(SECRET)
+        self._draws = draws or System()
+
+    def _cost(self, limit: Budget | None) -> Budget:
+        """The worse of both claims: the noise follows from them by this device's own code, and is not in the task."""
+        task = self.task
+        if not task.private:
+            raise BadBillboard("Expected a billboard that claims privacy, got one without.")
+        worse = Budget(max(task.operator.epsilon, task.helper.epsilon), max(task.operator.delta, task.helper.delta))
+        if limit is not None and not (worse.epsilon <= limit.epsilon * (1 + MARGIN) and worse.delta <= limit.delta):
+            raise BadBillboard(
+                f"Expected epsilon at most {limit.epsilon:g} and delta at most {limit.delta:g} against each "
+                f"aggregator, got a billboard with {worse.epsilon:g} and {worse.delta:g}."
+            )
+        return worse
+
+    # choosing
+
+    def pick(self, features: Array) -> int:
+        board = self._board
+        if board.random:
+            return int(self._draws.uniforms(1)[0] * len(features))
+        target = board.theta.copy()
+        if not board.axes.size and board.spread[0] > 0:
+            target += board.spread[0] * self._draws.normals(self.dim)
+        for k in np.flatnonzero(board.spread > 0) if board.axes.size else ():
+            target += board.spread[k] * float(self._draws.normals(1)[0]) * board.axes[:, k]
+        return int(np.argmax(features @ target))
+
+    def chance(self, features: Array, index: int) -> Chance:
+        board = self._board
+        if board.random:
+            return Chance(1 / len(features), 0.0)
+        if not board.spread.any():
+            return Chance(float(int(np.argmax(features @ board.theta)) == index), 0.0)
+        draws = System().normals(DRAWS * self.dim).reshape(DRAWS, self.dim) * board.spread
+        targets = board.theta + (draws @ board.axes.T if board.axes.size else draws)
+        hits = np.argmax(targets @ features.T, axis=1) == index
+        return by_draws(int(np.count_nonzero(hits)), DRAWS)
+
+    # reporting
+
+    def report(self, x: Array, reward: float | None, id: bytes | None = None) -> Sent:
+        vector = self.contribution(x, self.rewards[0] if reward is None else reward)
+        if reward is None:  # after the same work
+            vector = Exact(np.zeros(vector.size))
+        nonce = self._nonce(id or entropy.octets(ID_BYTES))
+        return wire.packed(self.task, nonce, split(self.task.prio3, self.task.grids[0].cell, vector, nonce))
+
+    def contribution(self, x: Array, reward: float) -> Exact:
+        """The curator's, at the billboard's estimate: no longer than the task's norm, and zeros where arithmetic with
+        the billboard's numbers gives no numbers."""
+        board, (low, high) = self._board, self.rewards
+        out = Exact(np.zeros(self.task.size))
+        if self.task.scale:
+            add_glm(x, reward, board.at, board.inverse, self.code, self.task.blend, self.task.scale, low, high, out)
+        else:
+            add_score(shortened(x), reward, board.at, 0, 0, self.code, low, high, out)
+        return Exact(limits.clipped(out, self.task.norm))
+
+    def _nonce(self, id: bytes) -> bytes:
+        """Of a choice: a function of the device's secret, the task and the choice's id, that nobody else can choose."""
+        return hashlib.sha256(b"tacit nonce" + self._secret + self.task.digest + id).digest()[:NONCE]

@@ -1,5 +1,6 @@
 // One report as a share for each of two aggregators, with proofs that what is shared fits a circuit: the device's half of
 // tacit.vdaf in Python, byte for byte.
+import { joined } from "./bytes.js";
 import { P, add, doubled, multiply, roots, subtract } from "./field64.js";
 import { turboshake } from "./turboshake.js";
 
@@ -10,16 +11,6 @@ const SUM_VEC_MULTIPROOF = 0xffffffff;
 const BOUNDED = 0xffff7461;
 const [MEASUREMENT, PROOF, JOINT, PROVE, , JOINT_SEED, JOINT_PART] = [1, 2, 3, 4, 5, 6, 7];
 const bitLength = (v) => BigInt(v).toString(2).length;
-
-function joined(...parts) {
-  const out = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    out.set(part, at);
-    at += part.length;
-  }
-  return out;
-}
 
 function encoded(elements) {
   const out = new DataView(new ArrayBuffer(8 * elements.length));

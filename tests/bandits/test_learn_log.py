@@ -168,7 +168,7 @@ def test_tables_without_what_is_needed():
     for table, message in (
         ({"x0": [1.0]}, "column reward"),
         ({"reward": [1.0]}, "x0, x1"),
-        ({"reward": [1.0], "x0": [0.5], "x1": [0.5]}, "column action"),
+        ({"reward": [1.0], "x0": [0.5], "x1": [0.5]}, "Expected 4 columns .* a column action, got 2"),
         ({"reward": [1.0], "x0": [0.5], "x1": [0.5], "x2": [0.5]}, "a part of 4 features"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -23,8 +23,8 @@ def schema(**options):
 
 
 WRONG = [
-    ({"plan": "Free"}, "Expected plan to be free, paid (did you mean free?), since it is strict, got another."),
-    ({"plan": "trial"}, "Expected plan to be free, paid, since it is strict, got another."),
+    ({"plan": "Free"}, "Expected plan to be one of free, paid (did you mean free?), since it is strict, got another."),
+    ({"plan": "trial"}, "Expected plan to be one of free, paid, since it is strict, got another."),
     ({"age": 101}, "Expected age to be from 0 to 100, since it is strict, got a number outside."),
     ({"age": -math.inf}, "Expected age to be from 0 to 100, since it is strict, got a number outside."),
     ({"likes": ["tea", "slat"]}, "Expected likes to be a list of tea, salt (did you mean salt?), since it is strict, "),

@@ -109,7 +109,7 @@ OVER_HTTP = {
     ),
     "a strict value": (
         '{"person": 1, "context": {"plan": "Paid"}}',
-        "Expected plan to be free, paid (did you mean paid?), since it is strict.",
+        "Expected plan to be one of free, paid (did you mean paid?), since it is strict.",
     ),
     "a strict field": ('{"person": 1, "context": {"age": 31.5}}', "Expected plan, since it is strict (null says"),
     "an unknown field": ('{"person": 1, "context": {"slep": "31.5", "plan": null}}', "which are age, plan."),

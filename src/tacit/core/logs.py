@@ -86,8 +86,10 @@ def _played(door: Door, table: Mapping[str, Any], actions: Any) -> Iterator[Arra
     if len(prefixed) == door.dim:  # of the action that was taken, already
         return (door.played([row]) for row in rows)
     count = check_context(door, len(prefixed), actions)
+    if named is None:
+        raise ValueError(f"Expected {door.dim} columns x0, x1, ..., or fewer and a column action, got {len(prefixed)}.")
     place = _positions(actions)
-    return (_placed(door, row, place(action), count) for row, action in zip(rows, _need(named), strict=True))
+    return (_placed(door, row, place(action), count) for row, action in zip(rows, named, strict=True))
 
 
 def check_context(door: Door, given: int, actions: Any) -> int:

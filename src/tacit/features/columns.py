@@ -99,7 +99,7 @@ class Category:
         if not isinstance(value, str):
             raise ValueError(f"a text, got {type(value).__name__}.")
         if self.strict and value not in self.values:
-            raise ValueError(f"{checks.among(self.values, [value])}, since it is strict, got another.")
+            raise ValueError(f"one of {checks.among(self.values, [value])}, since it is strict, got another.")
         return [(self.values.index(value) if value in self.values else len(self.values), 1.0)]
 
     @property

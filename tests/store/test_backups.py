@@ -23,7 +23,7 @@ from tacit.holders.seal import Keys
 from tests.store.places import Clock, Place, dies_at, linear, play, settle, sums, table, total
 
 LEAVES = "SELECT noisy FROM leaf ORDER BY bandit, step"
-LIMITED = {"max_rounds_per_person": 5}
+LIMITED = {"max_rounds_per_person": 5, "require_person": False}
 
 
 def backed_up(place, file, name="bandit"):

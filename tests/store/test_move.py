@@ -33,7 +33,7 @@ SKEW = 5.0
 
 
 def bandit(**options):
-    return glm(max_rounds_per_person=5, source=Same(), policy=np.random.default_rng(1), **options)
+    return glm(max_rounds_per_person=5, require_person=False, source=Same(), policy=np.random.default_rng(1), **options)
 
 
 def lives(place, clock, part):

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+import time
 
 import pytest
 
@@ -121,3 +122,25 @@ def test_colons_in_texts_hide_no_key_that_comes_twice(app):
 def test_a_batch_of_too_many_lines_is_not_taken_apart(app):
     ((status, _, reply),) = call(app, ("choose:batch", b"\n" * 900_000))
     assert status == 422 and b"1 to 1000 lines" in reply
+
+
+@pytest.mark.parametrize("read", [bodies.choose, ofrep.read])
+def test_a_text_without_an_end_is_read_once(read):
+    """Not again from each of its quotes, for a time that is the square of its length: meanwhile nobody is answered."""
+    began = time.process_time()
+    with pytest.raises(ValueError) if read is bodies.choose else pytest.raises(ofrep.FlagProblem):
+        read(b'{"arms":"' + b'\\"' * 30_000 + b"[" * 2000)
+    assert time.process_time() - began < 1
+
+
+def test_lists_in_lists_are_refused_however_deep():
+    """Also where as many are allowed as Python cannot look into, one in the other."""
+    with pytest.raises(ValueError, match="Expected JSON of"):
+        bodies.choose(b'{"arms":' + b"[" * 900 + b"NaN" + b"]" * 900 + b"}", 5000)
+
+    def called_from(depth):
+        nested = b'{"context":{"a":' + b"[" * 990 + b"]" * 990 + b"}}"
+        return called_from(depth - 1) if depth else ofrep.read(nested)
+
+    with pytest.raises(ofrep.FlagProblem):
+        called_from(200)

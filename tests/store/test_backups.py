@@ -202,8 +202,8 @@ import sys, time
 from tests.store.places import Place, linear
 from pathlib import Path
 place = Place(sys.argv[1], Path(sys.argv[2]))
-with place.open(linear(max_rounds_per_person=5, require_person=False), background=True, clock=time.time) as stored:
-    print(stored.choose([[1.0, 0, 0]], request="mine").id, flush=True)
+with place.open(linear(max_rounds_per_person=5), background=True, clock=time.time) as stored:
+    print(stored.choose([[1.0, 0, 0]], request="mine", person="ada").id, flush=True)
     sys.stdin.read()
 """
 

@@ -178,6 +178,27 @@ def test_the_certificate_says_what_a_recovery_costs(place):
         assert after.spent == after.epsilon  # what those of before have spent is not known: all of it
 
 
+def test_choices_without_a_person_and_logs_are_told_after_a_recovery(place):
+    """What they were released with is promised, too. A restore may have lost some: then no limit is said to hold for
+    everybody."""
+    limit = {"max_rounds_per_person": 2}
+    log = {"reward": [1.0], "x0": [0.1], "x1": [0.2], "x2": [0.3], "person": ["ada"]}
+    with place.open(linear(**limit)) as stored:
+        assert "every choice has a person" in stored.privacy.unit
+    with place.open(linear(**limit, require_person=False)) as stored:
+        stored.choose(np.eye(3))
+        stored.learn_log(log, log="june")
+    recover(linear(**limit), place.where, keys=place.keys)
+    with place.open(linear(**limit)) as stored:
+        found = stored.privacy
+        assert stored.choices == 0 and "else assumed" in found.unit
+        said = " ".join(found.caveats)
+        assert "the one choice made without person=" in said and "1 of the choices are rows of a log" in said
+    recover(linear(**limit), place.where, keys=place.keys)
+    with place.open(linear(**limit)) as stored:
+        assert "the one choice made without person=" in " ".join(stored.privacy.caveats)
+
+
 def test_other_settings_are_not_recovered_with(place):
     """The certificate counts each incarnation as one of its own noise, and the prior has the old one's."""
     place.open(glm()).close()

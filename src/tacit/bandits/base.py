@@ -1,8 +1,7 @@
 """What every bandit offers: choose, observe, privacy, save, load.
 
 Only choices advance the public schedule; `observe` adds to the step that is open when the reward comes. A choice
-that nobody answers expires after `pending` later choices, so memory stays flat.
-"""
+that nobody answers expires after `pending` later choices, so memory stays flat."""
 
 import contextlib
 import functools

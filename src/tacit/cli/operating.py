@@ -18,7 +18,7 @@ BanditAndFile = Annotated[
 
 def backup_command(config: Config, words: BanditAndFile) -> None:
     """Copy bandits from their database into an SQLite file, while they are served or not. The file holds neither keys
-    nor the witness: what is raw in it is sealed."""
+    nor the witness: raw rows in it are sealed, though not how many there are."""
     from tacit.service import operating
 
     sys.stdout.write(operating.backup(config, *_split(words)) + "\n")

@@ -35,11 +35,13 @@ class Sources(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Of one incarnation. Public."""
+    """Public. choices: of one incarnation. The others: of all that the database has had, since what they released is
+    promised the same."""
 
     choices: int = 0
     unnamed: int = 0  # without a person
     logged: int = 0  # rows of logs
+    recovered: bool = False  # a restore may have lost some of them
 
 
 def all_rounds(algorithm: Algorithm[Any]) -> int | None:
@@ -63,7 +65,9 @@ def claimed(
 ) -> Certificate:
     """The claim of one incarnation, with nothing released yet."""
     plan = algorithm.plan
-    planned = plan.releases(plan.mechanism.leaves)
+    planned, person = plan.releases(plan.mechanism.leaves), plan.person()
+    if person is not None and counts.recovered:
+        person = person._replace(required=False)  # nobody knows whether it was of those that are lost
     return certify(
         plan.name,
         model="joint",
@@ -73,7 +77,7 @@ def claimed(
         source=given.source,
         horizon=plan.horizon,
         rounds=counts.choices,
-        person=plan.person(),
+        person=person,
         unnamed=counts.unnamed,
         policy_given=given.policy_given,
         features=plan.features,

@@ -8,8 +8,10 @@ is beside the database."""
 
 import contextlib
 import fcntl
+import glob
 import json
 import os
+import re
 import secrets
 import threading
 import time
@@ -24,6 +26,7 @@ from tacit.holders.sqlite import InUse, SQLite
 
 BACKUP, ROTATE = "backup", "rotate"
 LOOK = 0.05  # seconds between looks for a reply
+TOKEN = "[0-9a-f]"  # sixteen of these: whatever else is called so is somebody's own file, and stays
 BEGIN = 60.0  # seconds that a worker may take to begin: it may be starting
 NOBODY = "Expected a worker that replies, got none: it is of an earlier version, or it has no thread of its own."
 
@@ -76,12 +79,12 @@ class Control:
             return
         asked = _read(self._asked)
         token, what = asked.get("token"), asked.get("what")
-        if not isinstance(token, str) or not token.isalnum() or token == self._last:
+        if not isinstance(token, str) or not re.fullmatch(f"{TOKEN}{{16}}", token) or token == self._last:
             return
         if not isinstance(what, str) or what not in work or not _waits(self._asked):
             return
         self._last = token
-        for stale in self._path.parent.glob(f"{self._path.name}.*.copy"):  # there is one asker at a time
+        for stale in self._path.parent.glob(copy_of(Path(glob.escape(self._path.name)), TOKEN * 16).name):  # one asker
             remove(stale)
         self._reply({"token": token})
         self._thread = threading.Thread(target=self._do, args=(work[what], token), daemon=True, name="tacit control")

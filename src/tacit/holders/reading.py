@@ -11,7 +11,7 @@ from tacit.core.fold import Fold
 from tacit.data import Array
 from tacit.errors import BadState
 from tacit.features.schema import Schema
-from tacit.holders import bookmarks, certificate, incarnation, rows
+from tacit.holders import bookmarks, certificate, incarnation, person_rows, rows
 from tacit.holders.certificate import Counts
 from tacit.holders.choosing import Choosing
 from tacit.holders.database import Database
@@ -174,11 +174,13 @@ class Reading:
 
     @property
     def counts(self) -> Counts:
-        """Public counts of this incarnation."""
+        """What a certificate counts, and all of it is public."""
         self._own()
+        row = self._vault.bandit
         with self._database.transaction() as run:
-            head = rows.head(run, self._vault.uid)
-            return Counts(head.choices, head.unnamed, bookmarks.all_learnt(run, self._vault.uid))
+            choices, unnamed = rows.head(run, row.uid).choices, person_rows.unnamed(run, row.name)
+            learnt = [bookmarks.all_learnt(run, uid) for _, uid in rows.incarnations(run, row.name)]
+        return Counts(choices, unnamed, sum(learnt), row.incarnation > 1)
 
     @property
     def features(self) -> Schema | None:

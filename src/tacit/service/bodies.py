@@ -15,8 +15,8 @@ from tacit import checks
 
 UNSET = msgspec.UNSET
 FEW = 16  # lists and objects of a body that needs hardly any
-STRING = re.compile(rb'"(?:[^"\\]|\\.)*"([ \t\r\n]*:)?', re.DOTALL)
-BEGUN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{]', re.DOTALL)
+STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"([ \t\r\n]*:)?', re.DOTALL)
+BEGUN = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[{]', re.DOTALL)  # each byte once: a text without an end is one, too
 
 
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
@@ -112,13 +112,14 @@ class Reader:
     def _problem(self, body: bytes, error: Exception, fields: Collection[str]) -> str:
         try:
             found = json.loads(body, parse_constant=lambda _: math.nan)
+            finite = _finite(found)
         except (ValueError, RecursionError):
-            found = None
+            found, finite = None, True
         if not isinstance(found, dict):
             return f"Expected JSON of {self._expected}."
         if not found.keys() <= set(self._fields):
             return f"Expected no keys but {checks.among(self._fields, found)}."
-        for name, value in found.items():
+        for name, value in () if finite else found.items():
             if not _finite(value):
                 within = [key for key, one in value.items() if not _finite(one)] if isinstance(value, dict) else []
                 named = [f"{key} in {name}" for key in within if key in fields] or [name]

@@ -37,8 +37,10 @@ class Drawing(NamedTuple):
     actions: list[int]
 
 
-def section(said: Segments, names: Sequence[str], rewards: tuple[float, float]) -> Markup:
-    """Which action each field's values speak for."""
+def section(said: Segments, names: Sequence[str], rewards: tuple[float, float]) -> Markup | None:
+    """Which action each field's values speak for; None where no field has values to show, as hashed ones."""
+    if not said.fields:
+        return None
     scale, order = Scale.of(rewards, said.random.value), sorted(said.fields, key=lambda one: -one.adds.value)
     drawn = [chosen(one, said.best) for one in order]
     span = _range(drawn)

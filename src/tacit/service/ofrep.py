@@ -129,10 +129,10 @@ def read(body: bytes) -> dict[str, Any]:
     bodies.check_containers(body, MOST)
     try:
         found = msgspec.json.decode(body)
-        context = msgspec.convert(found, EvaluateBody).context
+        context, once = msgspec.convert(found, EvaluateBody).context, bodies.each_once(found, body)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         raise FlagProblem(PARSE, 'Expected JSON of the form {"context": {name: value}}.') from None
-    if not bodies.each_once(found, body):
+    if not once:
         raise FlagProblem(PARSE, "Expected each key once.")
     return context
 

@@ -139,10 +139,10 @@ SAME = segment([[0.3, 0.2, 0.1]] * 3)
     [
         (
             segments(),
-            "Yes. In its own estimate, choosing for each person adds 5 points (2 to 8) to mail for",
+            "Yes. In its own estimate, choosing for each person brings 5 points (2 to 8) more than “mail” for",
         ),
         (segments(adds=0.01), "Better than random actions: yes, by 8 points"),
-        (segments(adds=0.01), "Better than mail for everybody: not clear yet, by 1 point ("),
+        (segments(adds=0.01), "Better than “mail” for everybody: not clear yet, by 1 point ("),
         (segments(adds=-0.2, gains=0.02), "Not clear yet: by 2 points"),
     ],
 )
@@ -152,10 +152,12 @@ def test_the_verdict_is_yes_only_where_the_interval_says_so(said, words):
 
 def test_for_whom_it_differs_is_said_where_it_is_clear():
     told = answers.whom(segments(CLEAR), NAMES, SCALE)
-    assert told.startswith(f"Clearly another action than mail for taste a rather long value: call (50{SPACE}% instead")
+    assert told.startswith(
+        f"Clearly another action than “mail” for taste a rather long value: “call” (50{SPACE}% instead"
+    )
     told = answers.whom(segments(UNCLEAR), NAMES, SCALE)
-    assert told.startswith("For no value of a field clearly yet. It leans most to taste a rather long value: call")
-    assert answers.whom(segments(SAME), NAMES, SCALE).startswith("For nobody: mail looks best")
+    assert told.startswith("For no value of a field clearly yet. It leans most to taste a rather long value: “call”")
+    assert answers.whom(segments(SAME), NAMES, SCALE).startswith("For nobody: “mail” looks best")
     assert answers.whom(segments(), NAMES, SCALE).startswith("For nobody")
 
 

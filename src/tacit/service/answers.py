@@ -49,13 +49,15 @@ def better(said: Segments, names: tuple[str, ...], scale: Scale) -> list[Child]:
     single = names[said.best]
     adds, gains = scale.apart(*said.adds), scale.apart(*said.gains)
     if said.adds.low > 0:
-        verdict = f"Yes. In its own estimate, choosing for each person adds {adds} to {single} for everybody."
+        verdict = (
+            f"Yes. In its own estimate, choosing for each person brings {adds} more than “{single}” for everybody."
+        )
     elif said.gains.low > 0:
-        verdict = f"Better than random actions: yes, by {gains}. Better than {single} for everybody: not clear yet, "
+        verdict = f"Better than random actions: yes, by {gains}. Better than “{single}” for everybody: not clear yet, "
         verdict += f"by {adds}."
     else:
         verdict = f"Not clear yet: by {gains} better than random actions, in its own estimate."
-    rows = [("Random actions", said.random), (f"{single} for everybody", said.single), ("As it chooses", said.chosen)]
+    rows = [("Random actions", said.random), (f"“{single}” for everybody", said.single), ("As it chooses", said.chosen)]
     what = "Share of the largest reward that people bring on average; for rewards of 0 or 1, of people who answer."
     if not scale.percent:
         what = "Average reward of a person."
@@ -71,16 +73,18 @@ def whom(said: Segments, names: tuple[str, ...], scale: Scale) -> str:
 
     def told(one: FieldSegment, v: int) -> str:
         best, single = (scale.reward(float(one.mean[v, a])) for a in (one.best[v], said.best))
-        return f"{one.name} {one.labels[v]}: {names[one.best[v]]} ({best} instead of {single})"
+        return f"{one.name} {one.labels[v]}: “{names[one.best[v]]}” ({best} instead of {single})"
 
     clear = [(one, v) for _, one, v in found if one.instead[v].low > 0]
     if clear:
         more = len(clear) - MOST
         rest = f"; and for {counted(more, 'more value')} below" if more > 0 else ""
-        return f"Clearly another action than {names[said.best]} for {'; '.join(told(*c) for c in clear[:MOST])}{rest}."
+        return (
+            f"Clearly another action than “{names[said.best]}” for {'; '.join(told(*c) for c in clear[:MOST])}{rest}."
+        )
     first, one, v = found[0] if found else (0.0, None, 0)
     if one is None or first <= 0:
-        return f"For nobody: {names[said.best]} looks best for each value of each field."
+        return f"For nobody: “{names[said.best]}” looks best for each value of each field."
     beyond = scale.apart(*one.instead[v])
     return f"For no value of a field clearly yet. It leans most to {told(one, v)}; the difference is {beyond}."
 

@@ -151,10 +151,11 @@ def _labels(one: FieldSegment, values: list[int]) -> str:
 
 def _adds(one: FieldSegment, single: str, scale: Scale) -> str:
     if one.adds.high <= 0 or one.adds.low == one.adds.high:
-        return f"So far, choosing by it alone adds nothing to {single} for everybody."
+        return f"So far, choosing by it alone brings no more than “{single}” for everybody."
     if one.adds.low > 0:
-        return f"Choosing by it alone adds {scale.apart(*one.adds)} to {single} for everybody."
-    return f"What choosing by it alone adds to {single} for everybody is not clear yet: {scale.apart(*one.adds)}."
+        return f"Choosing by it alone brings {scale.apart(*one.adds)} more than “{single}” for everybody."
+    more = f"Whether choosing by it alone brings more than “{single}” for everybody is not clear yet"
+    return f"{more}: {scale.apart(*one.adds)}."
 
 
 def _swatch(action: int) -> Markup:

@@ -135,7 +135,7 @@ def test_a_text_without_an_end_is_read_once(read):
 
 def test_lists_in_lists_are_refused_however_deep():
     """Also where as many are allowed as Python cannot look into, one in the other."""
-    with pytest.raises(ValueError, match="Expected JSON of"):
+    with pytest.raises(ValueError, match="Expected (JSON of|arms without NaN)"):  # as deep as Python looks from here
         bodies.choose(b'{"arms":' + b"[" * 900 + b"NaN" + b"]" * 900 + b"}", 5000)
 
     def called_from(depth):

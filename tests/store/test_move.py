@@ -212,11 +212,12 @@ def test_a_drawn_leaf_that_the_witness_does_not_know_is_not_drawn_again(on_sqlit
 
 def test_workers_at_work_lose_nothing_that_was_acknowledged(on_postgres, on_sqlite):
     """While choices and rewards come from two workers: each that was acknowledged is in the new place, and counts."""
-    known, refused = [], []
+    known, refused, both = [], [], threading.Barrier(2)
     on_postgres.open(linear()).close()
 
     def work(start):
         with on_postgres.open(linear()) as stored:
+            both.wait()
             for i in itertools.count(start, 2):
                 rng = np.random.default_rng(i)
                 try:

@@ -9,6 +9,7 @@ import pytest
 
 from tacit.service import bodies, hot, ofrep
 from tacit.service.readers import LARGE, Readers
+from tacit.service.served import Served
 from tests.service.servers import FIELDS, application, call, stored
 
 TEXTS = {"arms": [[1.0, 0.0, 0.0]], "available": ["a: b"] * 100_000}
@@ -47,43 +48,40 @@ def test_while_a_large_body_is_read_others_are_answered():
     assert order == ["first", "second"] and len(set(names)) == 2
 
 
-def turns(app, route, body):
-    """How often others had their turn until that was answered, and its status."""
-
-    async def both():
-        count = 0
-
-        async def respond():
-            sent = []
-            scope = {"type": "http", "method": "POST", "path": route, "headers": [(b"content-type", hot.JSON)]}
-
-            async def receive():
-                return {"type": "http.request", "body": body}
-
-            async def send(message):
-                sent.append(message)
-
-            await app(scope, receive, send)
-            return sent[0]["status"]
-
-        task = asyncio.ensure_future(respond())
-        while not task.done():
-            await asyncio.sleep(0)
-            count += 1
-        return count, await task
-
-    return asyncio.run(both())
-
-
 @pytest.mark.parametrize("route", ["choose", "choose:batch", "flag"])
-def test_the_loop_goes_on(tmp_path, route):
-    """If it stood still meanwhile, it would have some ten turns."""
+def test_large_bodies_are_read_beside_the_loop(tmp_path, route, monkeypatch):
+    """Small ones in it: a thread takes longer than they do."""
     app = application(tmp_path, dim=0, features=FIELDS["features"]) if route == "flag" else application(tmp_path)
     path = f"{ofrep.START}/messages" if route == "flag" else f"/v1/bandits/messages/{route}"
+    threads = []
+    for owner in (Served, ofrep):
+        read = owner.read
+        monkeypatch.setattr(
+            owner, "read", lambda *given, read=read: threads.append(threading.current_thread()) or read(*given)
+        )
     given = {"context": {"theme": TEXTS["available"]}} if route == "flag" else TEXTS
-    count, status = turns(app, path, json.dumps(given).encode())
-    assert count > 100 and status == (422 if route == "choose" else 200)
+    small = {"context": {"theme": []}} if route == "flag" else {"arms": [[1.0, 0.0, 0.0]]}
+    for body, beside in ((given, True), (small, False)):
+        threads.clear()
+        status = answered(app, path, json.dumps(body).encode())
+        assert threads and (threading.current_thread() not in threads) == beside
+        assert status == (422 if route == "choose" and beside else 200)
     app.close()
+
+
+def answered(app, path, body):
+    """The status."""
+    sent = []
+    scope = {"type": "http", "method": "POST", "path": path, "headers": [(b"content-type", hot.JSON)]}
+
+    async def receive():
+        return {"type": "http.request", "body": body}
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(app(scope, receive, send))
+    return sent[0]["status"]
 
 
 @pytest.mark.parametrize("route", ["choose", "reward", "activate", "erase"])

@@ -23,7 +23,7 @@ from tacit.privacy.noise import Secure, Simulated
 from tacit.privacy.relations import REPLACE
 
 FORMAT = "tacit bandit"
-VERSION = 9
+VERSION = 10
 ROWS = 1024  # waiting choices are written in multiples of so many
 
 

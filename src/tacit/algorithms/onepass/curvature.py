@@ -1,6 +1,7 @@
 """One pass with a released curvature: iteratively reweighted least squares (model.glm), dense or in blocks."""
 
 import functools
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,10 +13,12 @@ from tacit.algorithms.chances import Values
 from tacit.algorithms.onepass.loops_kernel import glm_block_rounds, glm_rounds
 from tacit.data import Array, Integers, Released
 from tacit.kernels.block import Block
+from tacit.kernels.change import Watched, notice, plain
 from tacit.kernels.continual import JointState, PrefixState
 from tacit.kernels.glm import Posterior
 from tacit.kernels.rounds import Held, Range
 from tacit.kernels.summing import Linearised, each_glm, sum_glm
+from tacit.mechanisms import leaves
 from tacit.model.glm import GLMContribution, balanced_curvature
 from tacit.model.links import Link
 from tacit.protocols import Adder
@@ -50,17 +53,32 @@ def contribution(link: Link, reach: float, *, zero_out: bool, **parts: Any) -> G
     return GLMContribution(**parts, link=link, scale=scale)
 
 
-def blank(of: "OnePass", live: Integers) -> Posterior:
+def blank(of: "OnePass", live: Integers) -> Posterior | Watched:
     own, radius, blocks = of.layout.own, of.plan.radius, of.plan.blocks
     if blocks > 1:
         return irls.prior_of_blocks(own, radius, blocks, live, of.prior, of.tuning.explore)
-    return irls.prior(own, radius, of.prior, of.tuning.explore)
+    size = of.contribution.size if watches(of) else 0
+    doubt = np.append(-1.0, np.zeros(6))
+    one = irls.prior(own, radius, of.prior, of.tuning.explore)
+    return Watched(*one, np.zeros((3, size)), doubt, leaves.nothing(size))
 
 
-def fit(of: "OnePass", released: Released, step: int, live: Integers, posterior: Posterior) -> None:
+def watches(of: "OnePass") -> bool:
+    """Whether a change is noticed: where the past fades ever more slowly, and a step's sums hold what people answered
+    beside what was foretold of them. Where contexts are public, a reward may come in a later step than its context."""
+    return isinstance(of.contribution, GLMContribution) and math.isinf(of.plan.schedule.longest)
+
+
+def fit(of: "OnePass", released: Released, step: int, live: Integers, posterior: Posterior | Watched) -> None:
     options = settings(of, step)
+    if isinstance(posterior, Watched):
+        if posterior.sums.size:
+            fading, scale, std = of.plan.mechanism.fading, of.contribution.scale, options["std"]
+            options["std"] = notice(released, step, of.plan.schedule, fading, scale, of.unit, std, posterior)
+            released = posterior.rest
+        posterior = plain(posterior)
     if of.shape is not None:
-        released, options["scale"] = covariance.drawn(released, of.shape, of.contribution.scale, of.std(step))
+        released, options["scale"] = covariance.drawn(released, of.shape, of.contribution.scale, options["std"])
     irls.update(released, live=live, posterior=posterior, **options)
 
 

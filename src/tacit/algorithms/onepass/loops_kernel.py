@@ -1,4 +1,4 @@
-"""One-pass IRLS: whole blocks of simulated rounds. The estimate in the state is a Posterior."""
+"""One-pass IRLS: whole blocks of simulated rounds. The estimate in the state is a Watched, or a Posterior of blocks."""
 
 import numpy as np
 from numpy.random import Generator
@@ -6,6 +6,7 @@ from numpy.random import Generator
 from tacit.data import Array, Exact, Integers, Released
 from tacit.kernels.block import Block
 from tacit.kernels.blocks import combine_blocks, fit_blocks, thompson_blocks
+from tacit.kernels.change import notice, plain
 from tacit.kernels.compile import kernel
 from tacit.kernels.continual import JointState, PrefixState, join, simulate_step
 from tacit.kernels.formulas import add_context, add_glm, add_reward
@@ -75,13 +76,16 @@ def glm_rounds(
     """gains[k] = std of release k per unit of noise, the last one also that of all later ones. longest: of a
     contribution where contexts are public. The users of the first step get random arms, unless something is known.
     Changes state and the block's out arrays."""
-    counts, prefix, posterior, public = state
+    counts, prefix, watched, public = state
+    posterior = plain(watched)
     low, high, target = rewards.low, rewards.high, np.empty(posterior.theta.size)
     for t in range(block.noise.size):
         if entries(counts, held) >= counts[BOUNDARY]:
             simulate_step(rng, prefix, law)
-            gain = gains[min(prefix.noise.step[0], gains.size - 1)]
-            fit(with_contexts(state, target.size), scale, unit, law.scale * gain, radius, tuning, posterior)
+            step = prefix.noise.step[0]
+            whole, std = with_contexts(state, target.size), law.scale * gains[min(step, gains.size - 1)]
+            std = notice(whole, step, schedule, prefix.discount[0], scale, unit, std, watched)
+            fit(watched.rest if watched.rest.size > 0 else whole, scale, unit, std, radius, tuning, posterior)
             if known.theta.size > 0:
                 combine(known, radius, posterior)
             counts[BOUNDARY] = next_boundary(entries(counts, held), schedule.first, schedule.growth, schedule.longest)

@@ -1,0 +1,143 @@
+"""JointGLM notices by what was released that people have changed, and forgets what was before."""
+
+import numpy as np
+import pytest
+from numpy.random import SeedSequence
+
+from tacit import Budget, JointGLM, Spec, environments, simulate
+from tacit.algorithms import irls
+from tacit.kernels.change import ENTRIES, FORGOTTEN, LAST, SHORT, SURE, VARIANCE, WELL, Watched, notice
+from tacit.kernels.rounds import Schedule
+from tacit.mechanisms import leaves
+from tests.bandits.test_fused import compare, stepwise
+
+PROBIT = {"radius": 3.0, "link": "probit"}
+BUDGET = Budget(8.0, 0.02)
+EVERY_TEN = Schedule(10.0, 1.0)
+
+
+def played(world, horizon, seed, **options):
+    bandit = Spec(JointGLM, **{"budget": BUDGET} | options).build(world, horizon, SeedSequence(seed))
+    fill, block = world.start(np.random.default_rng(seed), horizon).fill, world.block(100)
+    for _ in range(horizon // 100):
+        fill(block)
+        bandit.play(block)
+    return bandit
+
+
+def test_a_change_is_noticed_once_and_soon():
+    world = environments.drift(every=600, **PROBIT)
+    before, after = played(world, 600, 3), played(world, 1000, 3)
+    assert before._state.estimate.doubt[VARIANCE] == 0 and not before._state.estimate.sums[FORGOTTEN].any()
+    assert after._state.estimate.doubt[VARIANCE] > 0
+    cosine = before.theta @ after.theta / np.linalg.norm(before.theta) / np.linalg.norm(after.theta)
+    assert cosine < -0.9  # four hundred rounds after it, six hundred are forgotten
+
+
+def test_regret_where_people_change_is_a_quarter_of_what_it_was():
+    row = simulate(
+        [Spec(JointGLM, budget=Budget(1.0, 0.02))], environments.drift(**PROBIT), horizon=5000, runs=8, seed=4
+    )
+    assert row.rows[0]["regret_mean"] < 320  # 1275 before; uniform play has 2339
+
+
+@pytest.mark.parametrize(
+    "world", [environments.ball(dim=3, arms=20, **PROBIT), environments.basis(dim=5, arms=5, **PROBIT)]
+)
+def test_where_nothing_changes_nothing_is_noticed(world):
+    """40 runs of 4000 rounds, some 5000 looks, of fixed seeds."""
+    for seed in range(40):
+        bandit = played(world, 4000, seed, budget=Budget(1.0, 0.02))
+        assert bandit._state.estimate.doubt[VARIANCE] == 0
+        assert not bandit._state.estimate.sums[FORGOTTEN].any()
+
+
+def test_what_is_simulated_is_what_is_served():
+    spec = Spec(JointGLM, budget=Budget(50.0, 0.1), first=5)
+    world = environments.drift(every=150, **PROBIT)
+    compare(spec, world)  # 300 rounds, to the last bit
+    bandit = spec.build(world, 300, SeedSequence(1))
+    fill, block = world.start(np.random.default_rng(2), 300).fill, world.block(300)
+    fill(block)
+    stepwise(bandit, block)
+    assert bandit._state.estimate.doubt[VARIANCE] > 0  # a change was noticed on the way
+
+
+def test_a_saved_bandit_has_noticed_it_too(tmp_path):
+    bandit = played(environments.drift(every=300, **PROBIT), 600, 5)
+    bandit.save(tmp_path / "bandit.json")
+    found = JointGLM.load(tmp_path / "bandit.json")
+    for one, other in zip(bandit._state.estimate, found._state.estimate, strict=True):
+        assert np.array_equal(one, other)
+    assert bandit._state.estimate.doubt[VARIANCE] > 0
+
+
+@pytest.mark.parametrize("options", [{"forget": 1000}, {"contexts": "public"}])
+def test_who_forgets_anyway_or_has_public_contexts_does_not_look(options):
+    bandit = JointGLM(dim=3, budget=BUDGET, **options)
+    assert bandit._state.estimate.sums.size == bandit._state.estimate.rest.size == 0
+
+
+def watched(theta, unsure=1e-9):
+    one = irls.prior(len(theta), 3.0)
+    one.theta[:] = theta
+    one.inverse[:] = np.eye(len(theta)) * unsure
+    size = len(theta) * (len(theta) + 3) // 2
+    return Watched(*one, np.zeros((3, size)), np.append(-1.0, np.zeros(6)), leaves.nothing(size))
+
+
+def sums_of(people, theta, short):
+    """Released sums (A, b) of people who look along the first axis, whose rewards are `short` less than foretold."""
+    out = leaves.nothing(5)
+    out[0] = 0.2 * people
+    out[3] = 0.2 * people * theta[0] - short
+    return out
+
+
+def told(shorts, std=2.0, discount=1.0, unsure=1e-9):
+    theta = np.array([2.0, 0.0])
+    at, released = watched(theta, unsure), leaves.nothing(5)
+    for step, short in enumerate(shorts, start=1):
+        released = leaves.part(discount * released + sums_of(10, theta, short), slice(None))
+        noise = notice(released, step, EVERY_TEN, discount, 1.0, 1.0, std, at)
+    return at, released, noise
+
+
+def test_what_is_short_adds_up_until_it_cannot_be_chance():
+    """Ten people a step, 8 of whose rewards are missing from some step on: 6.5 a step count, less what is usual,
+    which grows from 0; and chance is 5 sqrt(2 * 4 * (1 + 2^2) + n / 4) for n people."""
+    few, total = 0, 0.0
+    while total <= SURE * np.sqrt(40 + 10 * few / 4):
+        total += 6.5 - 8.0 * few / (300 + few)
+        few += 1
+    assert few == 6
+    at, released, noise = told([0.0] * 300 + [8.0] * (few - 1))
+    assert at.doubt[SHORT] > 30 and noise == 2.0 and np.array_equal(at.rest, released)
+    at, released, noise = told([0.0] * 300 + [8.0] * few)
+    assert at.doubt[SHORT] == 0 and noise == pytest.approx(2.0 * np.sqrt(2))
+    own = np.sum([sums_of(10, at.theta, 8.0) for _ in range(few)], axis=0)
+    assert np.allclose(at.rest, own) and np.allclose(at.sums[FORGOTTEN], released - own)
+    assert at.doubt[ENTRIES] == 10 * (300 + few)
+
+
+def test_what_is_left_out_fades_as_it_does_in_the_sums():
+    at, _, noise = told([0.0] * 300 + [8.0] * 8 + [0.0] * 20, discount=0.9)
+    since = sum(0.9 ** (327 - i) * sums_of(10, at.theta, 8.0 if i < 308 else 0.0) for i in range(300, 328))
+    assert np.allclose(at.rest, since)
+    assert 2.0 < noise < 2.1  # of what was left out, little is in the sums any more
+
+
+def test_people_who_always_answer_less_than_foretold_have_not_changed():
+    """The model does not fit: half of a reward less than foretold, always. Or theta was not sure: then it may be it."""
+    at, _, _ = told([5.0] * 500, std=30.0)
+    assert at.doubt[VARIANCE] == 0 and at.doubt[SHORT] < 100
+    at, _, _ = told([0.0] * 300 + [8.0] * 50, unsure=4.0)  # 2 * 2 * 0.2 a person
+    assert at.doubt[VARIANCE] == 0
+
+
+def test_the_same_release_is_looked_at_once():
+    at, released, noise = told([0.0, 3.0, 4.0])
+    before = [part.copy() for part in at]
+    assert notice(released, 3, EVERY_TEN, 1.0, 1.0, 1.0, 2.0, at) == noise
+    assert all(np.array_equal(one, other) for one, other in zip(at, before, strict=True))
+    assert np.array_equal(at.sums[LAST], released) and not np.array_equal(at.sums[WELL], released)

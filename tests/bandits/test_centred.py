@@ -50,6 +50,7 @@ def test_it_is_for_vectors_and_shared_arms():
     assert shared.contribution.longest == pytest.approx(math.sqrt(3 / 4))  # of four parts the constant is one
     told = make().privacy
     assert "centred rewards times features, 14 numbers" in told.releases[0].statistic
+    assert "as base_rate is given" in told.releases[0].statistic
     assert any("(base_rate=)" in caveat for caveat in told.caveats)
     assert told.releases[0].sensitivity == pytest.approx(make().contribution.sensitivity)
 

@@ -45,14 +45,11 @@ def judge(number: int) -> list[Judged]:
     schema, ends = world.features, [n for n in PEOPLE if n <= world.horizon]
     if schema is None or not ends:
         return []
-    hold = None if world.delay is None else world.delay.soon(SOON)
-    question = SchemaQuestion(
-        schema=schema, base_rate=world.setting.rate, hold=hold, per_day=None if hold is None else DAY
-    )
+    asked = question(world)
     size = trials.full(schema)._replace(most=ends[-1], longer=0)
-    plan = trials.run(question, size, lambda _: None, [Case(question.epsilon, tastes=name) for name in TASTES])
+    plan = trials.run(asked, size, lambda _: None, [Case(asked.epsilon, tastes=name) for name in TASTES])
     found = {each.case.tastes: each for each in plan.found}
-    shares = np.mean([_shares(question, world, run, ends) for run in range(RUNS)], axis=0)
+    had = np.mean([shares(asked, world, run, ends) for run in range(RUNS)], axis=0)
     return [
         Judged(
             number=number,
@@ -61,7 +58,7 @@ def judge(number: int) -> list[Judged]:
             arms=world.arms,
             numbers=world.setting.features,
             fields=len(schema.context),
-            share=float(shares[i]),
+            share=float(had[i]),
             said={name: float(each.mean[i] or 0.0) for name, each in found.items()},
             low=float(found["ordinary"].low[i] or 0.0),
             high=float(found["ordinary"].high[i] or 0.0),
@@ -71,12 +68,20 @@ def judge(number: int) -> list[Judged]:
     ]
 
 
-def _shares(question: SchemaQuestion, world: random, run: int, ends: Sequence[int]) -> list[float]:
+def question(world: random) -> SchemaQuestion:
+    """What is declared of a world that has a schema."""
+    assert world.features is not None
+    hold = None if world.delay is None else world.delay.soon(SOON)
+    per_day = None if hold is None else DAY
+    return SchemaQuestion(schema=world.features, base_rate=world.setting.rate, hold=hold, per_day=per_day)
+
+
+def shares(asked: SchemaQuestion, world: random, run: int, ends: Sequence[int]) -> list[float]:
     """Of people between n / 2 and n, in one draw of that world."""
     at = sorted({*ends, *(n // 2 for n in ends)})
     made = [
         run_once(spec, world, ends[-1], SEED, run, lambda _: None, world.delay, at)
-        for spec in (question.spec(question.epsilon), Spec(Uniform))
+        for spec in (asked.spec(asked.epsilon), Spec(Uniform))
     ]
     own, uniform = (dict(zip(each.at, each.curve, strict=True)) for each in made)
     return [1 - (own[n] - own[n // 2]) / max(uniform[n] - uniform[n // 2], 1e-9) for n in ends]

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tacit.algorithms.onepass.algorithm import OnePass
 
 STATISTIC = "products of features, and centred rewards times features"
+WHY = "; around a usual reward, as base_rate is given"  # in words for the certificate
 CAVEAT = "The usual reward was given as public (base_rate=): the people behind that number, if any, are not protected."
 # Chosen by regret on tuning seeds (docs/measurements/fields.md); none of them touches privacy.
 GROWTH, DISCOUNT, PER_SIGMA = fields.GROWTH, fields.DISCOUNT, fields.PER_SIGMA

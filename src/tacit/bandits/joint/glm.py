@@ -137,7 +137,7 @@ class JointGLM(Joint):
         self._centred = centred.check(rate, self.curvature, by_fields=self._by_fields, others=beside, **dense)
         self._scores = False
         if self._centred:
-            why = ""
+            why = centred.WHY
         elif not self._by_fields:
             self._scores, why = scores.check(self.curvature, public=self._public, covariance=shaped, **rounds, **parts)
         self.growth = self._form.GROWTH if self.growth is None else self.growth

@@ -155,7 +155,7 @@ def test_bad_files(tmp_path):
             LinUCB.load(path)
     document = json.loads(text)
     path.write_text(json.dumps(document | {"version": 99}))
-    with pytest.raises(BadState, match="version 9 in bandit.json, got version 99"):
+    with pytest.raises(BadState, match="version 10 in bandit.json, got version 99"):
         LinUCB.load(path)
     path.write_text(json.dumps(document | {"body": document["body"].replace("1.0", "2.0", 1)}))
     with pytest.raises(BadState, match="checksum"):

@@ -9,14 +9,14 @@ from numpy.random import Generator
 
 from tacit.data import Array
 from tacit.environments.base import Environment, World
-from tacit.features.columns import Category, Number
+from tacit.features.columns import Category, Column, Number
 from tacit.features.schema import Schema
 from tacit.kernels.block import BERNOULLI, Block
 from tacit.model.links import Link
 
 PLANS, HOURS, BINS = ("free", "basic", "plus", "pro"), 24, 4
-CONTEXT = {"hour": Number(0, HOURS, bins=BINS), "plan": Category(*PLANS)}
-ACTION = {"topic": Category("a", "b", "c"), "price": Category("low", "high")}
+CONTEXT: dict[str, Column] = {"hour": Number(0, HOURS, bins=BINS), "plan": Category(*PLANS)}
+ACTION: dict[str, Column] = {"topic": Category("a", "b", "c"), "price": Category("low", "high")}
 TEXTS = {f"{topic} {price}": {"topic": topic, "price": price} for topic in "abc" for price in ("low", "high")}
 HYBRID, DISJOINT, DENSE = "hybrid", "disjoint", "dense"
 SCHEMAS = {

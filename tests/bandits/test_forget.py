@@ -170,12 +170,12 @@ def test_saved_and_loaded_after_many_windows(tmp_path):
     assert np.array_equal(again.theta, secure.theta)
 
 
-def test_it_follows_a_change_that_the_default_does_not():
-    """Preferences turn around after 5000 of 10 000 rounds. Regret of the last 2500, in 30 runs of another seed: 146 to
-    267 by default, 2 to 9 with `forget`; uniform play has 921."""
-    world = environments.drift(dim=3, arms=10, radius=3.0, link="logistic")
+def test_it_follows_a_slow_change_that_the_default_does_not():
+    """Preferences turn by a right angle in 5000 rounds. Regret of the last 5000 of 10 000, in 30 runs of another seed:
+    534 to 1133 by default, which notices only now and then, 88 to 172 with `forget`; uniform play has about 1840."""
+    world = environments.drift(dim=3, arms=10, radius=3.0, link="logistic", change="turn", every=5000)
     specs = [Spec(JointGLM, budget=Budget(4.0, 1e-6), forget=forget, label=str(forget)) for forget in (None, 1000)]
     late: dict[str, list[float]] = {"None": [], "1000": []}
     for run in simulate(specs, world, horizon=10_000, runs=2, seed=5).runs:
-        late[run.label].append(run.curve[-1] - float(np.interp(7500, run.at, run.curve)))
-    assert max(late["1000"]) < 25 and min(late["None"]) > 100
+        late[run.label].append(run.curve[-1] - float(np.interp(5000, run.at, run.curve)))
+    assert max(late["1000"]) < 220 and min(late["None"]) > 400

@@ -132,6 +132,7 @@ async function outbox(
     jitter: 100,
     weekly: 3,
     lifetime: { epsilon: 100, delta: 0.5 },
+    resident: true,
     storage,
     ...options,
   });
@@ -148,9 +149,9 @@ async function outbox(
     }
   }
   const shown = (await box.shown()).map((one) => ({ ...one, report: one.report && encoded(one.report) }));
-  const spent = await box.spent();
+  const [spent, account] = [await box.spent(), await box.account()];
   const text = JSON.stringify(await box.storage.change((records) => [...records]));
-  return { sent, told, shown, spent, kept: kept ?? null, text };
+  return { sent, told, shown, spent, account, kept: kept ?? null, text };
 }
 
 /** Seal reports to the key at each of these addresses: what was sent and answered, or the error. */

@@ -23,7 +23,8 @@ import { LocalClient } from "/src/index.js";
 import { Outbox, get, post } from "/src/outbox.js";
 export const made = (options) => new Outbox({
   open: (board) => new LocalClient(board, { publicArms: true }),
-  send: post("/reports"), wait: 1, jitter: 1, weekly: 1000, lifetime: { epsilon: 1e4, delta: 0 }, ...options,
+  send: post("/reports"), wait: 1, jitter: 1, weekly: 1000, lifetime: { epsilon: 1e4 },
+  resident: true, ...options,
 });
 export const board = () => get("/board");
 export const hex = (bytes) => bytes && Array.from(bytes, (v) => v.toString(16).padStart(2, "0")).join("");

@@ -12,10 +12,11 @@ import time
 
 import pytest
 
-from tacit import Budget
 from tacit.errors import BadReport, LifetimeSpent
 from tacit.roles import billboard as boards
 from tacit.roles import sealed, wire
+from tacit.roles.account import certainty
+from tacit.roles.ledger import Lifetime
 from tests.js import node, vectors
 from tests.roles.boards import published
 from tests.roles.test_outbox import World
@@ -156,7 +157,7 @@ def test_the_ledger_is_that_of_python(program, tmp_path):
     arms = [ARMS, ARMS, ARMS, [[*row, 0.1] for row in ARMS[::-1]]]
     limit = {"epsilon": 9.0, "delta": 0.05}
     options = {"lifetime": limit, "floor": 0.25, "weekly": 9}
-    world = World(tmp_path / "kept", weekly=9, floor=0.25, lifetime=Budget(**limit))
+    world = World(tmp_path / "kept", weekly=9, floor=0.25, lifetime=Lifetime(**limit))
     told = []
     for number in range(2):  # restarts
         mine = [(published(name)[1], rows) for name, rows in list(zip(names, arms, strict=True))[2 * number :][:2]]
@@ -170,7 +171,9 @@ def test_the_ledger_is_that_of_python(program, tmp_path):
     spent = world.outbox.spent()
     assert "LifetimeSpent" in told and told.count("taken") == sum(isinstance(one, dict) for one in told) >= 2
     mine = [
-        {**vars(entry), "batch": entry.batch if entry.batch is None else str(entry.batch)} for entry in spent.entries
+        {name: v for name, v in vars(entry).items() if v is not None}
+        | {"batch": entry.batch if entry.batch is None else str(entry.batch)}
+        for entry in spent.entries
     ]
     assert [{**entry, "epsilon": 0} for entry in done["spent"]["entries"]] == [
         {**entry, "epsilon": 0} for entry in mine
@@ -178,13 +181,18 @@ def test_the_ledger_is_that_of_python(program, tmp_path):
     for name in ("epsilon", "delta"):
         assert done["spent"][name] == pytest.approx(getattr(spent, name), rel=1e-12)
     assert done["spent"]["epsilon"] <= 9
+    account, shown = world.outbox.account(), done["account"]
+    assert shown["certainty"] == pytest.approx(certainty(spent), rel=1e-9)
+    assert shown["left"]["epsilon"] == pytest.approx(account.left.epsilon, rel=1e-9)
+    assert (shown["reports"], shown["waiting"]) == (account.reports, account.waiting)
+    assert [shown["lines"][at] for at in (0, -2, -1)] == [account.lines[at] for at in (0, -2, -1)]
 
 
 def test_options_that_nobody_knows_are_refused(package):
     script = """import { Outbox } from "tacit-device/outbox";
 const given = { wait: 1, jitter: 1, weekly: 1, lifetime: { epsilon: 1, delta: 0 }, storage: {} };
 new Outbox(given);
-for (const wrong of [{ flor: 0.1 }, { lifetime: undefined }, { lifetime: { epsilon: 1 } }, { weekly: NaN }])
+for (const wrong of [{ flor: 0.1 }, { lifetime: undefined }, { lifetime: { epsilom: 1 } }, { weekly: NaN }])
   try {
     new Outbox({ ...given, ...wrong });
   } catch (error) {

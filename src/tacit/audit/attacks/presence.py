@@ -11,8 +11,10 @@ from tacit.audit.attack import Attack
 from tacit.bandits.local.irls import LocalIRLS
 from tacit.data import Array
 from tacit.privacy.budget import Budget
+from tacit.roles.ledger import Lifetime
 from tacit.roles.local import LocalClient
-from tacit.roles.outbox import Item, Outbox
+from tacit.roles.outbox import Outbox
+from tacit.roles.outbox_state import Item
 
 EPSILON = 1.0
 WAIT, JITTER = 3600.0, 900.0
@@ -104,7 +106,8 @@ def _score(kind: type[Outbox], board: bytes, reward: tuple[float, float] | None)
         wait=WAIT,
         jitter=JITTER,
         weekly=1,
-        lifetime=Budget(EPSILON, 0.0),
+        lifetime=Lifetime(epsilon=EPSILON),
+        resident=True,
         clock=lambda: now[0],
     )
     ticket = outbox.choose(board, ARMS)

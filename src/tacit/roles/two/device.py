@@ -2,8 +2,6 @@
 
 It needs numba and pycryptodomex, unlike the devices of the local and shuffle models: shares come with a proof."""
 
-import hashlib
-
 import numpy as np
 
 from tacit.data import Array, Exact, Sent
@@ -15,16 +13,14 @@ from tacit.model.chances import Chance, by_draws
 from tacit.model.glm import add_glm
 from tacit.model.scores import add_score
 from tacit.model.vectors import shortened
-from tacit.privacy import entropy
+from tacit.privacy import entropy, gaussian
 from tacit.privacy.budget import Budget
 from tacit.privacy.randomness import Randomness, System
 from tacit.roles import limits
-from tacit.roles.device import DRAWS, ID_BYTES, Device, agreed, agreed_schema, check_limit
+from tacit.roles.device import DRAWS, Device, agreed, agreed_schema, check_limit
 from tacit.roles.two import board as boards
 from tacit.roles.two import wire
 from tacit.vdaf.prio3 import NONCE
-
-SECRET = 32  # bytes
 
 
 class TwoServerClient(Device):
@@ -34,10 +30,10 @@ class TwoServerClient(Device):
     that one, what the other releases of this user is private at the claim against the first (docs/two-servers.md).
     Against both together nothing is.
     budget: the most that either claim may be; None: any. rewards, features: the application's own; a billboard with
-    others is refused. secret: the device's own lasting key, from which nonces follow, so that a report of one choice
-    that is made again is counted once. A report's shares are made with fresh randomness each time: the finished report
-    is to be stored before it is sent, and only those bytes sent again. noise: given in simulation alone, where nothing
-    is claimed; draws: of the policy."""
+    others is refused. The nonce of a report is its choice's id, so that one that is made again is counted once. Its
+    shares are made with fresh randomness each time: the finished report is to be stored before it is sent, and only
+    those bytes sent again (roles.outbox does both). noise: given in simulation alone, where nothing is claimed; draws:
+    of the policy."""
 
     def __init__(
         self,
@@ -46,13 +42,10 @@ class TwoServerClient(Device):
         budget: Budget | None = None,
         rewards: tuple[float, float] | None = None,
         features: Schema | None = None,
-        secret: bytes | None = None,
         noise: Randomness | None = None,
         draws: Randomness | None = None,
     ) -> None:
         check_limit(budget)
-        if secret is not None and (not isinstance(secret, bytes) or len(secret) != SECRET):
-            raise ValueError(f"Expected a secret of {SECRET} bytes, or None, got another.")
         self._board = board = boards.read(billboard)
         self.task, self.version = board.task, board.version
         private = noise is None or noise.private
@@ -62,8 +55,9 @@ class TwoServerClient(Device):
             rewards=agreed(rewards, self.task.rewards),
             features=agreed_schema(features, self.task.features),
             cost=self._cost(budget) if private else None,
+            bound=self.task.digest,
+            mu=(gaussian.mu(self.task.operator), gaussian.mu(self.task.helper)) if private else None,
         )
-        self._secret = secret or entropy.octets(SECRET)
         self._draws = draws or System()
 
     def _cost(self, limit: Budget | None) -> Budget:
@@ -109,7 +103,7 @@ class TwoServerClient(Device):
         vector = self.contribution(x, self.rewards[0] if reward is None else reward)
         if reward is None:  # after the same work
             vector = Exact(np.zeros(vector.size))
-        nonce = self._nonce(id or entropy.octets(ID_BYTES))
+        nonce = id or entropy.octets(NONCE)
         return wire.packed(self.task, nonce, split(self.task.prio3, self.task.grids[0].cell, vector, nonce))
 
     def contribution(self, x: Array, reward: float) -> Exact:
@@ -122,7 +116,3 @@ class TwoServerClient(Device):
         else:
             add_score(shortened(x), reward, board.at, 0, 0, self.code, low, high, out)
         return Exact(limits.clipped(out, self.task.norm))
-
-    def _nonce(self, id: bytes) -> bytes:
-        """Of a choice: a function of the device's secret, the task and the choice's id, that nobody else can choose."""
-        return hashlib.sha256(b"tacit nonce" + self._secret + self.task.digest + id).digest()[:NONCE]

@@ -1,6 +1,6 @@
 // The devices of both models: choose by the billboard, randomise, report. Once an arm was chosen there is a report,
 // of one length and by the same work, whatever the reward: one that fails to come would tell it without noise.
-import { local, need, shuffle } from "./billboard.js";
+import { local, shuffle } from "./billboard.js";
 import { joined } from "./bytes.js";
 import { chances, drawn } from "./designs.js";
 import { MARGIN, extent, holds, spent } from "./limits.js";
@@ -8,6 +8,7 @@ import { bounded, clipped, inUnits, linearized, pair, scored, shortened } from "
 import { argmax, dot, quadratic } from "./numbers.js";
 import { halves, normals, octets, uniforms } from "./random.js";
 import { cap, coin, lattice } from "./randomizers.js";
+import { need } from "./schema.js";
 
 const ID = 8; // bytes of an id in a report
 const LEFT = 1e-9; // arms longer than 1 by more than this are cut to 1
@@ -16,7 +17,7 @@ const expect = (holds, what, got) => {
   if (!holds) throw new TypeError(`Expected ${what}, got ${got}.`);
 };
 
-class Device {
+export class Device {
   constructor(board, { rewards, features, ...others }) {
     expect(!Object.keys(others).length, "the options of this device", Object.keys(others));
     this.board = board;

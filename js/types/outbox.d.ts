@@ -1,4 +1,7 @@
 import type { Arms, Fields, LocalClient, ShuffleClient } from "./index.js";
+import type { TwoServerClient } from "./two.js";
+
+type Client = LocalClient | ShuffleClient | TwoServerClient;
 
 /** The device's own limit on its reports in a week. */
 export class TooManyReports extends Error {}
@@ -81,7 +84,9 @@ export interface Storage {
 /** One report for every choice, at a public deadline plus jitter, kept until it is acknowledged or a week is over. */
 export class Outbox {
   constructor(options: {
-    open: (billboard: Uint8Array) => LocalClient | ShuffleClient | Promise<LocalClient | ShuffleClient>;
+    open: (billboard: Uint8Array) => Client | Promise<Client>;
+    /** Where the newest billboard is to be had: needed for two aggregators alone. */
+    billboard?: () => Promise<Uint8Array>;
     /** true: taken; false: refused for good; a rejected promise: later again. */
     send: (report: Uint8Array) => Promise<boolean>;
     wait: number;

@@ -36,8 +36,8 @@ def board_of(batch):
 class World:
     """A clock, and what a server got: its answers are given, True after that."""
 
-    def __init__(self, path, *, answers=(), weekly=3, open=device, send=None, **options):
-        self.now, self.sent, self.answers = 0.0, [], list(answers)
+    def __init__(self, path, *, now=0.0, answers=(), weekly=3, open=device, send=None, **options):
+        self.now, self.sent, self.answers = now, [], list(answers)
         self.outbox = Outbox(
             path,
             open=open,

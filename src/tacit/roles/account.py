@@ -5,9 +5,7 @@ from dataclasses import dataclass
 
 from tacit.roles.ledger import REPORT, Lifetime, Spent
 
-PREFETCHED = (
-    "Everything that could be displayed is fetched ahead, and what is displayed is not counted: nobody may see it."
-)
+PREFETCHED = "What is displayed is not counted: everything is fetched ahead, so that nobody sees what is displayed."
 COUNTED = (
     "What is displayed is counted: it is drawn at random with probability {:g}, so that whoever sees it learns a "
     "bounded amount."

@@ -30,6 +30,7 @@ DRAWS = 4096  # by which a device estimates a propensity
 REPORT = -2  # under which number a choice keeps its report; devices of several rounds have further ones
 CHOICE_BYTES = 16  # of a choice's random id
 ID_BYTES = 8  # of an id in a report of the local and shuffle models, by which a server knows a retry
+Marks = dict[str, Any]  # by what they are of: lists and texts, which JSON holds
 NUMBERS = int | float | np.bool_ | np.integer | np.floating
 
 
@@ -91,6 +92,11 @@ class Device(ABC):
     mu: tuple[float, float] | None = None
     parties: tuple[str, str] | None = None
     _chosen: bool = field(default=False, init=False)
+
+    def seen(self, marks: Marks) -> Marks:
+        """What to keep of the billboard before anything is done by it, beside the marks of earlier ones; BadBillboard
+        for one that is older than they are. Nothing, where a billboard stands by itself."""
+        return marks
 
     @abstractmethod
     def pick(self, features: Array) -> int:

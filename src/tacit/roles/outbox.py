@@ -64,6 +64,8 @@ class Outbox:
     (roles.ledger): both whatever a server asks, and asked before the choice.
     resident: whether this program runs by itself, whatever the person does (a service of the system). If not, a visit
     is one Outbox, and a report is made in the first visit that begins after its time.
+    billboard: where the newest billboard is to be had, as bytes: reports to two aggregators are made by it, since the
+    keys that they are sealed to are short-lived; OSError: later again. Not needed in the other models.
     floor: with this probability a choice is a uniformly drawn arm, at a cost that is counted (Device.choose).
     name: of the server, in the ledger."""
 
@@ -78,6 +80,7 @@ class Outbox:
         weekly: int,
         lifetime: Lifetime,
         floor: float = 0.0,
+        billboard: Callable[[], bytes] | None = None,
         resident: bool = False,
         name: str = "tacit",
         clock: Callable[[], float] = time.time,
@@ -89,7 +92,7 @@ class Outbox:
         self._store: Store = File(store) if isinstance(store, Path) else store
         self._open, self._send, self._clock = open, send, clock
         self._wait, self._jitter, self._weekly, self._lifetime = wait, jitter, weekly, lifetime
-        self._floor, self._name = floor, name
+        self._floor, self._name, self._billboard = floor, name, billboard
         self._visit = None if resident else clock()
 
     def choose(
@@ -100,8 +103,11 @@ class Outbox:
         client, board = self._open(billboard), hashlib.sha256(billboard)
         if client.cost is None:
             raise ValueError("Expected a client with noise for people's data, got one for simulation.")
+        if client.bound is not None and self._billboard is None:
+            raise ValueError("Expected `billboard`, by which reports to two aggregators are made, got none.")
         at, due = self._clock(), self._wait + self._jitter * float(System().uniforms(1)[0])
         with self._changing() as state:
+            state.marks = client.seen(state.marks)
             answered = state.answered.setdefault(self._name, [])
             reported = client.batch is None or client.batch not in answered
             if reported and sum(item.at > at - WEEK for item in self._own(state)) >= self._weekly:
@@ -111,10 +117,12 @@ class Outbox:
             choice = client.choose(arms, actions=actions, available=available, floor=self._floor)
             shown = [] if choice.displayed is None else [Charge(self._name, DISPLAY, None, choice.displayed, 0.0)]
             state.ledger = charged(after, shown, self._lifetime)
-            new.id, new.x, new.board = choice.report_id.hex(), choice.features.tolist(), board.hexdigest()
+            new.id, new.x = choice.report_id.hex(), choice.features.tolist()
             if reported:
                 new.report_id = state.report_id(client.bound or board.digest(), choice.report_id).hex()
-                state.boards[new.board] = billboard.decode("ascii")
+                if client.bound is None:
+                    new.board = board.hexdigest()
+                    state.boards[new.board] = billboard.decode("ascii")
                 state.items.append(new)
                 if client.batch is not None:
                     answered.append(client.batch)
@@ -125,9 +133,9 @@ class Outbox:
         assert client.cost is not None
         cost = client.cost.epsilon, client.cost.delta, client.batch
         new = Item("", self._name, at, due, *cost, None, None, None)
-        if client.mu is not None and client.bound is not None:
-            new.task, new.mu = client.bound.hex(), list(client.mu)
-            new.parties = None if client.parties is None else list(client.parties)
+        if client.bound is not None:
+            new.task = client.bound.hex()
+            new.mu, new.parties = [*(client.mu or ())], [*(client.parties or ())]
         return new
 
     def reward(self, id: str, reward: float) -> None:
@@ -145,10 +153,11 @@ class Outbox:
     def flush(self) -> None:
         """Make the reports whose time has come, and send those that nobody has acknowledged: to be called when the
         program starts and by a timer, never because of a reward."""
+        newest = self._newest()
         with self._changing() as state:
             for item in self._own(state):
                 if item.x is not None and self._due(item):
-                    self._make(item, state)
+                    self._make(item, state, newest)
             ready = [(item.id, item.report) for item in self._own(state) if item.report and item.taken is None]
         for id, report in ready:
             taken = None
@@ -162,18 +171,37 @@ class Outbox:
     def _due(self, item: Item) -> bool:
         return item.due <= (self._clock() if self._visit is None else self._visit)
 
-    def _make(self, item: Item, state: OutboxState) -> None:
-        """The finished report, to be kept before anything is sent."""
-        assert item.board is not None and item.report_id is not None
-        try:
-            client = self._open(state.boards[item.board].encode())
-        except BadReport:  # the application has other limits now: nobody's datum decides that
+    def _newest(self) -> Device | None:
+        """The client of the newest billboard, if a report is to be made by it."""
+        with self._changing() as state:
+            if not any(item.task and item.x is not None and self._due(item) for item in self._own(state)):
+                return None
+        assert self._billboard is not None
+        with contextlib.suppress(OSError, http.client.HTTPException, BadReport):  # later again
+            newest = self._open(self._billboard())
+            with self._changing() as state:
+                state.marks = newest.seen(state.marks)
+            return newest
+        return None
+
+    def _make(self, item: Item, state: OutboxState, newest: Device | None) -> None:
+        """The finished report, to be kept before anything is sent. No datum decides whether there is one: there is none
+        where the application has other limits now, and none for another task than that of the choice."""
+        client = newest if item.task else self._opened(state, item)
+        if item.task and client is None:
+            return
+        if client is None or (item.task and (client.bound or b"").hex() != item.task):
             item.taken = False
             state.ledger = refunded(state.ledger, item.entry)
         else:
-            choice = DeviceChoice(0, None, np.array(item.x), lambda: 1.0, bytes.fromhex(item.report_id))
+            choice = DeviceChoice(0, None, np.array(item.x), lambda: 1.0, bytes.fromhex(item.report_id or ""))
             item.report = client.randomize(choice, item.reward).hex()
         item.report_id = item.board = item.x = item.reward = None
+
+    def _opened(self, state: OutboxState, item: Item) -> Device | None:
+        with contextlib.suppress(BadReport):
+            return self._open(state.boards[item.board or ""].encode())
+        return None
 
     def shown(self) -> list[Item]:
         """For the person: the reported choices of the last week, and the very bytes that were sent."""

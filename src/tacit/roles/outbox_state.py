@@ -2,20 +2,21 @@
 
 import contextlib
 import fcntl
-import hashlib
+import hmac
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from tacit.errors import BadState
 from tacit.privacy import entropy
-from tacit.roles.device import CHOICE_BYTES
+from tacit.roles.device import CHOICE_BYTES, Marks
 from tacit.roles.ledger import REPORT, Charge, refunded
 
 KEY = 32  # bytes
+LABEL = b"tacit report id 1"
 
 
 @dataclass
@@ -56,13 +57,15 @@ class Item:
 class OutboxState:
     """All that outlives the program. boards: by their digests, each once, as long as a choice needs it. answered: for
     each server, the batches that a choice was reported to, for good. key: the device's own, in hexadecimal digits, from
-    which the ids of reports follow; drawn with the first choice."""
+    which the ids of reports follow; drawn with the first choice. marks: what was seen of billboards that may not go
+    back (Device.seen)."""
 
     items: list[Item]
     boards: dict[str, str]
     ledger: list[Charge]
     answered: dict[str, list[int]]
     key: str | None = None
+    marks: Marks = field(default_factory=dict)
 
     @classmethod
     def read(cls, text: str) -> "OutboxState":
@@ -73,21 +76,21 @@ class OutboxState:
                 "it, then delete the file."
             )
         items, ledger = [Item(**each) for each in given["items"]], [Charge(**each) for each in given["ledger"]]
-        return cls(items, given["boards"], ledger, given["answered"], given.get("key"))
+        return cls(items, given["boards"], ledger, given["answered"], given.get("key"), given.get("marks", {}))
 
     def text(self) -> str:
         needed = {item.board for item in self.items}
         boards = {digest: board for digest, board in self.boards.items() if digest in needed}
         items, ledger = [vars(item) for item in self.items], [vars(entry) for entry in self.ledger]
-        kept = {"items": items, "boards": boards, "ledger": ledger, "answered": self.answered, "key": self.key}
-        return json.dumps(kept)
+        lasting = {"ledger": ledger, "answered": self.answered, "key": self.key, "marks": self.marks}
+        return json.dumps({"items": items, "boards": boards, **lasting})
 
     def report_id(self, bound: bytes, choice: bytes) -> bytes:
         """For a choice's id and what its report is bound to, of 32 bytes: a function of these and the device's key, so
         that a report which is made again has it again, and that nobody else can choose, guess or link to another
         task."""
         self.key = self.key or entropy.octets(KEY).hex()
-        return hashlib.sha256(b"tacit nonce" + bytes.fromhex(self.key) + bound + choice).digest()[:CHOICE_BYTES]
+        return hmac.digest(bytes.fromhex(self.key), LABEL + bound + choice, "sha256")[:CHOICE_BYTES]
 
     def drop(self, item: Item) -> None:
         """Nothing of it is sent any more. If its report was never made, it costs nothing."""

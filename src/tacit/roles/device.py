@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -84,6 +84,7 @@ class Device(ABC):
     features: Schema | None = None
     cost: Budget | None = None
     batch: int | None = None
+    id_bytes: ClassVar[int] = ID_BYTES
     _chosen: bool = field(default=False, init=False)
 
     @abstractmethod
@@ -131,7 +132,8 @@ class Device(ABC):
         reported = self.batch is None or not self._chosen
         self._chosen = True
         x = features[chosen].copy()
-        return DeviceChoice(chosen, name, x, propensity, reported=reported, displayed=displayed)
+        id = entropy.octets(self.id_bytes)
+        return DeviceChoice(chosen, name, x, propensity, id, reported=reported, displayed=displayed)
 
     def _chance(self, features: Array, index: int, floor: float) -> Chance:
         """`chance`, with the floor."""

@@ -24,11 +24,13 @@ from tacit.privacy.certificate import AGGREGATORS, SIMULATED_AGGREGATORS, Certif
 from tacit.roles.device import Device
 from tacit.roles.two import board as boards
 from tacit.roles.two import wire
-from tacit.roles.two.board import TwoServerBoard
+from tacit.roles.two.board import NOTHING, TwoServerBoard
 from tacit.roles.two.device import TwoServerClient
+from tacit.roles.two.signed import UNSIGNED, Billboard
 from tacit.roles.two.task import HELPER, LEADER, Task, TaskSteps, committed
 
 CURVATURES = ("auto", "released", "none")
+SIMULATED = "00" * 32, "11" * 32  # identities and commitments of nobody
 
 
 class TwoState(NamedTuple):
@@ -58,13 +60,15 @@ class TwoServerGLM(Server):
     first: the smallest step, and how many users get random arms; by default as in JointGLM, for the noise of both.
     curvature: "released", "none" or "auto", as in JointGLM. Arms are dense vectors; there are no blocks, no hold, no
     earnings and nothing is forgotten sooner.
-    era: 64 hexadecimal digits that no two runs share. commitments: to the halves of the key that the aggregators verify
-    reports with. Without them they are drawn, for both aggregators in this process (`Embedded`)."""
+    era: 64 hexadecimal digits that no two runs share. identities: the public keys of both aggregators, in hexadecimal
+    digits; commitments: to the halves of the key that they verify reports with. Without these two, all secrets are
+    drawn, for both aggregators in this process (`Embedded`)."""
 
     helper_budget: Budget | None = None
     first: int | None = None
     curvature: str = "auto"
     era: str | None = None
+    identities: tuple[str, str] | None = field(default=None, repr=False)
     commitments: tuple[str, str] | None = field(default=None, repr=False)
     _state: TwoState = field(init=False, repr=False)
 
@@ -95,7 +99,10 @@ class TwoServerGLM(Server):
         self.first = self._curator.first
         for party, budget in ((LEADER, self.budget), (HELPER, self.helper_budget)):
             ledger.check(self._curator.cost(party, self._curator.mechanism.leaves), budget)
-        self._halves = memory.drawn() if self.commitments is None else None
+        if (self.identities is None) != (self.commitments is None):
+            raise ValueError("Expected identities and commitments, or neither, got one of them.")
+        self._own = memory.drawn() if self.commitments is None and not self.simulated else None
+        self._last: tuple[bytes, int] = b"", -1  # the last board of aggregators in this process, and its version
         self.task = self._task()
         if not self.simulated:
             self.task.check()
@@ -104,10 +111,10 @@ class TwoServerGLM(Server):
     def _task(self) -> Task:
         own, mechanism = self._curator, self._curator.mechanism
         assert self.helper_budget is not None and own.discount is not None
-        given = self.commitments
-        if given is None:
-            assert self._halves is not None
-            given = committed(self._halves[0]), committed(self._halves[1])
+        identities, commitments = self.identities or SIMULATED, self.commitments or SIMULATED
+        if self._own is not None:
+            identities = self._own.identities.leader.hex(), self._own.identities.helper.hex()
+            commitments = committed(self._own.halves[0]), committed(self._own.halves[1])
         schedule = own.schedule
         self.era = self.era or secrets.token_hex(32)
         task = Task(
@@ -122,7 +129,8 @@ class TwoServerGLM(Server):
             operator=self.budget,
             helper=self.helper_budget,
             steps=TaskSteps(int(schedule.first), float(schedule.growth), mechanism.leaves, float(own.discount)),
-            commitments=given,
+            identities=identities,
+            commitments=commitments,
         )
         return Task.read(task.document)  # raises here rather than at every device
 
@@ -144,25 +152,54 @@ class TwoServerGLM(Server):
     def over(self) -> bool:
         return self.version >= self.task.steps.leaves
 
-    def billboard(self) -> bytes:
+    def board(self, *, version: int, previous: str, leaves: tuple[str, str], made: int, expires: int) -> bytes:
+        """The next board, for both aggregators to sign (roles.two.board)."""
         own = self._curator.present
         at: Posterior = own.arrays
+        scores = self._curator.scores
         return boards.written(
             TwoServerBoard(
                 self.task,
+                version,
+                previous,
                 self.version,
+                leaves,
+                made,
+                expires,
                 bool(own.random),
                 at.theta,
-                at.centre if self._curator.scores else at.theta,
+                at.centre if scores else at.theta,
                 at.inverse,
-                np.zeros((0, 0)) if self._curator.scores else at.axes,
+                np.zeros((0, 0)) if scores else at.axes,
                 at.spread,
             )
         )
 
+    def billboard(self) -> bytes:
+        """Signed where both aggregators are in this process; else what a simulation takes."""
+        last, step = self._last
+        if step != self.version or self._own is None:
+            now = 0 if self._own is None else self._own.keys[0].since  # a month of it, as of the keys
+            last = self.board(
+                version=self.version,
+                previous=boards.hashed(last) if last else NOTHING,
+                leaves=(NOTHING, NOTHING),
+                made=now,
+                expires=now + boards.LONGEST,
+            )
+            self._last = last, self.version
+        if self._own is None:
+            return Billboard(self.task.text, UNSIGNED, last, UNSIGNED, (UNSIGNED, UNSIGNED)).text
+        return self._own.signed(self.task, last)
+
     def device(self) -> TwoServerClient:
-        noise = self._noise() if self.simulated else None
-        return TwoServerClient(self.billboard(), features=self.features, noise=noise, draws=self._draws())
+        return TwoServerClient(
+            self.billboard(),
+            identities=self._own.identities if self._own is not None else None,
+            features=self.features,
+            noise=self._noise() if self.simulated else None,
+            draws=self._draws(),
+        )
 
     def observe(self, report: bytes) -> None:
         """Take both leaves of a step, the leader's first: HorizonReached after the last step."""
@@ -186,9 +223,9 @@ class TwoServerGLM(Server):
     def _transit(self) -> BothAggregators | None:
         if self.simulated:
             return None
-        if self._halves is None or self.version:
+        if self._own is None or self.version:
             raise BadState("Expected a new server without commitments for both aggregators here, got another.")
-        return BothAggregators(self.task, self._halves)
+        return BothAggregators(self.task, self._own)
 
     def _advance(self, transit: BothAggregators | None, users: int) -> bool:
         if self.over:

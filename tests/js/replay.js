@@ -205,6 +205,55 @@ function shared({ Bounded, Prio3 }, cases) {
   });
 }
 
+/** Devices of two aggregators: {cost, mu, index, report} of each case, or the name of the error. */
+async function two({ openTwoServer }, { random, now, identities, boards, cases }) {
+  const state = random ? tape(decoded(random)) : { at: 0 };
+  Date.now = () => now * 1000;
+  const pinned = identities.map((one) => decoded(one));
+  const opened = (board, options) => openTwoServer(decoded(board), { identities: pinned, ...options });
+  const made = await Promise.all(boards.map(({ board, options }) => opened(board, options).catch((error) => error)));
+  const told = [];
+  for (const { at, board, arms, floor, reward } of cases) {
+    state.at = at;
+    const device = another(made[board]);
+    const choice = device.choose(arms, undefined, floor);
+    told.push({ index: choice.index, report: encoded(await device.randomize(choice, number(reward))) });
+  }
+  const said = (one) =>
+    one instanceof Error ? { error: one.name, why: one.message } : { cost: one.cost, mu: one.mu, parties: one.parties };
+  return { boards: made.map(said), cases: told };
+}
+
+/** Whether billboards may be acted by one after another, on one device: the name of each error, or null. */
+async function followed({ openTwoServer }, { now, identities, boards }) {
+  Date.now = () => now * 1000;
+  let marks = {};
+  const told = [];
+  for (const board of boards)
+    try {
+      marks = (await openTwoServer(decoded(board), { identities: identities.map((one) => decoded(one)) })).seen(marks);
+      told.push(null);
+    } catch (error) {
+      told.push(error.name);
+    }
+  return { told, marks };
+}
+
+/** Milliseconds of a device of two aggregators: to verify a billboard, for the first report and for each after it. */
+async function timedTwo({ openTwoServer }, { identities, boards, draws }) {
+  const out = [];
+  for (const { board, arms } of boards) {
+    const started = performance.now();
+    const device = await openTwoServer(decoded(board), { identities: identities.map((one) => decoded(one)) });
+    const read = performance.now();
+    await device.randomize(device.choose(arms), 1);
+    const first = performance.now();
+    for (let i = 0; i < draws; i++) await device.randomize(device.choose(arms), 1);
+    out.push({ read: read - started, first: first - read, each: (performance.now() - first) / draws });
+  }
+  return out;
+}
+
 /** Milliseconds to read a billboard, and for a choice with its report. */
 const timed = (tacit, { boards, draws }) =>
   boards.map(({ board, arms }) => {
@@ -234,4 +283,7 @@ const TASKS = {
   numbers: { modules: SOURCE, work: numbers },
   laws: { modules: SOURCE, work: laws },
   shared: { modules: ["prio3"], work: shared },
+  two: { modules: ["index", "two"], work: two },
+  followed: { modules: ["index", "two"], work: followed },
+  timedTwo: { modules: ["index", "two"], work: timedTwo },
 };

@@ -102,7 +102,7 @@ const fields = ({ Schema }, given) =>
 /** What a program does with an outbox: [method, ...arguments] at given times. Kept is what outlives it. */
 async function outbox(
   { Outbox, LocalClient, ShuffleClient },
-  { board, kept, random, steps, answers = [], options = {} },
+  { board, kept, random, steps, began = 0, answers = [], options = {} },
 ) {
   if (random) tape(decoded(random));
   const inMemory = {
@@ -115,7 +115,7 @@ async function outbox(
   };
   const storage = globalThis.indexedDB ? undefined : inMemory;
   const [sent, told] = [[], []];
-  let now = 0;
+  let now = began;
   Date.now = () => now;
   const bytes = decoded(board);
   const shuffled = (given) => new TextDecoder().decode(given).includes('"tacit billboard"');

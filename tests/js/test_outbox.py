@@ -32,12 +32,12 @@ def program(package, run, tmp_path):
     if run is not node.task:
         run.page.evaluate("new Promise((done) => (indexedDB.deleteDatabase('tacit').onsuccess = done))")
 
-    def start(steps, *, board="irls-public", answers=(), random=b"", **options):
+    def start(steps, *, board="irls-public", answers=(), random=b"", began=0, copied=False, **options):
         given = {"board": vectors.text(published(board)[1]), "steps": steps, "answers": list(answers)}
-        given |= {"kept": state["kept"], "random": vectors.text(random), "options": options}
+        given |= {"kept": state["kept"], "random": vectors.text(random), "options": options, "began": began}
         state["count"] += 1
         told = run(package, "outbox", vectors.save(given, tmp_path / f"{state['count']}.json"))
-        state["kept"] = told["kept"]
+        state["kept"] = state["kept"] if copied else told["kept"]
         return told
 
     return start
@@ -58,6 +58,32 @@ def test_every_choice_sends_one_report_whatever_came(program, board, reward):
     if board == "newton":
         parameters, _ = boards.shuffle(published(board)[1])
         wire.decode_report(bytes.fromhex(report), parameters)
+
+
+@pytest.mark.parametrize("reward", [None, 1.0])
+def test_a_report_leaves_in_the_first_visit_that_begins_after_its_time(program, reward):
+    """Whoever clicks leaves the page: a report in the visit of its choice would tell who did not."""
+    first = program([[0, "choose", ARMS], [5000, "flush"]], resident=False)
+    ticket = first["told"][0]
+    rewarded = [] if reward is None else [[600, "reward", ticket["id"], reward]]
+    early = program([*rewarded, [5000, "flush"], [WEEK - 1, "flush"]], began=500, resident=False)
+    assert first["sent"] == early["sent"] == []
+    later = program([[6000, "flush"], [7000, "flush"]], began=1100, resident=False, answers=[None])
+    assert [at for at, _ in later["sent"]] == [6000, 7000] and len({report for _, report in later["sent"]}) == 1
+
+
+def test_copies_of_what_is_kept_are_one_report(program, run):
+    """Each copy draws noise of its own, and all have one id: in Node, where what is kept is a file."""
+    if run is not node.task:
+        return
+    program([[0, "choose", ARMS]], board="irls")
+    reports = {program([[2000, "flush"]], board="irls", copied=True)["sent"][0][1] for _ in range(3)}
+    assert len(reports) == 3 and len({report[2:18] for report in reports}) == 1
+
+
+def test_the_limit_is_asked_before_anything_of_the_person_is_read(program):
+    told = program([[0, "choose", "no arms"], [1, "choose", ARMS]], lifetime={"epsilon": 0.5})
+    assert told["told"] == ["LifetimeSpent"] * 2 and told["account"]["reports"] == 0
 
 
 def test_the_reward_is_in_the_report(program):

@@ -45,7 +45,8 @@ function lines({ reports, waiting, spent, lifetime, left, floor, certainty: righ
     );
   const often = (100 * right).toFixed(1);
   out.push(
-    `Whoever thinks something about you as likely as not is right about it after all of them at most ${often} % of the time.`,
+    "Whoever thinks something about you, which no report holds as it is, as likely as not is right about it after all of " +
+      `them at most ${often} % of the time.`,
   );
   return [...out, floor ? counted(floor) : PREFETCHED];
 }

@@ -72,10 +72,9 @@ def test_a_report_leaves_in_the_first_visit_that_begins_after_its_time(program, 
     assert [at for at, _ in later["sent"]] == [6000, 7000] and len({report for _, report in later["sent"]}) == 1
 
 
-def test_copies_of_what_is_kept_are_one_report(program, run):
+@pytest.mark.parametrize("run", ["node"], indirect=True)
+def test_copies_of_what_is_kept_are_one_report(program):
     """Each copy draws noise of its own, and all have one id: in Node, where what is kept is a file."""
-    if run is not node.task:
-        return
     program([[0, "choose", ARMS]], board="irls")
     reports = {program([[2000, "flush"]], board="irls", copied=True)["sent"][0][1] for _ in range(3)}
     assert len(reports) == 3 and len({report[2:18] for report in reports}) == 1

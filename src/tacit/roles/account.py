@@ -55,8 +55,8 @@ class Account:
                 f"{left.mu:.3g}. Against two aggregators that work together nothing of this holds."
             )
         out.append(
-            "Whoever thinks something about you as likely as not is right about it after all of them at most "
-            f"{100 * certainty(spent):.1f} % of the time."
+            "Whoever thinks something about you, which no report holds as it is, as likely as not is right about it "
+            f"after all of them at most {100 * certainty(spent):.1f} % of the time."
         )
         return [*out, COUNTED.format(self.floor) if self.floor else PREFETCHED]
 

@@ -35,8 +35,8 @@ const MODELS = {
     meaning: {
       replace:
         "The report has coins of its own in every number. The shuffler adds it to those of many others and hands on the " +
-        "sum alone. What follows holds for that sum, as long as the shuffler keeps this report to itself and the others are " +
-        "not the server's own: whoever sends all the others reads this one.",
+        "sum alone. What is said above holds for that sum, as long as the shuffler keeps this report to itself and the others " +
+        "are not the server's own: whoever sends all the others reads this one.",
     },
   },
   two: {
@@ -51,7 +51,7 @@ const MODELS = {
     meaning: {
       replace:
         "The report is two halves, each sealed to one aggregator, and each half alone is random. Each aggregator adds up " +
-        "its halves of many people and adds noise that hides any one of them. What follows holds against either of them, " +
+        "its halves of many people and adds noise that hides any one of them. What is said above holds against either of them, " +
         "and whoever works with that one. Against both together nothing does.",
     },
   },

@@ -41,6 +41,10 @@ TRUST = {
         "and that the program on the person's device is one that the operator cannot change."
     ),
 }
+DISPLAYED = (
+    "Which arm a person is shown is not covered: devices fetch all arms ahead, so that nobody sees which one is "
+    "displayed, or they draw it with a floor and count what that tells in the person's own account (docs/device.md)."
+)
 PUBLIC = {  # where the relation is about rewards alone
     "joint": "What the application says about people, and what they are offered, is taken to be public.",
     "local": (
@@ -109,6 +113,8 @@ def promise(certificate: "Certificate") -> list[str]:
         out.append("That is for there or not there: which of two versions is the true one is protected less.")
     if relations.of_rewards(certificate.neighbours):
         out.append(PUBLIC[certificate.model])
+    elif certificate.model != "joint":
+        out.append(DISPLAYED)
     if visit and certificate.person is None:
         out.append("A person who comes often is protected less for all visits together.")
     if certificate.over:

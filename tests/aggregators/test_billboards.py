@@ -203,8 +203,7 @@ def test_a_board_cites_what_both_have_released(both):
     leader.receive(reports(made, leader.missing))
     verify(leader, helper)
     made.observe(close(leader, helper))
-    with helper._acting() as (run, _, _):
-        leaves = helper._leaves(run, 1)
+    leaves = helper.leaves(1)
     with pytest.raises(BadBillboard, match="what was released"):
         helper.sign(signed.split(billboard(made, previous=first)).board)
     assert helper.sign(signed.split(billboard(made, previous=first, leaves=leaves)).board)

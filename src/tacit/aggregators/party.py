@@ -91,6 +91,7 @@ class Party:
                 rows.create(run, halves, bytes(8 * self.task.size), self._counter.place)
         with self._acting() as (_, state, _):
             self._key = key(self.task, state.halves)  # checked against the task at each start
+            self.halves = state.halves
 
     def close(self) -> None:
         """Let go of the database and of the counter file."""
@@ -111,6 +112,12 @@ class Party:
         """How many steps are closed."""
         with self._acting() as (_, state, _):
             return state.step
+
+    @property
+    def users(self) -> int:
+        """Whose reports are in closed steps."""
+        with self._acting() as (_, state, _):
+            return state.users
 
     @property
     def missing(self) -> int:
@@ -205,6 +212,11 @@ class Party:
                 self._counter.write(self._mark(state.link, retired=False))
             return identity.signed(self._signer, identity.BOARD, text)
 
+    def leaves(self, step: int) -> tuple[str, str]:
+        """Hashes of what both have released of the step before that one, which this party knows."""
+        with self._acting() as (run, _, _):
+            return self._leaves(run, step)
+
     def _leaves(self, run: Run, step: int) -> tuple[str, str]:
         """Hashes of both parties' leaves of the step before that one; nothing before the first."""
         if not step:
@@ -215,10 +227,19 @@ class Party:
 
     # the close of a step
 
-    def certificate(self) -> bytes:
-        """Of the open step, which is full; BatchTooSmall while it is not."""
+    def certificate(self, step: int | None = None) -> bytes:
+        """Of that step, which is closed, or open and full; BatchTooSmall while it is not."""
         with self._acting() as (run, state, _):
+            if step is not None and step < state.step:
+                return messages.encode_certificate(self.task, self._closed(run, step))
+            if step is not None and step > state.step:
+                raise WrongBatch("Expected a step that is open or closed, got a later one.")
             return messages.encode_certificate(self.task, self._certificate(run, state))
+
+    def _closed(self, run: Run, step: int) -> StepCertificate:
+        nonces = rows.nonces(run, step)
+        digest = hashlib.sha256(b"".join(nonces)).digest()
+        return StepCertificate(step, len(nonces), digest, rows.certified(run, step - 1))
 
     def _certificate(self, run: Run, state: PartyState) -> StepCertificate:
         if state.step >= self.task.steps.leaves:

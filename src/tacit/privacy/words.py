@@ -12,13 +12,22 @@ if TYPE_CHECKING:
 NO_PROMISE = "No promise is made for people's data: the caveats say why."
 TWO_SERVERS = "two-server"
 BOTH = (
-    "Two servers hold a share of people's data each, one run by the operator and one by a helper. If both work "
-    "together, or somebody takes what both have stored, nothing of what follows is left."
+    "If the operator and the helper work together, or somebody takes what both have stored, nothing of what follows is "
+    "left: each of the two runs a server that holds one share of people's data."
 )
 HELPER = "Somebody who sees what the helper sees is right at most {} of the time."
 REVIEW = (
-    "The cryptography (tacit.vdaf) has not been reviewed by anybody outside, and reports are not encrypted to each "
-    "server yet: do not protect real people by it."
+    "The cryptography (tacit.vdaf, tacit.roles.two) has not been reviewed by anybody outside. Have it reviewed before "
+    "people's data rest on it."
+)
+PAGE = (
+    "On a web page that the operator serves, an operator who changes the page reads what its visitors send: there the "
+    "promise holds against the helper, against theft from one server, and against an operator who keeps to it. "
+    "An installed program that the operator cannot change has it against the operator, too."
+)
+STAYS = (
+    "Each server keeps its share of the sums of the last {} steps, which later releases need, and its keys for a day: "
+    "whoever takes both servers' shares has these sums without noise."
 )
 SEEN = {
     "joint": "all that others ever see, pages and certificates included,",

@@ -4,7 +4,6 @@ import secrets
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 
 from tacit import checks
@@ -274,11 +273,11 @@ class TwoServerGLM(Server):
 
     @property
     def privacy(self) -> Certificate:
-        """Not for people's data yet, whatever the noise is: a leader that gets both shares reads them."""
+        """Against the operator; `against` has both."""
         own, leaves = self._curator, self._curator.mechanism.leaves
         assert self.helper_budget is not None
         operator, helper = own.cost(LEADER, leaves), own.cost(HELPER, leaves)
-        made = certify(
+        return certify(
             type(self).__name__,
             model=words.TWO_SERVERS,
             budget=self.budget,
@@ -289,7 +288,6 @@ class TwoServerGLM(Server):
             features=self.features,
             horizon=self.horizon,
             rounds=self.users,
-            caveats=(words.REVIEW,),
+            caveats=(words.REVIEW, words.PAGE, words.STAYS.format(own.mechanism.window)),
             against={"the operator": (operator, self.budget), "the helper": (helper, self.helper_budget)},
         )
-        return msgspec.structs.replace(made, private=False)

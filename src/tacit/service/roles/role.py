@@ -28,10 +28,11 @@ class Board(NamedTuple):
 
     content: bytes
     mark: str  # its ETag
+    media: str = "application/json"
 
     @classmethod
-    def of(cls, content: bytes) -> "Board":
-        return cls(content, f'"{hashlib.sha256(content).hexdigest()}"')
+    def of(cls, content: bytes, media: str = "application/json") -> "Board":
+        return cls(content, f'"{hashlib.sha256(content).hexdigest()}"', media)
 
 
 class Role(Protocol):

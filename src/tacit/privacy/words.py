@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 NO_PROMISE = "No promise is made for people's data: the caveats say why."
 TWO_SERVERS = "two-server"
 BOTH = (
-    "If the operator and the helper work together, or somebody takes what both have stored, nothing of what follows is "
-    "left: each of the two runs a server that holds one share of people's data."
+    "If the operator and the helper work together, or somebody takes what both have stored, nothing is left of the "
+    "promise: each of the two runs a server that holds one share of people's data."
 )
 HELPER = "Somebody who sees what the helper sees is right at most {} of the time."
 REVIEW = (

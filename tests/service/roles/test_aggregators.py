@@ -32,7 +32,7 @@ def test_reports_become_boards_and_both_restart(start, tmp_path):
     until(lambda: signed.read(pair.billboard()).step == 2)
     for party, process in enumerate((pair.leader, pair.helper)):
         page = ask(process.port, "GET", "/dashboard")[2].decode()
-        assert "nothing of what follows is left" in page and "Healthy" in page
+        assert "nothing is left of the promise" in page and "Healthy" in page
         assert ask(process.port, "GET", "/health")[0] == 200 and b"tacit_" in ask(process.port, "GET", "/metrics")[2]
         assert pair.status(party)["epsilon"] == {"leader": 1.0, "helper": 4.0}
     assert ask(pair.helper.port, "POST", "/reports", again[0])[0] in (404, 405)

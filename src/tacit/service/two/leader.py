@@ -102,8 +102,8 @@ class Leader:
         now = time.monotonic()
         if now >= self._closing:
             self._closing = now + self.setting.every
-            while self._close(self.party) and self.party.missing == 0:
-                pass
+            while self._close(self.party):
+                self._show(self.party)
         self._show(self.party)
         return busy
 

@@ -137,10 +137,10 @@ def show(addresses: dict[str, str], identities: Identities) -> None:
     for role in USERS:
         who = f" (user {USERS[role]})" if os.getuid() == 0 else ""
         print(f"What the {role}{who} sees: {addresses[role]}/dashboard", flush=True)
-    if (PAGE / "demo" / "two.html").exists():
-        known = {"leader_identity": identities.leader.hex(), "helper_identity": identities.helper.hex()}
-        query = urllib.parse.urlencode({"leader": addresses["leader"]} | known | WAITS)
-        print(f"A device in your browser: {files_of(PAGE)}/demo/two.html?{query}", flush=True)
+    if (PAGE / "demo" / "index.html").exists():
+        known = {"leader": identities.leader.hex(), "helper": identities.helper.hex()}
+        query = urllib.parse.urlencode({"two": addresses["leader"]} | known | WAITS)
+        print(f"A device in your browser: {files_of(PAGE)}/demo/?{query}", flush=True)
 
 
 async def everybody(leader: str, identities: Identities, devices: int) -> None:

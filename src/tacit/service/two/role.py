@@ -2,6 +2,7 @@
 
 Nothing shown says when a report came or how many wait: counts are those of closed steps."""
 
+import itertools
 import math
 import threading
 from collections.abc import Sequence
@@ -17,7 +18,8 @@ from tacit.roles.two import wire
 from tacit.roles.two.task import PARTIES
 from tacit.service.errors import Reply
 from tacit.service.groups import Group
-from tacit.service.roles.role import BETWEEN, OVER, Board, Events, acknowledged
+from tacit.service.roles.role import BETWEEN, NOT_ADMITTED, OVER, Board, Events, acknowledged
+from tacit.service.two.gate import Gate
 from tacit.service.two.leader import Leader
 from tacit.service.two.peer import Handler, PeerServer
 
@@ -32,9 +34,9 @@ class LeaderRole:
 
     name = "leader"
 
-    def __init__(self, leader: Leader, waiting: int) -> None:
+    def __init__(self, leader: Leader, waiting: int, gate: Gate) -> None:
         self.routes = {"reports": False}
-        self._leader, self.events = leader, leader.events
+        self._leader, self._gate, self.events = leader, gate, leader.events
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="tacit reports")
         self._group: Group[bytes, Answer] = Group(self._commit, self._writer, waiting)
 
@@ -47,14 +49,15 @@ class LeaderRole:
 
     async def post(self, route: str, path: Sequence[str], body: bytes, asker: str) -> bytes:
         party = self._party()
-        length = wire.length(party.task)
-        if not body or len(body) % length:
-            raise BadReport(f"Expected whole reports of {length} bytes each, got another length.")
-        answer = await self._group.submit([body])[0]
-        self._leader.wake()
+        reports, admitted = self._gate.parted(body, wire.length(party.task))
+        answer: Answer = []
+        if any(admitted):
+            answer = await self._group.submit([b"".join(itertools.compress(reports, admitted))])[0]
+            self._leader.wake()
         if isinstance(answer, TacitError):
             raise answer
-        return acknowledged(answer)
+        said = iter(answer)
+        return acknowledged([next(said) if good else NOT_ADMITTED for good in admitted])
 
     def _party(self) -> Aggregator:
         if self._leader.over is not None:

@@ -2,6 +2,7 @@
 // what both identities have signed, that has not expired, and that is no older than what it has seen. The application
 // ships the identities: some that came with a billboard would be the server's to choose.
 import { hex, joined, utf8 } from "./bytes.js";
+import { sealedTo } from "./hpke.js";
 import { LINKS } from "./links.js";
 import { BELOW_ONE, LONG, LONGEST, MATRIX, PART, POSITIVE, ROW, checked, need, ranged, square } from "./schema.js";
 import { flag, oneOf, orNull, real, record, text, variant, whole } from "./schema.js";
@@ -135,7 +136,10 @@ async function sealingKey(shown, digest, party, identity) {
   const [since, until] = [Number(view.getBigUint64(33, true)), Number(view.getBigUint64(41, true))];
   need(hex(head.slice(0, 32)) === hex(digest) && head[32] === party, "sealing key");
   need(since < until && until <= since + MONTH && until < 2 ** 53, "sealing key");
-  return { since, until, key: head.slice(49), number: head.slice(33, 41) };
+  const key = head.slice(49);
+  const works = await sealedTo(key, new Uint8Array(), new Uint8Array()).catch(() => null);
+  need(works, "sealing key", "one that nothing can be sealed to");
+  return { since, until, key, number: head.slice(33, 41) };
 }
 
 /** The mark to keep of a billboard, where it is no older than the one that was kept: [version, hash, [since, since]]. */

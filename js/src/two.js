@@ -26,6 +26,7 @@ const ROLES = ["leader", "helper"];
 export async function openTwoServer(billboard, { identities, epsilon = Infinity, delta = 1, ...own }) {
   const pinned = identities?.length === 2 && identities.every((one) => one instanceof Uint8Array && one.length === 32);
   if (!pinned) throw new TypeError("Expected identities of 32 bytes of both aggregators, got others.");
+  if (!globalThis.crypto?.subtle) throw new TypeError("Expected a page that came over https, got one without WebCrypto.");
   return new TwoServerClient(await trusted(billboard, identities, Date.now() / 1000), { epsilon, delta }, own);
 }
 

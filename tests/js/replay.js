@@ -239,6 +239,10 @@ async function followed({ openTwoServer }, { now, identities, boards }) {
   return { told, marks };
 }
 
+/** What entries of a ledger add up to, and how sure somebody can be after them. */
+const totals = ({ composed, certainty }, given) =>
+  given.map((entries) => ({ ...composed(entries), certainty: certainty(composed(entries)) }));
+
 /** Reports with tokens, of random bytes that are given and an issuer's answers: what the issuer got, and what was sent. */
 async function admitted({ admitting }, { random, issuer, answers, reports }) {
   tape(decoded(random));
@@ -303,6 +307,7 @@ const TASKS = {
   numbers: { modules: SOURCE, work: numbers },
   laws: { modules: SOURCE, work: laws },
   shared: { modules: ["prio3"], work: shared },
+  totals: { modules: ["ledger", "account"], work: totals },
   admitted: { modules: ["admission"], work: admitted },
   two: { modules: ["index", "two"], work: two },
   followed: { modules: ["index", "two"], work: followed },

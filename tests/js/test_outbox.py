@@ -11,12 +11,13 @@ import threading
 import time
 
 import pytest
+from numpy.random import default_rng
 
 from tacit.errors import BadReport, LifetimeSpent
 from tacit.roles import billboard as boards
 from tacit.roles import sealed, wire
 from tacit.roles.account import certainty
-from tacit.roles.ledger import Lifetime
+from tacit.roles.ledger import Charge, Lifetime, composed
 from tests.js import node, vectors
 from tests.roles.boards import published
 from tests.roles.test_outbox import World
@@ -211,6 +212,24 @@ def test_the_ledger_is_that_of_python(program, tmp_path):
     assert shown["left"]["epsilon"] == pytest.approx(account.left.epsilon, rel=1e-9)
     assert (shown["reports"], shown["waiting"]) == (account.reports, account.waiting)
     assert [shown["lines"][at] for at in (0, -2, -1)] == [account.lines[at] for at in (0, -2, -1)]
+
+
+@pytest.mark.parametrize("run", ["node"], indirect=True)
+def test_ledgers_of_all_models_add_up_as_in_python(run, tmp_path):
+    rng = default_rng(secrets.randbits(32))
+
+    def charge():
+        cost = float(rng.uniform(0, 4)), float(rng.uniform(0, 1e-3))
+        of = {"task": str(rng.integers(3)), "parties": ["a", "b"], "mu": rng.uniform(0, 2, 2).tolist()}
+        return Charge("one", "report", None, *cost, int(rng.integers(1, 9)), **(of if rng.random() < 0.7 else {}))
+
+    ledgers = [[charge() for _ in range(count)] for count in range(12)]
+    file = vectors.save([[vars(one) for one in entries] for entries in ledgers], tmp_path / "ledgers.json")
+    for told, entries in zip(run(node.JS / "src", "totals", file), ledgers, strict=True):
+        spent = composed(entries)
+        for name in ("epsilon", "delta", "mu"):
+            assert told[name] == pytest.approx(getattr(spent, name), rel=1e-12)
+        assert told["certainty"] == pytest.approx(certainty(spent), rel=1e-9)
 
 
 def test_options_that_nobody_knows_are_refused(package):

@@ -185,6 +185,9 @@ def test_what_python_refuses_is_refused(package, run, tmp_path):
     over = [one._replace(until=now) for one in server._own.keys]
     shown = tuple(one.shown(server.task.digest, at, server._own.signers[at]) for at, one in enumerate(over))
     cases += [(resigned(server, keys=(shown[0], signed.split(board).keys[1])), {})]
+    head = sealing.HEAD.pack(server.task.digest, LEADER, now - 1, now + 9, bytes(32))  # a point of low order
+    low = head + identity.signed(server._own.signers[LEADER], identity.KEY, head)
+    cases += [(resigned(server, keys=(low, signed.split(board).keys[1])), {})]
     cases += [
         (board, {"epsilon": 0.9, "delta": 1e-6}),
         (board, {"epsilon": 1, "delta": 1e-7}),

@@ -76,6 +76,10 @@ def checked(shown: bytes, task: bytes, party: int, signer: bytes) -> SealingKey:
     found, whose, since, until, public = HEAD.unpack(head)
     if (found, whose) != (task, party) or not since < until <= since + LONGEST:
         raise BadBillboard("Expected a sealing key of this task and aggregator, for a month at most, got another.")
+    try:
+        sealed(SealingKey(party, since, until, public), b"", b"")
+    except ValueError:
+        raise BadBillboard("Expected a sealing key that something can be sealed to, got another.") from None
     return SealingKey(party, since, until, public)
 
 

@@ -224,6 +224,30 @@ async function two({ openTwoServer }, { random, now, identities, boards, cases }
   return { boards: made.map(said), cases: told };
 }
 
+/** Hostile billboards of two aggregators: the name of the error, or of each person the random bytes that a choice and a
+ * report take, and the report's length. */
+async function hostileTwo({ openTwoServer }, { random, now, identities, boards, people }) {
+  const state = tape(decoded(random));
+  Date.now = () => now * 1000;
+  const out = [];
+  for (const board of boards)
+    try {
+      const device = await openTwoServer(decoded(board), { identities: identities.map((one) => decoded(one)) });
+      const told = [];
+      if (device.dim === people[0].arms[0].length)
+        for (const { arms, reward } of people) {
+          state.at = 0;
+          const choice = device.choose(arms);
+          const first = state.at;
+          told.push([first, (await device.randomize(choice, number(reward))).length, state.at]);
+        }
+      out.push({ told });
+    } catch (error) {
+      out.push({ error: error.name, why: error.message });
+    }
+  return out;
+}
+
 /** Whether billboards may be acted by one after another, on one device: the name of each error, or null. */
 async function followed({ openTwoServer }, { now, identities, boards }) {
   Date.now = () => now * 1000;
@@ -310,6 +334,7 @@ const TASKS = {
   totals: { modules: ["ledger", "account"], work: totals },
   admitted: { modules: ["admission"], work: admitted },
   two: { modules: ["index", "two"], work: two },
+  hostileTwo: { modules: ["index", "two"], work: hostileTwo },
   followed: { modules: ["index", "two"], work: followed },
   timedTwo: { modules: ["index", "two"], work: timedTwo },
 };

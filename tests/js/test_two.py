@@ -5,6 +5,7 @@ has another seed, which a failure names."""
 import hashlib
 import json
 import math
+import re
 import secrets
 import time
 
@@ -20,6 +21,7 @@ from tacit.roles.two import identity, sealing, signed, wire
 from tacit.roles.two.device import TwoServerClient
 from tacit.roles.two.task import HELPER, LEADER, canonical
 from tests.js import hpke, vectors
+from tests.roles.boards import mutated, people
 
 SEED = secrets.randbits(32)
 KINDS = {
@@ -206,6 +208,64 @@ def test_what_python_refuses_is_refused(package, run, tmp_path):
         )
         assert (one.get("error") == "BadBillboard") == python, (one, each[:300], options)
     assert sum("error" not in one for one in told) == 1
+
+
+@pytest.mark.parametrize("count", [30, pytest.param(1500, marks=pytest.mark.full)])
+def test_hostile_tasks_and_boards_are_refused_alike(package, run, tmp_path, count):
+    """Signed by both: one value changed, taken away, added, or taken from another document. Where one is accepted, all
+    people send reports of one length by as many random bytes, and nothing fails. An encoder or a sigma that does not
+    follow from the rest is refused in Python alone: it is the honest aggregator's to refuse."""
+    rng, now = default_rng(SEED), int(time.time())
+    servers = [made(dim=2), made(dim=2, curvature="none", link="probit")]
+    pair = servers[0]._own.identities
+    servers[1]._own = servers[0]._own
+    texts = [signed.split(learnt(server, rng)) for server in servers]
+    tasks, boards = ([json.loads(getattr(each, name)) for each in texts] for name in ("task", "board"))
+    cases, refusals = [], []
+    for number in range(2 * count):
+        of = number % 4 // 2
+        documents = tasks if number % 2 else boards
+        other = mutated(documents[of], documents[1 - of], rng)
+        try:
+            task, board = (other, boards[of]) if number % 2 else (canonical(tasks[of]), json.loads(other))
+        except ValueError:
+            continue  # no JSON at all
+        cases.append(signed_anew(servers[0]._own, task, board, told=number % 2 == 1))
+        refusals.append(refusal(lambda each=cases[-1]: TwoServerClient(each, identities=pair)))
+    given = {"random": vectors.text(rng.bytes(vectors.TAPE)), "now": now, "identities": list(map(vectors.text, pair))}
+    given |= {"boards": list(map(vectors.text, cases))}
+    persons = [{"arms": arms.tolist(), "reward": vectors.plain(reward)} for arms, reward in people(2, (0.0, 1.0))]
+    told = run(package, "hostileTwo", vectors.save(given | {"people": persons}, tmp_path / "two.json"))
+    accepted = 0
+    for one, refused_for, case in zip(told, refusals, cases, strict=True):
+        if refused_for is None:
+            accepted += 1
+            assert len({tuple(row) for row in one["told"]}) == 1, (SEED, one, case)
+        elif "error" not in one:
+            assert re.search("the (sigma|encoder) that follows|one form", refused_for), (SEED, refused_for, case)
+        else:
+            assert one["error"] == "BadBillboard", (SEED, one, case)
+    assert 0 < accepted < len(cases) / 2
+
+
+def signed_anew(own, task, board, *, told):
+    """A task and a board, signed by both, with keys for that task; told: the board has the task's digest."""
+    digest = hashlib.sha256(task).digest()
+    line = canonical(board | {"task": digest.hex()} if told else board)
+    both = [
+        b"".join(identity.signed(one, kind, part) for one in own.signers)
+        for kind, part in ((identity.TASK, task), (identity.BOARD, line))
+    ]
+    keys = tuple(own.keys[party].shown(digest, party, own.signers[party]) for party in (LEADER, HELPER))
+    return signed.Billboard(task, both[0], line, both[1], keys).text
+
+
+def refusal(work):
+    try:
+        work()
+    except BadBillboard as error:
+        return str(error)
+    return None
 
 
 def test_a_device_never_goes_back(package, run, tmp_path):

@@ -12,8 +12,11 @@ from tacit import Budget
 from tacit.aggregators import messages
 from tacit.aggregators.aggregator import Aggregator
 from tacit.aggregators.messages import COUNTED, LATER, REFUSED
+from tacit.audit.attacks.grid import with_size
+from tacit.audit.attacks.two import NoNoise
 from tacit.errors import BadBillboard, BadReport, BadState, BatchTooSmall, HorizonReached, NotSecure, WrongBatch
-from tacit.mechanisms.shares import joined
+from tacit.mechanisms.shares import SharedSteps, joined
+from tacit.privacy.noise import Secure
 from tacit.roles.two import wire
 from tacit.roles.two.task import HELPER, LEADER
 from tacit.vdaf.field_kernel import P
@@ -198,6 +201,18 @@ def test_a_step_closes_when_it_is_full_and_only_with_the_same_reports(both):
     with pytest.raises(BadBillboard, match="identity"):
         leader.leaf(messages.encode_commitment(made.task, other, SIGNERS[LEADER]))
     assert leader.step == helper.step == 1 and len(leader.jobs()) == 2 * len(jobs) // 3
+
+
+def test_one_that_leaves_out_its_noise_weakens_the_other_claim_alone(both):
+    """What is left in a leaf is then the honest one's noise, in full: the claim against the dishonest one rests on
+    that. 400 numbers: a scale of 2/3 or 3/2 would be found, and an honest test fails once in 10^8."""
+    task = both[0].task
+    for honest in (LEADER, HELPER):
+        grid = task.grids[honest]
+        parts = [SharedSteps(with_size(one, 400)) for one in task.grids]
+        leaves = [each.release(Secure() if party == honest else NoNoise()) for party, each in enumerate(parts)]
+        noise = joined(with_size(grid, 400), task.circuit, [0], leaves)
+        assert 0.8 < np.std(noise) / grid.sigma < 1.2
 
 
 def test_no_more_than_the_planned_steps(folder):

@@ -10,6 +10,8 @@ from tools import lies
 
 from tacit import Budget, Embedded, JointGLM, Simulated, Spec, TwoServerGLM, environments, simulate
 from tacit.errors import BadBillboard, BadReport, BadState, HorizonReached, NotSecure, WrongBatch
+from tacit.features.columns import Category, Number
+from tacit.features.schema import Schema
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.saving import arrays
 from tacit.mechanisms.shares import split
@@ -69,11 +71,11 @@ def test_the_certificate_says_against_whom():
     assert not server(source=Simulated(0)).privacy.private
 
 
-@pytest.mark.parametrize("curvature", ["released", "none"])
-def test_step_by_step_is_the_compiled_loop(curvature):
+@pytest.mark.parametrize(("curvature", "forget"), [("released", None), ("none", None), ("released", 500.0)])
+def test_step_by_step_is_the_compiled_loop(curvature, forget):
     """Devices that choose by the billboard, and the loop."""
     world = environments.ball(dim=3, arms=6, radius=2.0, link="logistic")
-    spec = Spec(TwoServerGLM, budget=Budget(4.0, 0.01), first=20, curvature=curvature)
+    spec = Spec(TwoServerGLM, budget=Budget(4.0, 0.01), first=20, curvature=curvature, forget=forget)
     one, two = (spec.build(world, 300, SeedSequence(1)) for _ in range(2))
     fill, block = world.start(default_rng(2), 300).fill, world.block(100)
     for _ in range(3):
@@ -134,6 +136,39 @@ def test_rewards_that_never_come_are_reports_of_zeros():
         bandit.observe(last, 1.0)
 
 
+def test_what_is_forgotten_is_kept_for_fewer_steps():
+    """The task says when steps close and how they fade, and both servers keep their shares of as many steps as that
+    needs. Through both, in this process."""
+    made = server(forget=5000.0)
+    task = signed.task(made.task.text)
+    assert task == made.task and task.steps.longest == 250 and task.steps.discount == math.exp(-0.05)
+    assert (
+        task.grids[0].window < 200 < server().task.grids[0].window and "longest" not in server().task.document["steps"]
+    )
+    assert made._curator.mechanism.fading == task.steps.discount
+    joint = JointGLM(dim=2, budget=BUDGET, forget=5000.0, first=8)
+    assert made._curator.schedule == joint._schedule
+    bandit = Embedded(server(forget=100.0, budget=Budget(4.0, 0.01)))
+    for _ in range(33):
+        bandit.observe(bandit.choose(ARMS), 1.0)
+    assert bandit.server.version == 4 and np.isfinite(bandit.server.theta).all()
+
+
+def test_devices_make_vectors_of_fields():
+    """With the application's own schema, whose digest is in the task."""
+    schema = Schema(
+        context={"hour": Number(0, 24, bins=3), "plan": Category("free", "pro")}, arms="disjoint", actions=("a", "b")
+    )
+    made = TwoServerGLM(features=schema, budget=BUDGET, first=4)
+    bandit = Embedded(made)
+    for _ in range(5):
+        choice = bandit.choose({"hour": 3, "plan": "pro"})
+        bandit.observe(choice, 1.0)
+    assert choice.name in ("a", "b") and made.version == 1 and made.task.features == schema.digest
+    with pytest.raises(BadBillboard, match="application's features"):
+        client(server(), features=schema)
+
+
 def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match='adjacency="replace"'):
         server(helper_budget=Budget(1.0, 1e-6, "zero-out"))
@@ -143,11 +178,13 @@ def test_what_does_not_fit_is_refused():
         server(helper_budget=1.0)
     with pytest.raises(ValueError, match="Expected curvature"):
         server(curvature="fields")
+    with pytest.raises(ValueError, match="forget of at least"):
+        server(forget=20)
     with pytest.raises(NotSecure, match="finite epsilon"):
         server(budget=Budget(math.inf, 1e-6))
     with pytest.raises(NotSecure, match="room"):
         server(budget=Budget(1e-9, 1e-12), curvature="none")
-    for name in ("forget", "blocks", "hold", "earnings"):
+    for name in ("blocks", "shared", "hold", "earnings", "base_rate", "contexts", "prior", "max_rounds_per_person"):
         with pytest.raises(TypeError, match=name):
             server(**{name: 2})
     with pytest.raises(BadState, match="new server"):

@@ -1,10 +1,15 @@
 """Both aggregators as processes, each in a folder of its own, and devices that send to the leader."""
 
+import contextlib
+import json
 import socket
+import sqlite3
 
 import numpy as np
 
+from tacit.kernels.rounds import next_boundary
 from tacit.privacy import entropy
+from tacit.roles.two import signed
 from tacit.roles.two.device import TwoServerClient
 from tacit.roles.two.identity import Identities
 from tacit.service.two import files
@@ -49,7 +54,7 @@ class Pair:
         with socket.socket() as place:
             place.bind(("127.0.0.1", 0))
             port = place.getsockname()[1]
-        known = []
+        self.peer, known = f"https://127.0.0.1:{port}", []
         for name in ("leader", "helper"):
             (folder / name / "apart").mkdir(parents=True)
             known.append(files.opened(folder / name / f"{name}.identity").public)
@@ -65,7 +70,7 @@ class Pair:
         return made
 
     def billboard(self, seconds=60.0):
-        until(lambda: ask(self.leader.port, "GET", "/billboard")[0] == 200, seconds)
+        until(lambda: ask(self.leader.port, "GET", "/billboard")[0] == 200, seconds, lambda: self.status(0))
         return ask(self.leader.port, "GET", "/billboard")[2]
 
     def device(self, **options):
@@ -78,7 +83,17 @@ class Pair:
     def send(self, report):
         return ask(self.leader.port, "POST", "/reports", report)
 
-    def status(self, party):
-        import json
+    def settled(self, sent):
+        """Whether all reports but those of a step that is not full are in closed ones."""
+        board, users, steps = signed.read(self.billboard()), 0, 0
+        while (following := next_boundary(users, *board.task.steps.schedule)) <= sent:
+            users, steps = following, steps + 1
+        return all(self.status(party)["users"] == users for party in (0, 1)) and board.step == steps
 
+    def read(self, party, query, ending=""):
+        name = ("leader", "helper")[party]
+        with contextlib.closing(sqlite3.connect(self.folder / name / f"{name}.db{ending}")) as database:
+            return database.execute(query).fetchall()
+
+    def status(self, party):
         return json.loads(ask((self.leader, self.helper)[party].port, "GET", "/status")[2])

@@ -1,5 +1,6 @@
 """Our own: generalised linear bandits under two aggregators, neither of which is trusted alone."""
 
+import math
 import secrets
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -57,8 +58,10 @@ class TwoServerGLM(Server):
 
     helper_budget: against the helper, by default as against the operator. One that is larger costs less regret.
     first: the smallest step, and how many users get random arms; by default as in JointGLM, for the noise of both.
-    curvature: "released", "none" or "auto", as in JointGLM. Arms are dense vectors; there are no blocks, no hold, no
-    earnings and nothing is forgotten sooner.
+    curvature: "released", "none" or "auto", as in JointGLM. forget: rounds after which what was learnt counts 1 / e, as
+    in JointGLM; both servers then keep their shares of fewer steps. features: a schema, whose arms are dense vectors
+    here. When a choice counts is the device's to say (Outbox). Not for two servers: blocks and shared parts, sums by
+    fields and base rates, public contexts, limits for persons, earnings, priors.
     era: 64 hexadecimal digits that no two runs share. identities: the public keys of both aggregators, in hexadecimal
     digits; commitments: to the halves of the key that they verify reports with. Without these two, all secrets are
     drawn, for both aggregators in this process (`Embedded`)."""
@@ -66,6 +69,7 @@ class TwoServerGLM(Server):
     helper_budget: Budget | None = None
     first: int | None = None
     curvature: str = "auto"
+    forget: float | None = None
     era: str | None = None
     identities: tuple[str, str] | None = field(default=None, repr=False)
     commitments: tuple[str, str] | None = field(default=None, repr=False)
@@ -91,6 +95,7 @@ class TwoServerGLM(Server):
             horizon=self.horizon,
             first=self.first,
             curvature=self.curvature,
+            forget=self.forget,
             source=self.source or Elsewhere(),
             policy=self.policy,
             pending=1,
@@ -109,7 +114,7 @@ class TwoServerGLM(Server):
 
     def _task(self) -> Task:
         own, mechanism = self._curator, self._curator.mechanism
-        assert self.helper_budget is not None and own.discount is not None
+        assert self.helper_budget is not None
         identities, commitments = self.identities or SIMULATED, self.commitments or SIMULATED
         if self._own is not None:
             identities = self._own.identities.leader.hex(), self._own.identities.helper.hex()
@@ -127,7 +132,13 @@ class TwoServerGLM(Server):
             blend=0.0 if own.scores else float(own.contribution.blend),
             operator=self.budget,
             helper=self.helper_budget,
-            steps=TaskSteps(int(schedule.first), float(schedule.growth), mechanism.leaves, float(own.discount)),
+            steps=TaskSteps(
+                int(schedule.first),
+                float(schedule.growth),
+                mechanism.leaves,
+                float(own.fading),
+                None if math.isinf(schedule.longest) else int(schedule.longest),
+            ),
             identities=identities,
             commitments=commitments,
         )

@@ -52,6 +52,13 @@ NUMBERS: dict[str, Field] = {
     "encoder": hexadecimal,  # SHA-256 of the encoder's whole numbers, 8 bytes each
     "sigma": record(dict.fromkeys(PARTIES, SIZE)),
 }
+EACH: dict[str, Field] = {
+    "first": whole(1, 2**53),
+    "growth": real(1.0, 1e6),
+    "leaves": whole(1, MOST_LEAVES),
+    "discount": PART,
+}
+STEPS, FADING = record(EACH), record(EACH | {"longest": whole(1, 2**53)})  # the second where the past is forgotten
 FIELDS: dict[str, Field] = {
     "format": one_of(FORMAT),
     "protocol": one_of(PROTOCOL),
@@ -64,9 +71,7 @@ FIELDS: dict[str, Field] = {
     "report": variant("name", {"glm": {"scale": BALANCE, "blend": PART}, "score": {}}),
     "operator": CLAIM,
     "helper": CLAIM,
-    "steps": record(
-        {"first": whole(1, 2**53), "growth": real(1.0, 1e6), "leaves": whole(1, MOST_LEAVES), "discount": PART}
-    ),
+    "steps": lambda value: (FADING if type(value) is dict and "longest" in value else STEPS)(value),
     "identities": record(dict.fromkeys(PARTIES, hexadecimal)),
     "commitments": record(dict.fromkeys(PARTIES, hexadecimal)),
     "numbers": record(NUMBERS),
@@ -74,16 +79,22 @@ FIELDS: dict[str, Field] = {
 
 
 class TaskSteps(NamedTuple):
-    """When steps close, how many there may be, and how much of the earlier ones is left at each."""
+    """When steps close, how many there may be, and how much of the earlier ones is left at each. longest: reports of a
+    step at most, where the past is forgotten."""
 
     first: int
     growth: float
     leaves: int
     discount: float
+    longest: int | None = None
 
     @property
     def schedule(self) -> Schedule:
-        return Schedule(float(self.first), self.growth)
+        return Schedule(float(self.first), self.growth, math.inf if self.longest is None else float(self.longest))
+
+    @property
+    def document(self) -> dict[str, Any]:
+        return {name: value for name, value in self._asdict().items() if value is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +168,7 @@ class Task:
             "report": glm if self.scale else {"name": "score"},
             "operator": claim(self.operator),
             "helper": claim(self.helper),
-            "steps": self.steps._asdict(),
+            "steps": self.steps.document,
             "identities": dict(zip(PARTIES, self.identities, strict=True)),
             "commitments": dict(zip(PARTIES, self.commitments, strict=True)),
             "numbers": self.numbers,

@@ -138,12 +138,13 @@ class Leader:
     # reports and steps
 
     def _ask(self, party: Aggregator) -> bool:
-        """About all reports that wait and have room in the open step."""
-        busy = False
-        while not self._ended and (jobs := party.jobs(MOST)):
+        """About all reports that wait and have room in the open step. Those that the helper has no room for wait on: it
+        has not closed the last step yet."""
+        last = b""
+        while not self._ended and (jobs := party.jobs(MOST)) and jobs != last:
             party.decide(self._helper.ask("verify", jobs))
-            busy = True
-        return busy
+            last = jobs
+        return bool(last)
 
     def _close(self, party: Aggregator) -> bool:
         """The step that the analyzer waits for, if it is full or was closed before: whether it was closed."""

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: env demo serve serve-postgres demo-roles browser test test-full test-ray check docs bench plan-fit generated expected kept dist packed js node lock clean
+.PHONY: env demo serve serve-postgres demo-roles demo-two browser test test-full test-ray check docs bench plan-fit generated expected kept dist packed js node lock clean
 
 env: .venv/.ready
 
@@ -40,6 +40,9 @@ serve-postgres: .venv/.ready  ## two servers with made-up people on one PostgreS
 
 demo-roles: .venv/.ready  ## shuffler, analyzer and local server as processes, 10 000 devices, and what each role sees
 	$(BIN)/python examples/roles.py
+
+demo-two: .venv/.ready    ## two servers as processes, neither trusted alone, 10 000 devices, and what each party sees
+	$(BIN)/python examples/two.py
 
 browser: .venv/.ready     ## a browser for the dashboard's tests: Debian's chromium, if none is found
 	$(BIN)/python -m tests.browser || { \

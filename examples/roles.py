@@ -102,13 +102,18 @@ def show(addresses: dict[str, str]) -> None:
         who = f" (user {USERS[role]})" if os.getuid() == 0 else ""
         print(f"What the {role}{who} sees: {address}/dashboard", flush=True)
     if (PAGE / "demo" / "index.html").exists():
-        quiet = type("Quiet", (http.server.SimpleHTTPRequestHandler,), {"log_message": lambda *said: None})
-        handler = functools.partial(quiet, directory=str(PAGE))
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
         told = {role: addresses[role] for role in ("shuffler", "local")} | WAITS
         query = urllib.parse.urlencode(told)
-        print(f"A device in your browser: http://127.0.0.1:{server.server_port}/demo/?{query}", flush=True)
+        print(f"A device in your browser: {files_of(PAGE)}/demo/?{query}", flush=True)
+
+
+def files_of(folder: Path) -> str:
+    """Where a browser finds them, as long as this runs."""
+    quiet = type("Quiet", (http.server.SimpleHTTPRequestHandler,), {"log_message": lambda *said: None})
+    handler = functools.partial(quiet, directory=str(folder))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{server.server_port}"
 
 
 # devices

@@ -1,11 +1,15 @@
-// A page that is a device: ?local=URL&shuffler=URL, the servers whose billboards it asks for and to which it reports.
-// It shows the person what was sent, and what that means. &arms=public: arms may be sent as they are, and it says so.
+// A page that is a device: ?local=URL&shuffler=URL&two=URL, the servers whose billboards it asks for and to which it
+// reports. It shows the person what was sent, and what that means. &arms=public: arms may be sent as they are, and it
+// says so. &leader=HEX&helper=HEX: the identities of two aggregators. A real application has them in its code: whoever
+// gives this address gives them here.
+import "./account.js";
 import { LocalClient, ShuffleClient } from "../src/index.js";
 import { LifetimeSpent, Outbox, TooManyReports, get, post } from "../src/outbox.js";
+import { openTwoServer } from "../src/two.js";
 
 const EPSILON = 4; // the application's own limits, whatever a billboard says
 const WEEKLY = 20;
-const LIFETIME = { epsilon: 200, delta: 1e-3 };
+const LIFETIME = { epsilon: 200, delta: 1e-3, mu: 6 };
 const REWARDS = [0, 1];
 const THINGS = ["a walk", "a poem", "a recipe", "a song", "a riddle"];
 const asked = new URLSearchParams(location.search);
@@ -31,11 +35,29 @@ const MODELS = {
     meaning: {
       replace:
         "The report has coins of its own in every number. The shuffler adds it to those of many others and hands on the " +
-        "sum alone. What follows holds for that sum, as long as the shuffler keeps this report to itself and the others are " +
-        "not the server's own: whoever sends all the others reads this one.",
+        "sum alone. What is said above holds for that sum, as long as the shuffler keeps this report to itself and the others " +
+        "are not the server's own: whoever sends all the others reads this one.",
+    },
+  },
+  two: {
+    label: "two aggregators",
+    open: (board) =>
+      openTwoServer(board, {
+        identities: [unhex(asked.get("leader")), unhex(asked.get("helper"))],
+        epsilon: EPSILON,
+        delta: 1e-5,
+        rewards: REWARDS,
+      }),
+    meaning: {
+      replace:
+        "The report is two halves, each sealed to one aggregator, and each half alone is random. Each aggregator adds up " +
+        "its halves of many people and adds noise that hides any one of them. What is said above holds against either of them, " +
+        "and whoever works with that one. Against both together nothing does.",
     },
   },
 };
+
+const unhex = (text) => Uint8Array.from(text?.match(/../g) ?? [], (two) => parseInt(two, 16));
 
 // By what a device's reports are private for (its `relation`).
 const STAYS = {
@@ -48,6 +70,7 @@ function outbox(name) {
   return new Outbox({
     open,
     send: post(`${asked.get(name)}/reports`),
+    billboard: () => get(`${asked.get(name)}/billboard`),
     wait,
     jitter,
     weekly: WEEKLY,
@@ -79,7 +102,7 @@ function arms(dim) {
 
 async function choose() {
   const board = await get(`${asked.get(model)}/billboard`);
-  const device = MODELS[model].open(board);
+  const device = await MODELS[model].open(board);
   ticket = await boxes[model].choose(board, arms(device.dim));
   relations[model] = device.relation;
   const once = ticket.reported ? "" : " You have reported in this batch already, so nothing is reported of this one.";
@@ -96,7 +119,7 @@ async function like() {
 const clock = (time) => new Date(time).toLocaleTimeString();
 
 function said({ due, sent, taken }) {
-  if (sent === null) return taken === false ? "not sent: its billboard is refused now" : `leaves at ${clock(due)}`;
+  if (sent === null) return taken === false ? "not sent: its billboard is refused now" : `leaves when you open this page after ${clock(due)}`;
   const answer = taken ? "taken" : taken === false ? "came too late" : "not acknowledged yet: the same bytes go again";
   return `left at ${clock(sent)}, ${answer}`;
 }
@@ -128,16 +151,7 @@ async function show() {
   const relation = relations[model] ?? weakest;
   $("meaning").textContent = MODELS[model].meaning[relation];
   $("stays").textContent = STAYS[relation];
-  const { epsilon, delta, entries } = await boxes[model].spent();
-  const count = entries.reduce((sum, one) => sum + one.count, 0);
-  const right = (Math.exp(epsilon) + delta) / (Math.exp(epsilon) + 1); // as by tacit.privacy.words
-  const limit = `This page's limit for its lifetime is ε = ${LIFETIME.epsilon}, δ = ${LIFETIME.delta}.`;
-  $("odds").textContent = count
-    ? `${count} report${count === 1 ? "" : "s"} left this page or will leave it, since you first opened it: together ` +
-      `ε = ${epsilon.toPrecision(3)}, δ = ${delta.toPrecision(2)}, added up by this page. Whoever thinks something about you, ` +
-      `which no report holds as it is, as likely as not is right about it after all of them at most ` +
-      `${(100 * right).toFixed(epsilon > 5 ? 2 : 1)} % of the time. ${limit}`
-    : `No report has left this page. ${limit}`;
+  $("account").show(await boxes[model].account());
 }
 
 function models() {
@@ -180,12 +194,13 @@ const guarded = (work) => async () => {
 };
 
 if (!model) {
-  $("problem").textContent = "Expected ?local=URL or ?shuffler=URL in the address, got neither.";
+  $("problem").textContent = "Expected ?local=URL, ?shuffler=URL or ?two=URL in the address, got none.";
   $("problem").hidden = false;
 } else {
   models();
   $("choose").onclick = guarded(choose);
   $("like").onclick = guarded(like);
+  $("again").onclick = () => location.reload();
   $("forget").onclick = guarded(async () => {
     for (const box of Object.values(boxes)) await box.forget();
     ticket = null;

@@ -1,53 +1,17 @@
-// Billboards: the public documents that devices act by, written by a server that is not trusted. A document is
-// checked whole before a datum meets it, as by tacit.roles.billboard: exactly these fields, of these types, shapes
-// and ranges.
+// Billboards of the local and shuffle models: the public documents that devices act by, as by tacit.roles.billboard.
 import { utf8 } from "./bytes.js";
-import { BadBillboard } from "./errors.js";
-import { dumps, parse } from "./json.js";
+import { dumps } from "./json.js";
 import { LINKS } from "./links.js";
+import { BELOW_ONE, LONG, MATRIX, PART, POSITIVE, ROW, SIZE, checked, need, ranged, square } from "./schema.js";
+import { flag, list, oneOf, orNull, real, record, text, variant, whole } from "./schema.js";
 import { sha256 } from "./sha256.js";
 
 export const SHARE = 2 ** 32; // chances are whole multiples of 1 / SHARE
 export const UNIT = 2 ** 12; // grid cells in one standard deviation of a cap's candidate
 export const FINE = 2 ** 15; // grid cells in the unit of the vector that candidates are compared with
-const LONGEST = 2 ** 23;
-const DEEPEST = 4;
-const BRACKETS = 2 ** 12;
-const LARGE = 1e12;
 const TOSSES = 2 ** 30;
 const COINS = 2 ** 28;
 
-// fields: whether a JSON value is as it should be
-
-const number = (v) => typeof v === "bigint" || typeof v === "number";
-const real = (low, high) => (v) => number(v) && low <= v && v <= high;
-const whole = (low, high) => (v) => typeof v === "bigint" && low <= v && v <= high;
-const flag = (v) => typeof v === "boolean";
-const text = (pattern) => (v) => typeof v === "string" && pattern.test(v);
-const oneOf =
-  (...known) =>
-  (v) =>
-    known.includes(v);
-const orNull = (inner) => (v) => v === null || inner(v);
-const list = (inner) => (v) => Array.isArray(v) && v.every(inner);
-const object = (v) => v !== null && typeof v === "object" && !Array.isArray(v);
-const record = (fields) => (v) => {
-  const names = Object.keys(fields);
-  if (!object(v) || Object.keys(v).length !== names.length) return false;
-  return names.every((name) => fields[name](v[name]) || need(false, name));
-};
-const variant = (key, kinds) => (v) => {
-  const name = object(v) && v[key];
-  return typeof name === "string" && Object.hasOwn(kinds, name) && record({ [key]: Boolean, ...kinds[name] })(v);
-};
-
-const POSITIVE = real(1 / LARGE, LARGE);
-const SIZE = real(0, LARGE);
-const PART = real(0, 1);
-const BELOW_ONE = real(0, 1 - 2 ** -53);
-const ROW = list(real(-LARGE, LARGE));
-const MATRIX = list(ROW);
-const LONG = whole(0n, 2n ** 63n - 1n);
 const USERS = whole(1, TOSSES);
 const COMMON = {
   bandit: text(/^[A-Za-z][A-Za-z0-9_]{0,63}$/),
@@ -107,15 +71,10 @@ const SHUFFLE = {
   spread: ROW,
 };
 
-/** Raise unless what the billboard says of something is as it should be. */
-export function need(holds, what, got = "another") {
-  if (!holds) throw new BadBillboard(`Expected a billboard with a good ${what}, got ${got}.`);
-}
-const square = (rows, size) => rows.length === size && rows.every((row) => row.length === size);
-
 /** The checked document of the local model, and the tag that its reports carry. */
 export function local(data) {
   const [board, given] = checked(data, LOCAL);
+  ranged(board.rewards);
   const { dim, report, policy } = board;
   const wide = board.theta.length;
   const glm = report.name === "glm";
@@ -133,6 +92,7 @@ export function local(data) {
 /** The checked document of the shuffle model, and the digest that its reports carry. */
 export function shuffle(data) {
   const [board, { batch }] = checked(data, SHUFFLE);
+  ranged(board.rewards);
   const { dim, plan } = board;
   const score = board.weights === "score";
   const wide = score ? 0 : dim;
@@ -152,21 +112,4 @@ export function shuffle(data) {
   const hidden = plan.trials * (plan.minimum - plan.malicious) >= 50 && plan.laplace === 0 && plan.epsilon !== null;
   need(hidden, "number of coins for people's data", "too few");
   return { ...board, batch, digest: sha256(data).slice(0, 16) };
-}
-
-function checked(data, fields) {
-  need(data instanceof Uint8Array, "Uint8Array of bytes");
-  const given = parse(data, LONGEST, DEEPEST, BRACKETS);
-  need(given !== undefined && record(fields)(given), "set of fields");
-  const board = plain(given);
-  const [low, high] = board.rewards;
-  need(board.rewards.length === 2 && high - low >= 1 / LARGE, "rewards");
-  return [board, given];
-}
-
-/** Whole numbers as others are. */
-function plain(v) {
-  if (typeof v === "bigint") return Number(v);
-  if (Array.isArray(v)) return v.map(plain);
-  return object(v) ? Object.fromEntries(Object.entries(v).map(([name, inner]) => [name, plain(inner)])) : v;
 }

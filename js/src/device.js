@@ -1,6 +1,6 @@
 // The devices of both models: choose by the billboard, randomise, report. Once an arm was chosen there is a report,
 // of one length and by the same work, whatever the reward: one that fails to come would tell it without noise.
-import { local, need, shuffle } from "./billboard.js";
+import { local, shuffle } from "./billboard.js";
 import { joined } from "./bytes.js";
 import { chances, drawn } from "./designs.js";
 import { MARGIN, extent, holds, spent } from "./limits.js";
@@ -8,14 +8,16 @@ import { bounded, clipped, inUnits, linearized, pair, scored, shortened } from "
 import { argmax, dot, quadratic } from "./numbers.js";
 import { halves, normals, octets, uniforms } from "./random.js";
 import { cap, coin, lattice } from "./randomizers.js";
+import { need } from "./schema.js";
 
+const ID = 8; // bytes of an id in a report
 const LEFT = 1e-9; // arms longer than 1 by more than this are cut to 1
 const TOLERANCE = 1e-6; // and by more than this refused
 const expect = (holds, what, got) => {
   if (!holds) throw new TypeError(`Expected ${what}, got ${got}.`);
 };
 
-class Device {
+export class Device {
   constructor(board, { rewards, features, ...others }) {
     expect(!Object.keys(others).length, "the options of this device", Object.keys(others));
     this.board = board;
@@ -80,7 +82,7 @@ class Device {
 export class Choice {
   constructor(index, name, displayed, x, reported) {
     Object.assign(this, { index, name, displayed, reported });
-    const hidden = { x: { value: x }, id: { value: octets(8) }, report: { writable: true } }; // not listed, so not logged
+    const hidden = { x: { value: x }, id: { value: octets(16) }, report: { writable: true } }; // not listed, so not logged
     Object.defineProperties(this, hidden);
   }
 }
@@ -124,7 +126,7 @@ export class LocalClient extends Device {
       const share = reward === null ? 0.5 : (reward - low) / (high - low);
       body = joined(new Uint8Array(arm.buffer), coin(share, randomizer));
     } else body = (randomizer.kind === "cap" ? cap : lattice)(this.contribution(x, reward), randomizer);
-    return joined([76], id, tag, body); // 76: L
+    return joined([76], id.slice(0, ID), tag, body); // 76: L
   }
 
   /** The vector that is randomised; one for a reward that never came is zeros, after the same work. */
@@ -206,7 +208,7 @@ export class ShuffleClient extends Device {
     bytes.set([116, 82, 4, wide]); // tR, version, bytes a number
     out.setBigUint64(4, batch, true);
     bytes.set(digest, 12);
-    bytes.set(id, 28);
+    bytes.set(id.slice(0, ID), 28);
     out.setUint16(36, plan.size, true);
     out.setUint32(38, plan.reach, true);
     out.setUint32(42, plan.trials, true);

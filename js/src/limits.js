@@ -20,7 +20,7 @@ export function extent(board) {
 }
 
 /** Of pairs (svec(w x x'), b x) with w at most `weight` and b at most 1. */
-function farthest(weight) {
+export function farthest(weight) {
   const q = weight * weight;
   return Math.sqrt(q <= 1 + Math.SQRT1_2 ? 4 + q : 2 + 2 * q + 1 / (2 * q));
 }

@@ -1,23 +1,33 @@
 // Reports in the world. Whether and when a report leaves must tell nothing of the reward: every choice sends exactly
-// one, at a public deadline plus a jitter that is drawn when the choice is made, whether or not a reward came. The
-// finished report is on the disc before its first byte leaves, and only those bytes are ever sent, until they are
-// acknowledged or a week is over. The sum of a shuffled batch is private for one choice of a person: the first one is
-// reported, whatever comes of it, and no other, so the batches that were answered are kept.
+// one, at a public deadline plus a jitter that is drawn when the choice is made, whether or not a reward came, in the
+// first visit that begins after that: whoever clicks leaves the page. The finished report is on the disc before its
+// first byte leaves, and only those bytes are ever sent, until they are acknowledged or a week is over. The sum of a
+// shuffled batch is private for one choice of a person: the first one is reported, whatever comes of it, and no other,
+// so the batches that were answered are kept.
 export { LifetimeSpent, TooManyReports } from "./ledger.js";
 export { sealing } from "./sealed.js";
-import { hex } from "./bytes.js";
+import { accountOf } from "./account.js";
+import { hex, joined, utf8 } from "./bytes.js";
 import { TooManyReports, charged, composed, refunded } from "./ledger.js";
 import { quiet } from "./quiet.js";
 import { octets, uniforms } from "./random.js";
-import { sha256 } from "./sha256.js";
+import { hmac, sha256 } from "./sha256.js";
 import { indexed } from "./storage.js";
 
 export const WEEK = 7 * 86400e3; // milliseconds, as all times here
+const LABEL = utf8("tacit report id 1");
 
 const unhex = (text) => Uint8Array.from(text.match(/../g), (two) => parseInt(two, 16));
 const unsent = (one) => one.report && one.taken === null;
-const entryOf = ({ server, batch, cost }) => ({ server, what: "report", batch, ...cost });
+const entryOf = ({ server, batch, cost, of }) => ({ server, what: "report", batch, ...cost, ...of });
 const choicesIn = (kept) => [...kept].filter(([key]) => key.startsWith("choice "));
+/** Of a choice, for what its report is bound to (32 bytes): a function of these and the device's key, so that a report
+ * which is made again has it again, and that nobody else can choose, guess or link to another task. */
+const reportIdOf = (key, bound, choice) => hmac(key, joined(LABEL, bound, choice)).slice(0, 16);
+/** Keep what must not go back of the billboard that a client acts by. */
+const seen = (kept, client) => {
+  if (client.seen) kept.set("marks", client.seen(kept.get("marks") ?? {}));
+};
 const drop = (kept, key) => {
   if (kept.get(key).x) kept.set("ledger", refunded(kept.get("ledger"), entryOf(kept.get(key)))); // never made
   kept.delete(key);
@@ -26,9 +36,13 @@ const drop = (kept, key) => {
 /** The choices of one device and their reports to one server. options:
  * open: the application's function from a billboard's bytes to a client, with its own limits;
  * send: from a report's bytes to a promise: true if it was taken, false if it never will be; if it fails, later again;
+ * billboard: a function to a promise of the newest billboard's bytes: reports to two aggregators are made by it, since
+ * the keys that they are sealed to are short-lived. Not needed in the other models;
  * wait: from a choice to its deadline; jitter: at most so much later the report leaves;
- * weekly: the most reports in a week; lifetime: {epsilon, delta}, the most that this device ever tells, of all servers
- * together: both whatever a server asks;
+ * weekly: the most reports in a week; lifetime: {epsilon, delta, mu}, the most that this device ever tells, of all
+ * servers together, 0 where it is not given: both whatever a server asks, and asked before the choice;
+ * resident: whether this program runs by itself, whatever the person does (a service worker that the browser wakes, a
+ * service). If not, a visit is one Outbox, and a report is made in the first visit that begins after its time;
  * floor: with this probability a choice is a uniformly drawn arm, at a cost that is counted (Device.choose);
  * name: of the server, in the ledger; storage: where all outboxes of the device keep what they keep, with change(work)
  * as `indexed` has it, which is the default. */
@@ -41,6 +55,8 @@ export class Outbox {
     weekly,
     lifetime,
     floor = 0,
+    resident = false,
+    billboard = null,
     storage,
     name = "tacit",
     ...others
@@ -48,40 +64,50 @@ export class Outbox {
     if (Object.keys(others).length) throw new TypeError("Expected options of an outbox, got others.");
     if (!(wait > 0 && jitter > 0 && weekly > 0))
       throw new TypeError("Expected wait, jitter and weekly above 0, got others.");
-    if (!(lifetime?.epsilon > 0 && lifetime.delta >= 0 && lifetime.delta < 1))
-      throw new TypeError("Expected lifetime with epsilon above 0 and delta in [0, 1), got another.");
+    const limit = { epsilon: 0, delta: 0, mu: 0, ...lifetime };
+    if (!(lifetime && Object.keys(limit).length === 3 && Object.values(limit).every((v) => v >= 0) && limit.delta < 1))
+      throw new TypeError("Expected lifetime with epsilon and mu of at least 0 and delta in [0, 1), got another.");
     if (!storage && !globalThis.indexedDB)
       throw new TypeError("Expected IndexedDB or storage with change, got neither.");
     if (!storage) globalThis.localStorage?.removeItem(name); // raw data of release 0.6.0, which may have left already
-    Object.assign(this, { open, send, wait, jitter, weekly, lifetime, floor, name });
+    Object.assign(this, { open, send, wait, jitter, weekly, lifetime: limit, floor, name, billboard });
+    this.visit = resident ? null : Date.now();
     this.storage = storage ?? indexed("tacit");
   }
 
   /** Choose by a billboard: {id, index, name, reported}. What is needed for the report is on the disc before it is
    * returned. */
   async choose(billboard, arms, options) {
-    const client = this.open(billboard);
-    const choice = client.choose(arms, options, this.floor);
-    const [at, id, board, server] = [Date.now(), hex(octets(8)), hex(sha256(billboard)), this.name];
+    const client = await this.open(billboard);
+    if (client.bound && !this.billboard)
+      throw new TypeError("Expected `billboard`, by which reports to two aggregators are made, got none.");
+    const [at, server, digest] = [Date.now(), this.name, sha256(billboard)];
     const due = at + this.wait + uniforms(1)[0] * this.jitter;
-    const raw = { board, x: choice.x, reward: null, reportId: hex(choice.id) };
     const { batch, cost } = client;
-    const one = { server, at, due, batch, cost, ...raw, report: null, sent: null, taken: null };
-    const shown =
-      choice.displayed === null ? [] : [{ server, what: "display", batch: null, epsilon: choice.displayed, delta: 0 }];
-    const reported = await this.#change((kept) => {
+    const of = client.bound ? { task: hex(client.bound), parties: client.parties, mu: client.mu } : {};
+    const own = { server, at, due, batch, cost, of };
+    return this.#change((kept) => {
+      seen(kept, client);
       const answered = kept.get(`answered ${server}`) ?? [];
-      const first = batch === null || !answered.includes(batch);
-      if (first && this.#own(kept).filter(([, other]) => other.at > at - WEEK).length >= this.weekly)
+      const reported = batch === null || !answered.includes(batch);
+      if (reported && this.#own(kept).filter(([, other]) => other.at > at - WEEK).length >= this.weekly)
         throw new TooManyReports(`Expected at most ${this.weekly} reports in a week, got one more.`);
-      kept.set("ledger", charged(kept.get("ledger") ?? [], first ? [entryOf(one), ...shown] : shown, this.lifetime));
-      if (!first) return false;
-      kept.set(`board ${board}`, new TextDecoder().decode(billboard));
-      kept.set(`choice ${id}`, one);
+      const after = charged(kept.get("ledger") ?? [], reported ? [entryOf(own)] : [], this.lifetime);
+      // nothing of the person was read until here
+      const choice = client.choose(arms, options, this.floor);
+      const { index, name, displayed } = choice;
+      const shown = { server, what: "display", batch: null, epsilon: displayed, delta: 0 };
+      kept.set("ledger", displayed === null ? after : charged(after, [shown], this.lifetime));
+      const id = hex(choice.id);
+      if (!reported) return { id, index, name, reported };
+      if (!kept.has("key")) kept.set("key", hex(octets(32)));
+      const reportId = hex(reportIdOf(unhex(kept.get("key")), client.bound ?? digest, choice.id));
+      const raw = { board: client.bound ? null : hex(digest), x: choice.x, reward: null, reportId };
+      if (raw.board) kept.set(`board ${raw.board}`, new TextDecoder().decode(billboard));
+      kept.set(`choice ${id}`, { ...own, ...raw, report: null, sent: null, taken: null });
       if (batch !== null) kept.set(`answered ${server}`, [...answered, batch]);
-      return true;
+      return { id, index, name, reported };
     });
-    return { id, index: choice.index, name: choice.name, reported };
   }
 
   /** A reward for a choice. After the deadline it is dropped, and nobody is told. */
@@ -97,18 +123,24 @@ export class Outbox {
   /** Make the reports whose time has come, and send those that nobody has acknowledged: to be called when the program
    * starts and by a timer, never because of a reward. */
   flush() {
-    return (this.flushing ??= this.#flush().finally(() => (this.flushing = null))); // not twice at once
+    const alone = (work) => globalThis.navigator?.locks?.request(`tacit ${this.name}`, work) ?? work(); // of all tabs
+    return (this.flushing ??= alone(() => this.#flush()).finally(() => (this.flushing = null))); // not twice at once
   }
 
   async #flush() {
     const due = await this.#change((kept) =>
       this.#own(kept)
-        .filter(([, one]) => one.x && one.due <= Date.now())
+        .filter(([, one]) => one.x && one.due <= (this.visit ?? Date.now()))
         .map(([key, one]) => [key, one, kept.get(`board ${one.board}`)]),
     );
+    const newest = due.some(([, one]) => one.of?.task) && (await this.#newest());
     for (const [key, one, board] of due) {
+      const { task } = one.of ?? {};
+      if (task && !newest) continue; // later again
       const reward = one.reward === null ? null : Number(one.reward);
-      const report = this.#opened(board)?.report(one.x, reward, unhex(one.reportId));
+      const other = task && hex(newest.bound) !== task; // another task than that of the choice: no report
+      const client = task ? (other ? null : newest) : await this.#opened(board);
+      const report = await client?.report(one.x, reward, unhex(one.reportId));
       const made = report ? hex(report) : null;
       await this.#change((kept) => {
         const now = kept.get(key);
@@ -137,9 +169,17 @@ export class Outbox {
       .sort((a, b) => a.at - b.at);
   }
 
-  /** For the person: what this device has told in its life, to all servers: {epsilon, delta, entries}. */
+  /** For the person: what this device has told in its life, to all servers: {epsilon, delta, mu, entries}. */
   spent() {
     return this.#change((kept) => composed(kept.get("ledger") ?? []));
+  }
+
+  /** For the person: what left, what that adds up to and what is left of the limit, as numbers and in `lines`. */
+  account() {
+    return this.#change((kept) => {
+      const open = choicesIn(kept).filter(([, one]) => one.x || unsent(one));
+      return accountOf(composed(kept.get("ledger") ?? []), this.lifetime, this.floor, open.length);
+    });
   }
 
   /** Delete all choices and reports. What was not sent never will be; what was told stays in the ledger. */
@@ -152,9 +192,20 @@ export class Outbox {
   }
 
   /** The client of a billboard that was accepted once, null if the application has other limits now. */
-  #opened(board) {
+  async #opened(board) {
     try {
-      return this.open(new TextEncoder().encode(board));
+      return await this.open(new TextEncoder().encode(board));
+    } catch {
+      return null;
+    }
+  }
+
+  /** The client of the newest billboard, null if there is none for now. */
+  async #newest() {
+    try {
+      const client = await this.open(await this.billboard());
+      await this.#change((kept) => seen(kept, client));
+      return client;
     } catch {
       return null;
     }
@@ -178,6 +229,13 @@ export const get = async (url) => {
   const answer = await fetch(url, quiet());
   if (!answer.ok) throw new Error("Expected a billboard, got none at the moment: try again.");
   return new Uint8Array(await answer.arrayBuffer());
+};
+
+/** All that could be displayed, fetched ahead: from {name: url} to {name: an address within the page}. Everybody makes
+ * the same requests in the same order, and displaying makes none. */
+export const prefetch = async (urls) => {
+  const fetched = async ([name, url]) => [name, URL.createObjectURL(await (await fetch(url, quiet())).blob())];
+  return Object.fromEntries(await Promise.all(Object.entries(urls).map(fetched)));
 };
 
 /** To send by fetch, without cookie and referrer; the browser adds its name, the page's origin and a language. Whatever

@@ -1,4 +1,5 @@
 // SHA-256 at once: WebCrypto's answers later, and only on pages that came over https.
+import { joined } from "./bytes.js";
 
 const primes = [];
 for (let n = 2; primes.length < 64; n++) if (primes.every((p) => n % p)) primes.push(n);
@@ -33,4 +34,10 @@ export function sha256(data) {
   const out = new DataView(new ArrayBuffer(32));
   hash.forEach((v, i) => out.setInt32(4 * i, v));
   return new Uint8Array(out.buffer);
+}
+
+/** HMAC-SHA-256 with a key of at most 64 bytes. */
+export function hmac(key, data) {
+  const padded = (v) => Uint8Array.from({ length: 64 }, (_, i) => (key[i] ?? 0) ^ v);
+  return sha256(joined(padded(92), sha256(joined(padded(54), data))));
 }

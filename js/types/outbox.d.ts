@@ -1,4 +1,7 @@
 import type { Arms, Fields, LocalClient, ShuffleClient } from "./index.js";
+import type { TwoServerClient } from "./two.js";
+
+type Client = LocalClient | ShuffleClient | TwoServerClient;
 
 /** The device's own limit on its reports in a week. */
 export class TooManyReports extends Error {}
@@ -36,13 +39,39 @@ export interface Entry {
   epsilon: number;
   delta: number;
   count: number;
+  /** Of two aggregators: the digest of the task, the pinned identities, and mu against each, the operator first. */
+  task?: string;
+  parties?: [string, string];
+  mu?: [number, number];
 }
 
-/** What this device has told in its life: the sums of its entries. */
-export interface Spent {
+/** The most that a device ever tells: of what is added up, and of reports to two aggregators. */
+export interface Lifetime {
   epsilon: number;
   delta: number;
+  mu: number;
+}
+
+/** What this device has told in its life: epsilon and delta are added up; mu of one task too, and squares of several. */
+export interface Spent extends Lifetime {
   entries: Entry[];
+}
+
+/** For the person: what left, what that adds up to, and what is left. */
+export interface Account {
+  /** That left or will leave, in the device's life. */
+  reports: number;
+  /** Of them: not acknowledged, or not made. */
+  waiting: number;
+  spent: Spent;
+  lifetime: Lifetime;
+  /** What may still be told; mu: to a new task. */
+  left: Lifetime;
+  floor: number;
+  /** How often somebody who sees all of it is right about something that was as likely as not. */
+  certainty: number;
+  /** All of it in words. */
+  lines: string[];
 }
 
 /** Where all outboxes of a device keep what they keep. work changes all records without waiting for anything, and nothing
@@ -55,16 +84,20 @@ export interface Storage {
 /** One report for every choice, at a public deadline plus jitter, kept until it is acknowledged or a week is over. */
 export class Outbox {
   constructor(options: {
-    open: (billboard: Uint8Array) => LocalClient | ShuffleClient;
+    open: (billboard: Uint8Array) => Client | Promise<Client>;
+    /** Where the newest billboard is to be had: needed for two aggregators alone. */
+    billboard?: () => Promise<Uint8Array>;
     /** true: taken; false: refused for good; a rejected promise: later again. */
     send: (report: Uint8Array) => Promise<boolean>;
     wait: number;
     jitter: number;
     weekly: number;
-    /** The most that this device ever tells, to all servers together. */
-    lifetime: { epsilon: number; delta: number };
+    /** The most that this device ever tells, to all servers together; what is not given is 0. */
+    lifetime: Partial<Lifetime>;
     /** The probability with which a choice is a uniformly drawn arm. */
     floor?: number;
+    /** Whether this program runs by itself. If not, a report leaves in the first visit (one Outbox) after its time. */
+    resident?: boolean;
     /** IndexedDB by default; elsewhere, as in Node, the application's own. */
     storage?: Storage;
     /** Of the server, in the ledger. */
@@ -76,12 +109,16 @@ export class Outbox {
   flush(): Promise<void>;
   shown(): Promise<Shown[]>;
   spent(): Promise<Spent>;
+  account(): Promise<Account>;
   /** Deletes all choices and reports; what was told stays in the ledger. */
   forget(): Promise<void>;
 }
 
 /** A billboard by fetch, past all caches. */
 export function get(url: string): Promise<Uint8Array>;
+
+/** All that could be displayed, fetched ahead, for everybody the same: {name: url} to {name: an address in the page}. */
+export function prefetch(urls: Record<string, string>): Promise<Record<string, string>>;
 
 /** A `send` for Outbox by fetch. */
 export function post(url: string): (report: Uint8Array) => Promise<boolean>;

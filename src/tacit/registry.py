@@ -85,8 +85,8 @@ ENVIRONMENTS = {  # what the command line calls it -> (module, name in it)
 }
 FETCHED = tuple(name for name, (home, _) in ENVIRONMENTS.items() if ".real." in home)  # data of `tacit fetch`
 REPRODUCTIONS: dict[str, tuple[str, str]] = {}
-ROLES = ("analyzer", "shuffler", "local")  # that run as processes of their own
-BENCHES = ("speed", "noise", "shuffle", "local", "serve", "roles", "blocks", "dimension", "worlds")  # of tools.bench
+ROLES = ("analyzer", "shuffler", "local", "aggregator")  # that run as processes of their own
+BENCHES = ("speed", "noise", "shuffle", "local", "serve", "roles", "two", "blocks", "dimension", "worlds")
 
 
 @functools.cache

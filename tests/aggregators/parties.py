@@ -1,21 +1,49 @@
 """Both parties of a small task, each with a real store and a counter file, and the way of a report through them."""
 
-import secrets
+import shutil
+import time
 
 import numpy as np
 
 from tacit import Budget, TwoServerGLM
 from tacit.aggregators.aggregator import Aggregator
+from tacit.privacy import entropy
+from tacit.roles.two import identity
+from tacit.roles.two.board import NOTHING
+from tacit.roles.two.device import TwoServerClient
+from tacit.roles.two.identity import Identities
+from tacit.roles.two.signed import Billboard
 from tacit.roles.two.task import HELPER, LEADER, committed
 
 HALVES = bytes(range(32)), bytes(range(32, 64))
+SIGNERS = bytes(range(64, 96)), bytes(range(96, 128))
+IDENTITIES = Identities(*map(identity.public, SIGNERS))
+KEYS = {}  # what each party of a task has shown last, by the task's digest
 ARMS = np.array([[0.8, 0.1], [0.1, 0.8], [-0.5, 0.5]])
 NAMES = "leader", "helper"
 
 
 def server(**options):
     given = {"dim": 2, "budget": Budget(1.0, 1e-6), "first": 3, "horizon": 10_000, "curvature": "none"}
-    return TwoServerGLM(**given | options, commitments=(committed(HALVES[0]), committed(HALVES[1])))
+    known = tuple(one.hex() for one in IDENTITIES)
+    return TwoServerGLM(**given | options, identities=known, commitments=tuple(map(committed, HALVES)))
+
+
+def billboard(made, leader=None, helper=None, /, **given):
+    """Signed by both identities; by the parties, if they are given."""
+    now, task = int(time.time()), made.task
+    about = {"version": made.version, "previous": NOTHING, "leaves": (NOTHING, NOTHING), "made": now}
+    board = made.board(**about | {"expires": now + 3600} | given)
+    signed = [identity.signed(one, identity.TASK, task.text) for one in SIGNERS]
+    if leader is None:
+        both = b"".join(identity.signed(one, identity.BOARD, board) for one in SIGNERS)
+    else:
+        both = leader.sign(board) + helper.sign(board)
+    return Billboard(task.text, b"".join(signed), board, both, tuple(KEYS[task.digest])).text
+
+
+def device(made, **options):
+    return TwoServerClient(billboard(made), identities=IDENTITIES, **options)
 
 
 class Place:
@@ -25,8 +53,14 @@ class Place:
         self.task, self.party, self.folder = task, party, folder
         self.database, self.counter = folder / f"{NAMES[party]}.db", folder / f"{NAMES[party]}.counter"
 
-    def open(self):
-        return Aggregator(self.task, self.party, self.database, self.counter, HALVES)
+    def open(self, **options):
+        own = SIGNERS[self.party]
+        opened = Aggregator(self.task, self.party, self.database, self.counter, HALVES, signer=own, **options)
+        KEYS.setdefault(self.task.digest, [b"", b""])[self.party] = opened.key()
+        return opened
+
+    def take_keys(self, other):
+        shutil.copy(f"{other.counter}.keys", f"{self.counter}.keys")
 
     def files(self):
         """The database as it lies there, with what is written ahead."""
@@ -44,8 +78,8 @@ def places(folder, task):
 
 
 def reports(made, count, reward=1.0):
-    device = made.device()
-    return b"".join(device.report(ARMS[0], reward, secrets.token_bytes(8)) for _ in range(count))
+    own = device(made)
+    return b"".join(own.report(ARMS[0], reward, entropy.octets(16)) for _ in range(count))
 
 
 def verify(leader, helper):

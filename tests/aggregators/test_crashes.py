@@ -11,7 +11,7 @@ from tacit.aggregators.messages import COUNTED
 from tacit.errors import Retired
 from tacit.holders.sqlite import SQLite
 from tacit.roles.two.task import HELPER, LEADER
-from tests.aggregators.parties import close, places, reports, server, verify
+from tests.aggregators.parties import SIGNERS, close, places, reports, server, verify
 
 
 def dies_at(number, work):
@@ -55,18 +55,20 @@ def test_killed_at_every_statement_a_party_goes_on_and_has_one_noise(party, fold
     """All that a party does in a step, from making its store on. What it had handed out when it was killed it hands out
     again, to the last bit: verdicts, the commitment to a leaf, and the leaf."""
     made, number, killed = server(first=2), 0, True
+    where = places(folder, made.task)
+    leader, helper = (place.open() for place in where)
     sent = reports(made, 2)
-    leader, helper = (place.open() for place in places(folder, made.task))
     leader.receive(sent)
     said = helper.verify(jobs := leader.jobs())
     certificate = helper.certificate()  # the leader's is the same
-    peers = messages.encode_commitment(made.task, messages.LeafCommitment(1 - party, 0, bytes(32)))
+    peers = messages.encode_commitment(made.task, messages.LeafCommitment(1 - party, 0, bytes(32)), SIGNERS[1 - party])
     for one in (leader, helper):
         one.close()
     while killed:
         again = folder / str(number)
         again.mkdir()
         place = places(again, made.task)[party]
+        place.take_keys(where[party])
 
         def act(say, place=place):
             own = place.open()

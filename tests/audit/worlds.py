@@ -21,7 +21,6 @@ from tacit.privacy.ledger import GaussianRelease
 from tacit.roles import local, shuffle, wire
 from tacit.roles.billboard import TAG
 from tacit.roles.two import wire as wired
-from tacit.roles.two.device import TwoServerClient
 from tests.roles.boards import another
 
 SURE = 1 - 1e-6  # confidence of a bound: devices draw from the operating system, so that no seed can be fixed
@@ -128,7 +127,7 @@ def batches(server):
 def shares(server, party):
     """Two aggregators: what that one releases of two steps, the first of which has one person's report and no other,
     as the other aggregator sees it, who knows its own share of that report."""
-    client, task = TwoServerClient(server.billboard()), server.task
+    client, task = server.device(), server.task
     grid, circuit = task.grids[party], task.circuit
 
     def leave(fate, runs):
@@ -137,7 +136,8 @@ def shares(server, party):
             device = another(client)
             made = wired.unpacked(task, device.randomize(device.choose([fate.arm]), given(server, fate.reward)))
             own, known = SharedSteps(grid), SharedSteps(grid)
-            for index, share in enumerate((made.leader, made.helper)):
+            for index, key in enumerate(server._own.keys):
+                share = wired.share(task, index, made, key)
                 kept, _ = task.prio3.verifier_share(bytes(32), index, made.nonce, made.public, share)
                 (own if index == party else known).add(kept.numbers)
             leaves = [[one.release(source) for one in (own, known)] for source in (Paired(), Paired())]

@@ -11,7 +11,6 @@ import pytest
 
 from tacit import Budget
 from tacit.bandits.base import Bandit
-from tacit.bandits.two.glm import TwoServerGLM
 from tacit.registry import bandits, load
 
 KINDS = [load(*home) for home in bandits().values()]
@@ -30,7 +29,7 @@ def test_defaults_work(kind):
     chooser = made if isinstance(made, Bandit) else made.device()
     assert chooser.choose(ARMS).index in (0, 1)
     if "budget" in settings(kind):
-        assert made.privacy.private == (kind is not TwoServerGLM)  # until its reports are encrypted
+        assert made.privacy.private
 
 
 def test_another_operating_system_is_named():

@@ -102,7 +102,7 @@ const fields = ({ Schema }, given) =>
 /** What a program does with an outbox: [method, ...arguments] at given times. Kept is what outlives it. */
 async function outbox(
   { Outbox, LocalClient, ShuffleClient },
-  { board, kept, random, steps, answers = [], options = {} },
+  { board, kept, random, steps, began = 0, answers = [], options = {} },
 ) {
   if (random) tape(decoded(random));
   const inMemory = {
@@ -115,7 +115,7 @@ async function outbox(
   };
   const storage = globalThis.indexedDB ? undefined : inMemory;
   const [sent, told] = [[], []];
-  let now = 0;
+  let now = began;
   Date.now = () => now;
   const bytes = decoded(board);
   const shuffled = (given) => new TextDecoder().decode(given).includes('"tacit billboard"');
@@ -132,6 +132,7 @@ async function outbox(
     jitter: 100,
     weekly: 3,
     lifetime: { epsilon: 100, delta: 0.5 },
+    resident: true,
     storage,
     ...options,
   });
@@ -148,9 +149,9 @@ async function outbox(
     }
   }
   const shown = (await box.shown()).map((one) => ({ ...one, report: one.report && encoded(one.report) }));
-  const spent = await box.spent();
+  const [spent, account] = [await box.spent(), await box.account()];
   const text = JSON.stringify(await box.storage.change((records) => [...records]));
-  return { sent, told, shown, spent, kept: kept ?? null, text };
+  return { sent, told, shown, spent, account, kept: kept ?? null, text };
 }
 
 /** Seal reports to the key at each of these addresses: what was sent and answered, or the error. */
@@ -204,6 +205,103 @@ function shared({ Bounded, Prio3 }, cases) {
   });
 }
 
+/** Devices of two aggregators: {cost, mu, index, report} of each case, or the name of the error. */
+async function two({ openTwoServer }, { random, now, identities, boards, cases }) {
+  const state = random ? tape(decoded(random)) : { at: 0 };
+  Date.now = () => now * 1000;
+  const pinned = identities.map((one) => decoded(one));
+  const opened = (board, options) => openTwoServer(decoded(board), { identities: pinned, ...options });
+  const made = await Promise.all(boards.map(({ board, options }) => opened(board, options).catch((error) => error)));
+  const told = [];
+  for (const { at, board, arms, floor, reward } of cases) {
+    state.at = at;
+    const device = another(made[board]);
+    const choice = device.choose(arms, undefined, floor);
+    told.push({ index: choice.index, report: encoded(await device.randomize(choice, number(reward))) });
+  }
+  const said = (one) =>
+    one instanceof Error ? { error: one.name, why: one.message } : { cost: one.cost, mu: one.mu, parties: one.parties };
+  return { boards: made.map(said), cases: told };
+}
+
+/** Hostile billboards of two aggregators: the name of the error, or of each person the random bytes that a choice and a
+ * report take, and the report's length. */
+async function hostileTwo({ openTwoServer }, { random, now, identities, boards, people }) {
+  const state = tape(decoded(random));
+  Date.now = () => now * 1000;
+  const out = [];
+  for (const board of boards)
+    try {
+      const device = await openTwoServer(decoded(board), { identities: identities.map((one) => decoded(one)) });
+      const told = [];
+      if (device.dim === people[0].arms[0].length)
+        for (const { arms, reward } of people) {
+          state.at = 0;
+          const choice = device.choose(arms);
+          const first = state.at;
+          told.push([first, (await device.randomize(choice, number(reward))).length, state.at]);
+        }
+      out.push({ told });
+    } catch (error) {
+      out.push({ error: error.name, why: error.message });
+    }
+  return out;
+}
+
+/** Whether billboards may be acted by one after another, on one device: the name of each error, or null. */
+async function followed({ openTwoServer }, { now, identities, boards }) {
+  Date.now = () => now * 1000;
+  let marks = {};
+  const told = [];
+  for (const board of boards)
+    try {
+      marks = (await openTwoServer(decoded(board), { identities: identities.map((one) => decoded(one)) })).seen(marks);
+      told.push(null);
+    } catch (error) {
+      told.push(error.name);
+    }
+  return { told, marks };
+}
+
+/** What entries of a ledger add up to, and how sure somebody can be after them. */
+const totals = ({ composed, certainty }, given) =>
+  given.map((entries) => ({ ...composed(entries), certainty: certainty(composed(entries)) }));
+
+/** Reports with tokens, of random bytes that are given and an issuer's answers: what the issuer got, and what was sent. */
+async function admitted({ admitting }, { random, issuer, answers, reports }) {
+  tape(decoded(random));
+  const [asked, sent] = [[], []];
+  const ask = async (blinded) => {
+    asked.push(encoded(blinded));
+    return decoded(answers[asked.length - 1]);
+  };
+  const failing = [true];
+  const send = async (report) => {
+    sent.push(encoded(report));
+    if (failing.pop()) throw new TypeError("Failed to fetch");
+    return true;
+  };
+  const admit = admitting(decoded(issuer), ask, send);
+  const told = [];
+  for (const report of reports) told.push(await admit(decoded(report)).catch((error) => error.message));
+  return { asked, sent, told };
+}
+
+/** Milliseconds of a device of two aggregators: to verify a billboard, for the first report and for each after it. */
+async function timedTwo({ openTwoServer }, { identities, boards, draws }) {
+  const out = [];
+  for (const { board, arms } of boards) {
+    const started = performance.now();
+    const device = await openTwoServer(decoded(board), { identities: identities.map((one) => decoded(one)) });
+    const read = performance.now();
+    await device.randomize(device.choose(arms), 1);
+    const first = performance.now();
+    for (let i = 0; i < draws; i++) await device.randomize(device.choose(arms), 1);
+    out.push({ read: read - started, first: first - read, each: (performance.now() - first) / draws });
+  }
+  return out;
+}
+
 /** Milliseconds to read a billboard, and for a choice with its report. */
 const timed = (tacit, { boards, draws }) =>
   boards.map(({ board, arms }) => {
@@ -233,4 +331,10 @@ const TASKS = {
   numbers: { modules: SOURCE, work: numbers },
   laws: { modules: SOURCE, work: laws },
   shared: { modules: ["prio3"], work: shared },
+  totals: { modules: ["ledger", "account"], work: totals },
+  admitted: { modules: ["admission"], work: admitted },
+  two: { modules: ["index", "two"], work: two },
+  hostileTwo: { modules: ["index", "two"], work: hostileTwo },
+  followed: { modules: ["index", "two"], work: followed },
+  timedTwo: { modules: ["index", "two"], work: timedTwo },
 };

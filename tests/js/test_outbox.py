@@ -11,11 +11,13 @@ import threading
 import time
 
 import pytest
+from numpy.random import default_rng
 
-from tacit import Budget
 from tacit.errors import BadReport, LifetimeSpent
 from tacit.roles import billboard as boards
 from tacit.roles import sealed, wire
+from tacit.roles.account import certainty
+from tacit.roles.ledger import Charge, Lifetime, composed
 from tests.js import node, vectors
 from tests.roles.boards import published
 from tests.roles.test_outbox import World
@@ -31,12 +33,12 @@ def program(package, run, tmp_path):
     if run is not node.task:
         run.page.evaluate("new Promise((done) => (indexedDB.deleteDatabase('tacit').onsuccess = done))")
 
-    def start(steps, *, board="irls-public", answers=(), random=b"", **options):
+    def start(steps, *, board="irls-public", answers=(), random=b"", began=0, copied=False, **options):
         given = {"board": vectors.text(published(board)[1]), "steps": steps, "answers": list(answers)}
-        given |= {"kept": state["kept"], "random": vectors.text(random), "options": options}
+        given |= {"kept": state["kept"], "random": vectors.text(random), "options": options, "began": began}
         state["count"] += 1
         told = run(package, "outbox", vectors.save(given, tmp_path / f"{state['count']}.json"))
-        state["kept"] = told["kept"]
+        state["kept"] = state["kept"] if copied else told["kept"]
         return told
 
     return start
@@ -57,6 +59,31 @@ def test_every_choice_sends_one_report_whatever_came(program, board, reward):
     if board == "newton":
         parameters, _ = boards.shuffle(published(board)[1])
         wire.decode_report(bytes.fromhex(report), parameters)
+
+
+@pytest.mark.parametrize("reward", [None, 1.0])
+def test_a_report_leaves_in_the_first_visit_that_begins_after_its_time(program, reward):
+    """Whoever clicks leaves the page: a report in the visit of its choice would tell who did not."""
+    first = program([[0, "choose", ARMS], [5000, "flush"]], resident=False)
+    ticket = first["told"][0]
+    rewarded = [] if reward is None else [[600, "reward", ticket["id"], reward]]
+    early = program([*rewarded, [5000, "flush"], [WEEK - 1, "flush"]], began=500, resident=False)
+    assert first["sent"] == early["sent"] == []
+    later = program([[6000, "flush"], [7000, "flush"]], began=1100, resident=False, answers=[None])
+    assert [at for at, _ in later["sent"]] == [6000, 7000] and len({report for _, report in later["sent"]}) == 1
+
+
+@pytest.mark.parametrize("run", ["node"], indirect=True)
+def test_copies_of_what_is_kept_are_one_report(program):
+    """Each copy draws noise of its own, and all have one id: in Node, where what is kept is a file."""
+    program([[0, "choose", ARMS]], board="irls")
+    reports = {program([[2000, "flush"]], board="irls", copied=True)["sent"][0][1] for _ in range(3)}
+    assert len(reports) == 3 and len({report[2:18] for report in reports}) == 1
+
+
+def test_the_limit_is_asked_before_anything_of_the_person_is_read(program):
+    told = program([[0, "choose", "no arms"], [1, "choose", ARMS]], lifetime={"epsilon": 0.5})
+    assert told["told"] == ["LifetimeSpent"] * 2 and told["account"]["reports"] == 0
 
 
 def test_the_reward_is_in_the_report(program):
@@ -156,7 +183,7 @@ def test_the_ledger_is_that_of_python(program, tmp_path):
     arms = [ARMS, ARMS, ARMS, [[*row, 0.1] for row in ARMS[::-1]]]
     limit = {"epsilon": 9.0, "delta": 0.05}
     options = {"lifetime": limit, "floor": 0.25, "weekly": 9}
-    world = World(tmp_path / "kept", weekly=9, floor=0.25, lifetime=Budget(**limit))
+    world = World(tmp_path / "kept", weekly=9, floor=0.25, lifetime=Lifetime(**limit))
     told = []
     for number in range(2):  # restarts
         mine = [(published(name)[1], rows) for name, rows in list(zip(names, arms, strict=True))[2 * number :][:2]]
@@ -170,7 +197,9 @@ def test_the_ledger_is_that_of_python(program, tmp_path):
     spent = world.outbox.spent()
     assert "LifetimeSpent" in told and told.count("taken") == sum(isinstance(one, dict) for one in told) >= 2
     mine = [
-        {**vars(entry), "batch": entry.batch if entry.batch is None else str(entry.batch)} for entry in spent.entries
+        {name: v for name, v in vars(entry).items() if v is not None}
+        | {"batch": entry.batch if entry.batch is None else str(entry.batch)}
+        for entry in spent.entries
     ]
     assert [{**entry, "epsilon": 0} for entry in done["spent"]["entries"]] == [
         {**entry, "epsilon": 0} for entry in mine
@@ -178,13 +207,36 @@ def test_the_ledger_is_that_of_python(program, tmp_path):
     for name in ("epsilon", "delta"):
         assert done["spent"][name] == pytest.approx(getattr(spent, name), rel=1e-12)
     assert done["spent"]["epsilon"] <= 9
+    account, shown = world.outbox.account(), done["account"]
+    assert shown["certainty"] == pytest.approx(certainty(spent), rel=1e-9)
+    assert shown["left"]["epsilon"] == pytest.approx(account.left.epsilon, rel=1e-9)
+    assert (shown["reports"], shown["waiting"]) == (account.reports, account.waiting)
+    assert [shown["lines"][at] for at in (0, -2, -1)] == [account.lines[at] for at in (0, -2, -1)]
+
+
+@pytest.mark.parametrize("run", ["node"], indirect=True)
+def test_ledgers_of_all_models_add_up_as_in_python(run, tmp_path):
+    rng = default_rng(secrets.randbits(32))
+
+    def charge():
+        cost = float(rng.uniform(0, 4)), float(rng.uniform(0, 1e-3))
+        of = {"task": str(rng.integers(3)), "parties": ["a", "b"], "mu": rng.uniform(0, 2, 2).tolist()}
+        return Charge("one", "report", None, *cost, int(rng.integers(1, 9)), **(of if rng.random() < 0.7 else {}))
+
+    ledgers = [[charge() for _ in range(count)] for count in range(12)]
+    file = vectors.save([[vars(one) for one in entries] for entries in ledgers], tmp_path / "ledgers.json")
+    for told, entries in zip(run(node.JS / "src", "totals", file), ledgers, strict=True):
+        spent = composed(entries)
+        for name in ("epsilon", "delta", "mu"):
+            assert told[name] == pytest.approx(getattr(spent, name), rel=1e-12)
+        assert told["certainty"] == pytest.approx(certainty(spent), rel=1e-9)
 
 
 def test_options_that_nobody_knows_are_refused(package):
     script = """import { Outbox } from "tacit-device/outbox";
 const given = { wait: 1, jitter: 1, weekly: 1, lifetime: { epsilon: 1, delta: 0 }, storage: {} };
 new Outbox(given);
-for (const wrong of [{ flor: 0.1 }, { lifetime: undefined }, { lifetime: { epsilon: 1 } }, { weekly: NaN }])
+for (const wrong of [{ flor: 0.1 }, { lifetime: undefined }, { lifetime: { epsilom: 1 } }, { weekly: NaN }])
   try {
     new Outbox({ ...given, ...wrong });
   } catch (error) {

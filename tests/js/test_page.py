@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from tacit import Budget, LocalIRLS, ShuffleNewton, Shuffler
+from tacit import Budget, LocalIRLS, ShuffleNewton, Shuffler, TwoServerGLM
+from tacit.bandits.two.memory import BothAggregators
 from tests.js import node
 
 WAIT, JITTER = 800, 400  # milliseconds
@@ -47,12 +48,13 @@ def servers():
     local = LocalIRLS(dim=3, budget=Budget(4.0, 1e-6), radius=3.0)
     newton = ShuffleNewton(dim=3, budget=Budget(1.0, 1e-6), first=1000)
     public = LocalIRLS(dim=3, budget=Budget(4.0, 1e-6), public_arms=True)
-    both = {"local": local, "shuffler": newton, "clear": public}
+    pair = TwoServerGLM(dim=3, budget=Budget(1.0, 1e-6))
+    both = {"local": local, "shuffler": newton, "clear": public, "two": pair}
     made = {name: {"board": one.billboard(), "asked": [], "got": []} for name, one in both.items()}
     kind = type("One", (Handler,), {"servers": made})
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(kind, directory=str(node.JS)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield {**made, "address": f"http://127.0.0.1:{server.server_port}", "server": local, "public": public}
+    yield {**made, "address": f"http://127.0.0.1:{server.server_port}", "server": local, "public": public, "pair": pair}
     server.shutdown()
     server.server_close()
 
@@ -74,9 +76,12 @@ def test_a_person_sees_what_was_sent(servers, page):
     page.wait_for_selector("#like:enabled")
     page.click("#like")
     page.wait_for_selector("#like:disabled")
-    page.wait_for_selector("text=taken")
     page.click("[data-model=shuffler]")
     page.click("#choose")  # and nothing is said about this one
+    page.wait_for_function("document.querySelectorAll('#reports tr').length === 2")
+    page.wait_for_timeout(WAIT + JITTER)
+    assert not servers["local"]["got"] and not servers["shuffler"]["got"]  # never in the visit of the choice
+    page.click("#again")
     page.wait_for_function("document.querySelectorAll('#reports code').length === 2")
     page.wait_for_function("document.querySelectorAll('#reports')[0].innerText.split('taken').length === 3")
     shown = page.eval_on_selector_all("#reports code", "all => all.map((one) => one.textContent)")
@@ -85,7 +90,7 @@ def test_a_person_sees_what_was_sent(servers, page):
     text = page.inner_text("main")
     page.click("#forget")
     page.wait_for_function("document.querySelectorAll('#reports tr').length === 0")
-    told = "document.querySelector('#odds').textContent.startsWith('2 reports left this page')"
+    told = "document.querySelector('#account').textContent.includes('2 reports left this device')"
     page.wait_for_function(told)  # what was told is not forgotten
     sent = [report.hex() for name in ("shuffler", "local") for _, report in servers[name]["got"]]
     assert sent == shown and "1 of at most 20 choices" in text
@@ -93,6 +98,30 @@ def test_a_person_sees_what_was_sent(servers, page):
         assert servers[name]["got"][0][0] - servers[name]["asked"][0] >= WAIT / 1000
     servers["server"].observe(servers["local"]["got"][0][1])
     Shuffler(servers["shuffler"]["board"]).add(servers["shuffler"]["got"][0][1])
+
+
+def test_a_report_that_chromium_sealed_is_counted_by_both_aggregators(servers, browser):
+    """The page has both identities, and says against whom its reports protect."""
+    address, made = servers["address"], servers["pair"]
+    leader, helper = (one.hex() for one in made._own.identities)
+    page = browser.page.context.browser.new_page()
+    page.goto(f"{address}/demo/?two={address}/two&leader={leader}&helper={helper}&wait={WAIT}&jitter={JITTER}")
+    page.click("#choose")
+    page.wait_for_selector("#like:enabled")
+    page.click("#like")
+    page.wait_for_selector("#like:disabled")
+    page.wait_for_timeout(WAIT + JITTER)
+    page.click("#again")
+    page.wait_for_selector("text=taken")
+    text = page.inner_text("main")
+    ((_, report),) = servers["two"]["got"]
+    BothAggregators(made.task, made._own).add(report)
+    assert "Against both together nothing does" in text and f"aggregators {leader[:8]} and {helper[:8]}" in text
+    assert "mu = 0.237 of at most 6" in text
+    page.goto(f"{address}/demo/?two={address}/two&leader={helper}&helper={leader}&wait={WAIT}&jitter={JITTER}")
+    page.click("#choose")
+    page.wait_for_function("document.querySelector('#problem').textContent.includes('signature of both known')")
+    page.close()
 
 
 def test_the_page_says_what_its_reports_protect(servers, browser):
@@ -105,13 +134,16 @@ def test_the_page_says_what_its_reports_protect(servers, browser):
         page.click("#choose")
         page.wait_for_function(f"document.querySelector('main').textContent.includes('{expected}')")
         if leave:
+            page.wait_for_selector("#like:enabled")
+            page.wait_for_timeout(WAIT + JITTER)
+            page.click("#again")
             page.wait_for_selector("text=taken")
         text = page.inner_text("main")
         page.close()
         assert len(servers["clear"]["got"]) == sent + bool(leave)
         assert ("any person could have sent these very bytes" in text) == (not leave)
         assert ("What you were shown is in the report as it is" in text) == bool(leave)
-        assert not leave or "which no report holds as it is" in text
+        assert "which no report holds as it is" in text
     servers["public"].observe(servers["clear"]["got"][-1][1])
 
 
@@ -125,10 +157,11 @@ def test_the_page_adds_up_what_left_whatever_the_last_billboard_says(servers, pa
             page.click("#choose")
             page.wait_for_function(f"document.querySelectorAll('#reports tr').length === {number + 1}")
         for _ in range(2):
-            page.wait_for_function("document.querySelector('#odds').textContent.startsWith('6 reports left this page')")
-            said = page.inner_text("#odds")
-            assert "ε = 20.1, δ = 0.0" in said
-            assert "at most 100.00 % of the time" in said
+            page.wait_for_function("document.querySelector('#account').textContent.includes('6 reports left')")
+            said = page.inner_text("#account")
+            assert "epsilon = 20.1 of at most 200" in said and "Left: epsilon = 180." in said
+            assert "at most 100.0 % of the time" in said and "everything is fetched ahead" in said
+            assert page.get_attribute("#account meter", "title") == "ε, added up, = 20.1 of 200"
             page.reload()
     finally:
         servers["local"]["board"] = honest

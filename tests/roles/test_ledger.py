@@ -9,7 +9,7 @@ import pytest
 
 from tacit import Budget, LocalIRLS
 from tacit.errors import LifetimeSpent, TooManyReports
-from tacit.roles.ledger import Charge
+from tacit.roles.ledger import Charge, Lifetime
 from tacit.roles.outbox import WEEK
 from tests.roles.boards import LOCAL, SERVERS, device, document, published
 from tests.roles.test_outbox import ARMS, World
@@ -62,11 +62,11 @@ def test_every_device_says_what_a_report_costs(name):
 
 def test_the_lifetime_is_a_limit_of_all_servers_together(tmp_path):
     """Also after a restart, and after the person had everything deleted. What is refused was not chosen."""
-    limit = Budget(10.0, 0.0)
+    limit = Lifetime(epsilon=10.0)
     world = World(tmp_path / "kept", lifetime=limit)
     for name in ("one", "other"):
         World(tmp_path / "kept", lifetime=limit, name=name).outbox.choose(board(4.0), ARMS)
-    with pytest.raises(LifetimeSpent, match="epsilon at most 10 and delta at most 0 in this device's lifetime, got 12"):
+    with pytest.raises(LifetimeSpent, match="epsilon at most 10 in this device's lifetime, got 12"):
         world.outbox.choose(board(4.0), ARMS)
     world.outbox.choose(board(2.0), ARMS)  # exactly what is left
     world.at(2000.0).flush()
@@ -77,7 +77,7 @@ def test_the_lifetime_is_a_limit_of_all_servers_together(tmp_path):
     assert again.outbox.spent().epsilon == pytest.approx(10, rel=1e-6) and again.outbox.shown() == []
     with pytest.raises(LifetimeSpent):
         World(tmp_path / "new", lifetime=limit).outbox.choose(published("irls-gaussian")[0], ARMS)
-    with pytest.raises(ValueError, match="lifetime to be a Budget, got NoneType"):
+    with pytest.raises(ValueError, match="lifetime to be a Lifetime, got NoneType"):
         World(tmp_path / "new", lifetime=None)
 
 

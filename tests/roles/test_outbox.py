@@ -19,6 +19,7 @@ import pytest
 from tacit import Budget, ShuffleNewton, Shuffler
 from tacit.errors import BadBillboard, BadState, DuplicateReport, TooManyReports
 from tacit.roles import sealed, wire
+from tacit.roles.ledger import Lifetime
 from tacit.roles.outbox import WEEK, Outbox, post
 from tests.roles.boards import SERVERS, changed, device, published
 
@@ -35,8 +36,8 @@ def board_of(batch):
 class World:
     """A clock, and what a server got: its answers are given, True after that."""
 
-    def __init__(self, path, *, answers=(), weekly=3, open=device, send=None, **options):
-        self.now, self.sent, self.answers = 0.0, [], list(answers)
+    def __init__(self, path, *, now=0.0, answers=(), weekly=3, open=device, send=None, **options):
+        self.now, self.sent, self.answers = now, [], list(answers)
         self.outbox = Outbox(
             path,
             open=open,
@@ -45,7 +46,7 @@ class World:
             jitter=JITTER,
             weekly=weekly,
             clock=lambda: self.now,
-            **{"lifetime": Budget(1e4, 0.5)} | options,
+            **{"lifetime": Lifetime(epsilon=1e4, delta=0.5), "resident": True} | options,
         )
 
     def send(self, report):
@@ -232,7 +233,7 @@ PROGRAM = """
 import sys
 import time
 from pathlib import Path
-from tacit import Budget
+from tacit.roles.ledger import Lifetime
 from tacit.roles.outbox import Outbox
 from tacit.roles.shuffle import ShuffleClient
 
@@ -242,8 +243,9 @@ def send(report):
     log.write(report.hex() + "\\n")
     return True
 
-most = Budget(1e6, 0.9)
-outbox = Outbox(kept, open=ShuffleClient, send=send, wait=1e-6, jitter=1e-6, weekly=100_000, lifetime=most)
+most = Lifetime(epsilon=1e6, delta=0.9)
+own = {"lifetime": most, "resident": True}
+outbox = Outbox(kept, open=ShuffleClient, send=send, wait=1e-6, jitter=1e-6, weekly=100_000, **own)
 
 def one():
     of_batch = board.replace(b'"batch": 0,', b'"batch": %d,' % time.time_ns())
@@ -267,7 +269,7 @@ def test_a_program_that_is_killed_at_random_moments_reports_every_choice_once(tm
             time.sleep(random.uniform(0.05, 0.25))
             program.send_signal(signal.SIGKILL)
     sent = [bytes.fromhex(line) for line in (tmp_path / "log").read_text().split()]
-    last = World(tmp_path / "kept", weekly=100_000, lifetime=Budget(1e6, 0.9))
+    last = World(tmp_path / "kept", weekly=100_000, lifetime=Lifetime(epsilon=1e6, delta=0.9))
     last.at(time.time() + 60).flush()
     kept = last.outbox.shown()
     reports = {bytes.fromhex(item.report) for item in kept}

@@ -16,6 +16,7 @@ from tacit import Budget
 from tacit.errors import BadBillboard, TooManyReports
 from tacit.roles import shuffle
 from tacit.roles.fleet import Fleet
+from tacit.roles.ledger import Lifetime
 from tacit.roles.outbox import WEEK, Outbox
 from tests.roles.boards import COARSE, SERVERS, changed, device, document, encoded, people, published
 from tests.roles.true_cost import delta_of_two
@@ -23,7 +24,7 @@ from tests.roles.true_cost import delta_of_two
 SEED = int(os.environ.get("TACIT_FUZZ_SEED", secrets.randbits(32)))
 PLANNED = [name for name in SERVERS if name.startswith("newton") or name == "shuffle-lin-ucb"]
 KEYS = ["grid", "norm", "trials", "minimum", "malicious", "epsilon", "delta", "curvature", "users"]
-LIFETIME = Budget(100.0, 0.5)
+LIFETIME = Lifetime(epsilon=100.0, delta=0.5)
 
 
 def true_delta(board, client, epsilon):

@@ -47,6 +47,7 @@ ASKED = {
     "interval": lambda method, arms: (method(arms), method(arms, level=0.8)),
     "intervals": lambda method, arms: method(arms),
     "billboard": lambda method, arms: method(),
+    "board": lambda method, arms: method(version=0, previous="0" * 64, leaves=("0" * 64,) * 2, made=0, expires=1),
     "theory": lambda method, arms: method(),
     "formula_iterations": lambda method, arms: method(100),
 }

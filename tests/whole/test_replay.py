@@ -88,11 +88,14 @@ def embedded(kind, **options):
     return lambda source, leak=None: leaking(leak, Embedded)(made(kind, **options)(source))
 
 
+SECRETS = memory.drawn()
+
+
 def paired(kind, **options):
-    """Both aggregators in one process, of the same era and with the same key in every run."""
+    """Both aggregators in one process, of the same era and with the same keys in every run."""
 
     def make(source, leak=None):
-        with mock.patch.object(memory, "drawn", return_value=(bytes(32), bytes(32))):
+        with mock.patch.object(memory, "drawn", return_value=SECRETS):
             return embedded(kind, era="0" * 64, **options)(source, leak)
 
     return make

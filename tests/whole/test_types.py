@@ -57,7 +57,7 @@ LEAK_IN_A_DEVICE = (
 )
 LEAK_TO_AN_AGGREGATOR = (
     "roles/two/device.py",
-    "return wire.packed(self.task, nonce, split(self.task.prio3, self.task.grids[0].cell, vector, nonce))",
+    "return wire.packed(self.task, nonce, made, self._keys)",
     "return vector.tobytes()",
 )
 LEAK_TO_THE_SHUFFLER = (

@@ -4,14 +4,15 @@ helper about them, who decides; both close steps (party.py)."""
 import numpy as np
 
 from tacit.aggregators import messages, rows
-from tacit.aggregators.messages import COUNTED, LATER, REFUSED, JobReply, VerifyJob
+from tacit.aggregators.messages import COUNTED, LATE, LATER, NUMBER, REFUSED, JobReply, VerifyJob
 from tacit.aggregators.party import Changed, Party
 from tacit.aggregators.rows import PartyState
 from tacit.data import Words
-from tacit.errors import BadReport
+from tacit.errors import BadReport, LateReport
 from tacit.holders.database import Run
 from tacit.roles.two import wire
 from tacit.roles.two.task import HELPER, LEADER, PARTIES
+from tacit.roles.two.wire import Packed
 from tacit.vdaf.prio3 import Verifying
 from tacit.vdaf.xof import SEED
 
@@ -19,8 +20,9 @@ MOST = 500  # reports of a job
 
 
 class Aggregator(Party):
-    """`Aggregator(task, LEADER, "leader.db", "elsewhere/leader.counter", halves)`: one party of a task, whose store and
-    counter file are made with it if neither exists; halves are needed then alone.
+    """`Aggregator(task, LEADER, "leader.db", "elsewhere/leader.counter", halves, signer=private)`: one party of a task,
+    whose store and counter file are made with it if neither exists; halves are needed then alone. signer: its identity.
+    Sealing keys, which live for `lifetime` seconds, lie beside the counter file.
 
     Guarantee: a report's nonce is recorded before anything of its verification leaves, and it is verified once, ever. A
     step has one set of reports, one noise and one leaf, on disk before a hash of it leaves. Where the database does not
@@ -33,8 +35,8 @@ class Aggregator(Party):
     # the leader
 
     def receive(self, reports: bytes) -> bytes:
-        """One byte for each report: COUNTED if it is on disk, also where it was before; REFUSED for one that is for
-        another task, cannot be read, or has the nonce of another. Each is refused alone."""
+        """One byte for each report: COUNTED if it is on disk, also where it was before; LATE if its key is gone;
+        REFUSED for one that is for another task, cannot be read, or has the nonce of another. Each is refused alone."""
         self._only(LEADER)
         length = wire.length(self.task)
         if not isinstance(reports, bytes) or len(reports) % length:
@@ -55,10 +57,13 @@ class Aggregator(Party):
             before = rows.known(run, made.nonce)
             if before is not None:
                 return b"", COUNTED if before.digest == digest else REFUSED
-            kept, said = self.task.prio3.verifier_share(self._key, LEADER, made.nonce, made.public, made.leader)
+            share = self._opened(made)
+            kept, said = self.task.prio3.verifier_share(self._key, LEADER, made.nonce, made.public, share)
+        except LateReport:
+            return b"", LATE
         except BadReport:
             return b"", REFUSED
-        job = b"".join(VerifyJob(made.nonce, made.public, made.helper, said))
+        job = b"".join(VerifyJob(made.nonce, made.keys[NUMBER:], made.public, made.helper, said))
         rows.wait(run, made.nonce, digest, job, kept.seed + kept.numbers.astype("<u8").tobytes())
         return digest, COUNTED
 
@@ -104,7 +109,7 @@ class Aggregator(Party):
 
     def verify(self, jobs: bytes) -> bytes:
         """A reply for each entry. A report that is known gets its stored reply; with another public share, or another
-        share, it is refused, and not looked at."""
+        share, it is refused, and not looked at. So is one that does not open with its public share."""
         self._only(HELPER)
 
         def work(run: Run, state: PartyState) -> Changed:
@@ -112,7 +117,7 @@ class Aggregator(Party):
             changed: list[bytes] = []
             out = []
             for job in messages.jobs(self.task, jobs):
-                digest = messages.hashed(job.public, job.helper)
+                digest = messages.hashed(job.key, job.public, job.helper)
                 before = rows.known(run, job.nonce)
                 if before is not None:
                     same = before.digest == digest and before.reply is not None
@@ -134,12 +139,20 @@ class Aggregator(Party):
     def _verified(self, job: VerifyJob) -> tuple[JobReply, Words | None]:
         prio3 = self.task.prio3
         try:
-            kept, own = prio3.verifier_share(self._key, HELPER, job.nonce, job.public, job.helper)
+            share = self._opened(Packed(job.nonce, bytes(NUMBER) + job.key, job.public, b"", job.helper))
+            kept, own = prio3.verifier_share(self._key, HELPER, job.nonce, job.public, share)
             message = prio3.message([job.said, own])
-            share = prio3.finished(kept, message)
+            numbers = prio3.finished(kept, message)
         except BadReport:
             return JobReply(job.nonce, REFUSED, bytes(SEED)), None
-        return JobReply(job.nonce, COUNTED, message), share
+        return JobReply(job.nonce, COUNTED, message), numbers
+
+    def _opened(self, made: Packed) -> bytes:
+        """This party's share; BadReport, or LateReport if its key is gone."""
+        key = self._keys.find(wire.KEYS.unpack(made.keys)[self.party])
+        if key is None:
+            raise LateReport("Expected a share sealed to a key that is in use, got one whose key is gone.")
+        return wire.share(self.task, self.party, made, key)
 
     def _only(self, party: int) -> None:
         if self.party != party:

@@ -5,7 +5,9 @@ every change of the database is a link of a chain, and the counter file has the 
 from the change leaves. An aggregator compares both before it does anything. The database may be one link ahead: then it
 was stopped between the two, and nothing has left. A counter file that is missing, ahead or of another chain retires the
 era. So does a copy of both in another folder, which the lock's inode tells. A copy of the whole machine is not
-noticed."""
+noticed.
+
+It also has the hash of the last board that was signed, so that no second one of a version is."""
 
 import json
 import os
@@ -23,13 +25,24 @@ class ChainLink(NamedTuple):
     chain: str
 
 
+class SignedBoard(NamedTuple):
+    """The last board that was signed: of a version there is one, ever."""
+
+    version: int
+    board: str  # its hash
+
+
 class CounterMark(NamedTuple):
     """retired: nothing more is answered, ever."""
 
     task: str
     party: int
     link: ChainLink
+    signed: SignedBoard
     retired: bool
+
+
+UNREADABLE = CounterMark("", -1, ChainLink(-1, ""), SignedBoard(-1, ""), True)
 
 
 class CounterFile:
@@ -49,11 +62,13 @@ class CounterFile:
         try:
             document = json.loads(self._path.read_text())
             link = ChainLink(int(document["number"]), str(document["chain"]))
-            return CounterMark(str(document["task"]), int(document["party"]), link, document["retired"] is not False)
+            signed = SignedBoard(int(document["version"]), str(document["board"]))
+            task, party = str(document["task"]), int(document["party"])
+            return CounterMark(task, party, link, signed, document["retired"] is not False)
         except FileNotFoundError:
             return None
         except (ValueError, KeyError, TypeError):
-            return CounterMark("", -1, ChainLink(-1, ""), True)
+            return UNREADABLE
 
     @property
     def place(self) -> int:
@@ -63,7 +78,8 @@ class CounterFile:
 
     def write(self, mark: CounterMark) -> None:
         """On disk when this returns."""
-        write(self._path, {"task": mark.task, "party": mark.party, **mark.link._asdict(), "retired": mark.retired})
+        own = {"task": mark.task, "party": mark.party, "retired": mark.retired}
+        write(self._path, own | mark.link._asdict() | mark.signed._asdict())
 
     def close(self) -> None:
         if self._descriptor is not None:

@@ -7,22 +7,25 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from tacit.errors import BadReport, WrongBatch
+from tacit.roles.two import identity
 from tacit.roles.two.task import Task
-from tacit.roles.two.wire import HELPERS
+from tacit.roles.two.wire import SEALED
 from tacit.vdaf.prio3 import NONCE
 from tacit.vdaf.xof import SEED
 
-REFUSED, COUNTED, LATER = range(3)  # verdicts; LATER: the step is full, and nothing was looked at
+REFUSED, COUNTED, LATER, LATE = range(4)  # verdicts; LATER: the step is full, and nothing was looked at; LATE: no key
 CERTIFICATE = struct.Struct("<32sIQ32s32s")
 COMMITMENT = struct.Struct("<32sBI32s")
+NUMBER = 8  # bytes of a sealing key's number
 
 
 class VerifyJob(NamedTuple):
     """The leader asks the helper about a report."""
 
     nonce: bytes
+    key: bytes  # the number of the helper's sealing key
     public: bytes
-    helper: bytes
+    helper: bytes  # the helper's share, sealed to that key
     said: bytes  # the leader's verifier share
 
 
@@ -55,7 +58,7 @@ class LeafCommitment(NamedTuple):
 def jobs(task: Task, data: bytes) -> Iterator[VerifyJob]:
     """BadReport unless it is whole."""
     public = SEED * task.prio3.aggregators
-    sizes = NONCE, public, HELPERS, 8 * task.prio3.proofs * task.circuit.verifier + SEED
+    sizes = NONCE, NUMBER, public, SEALED, 8 * task.prio3.proofs * task.circuit.verifier + SEED
     return (VerifyJob(*parts) for parts in _entries(data, sizes, "jobs"))
 
 
@@ -78,14 +81,19 @@ def decode_certificate(task: Task, data: bytes) -> StepCertificate:
     return StepCertificate(*_own(task, data, CERTIFICATE, "a certificate"))
 
 
-def encode_commitment(task: Task, made: LeafCommitment) -> bytes:
-    return COMMITMENT.pack(task.digest, *made)
+def encode_commitment(task: Task, made: LeafCommitment, signer: bytes) -> bytes:
+    """Signed by the party's identity: what it has released, it cannot deny."""
+    text = COMMITMENT.pack(task.digest, *made)
+    return text + identity.signed(signer, identity.LEAF, text)
 
 
 def decode_commitment(task: Task, data: bytes, party: int) -> LeafCommitment:
-    made = LeafCommitment(*_own(task, data, COMMITMENT, "a commitment"))
+    """BadReport, WrongBatch, or BadBillboard unless that party has signed it."""
+    text, signature = data[: COMMITMENT.size], data[COMMITMENT.size :]
+    made = LeafCommitment(*_own(task, text, COMMITMENT, "a commitment"))
     if made.party != party:
         raise WrongBatch("Expected the other party's commitment, got another.")
+    identity.check(task.known[party], identity.LEAF, text, signature)
     return made
 
 

@@ -3,23 +3,30 @@ step."""
 
 import contextlib
 import hashlib
+import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NoReturn, Self
 
 from tacit.aggregators import messages, rows
-from tacit.aggregators.counter import ChainLink, CounterFile, CounterMark
+from tacit.aggregators.counter import ChainLink, CounterFile, CounterMark, SignedBoard
+from tacit.aggregators.keys import DAY, KeyRing
 from tacit.aggregators.messages import LeafCommitment, StepCertificate
 from tacit.aggregators.rows import PartyState
 from tacit.data import Words
-from tacit.errors import BadState, BatchTooSmall, HorizonReached, Retired, WrongBatch
+from tacit.errors import BadBillboard, BadState, BatchTooSmall, HorizonReached, Retired, WrongBatch
 from tacit.holders.database import InTurn, Run
 from tacit.holders.sqlite import SQLite
 from tacit.kernels.rounds import next_boundary
 from tacit.mechanisms.shares import SharedSteps
 from tacit.privacy import entropy
 from tacit.privacy.noise import Stirred
-from tacit.roles.two import wire
+from tacit.roles.billboard import need
+from tacit.roles.two import board as boards
+from tacit.roles.two import identity, wire
+from tacit.roles.two.board import NOTHING
+from tacit.roles.two.sealing import PrivateKey
 from tacit.roles.two.task import HELPER, LEADER, PARTIES, Task, key
 from tacit.roles.two.wire import LeafShare
 from tacit.vdaf import xof
@@ -41,15 +48,25 @@ class Party:
         database: str | Path,
         counter: str | Path,
         halves: tuple[bytes, bytes] | None = None,
+        *,
+        signer: bytes,
+        lifetime: int = DAY,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         if party not in (LEADER, HELPER):
             raise ValueError(f"Expected party to be {LEADER} (leader) or {HELPER} (helper), got another.")
         task.check()
-        self.task, self.party = task, party
+        if identity.public(signer) != task.known[party]:
+            raise BadBillboard("Expected a task with this aggregator's identity, got another.")
+        self.task, self.party, self._signer, self._clock = task, party, signer, clock
+        self._signed = SignedBoard(-1, NOTHING)
         self._lock = InTurn()
         self._sums: SharedSteps | None = None
         self._counter = CounterFile(Path(counter))
         try:
+            place = Path(counter)
+            show = partial(PrivateKey.shown, task=task.digest, party=party, signer=signer)
+            self._keys = KeyRing(place.with_name(place.name + ".keys"), show, clock, lifetime)
             self._database = SQLite(Path(database))
             self._begin(halves)
         except BaseException:
@@ -74,6 +91,7 @@ class Party:
                 rows.create(run, halves, bytes(8 * self.task.size), self._counter.place)
         with self._acting() as (_, state, _):
             self._key = key(self.task, state.halves)  # checked against the task at each start
+            self.halves = state.halves
 
     def close(self) -> None:
         """Let go of the database and of the counter file."""
@@ -94,6 +112,12 @@ class Party:
         """How many steps are closed."""
         with self._acting() as (_, state, _):
             return state.step
+
+    @property
+    def users(self) -> int:
+        """Whose reports are in closed steps."""
+        with self._acting() as (_, state, _):
+            return state.users
 
     @property
     def missing(self) -> int:
@@ -138,6 +162,7 @@ class Party:
         mark, state = self._counter.read(), rows.state(run)
         if mark is None or mark.retired or state is None or state.place != self._counter.place:
             self._retire()
+        self._signed = mark.signed
         if mark.link != state.link:
             if mark.link != state.before or state.link.number != mark.link.number + 1:
                 self._retire()
@@ -145,9 +170,10 @@ class Party:
         return state
 
     def _mark(self, link: ChainLink, *, retired: bool) -> CounterMark:
-        return CounterMark(self.task.digest.hex(), self.party, link, retired)
+        return CounterMark(self.task.digest.hex(), self.party, link, self._signed, retired)
 
     def _retire(self) -> NoReturn:
+        self._keys.destroy()
         self._counter.write(self._mark(ChainLink(-1, ""), retired=True))
         raise Retired(RETIRED)
 
@@ -164,12 +190,56 @@ class Party:
             sums.add(share)
         return rows.opened(run, state._replace(reports=state.reports + len(shares), open=sums.saved()))
 
+    # what devices get
+
+    def key(self) -> bytes:
+        """The newest sealing key, signed (roles.two.sealing)."""
+        with self._acting():
+            return self._keys.shown()
+
+    def sign(self, text: bytes) -> bytes:
+        """The signature of the next board, whose hash is in the counter file before it leaves: one of a version, ever.
+        It has to follow the last one, and to cite what both parties have released. That its estimate is right is not
+        checked."""
+        board, hashed = boards.read(self.task, text), boards.hashed(text)
+        with self._acting() as (run, state, _):
+            last = self._signed
+            if (board.version, hashed) != last:
+                need(board.version == last.version + 1 and board.previous == last.board, "the hash of the last board")
+                need(board.step <= state.step and board.leaves == self._leaves(run, board.step), "what was released")
+                need(abs(board.made - self._clock()) < DAY, "the time of today")
+                self._signed = SignedBoard(board.version, hashed)
+                self._counter.write(self._mark(state.link, retired=False))
+            return identity.signed(self._signer, identity.BOARD, text)
+
+    def leaves(self, step: int) -> tuple[str, str]:
+        """Hashes of what both have released of the step before that one, which this party knows."""
+        with self._acting() as (run, _, _):
+            return self._leaves(run, step)
+
+    def _leaves(self, run: Run, step: int) -> tuple[str, str]:
+        """Hashes of both parties' leaves of the step before that one; nothing before the first."""
+        if not step:
+            return NOTHING, NOTHING
+        found = rows.leaf(run, step - 1)
+        own, theirs = hashlib.sha256(found.leaf).hexdigest(), (found.theirs or b"").hex()
+        return (own, theirs) if self.party == LEADER else (theirs, own)
+
     # the close of a step
 
-    def certificate(self) -> bytes:
-        """Of the open step, which is full; BatchTooSmall while it is not."""
+    def certificate(self, step: int | None = None) -> bytes:
+        """Of that step, which is closed, or open and full; BatchTooSmall while it is not."""
         with self._acting() as (run, state, _):
+            if step is not None and step < state.step:
+                return messages.encode_certificate(self.task, self._closed(run, step))
+            if step is not None and step > state.step:
+                raise WrongBatch("Expected a step that is open or closed, got a later one.")
             return messages.encode_certificate(self.task, self._certificate(run, state))
+
+    def _closed(self, run: Run, step: int) -> StepCertificate:
+        nonces = rows.nonces(run, step)
+        digest = hashlib.sha256(b"".join(nonces)).digest()
+        return StepCertificate(step, len(nonces), digest, rows.certified(run, step - 1))
 
     def _certificate(self, run: Run, state: PartyState) -> StepCertificate:
         if state.step >= self.task.steps.leaves:
@@ -204,9 +274,8 @@ class Party:
 
     def _commitment(self, run: Run, step: int) -> bytes:
         found = rows.leaf(run, step)
-        return messages.encode_commitment(
-            self.task, LeafCommitment(self.party, step, hashlib.sha256(found.leaf).digest())
-        )
+        made = LeafCommitment(self.party, step, hashlib.sha256(found.leaf).digest())
+        return messages.encode_commitment(self.task, made, self._signer)
 
     def leaf(self, theirs: bytes) -> bytes:
         """The leaf of the step that the other party's commitment is of, which is kept first: the same one however often

@@ -16,7 +16,7 @@ L / h + sqrt(m) / 2 cells in length once it is rounded, m the numbers: that is t
 one always passes it."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -111,11 +111,20 @@ def joined(grid: Grid, circuit: Bounded, counts: Sequence[int], leaves: Sequence
     return Released(np.array([float(y if y <= P // 2 else y - P) for y in values]) * grid.step)
 
 
-def check_room(grid: Grid, circuit: Bounded, reports: int, aggregators: int = 2) -> None:
-    """NotSecure unless so many reports and all noise have room between -P/2 and P/2, whatever they are."""
+def check_room(grids: Sequence[Grid], circuit: Bounded, reports: int) -> None:
+    """NotSecure unless so many reports and the noise of all aggregators have room between -P/2 and P/2, whatever they
+    are."""
     largest = max(circuit.centre, circuit.top - circuit.centre)
-    if reports * (1 << COEFFICIENT_BITS) * largest + aggregators * ROOM * grid.cells >= P // 2:
+    if reports * (1 << COEFFICIENT_BITS) * largest + ROOM * sum(grid.cells for grid in grids) >= P // 2:
         raise NotSecure(f"Expected sums of {reports} reports that have room in the field, got larger ones.")
+
+
+def check_honest(grid: Grid, circuit: Bounded) -> None:
+    """NotSecure unless every contribution that is no longer than the grid's `longest` passes the circuit: a refusal
+    would tell of it."""
+    rounded = grid.longest / grid.cell + math.sqrt(grid.size) / 2
+    if circuit.longest is None or not rounded <= math.isqrt(circuit.longest) <= circuit.centre - 1:
+        raise NotSecure("Expected a circuit that every honest contribution passes, got a narrower one.")
 
 
 # what numbers, bounds and noise follow from
@@ -138,7 +147,7 @@ def grid_for(real: Continual, *, norm: float, sensitivity: float, mu: float) -> 
 def circuit_for(grid: Grid) -> Bounded:
     """What the reports of a grid of `grid_for` may be."""
     half = 1 << (BITS - 1)
-    longest = math.floor(grid.longest / grid.cell + math.sqrt(grid.size) / 2)
+    longest = math.ceil(grid.longest / grid.cell + math.sqrt(grid.size) / 2)
     return Bounded(size=grid.size, top=2 * half - 1, centre=half, longest=longest**2)
 
 
@@ -149,9 +158,9 @@ class Split(NamedTuple):
     leader: Sent
     helper: Sent
 
-    @property
-    def body(self) -> Sent:
-        return Sent(self.public + self.leader + self.helper)
+    def sealed(self, leader: Callable[[bytes], bytes], helper: Callable[[bytes], bytes]) -> Sent:
+        """With each share sealed to its aggregator."""
+        return Sent(self.public + leader(self.leader) + helper(self.helper))
 
 
 def split(prio3: Prio3, cell: float, vector: Exact, nonce: bytes) -> Split:

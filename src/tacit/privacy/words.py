@@ -12,13 +12,22 @@ if TYPE_CHECKING:
 NO_PROMISE = "No promise is made for people's data: the caveats say why."
 TWO_SERVERS = "two-server"
 BOTH = (
-    "Two servers hold a share of people's data each, one run by the operator and one by a helper. If both work "
-    "together, or somebody takes what both have stored, nothing of what follows is left."
+    "If the operator and the helper work together, or somebody takes what both have stored, nothing is left of the "
+    "promise: each of the two runs a server that holds one share of people's data."
 )
 HELPER = "Somebody who sees what the helper sees is right at most {} of the time."
 REVIEW = (
-    "The cryptography (tacit.vdaf) has not been reviewed by anybody outside, and reports are not encrypted to each "
-    "server yet: do not protect real people by it."
+    "The cryptography (tacit.vdaf, tacit.roles.two) has not been reviewed by anybody outside. Have it reviewed before "
+    "people's data rest on it."
+)
+PAGE = (
+    "On a web page that the operator serves, an operator who changes the page reads what its visitors send: there the "
+    "promise holds against the helper, against theft from one server, and against an operator who keeps to it. "
+    "An installed program that the operator cannot change has it against the operator, too."
+)
+STAYS = (
+    "Each server keeps its share of the sums of the last {} steps, which later releases need, and its keys for a day: "
+    "whoever takes both servers' shares has these sums without noise."
 )
 SEEN = {
     "joint": "all that others ever see, pages and certificates included,",
@@ -41,6 +50,10 @@ TRUST = {
         "and that the program on the person's device is one that the operator cannot change."
     ),
 }
+DISPLAYED = (
+    "Which arm a person is shown is not covered: devices fetch all arms ahead, so that nobody sees which one is "
+    "displayed, or they draw it with a floor and count what that tells in the person's own account (docs/device.md)."
+)
 PUBLIC = {  # where the relation is about rewards alone
     "joint": "What the application says about people, and what they are offered, is taken to be public.",
     "local": (
@@ -109,6 +122,8 @@ def promise(certificate: "Certificate") -> list[str]:
         out.append("That is for there or not there: which of two versions is the true one is protected less.")
     if relations.of_rewards(certificate.neighbours):
         out.append(PUBLIC[certificate.model])
+    elif certificate.model != "joint":
+        out.append(DISPLAYED)
     if visit and certificate.person is None:
         out.append("A person who comes often is protected less for all visits together.")
     if certificate.over:

@@ -162,7 +162,7 @@ class LocalClient(Device):
     def _framed(self, body: Sent, id: bytes | None) -> Sent:
         if isinstance(self._noise, Seeded):
             return randomizers.framed(SIMULATED, body)
-        return randomizers.framed(SENT + (id or entropy.octets(ID_BYTES)) + self._tag, body)
+        return randomizers.framed(SENT + (id or entropy.octets(ID_BYTES))[:ID_BYTES] + self._tag, body)
 
     def contribution(self, x: Array, reward: float | None) -> Exact:
         """The vector that is randomised. A reward that never came contributes zeros, which are no farther from others

@@ -2,40 +2,40 @@
 
 A report that is sent at the click is the click, and one that is not sent tells that there was none. So every choice
 sends exactly one report, at a public deadline plus a jitter that is drawn when the choice is made, whether or not a
-reward came; a later reward is dropped. What a report needs is on the disc before the choice is shown, and the bytes of
-a report before they are sent: after a crash the same bytes are sent again, until they are acknowledged or a week is
-over. The raw datum is forgotten once its report is made. A report has the id that was drawn with its choice: if a copy
-of the file makes it again, it counts once. That protects the count, not the person: a copy draws new noise for the same
-datum, and no ledger sees both.
+reward came; a later reward is dropped. Whoever clicks leaves the page: a report that left in the visit of its choice
+would tell who did not. So it leaves in the first visit that begins after its time.
+
+What a report needs is on the disc before the choice is shown, and the bytes of a report before they are sent: after a
+crash the same bytes are sent again, until they are acknowledged or a week is over. The raw datum is forgotten once its
+report is made. The id of a report follows from the device's key and its choice's id: if a copy of the file makes it
+again, it counts once. That protects the count, not the person: a copy draws new noise for the same datum, and no ledger
+sees both.
 
 The sum of a shuffled batch is private for one choice of a person: the first choice in a batch is reported, whatever
 comes of it, and no other. So the numbers of the batches that were answered are kept for good."""
 
 import contextlib
-import fcntl
 import hashlib
 import http.client
-import json
-import os
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit import checks
-from tacit.errors import BadReport, BadState, TooManyReports
+from tacit.errors import BadReport, TooManyReports
 from tacit.model.arms import Arms
-from tacit.privacy import entropy
-from tacit.privacy.budget import Budget
 from tacit.privacy.randomness import System
+from tacit.roles.account import Account
 from tacit.roles.device import NUMBERS, Device, DeviceChoice, within
-from tacit.roles.ledger import DISPLAY, REPORT, Charge, Spent, charged, composed, refunded
+from tacit.roles.ledger import DISPLAY, Charge, Lifetime, Spent, charged, composed, refunded
+from tacit.roles.outbox_state import File, Item, OutboxState, Store
 
 WEEK = 7 * 86400.0  # seconds, as all times here
 ANY = (-np.inf, np.inf)
@@ -52,112 +52,6 @@ class ReportTicket:
     reported: bool
 
 
-@dataclass
-class Item:
-    """One choice and what its report costs. report_id, board (its digest), x and reward are there until the report is
-    made; report: in hexadecimal digits."""
-
-    id: str
-    server: str
-    at: float
-    due: float
-    epsilon: float
-    delta: float
-    batch: int | None
-    report_id: str | None
-    board: str | None
-    x: list[float] | None
-    reward: float | None = None
-    report: str | None = None
-    sent: float | None = None  # when first
-    taken: bool | None = None  # acknowledged; False: refused for good
-
-    @property
-    def open(self) -> bool:
-        """Whether something is still to be done."""
-        return self.x is not None or (self.report is not None and self.taken is None)
-
-    @property
-    def entry(self) -> Charge:
-        return Charge(self.server, REPORT, self.batch, self.epsilon, self.delta)
-
-
-@dataclass
-class OutboxState:
-    """All that outlives the program. boards: by their digests, each once, as long as a choice needs it. answered: for
-    each server, the batches that a choice was reported to, for good."""
-
-    items: list[Item]
-    boards: dict[str, str]
-    ledger: list[Charge]
-    answered: dict[str, list[int]]
-
-    @classmethod
-    def read(cls, text: str) -> "OutboxState":
-        given = json.loads(text or '{"items": [], "boards": {}, "ledger": [], "answered": {}}')
-        if not isinstance(given, dict):
-            raise BadState(
-                "Expected an outbox of this release, got one of 0.6.0 or before: let that release send what waits in "
-                "it, then delete the file."
-            )
-        items, ledger = [Item(**each) for each in given["items"]], [Charge(**each) for each in given["ledger"]]
-        return cls(items, given["boards"], ledger, given["answered"])
-
-    def text(self) -> str:
-        needed = {item.board for item in self.items}
-        boards = {digest: board for digest, board in self.boards.items() if digest in needed}
-        items, ledger = [vars(item) for item in self.items], [vars(entry) for entry in self.ledger]
-        return json.dumps({"items": items, "boards": boards, "ledger": ledger, "answered": self.answered})
-
-    def drop(self, item: Item) -> None:
-        """Nothing of it is sent any more. If its report was never made, it costs nothing."""
-        self.items.remove(item)
-        if item.x is not None:
-            self.ledger = refunded(self.ledger, item.entry)
-
-
-class Store(Protocol):
-    """Where it is kept: a text, "" at first."""
-
-    def locked(self) -> contextlib.AbstractContextManager[None]: ...
-    def read(self) -> str: ...
-    def write(self, text: str) -> None: ...
-
-
-class File:
-    """A file that only its owner may read; it is replaced at once, and is on the disc before `write` returns."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = Path(path)
-
-    @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
-        descriptor = os.open(f"{self._path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
-
-    def read(self) -> str:
-        with contextlib.suppress(FileNotFoundError):
-            return self._path.read_text()
-        return ""
-
-    def write(self, text: str) -> None:
-        new = f"{self._path}.new"
-        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(new, self._path)
-        folder = os.open(self._path.absolute().parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
-
 class Outbox:
     """The choices of one device and their reports to one server.
 
@@ -167,7 +61,11 @@ class Outbox:
     again, for a week.
     wait: seconds from a choice to its deadline; jitter: at most so much later its report leaves.
     weekly: the most reports in a week; lifetime: the most that this device ever tells, of all servers together
-    (roles.ledger): both whatever a server asks.
+    (roles.ledger): both whatever a server asks, and asked before the choice.
+    resident: whether this program runs by itself, whatever the person does (a service of the system). If not, a visit
+    is one Outbox, and a report is made in the first visit that begins after its time.
+    billboard: where the newest billboard is to be had, as bytes: reports to two aggregators are made by it, since the
+    keys that they are sealed to are short-lived; OSError: later again. Not needed in the other models.
     floor: with this probability a choice is a uniformly drawn arm, at a cost that is counted (Device.choose).
     name: of the server, in the ledger."""
 
@@ -180,50 +78,65 @@ class Outbox:
         wait: float,
         jitter: float,
         weekly: int,
-        lifetime: Budget,
+        lifetime: Lifetime,
         floor: float = 0.0,
+        billboard: Callable[[], bytes] | None = None,
+        resident: bool = False,
         name: str = "tacit",
         clock: Callable[[], float] = time.time,
     ) -> None:
         checks.size(wait=wait, jitter=jitter)
         checks.positive_int(weekly=weekly)
-        if not isinstance(lifetime, Budget):
-            raise ValueError(f"Expected lifetime to be a Budget, got {type(lifetime).__name__}.")
+        if not isinstance(lifetime, Lifetime):
+            raise ValueError(f"Expected lifetime to be a Lifetime, got {type(lifetime).__name__}.")
         self._store: Store = File(store) if isinstance(store, Path) else store
         self._open, self._send, self._clock = open, send, clock
         self._wait, self._jitter, self._weekly, self._lifetime = wait, jitter, weekly, lifetime
-        self._floor, self._name = floor, name
+        self._floor, self._name, self._billboard = floor, name, billboard
+        self._visit = None if resident else clock()
 
     def choose(
         self, billboard: bytes, arms: Arms | Any, *, actions: Any = None, available: npt.ArrayLike | None = None
     ) -> ReportTicket:
         """As Client.choose. TooManyReports and LifetimeSpent: the device's own limits; then nothing was chosen, and
         nothing is sent."""
-        client = self._open(billboard)
-        choice = client.choose(arms, actions=actions, available=available, floor=self._floor)
-        at, text = self._clock(), billboard.decode("ascii")
-        due = at + self._wait + self._jitter * float(System().uniforms(1)[0])
-        board = hashlib.sha256(billboard).hexdigest()
-        ids = entropy.octets(8).hex(), choice.report_id.hex()
+        client, board = self._open(billboard), hashlib.sha256(billboard)
         if client.cost is None:
             raise ValueError("Expected a client with noise for people's data, got one for simulation.")
-        cost = client.cost.epsilon, client.cost.delta, client.batch
-        new = Item(ids[0], self._name, at, due, *cost, ids[1], board, choice.features.tolist())
+        if client.bound is not None and self._billboard is None:
+            raise ValueError("Expected `billboard`, by which reports to two aggregators are made, got none.")
+        at, due = self._clock(), self._wait + self._jitter * float(System().uniforms(1)[0])
         with self._changing() as state:
+            state.marks = client.seen(state.marks)
             answered = state.answered.setdefault(self._name, [])
             reported = client.batch is None or client.batch not in answered
             if reported and sum(item.at > at - WEEK for item in self._own(state)) >= self._weekly:
                 raise TooManyReports(f"Expected at most {self._weekly} reports in a week, got one more.")
-            costs = [new.entry] * reported
-            if choice.displayed is not None:
-                costs.append(Charge(self._name, DISPLAY, None, choice.displayed, 0.0))
-            state.ledger = charged(state.ledger, costs, self._lifetime)
+            new = self._item(client, at, at + due)  # and its cost, before anything of the person is read
+            after = charged(state.ledger, [new.entry] * reported, self._lifetime)
+            choice = client.choose(arms, actions=actions, available=available, floor=self._floor)
+            shown = [] if choice.displayed is None else [Charge(self._name, DISPLAY, None, choice.displayed, 0.0)]
+            state.ledger = charged(after, shown, self._lifetime)
+            new.id, new.x = choice.report_id.hex(), choice.features.tolist()
             if reported:
-                state.boards[board] = text
+                new.report_id = state.report_id(client.bound or board.digest(), choice.report_id).hex()
+                if client.bound is None:
+                    new.board = board.hexdigest()
+                    state.boards[new.board] = billboard.decode("ascii")
                 state.items.append(new)
                 if client.batch is not None:
                     answered.append(client.batch)
         return ReportTicket(new.id, choice.index, choice.name, reported)
+
+    def _item(self, client: Device, at: float, due: float) -> Item:
+        """Of a choice that is still to be made, with what its report costs."""
+        assert client.cost is not None
+        cost = client.cost.epsilon, client.cost.delta, client.batch
+        new = Item("", self._name, at, due, *cost, None, None, None)
+        if client.bound is not None:
+            new.task = client.bound.hex()
+            new.mu, new.parties = [*(client.mu or ())], [*(client.parties or ())]
+        return new
 
     def reward(self, id: str, reward: float) -> None:
         """A reward for a choice; the last one counts. After the deadline it is dropped, and nobody is told."""
@@ -240,10 +153,11 @@ class Outbox:
     def flush(self) -> None:
         """Make the reports whose time has come, and send those that nobody has acknowledged: to be called when the
         program starts and by a timer, never because of a reward."""
+        newest = self._newest()
         with self._changing() as state:
             for item in self._own(state):
                 if item.x is not None and self._due(item):
-                    self._make(item, state)
+                    self._make(item, state, newest)
             ready = [(item.id, item.report) for item in self._own(state) if item.report and item.taken is None]
         for id, report in ready:
             taken = None
@@ -255,20 +169,39 @@ class Outbox:
                         item.sent, item.taken = item.sent or self._clock(), taken
 
     def _due(self, item: Item) -> bool:
-        return item.due <= self._clock()
+        return item.due <= (self._clock() if self._visit is None else self._visit)
 
-    def _make(self, item: Item, state: OutboxState) -> None:
-        """The finished report, to be kept before anything is sent."""
-        assert item.board is not None and item.report_id is not None
-        try:
-            client = self._open(state.boards[item.board].encode())
-        except BadReport:  # the application has other limits now: nobody's datum decides that
+    def _newest(self) -> Device | None:
+        """The client of the newest billboard, if a report is to be made by it."""
+        with self._changing() as state:
+            if not any(item.task and item.x is not None and self._due(item) for item in self._own(state)):
+                return None
+        assert self._billboard is not None
+        with contextlib.suppress(OSError, http.client.HTTPException, BadReport):  # later again
+            newest = self._open(self._billboard())
+            with self._changing() as state:
+                state.marks = newest.seen(state.marks)
+            return newest
+        return None
+
+    def _make(self, item: Item, state: OutboxState, newest: Device | None) -> None:
+        """The finished report, to be kept before anything is sent. No datum decides whether there is one: there is none
+        where the application has other limits now, and none for another task than that of the choice."""
+        client = newest if item.task else self._opened(state, item)
+        if item.task and client is None:
+            return
+        if client is None or (item.task and (client.bound or b"").hex() != item.task):
             item.taken = False
             state.ledger = refunded(state.ledger, item.entry)
         else:
-            choice = DeviceChoice(0, None, np.array(item.x), lambda: 1.0, bytes.fromhex(item.report_id))
+            choice = DeviceChoice(0, None, np.array(item.x), lambda: 1.0, bytes.fromhex(item.report_id or ""))
             item.report = client.randomize(choice, item.reward).hex()
         item.report_id = item.board = item.x = item.reward = None
+
+    def _opened(self, state: OutboxState, item: Item) -> Device | None:
+        with contextlib.suppress(BadReport):
+            return self._open(state.boards[item.board or ""].encode())
+        return None
 
     def shown(self) -> list[Item]:
         """For the person: the reported choices of the last week, and the very bytes that were sent."""
@@ -279,6 +212,11 @@ class Outbox:
         """For the person: what this device has told in its life, to all servers."""
         with self._changing() as state:
             return composed(state.ledger)
+
+    def account(self) -> Account:
+        """For the person: what left, what that adds up to, and what is left of the limit."""
+        with self._changing() as state:
+            return Account(composed(state.ledger), self._lifetime, self._floor, len([i for i in state.items if i.open]))
 
     def forget(self) -> None:
         """Delete all choices and reports. What was not sent never will be; what was told stays in the ledger."""
@@ -299,6 +237,18 @@ class Outbox:
                     state.drop(item)
             yield state
             self._store.write(state.text())
+
+
+def prefetch(urls: Mapping[str, str], *, seconds: float = 30.0) -> dict[str, bytes]:
+    """All that could be displayed, fetched ahead by name: everybody makes the same requests in the same order, and
+    displaying makes none. OSError if one fails."""
+
+    def fetched(url: str) -> bytes:
+        with urllib.request.urlopen(url, timeout=seconds) as answer:
+            body: bytes = answer.read()
+        return body
+
+    return {name: fetched(url) for name, url in urls.items()}
 
 
 def post(url: str, *, seconds: float = 30.0) -> Callable[[bytes], bool]:

@@ -115,7 +115,7 @@ class ShuffleClient(Device):
         vector = self.contribution(x, self.rewards[0] if reward is None else reward)
         if reward is None:  # after the same work
             vector = Exact(np.zeros(vector.size))
-        return wire.encode_report(self.parameters, id or entropy.octets(ID_BYTES), self.counts(vector))
+        return wire.encode_report(self.parameters, (id or entropy.octets(ID_BYTES))[:ID_BYTES], self.counts(vector))
 
     def counts(self, vector: Exact) -> Coded:
         """The whole numbers of one report, coins included."""

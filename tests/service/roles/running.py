@@ -112,11 +112,11 @@ def report(billboard, rng, theta=(1.0, -1.0)):
     return client.randomize(choice, float(rng.random() < chance))
 
 
-def until(true, seconds=120.0):
+def until(true, seconds=120.0, why=lambda: ""):
     """What `true` returns as soon as it is true."""
     end = time.monotonic() + seconds
     while not (found := true()):
-        assert time.monotonic() < end, "waited too long"
+        assert time.monotonic() < end, f"waited too long {why()}"
         time.sleep(0.01)
     return found
 

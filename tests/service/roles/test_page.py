@@ -69,6 +69,9 @@ def test_a_page_is_a_device_among_others(start):
             page.click("#choose")
             page.wait_for_selector("#like:enabled")
             page.click("#like")
+            page.wait_for_selector("#like:disabled")
+            page.wait_for_timeout(600)  # past its deadline; it leaves when the page is opened again
+            page.reload()
             taken = f"document.querySelector('#reports').innerText.split('taken').length === {number + 2}"
             page.wait_for_function(taken, timeout=60000)
     files.shutdown()

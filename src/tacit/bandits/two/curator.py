@@ -47,6 +47,7 @@ class Curator(JointGLM):
 
     helper_budget: Budget
     sigmas: tuple[float, float] = field(init=False, repr=False)  # of the leader's noise and of the helper's
+    fading: float = field(init=False, repr=False)  # what is left of earlier steps at each
 
     @property
     def _mu(self) -> float:
@@ -64,7 +65,8 @@ class Curator(JointGLM):
         assert self.growth is not None and self.discount is not None
         steps = self._schedule = forgetting.schedule(first, self.growth, forget)
         leaves = min(1 + steps_before(self.horizon or MOST_REPORTS, steps), MOST_LEAVES)
-        real = Discounted(leaves=leaves, size=self._size, discount=self.discount, sigma=0.0)
+        self.fading = forgetting.discount(steps, forget, self.discount)
+        real = Discounted(leaves=leaves, size=self._size, discount=self.fading, sigma=0.0)
         if isinstance(self.source, Elsewhere):
             given = {"norm": self.contribution.norm, "sensitivity": self._sensitivity}
             leader, helper = (grid_for(real, mu=mu, **given) for mu in self._mus)

@@ -1,10 +1,10 @@
 """Our own: generalised linear bandits under two aggregators, neither of which is trusted alone."""
 
+import math
 import secrets
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 
 from tacit import checks
@@ -24,11 +24,13 @@ from tacit.privacy.certificate import AGGREGATORS, SIMULATED_AGGREGATORS, Certif
 from tacit.roles.device import Device
 from tacit.roles.two import board as boards
 from tacit.roles.two import wire
-from tacit.roles.two.board import TwoServerBoard
+from tacit.roles.two.board import NOTHING, TwoServerBoard
 from tacit.roles.two.device import TwoServerClient
+from tacit.roles.two.signed import UNSIGNED, Billboard
 from tacit.roles.two.task import HELPER, LEADER, Task, TaskSteps, committed
 
 CURVATURES = ("auto", "released", "none")
+SIMULATED = "00" * 32, "11" * 32  # identities and commitments of nobody
 
 
 class TwoState(NamedTuple):
@@ -56,15 +58,20 @@ class TwoServerGLM(Server):
 
     helper_budget: against the helper, by default as against the operator. One that is larger costs less regret.
     first: the smallest step, and how many users get random arms; by default as in JointGLM, for the noise of both.
-    curvature: "released", "none" or "auto", as in JointGLM. Arms are dense vectors; there are no blocks, no hold, no
-    earnings and nothing is forgotten sooner.
-    era: 64 hexadecimal digits that no two runs share. commitments: to the halves of the key that the aggregators verify
-    reports with. Without them they are drawn, for both aggregators in this process (`Embedded`)."""
+    curvature: "released", "none" or "auto", as in JointGLM. forget: rounds after which what was learnt counts 1 / e, as
+    in JointGLM; both servers then keep their shares of fewer steps. features: a schema, whose arms are dense vectors
+    here. When a choice counts is the device's to say (Outbox). Not for two servers: blocks and shared parts, sums by
+    fields and base rates, public contexts, limits for persons, earnings, priors.
+    era: 64 hexadecimal digits that no two runs share. identities: the public keys of both aggregators, in hexadecimal
+    digits; commitments: to the halves of the key that they verify reports with. Without these two, all secrets are
+    drawn, for both aggregators in this process (`Embedded`)."""
 
     helper_budget: Budget | None = None
     first: int | None = None
     curvature: str = "auto"
+    forget: float | None = None
     era: str | None = None
+    identities: tuple[str, str] | None = field(default=None, repr=False)
     commitments: tuple[str, str] | None = field(default=None, repr=False)
     _state: TwoState = field(init=False, repr=False)
 
@@ -88,6 +95,7 @@ class TwoServerGLM(Server):
             horizon=self.horizon,
             first=self.first,
             curvature=self.curvature,
+            forget=self.forget,
             source=self.source or Elsewhere(),
             policy=self.policy,
             pending=1,
@@ -95,7 +103,10 @@ class TwoServerGLM(Server):
         self.first = self._curator.first
         for party, budget in ((LEADER, self.budget), (HELPER, self.helper_budget)):
             ledger.check(self._curator.cost(party, self._curator.mechanism.leaves), budget)
-        self._halves = memory.drawn() if self.commitments is None else None
+        if (self.identities is None) != (self.commitments is None):
+            raise ValueError("Expected identities and commitments, or neither, got one of them.")
+        self._own = memory.drawn() if self.commitments is None and not self.simulated else None
+        self._last: tuple[bytes, int] = b"", -1  # the last board of aggregators in this process, and its version
         self.task = self._task()
         if not self.simulated:
             self.task.check()
@@ -103,11 +114,11 @@ class TwoServerGLM(Server):
 
     def _task(self) -> Task:
         own, mechanism = self._curator, self._curator.mechanism
-        assert self.helper_budget is not None and own.discount is not None
-        given = self.commitments
-        if given is None:
-            assert self._halves is not None
-            given = committed(self._halves[0]), committed(self._halves[1])
+        assert self.helper_budget is not None
+        identities, commitments = self.identities or SIMULATED, self.commitments or SIMULATED
+        if self._own is not None:
+            identities = self._own.identities.leader.hex(), self._own.identities.helper.hex()
+            commitments = committed(self._own.halves[0]), committed(self._own.halves[1])
         schedule = own.schedule
         self.era = self.era or secrets.token_hex(32)
         task = Task(
@@ -121,8 +132,15 @@ class TwoServerGLM(Server):
             blend=0.0 if own.scores else float(own.contribution.blend),
             operator=self.budget,
             helper=self.helper_budget,
-            steps=TaskSteps(int(schedule.first), float(schedule.growth), mechanism.leaves, float(own.discount)),
-            commitments=given,
+            steps=TaskSteps(
+                int(schedule.first),
+                float(schedule.growth),
+                mechanism.leaves,
+                float(own.fading),
+                None if math.isinf(schedule.longest) else int(schedule.longest),
+            ),
+            identities=identities,
+            commitments=commitments,
         )
         return Task.read(task.document)  # raises here rather than at every device
 
@@ -144,25 +162,54 @@ class TwoServerGLM(Server):
     def over(self) -> bool:
         return self.version >= self.task.steps.leaves
 
-    def billboard(self) -> bytes:
+    def board(self, *, version: int, previous: str, leaves: tuple[str, str], made: int, expires: int) -> bytes:
+        """The next board, for both aggregators to sign (roles.two.board)."""
         own = self._curator.present
         at: Posterior = own.arrays
+        scores = self._curator.scores
         return boards.written(
             TwoServerBoard(
                 self.task,
+                version,
+                previous,
                 self.version,
+                leaves,
+                made,
+                expires,
                 bool(own.random),
                 at.theta,
-                at.centre if self._curator.scores else at.theta,
+                at.centre if scores else at.theta,
                 at.inverse,
-                np.zeros((0, 0)) if self._curator.scores else at.axes,
+                np.zeros((0, 0)) if scores else at.axes,
                 at.spread,
             )
         )
 
+    def billboard(self) -> bytes:
+        """Signed where both aggregators are in this process; else what a simulation takes."""
+        last, step = self._last
+        if step != self.version or self._own is None:
+            now = 0 if self._own is None else self._own.keys[0].since  # a month of it, as of the keys
+            last = self.board(
+                version=self.version,
+                previous=boards.hashed(last) if last else NOTHING,
+                leaves=(NOTHING, NOTHING),
+                made=now,
+                expires=now + boards.LONGEST,
+            )
+            self._last = last, self.version
+        if self._own is None:
+            return Billboard(self.task.text, UNSIGNED, last, UNSIGNED, (UNSIGNED, UNSIGNED)).text
+        return self._own.signed(self.task, last)
+
     def device(self) -> TwoServerClient:
-        noise = self._noise() if self.simulated else None
-        return TwoServerClient(self.billboard(), features=self.features, noise=noise, draws=self._draws())
+        return TwoServerClient(
+            self.billboard(),
+            identities=self._own.identities if self._own is not None else None,
+            features=self.features,
+            noise=self._noise() if self.simulated else None,
+            draws=self._draws(),
+        )
 
     def observe(self, report: bytes) -> None:
         """Take both leaves of a step, the leader's first: HorizonReached after the last step."""
@@ -186,9 +233,9 @@ class TwoServerGLM(Server):
     def _transit(self) -> BothAggregators | None:
         if self.simulated:
             return None
-        if self._halves is None or self.version:
+        if self._own is None or self.version:
             raise BadState("Expected a new server without commitments for both aggregators here, got another.")
-        return BothAggregators(self.task, self._halves)
+        return BothAggregators(self.task, self._own)
 
     def _advance(self, transit: BothAggregators | None, users: int) -> bool:
         if self.over:
@@ -237,11 +284,11 @@ class TwoServerGLM(Server):
 
     @property
     def privacy(self) -> Certificate:
-        """Not for people's data yet, whatever the noise is: a leader that gets both shares reads them."""
+        """Against the operator; `against` has both."""
         own, leaves = self._curator, self._curator.mechanism.leaves
         assert self.helper_budget is not None
         operator, helper = own.cost(LEADER, leaves), own.cost(HELPER, leaves)
-        made = certify(
+        return certify(
             type(self).__name__,
             model=words.TWO_SERVERS,
             budget=self.budget,
@@ -252,7 +299,6 @@ class TwoServerGLM(Server):
             features=self.features,
             horizon=self.horizon,
             rounds=self.users,
-            caveats=(words.REVIEW,),
+            caveats=(words.REVIEW, words.PAGE, words.STAYS.format(own.mechanism.window)),
             against={"the operator": (operator, self.budget), "the helper": (helper, self.helper_budget)},
         )
-        return msgspec.structs.replace(made, private=False)

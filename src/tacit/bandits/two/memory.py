@@ -2,22 +2,53 @@
 sees everything: for trying a server out."""
 
 import secrets
+import time
+from typing import NamedTuple
 
 from tacit.errors import BadReport
 from tacit.mechanisms.shares import SharedSteps
 from tacit.privacy.noise import Secure
-from tacit.roles.two import wire
-from tacit.roles.two.task import Task, key
+from tacit.roles.two import board as boards
+from tacit.roles.two import identity, sealing, wire
+from tacit.roles.two.identity import Identities
+from tacit.roles.two.sealing import PrivateKey
+from tacit.roles.two.signed import Billboard
+from tacit.roles.two.task import HELPER, LEADER, Task, key
 from tacit.roles.two.wire import LeafShare
 
 
-class BothAggregators:
-    """halves: of the key that reports are verified with."""
+class Secrets(NamedTuple):
+    """Of both aggregators: halves of the key that reports are verified with, identities, and sealing keys, which last
+    for a month."""
 
-    def __init__(self, task: Task, halves: tuple[bytes, bytes]) -> None:
+    halves: tuple[bytes, bytes]
+    signers: tuple[bytes, bytes]
+    keys: tuple[PrivateKey, PrivateKey]
+
+    @property
+    def identities(self) -> Identities:
+        return Identities(*map(identity.public, self.signers))
+
+    def signed(self, task: Task, board: bytes) -> bytes:
+        """The billboard, as devices get it."""
+        both = [b"".join(identity.signed(one, identity.TASK, task.text) for one in self.signers)]
+        both.append(b"".join(identity.signed(one, identity.BOARD, board) for one in self.signers))
+        leader, helper = (self.keys[party].shown(task.digest, party, self.signers[party]) for party in (LEADER, HELPER))
+        return Billboard(task.text, both[0], board, both[1], (leader, helper)).text
+
+
+def drawn() -> Secrets:
+    now = int(time.time())
+    one, other = (secrets.token_bytes(32), secrets.token_bytes(32)), (secrets.token_bytes(32), secrets.token_bytes(32))
+    made = [sealing.drawn(now, now + boards.LONGEST) for _ in (LEADER, HELPER)]
+    return Secrets(one, other, (made[0], made[1]))
+
+
+class BothAggregators:
+    def __init__(self, task: Task, own: Secrets) -> None:
         task.check()
         self.task, self.reports = task, 0
-        self._key = key(task, halves)
+        self._key, self._opening = key(task, own.halves), own.keys
         self._sums = [SharedSteps(grid) for grid in task.grids]
         self._seen: set[bytes] = set()
 
@@ -26,11 +57,12 @@ class BothAggregators:
         made, prio3 = wire.unpacked(self.task, report), self.task.prio3
         if made.nonce in self._seen:
             raise BadReport("Expected a new report, got one that has been counted.")
+        shares = [wire.share(self.task, party, made, self._opening[party]) for party in (LEADER, HELPER)]
         self._seen.add(made.nonce)
         kept, said = zip(
             *(
                 prio3.verifier_share(self._key, party, made.nonce, made.public, share)
-                for party, share in enumerate((made.leader, made.helper))
+                for party, share in enumerate(shares)
             ),
             strict=True,
         )
@@ -46,8 +78,3 @@ class BothAggregators:
         ]
         self.reports = 0
         return b"".join(wire.encode_leaf(self.task, leaf) for leaf in leaves)
-
-
-def drawn() -> tuple[bytes, bytes]:
-    """Fresh halves."""
-    return secrets.token_bytes(32), secrets.token_bytes(32)

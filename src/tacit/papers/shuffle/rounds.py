@@ -134,7 +134,7 @@ class RoundsClient(Device):
         vector = self.contribution(x, self.rewards[0] if reward is None else reward, board)
         if reward is None:  # after the same work
             vector = Exact(np.zeros(vector.size))
-        return wire.encode_report(of, id or entropy.octets(ID_BYTES), self.counts(vector, of, board))
+        return wire.encode_report(of, (id or entropy.octets(ID_BYTES))[:ID_BYTES], self.counts(vector, of, board))
 
     def counts(self, vector: Exact, of: Parameters, board: dict[str, Any]) -> Coded:
         """The whole numbers of one report, coins included."""

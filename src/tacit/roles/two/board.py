@@ -1,20 +1,28 @@
-"""The billboard of two aggregators: the task, and the estimate that devices choose by. It is checked whole before a
+"""The board of two aggregators: the estimate that devices choose by, as both sign it. It is checked whole before a
 datum meets it, as all billboards are (roles.billboard)."""
 
 import functools
-import json
+import hashlib
 from typing import Any, NamedTuple
 
 from tacit.data import Array
-from tacit.errors import BadBillboard
-from tacit.roles.billboard import MATRIX, ROW, as_bytes, checked, need, parsed
-from tacit.roles.schema import Field, flag, one_of, whole
-from tacit.roles.two.task import Task
+from tacit.roles.billboard import MATRIX, ROW, checked, need, parsed
+from tacit.roles.schema import Field, flag, hexadecimal, one_of, record, whole
+from tacit.roles.two.task import MOST_LEAVES, PARTIES, Task, canonical
 
-FORMAT, MODEL = "tacit billboard of two aggregators", "two-server"
+FORMAT, MODEL = "tacit board of two aggregators", "two-server"
+LATEST = 2**40  # seconds of Unix time
+LONGEST = 31 * 86400  # seconds that a board may be used
+NOTHING = bytes(32).hex()  # before the first board, and of the leaves before the first step
 FIELDS: dict[str, Field] = {
     "format": one_of(FORMAT),
+    "task": hexadecimal,
     "version": whole(0, 2**53),
+    "previous": hexadecimal,
+    "step": whole(0, MOST_LEAVES),
+    "leaves": record(dict.fromkeys(PARTIES, hexadecimal)),
+    "made": whole(0, LATEST),
+    "expires": whole(0, LATEST),
     "random": flag,
     "theta": ROW,
     "at": ROW,
@@ -25,12 +33,19 @@ FIELDS: dict[str, Field] = {
 
 
 class TwoServerBoard(NamedTuple):
-    """version: steps that were released. random: arms are drawn uniformly, as nothing is known yet. Choices are made by
-    theta and a draw of std `spread` along the columns of `axes`, or, for scores, in every coordinate; contributions
-    are linearised at `at`, whose covariance is `inverse` (nothing for scores)."""
+    """version: counts boards, each of which has the hash of the one before it in `previous`. step: steps that were
+    released; leaves: hashes of what each aggregator has released of the last one. made, expires: whole seconds of Unix
+    time. random: arms are drawn uniformly, as nothing is known yet. Choices are made by theta and a draw of std
+    `spread` along the columns of `axes`, or, for scores, in every coordinate; contributions are linearised at `at`,
+    whose covariance is `inverse` (nothing for scores)."""
 
     task: Task
     version: int
+    previous: str
+    step: int
+    leaves: tuple[str, str]
+    made: int
+    expires: int
     random: bool
     theta: Array
     at: Array
@@ -40,18 +55,22 @@ class TwoServerBoard(NamedTuple):
 
 
 def written(board: TwoServerBoard) -> bytes:
-    parts = {name: getattr(board, name).tolist() for name in ("theta", "at", "inverse", "axes", "spread")}
-    head = {"format": FORMAT, "version": board.version, "random": board.random}
-    return json.dumps(head | parts | {"task": board.task.document}, sort_keys=True).encode()
+    """As it is signed."""
+    document = board._asdict() | {"format": FORMAT, "task": board.task.digest.hex()}
+    document["leaves"] = dict(zip(PARTIES, board.leaves, strict=True))
+    for name in ("theta", "at", "inverse", "axes", "spread"):
+        document[name] = document[name].tolist()
+    return canonical(document)
 
 
-@functools.lru_cache(maxsize=4)  # all devices of a simulation read one billboard
-def _read(billboard: bytes) -> TwoServerBoard:
-    document: dict[str, Any] = parsed(billboard, MODEL, FORMAT)
-    given = document.pop("task", None)
-    if type(given) is not dict:
-        raise BadBillboard("Expected a billboard with a task, got one without.")
-    task, board = Task.read(given), checked(document, FIELDS)
+@functools.lru_cache(maxsize=4)  # all devices of a simulation read one board
+def read(task: Task, text: bytes) -> TwoServerBoard:
+    """BadBillboard where it is not exactly a board of that task."""
+    document: dict[str, Any] = parsed(text, MODEL, FORMAT)
+    need(canonical(document) == text, "a board in its one form")
+    board = checked(document, FIELDS)
+    need(board.pop("task") == task.digest.hex(), "a board of its task")
+    need(0 < board["expires"] - board["made"] <= LONGEST, "a board for a month at most")
     wide, spread = (task.dim, task.dim) if task.scale else (0, 1)
     for name in ("theta", "at"):
         need(board[name].shape == (task.dim,), f"{task.dim} numbers in {name}")
@@ -59,9 +78,10 @@ def _read(billboard: bytes) -> TwoServerBoard:
         need(board[name].shape == (wide, wide), f"{wide} rows and columns in {name}")
     need(board["spread"].shape == (spread,) and bool((board["spread"] >= 0).all()), "a spread of no negative numbers")
     del board["format"]
+    board["leaves"] = board["leaves"]["leader"], board["leaves"]["helper"]
     return TwoServerBoard(task=task, **board)
 
 
-def read(billboard: bytes) -> TwoServerBoard:
-    """BadBillboard where it is not exactly that."""
-    return _read(as_bytes(billboard))
+def hashed(text: bytes) -> str:
+    """What the next board cites, and what a signer remembers."""
+    return hashlib.sha256(text).hexdigest()

@@ -1,13 +1,16 @@
 """The device for two aggregators: choose by the billboard, linearise, round, split into two shares.
 
-It needs numba and pycryptodomex, unlike the devices of the local and shuffle models: shares come with a proof."""
+It needs numba, pycryptodomex and cryptography, unlike the devices of the local and shuffle models: shares come with a
+proof, and sealed."""
 
-import hashlib
+import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from tacit.data import Array, Exact, Sent
-from tacit.errors import BadBillboard
+from tacit.errors import BadBillboard, NotSecure
 from tacit.features.schema import Schema
 from tacit.mechanisms.local import MARGIN
 from tacit.mechanisms.shares import split
@@ -15,55 +18,67 @@ from tacit.model.chances import Chance, by_draws
 from tacit.model.glm import add_glm
 from tacit.model.scores import add_score
 from tacit.model.vectors import shortened
-from tacit.privacy import entropy
+from tacit.privacy import entropy, gaussian
 from tacit.privacy.budget import Budget
 from tacit.privacy.randomness import Randomness, System
 from tacit.roles import limits
-from tacit.roles.device import DRAWS, ID_BYTES, Device, agreed, agreed_schema, check_limit
-from tacit.roles.two import board as boards
-from tacit.roles.two import wire
+from tacit.roles.device import DRAWS, Device, agreed, agreed_schema, check_limit
+from tacit.roles.two import signed, wire
+from tacit.roles.two.identity import Identities
+from tacit.roles.two.sealing import SealingKey
+from tacit.roles.two.signed import BoardMark, Marks
 from tacit.vdaf.prio3 import NONCE
-
-SECRET = 32  # bytes
 
 
 class TwoServerClient(Device):
-    """`TwoServerClient(billboard)`: the device of one user.
+    """`TwoServerClient(billboard, identities=identities)`: the device of one user.
 
-    Guarantee: each aggregator gets a share that is uniform by itself. Against one of them, and whoever else works with
-    that one, what the other releases of this user is private at the claim against the first (docs/two-servers.md).
-    Against both together nothing is.
+    Guarantee: each aggregator can open one share alone, which is uniform by itself. Against one of them, and whoever
+    else works with that one, what the other releases of this user is private at the claim against the first
+    (docs/two-servers.md). Against both together nothing is.
+    identities: of both aggregators, which the application ships; a billboard that they have not both signed is refused
+    (roles.two.signed). marks: what this device has seen so far; `marks` of the client are to be kept before it acts.
     budget: the most that either claim may be; None: any. rewards, features: the application's own; a billboard with
-    others is refused. secret: the device's own lasting key, from which nonces follow, so that a report of one choice
-    that is made again is counted once. A report's shares are made with fresh randomness each time: the finished report
-    is to be stored before it is sent, and only those bytes sent again. noise: given in simulation alone, where nothing
-    is claimed; draws: of the policy."""
+    others is refused. The nonce of a report is its choice's id, so that one that is made again is counted once. Its
+    shares are made with fresh randomness each time: the finished report is to be stored before it is sent, and only
+    those bytes sent again (roles.outbox does both). noise: given in simulation alone, where nothing is claimed; draws:
+    of the policy."""
 
     def __init__(
         self,
         billboard: bytes,
         *,
+        identities: Identities | None = None,
+        marks: Marks | None = None,
+        clock: Callable[[], float] = time.time,
         budget: Budget | None = None,
         rewards: tuple[float, float] | None = None,
         features: Schema | None = None,
-        secret: bytes | None = None,
         noise: Randomness | None = None,
         draws: Randomness | None = None,
     ) -> None:
         check_limit(budget)
-        if secret is not None and (not isinstance(secret, bytes) or len(secret) != SECRET):
-            raise ValueError(f"Expected a secret of {SECRET} bytes, or None, got another.")
-        self._board = board = boards.read(billboard)
-        self.task, self.version = board.task, board.version
         private = noise is None or noise.private
+        self.marks: Marks = marks or {}
+        self._keys: tuple[SealingKey, SealingKey] | None = None
+        if identities is not None:
+            board, self._keys, self.marks = signed.trusted(billboard, Identities(*identities), clock(), self.marks)
+        elif private:
+            raise ValueError("Expected the identities of both aggregators, which the application ships, got none.")
+        else:
+            board = signed.read(billboard)
+        self._board = board
+        self.task, self.version = board.task, board.version
         super().__init__(
             dim=self.task.dim,
             link=self.task.link,
             rewards=agreed(rewards, self.task.rewards),
             features=agreed_schema(features, self.task.features),
             cost=self._cost(budget) if private else None,
+            bound=self.task.digest,
+            mu=(gaussian.mu(self.task.operator), gaussian.mu(self.task.helper)) if private else None,
+            parties=self.task.identities if private else None,
         )
-        self._secret = secret or entropy.octets(SECRET)
         self._draws = draws or System()
 
     def _cost(self, limit: Budget | None) -> Budget:
@@ -78,6 +93,13 @@ class TwoServerClient(Device):
                 f"aggregator, got a billboard with {worse.epsilon:g} and {worse.delta:g}."
             )
         return worse
+
+    def seen(self, marks: dict[str, Any]) -> dict[str, Any]:
+        digest = self.task.digest.hex()
+        mark = self.marks[digest]
+        if digest in marks:
+            signed.check_follows(BoardMark(*marks[digest]), mark)
+        return {**marks, digest: [mark.version, mark.board, list(mark.keys)]}
 
     # choosing
 
@@ -109,8 +131,13 @@ class TwoServerClient(Device):
         vector = self.contribution(x, self.rewards[0] if reward is None else reward)
         if reward is None:  # after the same work
             vector = Exact(np.zeros(vector.size))
-        nonce = self._nonce(id or entropy.octets(ID_BYTES))
-        return wire.packed(self.task, nonce, split(self.task.prio3, self.task.grids[0].cell, vector, nonce))
+        if self._keys is None:
+            raise NotSecure("Expected keys to seal shares to, got a device of a simulation.")
+        nonce = entropy.octets(NONCE) if id is None else id
+        if len(nonce) != NONCE:
+            raise ValueError(f"Expected an id of {NONCE} bytes, got another.")
+        made = split(self.task.prio3, self.task.grids[0].cell, vector, nonce)
+        return wire.packed(self.task, nonce, made, self._keys)
 
     def contribution(self, x: Array, reward: float) -> Exact:
         """The curator's, at the billboard's estimate: no longer than the task's norm, and zeros where arithmetic with
@@ -122,7 +149,3 @@ class TwoServerClient(Device):
         else:
             add_score(shortened(x), reward, board.at, 0, 0, self.code, low, high, out)
         return Exact(limits.clipped(out, self.task.norm))
-
-    def _nonce(self, id: bytes) -> bytes:
-        """Of a choice: a function of the device's secret, the task and the choice's id, that nobody else can choose."""
-        return hashlib.sha256(b"tacit nonce" + self._secret + self.task.digest + id).digest()[:NONCE]

@@ -1,14 +1,12 @@
 """Bytes between devices, aggregators and the analyzer.
 
-A report is: task digest, nonce, public share, the leader's share, the helper's share. Every report of a task
-has the same length.
-
-The shares lie in it as they are. Encryption of each to its aggregator, with role, task, nonce and public share bound
-in, goes into `packed` and `unpacked` and nowhere else; until then whoever carries a report can read it, and the leader
-does.
+A report is: task digest, nonce, numbers of the leader's and of the helper's sealing key (8 bytes each), public share,
+the leader's share sealed to the leader, the helper's share sealed to the helper (roles.two.sealing). Every report of a
+task has the same length.
 
 A leaf is what an aggregator has released of a step: task digest, party, step, reports in the step, numbers."""
 
+import functools
 import struct
 from typing import NamedTuple
 
@@ -16,27 +14,33 @@ from tacit.data import Sent, Words
 from tacit.errors import BadReport, WrongBatch
 from tacit.mechanisms.randomizers import framed
 from tacit.mechanisms.shares import Split
-from tacit.roles.two.task import Task
+from tacit.roles.two import sealing
+from tacit.roles.two.sealing import LONGER, PrivateKey, SealingKey
+from tacit.roles.two.task import HELPER, LEADER, Task
 from tacit.vdaf.prio3 import NONCE, elements
 from tacit.vdaf.xof import SEED
 
 DIGEST = 32  # bytes
-HELPERS = 2 * SEED  # bytes of a helper's share
+SEALED = 2 * SEED + LONGER  # bytes of a helper's share, sealed
+KEYS = struct.Struct("<QQ")
 LEAF = struct.Struct("<32sBIQ")
 
 
 class Packed(NamedTuple):
-    """What a report holds."""
+    """What a report holds. keys: numbers of the keys that shares are sealed to, as they lie there."""
 
     nonce: bytes
+    keys: bytes
     public: bytes
     leader: bytes
     helper: bytes
 
 
-def packed(task: Task, nonce: bytes, made: Split) -> Sent:
-    """The report of a contribution in shares."""
-    return framed(task.digest + nonce, made.body)
+def packed(task: Task, nonce: bytes, made: Split, keys: tuple[SealingKey, SealingKey]) -> Sent:
+    """The report of a contribution in shares, each sealed to its aggregator."""
+    abouts = [sealing.about(party, task.digest, nonce, made.public) for party in (LEADER, HELPER)]
+    leader, helper = (functools.partial(sealing.sealed, key, about) for key, about in zip(keys, abouts, strict=True))
+    return framed(task.digest + nonce + KEYS.pack(*(key.since for key in keys)), made.sealed(leader, helper))
 
 
 def unpacked(task: Task, report: bytes) -> Packed:
@@ -46,15 +50,21 @@ def unpacked(task: Task, report: bytes) -> Packed:
     if report[:DIGEST] != task.digest:
         raise WrongBatch("Expected a report made for this task, got one for another.")
     prio3, at, parts = task.prio3, DIGEST, []
-    for size in (NONCE, SEED * prio3.aggregators, prio3.leader_share, HELPERS):
+    for size in (NONCE, KEYS.size, SEED * prio3.aggregators, prio3.leader_share + LONGER, SEALED):
         parts.append(report[at : at + size])
         at += size
     return Packed(*parts)
 
 
+def share(task: Task, party: int, made: Packed, key: PrivateKey) -> bytes:
+    """That party's share, opened; BadReport."""
+    about = sealing.about(party, task.digest, made.nonce, made.public)
+    return key.opened(about, made.leader if party == LEADER else made.helper)
+
+
 def length(task: Task) -> int:
     """Of a report, in bytes."""
-    return DIGEST + NONCE + SEED * task.prio3.aggregators + task.prio3.leader_share + HELPERS
+    return DIGEST + NONCE + KEYS.size + SEED * task.prio3.aggregators + task.prio3.leader_share + LONGER + SEALED
 
 
 class LeafShare(NamedTuple):

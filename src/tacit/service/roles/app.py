@@ -127,7 +127,7 @@ class RoleApplication:
         headers = OPEN_TO_ALL | {"etag": board.mark, "cache-control": "no-cache"}
         if request.headers.get("if-none-match") == board.mark:
             return Response(status_code=304, headers=headers)
-        return Response(board.content, 200, headers, media_type=JSON.decode())
+        return Response(board.content, 200, headers, media_type=board.media)
 
     async def _file(self, see: Callable[[], bytes | Reply], _: Request) -> Response:
         found = see()

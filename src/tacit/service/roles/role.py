@@ -10,6 +10,7 @@ import msgspec
 
 from tacit.service.errors import Reply
 
+NOT_ADMITTED = "not admitted"
 STATUS = {"late": 410}  # of a report that is refused; others 422
 SAID = {
     "late": "Expected a report before its batch was closed, got one after.",
@@ -17,6 +18,7 @@ SAID = {
     "version": "Expected a report of this version, got something else.",
     "out of range": "Expected a report that an honest device can send, got another.",
     "not sealed": "Expected a report that is sealed to its batch's key (GET /key), got another: no others are taken.",
+    NOT_ADMITTED: "Expected a report with a token of the issuer behind it, got none or another's.",
 }
 BETWEEN = "Expected a batch that is open, got none at the moment: come again."
 OVER = "Expected a plan with batches left, got the end of its horizon: no further batch is opened."
@@ -28,10 +30,11 @@ class Board(NamedTuple):
 
     content: bytes
     mark: str  # its ETag
+    media: str = "application/json"
 
     @classmethod
-    def of(cls, content: bytes) -> "Board":
-        return cls(content, f'"{hashlib.sha256(content).hexdigest()}"')
+    def of(cls, content: bytes, media: str = "application/json") -> "Board":
+        return cls(content, f'"{hashlib.sha256(content).hexdigest()}"', media)
 
 
 class Role(Protocol):

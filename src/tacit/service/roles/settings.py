@@ -23,6 +23,7 @@ MALICIOUS = (
     "send any number, no share is safe. The noise grows by 1 / sqrt(1 - malicious)."
 )
 GIVEN = ("dim", "link", "radius", "rewards", "horizon")
+TABLES = {"analyzer": "SHUFFLE", "local": "LOCAL", "aggregator": "TWO"}  # of the registry
 
 
 class BanditSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -176,15 +177,16 @@ def convert(role: str, document: dict[str, Any], folder: Path) -> Any:
     return msgspec.structs.replace(config, **placed)
 
 
-def build(role: str, setting: BanditSettings) -> Server:
-    """The server, new; ValueError for settings that it does not take, or that claim nothing."""
-    kinds = registry.bandits("SHUFFLE" if role == "analyzer" else "LOCAL")
+def build(role: str, setting: BanditSettings, **agreed: Any) -> Server:
+    """The server, new; ValueError for settings that it does not take, or that claim nothing. agreed: what is not the
+    operator's to set."""
+    kinds = registry.bandits(TABLES[role])
     checks.name("a kind that can be served", setting.kind, kinds)
     made: type[Server] = registry.load(*kinds[setting.kind])
     if not issubclass(made, Server):
         raise ValueError(f"[{role}]: Expected a kind with devices and reports, got {setting.kind}, which is simulated.")
     taken = [field.name for field in dataclasses.fields(made) if field.init]
-    free = [name for name in taken if name not in (*GIVEN, "budget", "features", "source", "policy")]
+    free = [name for name in taken if name not in (*GIVEN, *agreed, "budget", "features", "source", "policy")]
     for name in setting.options:
         checks.name(f"an option of {setting.kind}", name, free)
     if "malicious" in free and "malicious" not in setting.options:
@@ -196,7 +198,7 @@ def build(role: str, setting: BanditSettings) -> Server:
     if setting.features is not None:
         given["features"] = Schema.from_dict(setting.features)
     try:
-        server = made(budget=Budget(setting.budget.epsilon, setting.budget.delta), **(given | options))
+        server = made(budget=Budget(setting.budget.epsilon, setting.budget.delta), **(given | options | agreed))
     except (ValueError, TypeError) as error:
         raise ValueError(f"[{role}]: {error}") from None
     if not server.privacy.private:

@@ -1,0 +1,45 @@
+// <tacit-account>: what left a device in its life, what that adds up to, and what is left, for the person to read.
+// Give it what Outbox.account() returns: element.show(account).
+
+const KINDS = { report: "reports", display: "displayed" };
+const short = (value) => String(Number(value.toPrecision(3)));
+
+function made(name, attributes, ...inside) {
+  const out = document.createElement(name);
+  Object.assign(out, attributes);
+  out.append(...inside);
+  return out;
+}
+
+function row(cells, kind = "td") {
+  return made("tr", {}, ...cells.map((text) => made(kind, {}, text)));
+}
+
+/** How much of a limit is used up. */
+function used(label, spent, most) {
+  const said = `${label} = ${short(spent)} of ${short(most)}`;
+  return made("p", {}, made("meter", { min: 0, max: most, value: spent, title: said }), ` ${said}`);
+}
+
+const to = ({ server, parties }) =>
+  parties?.length ? `${server}, aggregators ${parties.map((one) => one.slice(0, 8)).join(" and ")}` : server;
+const cost = ({ epsilon, mu }) => (mu ? `μ = ${short(Math.max(...mu))}` : `ε = ${short(epsilon)}`);
+
+class AccountView extends HTMLElement {
+  show({ spent, lifetime, lines }) {
+    const { entries } = spent;
+    const table = made(
+      "table",
+      {},
+      row(["to", "what", "how many", "each costs"], "th"),
+      ...entries.map((one) => row([to(one), KINDS[one.what], one.count, cost(one)])),
+    );
+    const limits = [];
+    if (lifetime.epsilon > 0) limits.push(used("ε, added up,", spent.epsilon, lifetime.epsilon));
+    if (lifetime.mu > 0) limits.push(used("μ, to pairs of aggregators,", spent.mu, lifetime.mu));
+    const words = lines.map((line) => made("p", {}, line));
+    this.replaceChildren(...(entries.length ? [table] : []), ...limits, ...words);
+  }
+}
+
+customElements.define("tacit-account", AccountView);

@@ -1,0 +1,141 @@
+"""What outlives a device's program: its choices, its reports, its ledger, and the file that they are in."""
+
+import contextlib
+import fcntl
+import hmac
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from tacit.errors import BadState
+from tacit.privacy import entropy
+from tacit.roles.device import CHOICE_BYTES, Marks
+from tacit.roles.ledger import REPORT, Charge, refunded
+
+KEY = 32  # bytes
+LABEL = b"tacit report id 1"
+
+
+@dataclass
+class Item:
+    """One choice and what its report costs. report_id, board (its digest), x and reward are there until the report is
+    made; report: in hexadecimal digits."""
+
+    id: str
+    server: str
+    at: float
+    due: float
+    epsilon: float
+    delta: float
+    batch: int | None
+    report_id: str | None
+    board: str | None
+    x: list[float] | None
+    reward: float | None = None
+    report: str | None = None
+    sent: float | None = None  # when first
+    taken: bool | None = None  # acknowledged; False: refused for good
+    task: str | None = None  # of two aggregators, and who they are, and mu against each
+    parties: list[str] | None = None
+    mu: list[float] | None = None
+
+    @property
+    def open(self) -> bool:
+        """Whether something is still to be done."""
+        return self.x is not None or (self.report is not None and self.taken is None)
+
+    @property
+    def entry(self) -> Charge:
+        cost = self.batch, self.epsilon, self.delta
+        return Charge(self.server, REPORT, *cost, task=self.task, parties=self.parties, mu=self.mu)
+
+
+@dataclass
+class OutboxState:
+    """All that outlives the program. boards: by their digests, each once, as long as a choice needs it. answered: for
+    each server, the batches that a choice was reported to, for good. key: the device's own, in hexadecimal digits, from
+    which the ids of reports follow; drawn with the first choice. marks: what was seen of billboards that may not go
+    back (Device.seen)."""
+
+    items: list[Item]
+    boards: dict[str, str]
+    ledger: list[Charge]
+    answered: dict[str, list[int]]
+    key: str | None = None
+    marks: Marks = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, text: str) -> "OutboxState":
+        given = json.loads(text or '{"items": [], "boards": {}, "ledger": [], "answered": {}}')
+        if not isinstance(given, dict):
+            raise BadState(
+                "Expected an outbox of this release, got one of 0.6.0 or before: let that release send what waits in "
+                "it, then delete the file."
+            )
+        items, ledger = [Item(**each) for each in given["items"]], [Charge(**each) for each in given["ledger"]]
+        return cls(items, given["boards"], ledger, given["answered"], given.get("key"), given.get("marks", {}))
+
+    def text(self) -> str:
+        needed = {item.board for item in self.items}
+        boards = {digest: board for digest, board in self.boards.items() if digest in needed}
+        items, ledger = [vars(item) for item in self.items], [vars(entry) for entry in self.ledger]
+        lasting = {"ledger": ledger, "answered": self.answered, "key": self.key, "marks": self.marks}
+        return json.dumps({"items": items, "boards": boards, **lasting})
+
+    def report_id(self, bound: bytes, choice: bytes) -> bytes:
+        """For a choice's id and what its report is bound to, of 32 bytes: a function of these and the device's key, so
+        that a report which is made again has it again, and that nobody else can choose, guess or link to another
+        task."""
+        self.key = self.key or entropy.octets(KEY).hex()
+        return hmac.digest(bytes.fromhex(self.key), LABEL + bound + choice, "sha256")[:CHOICE_BYTES]
+
+    def drop(self, item: Item) -> None:
+        """Nothing of it is sent any more. If its report was never made, it costs nothing."""
+        self.items.remove(item)
+        if item.x is not None:
+            self.ledger = refunded(self.ledger, item.entry)
+
+
+class Store(Protocol):
+    """Where it is kept: a text, "" at first."""
+
+    def locked(self) -> contextlib.AbstractContextManager[None]: ...
+    def read(self) -> str: ...
+    def write(self, text: str) -> None: ...
+
+
+class File:
+    """A file that only its owner may read; it is replaced at once, and is on the disc before `write` returns."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = Path(path)
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        descriptor = os.open(f"{self._path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def read(self) -> str:
+        with contextlib.suppress(FileNotFoundError):
+            return self._path.read_text()
+        return ""
+
+    def write(self, text: str) -> None:
+        new = f"{self._path}.new"
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(new, self._path)
+        folder = os.open(self._path.absolute().parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

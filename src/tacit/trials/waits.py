@@ -1,0 +1,61 @@
+"""How many people an answer takes: half the width of the interval to be expected, and when it is small enough."""
+
+import math
+from typing import NamedTuple
+
+from tacit.trials import bounds, looks
+from tacit.trials.bounds import CALIBRATED, Side
+from tacit.trials.sides import Sides
+
+POWER = 0.84  # normal quantile of 4 in 5: so often an effect is seen after the people that are named
+FURTHEST = 10**9  # people: beyond, it is not worth a number
+
+
+class Setting(NamedTuple):
+    """A trial to come, or one that goes on. control, bandit: mean rewards that are expected, in [0, 1]. noise: std in
+    the control's and in the bandit's sum, in people; level, bound: as of the trial; horizon: of choices."""
+
+    sides: Sides
+    control: float
+    bandit: float
+    noise: tuple[float, float]
+    level: float = 0.95
+    bound: str = CALIBRATED
+    horizon: int | None = None
+
+
+def half(of: Setting, people: int) -> float:
+    """Half the width after so many people, if their sums are as expected."""
+    blocks = max(people // of.sides.block, 1)
+    error = (1 - of.level) / looks.most(of.sides.control / of.sides.block, of.horizon)
+    control = Side(of.sides.control, blocks * of.sides.control * of.control, of.noise[0])
+    bandit = Side(of.sides.bandit, blocks * of.sides.bandit * of.bandit, of.noise[1])
+    found = bounds.difference(bandit, control, of.sides, blocks, error, of.bound)
+    return float(found.high - found.low) / 2
+
+
+def spread(of: Setting, people: int) -> float:
+    """Standard deviation of the estimate."""
+    blocks, sides = max(people // of.sides.block, 1), of.sides
+    noise = of.noise[0] / sides.control, of.noise[1] / sides.bandit
+    return math.sqrt(bounds.coin(sides, of.control, of.bandit) / blocks + math.hypot(*noise) ** 2 / blocks**2)
+
+
+def until(of: Setting, effect: float, power: float = 0.0) -> int | None:
+    """After how many people half the width, and `power` standard deviations of the estimate, are at most `effect`; None
+    beyond FURTHEST. At least those of the first look."""
+    least = -(-looks.FIRST // of.sides.control)
+    low, high = least - 1, least
+
+    def done(blocks: int) -> bool:
+        people = blocks * of.sides.block
+        return half(of, people) + power * spread(of, people) <= effect
+
+    while not done(high):
+        low, high = high, 2 * high
+        if high * of.sides.block > FURTHEST:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if done(middle) else (middle, high)
+    return high * of.sides.block

@@ -72,7 +72,7 @@ def test_looks_are_a_growing_subset_of_releases_and_no_more_than_planned():
     assert counts[0] >= looks.FIRST and all(b >= 1.25 * a for a, b in itertools.pairwise(counts))
     assert len(at) <= looks.most(0.1, 200_000)
     assert looks.picked([10, 20, 49]) == [] and looks.most(0.1, 400) == 1
-    assert [looks.most(share) for share in (0.5, 0.1, 0.01)] == [103, 96, 86]
+    assert [looks.most(share) for share in (0.5, 0.1, 0.01)] == [104, 96, 86]
     assert looks.most(0.1, 10**5) == 24 and looks.most(0.1, 10**5, coins=True) == 25
     worst = [50]
     while worst[-1] < 10**11:

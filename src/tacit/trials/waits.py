@@ -1,6 +1,7 @@
 """How many people an answer takes: half the width of the interval to be expected, and when it is small enough."""
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 from tacit.trials import bounds, looks
@@ -13,12 +14,13 @@ FURTHEST = 10**9  # people: beyond, it is not worth a number
 
 class Setting(NamedTuple):
     """A trial to come, or one that goes on. control, bandit: mean rewards that are expected, in [0, 1]. noise: std in
-    the control's and in the bandit's sum, in people; level, bound: as of the trial; horizon: of choices."""
+    the control's and in the bandit's sum after so many people, in people; level, bound: as of the trial; horizon: of
+    choices."""
 
     sides: Sides
     control: float
     bandit: float
-    noise: tuple[float, float]
+    noise: Callable[[int], tuple[float, float]]
     level: float = 0.95
     bound: str = CALIBRATED
     horizon: int | None = None
@@ -28,8 +30,9 @@ def half(of: Setting, people: int) -> float:
     """Half the width after so many people, if their sums are as expected."""
     blocks = max(people // of.sides.block, 1)
     error = (1 - of.level) / looks.most(of.sides.control / of.sides.block, of.horizon)
-    control = Side(of.sides.control, blocks * of.sides.control * of.control, of.noise[0])
-    bandit = Side(of.sides.bandit, blocks * of.sides.bandit * of.bandit, of.noise[1])
+    loud = of.noise(people)
+    control = Side(of.sides.control, blocks * of.sides.control * of.control, loud[0])
+    bandit = Side(of.sides.bandit, blocks * of.sides.bandit * of.bandit, loud[1])
     found = bounds.difference(bandit, control, of.sides, blocks, error, of.bound)
     return float(found.high - found.low) / 2
 
@@ -37,8 +40,9 @@ def half(of: Setting, people: int) -> float:
 def spread(of: Setting, people: int) -> float:
     """Standard deviation of the estimate."""
     blocks, sides = max(people // of.sides.block, 1), of.sides
-    noise = of.noise[0] / sides.control, of.noise[1] / sides.bandit
-    return math.sqrt(bounds.coin(sides, of.control, of.bandit) / blocks + math.hypot(*noise) ** 2 / blocks**2)
+    loud = of.noise(people)
+    noise = math.hypot(loud[0] / sides.control, loud[1] / sides.bandit) / blocks
+    return math.sqrt(bounds.coin(sides, of.control, of.bandit) / blocks + noise**2)
 
 
 def until(of: Setting, effect: float, power: float = 0.0) -> int | None:

@@ -115,8 +115,8 @@ class Algorithm(Protocol[E]):
         """The arms for (n, K, width) users."""
         ...
 
-    def chance(self, estimate: E, arms: Array, index: int) -> Chance:
-        """The probability of `index`, which `pick` chose among (K, width) arms."""
+    def chance(self, estimate: E, arms: Array, index: int, *, chosen: bool = True) -> Chance:
+        """The probability of `index`, which `pick` chose among (K, width) arms, or, if not, may never choose."""
         ...
 
     def chances(self, estimate: E, arms: Array) -> Array:
@@ -135,6 +135,10 @@ class Algorithm(Protocol[E]):
 
     def earned(self, estimate: E) -> Any:
         """What is earned (algorithms.earnings.Earned), from released sums; None where that is not released."""
+        ...
+
+    def experiment(self, released: Released) -> Released | None:
+        """The numbers of an experiment among those that were released; None where there is none."""
         ...
 
     @property

@@ -5,7 +5,7 @@ from typing import Any
 
 from tacit.privacy import words
 from tacit.privacy.certificate import Certificate
-from tacit.privacy.ledger import GaussianRelease
+from tacit.privacy.ledger import GaussianRelease, OneOfRelease
 from tacit.service.markup import Child, Markup, tag
 
 
@@ -58,7 +58,8 @@ def numbers(certificate: Certificate, status: dict[str, Any]) -> list[tuple[str,
         ("Unit", certificate.unit),
         ("Neighbours", certificate.relation),
     ]
-    releases = [release for release in certificate.releases if isinstance(release, GaussianRelease)]
+    each = [one.worst if isinstance(one, OneOfRelease) else (one,) for one in certificate.releases]
+    releases = [release for side in each for release in side if isinstance(release, GaussianRelease)]
     if releases:
         first, distances = releases[0], dict.fromkeys(f"{release.sensitivity:.4g}" for release in releases)
         rows += [

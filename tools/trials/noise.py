@@ -37,7 +37,6 @@ class Noise:
             self.ends.append(block * math.ceil(due / block))
         count = len(self.ends)
         mechanism = plan.mechanism
-        scale = mechanism.column_norm * bandit.contribution.sensitivity / mechanism.sigma
-        found = gains(mechanism.fading, count) / scale
+        found = gains(mechanism.fading, count) * mechanism.sigma / bandit.contribution.sensitivity
         self.matrix = np.array([[found[i - j] if j <= i else 0.0 for j in range(count)] for i in range(count)])
         self.std: Array = np.sqrt((self.matrix**2).sum(axis=1))

@@ -78,14 +78,15 @@ def half(question: Question, people: int) -> float:
 
 def _setting(question: Question, epsilon: float, share: float) -> waits.Setting:
     rate = question.base_rate
-    return waits.Setting(Sides(round(1 / share)), rate, rate + question.effect, noise(epsilon, question.delta, share))
+    return waits.Setting(Sides(round(1 / share)), rate, rate + question.effect, noise(epsilon, question.delta))
 
 
 @functools.lru_cache(maxsize=64)
-def noise(epsilon: float, delta: float, share: float) -> Callable[[int], tuple[float, float]]:
+def noise(epsilon: float, delta: float) -> Callable[[int], tuple[float, float]]:
     """Std of the noise in the control's and the bandit's sum after so many people. The same for every number of
-    features: what learns and what is compared share mu^2, whatever the vectors are."""
-    bandit = JointGLM(dim=2, budget=Budget(epsilon, delta), control=Control(share=share, arm=0), hold=1, missing_as=0.0)
+    features: what learns and what is compared share mu^2, whatever the vectors are; and for every share, but for the
+    ends of steps."""
+    bandit = JointGLM(dim=2, budget=Budget(epsilon, delta), control=Control(arm=0), hold=1, missing_as=0.0)
     sums, schedule = bandit.trial_sums, bandit.algorithm.plan.schedule
     assert sums is not None
     own, control = sums.scales[0], sums.scales[1]
@@ -94,7 +95,7 @@ def noise(epsilon: float, delta: float, share: float) -> Callable[[int], tuple[f
         squares.append(squares[-1] + float(gain) ** 2)
 
     def after(people: int) -> tuple[float, float]:
-        gain = math.sqrt(squares[min(1 + steps_before(people, schedule), len(squares) - 1)])
+        gain = math.sqrt(squares[min(max(steps_before(people + 1, schedule), 1), len(squares) - 1)])
         return control * gain, own * gain
 
     return after
@@ -111,12 +112,12 @@ def words(question: Question) -> list[str]:
         said = [
             f"With {100 * question.share:g} % control and ε = {question.epsilon:g} an effect of {points} is seen after "
             f"{own.people:,} people{days} in 4 of 5 trials. You may look every day, and stop at any time: the interval "
-            f"holds at every look. The control group costs about {own.cost:,.0f} yeses by then (share x people x effect)."
+            f"holds at every look. The control group costs about {own.cost:,.0f} yeses by then."
         ]
     if question.base_rate <= RARE:
         width = half(question, 100_000)
         said.append(
-            f"Rewards are rare: noise of some ten people is more than chance until about 100,000 people have come. Then the "
-            f"interval is {100 * width:.2g} points to each side, of {100 * question.base_rate:g} that are usual."
+            "Rewards are rare: noise of some ten people is more than chance until about 100,000 people have come. Then "
+            f"the interval is {100 * width:.2g} points to each side, of {100 * question.base_rate:g} that are usual."
         )
     return said

@@ -1,6 +1,7 @@
 """What a trial says, in words: the answer first, ends of intervals rounded outwards."""
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 from tacit.trials.bounds import CALIBRATED, Interval
@@ -10,15 +11,14 @@ SPACE = "\u202f"  # narrow, and no line ends there
 MINUS = "\u2212"
 ROUND = (5.0, 2.0, 1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)  # of 100 people: how sure one may want to be
 PEEK = "You may look whenever you like: this has been certain enough ({level}) since person {since}."
-BEFORE = "Not known yet: {likely}"
 ASSUMED = {
     CALIBRATED: "One thing is assumed: that chance in who is on which side is normal, as it is for sums over many "
     "people. What each person does may depend on all before, and change with time.",
     "proven": "Nothing is assumed of people's rewards but their range.",
 }
 SIDES = {
-    "blocks": "What a person does must not depend on what those just before them were shown: where people reload a page "
-    'until they like it, or talk, declare assign = "coins".',
+    "blocks": "What a person does must not depend on what those just before them were shown: where people reload a "
+    'page until they like it, or talk, declare assign = "coins".',
     "coins": "What a person does may depend on what others before were shown.",
 }
 STOPPED = (
@@ -41,10 +41,10 @@ class Unit(NamedTuple):
         return cls(next((n for n in (100, 1000, 10_000) if n * width >= 2), 100_000), 0)
 
     def down(self, value: float) -> float:
-        return _rounded(value * self.people, self.digits, math.floor)
+        return _rounded(value * self.people, self.digits, math.floor, 1e-9)
 
     def up(self, value: float) -> float:
-        return _rounded(value * self.people, self.digits, math.ceil)
+        return _rounded(value * self.people, self.digits, math.ceil, -1e-9)
 
     def near(self, value: float) -> float:
         return round(value * self.people, self.digits) + 0.0
@@ -155,7 +155,7 @@ def _signed(unit: Unit, number: float) -> str:
     return (MINUS if number < 0 else "") + unit.text(number)
 
 
-def _rounded(number: float, digits: int, which: "math.floor | math.ceil") -> float:  # type: ignore[valid-type]
-    """Outwards: what is a whole number but for floating point stays it."""
-    scaled = number * 10**digits
-    return float(which(scaled + (1e-9 if which is math.floor else -1e-9))) / 10**digits + 0.0  # type: ignore[operator]
+def _rounded(number: float, digits: int, which: Callable[[float], int], slack: float) -> float:
+    """What is a whole number but for floating point stays it."""
+    scale: float = 10.0**digits
+    return which(number * scale + slack) / scale + 0.0

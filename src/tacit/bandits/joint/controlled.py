@@ -26,6 +26,8 @@ from tacit.model.arms import Arms
 from tacit.model.chances import Later
 from tacit.model.control import Control
 from tacit.privacy import relations
+from tacit.trials import trial
+from tacit.trials.trial import Trial
 
 HELD = (
     "Expected hold and missing_as with control: every choice counts once, at a public time, with the reward that came "
@@ -232,6 +234,14 @@ class Controlled(Joint):
             return None
         counts, ended = self._assignment.counts, self._assignment.ended
         return trial_sums.trial_sums(self._purse, self.mechanism, self._schedule, self._looks, counts, ended)
+
+    @property
+    @owner_only
+    def trial(self) -> Trial | None:
+        """What the control group says, with intervals that hold at every look (tacit.trials), from released sums alone;
+        None without one, and before the first look."""
+        sums = self.trial_sums
+        return None if sums is None else trial.trial(sums, self.horizon)
 
     # what a file has beside
 

@@ -9,6 +9,7 @@ from tacit import Budget, Control, JointGLM, Simulated
 from tacit.algorithms.trial_sums import Look, TrialSums
 from tacit.trials import bounds, sentences, waits
 from tacit.trials.bounds import Interval, Side
+from tacit.trials.sentences import Unit
 from tacit.trials.sides import Sides
 from tacit.trials.trial import course, trial
 
@@ -123,8 +124,8 @@ def test_ends_are_rounded_outwards():
     ]:
         one = trial(sums(HELLO, PEOPLE, (0.7, 0.5)))._replace(low=low, high=high)
         assert f"between {words})" in sentences.verdict(one, "before", YES)
-    assert sentences.mean(Interval(0.414, 0.361, 0.459), YES) == "41 of 100 people (36 to 46)"
-    assert sentences.mean(Interval(-0.5, -1.04, 0.1), (-1.0, 3.0)) == "−0.5 (−1.1 to 0.1)"
+    assert sentences.mean(Interval(0.414, 0.361, 0.459), Unit(100, 0)) == "41 of 100 people (36 to 46)"
+    assert sentences.mean(Interval(-0.5, -1.04, 0.1), Unit.of(1.14, (-1.0, 3.0))) == "−0.5 (−1.1 to 0.1)"
     assert [sentences.about(number) for number in (0.3, 4.0, 368.0, 16_240.0)] == ["0.3", "4", "370", "16\u202f000"]
     assert sentences.wanted(0.3, YES) == 0.05 and sentences.wanted(0.03, YES) == 0.02
 

@@ -10,7 +10,7 @@ from tacit.algorithms.earnings import Earned
 from tacit.algorithms.onepass.segments import Segments
 from tacit.holders.history import LEVEL, Offers, Past
 from tacit.holders.stored import Stored
-from tacit.service import earned, segments
+from tacit.service import earned, segments, trial
 from tacit.service.config import BanditSetting
 
 MOST_CURVES, MOST_POINTS = 8, 200
@@ -50,6 +50,7 @@ class History:
     def __init__(self, stored: Stored, setting: BanditSetting, level: float = LEVEL) -> None:
         self._stored, self._setting, self._level = stored, setting, level
         self._cached: tuple[Any, Summary, dict[str, Any]] | None = None
+        self._told: tuple[Any, trial.Told | None] | None = None
 
     def summary(self) -> Summary:
         return self._at_present()[1]
@@ -62,6 +63,14 @@ class History:
         """What fields say of actions."""
         summary = self.summary()
         return {"version": summary.version, "segments": segments.written(summary.segments, summary.actions)}
+
+    def trial(self) -> trial.Told | None:
+        """What the control group says, once for each release, and once more when it has ended."""
+        sums = self._stored.trial_sums
+        mark = None if sums is None else (len(sums.looks), sums.ended)
+        if self._told is None or self._told[0] != mark:
+            self._told = mark, trial.told(sums, self._setting.horizon)
+        return self._told[1]
 
     def _at_present(self) -> tuple[Any, Summary, dict[str, Any]]:
         while True:
@@ -125,4 +134,5 @@ class History:
             ],
             "left_out": summary.left_out,
             "earned": earned.curve([one.earned for one in at], self._setting.range),
+            "trial": trial.curve(self.trial()),
         }

@@ -7,7 +7,7 @@ from tacit import durations
 from tacit.holders.history import Offers
 from tacit.privacy.certificate import Certificate
 from tacit.privacy.relations import REPLACE, of_rewards
-from tacit.service import answers, charts, earned, promise
+from tacit.service import answers, charts, earned, promise, trial
 from tacit.service.config import KINDS, BanditSetting
 from tacit.service.history import Summary
 from tacit.service.markup import Child, Markup, document, tag
@@ -46,6 +46,7 @@ class Look(NamedTuple):
     certificate: Certificate | None = None
     learnt: Summary | None = None
     problem: str | None = None
+    trial: trial.Told | None = None
 
     @property
     def ended(self) -> str | None:
@@ -66,6 +67,7 @@ def bandit(look: Look, several: bool, logout: bool) -> str:
     parts: list[Child] = [_trouble(look)]
     if look.status is not None and look.certificate is not None:
         learnt, tiles = look.learnt, _tiles(look, look.status)
+        parts.append(None if look.trial is None else trial.section(look.trial))
         if learnt is None:
             parts.append(tiles)
         elif learnt.by_fields:

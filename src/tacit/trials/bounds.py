@@ -47,6 +47,10 @@ class Interval(NamedTuple):
     low: Number
     high: Number
 
+    @property
+    def width(self) -> Number:
+        return self.high - self.low
+
 
 def quantile(error: float) -> float:
     """Of a normal variable, for both tails together."""

@@ -121,9 +121,8 @@ def whole(
     return " ".join(part for part in (said, certainty(trial), price(trial, rewards)) if part)
 
 
-def mean(one: Interval, rewards: tuple[float, float]) -> str:
+def mean(one: Interval, unit: Unit) -> str:
     """Of an average: 41 of 100 people (37 to 46)."""
-    unit = Unit.of(one.high - one.low, rewards)
     low, high, value = unit.down(one.low), unit.up(one.high), unit.near(one.value)
     if unit.people == 1:
         return f"{_signed(unit, value)} ({_signed(unit, low)} to {_signed(unit, high)})"

@@ -80,6 +80,7 @@ class Trial(NamedTuple):
     bound: str
     ended: bool
     problem: str | None
+    noise: tuple[float, float]
 
     @property
     def clear(self) -> bool:
@@ -148,17 +149,22 @@ def _trial(sums: Sums, at: Sequence[Releasing], horizon: int | None) -> Trial:
         bound=control.bound,
         ended=sums.ended is not None,
         problem=ratio.problem(now.people, now.counts, chances, coins=control.assign == COINS, looks=most),
+        noise=(_summed(now, sums.control_sides)[1], now.taus[0]),
     )
+
+
+def sides_of(sums: Sums) -> Sides:
+    """The places of each side in a block; those that are expected of coins."""
+    own = sum(sums.sides[i].places for i in sums.control_sides)
+    others = [side.places for i, side in enumerate(sums.sides) if i > 0 and i not in sums.control_sides]
+    return Sides(sum(side.places for side in sums.sides), own, tuple(others))
 
 
 class _Blocks:
     """Sides of permuted blocks, at a look."""
 
     def __init__(self, sums: Sums, now: Releasing) -> None:
-        self._sums, self._now, self._blocks = sums, now, now.people // sums.block
-        own = sum(sums.sides[i].places for i in sums.control_sides)
-        others = [side.places for i, side in enumerate(sums.sides) if i > 0 and i not in sums.control_sides]
-        self._sides = Sides(sums.block, own, tuple(others))
+        self._sums, self._now, self._blocks, self._sides = sums, now, now.people // sums.block, sides_of(sums)
 
     def mean(self, i: int | None, error: float, bound: str) -> Interval:
         return bounds.mean(self._side(i), self._sides, self._blocks, error, bound)

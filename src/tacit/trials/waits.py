@@ -7,6 +7,7 @@ from typing import NamedTuple
 from tacit.trials import bounds, looks
 from tacit.trials.bounds import CALIBRATED, Side
 from tacit.trials.sides import Sides
+from tacit.trials.trial import Sums, Trial, sides_of
 
 POWER = 0.84  # normal quantile of 4 in 5: so often an effect is seen after the people that are named
 FURTHEST = 10**9  # people: beyond, it is not worth a number
@@ -63,3 +64,13 @@ def until(of: Setting, effect: float, power: float = 0.0) -> int | None:
         middle = (low + high) // 2
         low, high = (low, middle) if done(middle) else (middle, high)
     return high * of.sides.block
+
+
+def more(sums: Sums, now: Trial, width: float, horizon: int | None = None) -> int | None:
+    """How many more people make half the width of that trial's interval so small, if means and noise stay as they are;
+    None beyond FURTHEST."""
+    low, high = sums.rewards
+    rates = [min(max((one.value - low) / (high - low), 0.0), 1.0) for one in (now.control_value, now.bandit)]
+    of = Setting(sides_of(sums), rates[0], rates[1], lambda _: now.noise, now.level, now.bound, horizon)
+    found = until(of, width / (high - low))
+    return None if found is None else max(found - now.people, 0)

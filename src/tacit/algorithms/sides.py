@@ -35,7 +35,7 @@ import numpy as np
 from tacit.data import Array
 from tacit.mechanisms.continual import Continual
 from tacit.model.control import TAIL, ArmName, Control
-from tacit.privacy.ledger import GaussianRelease, OneOfRelease
+from tacit.privacy.ledger import OneOfRelease, SideReleases
 
 NO_SIDES = np.zeros((0, 2))
 WORDS = {"bandit": "the bandit's", "control": "the control's", "arm": "an arm's"}
@@ -100,14 +100,14 @@ class Sides(NamedTuple):
 
     def entry(self, mechanism: Continual, statistic: str, size: int, steps: int, relation: str) -> OneOfRelease:
         """What the ledger records after `steps` releases of sums of that size, that are learnt from, and of these."""
-        sides: dict[str, tuple[GaussianRelease, ...]] = {}
+        sides = []
         for side, (k, s) in zip(self.control.sides, self.weights.tolist(), strict=True):
             of = WORDS[side.name] + (f" ({side.arm})" if side.arm is not None else "")
             bandits = side.name == "bandit"
             own = f"sum of rewards of {of} people, {side.places} of {self.control.block} choices"
             pairs = f", and sums of rewards and of what lacks for {len(self.control.pairs)} arms" * bandits
             beside = self.sensitivity if bandits else s
-            sides[of] = (
+            releases = (
                 mechanism.entry("gaussian", statistic, k * self.learnt, steps, 1, size=size, relation=relation),
                 mechanism.entry(
                     "experiment",
@@ -119,8 +119,9 @@ class Sides(NamedTuple):
                     relation=relation,
                 ),
             )
+            sides.append(SideReleases(of, releases))
         words = f"{statistic}; with sums of rewards of {len(sides)} sides, each user on one side by number"
-        return OneOfRelease(name="one of", statistic=words, sides=sides, relation=relation)
+        return OneOfRelease("one of", words, tuple(sides), relation=relation)
 
 
 def played_as(x: Array, place: int, name: str | None, *, blocks: bool) -> ArmName:

@@ -1,6 +1,7 @@
 """What algorithms whose state is released sums have in common: what is kept of a choice, and the part for earnings."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -8,9 +9,11 @@ import numpy as np
 
 from tacit.algorithms.earnings import Earned, Purse
 from tacit.algorithms.sides import NO_SIDES, Sides
+from tacit.algorithms.trial_sums import TrialSums, trial_sums
 from tacit.data import Array, Integers, Raw, Released
 from tacit.kernels.summing import Tally
 from tacit.mechanisms import leaves
+from tacit.model.control import Control
 from tacit.protocols import Plan
 
 
@@ -80,6 +83,16 @@ class Summed(ABC):
 
     def experiment(self, released: Released) -> Released | None:
         return self.parts(released)[1] if isinstance(self.purse, Sides) else None
+
+    @property
+    def control(self) -> Control | None:
+        return self.purse.control if isinstance(self.purse, Sides) else None
+
+    def trial_sums(
+        self, looks: Sequence[Released], counts: Callable[[int], tuple[int, ...]], ended: int | None
+    ) -> TrialSums:
+        assert isinstance(self.purse, Sides)
+        return trial_sums(self.purse, self.plan.mechanism, self.plan.schedule, looks, counts, ended)
 
     def parts(self, released: Released) -> tuple[Released, Released | None]:
         """What is learnt from, and what is earned."""

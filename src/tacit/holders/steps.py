@@ -15,7 +15,7 @@ import contextlib
 import functools
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,7 +96,7 @@ class Steps:
         """Kernels, by an entry that is thrown away: within a transaction that would take too long."""
         plan = self._algorithm.plan
         made_up = Entry(Raw(np.zeros(plan.row)), entering.NOBODY, True, True, Raw(plan.rewards[0]))
-        self._join([made_up], StepSums(self._grid), np.zeros(plan.contexts), bool)
+        self._join({1: made_up}, range(1, 2), StepSums(self._grid), np.zeros(plan.contexts), bool)
 
     def run(self) -> None:
         """All that is due enters, and every step that is full is released. One thread at a time: of two, one would
@@ -177,20 +177,34 @@ class Steps:
         incarnation.check_epochs(run, vault.seal.keys, vault.bandit, epochs, make=False)  # else all would be unreadable
         sums = self._sums(step, "open", opened.sums)
         public = contexts.opened(run, uid, step, self._algorithm.plan.contexts)
-        entries = [self._entry(one, part.written) for one in part.waiting]
-        with self._people.entering(run, step, {one.person for one in entries} - {entering.NOBODY}) as once_more:
-            self._join(entries, sums, public, once_more)
+        entries = {one.number: self._entry(one, part.written) for one in part.waiting}
+        numbers = range(opened.settled + 1, part.end + 1)
+        if self._agreed.assignment is not None:
+            self._agreed.follow(rows.head(run, uid))  # a control that has ended since may not play the last of these
+        people = {one.person for one in entries.values()} - {entering.NOBODY}
+        with self._people.entering(run, step, people) as once_more:
+            self._join(entries, numbers, sums, public, once_more)
         contexts.put(run, uid, step, public)
         rows.entered(run, uid, part.end)
         sealed = sums.sealed(self._seal(number_of(opened.sums), step, "open"))
         rows.put_step(run, uid, OpenStep(step, part.end, part.closed_at, sealed))
 
-    def _join(self, entries: list[Entry], sums: StepSums, public: Array, once_more: Callable[[bytes], bool]) -> None:
-        """At the estimate of the release before."""
-        algorithm, estimate = self._fold.algorithm, self._fold.estimate
+    def _join(
+        self,
+        entries: Mapping[int, Entry],
+        numbers: range,
+        sums: StepSums,
+        public: Array,
+        once_more: Callable[[bytes], bool],
+    ) -> None:
+        """At the estimate of the release before. Of an experiment also numbers that no choice has."""
+        algorithm, estimate, assignment = self._fold.algorithm, self._fold.estimate, self._agreed.assignment
+        if assignment is not None:
+            entries = {number: entries.get(number) or entering.nothing(algorithm.plan.row) for number in numbers}
         found = entering.enter(
-            entries,
+            list(entries.values()),
             size=algorithm.plan.row,
+            sides=None if assignment is None else assignment.sides(numbers),
             missing_as=self._agreed.now.missing_as,
             once_more=once_more,
             count=(lambda row: algorithm.count(estimate, row, public)) if public.size else None,

@@ -67,45 +67,60 @@ class GaussianRelease(Related, frozen=True, tag="gaussian"):
         return discrete.factors(self.sigma / self.grid, self.numbers) if self.grid and self.sigma else (0.0, 0.0)
 
 
-class OneOfRelease(Related, frozen=True, tag="one of", kw_only=True):
+class SideReleases(msgspec.Struct, frozen=True):
+    """What is released of the users of one side."""
+
+    name: str
+    releases: tuple[GaussianRelease, ...]
+
+    @property
+    def mu(self) -> float:
+        return math.hypot(*(release.mu for release in self.releases))
+
+    @property
+    def sensitivity(self) -> float:
+        """Of all their numbers as one vector."""
+        return math.hypot(*(release.sensitivity for release in self.releases))
+
+
+class OneOfRelease(Related, frozen=True, tag="one of"):
     """Several groups of Gaussian releases, of which a user is in one, whatever the user's data are: that of its side,
     which follows from its number. For each user what is released is as private as the releases of its side together;
-    for whoever it may be, as the least private of them (parallel composition). sides: by name.
+    for whoever it may be, as the least private of them (parallel composition).
 
     Proof. Fix all sides of numbers, which two neighbouring worlds have in common. Between them one user's contribution
     is another, and that user's side alone is touched: the others' statistics are the same functions of the same people.
     So the pair is told apart as by the releases of that side, whose mu are composed as the root of the sum of mu^2. The
-    largest of these bounds every pair. Several users of different sides are not covered by the maximum of one, but k
-    replaced users are by k times it."""
+    largest of these bounds every pair. For k replaced users, on whichever sides, k times it does."""
 
     name: str
     statistic: str
-    sides: dict[str, tuple[GaussianRelease, ...]]
+    sides: tuple[SideReleases, ...]
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.sides or not all(self.sides.values()):
+        if not self.sides or not all(side.releases for side in self.sides):
             raise ValueError("Expected sides with at least one release each, got none.")
-        relations.one(release.relation for side in self.sides.values() for release in (self, *side))
+        relations.one(release.relation for side in self.sides for release in (self, *side.releases))
+
+    @property
+    def worst(self) -> SideReleases:
+        """The side with the largest mu."""
+        return max(self.sides, key=lambda side: side.mu)
 
     @property
     def mu(self) -> float:
-        return max(math.hypot(*(release.mu for release in side)) for side in self.sides.values())
+        return self.worst.mu
 
     @property
     def continuous(self) -> float:
-        return max(math.hypot(*(release.continuous for release in side)) for side in self.sides.values())
+        return max(math.hypot(*(release.continuous for release in side.releases)) for side in self.sides)
 
     @property
     def factors(self) -> tuple[float, float]:
-        """Those of the side where each is largest."""
-        found = [_factors(side) for side in self.sides.values()]
+        """Each where it is largest."""
+        found = [_factors(side.releases) for side in self.sides]
         return max(up for up, _ in found), max(down for _, down in found)
-
-    @property
-    def worst(self) -> tuple[GaussianRelease, ...]:
-        """The releases of the side with the largest mu."""
-        return max(self.sides.values(), key=lambda side: math.hypot(*(release.mu for release in side)))
 
 
 class RepeatedRelease(Related, frozen=True, tag="repeated"):

@@ -132,10 +132,8 @@ def details(release: Release) -> list[tuple[str, str]]:
         formula = "mu = k D c / sigma" if release.rounds > 1 else "mu = D c / sigma"
         return [*rows, (formula, "inf" if release.mu == math.inf else f"{release.mu:.6g}")]
     if isinstance(release, OneOfRelease):
-        mus = {name: math.hypot(*(one.mu for one in side)) for name, side in release.sides.items()}
-        distances = {name: math.hypot(*(one.sensitivity for one in side)) for name, side in release.sides.items()}
-        rows = [(f"{name} people: D, mu", f"{distances[name]:.6g}, {mus[name]:.6g}") for name in release.sides]
-        first = release.worst[0]
+        rows = [(f"{side.name} people: D, mu", f"{side.sensitivity:.6g}, {side.mu:.6g}") for side in release.sides]
+        first = release.worst.releases[0]
         rows += [("column norm c", f"{first.column_norm:.6g}"), ("sigma", f"{first.sigma:.6g}")]
         return [*rows, ("mu = the largest of them", f"{release.mu:.6g}")]
     if isinstance(release, LocalRelease):

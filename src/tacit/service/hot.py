@@ -81,8 +81,13 @@ async def _batch(one: Served, kind: str, asker: Asker, body: bytes, readers: Rea
 def _read(one: Served, kind: str, asker: Asker, line: bytes) -> tuple[Any, bool]:
     """What to commit, and whether a propensity is wanted; ValueError or TacitError for what is refused."""
     if kind == "choose":
-        given = one.read(line)
-        return one.prepare(given, asker.name), given.propensity is True
+        try:
+            given = one.read(line)
+            return one.prepare(given, asker.name), given.propensity is True
+        except ValueError as error:
+            if one.stored.algorithm.control is None:
+                raise
+            return one.stored.unreadable(error, asker.name), False
     if kind == "reward":
         return one.report(bodies.reward(line)), False
     return one.activation(bodies.activate(line)), False

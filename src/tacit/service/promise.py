@@ -58,7 +58,7 @@ def numbers(certificate: Certificate, status: dict[str, Any]) -> list[tuple[str,
         ("Unit", certificate.unit),
         ("Neighbours", certificate.relation),
     ]
-    each = [one.worst if isinstance(one, OneOfRelease) else (one,) for one in certificate.releases]
+    each = [one.worst.releases if isinstance(one, OneOfRelease) else (one,) for one in certificate.releases]
     releases = [release for side in each for release in side if isinstance(release, GaussianRelease)]
     if releases:
         first, distances = releases[0], dict.fromkeys(f"{release.sensitivity:.4g}" for release in releases)

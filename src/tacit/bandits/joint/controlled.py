@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.algorithms import trial_sums
 from tacit.algorithms.chances import mixed
 from tacit.algorithms.sides import Sides
 from tacit.algorithms.trial_sums import TrialSums
@@ -230,10 +229,10 @@ class Controlled(Joint):
     @owner_only
     def trial_sums(self) -> TrialSums | None:
         """What the experiment has released so far, as sums over people; None without a control group."""
-        if self._assignment is None or not isinstance(self._purse, Sides):
+        if self._assignment is None:
             return None
-        counts, ended = self._assignment.counts, self._assignment.ended
-        return trial_sums.trial_sums(self._purse, self.mechanism, self._schedule, self._looks, counts, ended)
+        out: TrialSums = self.algorithm.trial_sums(self._looks, self._assignment.counts, self._assignment.ended)
+        return out
 
     @property
     @owner_only

@@ -26,6 +26,8 @@ from tacit.lock import Lock, locked
 from tacit.model.arms import Arms
 from tacit.privacy.certificate import Certificate
 from tacit.protocols import Algorithm
+from tacit.trials import trial
+from tacit.trials.trial import Trial
 
 
 class Reading:
@@ -151,6 +153,12 @@ class Reading:
             return None
         out: TrialSums = self.algorithm.trial_sums(fold.looks, assignment.counts, assignment.ended)
         return out
+
+    @property
+    def trial(self) -> Trial | None:
+        """What the control group says, as a bandit's; None before the first look of this incarnation."""
+        sums = self.trial_sums
+        return None if sums is None else trial.trial(sums, self.algorithm.plan.horizon)
 
     @property
     def by_fields(self) -> bool:

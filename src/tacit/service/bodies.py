@@ -179,10 +179,10 @@ def _keys_anywhere(value: Any) -> int:
 choose = Reader(
     ChooseBody,
     'the form {"request": text, "arms": [[number, ...], ...] or {name: [number, ...]}, "available": [true or false, '
-    '...] or [name, ...], "person": text or whole number, "own": text or whole number, "propensity": true or false, "deferred": true or '
-    'false}, of which arms alone is required, with texts of 1 to 255 characters; or, in place of arms, "context": '
-    '{field: value} and "actions": {name: {field: value}} or [name, ...], where a value is a number, a text, a list of '
-    "texts or null",
+    '...] or [name, ...], "person": text or whole number, "own": text or whole number, "propensity": true or false, '
+    '"deferred": true or false}, of which arms alone is required, with texts of 1 to 255 characters; or, in place of '
+    'arms, "context": {field: value} and "actions": {name: {field: value}} or [name, ...], where a value is a number, '
+    "a text, a list of texts or null",
 )
 reward = Reader(RewardBody, 'the form {"id": text, "reward": number or null}')
 activate = Reader(ActivateBody, 'the form {"id": text}')

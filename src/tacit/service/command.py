@@ -69,20 +69,6 @@ def retire(path: Path, name: str) -> str:
     return f"{name}: retired. Leave it in the configuration as long as its certificate is to be shown."
 
 
-def end_control(path: Path, name: str) -> str:
-    """Ends the control group of that bandit."""
-    bandits = configs.read(path).bandits
-    checks.name("a bandit of this configuration", name, bandits)
-    setting = bandits[name]
-    options = {field: getattr(setting, field) for field in ("keys", "population", "hold", "missing_as")}
-    stored = Stored(configs.build(setting, name), setting.durable, name=name, background=False, **options)
-    try:
-        stored.end_control()
-    finally:
-        stored.close()
-    return f"{name}: its control group has ended. What it said by then stands."
-
-
 def erase(path: Path, name: str, person: str) -> str:
     """person: a line of text."""
     bandits = configs.read(path).bandits

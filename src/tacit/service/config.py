@@ -97,8 +97,8 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     choice counts, with the reward that came by then. missing_as: what it counts as without one; else it teaches
     nothing. pending: for how many later choices the answer to a request is kept. degraded: what choices get while the
     database is away or cannot be written: "refuse", or "serve" without learning. population: whose data these are; one
-    person is in all bandits of a population. earnings: estimates of what is earned, from a share of the budget. control:
-    a control group. forget,
+    person is in all bandits of a population. earnings: estimates of what is earned, from a share of the budget.
+    control: a control group. forget,
     week, per_day: rounds, or "30 days" of so many choices each. require_person: a request without a person is refused,
     by default where there is a limit. prior, warm: what is known from elsewhere, and a Parquet or CSV file of public
     rows; neither is protected. contexts: "public" where features and offered arms are no secret. curvature: what is

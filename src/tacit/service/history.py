@@ -12,6 +12,7 @@ from tacit.holders.history import LEVEL, Offers, Past
 from tacit.holders.stored import Stored
 from tacit.service import earned, segments, trial
 from tacit.service.config import BanditSetting
+from tacit.service.trial import Told
 
 MOST_CURVES, MOST_POINTS = 8, 200
 
@@ -50,7 +51,7 @@ class History:
     def __init__(self, stored: Stored, setting: BanditSetting, level: float = LEVEL) -> None:
         self._stored, self._setting, self._level = stored, setting, level
         self._cached: tuple[Any, Summary, dict[str, Any]] | None = None
-        self._told: tuple[Any, trial.Told | None] | None = None
+        self._told: tuple[Any, Told | None] | None = None
 
     def summary(self) -> Summary:
         return self._at_present()[1]
@@ -64,7 +65,7 @@ class History:
         summary = self.summary()
         return {"version": summary.version, "segments": segments.written(summary.segments, summary.actions)}
 
-    def trial(self) -> trial.Told | None:
+    def trial(self) -> Told | None:
         """What the control group says, once for each release, and once more when it has ended."""
         sums = self._stored.trial_sums
         mark = None if sums is None else (len(sums.looks), sums.ended)

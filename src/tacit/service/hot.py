@@ -1,5 +1,5 @@
-"""The routes that every visitor costs: choose, reward and activate, alone and in batches, as plain ASGI; and two that are rare,
-erase and end-control."""
+"""The routes that every visitor costs: choose, reward and activate, alone and in batches, as plain ASGI; and two that
+are rare, erase and end-control."""
 
 import asyncio
 import functools

@@ -68,8 +68,8 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {  # what is posted: summary, exa
         {"a person": {"person": "ada"}},
     ),
     "end-control": (
-        "The control group ends, once and for good: later choices are all the bandit's, and what the trial said by then "
-        "stands.",
+        "The control group ends, once and for good: later choices are all the bandit's, and what the trial said by "
+        "then stands.",
         {"nothing": {}},
     ),
 }
@@ -77,8 +77,8 @@ SHOWN: dict[str, tuple[str, type[Any]]] = {  # what is shown of a bandit: summar
     "certificate": ("What is guaranteed, recomputed from the noise in use.", Certificate),
     "status": (
         "Choices so far, how many of them have entered, after how many seconds they do (hold), releases and about when "
-        "the next is due, what people get before the first, budget with its unit and neighbours, what is earned, what the "
-        "control group says,         "population and events: nothing raw.",
+        "the next is due, what people get before the first, budget with its unit and neighbours, what is earned, what "
+        "the control group says, population and events: nothing raw.",
         dict[str, Any],
     ),
     "estimate": ("What choices are made by: functions of what was released.", dict[str, Any]),

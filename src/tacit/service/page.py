@@ -11,6 +11,7 @@ from tacit.service import answers, charts, earned, promise, trial
 from tacit.service.config import KINDS, BanditSetting
 from tacit.service.history import Summary
 from tacit.service.markup import Child, Markup, document, tag
+from tacit.service.trial import Told
 from tacit.service.words import ago, between, count, counted, date, listed, percent, signed, span, spelt
 
 FAR = 10**9  # choices: an end that is further away is not worth a word
@@ -36,8 +37,8 @@ LOST = "The server does not answer. What you see is old; trying again."
 
 
 class Look(NamedTuple):
-    """What there is to see of a bandit, for somebody at that time. learnt: for operators alone. status and certificate
-    are missing where the database is away."""
+    """What there is to see of a bandit, for somebody at that time. learnt: for operators alone. trial: where there is a
+    control group. status and certificate are missing where the database is away."""
 
     name: str
     setting: BanditSetting
@@ -46,7 +47,7 @@ class Look(NamedTuple):
     certificate: Certificate | None = None
     learnt: Summary | None = None
     problem: str | None = None
-    trial: trial.Told | None = None
+    trial: Told | None = None
 
     @property
     def ended(self) -> str | None:

@@ -14,6 +14,7 @@ from tacit.trials.sentences import Unit
 from tacit.trials.trial import Trial, course
 
 LEFT, TOP, BOTTOM, HEIGHT = 7.0, 28.0, 236.0, 280  # per cent of the width, and pixels
+MOST_MARKS = 8
 CAPTION = (
     "Bandit minus control after so many people, with the interval that holds at every look. It stands until the next."
 )
@@ -209,8 +210,12 @@ def _range(found: Sequence[Trial], unit: Unit) -> tuple[float, float, float]:
 
 def _marks(first: float, last: float) -> list[int]:
     """1, 2, 5, 10, ... people, within."""
-    found = [k * 10**power for power in range(2, 13) for k in (1, 2, 5)]
-    return [n for n in found if first <= n <= last] or [round(first)]
+    for steps in ((1, 2, 5), (1,)):
+        found = [k * 10**power for power in range(2, 13) for k in steps]
+        within = [n for n in found if first <= n <= last]
+        if len(within) <= MOST_MARKS:
+            break
+    return within or [round(first)]
 
 
 def _sign(number: float) -> str:

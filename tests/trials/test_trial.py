@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, Control, JointGLM, Simulated
+from tacit import Budget, Control, JointGLM, Simulated, Spec, environments, simulate
 from tacit.algorithms.trial_sums import Look, TrialSums
 from tacit.trials import bounds, sentences, waits
 from tacit.trials.bounds import Interval, Side
@@ -151,3 +151,10 @@ def test_a_bandit_has_its_trial():
     assert found.people >= 240 and found.control == found.people / 2 and found.low > 0.2
     assert found.control_value.value < 0.1 and found == trial(bandit.trial_sums)
     assert JointGLM(dim=2, budget=Budget(1.0, 1e-4), source=Simulated(0)).trial is None
+
+
+def test_a_simulation_has_it_among_its_options():
+    control = Control(share=0.5, policy="uniform")
+    spec = Spec(JointGLM, budget=Budget(1.0, 1e-4), control=control, hold=1, missing_as=0.0)
+    (row,) = simulate([spec], environments.ball(dim=2, arms=3), horizon=60, runs=1, seed=0).rows
+    assert row["options"]["control"] == {"share": 0.5, "policy": "uniform"}

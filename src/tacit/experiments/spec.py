@@ -11,6 +11,7 @@ from tacit.bandits.embedded import Embedded
 from tacit.bandits.server import Server
 from tacit.environments.base import Environment
 from tacit.environments.delay import Delay
+from tacit.model.control import Control
 from tacit.model.links import Link
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
@@ -121,6 +122,9 @@ def _short(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Control):  # what is not its default
+        given = ((field, getattr(value, field.name)) for field in dataclasses.fields(value))
+        return {field.name: _plain(own) for field, own in given if own != field.default}
     if isinstance(value, tuple):
         return [_plain(v) for v in value]
     if isinstance(value, Link):

@@ -123,6 +123,7 @@ class Controlled(Joint):
             offer = self._door.offer(arms, available, actions)
             own_index = self._assignment.own(offer, own)
         except Exception:
+            self._pick(np.zeros((1, 1, self._width)))  # the same draws, and the same work
             self._state.counts[CHOICES] += 1
             raise
         picked = int(self._pick(offer.arms[None])[0])

@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.algorithms.earnings import Earned
 from tacit.algorithms.onepass.segments import Segments
 from tacit.holders.history import LEVEL, Offers, Past
 from tacit.holders.stored import Stored
-from tacit.service import earned, segments, trial
+from tacit.service import segments, trial
 from tacit.service.config import BanditSetting
 from tacit.service.trial import Told
 
@@ -41,7 +40,6 @@ class Summary(NamedTuple):
     precision: float
     clear: int
     offers: dict[str, Offers]
-    earned: Earned | None
     by_fields: bool = False
     segments: Segments | None = None
     actions: tuple[str, ...] = ()
@@ -102,7 +100,6 @@ class History:
             precision=float(np.mean((first.high - first.low)[shown])) / width,
             clear=int(np.count_nonzero(((last.low > 0) | (last.high < 0))[shown])),
             offers=self._offers(),
-            earned=last.earned,
             by_fields=self._stored.by_fields,
             segments=said,
             actions=() if said is None or schema is None else tuple(schema.actions[i] for i in said.actions),
@@ -134,6 +131,5 @@ class History:
                 for belief in summary.beliefs
             ],
             "left_out": summary.left_out,
-            "earned": earned.curve([one.earned for one in at], self._setting.range),
             "trial": trial.curve(self.trial()),
         }

@@ -77,8 +77,8 @@ SHOWN: dict[str, tuple[str, type[Any]]] = {  # what is shown of a bandit: summar
     "certificate": ("What is guaranteed, recomputed from the noise in use.", Certificate),
     "status": (
         "Choices so far, how many of them have entered, after how many seconds they do (hold), releases and about when "
-        "the next is due, what people get before the first, budget with its unit and neighbours, what is earned, what "
-        "the control group says, population and events: nothing raw.",
+        "the next is due, what people get before the first, budget with its unit and neighbours, what the control "
+        "group says, population and events: nothing raw.",
         dict[str, Any],
     ),
     "estimate": ("What choices are made by: functions of what was released.", dict[str, Any]),

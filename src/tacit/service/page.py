@@ -7,7 +7,7 @@ from tacit import durations
 from tacit.holders.history import Offers
 from tacit.privacy.certificate import Certificate
 from tacit.privacy.relations import REPLACE, of_rewards
-from tacit.service import answers, charts, earned, promise, trial
+from tacit.service import answers, charts, promise, trial
 from tacit.service.config import KINDS, BanditSetting
 from tacit.service.history import Summary
 from tacit.service.markup import Child, Markup, document, tag
@@ -75,9 +75,9 @@ def bandit(look: Look, several: bool, logout: bool) -> str:
             said, rewards = learnt.segments, look.setting.range
             by_field = charts.section(said, learnt.actions, rewards) if said else None
             parts += [answers.section(learnt, look.status, rewards, look.over), tiles, by_field]
-            parts += [_earned(look, learnt), _profiles(look)]
+            parts.append(_profiles(look))
         else:
-            parts += [tiles, _learning(look, learnt, look.status), _earned(look, learnt), _profiles(look)]
+            parts += [tiles, _learning(look, learnt, look.status), _profiles(look)]
         parts += [_actions(look.status["actions"])]
         parts += [promise.section(look.certificate, look.status), events(look.status["events"])]
     setting = look.setting
@@ -303,15 +303,6 @@ def _reading(learnt: Summary, kind: str, neighbours: str) -> str:
         f"With probability {100 * learnt.level:.4g} % all intervals hold the true weights at all times, if rewards are "
         "linear in features. They are wide for that reason."
     )
-
-
-def _earned(look: Look, learnt: Summary) -> Markup | None:
-    given = look.setting.earnings
-    if given is None:
-        return None
-    assert look.status is not None
-    wait, silence = durations.words(look.status["hold"]), look.status["missing_as"]
-    return earned.section(learnt.earned, look.setting.range, share=given.share, wait=wait, silence=silence)
 
 
 def _profiles(look: Look) -> Markup | None:

@@ -67,8 +67,6 @@ def numbers(certificate: Certificate, status: dict[str, Any]) -> list[tuple[str,
             ("Noise", f"σ = {first.sigma:.4g}, discrete Gaussian, one draw for each release"),
             ("Sensitivity", f"{' and '.join(distances)} (l2), column norm {first.column_norm:.4g}"),
         ]
-    earned = dict.fromkeys(release.statistic for release in releases if release.name == "earnings")
-    rows += [("What is earned", statistic) for statistic in earned]
     rows += [("Rounds of one person", ", ".join(f"{k}: ε = {e:.3g}" for k, e in certificate.group.items()))] * bool(
         certificate.group
     )

@@ -19,7 +19,7 @@ from tacit.holders.history import LEVEL
 from tacit.holders.requests import Report, Request, StoredChoice
 from tacit.holders.stored import Stored
 from tacit.privacy.certificate import Certificate
-from tacit.service import beginning, bodies, config, earned, history, offers, trial
+from tacit.service import beginning, bodies, config, history, offers, trial
 from tacit.service.groups import Group
 
 LATE = 5.0  # seconds after its delay
@@ -140,7 +140,6 @@ class Served:
                 "neighbours": privacy.neighbours,
                 "relation": privacy.relation,
             },
-            "earned": earned.written(last.earned),
             "trial": trial.written(self.past.trial()),
             "retired": self.stored.retired,
             "actions": [one._asdict() for one in self.stored.actions],

@@ -16,7 +16,8 @@ import pytest
 
 from tacit import Stored
 from tacit.bandits.joint import glm
-from tacit.holders import rows
+from tacit.core.assignment import Assignment
+from tacit.holders import rows, terms
 from tacit.holders.choosing import Choosing
 from tacit.holders.requests import ANSWER, Answer
 from tacit.holders.rows import REWARD
@@ -233,6 +234,7 @@ def test_one_person_with_fields_replaced_or_erased_changes_nothing_that_is_seen(
 def test_what_a_control_group_says_is_the_same_whoever_people_are(on_sqlite, monkeypatch, caplog):
     """With the same releases, draws and sides: also of its picture, which is on the page from the first look on."""
     monkeypatch.setattr(glm, "default_rng", lambda: np.random.default_rng(5))
+    monkeypatch.setattr(terms, "Assignment", lambda control, key, **more: Assignment(control, bytes(32), **more))
     monkeypatch.setattr(looks, "FIRST", 2)
     others = ["another reward", "no reward", "late", "shown late"]
     assert differences(on_sqlite, monkeypatch, caplog, others, replaced=CROWD, world=CONTROLLED) == []

@@ -33,6 +33,7 @@ HELD = (
 OVER = "Expected a control group that goes on, got one that has ended."
 NONE = "Expected a bandit with control=Control(...), got one without."
 LOGS = "Expected no log with control: its rows were played by nobody of the experiment, got one."
+RETIRED = "Expected the arms of the control among the actions that are offered, got a retired one: end_control first."
 UNKNOWN = (
     "Expected a discount whose mechanism keeps all of its steps with control, since people so far are summed, got one "
     "that lets the oldest go."
@@ -201,6 +202,12 @@ class Controlled(Joint):
         if self.control is not None:
             raise ValueError(LOGS)
         super()._begin(table, count)
+
+    def retire_action(self, name: str) -> None:
+        going = self.control is not None and self._assignment is not None and self._assignment.ended is None
+        if going and name in (self.control.arm, *self.control.arms):  # type: ignore[union-attr]
+            raise ValueError(RETIRED)
+        super().retire_action(name)
 
     # entries and releases
 

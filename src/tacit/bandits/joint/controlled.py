@@ -21,6 +21,7 @@ from tacit.data import Array, Integers, Released
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import CHOICES, Schedule
 from tacit.lock import locked, owner_only
+from tacit.mechanisms import leaves
 from tacit.model.arms import Arms
 from tacit.model.chances import Later
 from tacit.model.control import Control
@@ -93,8 +94,8 @@ class Controlled(Joint):
         if self.control is not None:
             if self.mechanism.window < self.mechanism.leaves:
                 raise ValueError(UNKNOWN)
-            drawn = self.policy if self._policy_given else None  # type: ignore[attr-defined]
-            self._assignment = Assignment(self.control, new_key(drawn), blocks=self._blocks > 1)
+            generator = getattr(self, "policy", None) if self._policy_given else None
+            self._assignment = Assignment(self.control, new_key(generator), blocks=self._blocks > 1)
 
     # choices
 
@@ -255,4 +256,4 @@ class Controlled(Joint):
             found = body["experiment"]
             key, ended = bytes.fromhex(found["key"]), found["ended"]
             self._assignment = Assignment(self.control, key, blocks=self._blocks > 1, ended=ended)
-            self._looks = [Released(look) for look in decoded(found["looks"])]
+            self._looks = [leaves.read(look.tobytes(), look.size) for look in decoded(found["looks"])]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.random import default_rng
 
 from tacit import Budget, Control, JointGLM, Simulated, Stored, environments
-from tacit.data import Array
+from tacit.data import Array, Integers
 
 BUDGET = Budget(1.0, 1e-6)
 SEED, RUNS, ROUNDS, HOLD = 2031, 20, 20_000, 50
@@ -28,7 +28,7 @@ CONTROLS = {
 }
 
 
-def played(run: int, control: Control | None, rounds: int = ROUNDS) -> tuple[Array, Array]:
+def played(run: int, control: Control | None, rounds: int = ROUNDS) -> tuple[Array, Integers]:
     """The regret of each number, and its side."""
     world = environments.ball(dim=5, arms=10)
     options: dict[str, Any] = {"hold": HOLD, "missing_as": 0.0, "control": control}
@@ -37,7 +37,9 @@ def played(run: int, control: Control | None, rounds: int = ROUNDS) -> tuple[Arr
     block = world.block(rounds)
     world.start(default_rng([SEED, run]), rounds).fill(block)
     bandit.play(block)
-    sides = np.zeros(rounds, np.int64) if control is None else bandit._assignment.sides(range(1, rounds + 1))  # type: ignore[union-attr]
+    sides: Integers = np.zeros(rounds, np.int64)
+    if bandit._assignment is not None:
+        sides = bandit._assignment.sides(range(1, rounds + 1))
     return block.regret.copy(), sides
 
 
@@ -91,7 +93,8 @@ def distances(seed: int, rounds: int, control: Control) -> Array:
     look = found.looks[-1]
     at, q = sides[: look.people], rewards[1 : look.people + 1] - 0.5
     exact = np.array([q[at == side].sum() for side in range(len(found.sides))])
-    return (np.array(look.totals) - exact) / look.taus
+    out: Array = (np.array(look.totals) - exact) / look.taus
+    return out
 
 
 def store(runs: int = 200, rounds: int = 1000) -> Iterator[str]:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit import Budget, Control, JointGLM, Simulated
+from tacit import Budget, Control, JointGLM, Simulated, Spec, environments, simulate
+from tacit.features import Number, Schema
 from tacit.privacy.ledger import OneOfRelease
 from tests.bandits.test_hold import world
 
@@ -221,3 +222,23 @@ def test_the_noise_of_a_side_that_does_not_teach_is_small():
     sums = made.trial_sums
     tau = sums.scales[1] * np.sqrt(np.cumsum(sums.gains**2))
     assert tau[0] == pytest.approx(6.5, abs=0.2) and tau[96] == pytest.approx(10.9, abs=0.3)
+
+
+def test_experiments_and_warming_up_take_a_control_group(tmp_path):
+    spec = Spec(JointGLM, budget=Budget(1.0, 1e-6), control=Control(arm=0), hold=20, missing_as=0.0)
+    found = simulate([spec], environments.ball(dim=3, arms=4), horizon=300, runs=1, seed=1, out=tmp_path)
+    assert found.runs[0].options["control"]["arm"] == 0 and found.runs[0].regret > 0
+    for control, held in ((CONTROLS["given"], {}), (CONTROLS["sides"], {"hold": None, "missing_as": None})):
+        bandit = build(control, **held)
+        assert bandit.warm_up() > 0 and bandit.choices == 0
+
+
+def test_the_controls_arm_cannot_be_retired_before_the_control_ends():
+    schema = Schema(context={"age": Number(0, 1)}, arms="disjoint", actions=("a", "b"))
+    bandit = JointGLM(features=schema, budget=FREE, control=Control(arm="a"), hold=5, missing_as=0.0)
+    with pytest.raises(ValueError, match="Expected the arms of the control among the actions"):
+        bandit.retire_action("a")
+    bandit.choose({"age": 0.5})
+    bandit.end_control()
+    bandit.retire_action("a")
+    assert bandit.choose({"age": 0.5}).name == "b" or bandit._assignment.side(2)

@@ -14,7 +14,7 @@ from tacit.mechanisms.continual import Continual
 from tacit.model.control import ArmName, Control, Side
 
 
-class Look(NamedTuple):
+class TrialLook(NamedTuple):
     """At one release. people: numbers in all steps that were released. counts: those of each side. totals: the sum of q
     over them, q the reward's place in its range from -1/2 to 1/2, with noise of the std `taus`. pairs: of each declared
     arm without a side the sums of r = q + 1/2 and of 1 - r over the bandit's choices in which it was played, each with
@@ -40,7 +40,7 @@ class TrialSums(NamedTuple):
     block: int
     pair_arms: tuple[ArmName, ...]
     rewards: tuple[float, float]
-    looks: tuple[Look, ...]
+    looks: tuple[TrialLook, ...]
     ended: int | None
     gains: Array
     scales: tuple[float, ...]
@@ -82,7 +82,7 @@ def trial_sums(
         each = total[: len(known)] / amounts
         pairs = total[len(known) :].reshape(-1, 2) / (sides.part or 1.0)
         looks.append(
-            Look(
+            TrialLook(
                 people,
                 counts(people),
                 tuple(map(float, each)),

@@ -51,8 +51,8 @@ def twin_of(made: Any) -> Any:
     settings = {name: _fresh(getattr(made, name)) for name in names}
     if settings.get("require_person"):
         settings["require_person"] = False  # nobody is made up but arms and rewards
-    if settings.get("control") is not None and settings["hold"] is None:  # times are for those on a database
-        settings |= {"hold": SMALL["hold"], "missing_as": settings["rewards"][0]}
+    if settings.get("control") is not None:
+        settings |= {"hold": SMALL["hold"], "missing_as": made.rewards[0]}  # on a database these are not the bandit's
     small = {name: min(settings[name], most) for name, most in SMALL.items() if isinstance(settings.get(name), int)}
     try:
         return type(made)(**settings | small)
@@ -65,8 +65,8 @@ def _fresh(value: Any) -> Any:
         return Secure() if value.private else Simulated(0)
     if isinstance(value, Earnings):
         return value._replace(arms=0)
-    if isinstance(value, Control):  # whatever the arms are called
-        return Control(share=value.share, policy="uniform")
+    if isinstance(value, Control):
+        return Control(policy="uniform", share=0.5)
     return default_rng(0) if isinstance(value, Generator) else value
 
 

@@ -122,11 +122,10 @@ def _short(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Control):  # what is not its default
-        given = ((field, getattr(value, field.name)) for field in dataclasses.fields(value))
-        return {field.name: _plain(own) for field, own in given if own != field.default}
     if isinstance(value, tuple):
         return [_plain(v) for v in value]
     if isinstance(value, Link):
         return value.name
+    if isinstance(value, Control):
+        return {name: _plain(part) for name, part in dataclasses.asdict(value).items()}
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -109,11 +109,11 @@ class Stored(Reading):
         except BaseException:
             self._database.close()
             raise
-        self._control: control.Control | None = None
+        self._control: control.WorkerSide | None = None
         self._disc = Disc([folder.folder])
         if isinstance(self._database, SQLite):
             self._disc = Disc([self._database.path.parent, folder.folder])
-            self._control = control.Control(folder.folder, name, self._database.path)
+            self._control = control.WorkerSide(folder.folder, name, self._database.path)
         self._thread: threading.Thread | None = None
         if background and (self._control is not None or not self._agreed.ended):
             arguments = (weakref.ref(self), self._closing)

@@ -7,6 +7,7 @@ import json
 from typing import Any, NamedTuple
 
 from tacit import checks, durations
+from tacit.bandits.joint.controlled import OVER, RETIRED
 from tacit.core import actions
 from tacit.core.actions import Declared
 from tacit.core.assignment import Assignment
@@ -31,8 +32,6 @@ NO_HOLD = (
 NO_SILENCE = (
     "Expected missing_as with control, the reward that a choice counts with that has none by its deadline, got none."
 )
-RETIRED = "Expected the arms of the control among the actions that are offered, got a retired one: end_control first."
-OVER = "Expected a control group that goes on, got one that has ended."
 
 
 class Terms(NamedTuple):

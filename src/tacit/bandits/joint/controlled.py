@@ -21,6 +21,7 @@ from tacit.data import Array, Integers, Released
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import CHOICES, Schedule
 from tacit.lock import locked, owner_only
+from tacit.mechanisms import leaves
 from tacit.model.arms import Arms
 from tacit.model.chances import Later
 from tacit.model.control import Control
@@ -35,6 +36,7 @@ HELD = (
 OVER = "Expected a control group that goes on, got one that has ended."
 NONE = "Expected a bandit with control=Control(...), got one without."
 LOGS = "Expected no log with control: its rows were played by nobody of the experiment, got one."
+RETIRED = "Expected the arms of the control among the actions that are offered, got a retired one: end_control first."
 UNKNOWN = (
     "Expected a discount whose mechanism keeps all of its steps with control, since people so far are summed, got one "
     "that lets the oldest go."
@@ -94,8 +96,8 @@ class Controlled(Joint):
         if self.control is not None:
             if self.mechanism.window < self.mechanism.leaves:
                 raise ValueError(UNKNOWN)
-            drawn = self.policy if self._policy_given else None  # type: ignore[attr-defined]
-            self._assignment = Assignment(self.control, new_key(drawn), blocks=self._blocks > 1)
+            generator = getattr(self, "policy", None) if self._policy_given else None
+            self._assignment = Assignment(self.control, new_key(generator), blocks=self._blocks > 1)
 
     # choices
 
@@ -204,6 +206,12 @@ class Controlled(Joint):
             raise ValueError(LOGS)
         super()._begin(table, count)
 
+    def retire_action(self, name: str) -> None:
+        going = self.control is not None and self._assignment is not None and self._assignment.ended is None
+        if going and name in (self.control.arm, *self.control.arms):  # type: ignore[union-attr]
+            raise ValueError(RETIRED)
+        super().retire_action(name)
+
     # entries and releases
 
     def _sides_of(self, numbers: range) -> Integers | None:
@@ -258,4 +266,4 @@ class Controlled(Joint):
             found = body["experiment"]
             key, ended = bytes.fromhex(found["key"]), found["ended"]
             self._assignment = Assignment(self.control, key, blocks=self._blocks > 1, ended=ended)
-            self._looks = [Released(look) for look in decoded(found["looks"])]
+            self._looks = [leaves.read(look.tobytes(), look.size) for look in decoded(found["looks"])]

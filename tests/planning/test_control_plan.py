@@ -8,10 +8,10 @@ from tools.trials.noise import Noise
 
 from tacit import cli
 from tacit.planning import control
-from tacit.planning.control import Question
+from tacit.planning.control import ControlQuestion
 from tacit.trials import bounds, looks
-from tacit.trials.bounds import CALIBRATED, Side
-from tacit.trials.sides import Sides
+from tacit.trials.bounds import CALIBRATED, SideSum
+from tacit.trials.sides import Places
 
 
 def told(capsys, monkeypatch, *arguments):
@@ -30,20 +30,20 @@ def test_noise_is_that_of_the_encoder_alone():
 
 
 def test_half_widths_are_the_promised_ones():
-    question = Question(share=0.1, effect=0.05)
+    question = ControlQuestion(share=0.1, effect=0.05)
     assert control.half(question, 10_000) <= 0.078 and control.half(question, 100_000) <= 0.021
 
 
 def test_an_effect_is_seen_as_often_as_said():
     """800 trials, each looked at once: 4 of 5, within 4 standard deviations (a false alarm in 16 000)."""
-    found = control.cell(Question(share=0.1, effect=0.1), 1.0, 0.1)
+    found = control.cell(ControlQuestion(share=0.1, effect=0.1), 1.0, 0.1)
     assert found.people is not None and found.cost == pytest.approx(found.people * 0.01)
-    rng, blocks, sides = np.random.default_rng(8), found.people // 10, Sides(10)
+    rng, blocks, sides = np.random.default_rng(8), found.people // 10, Places(10)
     loud = control.noise(1.0, 1e-6)(found.people)
     c = rng.binomial(blocks, 0.5, 800) + loud[0] * rng.standard_normal(800)
     b = rng.binomial(9 * blocks, 0.6, 800) + loud[1] * rng.standard_normal(800)
     error = 0.05 / looks.most(0.1)
-    seen = bounds.difference(Side(9, b, loud[1]), Side(1, c, loud[0]), sides, blocks, error, CALIBRATED).low > 0
+    seen = bounds.difference(SideSum(9, b, loud[1]), SideSum(1, c, loud[0]), sides, blocks, error, CALIBRATED).low > 0
     assert abs(seen.mean() - 0.8) < 4 * (0.16 / 800) ** 0.5
 
 

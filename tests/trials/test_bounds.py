@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from tacit.trials import bounds, coins, manski, rare, ratio
-from tacit.trials.bounds import CALIBRATED, PROVEN, Side
+from tacit.trials.bounds import CALIBRATED, PROVEN, SideSum
 from tacit.trials.coins import Centres, Tossed
-from tacit.trials.sides import Sides
+from tacit.trials.sides import Places
 
 ERROR = 0.05 / 96
 GRID = np.linspace(0, 1, 20_001)
@@ -39,8 +39,8 @@ def spread_of(rule, sides, blocks, error, *, places, total, noise):
 @pytest.mark.parametrize("rule", [CALIBRATED, PROVEN])
 @pytest.mark.parametrize(("rate", "noise"), [(0.5, 10.0), (0.02, 11.0), (0.98, 2.0), (0.0, 0.5)])
 def test_means_against_all_values(rule, rate, noise):
-    sides, blocks = Sides(10), 1000
-    side = Side(1, rate * blocks, noise)
+    sides, blocks = Places(10), 1000
+    side = SideSum(1, rate * blocks, noise)
     low, high = spread_of(rule, sides, blocks, ERROR, places=1, total=side.total, noise=noise)
     found = bounds.mean(side, sides, blocks, ERROR, rule)
     assert found.low == pytest.approx(low, abs=1e-4) and found.high == pytest.approx(high, abs=1e-4)
@@ -48,18 +48,18 @@ def test_means_against_all_values(rule, rate, noise):
 
 
 def test_many_trials_at_once_are_the_same_as_one_by_one():
-    sides, totals = Sides(20, 2, (1, 1)), np.array([3.0, 400.0, 1_000.0, 1_990.0])
+    sides, totals = Places(20, 2, (1, 1)), np.array([3.0, 400.0, 1_000.0, 1_990.0])
     for rule in (CALIBRATED, PROVEN):
-        many = bounds.difference(Side(16, 8 * totals, 60.0), Side(2, totals, 9.0), sides, 1000, ERROR, rule)
+        many = bounds.difference(SideSum(16, 8 * totals, 60.0), SideSum(2, totals, 9.0), sides, 1000, ERROR, rule)
         for i, total in enumerate(totals.tolist()):
-            one = bounds.difference(Side(16, 8 * total, 60.0), Side(2, total, 9.0), sides, 1000, ERROR, rule)
+            one = bounds.difference(SideSum(16, 8 * total, 60.0), SideSum(2, total, 9.0), sides, 1000, ERROR, rule)
             assert [float(part) for part in one] == pytest.approx([part[i] for part in many])
 
 
 def test_rare_rewards_make_intervals_narrower_and_sure_ones_too():
     def half(rule, rate):
         found = bounds.difference(
-            Side(9, 9 * rate * 10_000, 60.0), Side(1, rate * 10_000, 10.0), Sides(10), 10_000, ERROR, rule
+            SideSum(9, 9 * rate * 10_000, 60.0), SideSum(1, rate * 10_000, 10.0), Places(10), 10_000, ERROR, rule
         )
         return (found.high - found.low) / 2
 
@@ -82,8 +82,8 @@ def test_the_bound_for_rare_rewards_is_that_of_every_mean_it_allows():
 
 
 def test_variance_is_that_of_the_worst_means_that_sums_allow():
-    sides, blocks = Sides(10), 2000
-    bandit, control = Side(9, 9 * 0.03 * blocks, 60.0), Side(1, 0.02 * blocks, 10.0)
+    sides, blocks = Places(10), 2000
+    bandit, control = SideSum(9, 9 * 0.03 * blocks, 60.0), SideSum(1, 0.02 * blocks, 10.0)
     c, b = (bounds.mean(side, sides, blocks, ERROR * 0.05, CALIBRATED) for side in (control, bandit))
     y = (9 * c.high + b.high) / 10
     noise = math.hypot(60 / 9, 10) / blocks
@@ -128,7 +128,7 @@ def test_coins_intervals_hold_and_are_near_those_of_blocks():
                 mean = coins.mean(tossed, centres, ERROR, rule)
                 assert np.all((mean.low <= reward.mean(0)) & (mean.high >= reward.mean(0)))
         blocks = bounds.difference(
-            Side(9, 36_000 * rate, 60.0), Side(1, 4000 * rate, 10.0), Sides(10), 4000, ERROR, CALIBRATED
+            SideSum(9, 36_000 * rate, 60.0), SideSum(1, 4000 * rate, 10.0), Places(10), 4000, ERROR, CALIBRATED
         )
         assert half[CALIBRATED, rate] < 1.6 * (blocks.high - blocks.low) / 2
     assert half[CALIBRATED, 0.02] < 0.6 * half[CALIBRATED, 0.5]

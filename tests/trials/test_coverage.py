@@ -6,15 +6,15 @@ from tools.trials.__main__ import covered, reloaded
 from tools.trials.noise import Noise
 
 from tacit.trials.bounds import CALIBRATED, PROVEN
-from tacit.trials.sides import Sides
+from tacit.trials.sides import Places
 
-ARMS = Sides(50, 5, (1, 1))
+ARMS = Places(50, 5, (1, 1))
 
 
 def test_the_worst_blocks_and_an_ordinary_interval():
     """Of 1000 runs at most 3.2 % may be wrong where the truth is 1 %, as it was in 10 000 other runs (a false alarm in
     10^8), and an ordinary interval of 95 % that is looked at after each release is wrong in most."""
-    found = covered(worlds.worst, Sides(10), Noise(1.0, 10, 20_000), runs=1000, seed=1)
+    found = covered(worlds.worst, Places(10), Noise(1.0, 10, 20_000), runs=1000, seed=1)
     assert found["wrong"][CALIBRATED] < 0.032 and found["wrong"][PROVEN] < 0.005
     assert found["wrong"]["ordinary"] > 0.6 and found["wrong"]["at looks"] > 0.25 and found["wrong"]["noiseless"] > 0.25
 
@@ -22,7 +22,7 @@ def test_the_worst_blocks_and_an_ordinary_interval():
 def test_noise_is_as_large_as_claimed_and_not_a_tenth_less():
     """Errors beyond 1.96 standard deviations at the first five looks, where noise is most of them: 5 %, of 6000 runs
     (0.5 %: 4 standard deviations, as if looks were one)."""
-    found = covered(worlds.worst, Sides(10), Noise(1.0, 10, 1_500), runs=6000, seed=2)["single"]
+    found = covered(worlds.worst, Places(10), Noise(1.0, 10, 1_500), runs=6000, seed=2)["single"]
     assert abs(found["noise"] - 0.05) < 0.011 < found["less noise"] - 0.05
 
 
@@ -33,7 +33,7 @@ def test_arms_of_their_own():
 
 @pytest.mark.full
 def test_every_world():
-    for sides in (Sides(10), ARMS):
+    for sides in (Places(10), ARMS):
         noise = Noise(1.0, sides.block, 100_000)
         for world in worlds.BLOCKS.values():
             found = covered(world, sides, noise, runs=4000, seed=4)["wrong"]

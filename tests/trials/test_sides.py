@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.trials import bounds, looks
-from tacit.trials.sides import Sides
+from tacit.trials.sides import Places
 
-SMALL = [Sides(4), Sides(5, 2), Sides(5, 1, (1,)), Sides(6, 2, (1, 1)), Sides(6, 3)]
+SMALL = [Places(4), Places(5, 2), Places(5, 1, (1,)), Places(6, 2, (1, 1)), Places(6, 3)]
 
 
 def differences(sides, control, bandit):
@@ -43,11 +43,11 @@ def test_no_block_moves_further_than_its_spread(found, lam):
 
 def test_the_spread_is_attained_and_is_smaller_than_that_of_the_range():
     ones = np.array([1.0, 1.0, 0.0, 0.0])
-    assert np.var(differences(Sides(4), ones, ones)) == pytest.approx(Sides(4).difference.whole / 4)
-    with_arms = Sides(10, 1, (1, 1))
+    assert np.var(differences(Places(4), ones, ones)) == pytest.approx(Places(4).difference.whole / 4)
+    with_arms = Places(10, 1, (1, 1))
     assert 1.5 < (10 / 7) ** 2 / with_arms.difference.whole < 1.7
     half = np.array([1.0] * 3 + [0.0] * 3)
-    arms = Sides(6, 1, (1,))
+    arms = Places(6, 1, (1,))
     assert 0.9 < np.var(differences(arms, half, half)) / (arms.difference.whole / 4) <= 1
 
 
@@ -62,7 +62,7 @@ def test_a_sides_own_mean_is_within_its_spread():
 def test_a_block_needs_places_of_the_bandit():
     for wrong in [(2, 2), (3, 1, (1, 1)), (0, 1), (5, 0)]:
         with pytest.raises(ValueError, match="Expected"):
-            Sides(*wrong)
+            Places(*wrong)
 
 
 def test_looks_are_a_growing_subset_of_releases_and_no_more_than_planned():

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tacit import Budget, Control, JointGLM, Simulated, Spec, environments, simulate
-from tacit.algorithms.trial_sums import Look, TrialSums
+from tacit.algorithms.trial_sums import TrialLook, TrialSums
 from tacit.trials import bounds, sentences, waits
-from tacit.trials.bounds import Interval, Side
+from tacit.trials.bounds import Interval, SideSum
 from tacit.trials.sentences import Unit
-from tacit.trials.sides import Sides
+from tacit.trials.sides import Places
 from tacit.trials.trial import course, trial
 
 YES = (0.0, 1.0)
@@ -22,7 +22,7 @@ def sums(control, people, means, tau=8.0, *, ended=None, rewards=YES, pairs=(), 
     for n in people:
         own = counts(n) if counts else tuple(round(n * side.chance) for side in control.sides)
         totals = tuple(count * (mean - 0.5) for count, mean in zip(own, means, strict=True))
-        looks.append(Look(n, own, totals, (tau,) * len(own), tuple((n * a, n * b) for a, b in pairs), tau))
+        looks.append(TrialLook(n, own, totals, (tau,) * len(own), tuple((n * a, n * b) for a, b in pairs), tau))
     block = 1 if control.assign == "coins" else control.block
     sides, lost = control.sides, (rounding,) * len(control.sides)
     return TrialSums(control, sides, block, control.pairs, rewards, tuple(looks), ended, np.ones(1), (1.0,), lost)
@@ -40,8 +40,8 @@ def test_looks_intervals_and_since_when_it_is_clear():
     last = found[-1]
     assert last == trial(sums(HELLO, PEOPLE, (0.7, 0.5)))
     assert last.control == 1600 and last.value == pytest.approx(0.2) and last.cost == pytest.approx(320)
-    pair = Side(9, 0.7 * 14_400, 8.0), Side(1, 0.5 * 1600, 8.0)
-    slow = bounds.difference(*pair, Sides(10), 1600, 0.05 / 96, "calibrated")
+    pair = SideSum(9, 0.7 * 14_400, 8.0), SideSum(1, 0.5 * 1600, 8.0)
+    slow = bounds.difference(*pair, Places(10), 1600, 0.05 / 96, "calibrated")
     assert (last.low, last.high) == pytest.approx(slow[1:])
     assert last.earned.value == pytest.approx(0.68) and last.bandit.low < 0.7 < last.bandit.high
     half = bounds.quantile(0.05 / 96) * math.hypot(8, 8) / 16_000
@@ -131,7 +131,7 @@ def test_ends_are_rounded_outwards():
 
 
 def test_waiting_is_until_the_interval_is_as_narrow():
-    of = waits.Setting(Sides(10), 0.5, 0.5, lambda people: (10.0, 60.0))
+    of = waits.Outlook(Places(10), 0.5, 0.5, lambda people: (10.0, 60.0))
     need = waits.until(of, 0.05)
     assert waits.half(of, need) <= 0.05 < waits.half(of, need - 10)
     assert waits.until(of, 0.05, waits.POWER) > need and waits.until(of, 1e-9) is None

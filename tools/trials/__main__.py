@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from tacit.trials import bounds, coins, looks
-from tacit.trials.bounds import CALIBRATED, PROVEN, Side
+from tacit.trials.bounds import CALIBRATED, PROVEN, SideSum
 from tacit.trials.coins import Centres, Tossed
-from tacit.trials.sides import Sides
+from tacit.trials.sides import Places
 from tools.trials import reloads, worlds
 from tools.trials.noise import BANDIT, Noise
 
@@ -19,7 +19,7 @@ ORDINARY = 1.96
 EARLY = 5  # looks at which noise is most of the error
 
 
-def covered(world: worlds.World, sides: Sides, noise: Noise, *, runs: int, seed: int) -> dict[str, Any]:
+def covered(world: worlds.World, sides: Places, noise: Noise, *, runs: int, seed: int) -> dict[str, Any]:
     """The share of runs in which the truth is outside at any look, by rule; mean half widths at the last look by
     1.1 of WIDTHS; and how often the error of one of the first looks is beyond 1.96 standard deviations (worst blocks: 5
     %), with noise as it is and as if it were 10 % less."""
@@ -39,8 +39,8 @@ def covered(world: worlds.World, sides: Sides, noise: Noise, *, runs: int, seed:
         arm, arm_truth = arm + segment.arm, arm_truth + segment.arm_truth
         before, blocks, std = end, end // sides.block, float(noise.std[k])
         own, other = draws @ noise.matrix[k]
-        control = Side(sides.control, c + own, std)
-        bandit = Side(sides.bandit, b + other / math.sqrt(BANDIT), std / math.sqrt(BANDIT))
+        control = SideSum(sides.control, c + own, std)
+        bandit = SideSum(sides.bandit, b + other / math.sqrt(BANDIT), std / math.sqrt(BANDIT))
         true = truth / end
         value = bandit.total / (blocks * sides.bandit) - control.total / (blocks * sides.control)
         loud = math.hypot(bandit.noise / sides.bandit, control.noise / sides.control) / blocks
@@ -65,7 +65,7 @@ def covered(world: worlds.World, sides: Sides, noise: Noise, *, runs: int, seed:
                 beyond[name].append(float(np.mean(np.abs(value - true) > far)))
         if sides.arms:
             places = sides.arms[0]
-            side = Side(places, arm + np.roll(own, 1), std)
+            side = SideSum(places, arm + np.roll(own, 1), std)
             found = bounds.mean(side, sides, blocks, error, CALIBRATED)
             wrong["arm"] |= (arm_truth / end < found.low) | (arm_truth / end > found.high)
     single = {name: float(np.mean(rates)) for name, rates in beyond.items()}
@@ -99,8 +99,8 @@ def reloaded(noise: Noise, block: int, *, runs: int, seed: int, by_coins: bool) 
                         Tossed(1 - 1 / block, others, b[k], std / share), tossed, centres, error, rule
                     )
                 else:
-                    sides = Sides(block)
-                    pair = Side(sides.bandit, b[k], std / share), Side(1, c[k], std)
+                    sides = Places(block)
+                    pair = SideSum(sides.bandit, b[k], std / share), SideSum(1, c[k], std)
                     found = bounds.difference(*pair, sides, blocks, error, rule)
                 failed[rule] |= bool(true < found.low or true > found.high)
         for rule in wrong:
@@ -119,7 +119,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=20_000)
     given = parser.parse_args()
     block = round(1 / given.share)
-    sides = Sides(5 * block, 5, (1, 1)) if given.arms else Sides(block)
+    sides = Places(5 * block, 5, (1, 1)) if given.arms else Places(block)
     noise = Noise(given.epsilon, sides.block, given.people)
     print(f"epsilon {given.epsilon:g}, share {given.share:g}, {given.runs} runs, {len(noise.ends)} releases")
     print("world | calibrated | proven | ordinary, each release | ordinary, looks | no noise | arm | one look",

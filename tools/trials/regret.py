@@ -12,8 +12,8 @@ from tacit import Budget, Control, JointGLM, Simulated, Spec, environments
 from tacit.algorithms.forgetting import steps_before
 from tacit.experiments.runner import run_once
 from tacit.trials import looks, waits
-from tacit.trials.bounds import CALIBRATED, Side, mean
-from tacit.trials.sides import Sides
+from tacit.trials.bounds import CALIBRATED, SideSum, mean
+from tacit.trials.sides import Places
 
 DIM, ARMS, RADIUS, EPSILON = 5, 10, 3.0, 1.0
 BUDGET = Budget(EPSILON, 1e-6)
@@ -42,14 +42,14 @@ def widths(control: Control, people: int) -> tuple[float, float | None]:
     loud = [scale * float(np.linalg.norm(sums.gains[:releases])) for scale in sums.scales]
     own = [sums.sides[i].places for i in sums.control_sides]
     others = [side.places for i, side in enumerate(sums.sides) if i and i not in sums.control_sides]
-    sides = Sides(control.block, sum(own), tuple(others))
+    sides = Places(control.block, sum(own), tuple(others))
     noise = sum(loud[i] ** 2 for i in sums.control_sides) ** 0.5, loud[0]
-    half = waits.half(waits.Setting(sides, 0.5, 0.5, lambda _: noise), people)
+    half = waits.half(waits.Outlook(sides, 0.5, 0.5, lambda _: noise), people)
     named = [i for i, side in enumerate(sums.sides) if side.name == "arm"]
     if not named:
         return half, None
     blocks, error = people // control.block, 0.05 / looks.most(control.share) / len(named)
-    found = mean(Side(1, blocks / 2, loud[named[0]]), sides, blocks, error, CALIBRATED)
+    found = mean(SideSum(1, blocks / 2, loud[named[0]]), sides, blocks, error, CALIBRATED)
     return half, float(found.width) / 2
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.data import Array, Booleans
-from tacit.trials.sides import Sides
+from tacit.trials.sides import Places
 
 
 class Segment(NamedTuple):
@@ -34,10 +34,10 @@ class Seen(NamedTuple):
     error: Array
 
 
-World = Callable[[Generator, Sides, int, Seen], Segment]
+World = Callable[[Generator, Places, int, Seen], Segment]
 
 
-def people(rng: Generator, sides: Sides, blocks: int, control: Array, bandit: Array) -> Segment:
+def people(rng: Generator, sides: Places, blocks: int, control: Array, bandit: Array) -> Segment:
     """Everybody's two rewards are coins of these means; the arm is like the bandit."""
     a = sides.arms[0] if sides.arms else 0
     own, others, arm = blocks * sides.control, blocks * sides.bandit, blocks * a
@@ -51,26 +51,26 @@ def people(rng: Generator, sides: Sides, blocks: int, control: Array, bandit: Ar
 
 
 def alike(rate: float, effect: float = 0.0) -> World:
-    def world(rng: Generator, sides: Sides, blocks: int, seen: Seen) -> Segment:
+    def world(rng: Generator, sides: Places, blocks: int, seen: Seen) -> Segment:
         ones = np.ones_like(seen.error)
         return people(rng, sides, blocks, rate * ones, (rate + effect) * ones)
 
     return world
 
 
-def drift(rng: Generator, sides: Sides, blocks: int, seen: Seen) -> Segment:
+def drift(rng: Generator, sides: Places, blocks: int, seen: Seen) -> Segment:
     """Rates swing between .05 and .95, ever more slowly, those of both sides together."""
     rate = 0.5 + 0.45 * np.sin(6 * np.log1p(seen.people))
     return alike(float(rate))(rng, sides, blocks, seen)
 
 
-def learning(rng: Generator, sides: Sides, blocks: int, seen: Seen) -> Segment:
+def learning(rng: Generator, sides: Places, blocks: int, seen: Seen) -> Segment:
     """The bandit begins as the control, at .3, and learns to have .5."""
     better = 0.2 * seen.people / (seen.people + 5000)
     return alike(0.3, better)(rng, sides, blocks, seen)
 
 
-def halves(rng: Generator, sides: Sides, blocks: int, size: int) -> Segment:
+def halves(rng: Generator, sides: Places, blocks: int, size: int) -> Segment:
     """Half of each block brings 1 on every side, the others 0: no block can vary more."""
     m, k, a = sides.block, sides.control, sum(sides.arms)
     if k == 1 and a == 0:
@@ -86,7 +86,7 @@ def halves(rng: Generator, sides: Sides, blocks: int, size: int) -> Segment:
     return Segment(c, blocks * (m // 2) - c - arms, np.zeros(size), first, np.full(size, blocks * (m // 2.0)))
 
 
-def worst(rng: Generator, sides: Sides, blocks: int, seen: Seen) -> Segment:
+def worst(rng: Generator, sides: Places, blocks: int, seen: Seen) -> Segment:
     return halves(rng, sides, blocks, seen.error.size)
 
 
@@ -95,12 +95,12 @@ def nobody(segment: Segment, where: Booleans) -> Segment:
     return Segment(*(np.where(where, 0.0, part) for part in segment))
 
 
-def freezing(rng: Generator, sides: Sides, blocks: int, seen: Seen) -> Segment:
+def freezing(rng: Generator, sides: Places, blocks: int, seen: Seen) -> Segment:
     """Blocks vary as much as they can while the error is below 2 standard deviations, and then not at all."""
     return nobody(halves(rng, sides, blocks, seen.error.size), np.abs(seen.error) > 2)
 
 
-def signed(rng: Generator, sides: Sides, blocks: int, seen: Seen) -> Segment:
+def signed(rng: Generator, sides: Places, blocks: int, seen: Seen) -> Segment:
     """They vary while the bandit seems worse than it is, and not while it seems better."""
     return nobody(halves(rng, sides, blocks, seen.error.size), seen.error > 0)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tacit.cli.output import write_json
 from tacit.planning import control
-from tacit.planning.control import Question
+from tacit.planning.control import ControlQuestion
 
 MEANING = (
     "People until the interval for bandit minus control leaves 0, in 4 of 5 trials, by the share of people who are the "
@@ -17,7 +17,7 @@ MEANING = (
 
 def asked(
     share: float | None, effect: float | None, *, base_rate: float | None, others: dict[str, Any], **options: Any
-) -> Question:
+) -> ControlQuestion:
     """ValueError for one of the two without the other, and for options of other plans."""
     for name, value in others.items():
         if value:
@@ -25,10 +25,12 @@ def asked(
     if share is None or effect is None:
         raise ValueError("Expected --control and --effect together (--control .1 --effect .05), got one of them.")
     given = {name: value for name, value in options.items() if value is not None}
-    return Question(share=share, effect=effect, base_rate=control.RATE if base_rate is None else base_rate, **given)
+    return ControlQuestion(
+        share=share, effect=effect, base_rate=control.RATE if base_rate is None else base_rate, **given
+    )
 
 
-def show(question: Question, *, as_json: bool) -> None:
+def show(question: ControlQuestion, *, as_json: bool) -> None:
     cells = control.table(question)
     if as_json:
         said = control.words(question)
@@ -37,7 +39,7 @@ def show(question: Question, *, as_json: bool) -> None:
         sys.stdout.write(text(question, cells) + "\n")
 
 
-def text(question: Question, cells: list[control.Cell]) -> str:
+def text(question: ControlQuestion, cells: list[control.Cell]) -> str:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 

@@ -13,7 +13,7 @@ from tacit.model.control import Control
 from tacit.planning.advice import EPSILONS
 from tacit.privacy.budget import Budget
 from tacit.trials import waits
-from tacit.trials.sides import Sides
+from tacit.trials.sides import Places
 
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.5)
 RATE = 0.5  # of rewards with the control, where nobody says: the widest intervals
@@ -21,7 +21,7 @@ RARE = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class ControlQuestion:
     """share: of people, the control's. effect: what the bandit brings more, as a share of the range of rewards;
     base_rate: the mean reward with the control."""
 
@@ -62,23 +62,23 @@ class Cell(NamedTuple):
     cost: float | None
 
 
-def cell(question: Question, epsilon: float, share: float) -> Cell:
+def cell(question: ControlQuestion, epsilon: float, share: float) -> Cell:
     found = waits.until(_setting(question, epsilon, share), question.effect, waits.POWER)
     return Cell(epsilon, share, found, None if found is None else found * share * question.effect)
 
 
-def table(question: Question) -> list[Cell]:
+def table(question: ControlQuestion) -> list[Cell]:
     return [cell(question, epsilon, share) for epsilon in question.epsilons for share in question.shares]
 
 
-def half(question: Question, people: int) -> float:
+def half(question: ControlQuestion, people: int) -> float:
     """Half the width of the interval after so many people."""
     return waits.half(_setting(question, question.epsilon, question.share), people)
 
 
-def _setting(question: Question, epsilon: float, share: float) -> waits.Setting:
+def _setting(question: ControlQuestion, epsilon: float, share: float) -> waits.Outlook:
     rate = question.base_rate
-    return waits.Setting(Sides(round(1 / share)), rate, rate + question.effect, noise(epsilon, question.delta))
+    return waits.Outlook(Places(round(1 / share)), rate, rate + question.effect, noise(epsilon, question.delta))
 
 
 @functools.lru_cache(maxsize=64)
@@ -101,7 +101,7 @@ def noise(epsilon: float, delta: float) -> Callable[[int], tuple[float, float]]:
     return after
 
 
-def words(question: Question) -> list[str]:
+def words(question: ControlQuestion) -> list[str]:
     """What to make of it."""
     own = cell(question, question.epsilon, question.share)
     points = f"{100 * question.effect:g} points"

@@ -22,7 +22,7 @@ import numpy as np
 
 from tacit import special
 from tacit.trials import rare
-from tacit.trials.sides import Sides
+from tacit.trials.sides import Places
 
 CALIBRATED, PROVEN = "calibrated", "proven"
 SHARE = 0.1  # of the error of a difference: for the means that its variance follows from
@@ -31,7 +31,7 @@ SHARE = 0.1  # of the error of a difference: for the means that its variance fol
 Number = Any  # a float; or an array of them, of many trials at once
 
 
-class Side(NamedTuple):
+class SideSum(NamedTuple):
     """Of the people on one side so far: how many places it has in a block, the sum of their rewards (each in [0, 1]) as
     it was released, and the std of its noise."""
 
@@ -69,7 +69,7 @@ def plain(spread: float, noise: float, error: float) -> float:
     return math.sqrt(2 * (spread / 4 + noise * noise) * math.log(2 / error))
 
 
-def mean(side: Side, sides: Sides, blocks: int, error: float, bound: str) -> Interval:
+def mean(side: SideSum, sides: Places, blocks: int, error: float, bound: str) -> Interval:
     """What everybody would have brought on this side, on average."""
     count, spread = blocks * side.places, sides.mean(side.places).main / blocks
     value, noise = side.total / count, side.noise / count
@@ -80,7 +80,7 @@ def mean(side: Side, sides: Sides, blocks: int, error: float, bound: str) -> Int
     return cut(value, np.maximum(value - half, low), np.minimum(value + half, high))
 
 
-def difference(bandit: Side, control: Side, sides: Sides, blocks: int, error: float, bound: str) -> Interval:
+def difference(bandit: SideSum, control: SideSum, sides: Places, blocks: int, error: float, bound: str) -> Interval:
     """Bandit minus control."""
     n, k = blocks * sides.bandit, blocks * sides.control
     value, noise = bandit.total / n - control.total / k, math.hypot(bandit.noise / n, control.noise / k)
@@ -98,7 +98,7 @@ def difference(bandit: Side, control: Side, sides: Sides, blocks: int, error: fl
     return Interval(value, value - np.minimum(half, unit * under), value + np.minimum(half, unit * over))
 
 
-def coin(sides: Sides, control: Number, bandit: Number) -> Number:
+def coin(sides: Places, control: Number, bandit: Number) -> Number:
     """The variance of a block's difference, for these means."""
     y, spread = sides.mixed(control, bandit), sides.difference
     return spread.main * y * (1 - y) + spread.arms * bandit * (1 - bandit)

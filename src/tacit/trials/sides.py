@@ -48,7 +48,7 @@ class Spread(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sides:
+class Places:
     """Of each `block` numbers, `control` and `arms` are so many; the others are the bandit's. coins: each number's side
     is drawn by itself, with these chances."""
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from tacit.trials import bounds, coins, looks, manski, ratio
-from tacit.trials.bounds import Interval, Side
+from tacit.trials.bounds import Interval, SideSum
 from tacit.trials.coins import Centres, Tossed
-from tacit.trials.sides import Sides
+from tacit.trials.sides import Places
 
 COINS = "coins"  # how sides are assigned; else in blocks
 
@@ -153,11 +153,11 @@ def _trial(sums: Sums, at: Sequence[Releasing], horizon: int | None) -> Trial:
     )
 
 
-def sides_of(sums: Sums) -> Sides:
+def sides_of(sums: Sums) -> Places:
     """The places of each side in a block; those that are expected of coins."""
     own = sum(sums.sides[i].places for i in sums.control_sides)
     others = [side.places for i, side in enumerate(sums.sides) if i > 0 and i not in sums.control_sides]
-    return Sides(sum(side.places for side in sums.sides), own, tuple(others))
+    return Places(sum(side.places for side in sums.sides), own, tuple(others))
 
 
 class _Blocks:
@@ -172,10 +172,10 @@ class _Blocks:
     def difference(self, error: float, bound: str) -> Interval:
         return bounds.difference(self._side(0), self._side(None), self._sides, self._blocks, error, bound)
 
-    def _side(self, i: int | None) -> Side:
+    def _side(self, i: int | None) -> SideSum:
         """None: the control, which may be several."""
         own = self._sums.control_sides if i is None else [i]
-        return Side(sum(self._sums.sides[j].places for j in own), *_summed(self._now, own))
+        return SideSum(sum(self._sums.sides[j].places for j in own), *_summed(self._now, own))
 
 
 class _Tosses:

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from tacit.holders.requests import StoredChoice as StoredChoice
     from tacit.holders.retirement import retire as retire
     from tacit.holders.stored import Stored as Stored
+    from tacit.model.control import Control as Control
     from tacit.privacy.budget import Budget as Budget
     from tacit.privacy.certificate import Certificate as Certificate
     from tacit.privacy.noise import Secure as Secure

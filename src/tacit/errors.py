@@ -34,6 +34,11 @@ class WrongKeys(BadState):
     """A folder of keys that is not the one that a database is sealed with, as a copy of it or an older one."""
 
 
+class RefusedRequest(TacitError, ValueError):
+    """A bad request of a bandit with a control group: it has a number, which counts as silence, since everybody's side
+    is by number."""
+
+
 class Retired(TacitError):
     """A bandit that was retired: it answers nobody any more, and its certificate stays."""
 

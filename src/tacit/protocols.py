@@ -3,7 +3,7 @@
 An algorithm is a frozen value: settings in, pure functions out. It holds no state, draws no noise and keeps nobody's
 data. An estimate is public and is never written to: the next one is made from it (a fold)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -16,6 +16,7 @@ from tacit.kernels.continual import JointState, PrefixState
 from tacit.kernels.rounds import Held, Schedule
 from tacit.mechanisms.continual import Continual
 from tacit.model.chances import Chance
+from tacit.model.control import Control
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import Release
 from tacit.privacy.persons import PersonClaim
@@ -115,8 +116,8 @@ class Algorithm(Protocol[E]):
         """The arms for (n, K, width) users."""
         ...
 
-    def chance(self, estimate: E, arms: Array, index: int) -> Chance:
-        """The probability of `index`, which `pick` chose among (K, width) arms."""
+    def chance(self, estimate: E, arms: Array, index: int, *, chosen: bool = True) -> Chance:
+        """The probability of `index`, which `pick` chose among (K, width) arms, or, if not, may never choose."""
         ...
 
     def chances(self, estimate: E, arms: Array) -> Array:
@@ -135,6 +136,20 @@ class Algorithm(Protocol[E]):
 
     def earned(self, estimate: E) -> Any:
         """What is earned (algorithms.earnings.Earned), from released sums; None where that is not released."""
+        ...
+
+    @property
+    def control(self) -> Control | None:
+        """The control group that the experiment is with; None where there is none."""
+        ...
+
+    def trial_sums(self, looks: Sequence[Released], counts: Callable[[int], tuple[int, ...]], ended: int | None) -> Any:
+        """Sums over people so far (algorithms.trial_sums.TrialSums), from the experiment's part of each release.
+        counts: of so many numbers, for each side."""
+        ...
+
+    def experiment(self, released: Released) -> Released | None:
+        """The numbers of an experiment among those that were released; None where there is none."""
         ...
 
     @property

@@ -46,6 +46,7 @@ HOMES = (
         "Certificate": "tacit.privacy.certificate",
         "Choice": "tacit.core.choices",
         "Choices": "tacit.core.choices",
+        "Control": "tacit.model.control",
         "Earnings": "tacit.algorithms.earnings",
         "Embedded": "tacit.bandits.embedded",
         "Result": "tacit.experiments.result",

@@ -15,7 +15,7 @@ import pytest
 from tacit import Budget, Simulated, audit, cli
 from tacit.audit import Attack, mutants, report
 from tacit.audit.attacks import bandits as attacks_bandits
-from tacit.audit.attacks import served
+from tacit.audit.attacks import control, served
 from tacit.audit.attacks.mechanisms import BUDGET, SMALL, attacks_at, calibrated
 from tacit.audit.attacks.planted import attacks as mutant_attacks
 from tacit.audit.canary import responses, worst_canary
@@ -29,6 +29,7 @@ from tacit.papers.attacks.rare import timing_attack
 PAIRS = [  # a planted bug, and the same attack on the sound code
     *zip(mutant_attacks(), mutant_attacks(sound=True), strict=True),
     (timing_attack("published"), timing_attack("strict")),
+    *zip(control.planted(), control.planted(sound=True), strict=True),
 ]
 FAST = 2000  # runs of each world; planted bugs in mechanisms take ten times as many
 
@@ -50,7 +51,8 @@ def test_every_claim_stands_and_every_planted_bug_is_found(rows):
     assert bugs >= {
         "forgotten-level", "silent-level", "redrawn-noise", "quiet-noise", "half-sensitivity", "unnoised-statistic",
         "counted-noise", "unbounded-scores", "clipped-sum", "seeded-noise", "joint-glm-rare-published-timing",
-        "exact-sums-in-the-estimate", "exact-sums-in-the-actions",
+        "exact-sums-in-the-estimate", "exact-sums-in-the-actions", "control-late-sums", "control-counts-of-answers",
+        "control-sides-by-person",
     }  # fmt: skip
 
 
@@ -90,6 +92,7 @@ def test_everything_at_the_default_runs():
     assert near["joint-glm"] >= 0.8
     assert near["joint-lin-ucb-batched"] >= 0.8
     assert near["earnings-and-all"] >= 0.8
+    assert near["control-sums"] >= 0.8 and near["control-own-people"] >= 0.65
 
 
 # the canary
@@ -297,3 +300,16 @@ def test_many_runs_of_a_grid_are_coordinates_of_one():
     many = with_size(grid, 1000)
     assert (many.cell, many.cells, many.column_norm) == (grid.cell, grid.cells, grid.column_norm)
     assert np.array_equal(many.encode(np.full(1000, 0.5)), np.repeat(grid.encode(np.array([0.5])), 1000))
+
+
+def test_late_sums_exceed_the_claim_by_a_quarter():
+    """What is claimed of the control's sum, and how far a click that comes later, from 0 to 1, moves it over 60 steps;
+    centred and at a deadline it is all of the claim."""
+    made = attacks_bandits.glm(dim=2, first=10, horizon=None, control=control.Control(arm=0))(Simulated(0))
+    mechanism = dataclasses.replace(made.mechanism, leaves=control.LEAVES, size=1)
+    noise, data = responses(mechanism)
+    whitened = np.linalg.solve(noise, data)
+    claim = mechanism.column_norm / mechanism.sigma
+    late = max(np.linalg.norm(whitened[:, 0] - whitened[:, leaf]) for leaf in range(1, control.LEAVES))
+    assert np.linalg.norm(whitened[:, 0]) == pytest.approx(claim, rel=1e-9)
+    assert late / claim == pytest.approx(1.27, abs=0.005)

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from tacit import Budget, Earnings, JointGLM, LocalIRLS, Simulated, registry
+from tacit import Budget, Control, Earnings, JointGLM, LocalIRLS, Simulated, registry
 from tacit.audit.attacks import bandits as attacks
 from tacit.data import Raw
 from tacit.features import Number, Schema
@@ -59,6 +59,7 @@ JOINT = registered("JOINT") | {
         {"max_rounds_per_person": 2, "require_person": False},
         {"max_rounds_per_person": 2, "contexts": "public"},
         {"hold": 2, "missing_as": 0.0},
+        {"hold": 2, "missing_as": 0.0, "control": Control(policy="uniform", share=0.5)},
         WEEK,
         WEEK | {"budget": ALONE},
         *(LATER | options for options in ({}, {"missing_as": 0.0}, {"contexts": "public"}, {"budget": ALONE})),

@@ -17,7 +17,7 @@ from tacit.mechanisms.randomizers import from_document
 from tacit.mechanisms.shares import SharedSteps, joined
 from tacit.papers.local.device import PublishedClient
 from tacit.papers.shuffle import rounds
-from tacit.privacy.ledger import GaussianRelease
+from tacit.privacy.ledger import Gaussian
 from tacit.roles import local, shuffle, wire
 from tacit.roles.billboard import TAG
 from tacit.roles.two import wire as wired
@@ -59,7 +59,7 @@ def convicted(certificate, leave, *, gaussian=60, general=150):
     """The pairs of worlds of which what leaves can be told apart better than the certificate claims, each with the
     bound. leave(fate, runs) -> (runs, numbers) of independent runs. gaussian, general: runs of a world, by what the
     claim rests on; so many are enough to convict what is not hidden at all."""
-    rests = all(isinstance(release, GaussianRelease) for release in certificate.releases)
+    rests = all(isinstance(release, Gaussian) for release in certificate.releases)
     bound, runs = (gaussian_bound, gaussian) if rests else (general_bound, general)
     compared, out = pairs(certificate), []
     seen = {fate: np.split(leave(fate, 2 * runs), 2) for fate in dict.fromkeys(sum(compared, ()))}

@@ -12,7 +12,14 @@ from tacit import Budget, JointGLM, LocalIRLS, ShuffleNewton, Simulated
 from tacit.papers import ShuffleGLM
 from tacit.privacy import ledger
 from tacit.privacy.certificate import DEVICES, certify
-from tacit.privacy.ledger import GaussianRelease, LocalRelease, RepeatedRelease, ShuffledRelease
+from tacit.privacy.ledger import (
+    GaussianRelease,
+    LocalRelease,
+    OneOfRelease,
+    RepeatedRelease,
+    ShuffledRelease,
+    SideReleases,
+)
 from tacit.privacy.relations import REPLACE
 
 DELTA = 1e-5
@@ -20,7 +27,9 @@ GAUSSIAN = GaussianRelease("sum", "numbers", 1.0, 1.0, 4.0, relation=REPLACE)
 REPEATED = RepeatedRelease("tree", "numbers", "a theorem", 0.1, 1e-7, 3, 10, relation=REPLACE)
 SHUFFLED = ShuffledRelease("shuffled sum", "numbers", 1.0, 100, 90, 8.0, 4, 2.0, 64, 0.5, DELTA, relation=REPLACE)
 LOCAL = LocalRelease("cap", "a report", 3, 1.0, 2.0, 0.7, 0.0, relation=REPLACE)
-KINDS = (GAUSSIAN, REPEATED, SHUFFLED, LOCAL)
+SIDES = SideReleases("a", (GAUSSIAN, GAUSSIAN)), SideReleases("b", (GAUSSIAN,))
+ONE_OF = OneOfRelease("one of", "numbers", SIDES, relation=REPLACE)
+KINDS = (GAUSSIAN, ONE_OF, REPEATED, SHUFFLED, LOCAL)
 
 
 class MadeUp(msgspec.Struct, frozen=True):
@@ -65,10 +74,10 @@ def test_every_known_kind_costs_something_and_nothing_costs_nothing():
 
 def test_what_cannot_be_counted_together_raises():
     for first in KINDS:
-        for second in KINDS[1:]:
+        for second in KINDS[2:]:
             with pytest.raises(ValueError, match="got a mixture"):
                 ledger.epsilon_of([first, second], DELTA)
-    for release in KINDS[1:]:
+    for release in KINDS[2:]:
         with pytest.raises(ValueError, match="Expected Gaussian releases for several rounds"):
             ledger.epsilon_of([release], DELTA, rounds=2)
 
@@ -144,3 +153,32 @@ def test_a_claim_above_its_budget_is_not_called_private():
     fine = msgspec.structs.replace(LOCAL, epsilon=8.0)
     assert claim([fine], ()).private and not claim([loud], ()).private
     assert claim([msgspec.structs.replace(LOCAL, epsilon=math.inf)], ()).epsilon is None
+
+
+def test_of_several_sides_the_worst_counts():
+    """Neither their sum nor the first; with other releases it composes as any Gaussian one does."""
+    assert ONE_OF.mu == pytest.approx(math.sqrt(2) * GAUSSIAN.mu) and ONE_OF.worst is SIDES[0]
+    assert OneOfRelease("one of", "numbers", SIDES[::-1], relation=REPLACE).mu == ONE_OF.mu
+    many = OneOfRelease("one of", "numbers", (*SIDES, *SIDES[1:] * 9), relation=REPLACE)
+    assert ledger.epsilon_of([many], DELTA) == ledger.epsilon_of([ONE_OF], DELTA)
+    assert ledger.epsilon_of([ONE_OF], DELTA) == ledger.epsilon_of([GAUSSIAN] * 2, DELTA)
+    assert ledger.epsilon_of([ONE_OF, GAUSSIAN], DELTA) == ledger.epsilon_of([GAUSSIAN] * 3, DELTA)
+    assert ledger.epsilon_of([ONE_OF], DELTA, rounds=3) > ledger.epsilon_of([ONE_OF], DELTA)
+
+
+def test_the_grid_of_a_side_is_not_forgotten():
+    coarse = msgspec.structs.replace(GAUSSIAN, sensitivity=0.5, grid=0.5, numbers=1000)
+    sides = SideReleases("a", (GAUSSIAN,)), SideReleases("b", (coarse,))
+    one_of = OneOfRelease("one of", "numbers", sides, relation=REPLACE)
+    assert one_of.mu == GAUSSIAN.mu and one_of.factors == coarse.factors and max(one_of.factors) > 0
+    assert ledger.epsilon_of([one_of], DELTA) >= ledger.epsilon_of([GAUSSIAN], DELTA)
+
+
+def test_sides_are_of_one_relation_and_survive_a_file():
+    again = msgspec.json.decode(msgspec.json.encode(ONE_OF), type=ledger.Release)
+    assert again == ONE_OF and hash(again) == hash(ONE_OF)
+    for sides in ((), (SideReleases("a", ()),)):
+        with pytest.raises(ValueError, match="Expected sides with at least one release"):
+            OneOfRelease("one of", "numbers", sides, relation=REPLACE)
+    with pytest.raises(ValueError, match="Expected"):
+        OneOfRelease("one of", "numbers", SIDES, relation="zero-out")

@@ -22,7 +22,6 @@ delay = 0.1
 hold = 0.5
 population = "{BAD}"
 coordinates = ["{BAD}", "a feature with a rather long name", "x"]
-earnings = {{share = 0.5, arms = 3}}
 [bandits.messages.profiles."{BAD}".arms]
 "{BAD}" = [1.0, 0.0, 0.0]
 "an arm whose name is somewhat longer than others" = [0.0, 1.0, 0.0]
@@ -35,7 +34,7 @@ durable = "bandit.db"
 delay = 0.1
 hold = 0.5
 missing_as = 0.0
-earnings = {{share = 0.3}}
+control = {{share = 0.5, arm = "mail", arms = ["call"]}}
 [bandits.messages.features]
 arms = "disjoint"
 actions = ["mail", "call", "a rather long name of an action"]
@@ -151,18 +150,6 @@ def test_pointing_at_the_plot_says_what_is_there(server, visit):
     assert page.evaluate(picture) != before  # its curve and band stand out
 
 
-def test_what_is_earned_is_a_curve(server, visit):
-    for _ in range(3):
-        next_release(server)
-    page = visit(server.address + "/dashboard/messages")
-    page.wait_for_selector("#earned-plot[data-drawn] canvas")
-    assert "On average" in page.inner_text("#earned")
-    page.locator("#earned-plot").scroll_into_view_if_needed()
-    box = page.locator("#earned-plot .u-over").bounding_box()
-    page.mouse.move(box["x"] + box["width"] - 2, box["y"] + 40)
-    page.wait_for_selector("#earned-point >> text=/^Release \\d+, after .*: \\d\\.\\d\\d, likely/")
-
-
 def test_names_are_text_whatever_they_are(server, visit):
     page = visit(server.address + "/dashboard/messages")
     page.wait_for_load_state("networkidle")
@@ -178,8 +165,7 @@ def test_a_phone_in_the_dark_needs_no_scrolling_to_the_side(server, visit):
     for opened in page.locator("summary").all():
         opened.click()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    for plot in ("#plot", "#earned-plot"):
-        assert page.evaluate(f"document.querySelector('{plot} .uplot').getBoundingClientRect().right") <= 390
+    assert page.evaluate("document.querySelector('#plot .uplot').getBoundingClientRect().right") <= 390
     back = "getComputedStyle(document.body).backgroundColor"
     dark = page.evaluate(back)
     page.emulate_media(color_scheme="light")
@@ -191,7 +177,7 @@ def test_charts_of_fields_fit_a_phone_and_an_open_table_stays_open(by_fields, vi
     next_release(by_fields, ask=ask)
     page = visit(by_fields.address + "/dashboard", **PHONE)
     page.wait_for_selector("#fields svg.plot")
-    assert "Is it better?" in page.inner_text("#answers") and page.locator("#fields .card").count() == 2
+    assert "By its own estimate?" in page.inner_text("#answers") and page.locator("#fields .card").count() == 2
     assert BAD in page.inner_text("#fields") and page.locator("script").count() == 2
     summary = page.locator("#fields summary").first
     summary.focus()
@@ -210,7 +196,10 @@ def test_charts_of_fields_fit_a_phone_and_an_open_table_stays_open(by_fields, vi
     assert page.evaluate(f"document.getElementById({json.dumps(name)}).open")
     for _ in range(3):
         next_release(by_fields, ask=ask)
-    page.wait_for_selector("#earned-plot[data-drawn] canvas", timeout=10_000)  # without a plot of weights
+    page.wait_for_selector("#trial .band", timeout=10_000)  # the first look of the control group
+    picture = page.locator("#trial svg.trial").bounding_box()
+    assert picture["x"] + picture["width"] <= 390 and "“mail” (control)" in page.inner_text("#trial")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert all(url.startswith(by_fields.address + "/") for url in visit.asked)
 
 

@@ -16,7 +16,8 @@ import pytest
 
 from tacit import Stored
 from tacit.bandits.joint import glm
-from tacit.holders import rows
+from tacit.core.assignment import Assignment
+from tacit.holders import rows, terms
 from tacit.holders.choosing import Choosing
 from tacit.holders.requests import ANSWER, Answer
 from tacit.holders.rows import REWARD
@@ -27,6 +28,7 @@ from tacit.service import metrics, served
 from tacit.service.app import SHOWN
 from tacit.service.dashboard import Dashboard
 from tacit.service.served import Served
+from tacit.trials import looks
 from tests.service.servers import FIELDS, application, call, lines
 from tests.store.conftest import of_postgres
 from tests.store.places import Clock, Place, table
@@ -133,8 +135,7 @@ class World(NamedTuple):
     options: dict
 
 
-EARNINGS = {"share": 0.3, "clip": 5.0}
-VECTORS = World(OTHERS, usual, {"profiles": PROFILES, "earnings": EARNINGS})
+VECTORS = World(OTHERS, usual, {"profiles": PROFILES})
 WITH_FIELDS = World(
     {
         "as it was": (HERE, [1.0]),
@@ -149,7 +150,6 @@ WITH_FIELDS = World(
         "features": FIELDS["features"] | {"context": FIELDS["features"]["context"] | {"likes": LIKES}},
         "profiles": {"somebody": {"context": {"age": 31}}},
         "max_rounds_per_person": 3,
-        "earnings": EARNINGS,
     },
 )
 
@@ -162,6 +162,18 @@ BY_FIELDS = WITH_FIELDS._replace(  # and with what these say of people, on the d
         "features": WITH_FIELDS.options["features"],
         "max_rounds_per_person": 3,
     }
+)
+
+CONTROLLED = World(
+    OTHERS,
+    usual,
+    {
+        "kind": "joint-glm",
+        "horizon": None,
+        "budget": {"epsilon": 30.0, "delta": 1e-5},
+        "missing_as": 0.0,
+        "control": {"share": 0.5, "arm": 0, "arms": [1]},
+    },
 )
 
 
@@ -217,6 +229,17 @@ def test_one_person_with_fields_replaced_or_erased_changes_nothing_that_is_seen(
     """Of one who is erased, rows are gone: that is seen in the database alone."""
     assert differences(on_sqlite, monkeypatch, caplog, list(WITH_FIELDS.others), world=WITH_FIELDS) == []
     assert differences(on_sqlite, monkeypatch, caplog, ["erased"], replaced=LAST, world=WITH_FIELDS) == []
+
+
+def test_what_a_control_group_says_is_the_same_whoever_people_are(on_sqlite, monkeypatch, caplog):
+    """With the same releases, draws and sides: also of its picture, which is on the page from the first look on."""
+    monkeypatch.setattr(glm, "default_rng", lambda: np.random.default_rng(5))
+    monkeypatch.setattr(terms, "Assignment", lambda control, key, **more: Assignment(control, bytes(32), **more))
+    monkeypatch.setattr(looks, "FIRST", 2)
+    others = ["another reward", "no reward", "late", "shown late"]
+    assert differences(on_sqlite, monkeypatch, caplog, others, replaced=CROWD, world=CONTROLLED) == []
+    found = seen(on_sqlite(), "as it was", monkeypatch, caplog, world=CONTROLLED)
+    assert any(b'class="band"' in each[2] for each in found if isinstance(each, tuple) and len(each) == 3)
 
 
 def test_what_fields_say_of_people_is_the_same_whoever_they_are(on_sqlite, monkeypatch, caplog):

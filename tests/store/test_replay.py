@@ -5,7 +5,8 @@ As tests/whole/test_replay.py, for every public name of `Stored`: a new one has 
 import numpy as np
 import pytest
 
-from tacit import Earnings, Stored
+from tacit import Control, Earnings, Stored
+from tacit.core.assignment import Assignment
 from tacit.errors import TacitError
 from tacit.holders import contexts, rows
 from tacit.holders.choosing import Choosing
@@ -25,6 +26,7 @@ ASKED = {
 QUIET = {  # they show nothing, or to the trusted only
     *("choose", "choose_group", "observe", "write_group", "prepare", "report", "activation", "tend", "close", "secret"),
     *("backup", "rotate_keys", "activate", "check_keys", "with_propensity", "learn_log", "look"),
+    *("end_control", "unreadable"),
 }
 SIZES = {
     "leaves": "SELECT step, length(sums), noisy, visible_at FROM leaf WHERE bandit = ? ORDER BY step",
@@ -68,14 +70,14 @@ def refusals(stored, choice, earlier):
     return out
 
 
-def run(place, kind, people, name):
+def run(place, kind, people, name, **terms):
     """The users who are in all runs see everything; the others differ by `people`, in number of arms and names, and in
     whether, when and how often they answer, and whether their choices are shown: nobody answers in the last run. Where
     contexts are public, all arms are the same."""
     same, others, clock, own, out = np.random.default_rng(0), np.random.default_rng(people), Clock(), [], []
     options, held, late = {} if kind is linear else {"policy": np.random.default_rng(7)}, replay.Held(), []
     offered = same if kind is public else others
-    with place.open(kind(first=6, **options), name=name, population=name, delay=3.0, clock=clock) as stored:
+    with place.open(kind(first=6, **options), name=name, population=name, delay=3.0, clock=clock, **terms) as stored:
         for i in range(ROUNDS):
             clock.now += 1.0
             with held.round(i):
@@ -105,13 +107,13 @@ def run(place, kind, people, name):
         return [*out, {name: table(stored, statement, stored._vault.uid) for name, statement in SIZES.items()}]
 
 
-def check(place, kind):
+def check(place, kind, **terms):
     tape = Tape()
     with tape.recording():
-        first = run(place, kind, 1, "first")
+        first = run(place, kind, 1, "first", **terms)
     for people, name in ((2, "second"), (3, "third")):
         with tape.playing():
-            again = run(place, kind, people, name)
+            again = run(place, kind, people, name, **terms)
         for i, (one, other) in enumerate(zip(first, again, strict=True)):
             wrong = sorted(what for what in one if one[what] != other[what])
             assert not wrong, f"{', '.join(wrong)} not the same with other people in round {EVERY * i}"
@@ -122,6 +124,10 @@ def earning(**options):
     return glm(earnings=Earnings(0.3, 5.0), **options)
 
 
+def controlled(**options):
+    return glm(control=Control(policy="uniform", share=0.5, arms=()), **options)
+
+
 def public(**options):
     return glm(contexts="public", **options)
 
@@ -129,6 +135,13 @@ def public(**options):
 @pytest.mark.parametrize("kind", [glm, linear, earning])
 def test_quite_other_people_change_nothing_that_is_shown(place, kind):
     check(place, kind)
+
+
+def test_a_control_group_changes_nothing_of_that(place, monkeypatch):
+    """Each run has the same key of sides."""
+    with_key = lambda control, key, **options: Assignment(control, bytes(32), **options)  # noqa: E731
+    monkeypatch.setattr("tacit.holders.terms.Assignment", with_key)
+    check(place, controlled, missing_as=0.0)
 
 
 def test_quite_other_rewards_change_nothing_where_contexts_are_public(on_sqlite):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import default_rng
 
-from tacit import Budget, Earnings, JointGLM, JointLinUCB, Secure, Simulated
+from tacit import Budget, Control, Earnings, JointGLM, JointLinUCB, Secure, Simulated
 from tacit.errors import PersonLimit, UnknownChoice
 from tacit.features import Category, Number, Schema
 from tacit.kernels.glm import Tuning
@@ -97,6 +97,7 @@ OPTIONS: dict[type, dict[str, Values]] = {
         "warm": {"rows": {"warm": public_rows()}},
         "covariance": {"matrix": {"covariance": Shape()}},
         "base_rate": {"0.3": {"base_rate": 0.3}},
+        "control": {"uniform": {"control": Control(policy="uniform", share=0.2), "hold": 5, "missing_as": 0.5}},
     },
     JointLinUCB: BOTH
     | {

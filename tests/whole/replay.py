@@ -42,6 +42,7 @@ QUIET = {
     "add_action",
     "retire_action",
     "limit_mode",
+    "end_control",
 }  # show nothing
 ASKED = {
     "interval": lambda method, arms: (method(arms), method(arms, level=0.8)),
@@ -191,6 +192,8 @@ def rounds(bandit, people, *, tape, count=60, absent=True):
                 elif fate == 2:
                     refused(bandit.observe, choice, np.nan)
                     refused(bandit.choose, [[np.inf] * dim])
+                if fate != 2 and getattr(inner, "control", None) is not None:
+                    bandit.choose(user.arms)  # how many ask is public where a bad request has a number
                 if late and rng.integers(3) == 0:
                     refused(bandit.observe, *late.pop())
             out.append({"round": t, "releases": tape.at})

@@ -10,6 +10,7 @@ import pytest
 
 from tacit import (
     Budget,
+    Control,
     Embedded,
     JointGLM,
     JointLinUCB,
@@ -119,6 +120,10 @@ HELD = {  # choices enter at their deadlines
     "joint-glm-hold": made(JointGLM, first=6, hold=7),
     "joint-glm-hold-public": made(JointGLM, first=6, hold=7, contexts="public"),
     "joint-glm-hold-earnings": made(JointGLM, first=6, hold=3, earnings=Earnings(0.2, 4.0)),
+    "joint-glm-control": made(JointGLM, first=6, hold=3, missing_as=0.0, control=Control(policy="uniform", share=0.5)),
+    "joint-glm-control-coins": made(
+        JointGLM, first=6, hold=3, missing_as=0.5, control=Control(policy="uniform", assign="coins")
+    ),
     "joint-lin-ucb-hold-silence": made(JointLinUCB, first=6, hold=4, missing_as=0.0),
 }
 JOINT = registered("JOINT", made, first=6) | {

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tacit.algorithms.earnings import Purse
+from tacit.algorithms.sides import Sides
 from tacit.algorithms.weeks import most_weeks
 from tacit.mechanisms.continual import Continual
 from tacit.privacy.ledger import GaussianRelease, Release
@@ -17,15 +18,17 @@ def entries(
     mechanism: Continual,
     size: int,
     sensitivity: float,
-    purse: Purse | None,
+    purse: Purse | Sides | None,
     rounds: int,
     relation: str,
     steps: int,
-) -> tuple[GaussianRelease, ...]:
-    """After so many steps: of the sums that are learnt from, of that size and sensitivity, and of the purse's. rounds:
-    of a person. relation: the neighbours that the claim is for."""
+) -> tuple[Release, ...]:
+    """After so many steps: of the sums that are learnt from, of that size and sensitivity, and of the purse's, or of an
+    experiment's. rounds: of a person. relation: the neighbours that the claim is for."""
     if steps == 0:
         return ()
+    if isinstance(purse, Sides):
+        return (purse.entry(mechanism, statistic, size, steps, relation),)
     own = mechanism.entry("gaussian", statistic, sensitivity, steps, rounds, size=size, relation=relation)
     if purse is None:
         return (own,)

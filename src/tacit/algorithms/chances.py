@@ -74,6 +74,12 @@ def of_chosen(of: Values, index: int) -> Chance:
     return Chance(value, error) if value >= least else Chance(least, error + least * (directions > 2))
 
 
+def mixed(bandits: Chance, index: int, parts: tuple[float, Array]) -> Chance:
+    """Of arm `index`, where the bandit's choice is played with a probability, and in addition each arm with one."""
+    share, others = parts
+    return Chance(share * bandits.value + float(others[index]), share * bandits.error)
+
+
 def of_each(of: Values) -> Array:
     """The probability of each arm."""
     return np.array([chance(of, index).value for index in range(len(of.mean))])

@@ -86,6 +86,11 @@ class Purse(NamedTuple):
     scale: float
 
     @property
+    def kept(self) -> int:
+        """Numbers that are kept of a choice beside its arm."""
+        return TAIL
+
+    @property
     def size(self) -> int:
         return 2 + 2 * self.arms
 

@@ -124,9 +124,9 @@ class Linear(Summed):
     def pick(self, estimate: LinearEstimate, arms: Array, rng: Generator) -> Integers:
         return ridge.choose_many(arms, estimate.arrays, self.confidence)
 
-    def chance(self, estimate: LinearEstimate, arms: Array, index: int) -> Chance:
+    def chance(self, estimate: LinearEstimate, arms: Array, index: int, *, chosen: bool = True) -> Chance:
         """Nothing is drawn: what was picked would be picked again."""
-        return Chance(1.0, 0.0)
+        return Chance(1.0 if chosen else float(self.chances(estimate, arms)[index]), 0.0)
 
     def chances(self, estimate: LinearEstimate, arms: Array) -> Array:
         out: Array = np.eye(len(arms))[int(ridge.choose_many(arms[None], estimate.arrays, self.confidence)[0])]

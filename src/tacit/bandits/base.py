@@ -114,7 +114,7 @@ class Bandit(Kept, ABC):
         whose reward is not known (replayed logs) is not used; a reward that comes too late is lost."""
         for t in range(len(block.noise)):
             self._step()
-            index = int(self._pick(block.arms[t : t + 1])[0])
+            index = self._by_side(block.arms[t], int(self._pick(block.arms[t : t + 1])[0]))
             if outcome(block, t, index):
                 ticket = self._ticket(self._row(block.arms[t], index, index, None))
                 if not math.isnan(block.reward[t]):
@@ -124,6 +124,9 @@ class Bandit(Kept, ABC):
                 comes, ticket, reward = heapq.heappop(self._arriving)
                 with contextlib.suppress(*[UnknownChoice] * (comes > ticket)):
                     self._observed(ticket, Raw(reward))
+
+    def _by_side(self, arms: Array, picked: int) -> int:
+        return picked  # what is played in a simulated round; that of a control group, in some
 
     @property
     @abstractmethod
@@ -280,8 +283,6 @@ class Bandit(Kept, ABC):
     def __reduce__(self) -> NoReturn:
         raise TypeError("Expected save and load for a bandit, got pickle or copy: its state is raw data.")
 
-    # helpers
-
     def _saved(self) -> dict[str, Any]:
         return super()._saved() | {
             "bandit": type(self).__name__,
@@ -325,8 +326,7 @@ class Bandit(Kept, ABC):
         return self._width
 
     def _row(self, offered: Array, picked: int, place: int, name: str | None) -> Raw[Array]:
-        """Those numbers: the arm that was picked among those on offer. place, name: of the arm in the request. A bandit
-        may keep more."""
+        """Those numbers, at least: the arm that was picked among those on offer. place, name: of it in the request."""
         return self._logged_row(offered[picked])
 
     def _logged_row(self, x: Array) -> Raw[Array]:

@@ -17,6 +17,7 @@ from tacit.errors import BadState
 from tacit.features.schema import Schema
 from tacit.mechanisms.ring import Ring
 from tacit.mechanisms.saving import arrays
+from tacit.model.control import Control
 from tacit.model.links import Link, LinkTable
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Secure, Simulated
@@ -60,7 +61,7 @@ class Kept:
     def _restored(cls, body: dict[str, Any], where: str) -> Self:
         """The one whose body that is; BadState if it cannot be. where: what messages call the file."""
         try:
-            made = cls(**{name: _decode(value) for name, value in body["settings"].items()})
+            made = cls(**{name: decoded(value) for name, value in body["settings"].items()})
         except (TypeError, ValueError):
             raise BadState(f"Expected settings of a {cls.__name__} in {where}, got others.") from None
         made._resume(body, where)
@@ -68,9 +69,9 @@ class Kept:
 
     def _resume(self, body: dict[str, Any], where: str) -> None:
         """Take over what is in the body beside the settings."""
-        if list(_decode(body["plan"])) != list(map(float, self._plan_numbers())):
+        if list(decoded(body["plan"])) != list(map(float, self._plan_numbers())):
             raise BadState(f"Expected {where} to have the noise that its settings give now, got another calibration.")
-        leaves, values = arrays(self._state), [_decode(value) for value in body["state"]]
+        leaves, values = arrays(self._state), [decoded(value) for value in body["state"]]
         if [leaf.shape for leaf in leaves] != [value.shape for value in values]:
             raise BadState(f"Expected the state of a {type(self).__name__} in {where}, of its size, got another.")
         for leaf, value in zip(leaves, values, strict=True):
@@ -133,7 +134,7 @@ def resumed(path: Path, kind: str) -> tuple[dict[str, Any], FileWitness]:
 def generators(settings: dict[str, Any]) -> dict[str, Any]:
     """Those among the settings, as they were when they were saved."""
     drawn = ("simulated", "generator")
-    return {name: _decode(v) for name, v in settings.items() if isinstance(v, dict) and any(key in v for key in drawn)}
+    return {name: decoded(v) for name, v in settings.items() if isinstance(v, dict) and any(key in v for key in drawn)}
 
 
 def waiting(tickets: Ring, choices: int) -> list[Any]:
@@ -146,7 +147,7 @@ def waiting(tickets: Ring, choices: int) -> list[Any]:
 
 def wait_again(tickets: Ring, saved: list[Any]) -> None:
     """Put them back into a ring that is empty."""
-    there = [_decode(part) for part in saved]
+    there = [decoded(part) for part in saved]
     ids = there[0]
     for part, rows in zip(arrays(tickets), there, strict=True):
         part[ids[ids > 0] % len(part)] = rows[ids > 0]
@@ -167,6 +168,8 @@ def encoded(value: Any) -> Any:
         return {"budget": [encoded(float(value.epsilon)), float(value.delta), *zero_out]}
     if isinstance(value, Schema):
         return {"schema": value.to_dict()}
+    if isinstance(value, Control):
+        return {"control": {name: encoded(part) for name, part in dataclasses.asdict(value).items()}}
     if isinstance(value, Secure):
         return {"secure": True}
     if isinstance(value, Simulated):
@@ -186,7 +189,7 @@ def encoded(value: Any) -> Any:
     return value
 
 
-def _decode(value: Any) -> Any:
+def decoded(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if "base64" in value:
@@ -195,11 +198,13 @@ def _decode(value: Any) -> Any:
     if "secure" in value:
         return Secure()
     if "budget" in value:
-        return Budget(*map(_decode, value["budget"]))
+        return Budget(*map(decoded, value["budget"]))
     if "schema" in value:
         return Schema.from_dict(value["schema"])
+    if "control" in value:
+        return Control(**{name: decoded(part) for name, part in value["control"].items()})
     if "link" in value:
-        name, table, steepest, reach = map(_decode, value["link"])
+        name, table, steepest, reach = map(decoded, value["link"])
         return Link(name, LinkTable(*table), True, steepest, reach)
     if "float" in value:
         return float(value["float"])
@@ -211,7 +216,7 @@ def _decode(value: Any) -> Any:
         source = Simulated(0)
         source.generator.bit_generator.state = value["simulated"]
         return source
-    return tuple(_decode(v) for v in value["tuple"])
+    return tuple(decoded(v) for v in value["tuple"])
 
 
 def _digest(text: str) -> str:

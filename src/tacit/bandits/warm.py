@@ -17,6 +17,7 @@ from tacit.algorithms.earnings import Earnings
 from tacit.bandits.base import Bandit
 from tacit.bandits.embedded import Embedded
 from tacit.bandits.server import Server
+from tacit.model.control import Control
 from tacit.model.fields import FieldContribution
 from tacit.privacy.noise import Secure, Simulated
 
@@ -50,6 +51,8 @@ def twin_of(made: Any) -> Any:
     settings = {name: _fresh(getattr(made, name)) for name in names}
     if settings.get("require_person"):
         settings["require_person"] = False  # nobody is made up but arms and rewards
+    if settings.get("control") is not None:
+        settings |= {"hold": SMALL["hold"], "missing_as": made.rewards[0]}  # on a database these are not the bandit's
     small = {name: min(settings[name], most) for name, most in SMALL.items() if isinstance(settings.get(name), int)}
     try:
         return type(made)(**settings | small)
@@ -62,6 +65,8 @@ def _fresh(value: Any) -> Any:
         return Secure() if value.private else Simulated(0)
     if isinstance(value, Earnings):
         return value._replace(arms=0)
+    if isinstance(value, Control):
+        return Control(policy="uniform", share=0.5)
     return default_rng(0) if isinstance(value, Generator) else value
 
 

@@ -15,7 +15,7 @@ import typer
 from tacit import __version__, extras, registry
 from tacit.cli.benching import bench_command
 from tacit.cli.check import check_command
-from tacit.cli.operating import backup_command, move_command, restore_command, rotate_command
+from tacit.cli.operating import backup_command, end_control_command, move_command, restore_command, rotate_command
 from tacit.cli.options import Adjacency, Arms, Delta, Dim, Engine, Epsilon, Json, Link, Radius, WithinBudget, Yes
 from tacit.cli.output import confirm, fail, progress, tell, write_json
 from tacit.cli.parse import check_name, parse_bandit, parse_bounds, parse_environment, parse_epsilon
@@ -328,6 +328,7 @@ app.command("backup")(backup_command)
 app.command("restore")(restore_command)
 app.command("rotate")(rotate_command)
 app.command("move")(move_command)
+app.command("end-control")(end_control_command)
 app.command("bench")(bench_command)
 app.command("check")(check_command)
 app.command("plan")(plan_command)

@@ -1,4 +1,4 @@
-"""Commands for whoever runs a bandit: backups, keys, and another database."""
+"""Commands for whoever runs a bandit: backups, keys, another database, and the end of a control group."""
 
 import sys
 from pathlib import Path
@@ -55,6 +55,17 @@ def move_command(
     from tacit.service import operating
 
     sys.stdout.write(operating.move(config, bandit, to) + "\n")
+
+
+def end_control_command(
+    config: Config, bandit: Annotated[str, typer.Argument(help="Its name there.")], yes: Yes = False
+) -> None:
+    """End the control group of a bandit, once and for good: later choices are all the bandit's, and what the trial said
+    by then stands. An SQLite file that is served has to be asked over HTTP (POST .../end-control)."""
+    from tacit.service import operating
+
+    confirm(f"end the control group of {bandit}, which cannot begin again", yes)
+    sys.stdout.write(operating.end_control(config, bandit) + "\n")
 
 
 def _split(words: list[str]) -> tuple[str | None, Path]:

@@ -32,6 +32,13 @@ def plan_command(
     hold: Annotated[
         str | None, typer.Option(help='With --schema: seconds, or "1 day", after which a choice counts.')
     ] = None,
+    control: Annotated[
+        float | None,
+        typer.Option(help="How long a trial takes: the share of people who are the control's, such as .1."),
+    ] = None,
+    effect: Annotated[
+        float | None, typer.Option(help="With --control: what the bandit brings more, such as .05 for 5 points.")
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="With --schema: two worlds and 10,000 people, in a few seconds.")
     ] = False,
@@ -39,7 +46,8 @@ def plan_command(
     as_json: Json = False,
 ) -> None:
     """How many people until it is useful: the share of the attainable reward after so many people, and what to do about
-    it. For people with fields (--schema) it is simulated, for vectors (--dim, --arms) computed by a formula."""
+    it. For people with fields (--schema) it is simulated, for vectors (--dim, --arms) computed by a formula. With
+    --control: how many people until a control group shows an effect."""
     check_figure(plot)
     from tacit.cli import asked
 
@@ -54,7 +62,15 @@ def plan_command(
         "per_day": per_day,
         "base_rate": base_rate,
     }
-    if schema is None:
+    if control is not None or effect is not None:
+        from tacit.cli import planning_control
+
+        own = ("epsilon", "delta", "per_day", "base_rate")
+        others = {name.replace("_", "-"): value for name, value in options.items() if name not in own}
+        others |= {"schema": schema, "plot": plot, "quick": quick}
+        question = planning_control.asked(control, effect, others=others, **{name: options[name] for name in own})
+        planning_control.show(question, as_json=as_json)
+    elif schema is None:
         from tacit.cli import planning
 
         if quick:
@@ -63,5 +79,5 @@ def plan_command(
     else:
         from tacit.cli import planning_schema
 
-        question, notes = asked.of_schema(schema, **options)
-        planning_schema.show(question, notes, quick=quick, as_json=as_json, plot=plot)
+        found, notes = asked.of_schema(schema, **options)
+        planning_schema.show(found, notes, quick=quick, as_json=as_json, plot=plot)

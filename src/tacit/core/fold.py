@@ -36,6 +36,7 @@ class Fold:
         self._fading, self._schedule, self._prior = plan.mechanism.fading, plan.schedule, prior
         self._prefixes = leaves.Prefixes(plan.mechanism)
         self._released: Released | None = None
+        self.looks: list[Released] = []  # what was released of an experiment, at each step of this incarnation
         self._live = algorithm.live(actions.at(declared, 0))
         self.estimate = self._last = algorithm.blank(self._live)  # _last: whatever was offered since
         if prior is not None:
@@ -53,6 +54,8 @@ class Fold:
         """One release more. The estimate is that of the actions which were offered when its step ended. at: when it is
         visible. age: how old the last choice of its step is then."""
         released = self._prefixes.following(noisy)
+        part = self.algorithm.experiment(released)
+        self.looks += [] if part is None else [part]
         self.step += 1
         if self._prior is not None:
             released = leaves.after(self._prior.released, self._fading, self.step, released)

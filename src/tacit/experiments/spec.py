@@ -11,6 +11,7 @@ from tacit.bandits.embedded import Embedded
 from tacit.bandits.server import Server
 from tacit.environments.base import Environment
 from tacit.environments.delay import Delay
+from tacit.model.control import Control
 from tacit.model.links import Link
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
@@ -125,4 +126,6 @@ def _plain(value: Any) -> Any:
         return [_plain(v) for v in value]
     if isinstance(value, Link):
         return value.name
+    if isinstance(value, Control):
+        return {name: _plain(part) for name, part in dataclasses.asdict(value).items()}
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -9,34 +9,33 @@ And what is written of a choice afterwards, a reward or that it was shown: a row
 before the choice enters. The same work whatever there is."""
 
 import contextlib
-import functools
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from numpy.random import Generator
 
 from tacit.core.persons import beyond
-from tacit.errors import BadState, HorizonReached, TacitError, Unavailable
-from tacit.holders import choice_rows, incarnation, rollback, rows
+from tacit.errors import BadState, HorizonReached, RefusedRequest, TacitError, Unavailable
+from tacit.holders import choice_rows, incarnation, playing, rollback, rows
 from tacit.holders.choice_rows import Placed, Taken
 from tacit.holders.database import Rows, Run, Statement, ran
 from tacit.holders.incarnation import Vault
 from tacit.holders.limits import RoundLimits
-from tacit.holders.requests import REFUSED, Answer, Report, Request, StoredChoice, Ticket
+from tacit.holders.playing import Drawn, another_answer, by_side
+from tacit.holders.requests import REFUSED, WRONG, Answer, Report, Request, StoredChoice, Ticket
 from tacit.holders.rows import Head, Waiting
 from tacit.holders.sealed_rows import SealedRows
 from tacit.holders.terms import Agreed
 from tacit.holders.tickets import MILLI
 from tacit.holders.versions import Versions
 from tacit.holders.witness import older
-from tacit.model.chances import Later
 
-Drawn = tuple[Answer, Callable[[], float]]  # an answer, and what computes its propensity
 Result = Answer | TacitError
 Following = Callable[[], Sequence[Request]]  # those who will be asked for next, if it is known
 FRESH = 1.0  # seconds for which numbers that were taken on the way are used: less than the skew of clocks
+BEFORE = "Expected a request that can be answered, got one that was refused before: ask by another."
 AGAIN = "Expected a choice that is committed at once, got one that took too long: ask again."
 
 
@@ -83,14 +82,7 @@ class Choosing:
 
     def draw(self, request: Request) -> Drawn:
         """An answer at the present version, if it was not drawn before."""
-        if request.ahead is not None:
-            return request.ahead, _another_answer
-        fold, arms = self._versions.fold, request.offer.arms
-        picked = int(fold.algorithm.pick(fold.estimate, arms[None], self._policy)[0])
-        place = request.offer.place(picked)
-        answer = Answer(b"", fold.step, place, request.offer.name(place))
-        propensity = Later(functools.partial(fold.algorithm.chance, fold.estimate, arms, picked))
-        return answer, propensity
+        return playing.draw(request, self._versions.fold, self._agreed.assignment, self._policy)
 
     def choose(
         self, requests: Sequence[Request], drawn: list[Drawn], following: Following = tuple
@@ -113,8 +105,11 @@ class Choosing:
         out: list[StoredChoice | TacitError] = []
         for i, (request, (answer, propensity)) in enumerate(zip(requests, drawn, strict=True)):
             result = numbered.found[request.hashed]
+            if isinstance(result, Answer) and result.arm == WRONG:
+                out.append(RefusedRequest(request.problem or BEFORE))
+                continue
             own = isinstance(result, Answer) and result.ticket == answer.ticket and firsts[request.hashed] == i
-            out.append(self._as_choice(result, propensity if own else _another_answer))
+            out.append(self._as_choice(result, propensity if own else another_answer))
         return out
 
     @contextlib.contextmanager
@@ -159,11 +154,14 @@ class Choosing:
         Their ids hold no number: the database may never come to it."""
         fresh: dict[bytes, StoredChoice | TacitError] = {}
         for request, (answer, propensity) in zip(requests, drawn, strict=True):
+            if request.problem is not None:
+                fresh[request.hashed] = RefusedRequest(request.problem)
+                continue
             if request.hashed not in before:
                 unnumbered = answer._replace(ticket=self._vault.tickets.made(0, 0.0))
                 fresh.setdefault(request.hashed, self.choice(unnumbered, propensity, degraded=True))
                 continue
-            fresh[request.hashed] = self._as_choice(before[request.hashed], _another_answer)
+            fresh[request.hashed] = self._as_choice(before[request.hashed], another_answer)
         return [fresh[request.hashed] for request in requests]
 
     def choice(self, answer: Answer, propensity: Callable[[], float], *, degraded: bool = False) -> StoredChoice:
@@ -279,6 +277,12 @@ class Choosing:
             answer, propensity = drawn[firsts[request.hashed]]
             answer = answer._replace(ticket=self._vault.tickets.made(number, at))
             drawn[firsts[request.hashed]] = answer, propensity
+            if request.problem is not None:
+                made[request.hashed] = self.rows.refused(request, number, at, answer)
+                continue
+            if self._agreed.assignment is not None:
+                drawn[firsts[request.hashed]] = by_side(self._agreed.assignment, number, request, answer, propensity)
+                answer, propensity = drawn[firsts[request.hashed]]
             if self._agreed.door.retired(request.offer):
                 why = "Expected actions that are offered, got one that was retired meanwhile: ask again."
                 numbered.found[request.hashed] = BadState(why)
@@ -388,7 +392,3 @@ class Choosing:
         if number and made_at is None:
             made_at = rows.made_at(run, self._vault.uid, number)
         return number, made_at
-
-
-def _another_answer() -> NoReturn:
-    raise BadState("Expected the propensity to be asked for with the first answer to a request, got a repeated one.")

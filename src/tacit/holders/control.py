@@ -64,7 +64,7 @@ def _replied(database: SQLite, path: Path, token: str) -> bool:
         time.sleep(LOOK)
 
 
-class Control:
+class WorkerSide:
     """A worker's side."""
 
     def __init__(self, folder: Path, name: str, path: Path) -> None:

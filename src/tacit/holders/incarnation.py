@@ -67,6 +67,7 @@ class Vault:
     persons: bytes  # the key of people's hashes
     requests: bytes  # the key of requests' hashes
     tickets: Tickets
+    sides: bytes = dataclasses.field(default=b"", repr=False)  # the key of an experiment's sides, where there is one
 
     @property
     def uid(self) -> str:
@@ -268,9 +269,9 @@ def _order(setting: str) -> tuple[int, str]:
 
 def vault_of(database: Database, keys: Keys, found: BanditRow, *, ended: bool) -> Vault:
     """ended: it was retired, and its keys are destroyed. WrongKeys if the folder is not the database's."""
-    needed = (f"{found.name}.persons", f"{found.uid}.requests", f"{found.uid}.tickets")
-    persons, requests, tickets = (b"", b"", b"") if ended else map(keys.find, needed)
-    if persons is None or requests is None or tickets is None:
+    needed = [f"{found.name}.persons", *_fixed_labels(found)]
+    persons, requests, tickets, *sides = [b"", b"", b""] if ended else map(keys.find, needed)
+    if persons is None or requests is None or tickets is None or None in sides:
         raise WrongKeys(
             "Expected the keys that this database was sealed with, got a folder of keys without them: `tacit recover "
             "CONFIG NAME`."
@@ -278,14 +279,20 @@ def vault_of(database: Database, keys: Keys, found: BanditRow, *, ended: bool) -
     if not ended:
         check_keys(database, keys, found)
     seal, witness = Seal(keys, found.uid), Witness(keys.folder, found.name)
-    return Vault(database, found, seal, witness, persons, requests, Tickets(tickets))
+    return Vault(database, found, seal, witness, persons, requests, Tickets(tickets), *(key or b"" for key in sides))
+
+
+def _fixed_labels(row: BanditRow) -> list[str]:
+    """Of the keys that an incarnation has from its beginning on: of requests, of ids, and of an experiment's sides."""
+    experiment = json.loads(row.plan).get("control") is not None
+    return [f"{row.uid}.{what}" for what in ("requests", "tickets", *["sides"] * experiment)]
 
 
 def check_keys(database: Database, keys: Keys, found: BanditRow) -> None:
     """WrongKeys unless the folder has the keys that this incarnation is sealed with now."""
     with database.transaction() as run:
         head = rows.head(run, found.uid)
-        fixed = [f"{found.uid}.requests", f"{found.uid}.tickets", f"{found.uid}.sums.{head.sums_key}"]
+        fixed = [*_fixed_labels(found), f"{found.uid}.sums.{head.sums_key}"]
         fingerprints.check(run, keys, found.name, [f"{found.name}.persons"], make=False)
         fingerprints.check(run, keys, found.uid, fixed, make=False)
         check_epochs(run, keys, found, coming(found, head.choices))
@@ -314,7 +321,7 @@ def new_row(
 def make(run: Run, keys: Keys, new: BanditRow, algorithm: Algorithm[Any], identity: DatabaseIdentity) -> None:
     """Its keys, its rows, and a witness of no leaves, which is there before the rows are committed. If another worker
     makes the same at once, one of them does."""
-    labels = (f"{new.name}.persons", f"{new.uid}.requests", f"{new.uid}.tickets", f"{new.uid}.sums.0")
+    labels = (f"{new.name}.persons", *_fixed_labels(new), f"{new.uid}.sums.0")
     for label in labels:
         keys.make(label)
     if rows.make(run, new, next_boundary(0, *algorithm.plan.schedule)):

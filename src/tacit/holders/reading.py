@@ -6,6 +6,7 @@ from typing import Any
 
 from tacit import checks, durations, forks
 from tacit.algorithms.onepass.segments import Segments
+from tacit.algorithms.trial_sums import TrialSums
 from tacit.core.actions import Declared
 from tacit.core.fold import Fold
 from tacit.data import Array
@@ -25,6 +26,8 @@ from tacit.lock import Lock, locked
 from tacit.model.arms import Arms
 from tacit.privacy.certificate import Certificate
 from tacit.protocols import Algorithm
+from tacit.trials import trial
+from tacit.trials.trial import Trial
 
 
 class Reading:
@@ -139,6 +142,23 @@ class Reading:
         """The average reward with its interval, at the version that is served; None where that is not released."""
         fold = self._at_present()
         return fold.algorithm.earned(fold.estimate)
+
+    @property
+    @locked
+    def trial_sums(self) -> TrialSums | None:
+        """What the experiment has released so far, as sums over people of this incarnation; None without a control
+        group."""
+        fold, assignment = self._at_present(), self._agreed.assignment
+        if assignment is None:
+            return None
+        out: TrialSums = self.algorithm.trial_sums(fold.looks, assignment.counts, assignment.ended)
+        return out
+
+    @property
+    def trial(self) -> Trial | None:
+        """What the control group says, as a bandit's; None before the first look of this incarnation."""
+        sums = self.trial_sums
+        return None if sums is None else trial.trial(sums, self.algorithm.plan.horizon)
 
     @property
     def by_fields(self) -> bool:

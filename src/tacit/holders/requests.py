@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple, NoReturn
 
+import numpy as np
+
 from tacit.core.door import Offer
 from tacit.data import Raw
 from tacit.holders.rows import REWARD
@@ -19,6 +21,7 @@ LONGEST_NAME = 255  # bytes
 # ticket, version, index, bytes of the name or -1, the name, the propensity and its error, or NaN; early rows lack these
 ANSWER = struct.Struct(f">16sqqh{LONGEST_NAME}sdd")
 REFUSED = -1  # the index of no arm: a person beyond the limit
+WRONG = -2  # the same: a bad request that keeps its number
 TICKET = 16  # bytes (tacit.holders.tickets)
 
 
@@ -80,6 +83,9 @@ class Request(NamedTuple):
     former: tuple[bytes, ...] = ()  # what earlier releases knew the same person by
     deferred: bool = False
     ahead: Answer | None = None  # where it was drawn before
+    own: int | None = None  # the caller's own choice among the arms that may be chosen, where a control plays that
+    chances: tuple[Chance, ...] | None = None  # of each arm that may be chosen, where `ahead` is with a control
+    problem: str | None = None  # why it is refused, where it keeps its number
 
     def __repr__(self) -> str:
         return "<raw>"
@@ -132,6 +138,11 @@ def request_hash(request: str | bytes | None, asker: str, key: bytes) -> bytes:
     text = request if isinstance(request, bytes) else request.encode("utf-8", "surrogatepass")
     who = hashlib.blake2b(asker.encode("utf-8", "surrogatepass"), key=key, digest_size=32).digest()
     return hashlib.blake2b(who + text, key=key, digest_size=16).digest()
+
+
+def refused(hashed: bytes, problem: str) -> Request:
+    """A bad request that keeps its number."""
+    return Request(hashed, Offer(np.zeros((0, 0)), None, None), None, problem=problem)
 
 
 def check_names(names: tuple[str, ...] | None) -> None:

@@ -67,6 +67,10 @@ class SealedRows:
             answered, waits, person, refusal(answer.refusal().packed()), self.nothing(number, answer.ticket, at).sealed
         )
 
+    def refused(self, request: Request, number: int, at: float, answer: Answer) -> Placed:
+        """Of a bad request that keeps its number."""
+        return Placed(self.answered(request, number, answer), self.nothing(number, answer.ticket, at))
+
     def _row(self, request: Request, answer: Answer) -> WaitingRow:
         """What is kept until it enters."""
         if not self._people.teaches(request):

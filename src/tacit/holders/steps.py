@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.data import Array, Raw
+from tacit.data import Array, Integers, Raw
 from tacit.errors import BadState
 from tacit.holders import contexts, incarnation, leaf_rows, rollback, rows, versions
 from tacit.holders.database import Database, Run
@@ -96,7 +96,8 @@ class Steps:
         """Kernels, by an entry that is thrown away: within a transaction that would take too long."""
         plan = self._algorithm.plan
         made_up = Entry(Raw(np.zeros(plan.row)), entering.NOBODY, True, True, Raw(plan.rewards[0]))
-        self._join([made_up], StepSums(self._grid), np.zeros(plan.contexts), bool)
+        sides = None if self._agreed.assignment is None else self._agreed.assignment.sides(range(1, 2))
+        self._join([made_up], StepSums(self._grid), np.zeros(plan.contexts), bool, sides)
 
     def run(self) -> None:
         """All that is due enters, and every step that is full is released. One thread at a time: of two, one would
@@ -177,20 +178,35 @@ class Steps:
         incarnation.check_epochs(run, vault.seal.keys, vault.bandit, epochs, make=False)  # else all would be unreadable
         sums = self._sums(step, "open", opened.sums)
         public = contexts.opened(run, uid, step, self._algorithm.plan.contexts)
-        entries = [self._entry(one, part.written) for one in part.waiting]
+        entries, sides = [self._entry(one, part.written) for one in part.waiting], None
+        if self._agreed.assignment is not None:
+            self._agreed.follow(rows.head(run, uid))  # a control that has ended since may not play the last of these
+            numbers = range(opened.settled + 1, part.end + 1)
+            there = dict(zip((one.number for one in part.waiting), entries, strict=True))
+            entries = [there.get(number) or entering.nothing(self._algorithm.plan.row) for number in numbers]
+            sides = self._agreed.assignment.sides(numbers)
         with self._people.entering(run, step, {one.person for one in entries} - {entering.NOBODY}) as once_more:
-            self._join(entries, sums, public, once_more)
+            self._join(entries, sums, public, once_more, sides)
         contexts.put(run, uid, step, public)
         rows.entered(run, uid, part.end)
         sealed = sums.sealed(self._seal(number_of(opened.sums), step, "open"))
         rows.put_step(run, uid, OpenStep(step, part.end, part.closed_at, sealed))
 
-    def _join(self, entries: list[Entry], sums: StepSums, public: Array, once_more: Callable[[bytes], bool]) -> None:
-        """At the estimate of the release before."""
+    def _join(
+        self,
+        entries: list[Entry],
+        sums: StepSums,
+        public: Array,
+        once_more: Callable[[bytes], bool],
+        sides: Integers | None,
+    ) -> None:
+        """At the estimate of the release before. sides: of an experiment, where also numbers that no choice has
+        enter."""
         algorithm, estimate = self._fold.algorithm, self._fold.estimate
         found = entering.enter(
             entries,
             size=algorithm.plan.row,
+            sides=sides,
             missing_as=self._agreed.now.missing_as,
             once_more=once_more,
             count=(lambda row: algorithm.count(estimate, row, public)) if public.size else None,

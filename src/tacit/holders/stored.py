@@ -13,16 +13,19 @@ import numpy.typing as npt
 from numpy.random import default_rng
 
 from tacit import checks, forks
+from tacit.bandits.joint.controlled import LOGS, NONE
 from tacit.clock import Steady
+from tacit.core.assignment import NEEDS_GIVEN
 from tacit.core.persons import Person, digests
 from tacit.data import Raw
 from tacit.errors import TacitError, Unavailable
 from tacit.holders import certificate, control, erasure, incarnation, rehearsal, requests, rotation, terms, upkeep
-from tacit.holders.choosing import Choosing, Drawn, Following
+from tacit.holders.choosing import Choosing, Following
 from tacit.holders.disc import Disc
 from tacit.holders.limits import RoundLimits
 from tacit.holders.log import Log
 from tacit.holders.outage import MODES, Outage
+from tacit.holders.playing import Drawn, Mixture
 from tacit.holders.population import Membership, check_relation
 from tacit.holders.reading import Reading
 from tacit.holders.requests import Answer, Report, Request, StoredChoice, Ticket
@@ -106,11 +109,11 @@ class Stored(Reading):
         except BaseException:
             self._database.close()
             raise
-        self._control: control.Control | None = None
+        self._control: control.WorkerSide | None = None
         self._disc = Disc([folder.folder])
         if isinstance(self._database, SQLite):
             self._disc = Disc([self._database.path.parent, folder.folder])
-            self._control = control.Control(folder.folder, name, self._database.path)
+            self._control = control.WorkerSide(folder.folder, name, self._database.path)
         self._thread: threading.Thread | None = None
         if background and (self._control is not None or not self._agreed.ended):
             arguments = (weakref.ref(self), self._closing)
@@ -130,13 +133,14 @@ class Stored(Reading):
         asker: str = "",
         deferred: bool = False,
         propensity: bool = False,
+        own: str | int | None = None,
     ) -> StoredChoice:
         """The arm for one user, on disk before it is returned. The same `request` again, by the same `asker`, has the
         same answer, until it expires; give one if you may have to ask again. deferred: nothing is learnt from it unless
         `activate` says that it was shown. propensity: it is stored with the answer. Otherwise as a bandit's
         `choose`."""
         given: dict[str, Any] = {"actions": actions, "request": request, "available": available, "person": person}
-        asked = self.prepare(arms, asker=asker, deferred=deferred, **given)
+        asked = self.prepare(arms, asker=asker, deferred=deferred, own=own, **given)
         answer = self.choose_group([self.with_propensity(asked) if propensity else asked])[0]
         if isinstance(answer, TacitError):
             raise answer
@@ -164,13 +168,28 @@ class Stored(Reading):
         person: Person | None = None,
         asker: str = "",
         deferred: bool = False,
+        own: str | int | None = None,
     ) -> Request:
-        """A request, checked: ValueError for a bad one, which then is no user and delays nobody."""
+        """A request, checked: ValueError for a bad one, which then is no user and delays nobody. With a control group a
+        bad one is prepared, too, and refused when it has its number. own: as a bandit's."""
         self._agreed.at_work()
-        offer = self._agreed.door.offer(arms, available, actions)
-        requests.check_names(offer.names)
-        who = self._people.digests_of(person)
-        return Request(requests.request_hash(request, asker, self._vault.requests), offer, *who, deferred)
+        hashed, assignment = requests.request_hash(request, asker, self._vault.requests), self._agreed.assignment
+        try:
+            offer = self._agreed.door.offer(arms, available, actions)
+            requests.check_names(offer.names)
+            who = self._people.digests_of(person)
+            if assignment is None and own is not None:
+                raise ValueError(NEEDS_GIVEN)
+            chosen = None if assignment is None else assignment.own(offer, own)
+        except ValueError as error:
+            if assignment is None:
+                raise
+            return requests.refused(hashed, str(error))
+        return Request(hashed, offer, *who, deferred, own=chosen)
+
+    def unreadable(self, error: ValueError, asker: str = "") -> Request:
+        """With a control group: a request of which nothing can be read has a number, too."""
+        return requests.refused(requests.request_hash(None, asker, self._vault.requests), str(error))
 
     def with_propensity(self, request: Request) -> Request:
         """The same, with an answer drawn now and its probability: by whoever asks for it, since it takes its time."""
@@ -180,6 +199,10 @@ class Stored(Reading):
                 with contextlib.suppress(Unavailable):
                     self._outage.again(self._versions.refresh)
             answer, propensity = self._choosing.draw(request)
+        if request.problem is not None:
+            return request
+        if isinstance(propensity, Mixture):
+            return request._replace(ahead=answer, chances=propensity.all)
         return request._replace(ahead=answer.drawn(propensity))
 
     def report(self, choice: StoredChoice | str, reward: float | None) -> Report:
@@ -223,12 +246,22 @@ class Stored(Reading):
         """Several rewards, or choices that were shown, in one transaction: whether each came before its deadline."""
         return self._write(lambda: self._choosing.write(reports))
 
+    def end_control(self) -> None:
+        """The control group ends, for all workers and for good: numbers after the present block are all the bandit's.
+        The last interval before stands. On disk when this returns."""
+        if self._agreed.assignment is None:
+            raise ValueError(NONE)
+        with self._lock:
+            self._write(lambda: self._agreed.end_control(self._vault, self._clock()))
+
     def learn_log(self, table: Any, *, log: str, actions: Any = None) -> Mapping[int, str]:
         """Learn from logged rounds, as a bandit's learn_log, some rows in each transaction. table: also the path of a
         folder of Parquet files. log: what it is called. Its rows are learnt once under that name: after a crash, or
         with rows added at the end, the same call goes on with the next one. A row enters as soon as the choices before
         it have. Returns row -> reason for those that this call refused."""
         self._own()
+        if self._agreed.assignment is not None:
+            raise ValueError(LOGS)
         return self._log.learn(table, log, actions, self.left, self.tend)
 
     def erase(self, person: Person) -> str:

@@ -7,8 +7,10 @@ import json
 from typing import Any, NamedTuple
 
 from tacit import checks, durations
+from tacit.bandits.joint.controlled import OVER, RETIRED
 from tacit.core import actions
 from tacit.core.actions import Declared
+from tacit.core.assignment import Assignment
 from tacit.core.choices import check_missing_as
 from tacit.core.door import Door
 from tacit.errors import Retired
@@ -19,7 +21,7 @@ from tacit.holders.incarnation import Vault, made_with
 from tacit.holders.rows import BanditRow, Head
 from tacit.protocols import Algorithm
 
-COUNTED = ("actions", "ages")  # settings that say since which choice, or step
+COUNTED = ("actions", "ages", "control_ended")  # settings that say since which choice, or step
 SHORTEST = 1e-6  # seconds: a release is visible at a multiple of the delay, whose number has to be finite
 NO_HOLD = (
     "Expected hold=, the time after which a choice counts with the reward that came by then, got none. Take the age by "
@@ -27,10 +29,15 @@ NO_HOLD = (
     'longer than shorter: what comes later is lost, and nothing is learnt sooner. If you do not know, take "1 day".'
 )
 
+NO_SILENCE = (
+    "Expected missing_as with control, the reward that a choice counts with that has none by its deadline, got none."
+)
+
 
 class Terms(NamedTuple):
     """All public. hold, delay: seconds; hold is 0 until it is known. ages: (step, seconds): how old the last choice of
-    a step is when its release is visible, from that step on; what was shown does not change when hold or delay do."""
+    a step is when its release is visible, from that step on; what was shown does not change when hold or delay do.
+    control_ended: the last number with a side, where a control group has ended."""
 
     pending: int
     delay: float
@@ -39,6 +46,7 @@ class Terms(NamedTuple):
     hold: float
     actions: tuple[Declared, ...] = ()
     ages: tuple[tuple[int, float], ...] = ()
+    control_ended: int | None = None
 
     def age(self, step: int) -> float:
         return next((age for since, age in reversed(self.ages) if since <= step), self.hold + self.delay)
@@ -64,6 +72,8 @@ def checked(
     if missing_as is not None:
         check_missing_as(missing_as, *algorithm.plan.rewards)
         missing_as = float(missing_as)
+    elif algorithm.control is not None:
+        raise ValueError(NO_SILENCE)
     return Terms(pending, float(delay), on_limit, missing_as, float(hold or 0.0))
 
 
@@ -84,7 +94,10 @@ def recorded(head: Head, row: BanditRow) -> tuple[Declared, ...]:
 def inherited(head: Head) -> str:
     """The settings of an incarnation for the one that takes its place: all but those whose numbers begin anew."""
     found = json.loads(head.settings or "{}")
-    return json.dumps({name: value for name, value in found.items() if name not in COUNTED}, sort_keys=True)
+    kept = {name: value for name, value in found.items() if name not in COUNTED}
+    if found.get("control_ended") is not None:
+        kept["control_ended"] = 0
+    return json.dumps(kept, sort_keys=True)
 
 
 class Agreed:
@@ -94,6 +107,7 @@ class Agreed:
         self.now, self._algorithm, self._schema = given, algorithm, algorithm.plan.features
         self._text, self.ended = "", False
         self.door = Door.of(algorithm)
+        self.assignment: Assignment | None = None  # who plays which number, where there is a control group
 
     @property
     def text(self) -> str:
@@ -107,6 +121,8 @@ class Agreed:
     def begin(self, vault: Vault) -> None:
         """The actions, as they will be when `decide` is called; BadState if those that were declared before are not
         among them."""
+        if self._algorithm.control is not None:
+            self.assignment = Assignment(self._algorithm.control, vault.sides, blocks=self._algorithm.plan.blocks > 1)
         with vault.database.transaction() as run:
             self._declare(rows.head(run, vault.uid), vault)
 
@@ -121,6 +137,8 @@ class Agreed:
                 self.now = self.now._replace(hold=old.get("hold") or old.get("after") or 0.0)
             if not self.now.hold and not self.ended:
                 raise ValueError(NO_HOLD)
+            self._follow(self.now._replace(control_ended=old.get("control_ended")))
+            self._check_arms()
             self.now = self.now._replace(ages=_ages(old.get("ages"), head, self.now.hold + self.now.delay))
             text = json.dumps(self.now._asdict(), sort_keys=True)
             if head.settings != text and not head.ended:
@@ -132,6 +150,29 @@ class Agreed:
                 for what in actions.events(before, self.now.actions):
                     rows.event(run, vault.uid, at, what)
         self._text = text
+
+    def end_control(self, vault: Vault, at: float) -> None:
+        """For everybody, and for good."""
+        assert self.assignment is not None
+        with vault.database.transaction() as run:
+            head = rows.head(run, vault.uid, vault.database.locking)
+            self.follow(head)
+            if self.assignment.ended is not None:
+                raise ValueError(OVER)
+            self.assignment.end(head.choices)
+            now = self.now._replace(control_ended=self.assignment.ended)
+            rows.settle(run, vault.uid, json.dumps(now._asdict(), sort_keys=True))
+            rows.event(run, vault.uid, at, f"control ended: the last of its choices is {self.assignment.ended}")
+        with vault.database.transaction() as run:
+            self.follow(rows.head(run, vault.uid))
+
+    def _check_arms(self) -> None:
+        """ValueError where requests could not offer what a control plays."""
+        control = self._algorithm.control
+        if control is not None and self.now.control_ended is None:
+            gone = {one.name for one in self.now.actions if one.until is not None}
+            if gone & {control.arm, *control.arms}:
+                raise ValueError(RETIRED)
 
     def _declare(self, head: Head, vault: Vault) -> tuple[Declared, ...]:
         """Takes over the given actions, and returns those before."""
@@ -153,6 +194,8 @@ class Agreed:
 
     def _follow(self, now: Terms) -> None:
         self.now, self.door = now, Door.of(self._algorithm, now.actions)
+        if self.assignment is not None:
+            self.assignment.ended = now.control_ended
 
     def at_work(self) -> None:
         if self.ended:

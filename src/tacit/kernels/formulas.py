@@ -6,7 +6,7 @@ from numba import types
 from numba.extending import overload, register_jitable
 
 from tacit.kernels.compile import kernel
-from tacit.model import centred, earnings, fields, glm, linear, links, public, scores, vectors
+from tacit.model import centred, control, earnings, fields, glm, linear, links, public, scores, vectors
 
 for _function in (
     links.decay,
@@ -70,3 +70,4 @@ add_score = kernel(scores.add_score)
 add_fields = kernel(fields.add_fields)
 add_centred = kernel(centred.add_centred)
 add_earnings = kernel(earnings.add_earnings)
+add_sides = kernel(control.add_sides)

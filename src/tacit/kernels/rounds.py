@@ -19,6 +19,7 @@ class Schedule(NamedTuple):
     first: float  # choices in the shortest step
     growth: float  # of the choice count within a long step, as a factor
     longest: float = np.inf  # choices in the longest step
+    block: float = 1.0  # steps close at multiples of it
 
 
 EVERY_CHOICE = Schedule(1.0, 1.0)  # each choice is a step
@@ -32,11 +33,14 @@ class Range(NamedTuple):
 
 
 @kernel
-def next_boundary(choices: int, first: float, growth: float, longest: float = np.inf) -> int:
+def next_boundary(choices: int, first: float, growth: float, longest: float = np.inf, block: float = 1.0) -> int:
     """The choice count at which a step that opens now will close: at least `first` choices long, and longer with
-    time by the factor `growth`, up to `longest`. Public, a function of choices alone."""
+    time by the factor `growth`, up to `longest`; then up to the next multiple of `block`. Public, a function of choices
+    alone."""
     end = max(choices + int(first), int(np.floor(choices * growth)))
-    return choices + int(longest) if end - choices > longest else end
+    if end - choices > longest:
+        end = choices + int(longest)
+    return -(-end // int(block)) * int(block)
 
 
 class Held(NamedTuple):

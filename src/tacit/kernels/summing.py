@@ -21,13 +21,15 @@ from tacit.kernels.formulas import (
     add_linear,
     add_reward,
     add_score,
+    add_sides,
 )
 from tacit.model.links import Code
 
 
 class Tally(NamedTuple):
-    """Where and how a row counts for what is earned (algorithms.earnings): `size` numbers from `start` on in the sums,
-    from what is kept from `column` on in a row. size 0: nowhere."""
+    """Where and how a row counts for what is earned (algorithms.earnings) or for an experiment (algorithms.sides):
+    `size` numbers from `start` on in the sums, from what is kept from `column` on in a row. size 0: nowhere. sides: of
+    an experiment, (k, s) for each; of no length otherwise."""
 
     start: int
     size: int
@@ -35,6 +37,7 @@ class Tally(NamedTuple):
     part: float
     low: float
     high: float
+    sides: Array = np.zeros((0, 2))
 
 
 class Linearised(NamedTuple):
@@ -118,9 +121,13 @@ def join_row(
     longest: float,
     out: Exact,
 ) -> None:
-    """out[places] += own, and the numbers for what is earned, which are made here, in theirs; `own` and `more` are 0
-    afterwards."""
-    if tally.size > 0:
+    """out[places] += own, and the numbers for what is earned, or for an experiment, which are made here, in theirs;
+    `own` and `more` are 0 afterwards."""
+    if tally.sides.shape[0] > 0:
+        weight = add_sides(row[tally.column :], y, tally.sides, tally.part, tally.low, tally.high, more)
+        for j in range(own.size):
+            own[j] *= weight
+    elif tally.size > 0:
         add_earnings(row[tally.column :], y, tally.part, tally.low, tally.high, more)
     s = 0.0
     for j in range(own.size):

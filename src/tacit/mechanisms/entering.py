@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.data import Array, Raw
+from tacit.data import Array, Integers, Raw
 from tacit.mechanisms.opening import opened
+from tacit.model.control import TAIL
 
 HASH = 16  # bytes that a person is known by
 NOBODY, SILENT = bytes(HASH), b"\xff" * HASH  # in the place of a person's hash: it teaches, or not, whoever chose
@@ -72,10 +73,12 @@ def enter(
     missing_as: float | None,
     once_more: Callable[[bytes], bool],
     count: Callable[[Array], Array] | None,
+    sides: Integers | None = None,
 ) -> Raw[EnteringRows]:
     """What these entries add to the sums of the open step. size: of what is kept of a choice. once_more: counts one
     round more of a person, or says that all are used. count: where contexts are public, what adds that of a choice to
-    their sums, and gives what is kept of it; None where they are private."""
+    their sums, and gives what is kept of it; None where they are private. sides: of an experiment, that of
+    each entry: a choice that teaches nothing counts there with the reward for silence (model.control)."""
     rows, rewards = np.zeros((len(entries), size)), np.full(len(entries), math.nan)
     for i, entry in enumerate(entries):
         reward = value(entry, missing_as)
@@ -85,4 +88,7 @@ def enter(
         if counts:
             rows[i] = opened(entry.row) if count is None else count(opened(entry.row))
             rewards[i] = reward
+    if sides is not None:
+        rows[:, -TAIL] = sides
+        rewards[np.isnan(rewards)] = missing_as
     return Raw(EnteringRows(rows, rewards))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tacit import registry
 from tacit.privacy import relations, words
-from tacit.privacy.ledger import GaussianRelease, LocalRelease, Release, ShuffledRelease
+from tacit.privacy.ledger import Gaussian, LocalRelease, OneOfRelease, Release, ShuffledRelease
 
 if TYPE_CHECKING:
     from tacit.privacy.certificate import Certificate
@@ -115,11 +115,12 @@ def _model(certificate: "Certificate") -> dict[str, Any]:
 
 def _composition(certificate: "Certificate") -> str:
     first: Release = certificate.releases[0]
-    if isinstance(first, GaussianRelease):
+    if isinstance(first, Gaussian):
+        one_of = "of the sides of an experiment a unit is in one, and the largest mu counts; "
         return (
             "All releases in which a unit takes part are one Gaussian mechanism with adaptively chosen inputs, mu-GDP; "
-            "several are composed as the root of the sum of mu^2. epsilon at delta is that of the exact Gaussian curve "
-            "(Balle & Wang 2018), with what the grid of discrete noise costs."
+            f"{one_of * isinstance(first, OneOfRelease)}several compose as the root of the sum of mu^2. epsilon at "
+            "delta is that of the exact Gaussian curve (Balle & Wang 2018), with what the grid of discrete noise costs."
         )
     if isinstance(first, ShuffledRelease):
         return "A unit is in the sums of one batch, which are composed; epsilon is recomputed from the coins in use."

@@ -67,6 +67,62 @@ class GaussianRelease(Related, frozen=True, tag="gaussian"):
         return discrete.factors(self.sigma / self.grid, self.numbers) if self.grid and self.sigma else (0.0, 0.0)
 
 
+class SideReleases(msgspec.Struct, frozen=True):
+    """What is released of the users of one side."""
+
+    name: str
+    releases: tuple[GaussianRelease, ...]
+
+    @property
+    def mu(self) -> float:
+        return math.hypot(*(release.mu for release in self.releases))
+
+    @property
+    def sensitivity(self) -> float:
+        """Of all their numbers as one vector."""
+        return math.hypot(*(release.sensitivity for release in self.releases))
+
+
+class OneOfRelease(Related, frozen=True, tag="one of"):
+    """Several groups of Gaussian releases, of which a user is in one, whatever the user's data are: that of its side,
+    which follows from its number. For each user what is released is as private as the releases of its side together;
+    for whoever it may be, as the least private of them (parallel composition).
+
+    Proof. Fix all sides of numbers, which two neighbouring worlds have in common. Between them one user's contribution
+    is another, and that user's side alone is touched: the others' statistics are the same functions of the same people.
+    So the pair is told apart as by the releases of that side, whose mu are composed as the root of the sum of mu^2. The
+    largest of these bounds every pair. For k replaced users, on whichever sides, k times it does."""
+
+    name: str
+    statistic: str
+    sides: tuple[SideReleases, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.sides or not all(side.releases for side in self.sides):
+            raise ValueError("Expected sides with at least one release each, got none.")
+        relations.one(release.relation for side in self.sides for release in (self, *side.releases))
+
+    @property
+    def worst(self) -> SideReleases:
+        """The side with the largest mu."""
+        return max(self.sides, key=lambda side: side.mu)
+
+    @property
+    def mu(self) -> float:
+        return self.worst.mu
+
+    @property
+    def continuous(self) -> float:
+        return max(math.hypot(*(release.continuous for release in side.releases)) for side in self.sides)
+
+    @property
+    def factors(self) -> tuple[float, float]:
+        """Each where it is largest."""
+        found = [_factors(side.releases) for side in self.sides]
+        return max(up for up, _ in found), max(down for _, down in found)
+
+
 class RepeatedRelease(Related, frozen=True, tag="repeated"):
     """A mechanism that is (epsilon0, delta0)-private by a theorem, and sees a user `count` times."""
 
@@ -125,7 +181,8 @@ class LocalRelease(Related, frozen=True, tag="local"):
         return _stated_epsilon(self, delta)
 
 
-Release = GaussianRelease | RepeatedRelease | ShuffledRelease | LocalRelease
+Gaussian = GaussianRelease | OneOfRelease  # what is composed by the root of the sum of mu^2
+Release = Gaussian | RepeatedRelease | ShuffledRelease | LocalRelease
 
 
 def epsilon_of(releases: Sequence[Release], delta: float, *, rounds: int = 1) -> float:
@@ -136,8 +193,8 @@ def epsilon_of(releases: Sequence[Release], delta: float, *, rounds: int = 1) ->
     if not releases:
         return 0.0
     relation_of(releases)
-    gaussians = [r for r in releases if isinstance(r, GaussianRelease)]
-    others = [r for r in releases if not isinstance(r, GaussianRelease)]
+    gaussians = [r for r in releases if isinstance(r, Gaussian)]
+    others = [r for r in releases if not isinstance(r, Gaussian)]
     if not others:
         up, down = _factors(gaussians)
         return up + down + gaussian.epsilon(rounds * math.hypot(*(r.mu for r in gaussians)), delta * math.exp(-up))
@@ -161,7 +218,7 @@ def relation_of(releases: Sequence[Release]) -> str:
 
 def grid_delta(releases: Sequence[Release], epsilon: float) -> float:
     """What the grid costs in delta at epsilon: the bound for discrete noise less the continuous Gaussian's curve."""
-    gaussians = [r for r in releases if isinstance(r, GaussianRelease)]
+    gaussians = [r for r in releases if isinstance(r, Gaussian)]
     if not gaussians or epsilon == math.inf:
         return 0.0
     up, down = _factors(gaussians)
@@ -186,7 +243,7 @@ def check(releases: Sequence[Release], budget: Budget) -> float:
     return computed
 
 
-def _factors(releases: Sequence[GaussianRelease]) -> tuple[float, float]:
+def _factors(releases: Sequence[Gaussian]) -> tuple[float, float]:
     return math.fsum(r.factors[0] for r in releases), math.fsum(r.factors[1] for r in releases)
 
 

@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from tacit.privacy import relations
-from tacit.privacy.ledger import GaussianRelease, LocalRelease, Release, ShuffledRelease
+from tacit.privacy.ledger import GaussianRelease, LocalRelease, OneOfRelease, Release, ShuffledRelease
 
 if TYPE_CHECKING:
     from tacit.privacy.certificate import Certificate
@@ -146,6 +146,11 @@ def details(release: Release) -> list[tuple[str, str]]:
             rows += [("grid", f"multiples of 2^{exponent}, sigma = {release.sigma / release.grid:.4g} of them")]
         formula = "mu = k D c / sigma" if release.rounds > 1 else "mu = D c / sigma"
         return [*rows, (formula, "inf" if release.mu == math.inf else f"{release.mu:.6g}")]
+    if isinstance(release, OneOfRelease):
+        rows = [(f"{side.name} people: D, mu", f"{side.sensitivity:.6g}, {side.mu:.6g}") for side in release.sides]
+        first = release.worst.releases[0]
+        rows += [("column norm c", f"{first.column_norm:.6g}"), ("sigma", f"{first.sigma:.6g}")]
+        return [*rows, ("mu = the largest of them", f"{release.mu:.6g}")]
     if isinstance(release, LocalRelease):
         return [("sensitivity D (l2)", f"{release.sensitivity:.6g}"), ("noise std per number", f"{release.std:.6g}")]
     if isinstance(release, ShuffledRelease):

@@ -12,10 +12,11 @@ from tacit.service.words import Scale, counted, date, percent
 MOST = 3  # of those for whom another action is clearly better
 SURE = (
     "The intervals in brackets are meant to hold the truth with a probability of {level}. In simulations 87 to 100 % "
-    "of them did; the others mostly understated what choosing for each person adds. All of this is the "
-    "bandit's own estimate and no trial: nobody was set aside to compare with. Who comes is known from sums that were "
-    "released with noise, as if fields had nothing to do with each other."
+    "of them did; the others mostly understated what choosing for each person adds. All of this is the bandit's own "
+    "estimate{trial}. Who comes is known from sums that were released with noise, as if fields had nothing to do with "
+    "each other."
 )
+TRIAL = " and no trial: nobody was set aside to compare with", ", and what the control group says stands above"
 PLAN = (
     "Each one makes intervals somewhat narrower. How many people it takes in all depends on how much tastes differ: ",
     tag("code", "tacit plan --schema"),
@@ -25,16 +26,17 @@ UNKNOWN = "Not known yet: nothing has been released."
 
 
 def section(learnt: Summary, status: dict[str, Any], rewards: tuple[float, float], over: bool) -> Markup:
-    said = learnt.segments
+    said, trial = learnt.segments, status["trial"] is not None
+    question = "By its own estimate?" if trial else "Is it better?"
     if said is None:
         words = UNKNOWN if status["beginning"] is None else f"Not known yet. {status['beginning']}"
-        answers = [_answer("Is it better?", tag("p", words, class_="verdict"))]
+        answers = [_answer(question, tag("p", words, class_="verdict"))]
     else:
         scale = Scale.of(rewards, said.random.value)
         answers = [
-            _answer("Is it better?", better(said, learnt.actions, scale)),
+            _answer(question, better(said, learnt.actions, scale)),
             _answer("For whom?", tag("p", whom(said, learnt.actions, scale))),
-            _answer("How sure is that?", tag("p", SURE.format(level=percent(said.level)))),
+            _answer("How sure is that?", tag("p", SURE.format(level=percent(said.level), trial=TRIAL[trial]))),
             _answer("How long still?", tag("p", how_long(status, over), None if over else PLAN)),
         ]
     return tag("section", tag("div", answers, class_="answers", id="answers", data_live=True))

@@ -37,13 +37,15 @@ class AsyncClient:
         request: str | None = None,
         available: Sequence[bool] | Sequence[str] | None = None,
         person: str | int | None = None,
+        own: str | int | None = None,
         propensity: bool = False,
         deferred: bool = False,
     ) -> ServedChoice:
         """The arm for one person: among arms or, where the bandit has features, by the person's fields (context) among
-        actions, as in Schema.vectors. request: by default an id of its own. deferred: nothing is learnt unless
-        `activate` says that it was shown."""
-        call = self._caller.choose(arms, context, actions, request, available, person, propensity, deferred)
+        actions, as in Schema.vectors. request: by default an id of its own. own: what you would have offered
+        yourself, where the control group plays that. deferred: nothing is learnt unless `activate` says that it was
+        shown."""
+        call = self._caller.choose(arms, context, actions, request, available, person, own, propensity, deferred)
         return ServedChoice.of(await self._send(call))
 
     async def reward(self, choice: ServedChoice | str, reward: float | None) -> bool:
@@ -59,6 +61,10 @@ class AsyncClient:
     async def erase(self, person: str | int) -> str:
         """What is still waiting of that person is deleted. Says what cannot be undone, in words."""
         return str((await self._send(self._caller.erase(person)))["remains"])
+
+    async def end_control(self) -> None:
+        """The control group ends, once and for good; for operators. What the trial said stands: status has it."""
+        await self._send(self._caller.end_control())
 
     async def certificate(self) -> dict[str, Any]:
         return await self._send(self._caller.get("certificate"))

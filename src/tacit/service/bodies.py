@@ -27,8 +27,9 @@ Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 class ChooseBody(msgspec.Struct, forbid_unknown_fields=True):
     """arms: rows of features, or names with features. context, actions: instead of arms, where the bandit has features:
     the person's fields, and the fields of what may be offered; names are enough where actions have no fields, and all
-    actions are meant without. available: a mask, or names. propensity: whether it is asked for. deferred: nothing is
-    learnt unless `activate` says that it was shown."""
+    actions are meant without. available: a mask, or names. own: where a control group plays the caller's own choice,
+    that one, in every request: a name, or a place. propensity: whether it is asked for. deferred: nothing is learnt
+    unless `activate` says that it was shown."""
 
     arms: list[list[float]] | dict[str, list[float]] | msgspec.UnsetType = UNSET
     context: dict[str, Value] | msgspec.UnsetType = UNSET
@@ -36,6 +37,7 @@ class ChooseBody(msgspec.Struct, forbid_unknown_fields=True):
     request: Text | msgspec.UnsetType = UNSET
     available: list[bool | str] | msgspec.UnsetType = UNSET
     person: Text | Whole | msgspec.UnsetType | None = UNSET
+    own: Text | Whole | msgspec.UnsetType = UNSET
     propensity: bool | msgspec.UnsetType = UNSET
     deferred: bool | msgspec.UnsetType = UNSET
 
@@ -55,6 +57,10 @@ class EraseBody(msgspec.Struct, forbid_unknown_fields=True):
     """person: as it was given to `choose`, as text or as a number: 17 and "17" are one person."""
 
     person: Text | Whole
+
+
+class EndControlBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Nothing has to be said."""
 
 
 class Chosen(msgspec.Struct, omit_defaults=True):
@@ -173,14 +179,15 @@ def _keys_anywhere(value: Any) -> int:
 choose = Reader(
     ChooseBody,
     'the form {"request": text, "arms": [[number, ...], ...] or {name: [number, ...]}, "available": [true or false, '
-    '...] or [name, ...], "person": text or whole number, "propensity": true or false, "deferred": true or '
-    'false}, of which arms alone is required, with texts of 1 to 255 characters; or, in place of arms, "context": '
-    '{field: value} and "actions": {name: {field: value}} or [name, ...], where a value is a number, a text, a list of '
-    "texts or null",
+    '...] or [name, ...], "person": text or whole number, "own": text or whole number, "propensity": true or false, '
+    '"deferred": true or false}, of which arms alone is required, with texts of 1 to 255 characters; or, in place of '
+    'arms, "context": {field: value} and "actions": {name: {field: value}} or [name, ...], where a value is a number, '
+    "a text, a list of texts or null",
 )
 reward = Reader(RewardBody, 'the form {"id": text, "reward": number or null}')
 activate = Reader(ActivateBody, 'the form {"id": text}')
 erase = Reader(EraseBody, 'the form {"person": text of 1 to 255 characters or whole number}')
+end_control = Reader(EndControlBody, "the form {}")
 encode = msgspec.json.Encoder().encode
 
 

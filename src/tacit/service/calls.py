@@ -105,6 +105,7 @@ class Caller:
         request: str | None,
         available: Sequence[bool] | Sequence[str] | None,
         person: str | int | None,
+        own: str | int | None,
         propensity: bool,
         deferred: bool,
     ) -> Call:
@@ -117,6 +118,7 @@ class Caller:
             given["actions"] = {n: _fields(each) for n, each in actions.items()} if named else list(actions)
         given |= {} if available is None else {"available": np.asarray(available).tolist()}
         given |= {} if person is None else {"person": person}
+        given |= {} if own is None else {"own": own}
         given |= {"propensity": True} if propensity else {}
         given |= {"deferred": True} if deferred else {}
         return self._post("choose", given)
@@ -129,6 +131,9 @@ class Caller:
 
     def erase(self, person: str | int) -> Call:
         return self._post("erase", {"person": person})
+
+    def end_control(self) -> Call:
+        return self._post("end-control", {})
 
     def get(self, what: str) -> Call:
         return Call(self, "GET", self._path + what, self._headers, None)

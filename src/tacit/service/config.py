@@ -12,22 +12,24 @@ import msgspec
 
 from tacit import checks, durations, logs, registry
 from tacit.algorithms import forgetting
-from tacit.algorithms.earnings import Earnings
 from tacit.algorithms.onepass.public import PUBLIC
 from tacit.bandits.joint.joint import Joint
 from tacit.features.schema import Schema
 from tacit.holders.outage import MODES
 from tacit.model import arms
+from tacit.model.control import Control
 from tacit.privacy import relations
 from tacit.privacy.budget import Budget
 
 KINDS = {registry.kebab(name): name for name in registry.STORED}
-OF_GLM = ("contexts", "curvature", "base_rate")
+OF_GLM = ("contexts", "curvature", "base_rate")  # taken as they are given
 LENGTHS = ("forget", "week")  # of time, in rounds or days
 Setting = TypeVar("Setting", bound=msgspec.Struct)
 GONE = {  # settings of a bandit in earlier versions, and what takes their place
     "after": "Expected hold, the time after which a choice counts (with its reward, or as missing_as without one), "
     "got after, whose place it has taken.",
+    "earnings": "Expected control, a control group that says what is earned and whether that is more than before, got "
+    "earnings, whose place it has taken.",
     "rate": "Expected no rate, got one: every choice waits as long as hold says, however many come.",
 }
 ROLES = ("app", "operator", "auditor")
@@ -45,15 +47,22 @@ class BudgetSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     adjacency: str = relations.REPLACE
 
 
-class EarningsSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """As tacit.Earnings."""
+class ControlSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """As tacit.Control."""
 
-    share: float = Earnings().share
-    clip: float = Earnings().clip
-    arms: int | tuple[str, ...] = 0
+    share: float = Control(arm=0).share
+    arm: str | int | None = None
+    policy: str | None = None
+    teach: float | None = None
+    arms: tuple[str | int, ...] = ()
+    min_share: float = 0.0
+    bound: str = Control(arm=0).bound
+    level: float = Control(arm=0).level
+    budget: float = Control(arm=0).budget
+    assign: str = Control(arm=0).assign
 
-    def given(self) -> Earnings:
-        return Earnings(self.share, self.clip, self.arms)
+    def given(self) -> Control:
+        return Control(**msgspec.structs.asdict(self))
 
 
 class ProfileSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -78,7 +87,7 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     choice counts, with the reward that came by then. missing_as: what it counts as without one; else it teaches
     nothing. pending: for how many later choices the answer to a request is kept. degraded: what choices get while the
     database is away or cannot be written: "refuse", or "serve" without learning. population: whose data these are; one
-    person is in all bandits of a population. earnings: estimates of what is earned, from a share of the budget. forget,
+    person is in all bandits of a population. control: a control group. forget,
     week, per_day: rounds, or "30 days" of so many choices each. require_person: a request without a person is refused,
     by default where there is a limit. prior, warm: what is known from elsewhere, and a Parquet or CSV file of public
     rows; neither is protected. contexts: "public" where features and offered arms are no secret. curvature: what is
@@ -98,7 +107,7 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     pending: int | None = None
     max_rounds_per_person: int | None = None
     week: float | str | None = None
-    earnings: EarningsSetting | None = None
+    control: ControlSetting | None = None
     forget: float | str | None = None
     per_day: float | None = None
     prior: PriorSetting | None = None
@@ -308,12 +317,12 @@ def build(setting: BanditSetting, name: str) -> Any:
     names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person", "require_person", *OF_GLM)
     given = {name: getattr(setting, name) for name in names if getattr(setting, name) is not None}
     given |= {name: value for name in LENGTHS if (value := _length(setting, name)) is not None}
-    if setting.earnings is not None:
-        given["earnings"] = setting.earnings.given()
     if setting.prior is not None:
         given["prior"] = (setting.prior.theta, setting.prior.precision)
     kind, own = _kind(setting), setting.budget
     try:
+        if setting.control is not None:
+            given["control"] = setting.control.given()
         if setting.warm is not None:
             given["warm"] = logs.labelled(logs.read(setting.warm), setting.schema)
         made = kind(
@@ -344,7 +353,7 @@ def _check_bandit(name: str, setting: BanditSetting) -> None:
             f"Expected a bandit whose state is sums, which a database can hold ({' or '.join(KINDS)}), for {name}, "
             f"got {setting.kind}."
         )
-    for field in ("link", "forget", "prior", "warm", *OF_GLM):
+    for field in ("link", "forget", "prior", "warm", "control", *OF_GLM):
         if field not in _kind(setting).__dataclass_fields__ and getattr(setting, field) is not None:
             raise ValueError(f"Expected no {field} for {name}: {setting.kind} takes none, got one.")
     for length in LENGTHS:

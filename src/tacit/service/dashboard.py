@@ -114,7 +114,7 @@ class Dashboard:
         """What this asker may see. Where the database cannot be read: that, and nothing else."""
         look = page.Look(one.name, one.setting, self._clock(), problem=page.DEGRADED if one.stored.degraded else None)
         try:
-            look = look._replace(status=one.status(), certificate=one.certificate())
+            look = look._replace(status=one.status(), certificate=one.certificate(), trial=one.past.trial())
             look = look._replace(learnt=one.past.summary() if "history" in asker.may else None)
             one.ready()
         except TacitError as error:

@@ -16,7 +16,7 @@ from tacit.service import config as configs
 from tacit.service.client import Client
 from tacit.service.config import Config
 
-NAME, FILE = "messages", "tacit-demo-fields.db"
+NAME, FILE = "messages", "tacit-demo-trial.db"
 RATE = 100.0  # people a second, if the machine can
 CLICK, HOLD = 3.0, 10.0  # seconds until a click comes, and until a choice counts
 MESSAGES = ("news", "offer", "reminder", "story", "survey", "tip")
@@ -57,6 +57,7 @@ SETTING: dict[str, Any] = {
     "budget": {"epsilon": 1.0, "delta": 1e-6},
     "hold": HOLD,
     "missing_as": 0.0,
+    "control": {"share": 0.1, "arm": "news"},
     "population": "made-up",
     "profiles": {name: {"context": context} for name, context in PROFILES.items()},
 }

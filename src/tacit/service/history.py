@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.algorithms.earnings import Earned
 from tacit.algorithms.onepass.segments import Segments
 from tacit.holders.history import LEVEL, Offers, Past
 from tacit.holders.stored import Stored
-from tacit.service import earned, segments
+from tacit.service import segments, trial
 from tacit.service.config import BanditSetting
+from tacit.service.trial import Told
 
 MOST_CURVES, MOST_POINTS = 8, 200
 
@@ -40,7 +40,6 @@ class Summary(NamedTuple):
     precision: float
     clear: int
     offers: dict[str, Offers]
-    earned: Earned | None
     by_fields: bool = False
     segments: Segments | None = None
     actions: tuple[str, ...] = ()
@@ -50,6 +49,7 @@ class History:
     def __init__(self, stored: Stored, setting: BanditSetting, level: float = LEVEL) -> None:
         self._stored, self._setting, self._level = stored, setting, level
         self._cached: tuple[Any, Summary, dict[str, Any]] | None = None
+        self._told: tuple[Any, Told | None] | None = None
 
     def summary(self) -> Summary:
         return self._at_present()[1]
@@ -62,6 +62,14 @@ class History:
         """What fields say of actions."""
         summary = self.summary()
         return {"version": summary.version, "segments": segments.written(summary.segments, summary.actions)}
+
+    def trial(self) -> Told | None:
+        """What the control group says, once for each release, and once more when it has ended."""
+        sums = self._stored.trial_sums
+        mark = None if sums is None else (len(sums.looks), sums.ended)
+        if self._told is None or self._told[0] != mark:
+            self._told = mark, trial.told(sums, self._setting.horizon)
+        return self._told[1]
 
     def _at_present(self) -> tuple[Any, Summary, dict[str, Any]]:
         while True:
@@ -92,7 +100,6 @@ class History:
             precision=float(np.mean((first.high - first.low)[shown])) / width,
             clear=int(np.count_nonzero(((last.low > 0) | (last.high < 0))[shown])),
             offers=self._offers(),
-            earned=last.earned,
             by_fields=self._stored.by_fields,
             segments=said,
             actions=() if said is None or schema is None else tuple(schema.actions[i] for i in said.actions),
@@ -124,5 +131,5 @@ class History:
                 for belief in summary.beliefs
             ],
             "left_out": summary.left_out,
-            "earned": earned.curve([one.earned for one in at], self._setting.range),
+            "trial": trial.curve(self.trial()),
         }

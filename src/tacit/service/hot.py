@@ -1,4 +1,5 @@
-"""The routes that every visitor costs: choose, reward and activate, alone and in batches, as plain ASGI; and erase."""
+"""The routes that every visitor costs: choose, reward and activate, alone and in batches, as plain ASGI; and two that
+are rare, erase and end-control."""
 
 import asyncio
 import functools
@@ -28,8 +29,8 @@ MEDIA: dict[tuple[bytes, ...], str] = {
 MOST_ROWS = 1000  # of a batch
 AT_A_TIME = 16  # rows that are read before others get their turn
 ACKNOWLEDGED, LATE = (bodies.encode(bodies.Acknowledged(late=late)) for late in (bodies.UNSET, True))
-KINDS = ("choose", "reward", "activate", "erase")
-ROUTES = (*(kind + end for kind in KINDS[:3] for end in ("", ":batch")), "erase")
+KINDS = ("choose", "reward", "activate", "erase", "end-control")
+ROUTES = (*(kind + end for kind in KINDS[:3] for end in ("", ":batch")), *KINDS[3:])
 
 
 async def answer(one: Served, route: str, asker: Asker, body: bytes, readers: Readers) -> tuple[bytes, bytes]:
@@ -41,6 +42,9 @@ async def answer(one: Served, route: str, asker: Asker, body: bytes, readers: Re
     if kind == "erase":
         person = await readers(kind, len(body), functools.partial(bodies.erase, body))
         return bodies.encode(await one.erase(person)), JSON
+    if kind == "end-control":
+        bodies.end_control(body)
+        return bodies.encode(await one.end_control()), JSON
     item, wanted = await readers(kind, len(body), functools.partial(_read, one, kind, asker, body))
     return _written(one, await (await _submitted(one, kind, [item], [wanted]))[0], wanted), JSON
 
@@ -77,8 +81,13 @@ async def _batch(one: Served, kind: str, asker: Asker, body: bytes, readers: Rea
 def _read(one: Served, kind: str, asker: Asker, line: bytes) -> tuple[Any, bool]:
     """What to commit, and whether a propensity is wanted; ValueError or TacitError for what is refused."""
     if kind == "choose":
-        given = one.read(line)
-        return one.prepare(given, asker.name), given.propensity is True
+        try:
+            given = one.read(line)
+            return one.prepare(given, asker.name), given.propensity is True
+        except ValueError as error:
+            if one.stored.algorithm.control is None:
+                raise
+            return one.stored.unreadable(error, asker.name), False
     if kind == "reward":
         return one.report(bodies.reward(line)), False
     return one.activation(bodies.activate(line)), False

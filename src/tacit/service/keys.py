@@ -16,7 +16,18 @@ BURST = 1.0  # seconds of its rate that a key may use at once
 MAY = {  # role -> what it may ask for
     "app": frozenset({"bandits", "choose", "reward", "activate", "erase"}),
     "operator": frozenset(
-        {"bandits", "certificate", "status", "estimate", "history", "segments", "metrics", "dashboard", "erase"}
+        {
+            "bandits",
+            "certificate",
+            "status",
+            "estimate",
+            "history",
+            "segments",
+            "metrics",
+            "dashboard",
+            "erase",
+            "end-control",
+        }
     ),
     "auditor": frozenset({"bandits", "certificate", "status", "dashboard"}),
     "shuffler": frozenset({"batches"}),  # of an analyzer

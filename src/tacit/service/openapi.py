@@ -67,13 +67,18 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {  # what is posted: summary, exa
         "What is still waiting of a person is deleted; the same answer whether or not there was anything.",
         {"a person": {"person": "ada"}},
     ),
+    "end-control": (
+        "The control group ends, once and for good: later choices are all the bandit's, and what the trial said by "
+        "then stands.",
+        {"nothing": {}},
+    ),
 }
 SHOWN: dict[str, tuple[str, type[Any]]] = {  # what is shown of a bandit: summary, reply
     "certificate": ("What is guaranteed, recomputed from the noise in use.", Certificate),
     "status": (
         "Choices so far, how many of them have entered, after how many seconds they do (hold), releases and about when "
-        "the next is due, what people get before the first, budget with its unit and neighbours, what is earned, "
-        "population and events: nothing raw.",
+        "the next is due, what people get before the first, budget with its unit and neighbours, what the control "
+        "group says, population and events: nothing raw.",
         dict[str, Any],
     ),
     "estimate": ("What choices are made by: functions of what was released.", dict[str, Any]),
@@ -119,7 +124,7 @@ BODIES = {"/login": {"key": {"type": "string"}}, "/logout": {}}  # of what pages
 def document(start: str, served: Iterable[Route], shown: Iterable[str]) -> dict[str, Any]:
     """served: the routes that there are, each of which needs its line in the tables above. start: of the paths of
     bandits. shown: what GET shows of them."""
-    listed: dict[str, Any] = {what: getattr(bodies, f"{what.split(':')[0].capitalize()}Body") for what in hot.ROUTES}
+    listed: dict[str, Any] = {what: getattr(bodies, _body(what)) for what in hot.ROUTES}
     listed |= {what: SHOWN[what][1] for what in shown}
     kinds = [*listed.values(), bodies.Chosen, bodies.Erased, bodies.Acknowledged, bodies.Refusal]
     kinds += [ofrep.EvaluateBody, ofrep.Evaluated, ofrep.Failed]
@@ -136,7 +141,7 @@ def document(start: str, served: Iterable[Route], shown: Iterable[str]) -> dict[
         reply = replies.get(what, acknowledged)
         paths[f"{start}{{bandit}}/{route}"] = {
             "post": {
-                "operationId": route.replace(":", "_"),
+                "operationId": re.sub("[:-]", "_", route),
                 "summary": summary + (" One line each, in order; a bad line is refused alone." if batch else ""),
                 **_allowed(what),
                 "parameters": _parameters("{bandit}"),
@@ -169,6 +174,11 @@ def document(start: str, served: Iterable[Route], shown: Iterable[str]) -> dict[
         "paths": paths,
         "components": {"schemas": components, "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
     }
+
+
+def _body(route: str) -> str:
+    """The name of the struct that decodes it."""
+    return route.split(":")[0].title().replace("-", "") + "Body"
 
 
 ABOUT = "Private contextual bandits. A server whose configuration has no keys asks for none."

@@ -1,11 +1,13 @@
-"""What `tacit backup`, `restore`, `rotate` and `move` do with the bandits of a configuration."""
+"""What `tacit backup`, `restore`, `rotate`, `move` and `end-control` do with the bandits of a configuration."""
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
 from tacit import checks
 from tacit.errors import Retired
 from tacit.holders import backups, moving, rotation
+from tacit.holders.stored import Stored
 from tacit.service import config as configs
 from tacit.service.command import cost_text
 from tacit.service.config import BanditSetting
@@ -75,6 +77,15 @@ def move(path: Path, name: str | None, to: str) -> str:
         )
 
     return _each(bandits, name, moved)
+
+
+def end_control(path: Path, name: str) -> str:
+    (setting,) = chosen(path, name).values()
+    options = {field: getattr(setting, field) for field in ("keys", "population", "hold", "missing_as")}
+    stored = Stored(configs.build(setting, name), setting.durable, name=name, background=False, **options)
+    with contextlib.closing(stored):
+        stored.end_control()
+    return f"{name}: its control group has ended. What it said by then stands."
 
 
 def _each(bandits: dict[str, BanditSetting], name: str | None, work: Callable[[str, BanditSetting], str]) -> str:

@@ -7,10 +7,11 @@ from tacit import durations
 from tacit.holders.history import Offers
 from tacit.privacy.certificate import Certificate
 from tacit.privacy.relations import REPLACE, of_rewards
-from tacit.service import answers, charts, earned, promise
+from tacit.service import answers, charts, promise, trial
 from tacit.service.config import KINDS, BanditSetting
 from tacit.service.history import Summary
 from tacit.service.markup import Child, Markup, document, tag
+from tacit.service.trial import Told
 from tacit.service.words import ago, between, count, counted, date, listed, percent, signed, span, spelt
 
 FAR = 10**9  # choices: an end that is further away is not worth a word
@@ -36,8 +37,8 @@ LOST = "The server does not answer. What you see is old; trying again."
 
 
 class Look(NamedTuple):
-    """What there is to see of a bandit, for somebody at that time. learnt: for operators alone. status and certificate
-    are missing where the database is away."""
+    """What there is to see of a bandit, for somebody at that time. learnt: for operators alone. trial: where there is a
+    control group. status and certificate are missing where the database is away."""
 
     name: str
     setting: BanditSetting
@@ -46,6 +47,7 @@ class Look(NamedTuple):
     certificate: Certificate | None = None
     learnt: Summary | None = None
     problem: str | None = None
+    trial: Told | None = None
 
     @property
     def ended(self) -> str | None:
@@ -66,15 +68,16 @@ def bandit(look: Look, several: bool, logout: bool) -> str:
     parts: list[Child] = [_trouble(look)]
     if look.status is not None and look.certificate is not None:
         learnt, tiles = look.learnt, _tiles(look, look.status)
+        parts.append(None if look.trial is None else trial.section(look.trial))
         if learnt is None:
             parts.append(tiles)
         elif learnt.by_fields:
             said, rewards = learnt.segments, look.setting.range
             by_field = charts.section(said, learnt.actions, rewards) if said else None
             parts += [answers.section(learnt, look.status, rewards, look.over), tiles, by_field]
-            parts += [_earned(look, learnt), _profiles(look)]
+            parts.append(_profiles(look))
         else:
-            parts += [tiles, _learning(look, learnt, look.status), _earned(look, learnt), _profiles(look)]
+            parts += [tiles, _learning(look, learnt, look.status), _profiles(look)]
         parts += [_actions(look.status["actions"])]
         parts += [promise.section(look.certificate, look.status), events(look.status["events"])]
     setting = look.setting
@@ -300,15 +303,6 @@ def _reading(learnt: Summary, kind: str, neighbours: str) -> str:
         f"With probability {100 * learnt.level:.4g} % all intervals hold the true weights at all times, if rewards are "
         "linear in features. They are wide for that reason."
     )
-
-
-def _earned(look: Look, learnt: Summary) -> Markup | None:
-    given = look.setting.earnings
-    if given is None:
-        return None
-    assert look.status is not None
-    wait, silence = durations.words(look.status["hold"]), look.status["missing_as"]
-    return earned.section(learnt.earned, look.setting.range, share=given.share, wait=wait, silence=silence)
 
 
 def _profiles(look: Look) -> Markup | None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from tacit.privacy import words
 from tacit.privacy.certificate import Certificate
-from tacit.privacy.ledger import GaussianRelease
+from tacit.privacy.ledger import GaussianRelease, OneOfRelease
 from tacit.service.markup import Child, Markup, tag
 
 
@@ -58,7 +58,8 @@ def numbers(certificate: Certificate, status: dict[str, Any]) -> list[tuple[str,
         ("Unit", certificate.unit),
         ("Neighbours", certificate.relation),
     ]
-    releases = [release for release in certificate.releases if isinstance(release, GaussianRelease)]
+    each = [one.worst.releases if isinstance(one, OneOfRelease) else (one,) for one in certificate.releases]
+    releases = [release for side in each for release in side if isinstance(release, GaussianRelease)]
     if releases:
         first, distances = releases[0], dict.fromkeys(f"{release.sensitivity:.4g}" for release in releases)
         rows += [
@@ -66,8 +67,6 @@ def numbers(certificate: Certificate, status: dict[str, Any]) -> list[tuple[str,
             ("Noise", f"σ = {first.sigma:.4g}, discrete Gaussian, one draw for each release"),
             ("Sensitivity", f"{' and '.join(distances)} (l2), column norm {first.column_norm:.4g}"),
         ]
-    earned = dict.fromkeys(release.statistic for release in releases if release.name == "earnings")
-    rows += [("What is earned", statistic) for statistic in earned]
     rows += [("Rounds of one person", ", ".join(f"{k}: ε = {e:.3g}" for k, e in certificate.group.items()))] * bool(
         certificate.group
     )

@@ -19,7 +19,7 @@ from tacit.holders.history import LEVEL
 from tacit.holders.requests import Report, Request, StoredChoice
 from tacit.holders.stored import Stored
 from tacit.privacy.certificate import Certificate
-from tacit.service import beginning, bodies, config, earned, history, offers
+from tacit.service import beginning, bodies, config, history, offers, trial
 from tacit.service.groups import Group
 
 LATE = 5.0  # seconds after its delay
@@ -65,7 +65,7 @@ class Served:
     def prepare(self, body: bodies.ChooseBody, asker: str) -> Request:
         """ValueError says which rule is broken."""
         arms, actions, names = offers.offered(body, self.stored.features, self.setting.most_arms)
-        optional = {"actions": actions, "request": body.request, "person": body.person}
+        optional = {"actions": actions, "request": body.request, "person": body.person, "own": body.own}
         given: dict[str, Any] = {key: value for key, value in optional.items() if value is not bodies.UNSET}
         mask = offers.mask(body.available, names)
         return self.stored.prepare(arms, available=mask, asker=asker, deferred=body.deferred is True, **given)
@@ -84,6 +84,11 @@ class Served:
         remains = await turn
         await asyncio.sleep((began - time.monotonic()) % SLOT)
         return bodies.Erased(remains)
+
+    async def end_control(self) -> bodies.Acknowledged:
+        """No more people are on the control's side, for good. What the trial said stands; status has it."""
+        await asyncio.get_running_loop().run_in_executor(self._writer, self.stored.end_control)
+        return bodies.Acknowledged()
 
     async def with_propensities(self, given: Sequence[Request], asked: Sequence[bool]) -> list[Request]:
         """With propensities where they are asked for: computed before the commit, so that nobody else waits for it, and
@@ -135,7 +140,7 @@ class Served:
                 "neighbours": privacy.neighbours,
                 "relation": privacy.relation,
             },
-            "earned": earned.written(last.earned),
+            "trial": trial.written(self.past.trial()),
             "retired": self.stored.retired,
             "actions": [one._asdict() for one in self.stored.actions],
             "population": msgspec.to_builtins(self.stored.population),

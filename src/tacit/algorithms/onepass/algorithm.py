@@ -151,10 +151,11 @@ class OnePass(Summed):
             return irls.choose_many(rng, arms, estimate.arrays, random=True)
         return self.form.pick(self, estimate.arrays, arms, rng)
 
-    def chance(self, estimate: OnePassEstimate, arms: Array, index: int) -> Chance:
+    def chance(self, estimate: OnePassEstimate, arms: Array, index: int, *, chosen: bool = True) -> Chance:
         if estimate.random:
             return Chance(1 / len(arms), 0.0)
-        return chances.of_chosen(self.form.values(self, estimate.arrays, arms), index)
+        find = chances.of_chosen if chosen else chances.chance
+        return find(self.form.values(self, estimate.arrays, arms), index)
 
     def chances(self, estimate: OnePassEstimate, arms: Array) -> Array:
         if estimate.random:

@@ -12,7 +12,7 @@ from tacit.algorithms import covariance, forgetting, irls, prior
 from tacit.algorithms.forgetting import FARTHEST, steps_before
 from tacit.algorithms.onepass import centred, curvature, fields, hybrid, public, scores
 from tacit.algorithms.onepass.algorithm import Contribution, Form, OnePass
-from tacit.bandits.joint.joint import Joint
+from tacit.bandits.joint.controlled import Controlled
 from tacit.core import actions
 from tacit.kernels.blocks import BLOCKS
 from tacit.kernels.glm import Tuning
@@ -31,7 +31,7 @@ CHANGING = Tuning(ridge=1.5)  # with `forget`: a smaller ridge learns what is ne
 
 
 @dataclass(kw_only=True, eq=False)
-class JointGLM(Joint):
+class JointGLM(Controlled):
     """Rewards with mean mu(<x, theta*>): each user's datum is used once, linearised at the public estimate, summed
     within steps that grow geometrically, and released with noise that does not grow; exploration is a Thompson draw in
     directions that were sampled too little.
@@ -72,7 +72,7 @@ class JointGLM(Joint):
     prior: (theta, precision), what is known about theta* from elsewhere; precision: a number or a (d, d) matrix.
     warm: (features, rewards), rows as in `choose` or (n, d), and rewards, of people whose data is public. Neither is
     protected (algorithms.prior).
-    earnings: a share of the budget for an estimate of what is earned (Joint).
+    earnings: a share of the budget for an estimate of what is earned (Joint). control: a control group (Control).
     horizon: the number of rounds, where it is known; none is needed. pending: how many choices may wait for a reward.
 
     Settings for research, whose defaults were measured:
@@ -185,6 +185,7 @@ class JointGLM(Joint):
         self._check_idle()
         self._policy_given = self.policy is not None
         self.policy = self.policy or default_rng()
+        self._assign()
         super().__post_init__()
 
     @property
@@ -236,7 +237,7 @@ class JointGLM(Joint):
     def _mechanism(self, first: int, forget: float | None) -> Continual:
         """The mechanism for steps of at least `first` choices, with the noise that the budget asks for."""
         assert self.growth is not None and self.discount is not None
-        steps = self._schedule = forgetting.schedule(first, self.growth, forget)
+        steps = self._schedule = self._in_blocks(forgetting.schedule(first, self.growth, forget))
         leaves = 1 + steps_before(self.horizon or FARTHEST, steps)
         fading = forgetting.discount(steps, forget, self.discount)
         columns = self._columns(steps)

@@ -11,8 +11,9 @@ import numpy as np
 
 from tacit import checks
 from tacit.algorithms import accounting, earnings, forgetting
-from tacit.algorithms.earnings import TAIL, Earned, Earnings, Purse
+from tacit.algorithms.earnings import Earned, Earnings, Purse
 from tacit.algorithms.forgetting import FARTHEST, steps_before
+from tacit.algorithms.sides import Sides
 from tacit.algorithms.weeks import Weeks, fewest_leaves
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.joint.summing import Summer
@@ -58,8 +59,7 @@ class Joint(ContinualBandit):
     by then; without, it teaches nothing.
     week: max_rounds_per_person are those of a week of so many choices, or "7 days" of `per_day` choices that are
     expected, and so is the claim; everybody is served.
-    earnings: what share of the budget goes to an estimate of the average reward, which `earned` then has; where arms
-    are declared, each choice computes its propensity."""
+    earnings: what share of the budget goes to an estimate of the average reward, which `earned` then has."""
 
     hold: int | None = None
     missing_as: float | None = None
@@ -71,7 +71,7 @@ class Joint(ContinualBandit):
     _state: JointState[PrefixSums] = field(init=False, repr=False)
     _live: Integers = field(init=False, repr=False)  # the blocks that the estimate is of
     _zeroes = True  # it has a claim for the zero-out relation, too; there the purse has more noise than it would take
-    _purse: Purse | None = field(default=None, init=False, repr=False)
+    _purse: Purse | Sides | None = field(default=None, init=False, repr=False)
     _current: Any = field(default=None, init=False, repr=False)  # the estimate whose arrays are in the state
     _adder: tuple[Any, Any] = field(default=(None, None), init=False, repr=False)  # an estimate, and its Adder
 
@@ -112,11 +112,7 @@ class Joint(ContinualBandit):
     def _limits(self) -> Persons:
         weeks = None if self._week is None else Weeks(self._schedule, self._week)
         serve = self.on_limit == "serve"
-        how: dict[str, Any] = {
-            "serve": serve,
-            "later": serve and not self._public,
-            "required": bool(self.require_person),
-        }
+        how: dict[str, Any] = {"serve": serve, "later": serve and not self._public, "required": self.require_person}
         return Persons(self.max_rounds_per_person, weeks=weeks, **how)
 
     def _columns(self, steps: Schedule) -> dict[str, int]:
@@ -170,7 +166,7 @@ class Joint(ContinualBandit):
             blocks=self._blocks,
             shared=self._shared,
             width=self._width,
-            row=self._width + (0 if purse is None else TAIL) + self._public,
+            row=self._width + (0 if purse is None else purse.kept) + self._public,
             contexts=contexts,
             rewards=self.rewards,
             radius=self.radius,
@@ -326,8 +322,12 @@ class Joint(ContinualBandit):
             missing_as=self.missing_as,
             once_more=lambda person: self._persons.enters(person, self._steps),
             count=self._count(contexts) if contexts.size else None,
+            sides=self._sides_of(numbers),
         )
         state.prefix.enter(rows, self._adds(), self._held(), entered, (opened, contexts))
+
+    def _sides_of(self, numbers: range) -> Integers | None:
+        return None  # those of an experiment, if there is one
 
     def _held(self) -> Raw[Held]:
         return self._tickets.held(self.hold or 0, np.nan if self.missing_as is None else float(self.missing_as))

@@ -4,8 +4,6 @@ const EVERY = 2000; // milliseconds
 const plot = document.getElementById("plot");
 const point = document.getElementById("point");
 const resting = point?.textContent;
-const earned = { plot: document.getElementById("earned-plot"), point: document.getElementById("earned-point"), chart: null };
-earned.resting = earned.point?.textContent;
 let chart = null, drawn = null, past = null, marked = null, poll = null;
 
 if (document.querySelector("[data-live]")) {
@@ -48,7 +46,7 @@ function lost(is) {
 
 async function draw() {
   const { version, history } = document.getElementById("tiles")?.dataset ?? {};
-  if (!history || !(plot || earned.plot) || version === drawn) return;
+  if (!history || !plot || version === drawn) return;
   const reply = await fetch(history, { cache: "no-store" });
   if (!reply.ok) return;
   past = await reply.json();
@@ -58,8 +56,6 @@ async function draw() {
 
 function show() {
   if (!past) return;
-  showEarned();
-  if (!plot) return;
   const alone = past.releases.length < 2; // one point is no curve
   plot.hidden = point.hidden = alone;
   if (alone) return;
@@ -79,8 +75,7 @@ function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-// What both plots have in common.
-function base(plot, range, size) {
+function base(range, size) {
   const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
   return {
     width: plot.clientWidth,
@@ -103,7 +98,7 @@ function options() {
   const weights = most((one) => one.estimate), ends = most((one) => [one.low.at(-1), one.high.at(-1)]);
   const large = Math.max(weights, Math.min(ends, 3 * weights)); // wide bands go beyond
   return {
-    ...base(plot, [-1.1 * large, 1.1 * large], 360),
+    ...base([-1.1 * large, 1.1 * large], 360),
     series: [
       {},
       ...past.features.flatMap((one, i) => [
@@ -157,38 +152,6 @@ function release(at) {
   return `Release ${past.releases[at]}, after ${choices} choices, ${when}`;
 }
 
-// The average reward, with its interval as it was at each release.
-function showEarned() {
-  if (!earned.plot) return;
-  const { value, low, high } = past.earned ?? { value: [], low: [], high: [] };
-  const known = value.filter((one) => one !== null);
-  earned.plot.hidden = earned.point.hidden = known.length < 2; // one point is no curve
-  if (known.length < 2) return;
-  const least = Math.min(...known, low.at(-1)), most = Math.max(...known, high.at(-1)); // wide bands go beyond
-  const room = 0.15 * (most - least) + 0.005, edge = { width: 0, points: { show: false }, stroke: "transparent" };
-  const points = { show: past.releases.length < 30, size: 5, fill: colour("--c0") };
-  earned.chart?.destroy();
-  earned.chart = new uPlot(
-    {
-      ...base(earned.plot, [least - room, most + room], 260),
-      series: [{}, { label: "average", stroke: colour("--c0"), width: 2.25, points }, edge, edge],
-      bands: [{ series: [3, 2], fill: alpha(colour("--c0"), 0.12) }],
-      hooks: { setCursor: [sayEarned] },
-    },
-    [past.releases, value, low, high],
-    earned.plot,
-  );
-  earned.plot.dataset.drawn = past.version;
-}
-
-function sayEarned(u) {
-  const at = u.cursor.idx, away = at === null || at === undefined || u.cursor.left < 0;
-  const { value, low, high } = past.earned;
-  earned.point.textContent = away || value[at] === null
-    ? earned.resting
-    : `${release(at)}: ${number(value[at])}, likely ${number(low[at])} to ${number(high[at])}.`;
-}
-
 function mark(row) {
   const curve = row ? Number(row.dataset.curve) : null;
   if (curve === marked) return;
@@ -199,12 +162,10 @@ function mark(row) {
 document.addEventListener("pointerover", (event) => mark(event.target.closest?.("tr[data-curve]")));
 document.addEventListener("visibilitychange", () => poll && look());
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
-const widest = plot ?? earned.plot;
-if (widest) {
+if (plot) {
   new ResizeObserver(() => {
-    const one = chart ?? earned.chart;
-    if (one && Math.abs(one.width - widest.clientWidth) > 1) show(); // both, which are as wide as each other
-  }).observe(widest.parentElement);
+    if (chart && Math.abs(chart.width - plot.clientWidth) > 1) show();
+  }).observe(plot.parentElement);
 }
 
 // who is there

@@ -1,0 +1,129 @@
+"""The sums of an experiment, released beside those that a bandit learns from: who plays is a matter of numbers, so that
+a person is on one side alone.
+
+Person t is on side i(t), a function of the number t and of a secret key (core.assignment): fixed before anything of the
+person is read, whatever the person's data are. With v what the bandit learns from, q the reward's place in its range
+from -1/2 to 1/2, and zeros in the places of other sides, the person adds
+
+    the bandit's side    (v, s_b q, pair in the place of the arm that was played)
+    side i               (k_i v, s_i q)
+
+Sensitivity. |v - v'| <= D_0 for any two people (model.*), |q - q'| <= 1, and for the pairs (r, 1 - r), r = q + 1/2 in
+[0, 1], of two people with the same arm the distance is sqrt 2 |r - r'| <= sqrt 2, and with different arms its square is
+r^2 + (1 - r)^2 + r'^2 + (1 - r')^2 <= 2: at most sqrt 2, however many arms there are. With rho_b = `budget`, and
+rho_i = 1 - `teach` of the other sides, let
+    D^2 = D_0^2 / (1 - rho_b),   s_i^2 = rho_i D^2,   k_i^2 = (1 - rho_i) / (1 - rho_b),
+where arms have pairs: s_b^2 = rho_b D^2 / 2 and pairs are multiplied by p, 2 p^2 = rho_b D^2 / 2. Two people on one
+side then are at most D apart:
+    bandit's:  D_0^2 + s_b^2 + 2 p^2 = (1 - rho_b) D^2 + rho_b D^2 = D^2,   side i:  k_i^2 D_0^2 + s_i^2 = D^2.
+Both are attained in the limit: by the worst pair of v with rewards 0 and 1.
+
+One of. Replacing person t leaves i(t) as it is, and everybody else's side: for each key the two worlds differ in one
+vector of one side. What is released is mu-GDP for the mu of that side; for whoever it may be, for the largest mu of all
+sides (ledger.OneOfRelease): parallel composition, not sequential. More sides cost nothing, and D is as without them.
+This rests on three things that the code keeps: a number is taken before anything of the person is read and every
+refusal keeps it (else one refusal would move everybody's side), the leaf that a number enters follows from the number
+alone (`hold`), and how many numbers each side has is never a count of answers.
+
+Estimates. `trial_sums` has what follows from what was released."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from tacit.data import Array
+from tacit.mechanisms.continual import Continual
+from tacit.model.control import TAIL, ArmName, Control
+from tacit.privacy.ledger import OneOfRelease, SideReleases
+
+NO_SIDES = np.zeros((0, 2))
+WORDS = {"bandit": "the bandit's", "control": "the control's", "arm": "an arm's"}
+
+
+class Sides(NamedTuple):
+    """`Control` of one bandit. low, high: the range of rewards. learnt: D_0. blocks: whether an arm that has a number
+    is the one of that block, and not of that place in the request."""
+
+    control: Control
+    low: float
+    high: float
+    learnt: float
+    blocks: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def kept(self) -> int:
+        """Numbers that are kept of a choice beside its arm."""
+        return TAIL
+
+    @property
+    def size(self) -> int:
+        return len(self.control.sides) + 2 * len(self.control.pairs)
+
+    @property
+    def whole(self) -> float:
+        """D."""
+        return self.learnt / math.sqrt(1 - self.control.budget)
+
+    @property
+    def sensitivity(self) -> float:
+        """Of the bandit's people, beside what is learnt from them: hypot of both is D."""
+        return math.sqrt(self.control.budget) * self.whole
+
+    @property
+    def part(self) -> float:
+        """p."""
+        return self.sensitivity / 2 if self.control.pairs else 0.0
+
+    @property
+    def weights(self) -> Array:
+        """(k_i, s_i) of each side."""
+        first = 1 - self.control.budget
+        halved = 0.5 if self.control.pairs else 1.0
+        out = [(math.sqrt(side.teaches / first), math.sqrt(1 - side.teaches)) for side in self.control.sides]
+        return np.array([(1.0, math.sqrt(halved) * out[0][1]), *out[1:]]) * [1.0, self.whole]
+
+    def problem(self, count: int, names: tuple[str, ...] | None, known: tuple[str, ...]) -> str | None:
+        return None
+
+    def tail(self, x: Array, place: int, name: str | None, known: tuple[str, ...]) -> Array:
+        """RAW. What is kept of a choice. Its side is that of its number, which is looked at when it enters."""
+        pairs, played = self.control.pairs, played_as(x, place, name, blocks=self.blocks)
+        return np.array([0.0, 1.0, 1.0 + pairs.index(played) if played in pairs else 0.0])
+
+    def earned(self, released: Array, std: float) -> None:
+        return None
+
+    def entry(self, mechanism: Continual, statistic: str, size: int, steps: int, relation: str) -> OneOfRelease:
+        """What the ledger records after `steps` releases of sums of that size, that are learnt from, and of these."""
+        sides = []
+        for side, (k, s) in zip(self.control.sides, self.weights.tolist(), strict=True):
+            of = WORDS[side.name] + (f" ({side.arm})" if side.arm is not None else "")
+            bandits = side.name == "bandit"
+            own = f"sum of rewards of {of} people, {side.places} of {self.control.block} choices"
+            pairs = f", and sums of rewards and of what lacks for {len(self.control.pairs)} arms" * bandits
+            beside = self.sensitivity if bandits else s
+            releases = (
+                mechanism.entry("gaussian", statistic, k * self.learnt, steps, 1, size=size, relation=relation),
+                mechanism.entry(
+                    "experiment",
+                    own + pairs * bool(self.control.pairs),
+                    beside,
+                    steps,
+                    1,
+                    size=1 + 2 * len(self.control.pairs) * bandits,
+                    relation=relation,
+                ),
+            )
+            sides.append(SideReleases(of, releases))
+        words = f"{statistic}; with sums of rewards of {len(sides)} sides, each user on one side by number"
+        return OneOfRelease("one of", words, tuple(sides), relation=relation)
+
+
+def played_as(x: Array, place: int, name: str | None, *, blocks: bool) -> ArmName:
+    """What an arm of a request is called in a `Control`."""
+    return name if name is not None else int(x[-1]) if blocks else place

@@ -1,0 +1,97 @@
+"""What an experiment has released, as sums over people so far: public numbers, from which intervals are made."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tacit.algorithms.sides import Sides
+from tacit.data import Array, Released
+from tacit.kernels.rounds import Schedule, next_boundary
+from tacit.mechanisms import undiscounted
+from tacit.mechanisms.continual import Continual
+from tacit.model.control import ArmName, Control, Side
+
+
+class TrialLook(NamedTuple):
+    """At one release. people: numbers in all steps that were released. counts: those of each side. totals: the sum of q
+    over them, q the reward's place in its range from -1/2 to 1/2, with noise of the std `taus`. pairs: of each declared
+    arm without a side the sums of r = q + 1/2 and of 1 - r over the bandit's choices in which it was played, each with
+    noise of the std pair_tau. Every number counts: one without a reward by its deadline, and one that was cancelled,
+    not shown, refused, erased or lost, as `missing_as`. All noise of one release is independent."""
+
+    people: int
+    counts: tuple[int, ...]
+    totals: tuple[float, ...]
+    taus: tuple[float, ...]
+    pairs: tuple[tuple[float, float], ...]
+    pair_tau: float
+
+
+class TrialSums(NamedTuple):
+    """sides: the bandit's first. block: numbers in which every side has its places; 1 with coins. pair_arms: declared
+    arms without a side. looks: one for each release. ended: the last number that had a side. gains, scales: the noise
+    of side i's total at release t = 1, 2, ... is scales[i] sum_k gains[k] z_{t-k}, z standard normal. rounding: a total
+    is off by at most so much for each number of its side, since contributions are whole cells of a grid."""
+
+    control: Control
+    sides: tuple[Side, ...]
+    block: int
+    pair_arms: tuple[ArmName, ...]
+    rewards: tuple[float, float]
+    looks: tuple[TrialLook, ...]
+    ended: int | None
+    gains: Array
+    scales: tuple[float, ...]
+    rounding: tuple[float, ...]
+
+    @property
+    def control_sides(self) -> tuple[int, ...]:
+        """Which sides make up the control."""
+        divided = self.control.divided
+        return tuple(i for i, side in enumerate(self.sides) if i and (divided or side.name == "control"))
+
+    def correlation(self, one: int, other: int) -> float:
+        """Between the noise of two looks, by their places, in the total of one side."""
+        first, last = sorted((one, other))
+        g = self.gains
+        shared = float(g[: first + 1] @ g[last - first : last + 1])
+        return shared / math.sqrt(float(g[: first + 1] @ g[: first + 1]) * float(g[: last + 1] @ g[: last + 1]))
+
+
+def trial_sums(
+    sides: Sides,
+    mechanism: Continual,
+    schedule: Schedule,
+    released: Sequence[Released],
+    counts: Callable[[int], tuple[int, ...]],
+    ended: int | None,
+) -> TrialSums:
+    """From what was released of the experiment at each step so far. counts: how many of so many numbers each side
+    has."""
+    control = sides.control
+    known, amounts = control.sides, sides.weights[:, 1]
+    gains, cell = undiscounted.gains(mechanism), getattr(mechanism, "cell", 0.0)
+    scales = tuple(float(mechanism.sigma / s) for s in amounts)
+    found = undiscounted.totals(list(released), mechanism.fading) if released else np.zeros((0, sides.size))
+    spread = np.sqrt(np.cumsum(gains[: len(found)] ** 2))
+    looks, people = [], 0
+    for total, gain in zip(found, spread, strict=True):
+        people = int(next_boundary(people, *schedule))
+        each = total[: len(known)] / amounts
+        pairs = total[len(known) :].reshape(-1, 2) / (sides.part or 1.0)
+        looks.append(
+            TrialLook(
+                people,
+                counts(people),
+                tuple(map(float, each)),
+                tuple(float(gain * scale) for scale in scales),
+                tuple((float(won), float(lost)) for won, lost in pairs),
+                float(gain * mechanism.sigma / sides.part) if sides.part else 0.0,
+            )
+        )
+    block = 1 if control.assign == "coins" else control.block
+    rounding = tuple(float(cell / 2 / s) for s in amounts)
+    ends = sides.low, sides.high
+    return TrialSums(control, known, block, control.pairs, ends, tuple(looks), ended, gains, scales, rounding)

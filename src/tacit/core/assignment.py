@@ -1,0 +1,155 @@
+"""Who plays a number: a function of the number and of a secret key, and of nothing else.
+
+Blocks: in each block of consecutive numbers every side has its places (Control.sides), drawn by HMAC(key, block). How
+many numbers a side has at the end of a block is public therefore, and at which places is known to nobody who lacks the
+key. Coins: HMAC(key, number) alone decides. What is released is as private if the key is known (algorithms.sides): the
+key is kept so that nobody can choose whom the control gets."""
+
+import functools
+import hashlib
+import hmac
+import secrets
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from tacit.algorithms.sides import played_as
+from tacit.core.door import Offer
+from tacit.data import Array, Integers
+from tacit.model.control import ArmName, Control
+
+KEY = 32  # bytes
+NOT_OFFERED = "Expected the control's arm among those on offer in every request, got one without it."
+NO_OWN = 'Expected own= in every request with control policy="given", the choice that the caller would make, got none.'
+OWN = "Expected own= to be an arm on offer, got another."
+NEEDS_GIVEN = 'Expected own= with control policy="given" alone, got it without.'
+
+
+def new_key(policy: Generator | None) -> bytes:
+    """Random; from the caller's own generator where experiments have to be repeated."""
+    return secrets.token_bytes(KEY) if policy is None else policy.bytes(KEY)
+
+
+class Assignment:
+    """Of one bandit. ended: the last number with a side; None while the control goes on."""
+
+    def __init__(self, control: Control, key: bytes, *, blocks: bool, ended: int | None = None) -> None:
+        self.control, self.ended, self._key, self._blocks = control, ended, key, blocks
+        self._tossed = [np.zeros(len(control.sides), np.int64)]  # coins: numbers of each side, up to each number
+
+    def __repr__(self) -> str:
+        return f"Assignment({self.control!r})"
+
+    @property
+    def key(self) -> bytes:
+        """SECRET: for files and folders of keys alone."""
+        return self._key
+
+    # sides
+
+    def side(self, number: int) -> int:
+        """Of a choice, by its number from 1 on: its place in `Control.sides`."""
+        if self.ended is not None and number > self.ended:
+            return 0
+        if self.control.assign == "coins":
+            return self._toss(number)
+        block, place = divmod(number - 1, self.control.block)
+        return self._drawn(block)[place]
+
+    def sides(self, numbers: range) -> Integers:
+        return np.array([self.side(number) for number in numbers], np.int64)
+
+    def counts(self, people: int) -> tuple[int, ...]:
+        """How many of the first numbers each side has. Public; with blocks at the end of a block."""
+        with_sides = people if self.ended is None else min(people, self.ended)
+        if self.control.assign == "coins":
+            while len(self._tossed) <= with_sides:
+                more = np.bincount([self._toss(len(self._tossed))], minlength=len(self.control.sides))
+                self._tossed.append(self._tossed[-1] + more)
+            found = [int(count) for count in self._tossed[with_sides]]
+        else:
+            found = [side.places * (with_sides // self.control.block) for side in self.control.sides]
+        return people - sum(found[1:]), *found[1:]
+
+    def end(self, choices: int) -> None:
+        """Numbers after the block of the last of so many choices are the bandit's."""
+        block = 1 if self.control.assign == "coins" else self.control.block
+        self.ended = -(-choices // block) * block
+
+    @functools.lru_cache(maxsize=64)  # noqa: B019  # as long as the bandit
+    def _drawn(self, block: int) -> tuple[int, ...]:
+        """The sides of its places: places of others than the bandit are drawn one after the other."""
+        places, out = list(range(self.control.block)), [0] * self.control.block
+        wanted = [i for i, side in enumerate(self.control.sides) if i for _ in range(side.places)]
+        for j, side in enumerate(wanted):
+            at = self._number("place", block, j) % len(places)
+            out[places.pop(at)] = side
+        return tuple(out)
+
+    def _toss(self, number: int) -> int:
+        u, passed = self._number("coin", number, 0) / 2.0**128, 0.0
+        for i, side in enumerate(self.control.sides[1:], 1):
+            passed += side.chance
+            if u < passed:
+                return i
+        return 0
+
+    def _number(self, what: str, number: int, more: int) -> int:
+        """Of 128 bits: a remainder by a block is uniform but for 2^-100."""
+        return int.from_bytes(hmac.digest(self._key, f"{what} {number} {more}".encode(), hashlib.sha256)[:16], "big")
+
+    # arms
+
+    def own(self, offer: Offer, own: object) -> int | None:
+        """The caller's choice among the arms that may be chosen; ValueError for a request that the control could not be
+        played in, whichever side it is on."""
+        if self.control.policy != "given" and own is not None:
+            raise ValueError(NEEDS_GIVEN)
+        if self.ended is not None:  # what was asked for may be asked for still
+            return None
+        if self.control.arm is not None and self._place(offer, self.control.arm) is None:
+            raise ValueError(NOT_OFFERED)
+        if self.control.policy != "given":
+            return None
+        if own is None:
+            raise ValueError(NO_OWN)
+        found = self._place(offer, own) if isinstance(own, str | int | np.integer) else None
+        if found is None:
+            raise ValueError(OWN)
+        return found
+
+    def played(self, number: int, offer: Offer, own: int | None, picked: int) -> int:
+        """Which arm of those that may be chosen that number gets; picked: by the bandit."""
+        side = self.control.sides[at] if (at := self.side(number)) else None
+        if side is None:
+            return picked
+        if side.arm is not None:
+            found = self._place(offer, side.arm)
+            return picked if found is None else found
+        if own is not None:
+            return own
+        return self._number("arm", number, 0) % len(offer.arms)
+
+    def mixture(self, offer: Offer, own: int | None) -> tuple[float, Array]:
+        """With which probability the bandit's choice is played, and in addition each arm that may be chosen: over all
+        sides, so that it does not tell the side."""
+        bandits, fixed = 0.0, np.zeros(len(offer.arms))
+        for side in self.control.sides if self.ended is None else self.control.sides[:1]:
+            place = own if side.arm is None else self._place(offer, side.arm)
+            if side.name == "bandit" or (side.arm is not None and place is None):
+                bandits += side.chance
+            elif place is not None:
+                fixed[place] += side.chance
+            else:
+                fixed += side.chance / len(fixed)
+        return (bandits, fixed) if self.ended is None else (1.0, fixed)
+
+    def _place(self, offer: Offer, arm: Any) -> int | None:
+        """Of that arm among those that may be chosen; None if it is not on offer."""
+        for i in range(len(offer.arms)):
+            place = offer.place(i)
+            known: ArmName = played_as(offer.features[place], place, offer.name(place), blocks=self._blocks)
+            if known == arm:
+                return i
+        return None

@@ -1,0 +1,120 @@
+"""Intervals for one look, from what was released: of a mean, and of the difference of two.
+
+Let an estimate be off by M / N from the draw of sides, N the number of blocks (trials.sides), and by Gaussian noise of
+std tau. `error` is the probability with which an interval may fail at this look; the looks' errors add up, for any
+covariance between looks (trials.looks).
+
+CALIBRATED. M / N is taken to be normal: this is the one assumption. While few people have come, noise, which is normal,
+is most of the error. With z the normal quantile the mean y of a side is in the interval of all y with
+    (estimate - y)^2 <= z^2 (spread y (1 - y) / N + tau^2)                                            (`normal`).
+The difference is within z sqrt((main y (1 - y) + arms u (1 - u)) / N + tau^2) of its estimate, where y and u are moved
+towards 1/2 as far as intervals of the control's and of the bandit's mean allow. These have SHARE of the error.
+
+PROVEN. Given all noise M is a martingale with sub-Gaussian steps, so that E exp(lam (M / N + noise)) <= exp(lam^2
+(spread / (4 N) + tau^2) / 2): noise adds in quadrature, and the difference is within sqrt(2 (spread / (4 N) + tau^2)
+ln(2 / error)) (`plain`), for any outcomes in [0, 1]. Half of the error is for this, half for the bounds of trials.rare;
+the narrower one stands."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit import special
+from tacit.trials import rare
+from tacit.trials.sides import Places
+
+CALIBRATED, PROVEN = "calibrated", "proven"
+SHARE = 0.1  # of the error of a difference: for the means that its variance follows from
+
+
+Number = Any  # a float; or an array of them, of many trials at once
+
+
+class SideSum(NamedTuple):
+    """Of the people on one side so far: how many places it has in a block, the sum of their rewards (each in [0, 1]) as
+    it was released, and the std of its noise."""
+
+    places: int
+    total: Number
+    noise: float
+
+
+class Interval(NamedTuple):
+    """In units of the range of rewards, or of rewards."""
+
+    value: Number
+    low: Number
+    high: Number
+
+    @property
+    def width(self) -> Number:
+        return self.high - self.low
+
+
+def quantile(error: float) -> float:
+    """Of a normal variable, for both tails together."""
+    return float(-special.ndtri(error / 2))
+
+
+def normal(value: Number, spread: float, noise: float, z: float) -> tuple[Number, Number]:
+    """All y in [0, 1] with (value - y)^2 <= z^2 (spread y (1 - y) + noise^2)."""
+    a, b, c = 1 + z * z * spread, value + z * z * spread / 2, value * value - z * z * noise * noise
+    root = np.sqrt(np.maximum(b * b - a * c, 0.0))
+    return np.clip((b - root) / a, 0.0, 1.0), np.clip((b + root) / a, 0.0, 1.0)
+
+
+def plain(spread: float, noise: float, error: float) -> float:
+    """Half the width, for all outcomes."""
+    return math.sqrt(2 * (spread / 4 + noise * noise) * math.log(2 / error))
+
+
+def mean(side: SideSum, sides: Places, blocks: int, error: float, bound: str) -> Interval:
+    """What everybody would have brought on this side, on average."""
+    count, spread = blocks * side.places, sides.mean(side.places).main / blocks
+    value, noise = side.total / count, side.noise / count
+    if bound == CALIBRATED:
+        return cut(value, *normal(value, spread, noise, quantile(error)))
+    half = plain(spread, noise, error / 2)
+    low, high = rare.mean(side.total, count, side.noise, math.log(4 * rare.GRID / error))
+    return cut(value, np.maximum(value - half, low), np.minimum(value + half, high))
+
+
+def difference(bandit: SideSum, control: SideSum, sides: Places, blocks: int, error: float, bound: str) -> Interval:
+    """Bandit minus control."""
+    n, k = blocks * sides.bandit, blocks * sides.control
+    value, noise = bandit.total / n - control.total / k, math.hypot(bandit.noise / n, control.noise / k)
+    ends = mean(control, sides, blocks, error * SHARE / 2, bound), mean(bandit, sides, blocks, error * SHARE / 2, bound)
+    if bound == CALIBRATED:
+        variance = coin(sides, *(_middle(one) for one in ends)) / blocks
+        half = quantile((1 - SHARE) * error) * np.sqrt(variance + noise**2)
+        return Interval(value, value - half, value + half)
+    half = plain(sides.difference.whole / blocks, noise, (1 - SHARE) * error / 2)
+    unit = sides.block / (sides.control * (sides.block - sides.control)) / blocks  # R / N
+    rest = math.hypot(noise, math.sqrt(sides.difference.arms / (4 * blocks))) / unit
+    low, high = sides.mixed(ends[0].low, ends[1].low), sides.mixed(ends[0].high, ends[1].high)
+    # the control's draws above their mean: the difference seems smaller than it is
+    over, under = rare.tails(k, rest, low, high, math.log(4 * rare.GRID / ((1 - SHARE) * error)))
+    return Interval(value, value - np.minimum(half, unit * under), value + np.minimum(half, unit * over))
+
+
+def coin(sides: Places, control: Number, bandit: Number) -> Number:
+    """The variance of a block's difference, for these means."""
+    y, spread = sides.mixed(control, bandit), sides.difference
+    return spread.main * y * (1 - y) + spread.arms * bandit * (1 - bandit)
+
+
+def exact(value: Number, noise: float, error: float) -> Interval:
+    """Of what noise alone hides."""
+    return cut(value, value - (half := quantile(error) * noise), value + half)
+
+
+def cut(value: Number, low: Number, high: Number) -> Interval:
+    """Means are in [0, 1]."""
+    low, high = np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+    return Interval(np.clip(value, low, np.maximum(low, high)), low, high)
+
+
+def _middle(ends: Interval) -> Number:
+    """The point that is nearest to 1/2, where variances are largest."""
+    return np.minimum(np.maximum(0.5, ends.low), ends.high)

@@ -1,0 +1,76 @@
+"""How many people an answer takes: half the width of the interval to be expected, and when it is small enough."""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tacit.trials import bounds, looks
+from tacit.trials.bounds import CALIBRATED, SideSum
+from tacit.trials.sides import Places
+from tacit.trials.trial import Sums, Trial, sides_of
+
+POWER = 0.84  # normal quantile of 4 in 5: so often an effect is seen after the people that are named
+FURTHEST = 10**9  # people: beyond, it is not worth a number
+
+
+class Outlook(NamedTuple):
+    """A trial to come, or one that goes on. control, bandit: mean rewards that are expected, in [0, 1]. noise: std in
+    the control's and in the bandit's sum after so many people, in people; level, bound: as of the trial; horizon: of
+    choices."""
+
+    sides: Places
+    control: float
+    bandit: float
+    noise: Callable[[int], tuple[float, float]]
+    level: float = 0.95
+    bound: str = CALIBRATED
+    horizon: int | None = None
+
+
+def half(of: Outlook, people: int) -> float:
+    """Half the width after so many people, if their sums are as expected."""
+    blocks = max(people // of.sides.block, 1)
+    error = (1 - of.level) / looks.most(of.sides.control / of.sides.block, of.horizon)
+    loud = of.noise(people)
+    control = SideSum(of.sides.control, blocks * of.sides.control * of.control, loud[0])
+    bandit = SideSum(of.sides.bandit, blocks * of.sides.bandit * of.bandit, loud[1])
+    found = bounds.difference(bandit, control, of.sides, blocks, error, of.bound)
+    return float(found.high - found.low) / 2
+
+
+def spread(of: Outlook, people: int) -> float:
+    """Standard deviation of the estimate."""
+    blocks, sides = max(people // of.sides.block, 1), of.sides
+    loud = of.noise(people)
+    noise = math.hypot(loud[0] / sides.control, loud[1] / sides.bandit) / blocks
+    return math.sqrt(bounds.coin(sides, of.control, of.bandit) / blocks + noise**2)
+
+
+def until(of: Outlook, effect: float, power: float = 0.0) -> int | None:
+    """After how many people half the width, and `power` standard deviations of the estimate, are at most `effect`; None
+    beyond FURTHEST. At least those of the first look."""
+    least = -(-looks.FIRST // of.sides.control)
+    low, high = least - 1, least
+
+    def done(blocks: int) -> bool:
+        people = blocks * of.sides.block
+        return half(of, people) + power * spread(of, people) <= effect
+
+    while not done(high):
+        low, high = high, 2 * high
+        if high * of.sides.block > FURTHEST:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if done(middle) else (middle, high)
+    return high * of.sides.block
+
+
+def more(sums: Sums, now: Trial, width: float, horizon: int | None = None) -> int | None:
+    """How many more people make half the width of that trial's interval so small, if means and noise stay as they are;
+    None beyond FURTHEST."""
+    low, high = sums.rewards
+    rates = [min(max((one.value - low) / (high - low), 0.0), 1.0) for one in (now.control_value, now.bandit)]
+    of = Outlook(sides_of(sums), rates[0], rates[1], lambda _: now.noise, now.level, now.bound, horizon)
+    found = until(of, width / (high - low))
+    return None if found is None else max(found - now.people, 0)

@@ -1,0 +1,118 @@
+"""Who plays a number is a function of the number and of a secret key: exact counts in blocks, uniform places, coins."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tacit import Control
+from tacit.core.assignment import Assignment
+from tacit.core.door import Offer
+
+KEY = bytes(range(32))
+
+
+def assignment(key=KEY, *, ended=None, blocks=False, **options):
+    return Assignment(Control(**({"arm": "b"} | options)), key, blocks=blocks, ended=ended)
+
+
+def offer(names=("a", "b", "c"), available=None):
+    mask = None if available is None else np.array(available)
+    return Offer(np.eye(len(names)), names, mask)
+
+
+MANY = {"arms": ("a", "c"), "share": 0.2, "min_share": 0.1}
+
+
+def test_every_block_has_its_places_and_another_order():
+    made = assignment(**MANY)
+    orders = []
+    for block in range(200):
+        sides = made.sides(range(10 * block + 1, 10 * block + 11)).tolist()
+        assert Counter(sides) == {0: 6, 1: 2, 2: 1, 3: 1}
+        orders.append(tuple(sides))
+        assert made.counts(10 * (block + 1)) == (6 * (block + 1), 2 * (block + 1), block + 1, block + 1)
+    assert len(set(orders)) > 150
+
+
+def test_places_are_uniform_and_another_keys_are_others():
+    """A chi-square test of the control's place over 3000 blocks, at a false alarm of 1e-4; both keys are fixed."""
+    made, other = assignment(), assignment(key=bytes(32))
+    places = [
+        [one.sides(range(10 * b + 1, 10 * b + 11)).tolist().index(1) for b in range(3000)] for one in (made, other)
+    ]
+    for found in places:
+        assert stats.chisquare(np.bincount(found, minlength=10)).pvalue > 1e-4
+    assert stats.chisquare(np.bincount([min(p, 8) for p in places[0]], minlength=9)).pvalue < 1e-4
+    assert np.mean(np.array(places[0]) == places[1]) == pytest.approx(0.1, abs=0.03)
+
+
+def test_coins_are_independent_and_counts_are_those_that_fell():
+    """Of 20 000 coins a share is off by 4 standard deviations in one of 15 000 keys; this one is fixed."""
+    made = assignment(**MANY, assign="coins")
+    sides = made.sides(range(1, 20_001))
+    assert np.bincount(sides) / 20_000 == pytest.approx([0.6, 0.2, 0.1, 0.1], abs=4 * np.sqrt(0.24 / 20_000))
+    assert made.counts(777) == tuple(np.bincount(sides[:777], minlength=4))
+    assert np.corrcoef(sides[1:] == 1, sides[:-1] == 1)[0, 1] == pytest.approx(0.0, abs=0.03)
+
+
+@pytest.mark.parametrize("assign", ["blocks", "coins"])
+def test_after_its_end_all_numbers_are_the_bandits(assign):
+    made = assignment(assign=assign)
+    before = made.sides(range(1, 41)).tolist()
+    made.end(34)
+    last = 40 if assign == "blocks" else 34
+    assert made.ended == last and made.sides(range(1, 101)).tolist() == before[:last] + [0] * (100 - last)
+    controls = before[:last].count(1)
+    assert made.counts(100) == (100 - controls, controls) and made.mixture(offer(), None)[0] == 1.0
+
+
+def test_what_is_played_and_with_which_probability():
+    """The mixture over all sides is the frequency over all numbers, for whoever asks."""
+    cases = [
+        (assignment(**MANY), offer(), None),
+        (assignment(**MANY), offer(available=[1, 2]), None),  # "a" is not on offer: the bandit's choice is played
+        (assignment(policy="uniform", arm=None), offer(), None),
+        (assignment(policy="uniform", arm=None, arms=("a", "b")), offer(("a", "c")), None),
+        (assignment(policy="given", arm=None, share=0.25), offer(), 2),
+    ]
+    for made, asked, own in cases:
+        picked = len(asked.arms) - 1
+        blocks = 400
+        numbers = range(1, blocks * made.control.block + 1)
+        got = np.bincount([made.played(n, asked, own, picked) for n in numbers], minlength=len(asked.arms))
+        bandits, fixed = made.mixture(asked, own)
+        expected = fixed + bandits * (np.arange(len(asked.arms)) == picked)
+        assert expected.sum() == pytest.approx(1.0)
+        assert got / len(numbers) == pytest.approx(expected, abs=0.012)
+
+
+def test_arms_by_number_of_block_and_by_place():
+    rows = np.array([[0.5, 2.0], [0.5, 0.0]])
+    made = assignment(arm=2, blocks=True)
+    control = next(n for n in range(1, 11) if made.side(n))
+    assert made.played(control, Offer(rows, None, None), None, 1) == 0
+    placed = assignment(arm=1)
+    assert placed.played(control, Offer(rows, None, np.array([1])), None, 0) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "asked", "own", "sentence"),
+    [
+        ({}, offer(("a", "c")), None, "Expected the control's arm among those on offer"),
+        ({}, offer(available=[0, 2]), None, "Expected the control's arm among those on offer"),
+        ({}, offer(), "b", "Expected own= with control policy"),
+        ({"policy": "given", "arm": None}, offer(), None, "Expected own= in every request"),
+        ({"policy": "given", "arm": None}, offer(), "z", "Expected own= to be an arm on offer"),
+        ({"policy": "given", "arm": None}, offer(available=[0, 1]), "c", "Expected own= to be an arm on offer"),
+        ({"policy": "given", "arm": None}, offer(), ["b"], "Expected own= to be an arm on offer"),
+    ],
+)
+def test_requests_that_the_control_could_not_be_played_in(options, asked, own, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        assignment(**options).own(asked, own)
+
+
+def test_the_key_is_not_shown():
+    assert KEY.hex() not in repr(assignment()) and str(KEY) not in repr(vars(assignment()).keys())

@@ -1,0 +1,244 @@
+"""A control group in memory: every number counts once on its side, with what came of it or with missing_as, and nothing
+that a person does moves another's side."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.random import default_rng
+
+from tacit import Budget, Control, JointGLM, Simulated, Spec, environments, simulate
+from tacit.features import Number, Schema
+from tacit.privacy.ledger import OneOfRelease
+from tests.bandits.test_hold import world
+
+ROUNDS = 300
+FREE = Budget(math.inf, 1e-6)  # no noise: sums are exact
+CONTROLS = {
+    "arm": Control(arm=1, share=0.2),
+    "uniform": Control(policy="uniform", share=0.2),
+    "divided": Control(policy="uniform", share=0.2, arms=(0, 1, 2)),
+    "sides": Control(arm=0, arms=(1, 2), share=0.2, min_share=0.1),
+    "pairs": Control(arm=0, arms=(1, 2), share=0.2),
+    "given": Control(policy="given", share=0.2),
+    "coins": Control(arm=1, share=0.2, assign="coins"),
+}
+
+
+def build(control, *, budget=FREE, seed=1, **options):
+    given = {"dim": 2, "first": 10, "pending": 50, "hold": 7, "missing_as": 0.25, "source": Simulated(seed)}
+    return JointGLM(budget=budget, control=control, policy=default_rng(2), **(given | options))
+
+
+def arms(rng):
+    x = rng.normal(size=(3, 2))
+    return x / np.linalg.norm(x, axis=1)[:, None]
+
+
+def play(bandit, rounds=ROUNDS, *, start=0, wrong=(), rewards=0):
+    """Everything that happens to a number, by its number: (side, reward, arm) as the experiment should count it."""
+    rng, coins, out = default_rng(start), default_rng(100 + start + rewards), {}
+    given = bandit.control.policy == "given"
+    for t in range(rounds):
+        x, number, u = arms(rng), bandit.choices + 1, coins.random()
+        side = bandit._assignment.side(number)
+        if t in wrong:
+            with pytest.raises(ValueError, match="Expected"):
+                bandit.choose(np.full((3, 2), np.nan), **({"own": 0} if given else {}))
+            out[number] = side, bandit.missing_as, None
+            continue
+        choice = bandit.choose(x, **({"own": t % 3} if given else {}))
+        assert choice.id == number
+        out[number] = side, bandit.missing_as, choice.index
+        if u < 0.7:
+            assert bandit.observe(choice, float(u < 0.4))
+            out[number] = side, float(u < 0.4), choice.index
+    return out
+
+
+def expected(bandit, happened, people):
+    """Counts, sums of q and pairs, from the text of the design."""
+    sides, pairs = len(bandit.control.sides), bandit.control.pairs
+    counts, totals, sums = np.zeros(sides, int), np.zeros(sides), np.zeros((len(pairs), 2))
+    for side, reward, arm in (happened[n] for n in range(1, people + 1)):
+        counts[side] += 1
+        totals[side] += reward - 0.5
+        if side == 0 and arm in pairs:
+            sums[pairs.index(arm)] += reward, 1 - reward
+    return counts, totals, sums
+
+
+@pytest.mark.parametrize("name", CONTROLS)
+def test_every_number_counts_once_on_its_side(name):
+    bandit = build(CONTROLS[name])
+    happened = play(bandit, wrong=(3, 50, 51, 120))
+    found = bandit.trial_sums
+    assert len(found.looks) == bandit._steps > 5
+    for look in found.looks[:3] + found.looks[-1:]:
+        counts, totals, pairs = expected(bandit, happened, look.people)
+        assert look.counts == tuple(counts) and look.people == counts.sum()
+        assert np.allclose(look.totals, totals) and np.allclose(np.reshape(look.pairs, (-1, 2)), pairs)
+        assert look.people % found.block == 0
+        if name != "coins":
+            blocks = look.people // found.block
+            assert look.counts == tuple(side.places * blocks for side in found.sides)
+    assert found.ended is None and found.rewards == (0.0, 1.0)
+
+
+def test_a_refused_request_keeps_its_number_and_moves_nobody():
+    """The same people with and without bad requests of one: all others get the same arms, and the sums differ by that
+    person's side alone."""
+    one, other = (build(CONTROLS["arm"]) for _ in range(2))
+    play(one, wrong=(20,))
+    play(other)
+    looks = [bandit.trial_sums.looks for bandit in (one, other)]
+    assert [look.people for look in looks[0]] == [look.people for look in looks[1]]
+    assert [look.counts for look in looks[0]] == [look.counts for look in looks[1]]
+    side = one._assignment.side(21)
+    apart = np.array(looks[0][0].totals) - looks[1][0].totals
+    later = np.array(looks[0][-1].totals) - looks[1][-1].totals
+    if looks[0][0].people < 21:
+        assert not apart.any()
+    assert abs(later[side]) <= 1.0
+
+
+def test_what_a_control_person_teaches_is_by_its_share():
+    """A fixed arm's people teach nothing, a uniform control's count sqrt(.5 / .97) times."""
+    for name, k in (("arm", 0.0), ("uniform", math.sqrt(0.5 / 0.97))):
+        bandit = build(CONTROLS[name])
+        assert bandit._purse.weights[1, 0] == pytest.approx(k)
+        assert bandit._purse.weights[0].tolist() == pytest.approx([1.0, math.sqrt(0.03 / 0.97) * bandit._bound])
+
+
+@pytest.mark.parametrize("name", CONTROLS)
+def test_a_file_goes_on_with_the_same_key(name, tmp_path):
+    whole, halves = (build(CONTROLS[name], budget=Budget(4.0, 1e-2)) for _ in range(2))
+    play(whole, 150), play(whole, 150, start=150)
+    play(halves, 150)
+    halves.save(tmp_path / "bandit")
+    again = JointGLM.load(tmp_path / "bandit")
+    assert again.control == halves.control and again._assignment.key == halves._assignment.key
+    play(again, 150, start=150)
+    assert again.trial_sums.looks == whole.trial_sums.looks
+    assert np.array_equal(again.theta, whole.theta)
+
+
+def test_batches_have_the_sides_of_their_numbers():
+    bandit, rng = build(CONTROLS["given"]), default_rng(0)
+    for _ in range(20):
+        rows = [arms(rng) for _ in range(6)]
+        before = bandit.choices
+        rows[2] = np.full((3, 2), np.inf)
+        made = bandit.choose_many(rows, own=[0, 1, 2, 1, 9, 2])
+        assert set(made.refused) == {2, 4} and bandit.choices == before + 6
+        for i, own in ((0, 0), (1, 1), (3, 1), (5, 2)):
+            if bandit._assignment.side(before + i + 1):
+                assert made.index[i] == own
+        bandit.observe_many([int(ticket) for ticket in made.id if ticket], [1.0] * 4)
+    last = bandit.trial_sums.looks[-1]
+    assert last.counts == (4 * last.people // 5, last.people // 5) and last.people > 80
+    with pytest.raises(ValueError, match="Expected one own= for each of 2 rows"):
+        bandit.choose_many([arms(rng)] * 2, own=[1])
+
+
+@pytest.mark.parametrize("name", ["arm", "uniform", "sides", "coins"])
+def test_simulated_rounds_are_those_of_choose_and_observe(name):
+    """To the bit, with noise."""
+    played, stepped = (build(CONTROLS[name], budget=Budget(4.0, 1e-2)) for _ in range(2))
+    block = world(played, ROUNDS)
+    played.play(block)
+    again = world(stepped, ROUNDS)
+    for t in range(ROUNDS):
+        choice = stepped.choose(again.arms[t])
+        assert choice.index == block.index[t]
+        if not math.isnan(block.reward[t]):
+            stepped.observe(choice, float(block.reward[t]))
+    assert played.trial_sums.looks == stepped.trial_sums.looks
+    assert np.array_equal(played.theta, stepped.theta)
+
+
+def test_the_propensity_is_the_mixture_and_does_not_tell_the_side():
+    bandit = build(CONTROLS["sides"], budget=Budget(4.0, 1e-2))
+    play(bandit, 100)
+    x = np.array([[0.9, 0.0], [-0.9, 0.1], [0.0, 0.9]])
+    told: dict[tuple[int, int], set[float]] = {}
+    weights = np.zeros(3)
+    for _ in range(1500):
+        choice = bandit.choose(x)
+        weights[choice.index] += 1 / choice.propensity
+        told.setdefault((bandit._steps, choice.index), set()).add(round(choice.propensity, 9))
+    assert all(len(values) == 1 for values in told.values()), "one for each arm, whoever played it"
+    assert min(next(iter(values)) for values in told.values()) >= 0.1 - 1e-9
+    assert weights / 1500 == pytest.approx(np.ones(3), abs=0.3)  # 4 standard deviations; the bandit's own would be far
+
+
+def test_the_control_ends_once_and_for_good(tmp_path):
+    bandit = build(CONTROLS["arm"])
+    play(bandit, 103)
+    bandit.end_control()
+    with pytest.raises(ValueError, match="Expected a control group that goes on"):
+        bandit.end_control()
+    play(bandit, 100, start=1)
+    assert not any(bandit._assignment.side(n) for n in range(106, 204)) and bandit.trial_sums.ended == 105
+    last = bandit.trial_sums.looks[-1]
+    assert last.counts[1] == 21 and sum(last.counts) == last.people
+    bandit.save(tmp_path / "bandit")
+    assert JointGLM.load(tmp_path / "bandit").trial_sums.ended == 105
+    with pytest.raises(ValueError, match="Expected a bandit with control"):
+        build(None, missing_as=None).end_control()
+
+
+def test_it_stands_on_deadlines_and_takes_no_logs():
+    bandit = build(CONTROLS["arm"], hold=None, missing_as=None)  # it may be for a database
+    with pytest.raises(ValueError, match="Expected hold and missing_as with control"):
+        bandit.choose(arms(default_rng(0)))
+    with pytest.raises(ValueError, match="Expected hold and missing_as with control"):
+        bandit.play(world(bandit, 10))
+    assert bandit.choices == 0
+    bandit = build(CONTROLS["arm"])
+    with pytest.raises(ValueError, match="Expected no log with control"):
+        bandit.learn_log({"x0": [0.1], "x1": [0.1], "reward": [1.0]})
+    with pytest.raises(ValueError, match="Expected own= with control"):
+        build(None, missing_as=None).choose(arms(default_rng(0)), own=1)
+    assert build(None, missing_as=None).trial_sums is None
+
+
+def test_the_claim_is_the_budgets_whatever_the_sides():
+    """mu is that of the budget on each side: more sides cost nothing, and noise grows by 1 / sqrt(1 - budget) alone."""
+    budget = Budget(1.0, 1e-6)
+    plain = JointGLM(dim=2, budget=budget)
+    for control in CONTROLS.values():
+        made = JointGLM(dim=2, budget=budget, control=control)
+        (release,) = made.privacy.releases
+        assert isinstance(release, OneOfRelease) and len(release.sides) == len(control.sides)
+        assert made.privacy.epsilon == pytest.approx(1.0, abs=1e-3) and made.privacy.private
+        assert [side.mu for side in release.sides] == pytest.approx([release.mu] * len(release.sides), rel=1e-3)
+        assert made.mechanism.sigma == pytest.approx(plain.mechanism.sigma / math.sqrt(0.97), rel=1e-3)
+
+
+def test_the_noise_of_a_side_that_does_not_teach_is_small():
+    """The design's figures at epsilon 1, delta 1e-6: tau of a side with all of mu^2 is 10.9 people at 1e4."""
+    made = JointGLM(dim=5, budget=Budget(1.0, 1e-6), control=Control(arm=0), source=Simulated(0))
+    sums = made.trial_sums
+    tau = sums.scales[1] * np.sqrt(np.cumsum(sums.gains**2))
+    assert tau[0] == pytest.approx(6.5, abs=0.2) and tau[96] == pytest.approx(10.9, abs=0.3)
+
+
+def test_experiments_and_warming_up_take_a_control_group(tmp_path):
+    spec = Spec(JointGLM, budget=Budget(1.0, 1e-6), control=Control(arm=0), hold=20, missing_as=0.0)
+    found = simulate([spec], environments.ball(dim=3, arms=4), horizon=300, runs=1, seed=1, out=tmp_path)
+    assert found.runs[0].options["control"]["arm"] == 0 and found.runs[0].regret > 0
+    for control, held in ((CONTROLS["given"], {}), (CONTROLS["sides"], {"hold": None, "missing_as": None})):
+        bandit = build(control, **held)
+        assert bandit.warm_up() > 0 and bandit.choices == 0
+
+
+def test_the_controls_arm_cannot_be_retired_before_the_control_ends():
+    schema = Schema(context={"age": Number(0, 1)}, arms="disjoint", actions=("a", "b"))
+    bandit = JointGLM(features=schema, budget=FREE, control=Control(arm="a"), hold=5, missing_as=0.0)
+    with pytest.raises(ValueError, match="Expected the arms of the control among the actions"):
+        bandit.retire_action("a")
+    bandit.choose({"age": 0.5})
+    bandit.end_control()
+    bandit.retire_action("a")
+    assert bandit.choose({"age": 0.5}).name == "b" or bandit._assignment.side(2)

@@ -1,0 +1,221 @@
+"""What one person adds to the sums of an experiment moves them by no more than is claimed, on whichever side, and the
+claim is nearly attained; and which control groups can be declared."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.random import default_rng
+from scipy.optimize import minimize
+
+from tacit import Budget, Control, JointGLM
+from tacit.algorithms.sides import Sides
+from tacit.features import Category, Schema
+
+BUDGET = Budget(1.0, 1e-6)
+FIELDS = Schema(context={"sex": Category("f", "m")}, arms="disjoint", actions=("a", "b"))
+CONTROLS = {
+    "arm": Control(arm=0),
+    "teaching": Control(arm=0, teach=0.4, budget=0.2),
+    "uniform": Control(policy="uniform"),
+    "pairs": Control(arm=0, arms=(1, 2), budget=0.3),
+    "sides": Control(arm=0, arms=(1, 2), share=0.2, min_share=0.1),
+    "divided": Control(policy="uniform", arms=(0, 1, 2)),
+}
+FORMS = {
+    "curvature": {"dim": 2},
+    "scores": {"dim": 2, "curvature": "none"},
+    "blocks": {"dim": 4, "blocks": 2},
+    "centred": {"dim": 2, "base_rate": 0.02},
+}
+WORST = {  # rows at which two people's numbers for learning are nearly D_0 apart, rewards 1 and 0
+    "curvature": ((1.0, 0.0), (1e-9, 0.0)),
+    "scores": ((1.0, 0.0), (1.0, 0.0)),
+    "blocks": ((1.0, 0.0, 1.0), (1e-9, 0.0, 1.0)),
+    "centred": ((1.0, 0.0), (1.0, 0.0)),
+}
+
+
+def bandit(control, form="curvature", **options):
+    return JointGLM(budget=BUDGET, control=control, **(FORMS[form] | options))
+
+
+def vector(made, x, reward, side=0, *, teaches=1.0, arm=0, larger=1.0):
+    """What such a person adds, in floats, by the compiled sums. larger: of what is added for the experiment."""
+    adder, out = made._adds(), np.zeros(made.mechanism.size)
+    *numbers, tally = adder.given
+    tally = tally._replace(sides=tally.sides * [1.0, larger], part=tally.part * larger)
+    row = np.array([*x, side, teaches, arm], np.float64)
+    adder.each(row[None], np.array([float(reward)]), *numbers, tally, out)
+    return out
+
+
+def sides_of(made):
+    return range(len(made.control.sides))
+
+
+def arms_of(made, side):
+    return range(len(made.control.pairs) + 1) if side == 0 else (0,)
+
+
+def farthest(made, *, larger=1.0, starts=6):
+    """The largest distance of two people of one side, over D: by local ascent from random pairs."""
+    rng, out = default_rng(0), []
+    for side in sides_of(made):
+        best = 0.0
+        for k in range(starts):
+            arms = [int(rng.choice(arms_of(made, side))) for _ in range(2)]
+            ends = (1.0, 0.0) if k % 2 else (1.0, 1.0)
+
+            def distance(z, side=side, arms=arms, ends=ends):
+                one = vector(made, z[:2], ends[0], side, arm=arms[0], larger=larger)
+                return -np.linalg.norm(one - vector(made, z[2:], ends[1], side, arm=arms[1], larger=larger))
+
+            found = minimize(distance, rng.uniform(-0.7, 0.7, 4), bounds=[(-1, 1)] * 4, method="L-BFGS-B")
+            best = max(best, -found.fun)
+        out.append(best / made._sensitivity)
+    return out
+
+
+@given(st.sampled_from(sorted(FORMS)), st.sampled_from(sorted(CONTROLS)), st.data())
+@settings(max_examples=150, deadline=None)
+def test_no_two_people_of_a_side_are_farther_apart(form, name, data):
+    """Whatever comes in, and whether they teach: a number that was refused counts as silence."""
+    made = MADE[form, name]
+    numbers = st.floats(-1.5, 1.5) | st.floats(-1e3, 1e3)
+    side = data.draw(st.sampled_from(sides_of(made)))
+    found = []
+    for _ in range(2):
+        x = data.draw(st.lists(numbers, min_size=2, max_size=2))
+        x += [float(data.draw(st.integers(0, 1)))] * (form == "blocks")
+        teaches, arm = data.draw(st.sampled_from((0.0, 1.0))), data.draw(st.sampled_from(arms_of(made, side)))
+        if not teaches:
+            x, arm = [0.0] * len(x), 0
+        found.append(vector(made, x, data.draw(numbers), side, teaches=teaches, arm=arm))
+    assert np.linalg.norm(found[0] - found[1]) <= made._sensitivity * (1 + 1e-12)
+    assert np.linalg.norm(found[0]) <= made._sensitivity * (1 + 1e-12), "the grid would leave it out"
+
+
+MADE = {(form, name): bandit(control, form) for form in FORMS for name, control in CONTROLS.items()}
+
+
+@pytest.mark.parametrize("name", CONTROLS)
+@pytest.mark.parametrize("form", FORMS)
+def test_the_claim_is_nearly_attained_on_every_side(form, name):
+    """By the pair that attains D_0, with rewards 1 and 0."""
+    made = MADE[form, name]
+    for side in sides_of(made):
+        arms = (1, 2) if side == 0 and made.control.pairs else (0, 0)
+        one, other = (
+            vector(made, x, r, side, arm=arm) for x, r, arm in zip(WORST[form], (1.0, 0.0), arms, strict=True)
+        )
+        apart = np.linalg.norm(one - other) / made._sensitivity
+        learnt = np.linalg.norm((one - other)[: made.contribution.size])
+        k = made._purse.weights[side, 0]
+        if learnt >= 0.999 * k * made._bound:  # else the pair is another at this base rate
+            assert 0.999 <= apart <= 1 + 1e-12
+    assert made._sensitivity == pytest.approx(made._bound / math.sqrt(1 - made.control.budget), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["arm", "teaching", "pairs"])
+def test_a_search_attains_the_claim_and_no_more(name):
+    made = MADE["curvature", name]
+    found = farthest(made)
+    assert all(0.97 <= one <= 1 + 1e-9 for one in found)
+
+
+def test_larger_numbers_would_exceed_it():
+    for name in ("teaching", "pairs"):
+        assert max(farthest(MADE["curvature", name], larger=1.3)) > 1.02
+
+
+def test_a_person_of_one_side_is_not_in_the_others_sums():
+    made = MADE["curvature", "sides"]
+    start = made.contribution.size
+    for side in sides_of(made):
+        added = vector(made, (0.6, 0.0), 1.0, side)[start:]
+        assert np.flatnonzero(added).tolist() == [side] and added[side] == made._purse.weights[side, 1] / 2
+        silent = vector(made, (0.0, 0.0), 0.0, side, teaches=0.0)
+        assert not silent[:start].any() and silent[start + side] == -made._purse.weights[side, 1] / 2
+
+
+def test_pairs_are_of_the_bandits_own_choices():
+    made = MADE["curvature", "pairs"]
+    added = vector(made, (0.6, 0.0), 0.75, 0, arm=2)[made.contribution.size :] / made._purse.part
+    assert added[2:].tolist() == pytest.approx([0.0, 0.0, 0.75, 0.25])
+    assert not vector(made, (0.6, 0.0), 0.75, 1, arm=2)[made.contribution.size + 2 :].any()
+
+
+def test_places_of_a_block():
+    sides = {name: [(side.name, side.arm, side.places) for side in one.sides] for name, one in CONTROLS.items()}
+    assert sides["arm"] == [("bandit", None, 9), ("control", 0, 1)] and CONTROLS["arm"].block == 10
+    assert sides["sides"] == [("bandit", None, 6), ("control", 0, 2), ("arm", 1, 1), ("arm", 2, 1)]
+    assert sides["divided"] == [("bandit", None, 27), ("arm", 0, 1), ("arm", 1, 1), ("arm", 2, 1)]
+    for control in CONTROLS.values():
+        assert sum(side.places for side in control.sides) == control.block
+        assert math.fsum(side.chance for side in control.sides) == pytest.approx(1.0)
+    assert CONTROLS["sides"].block == 10 and Control(arm=0, share=1 / 3).block == 3
+
+
+WRONG = {
+    "Expected control with either arm or policy": [{}, {"arm": 0, "policy": "uniform"}],
+    "Expected share to be 1 / m": [{"arm": 0, "share": 0.3}, {"arm": 0, "share": 0.15}],
+    r"Expected share in \(0, 1\)": [{"arm": 0, "share": 0.0}, {"arm": 0, "share": 1.0}],
+    "Expected arms with min_share": [{"arm": 0, "min_share": 0.1}],
+    "Expected min_share to be 1 / n": [
+        {"arm": 0, "arms": (1,), "min_share": 0.03},
+        {"arm": 0, "arms": (1,), "min_share": 0.2},
+        {"arm": 0, "arms": (1,), "share": 0.2, "min_share": 1 / 7},
+    ],
+    "Expected no min_share with policy": [{"policy": "uniform", "arms": (1,), "min_share": 0.1}],
+    "Expected shares of control and arms that leave": [{"arm": 0, "arms": (1, 2, 3), "share": 0.25, "min_share": 0.25}],
+    "Expected policy to be one of": [{"policy": "best"}],
+    "Expected bound to be one of": [{"arm": 0, "bound": "asymptotic"}],
+    "Expected assign to be one of": [{"arm": 0, "assign": "people"}],
+    r"Expected teach in \[0, 1\)": [{"arm": 0, "teach": 1.0}],
+    r"Expected budget in \(0, 1\)": [{"arm": 0, "budget": 0.0}],
+    r"Expected level in \(0, 1\)": [{"arm": 0, "level": 95}],
+    "Expected arms of a control to be names or places": [{"arm": ""}, {"arm": -1}, {"arm": 0, "arms": (1, 1)}],
+    "Expected arms beside the control's own": [{"arm": 0, "arms": (0, 1)}],
+}
+
+
+@pytest.mark.parametrize(("sentence", "given"), [(words, one) for words, many in WRONG.items() for one in many])
+def test_what_cannot_be_declared(sentence, given):
+    with pytest.raises(ValueError, match=sentence):
+        Control(**given)
+
+
+def test_a_control_is_frozen_and_compared_by_its_settings():
+    assert Control(arm="a") == Control(arm="a", arms=[]) != Control(arm="b")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Control(arm="a").share = 0.5
+
+
+NOT_WITH = [
+    ({"contexts": "public"}, 'contexts="public"'),
+    ({"forget": 4000}, "forget"),
+    ({"max_rounds_per_person": 3}, "max_rounds_per_person"),
+    ({"max_rounds_per_person": 3, "week": 500}, "week"),
+    ({"budget": Budget(1.0, 1e-6, "zero-out")}, "zero-out"),
+    ({"hold": 5}, "hold and missing_as"),
+    ({"control": "hello"}, "control to be None or Control"),
+    ({"discount": 0.5}, "discount"),
+]
+
+
+@pytest.mark.parametrize(("options", "named"), NOT_WITH)
+def test_what_does_not_go_with_a_control(options, named):
+    with pytest.raises(ValueError, match="Expected ") as error:
+        JointGLM(**({"dim": 2, "budget": BUDGET, "control": Control(arm=0)} | options))
+    assert named in str(error.value) and "control" in str(error.value)
+
+
+def test_arms_of_a_schema_have_its_names():
+    with pytest.raises(ValueError, match="Expected arms of control that are actions"):
+        JointGLM(features=FIELDS, budget=BUDGET, control=Control(arm="hello"))
+    made = JointGLM(features=FIELDS, budget=BUDGET, control=Control(arm="a"))
+    assert isinstance(made._purse, Sides)

@@ -1,0 +1,142 @@
+"""A control group over HTTP: own choices in requests, never a side in an answer, what it says, and its end."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tacit import cli
+from tacit.service import config as configs
+from tacit.service import trial
+from tacit.trials.bounds import Interval
+from tests.service.servers import KEYS, LINEAR, application, askers, call, lines, stored
+from tests.store.places import settle
+
+GLM = {name: value for name, value in LINEAR.items() if name != "horizon"} | {
+    "kind": "joint-glm",
+    "budget": {"epsilon": 60.0, "delta": 1e-5},
+    "missing_as": 0.0,
+}
+NAMES = ["hello", "a <b>", "b"]
+ARMS = dict(zip(NAMES, np.eye(3).tolist(), strict=True))
+CONTROL = {"share": 0.5, "arm": "hello"}
+
+
+def play(app, rounds, **more):
+    """Whoever gets another arm than hello says yes."""
+    ((_, _, text),) = call(app, ("choose:batch", lines(*[{"arms": ARMS, **more}] * rounds)))
+    chosen = [json.loads(line) for line in text.splitlines()]
+    rewards = [{"id": one["id"], "reward": float(one["name"] != "hello")} for one in chosen]
+    call(app, ("reward:batch", lines(*rewards)))
+    settle(stored(app))
+    return chosen
+
+
+def test_status_history_and_dashboard_say_what_the_bandit_does(tmp_path):
+    app = application(tmp_path, **GLM, control=CONTROL | {"arms": ["a <b>", "b"]})
+    try:
+        ((_, _, status),) = call(app, ("status", None))
+        ((_, _, page),) = call(app, ("/dashboard/messages", None))
+        early = "Not known yet: the first look comes after 100 people."
+        assert json.loads(status)["trial"] == {"said": early, "people": 0} and early in page.decode()
+        chosen = [one for _ in range(8) for one in play(app, 80)]
+        assert chosen[0].keys() == {"index", "name", "id"}  # no side
+        ((_, _, status),) = call(app, ("status", None))
+        ((_, _, past),) = call(app, ("history", None))
+        ((_, _, page),) = call(app, ("/dashboard/messages", None))
+        found, now = json.loads(status)["trial"], stored(app).trial
+        assert found["value"] == now.value and found["since"] == now.since is not None
+        assert now.low > 0.3 and now.control == now.people / 2 and now.problem is None
+        assert found["arms"]["a <b>"] == now.arms["a <b>"]._asdict() and "noise" not in found
+        assert (
+            found["said"].startswith("Of 100 people, ") and "more said yes than with “hello” (between" in found["said"]
+        )
+        curve = json.loads(past)["trial"]
+        assert curve["people"][-1] == now.people and curve["low"][-1] == now.low and len(curve["high"]) > 2
+        text = page.decode()
+        assert text.index("Is it better than “hello”?") < text.index('class="tiles"') and found["said"] in text
+        assert "a &lt;b&gt;" in text and "<b>" not in text and f"since person {now.since}" in text.replace("\u202f", "")
+        assert "no more is known than this" in text and "must not depend on what those just before" in text
+    finally:
+        app.close()
+
+
+def test_own_choices_are_said_in_every_request(tmp_path):
+    app = application(tmp_path, **GLM, control={"share": 0.5, "policy": "given"})
+    try:
+        ((status, _, text),) = call(app, ("choose", {"arms": ARMS}))
+        assert status == 422 and b"own" in text and b"hello" not in text
+        ((status, _, text),) = call(app, ("choose", {"arms": ARMS, "own": "nobody"}))
+        assert status == 422 and b"nobody" not in text
+        chosen = play(app, 60, own="b")
+        assert sum(one["name"] == "b" for one in chosen) >= 29
+        ((_, _, page),) = call(app, ("/dashboard/messages", None))
+        assert "Is it better than your own choice?" in page.decode()
+        assert stored(app).head.choices == 62  # the refused ones have numbers
+    finally:
+        app.close()
+
+
+def test_operators_end_it_once(tmp_path):
+    app = application(tmp_path, **GLM, control=CONTROL, askers=askers())
+    try:
+        as_app, operator = ([(b"authorization", f"Bearer {KEYS[role]}".encode())] for role in ("app", "operator"))
+        ((status, _, _),) = call(app, ("end-control", {}, as_app))
+        assert status == 403
+        ((status, _, text),) = call(app, ("end-control", {"why": 1}, operator))
+        assert status == 422
+        ((status, _, text),) = call(app, ("end-control", {}, operator))
+        assert status == 200 and json.loads(text) == {"acknowledged": True}
+        ((status, _, text),) = call(app, ("end-control", {}, operator))
+        assert status == 422 and b"goes on" in text
+        assert stored(app).trial_sums.ended is not None
+    finally:
+        app.close()
+
+
+def test_the_command_ends_it(tmp_path, capsys, monkeypatch):
+    text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in GLM.items() if name != "budget")
+    text += 'budget = {epsilon = 1.0, delta = 1e-5}\ncontrol = {share = 0.5, arm = "hello"}\n'
+    (tmp_path / "serve.toml").write_text("[bandits.messages]\n" + text)
+    for expected in (0, 1):
+        monkeypatch.setattr("sys.argv", ["tacit", "end-control", str(tmp_path / "serve.toml"), "messages", "--yes"])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        assert bool(stop.value.code) == expected
+    out = capsys.readouterr()
+    assert "has ended" in out.out and "got one that has ended" in out.err
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"share": 0.15, "arm": "a"}, "Expected share to be 1 / m"),
+        ({"share": 0.1}, "Expected control with either arm or policy"),
+        ({"share": 0.1, "arm": "a", "bound": "sure"}, "Expected bound"),
+        ({"share": 0.1, "arm": "a", "min_share": 0.03, "arms": ["b"]}, "Expected min_share to be 1 / n"),
+    ],
+)
+def test_what_is_wrong_is_said_before_it_is_served(wrong, words):
+    setting = configs.convert({"bandits": {"messages": GLM | {"control": wrong}}}).bandits["messages"]
+    with pytest.raises(ValueError, match=rf"^\[bandits.messages\]: {words}"):
+        configs.build(setting, "messages")
+
+
+def test_other_bandits_take_none_and_unknown_settings_are_refused():
+    with pytest.raises(ValueError, match="joint-lin-ucb takes none"):
+        configs.convert({"bandits": {"messages": LINEAR | {"control": CONTROL}}})
+    with pytest.raises(ValueError, match="unknown field `part` in control"):
+        configs.convert({"bandits": {"messages": GLM | {"control": {"part": 0.1}}}})
+
+
+def test_the_picture_of_one_look_and_of_amounts():
+    from tests.trials.test_trial import HELLO, PEOPLE, sums
+
+    alone = trial.told(sums(HELLO, [500], (0.7, 0.5)), None)
+    assert trial.picture(alone).count('class="band"') == 1 and "since" not in trial.picture(alone)
+    worse = trial.told(sums(HELLO, PEOPLE, (0.4, 0.5), rewards=(0.0, 20.0)), None)
+    drawn = trial.picture(worse)
+    assert "worse than with" in drawn and "for a choice" in drawn and drawn.count('class="band"') == 6
+    assert worse.now.earned == Interval(*worse.now.earned) and trial.written(None) is trial.curve(None) is None
+    ended = trial.section(trial.told(sums(HELLO, PEOPLE, (0.7, 0.5), ended=9000), None))
+    assert "The control group has ended" in ended

@@ -1,0 +1,235 @@
+"""A control group on a database: every number counts once on its side, whatever became of it, and sides survive what
+rows and keys survive."""
+
+import numpy as np
+import pytest
+
+from tacit import Control, Stored, move, recover
+from tacit.errors import BadState, RefusedRequest, WrongKeys
+from tests.store.places import Clock, Place, arms, glm, settle
+
+CONTROL = Control(arm=1, share=0.2)
+MISSING = 0.25
+
+
+@pytest.fixture
+def quiet(monkeypatch):
+    """Noise of 0: sums are exact but for the grid."""
+    monkeypatch.setattr("tacit.privacy.noise.Secure.integers", lambda self, n, size, cells: np.zeros((n, size), int))
+
+
+def opened(place, control=CONTROL, **options):
+    return place.open(glm(control=control), **({"missing_as": MISSING} | options))
+
+
+def play(stored, rounds, seed=0, **given):
+    """Everybody answers; what happened to each number."""
+    rng, out = np.random.default_rng(seed), {}
+    for _ in range(rounds):
+        number = stored.choices + 1
+        choice, reward = stored.choose(arms(rng), **given), float(rng.random() < 0.5)
+        stored.observe(choice, reward)
+        out[number] = stored._agreed.assignment.side(number), reward
+    settle(stored)
+    return out
+
+
+def check(stored, happened):
+    """All looks are what happened; False where there is none yet."""
+    found = stored.trial_sums
+    for look in found.looks:
+        sides = np.array([happened[n][0] for n in range(1, look.people + 1)])
+        rewards = np.array([happened[n][1] for n in range(1, look.people + 1)])
+        exact = [rewards[sides == i].sum() - np.sum(sides == i) / 2 for i in range(len(found.sides))]
+        assert look.counts == tuple(np.bincount(sides, minlength=len(found.sides)))
+        assert look.totals == pytest.approx(exact, abs=0.02)
+    return bool(found.looks)
+
+
+def test_every_number_counts_whatever_became_of_it(place, quiet):
+    """Answered, silent, cancelled, not shown, shown, refused, retired meanwhile, lost: those without a reward count as
+    missing_as. A request that is sent again has no second number."""
+    rng, happened = np.random.default_rng(1), {}
+    with opened(place) as stored:
+        for t in range(60):
+            number, reward = stored.choices + 1, float(rng.random() < 0.5)
+            happened[number] = stored._agreed.assignment.side(number), MISSING
+            if t % 10 == 1:
+                with pytest.raises(RefusedRequest, match="Expected"):
+                    stored.choose(np.full((4, 3), np.nan), request=f"bad {t}")
+                with pytest.raises(RefusedRequest, match="Expected"):
+                    stored.choose(np.full((4, 3), np.nan), request=f"bad {t}")
+                with pytest.raises(ValueError, match="refused before"):
+                    stored.choose(arms(rng), request=f"bad {t}")
+                continue
+            if t % 10 == 2:
+                with stored._database.transaction() as run:  # a worker that was killed before its rows came
+                    stored._choosing.taken(run, 1, 1)
+                continue
+            choice = stored.choose(arms(rng), request=f"r{t}", deferred=t % 10 in (3, 4))
+            again = stored.choose(arms(rng), request=f"r{t}")
+            assert again.id == choice.id and stored.choices == number
+            if t % 10 == 3 or t % 10 == 5:
+                continue
+            stored.observe(choice, None if t % 10 == 6 else reward)
+            if t % 10 == 4:
+                stored.activate(choice)
+            if t % 10 != 6:
+                happened[number] = happened[number][0], reward
+        settle(stored)
+        assert check(stored, happened) and stored.trial_sums.looks[-1].counts == (48, 12)
+        assert {happened[n][0] for n in happened} == {0, 1}
+
+
+def test_what_control_plays_and_what_answers_tell(place):
+    """The control's numbers get its arm; the stored propensity is the mixture, whoever played."""
+    rng = np.random.default_rng(2)
+    with opened(place) as stored:
+        told = {}
+        x = arms(rng)
+        for t in range(40):
+            number = stored.choices + 1
+            choice = stored.choose(x, request=f"{t}", propensity=True)
+            if stored._agreed.assignment.side(number):
+                assert choice.index == 1
+            told.setdefault(choice.index, set()).add(round(choice.propensity, 9))
+            assert stored.choose(x, request=f"{t}").propensity == choice.propensity
+            assert not hasattr(choice, "side")
+        assert told[1] == {0.4} and all(found == {0.2} for index, found in told.items() if index != 1)
+        later = stored.choose(x)
+        assert later.propensity == pytest.approx(0.4 if later.index == 1 else 0.2)
+
+
+def test_own_is_the_callers_choice(place, quiet):
+    with opened(place, Control(policy="given", share=0.2)) as stored:
+        rng, before = np.random.default_rng(3), 0
+        for _ in range(30):
+            number = stored.choices + 1
+            choice = stored.choose(arms(rng), own=2)
+            before += stored._agreed.assignment.side(number)
+            assert choice.index == 2 or not stored._agreed.assignment.side(number)
+        assert before == 6
+        for own in (None, 4, "a"):
+            with pytest.raises(RefusedRequest, match="Expected own="):
+                stored.choose(arms(rng), own=own)
+        assert stored.choices == 33
+    with place.open(glm(), name="other") as plain, pytest.raises(ValueError, match="Expected own= with control"):
+        plain.choose(arms(rng), own=1)
+
+
+def test_it_goes_on_after_a_restart_and_workers_agree_on_its_end(place, quiet):
+    with opened(place) as stored:
+        happened = play(stored, 47)
+        before, key = stored.trial_sums, stored._vault.sides
+    clock = Clock()
+    clock.now = 5000.0
+    with opened(place, clock=clock) as stored:
+        assert stored._vault.sides == key and stored.trial_sums.looks == before.looks
+        if place.where.startswith("postgres"):
+            with opened(place, clock=clock) as other:
+                other.end_control()
+        else:
+            stored.end_control()
+        happened |= play(stored, 60, seed=1)
+        assert stored.trial_sums.ended == 50 and check(stored, happened)
+        assert not any(happened[n][0] for n in range(51, 108)) and stored.trial_sums.looks[-1].counts[1] == 10
+        assert any("control ended" in what for _, what in stored.events)
+        with pytest.raises(ValueError, match="Expected a control group that goes on"):
+            stored.end_control()
+    with opened(place, clock=clock) as stored:
+        assert stored.trial_sums.ended == 50 and check(stored, happened)
+
+
+def test_a_recovery_begins_a_new_experiment(on_sqlite, quiet):
+    """With another key; one that has ended stays so."""
+    with opened(on_sqlite) as stored:
+        play(stored, 40)
+        key = stored._vault.sides
+    recover(glm(control=CONTROL), on_sqlite.where, keys=on_sqlite.keys)
+    clock = Clock()
+    clock.now = 9000.0
+    with opened(on_sqlite, clock=clock) as stored:
+        assert stored.trial_sums.looks == () and stored._vault.sides != key and stored.version == 0
+        assert check(stored, play(stored, 40, seed=5))
+        stored.end_control()
+    recover(glm(control=CONTROL), on_sqlite.where, keys=on_sqlite.keys)
+    with opened(on_sqlite, clock=clock) as stored:
+        assert stored.trial_sums.ended == 0
+        assert {side for side, _ in play(stored, 20, seed=6).values()} == {0}
+
+
+def test_it_moves_to_another_database(on_sqlite, on_postgres, quiet):
+    with opened(on_sqlite) as stored:
+        happened, clock = play(stored, 33), stored._clock
+    move(on_sqlite.where, on_postgres.where, keys=on_sqlite.keys)
+    with opened(Place(on_postgres.where, on_sqlite.keys), clock=clock) as stored:
+        happened |= play(stored, 33, seed=2)
+        assert check(stored, happened) and stored.trial_sums.looks[-1].people > 50
+
+
+def test_its_key_is_one_of_the_folders(on_sqlite):
+    with opened(on_sqlite) as stored:
+        assert stored._vault.seal.keys.labels(f"{stored._vault.uid}.sides") == [f"{stored._vault.uid}.sides"]
+        key, shown = stored._vault.sides, f"{stored._vault!r}{stored._agreed.assignment!r}{stored.trial_sums}"
+        assert len(key) == 32 and key.hex() not in shown and repr(key) not in shown
+        stored._vault.seal.keys.destroy(f"{stored._vault.uid}.sides")
+    with pytest.raises(WrongKeys):
+        opened(on_sqlite)
+
+
+def test_what_it_needs_and_what_it_refuses(on_sqlite):
+    with pytest.raises(ValueError, match="Expected missing_as with control"):
+        on_sqlite.open(glm(control=CONTROL))
+    with opened(on_sqlite) as stored:
+        with pytest.raises(ValueError, match="Expected no log with control"):
+            stored.learn_log({"x0": [0.0], "x1": [0.0], "x2": [0.0], "reward": [1.0]}, log="a")
+        assert stored.privacy.releases[0].name == "one of" and stored.earned is None
+    for other in (None, Control(arm=1, share=0.1), Control(arm=2, share=0.2)):
+        with pytest.raises(BadState, match="control"):
+            opened(on_sqlite, other)
+    with on_sqlite.open(glm(), name="plain") as stored:
+        assert stored.trial_sums is None
+        with pytest.raises(ValueError, match="Expected a bandit with control"):
+            stored.end_control()
+
+
+def test_an_outage_is_answered_by_the_bandit(on_sqlite):
+    """Nothing is learnt, and there is no number: no side."""
+    with opened(on_sqlite, degraded="serve") as stored:
+        play(stored, 30)
+        stored._outage.begins(0.0)
+        found = [stored.choose(arms(np.random.default_rng(4))) for _ in range(3)]
+        assert all(choice.degraded for choice in found) and 0 < found[0].propensity <= 1
+        with pytest.raises(RefusedRequest):
+            stored.choose(np.full((4, 3), np.nan))
+
+
+def test_a_store_and_a_bandit_in_memory_play_alike(on_sqlite, quiet):
+    """With the same key: the same sums, whatever the arms."""
+    made = [
+        glm(control=CONTROL, policy=np.random.default_rng(7), hold=hold, missing_as=hold and MISSING)
+        for hold in (1, None)
+    ]
+    with Stored(
+        made[1],
+        on_sqlite.where,
+        keys=on_sqlite.keys,
+        hold=1.0,
+        missing_as=MISSING,
+        delay=0.0,
+        background=False,
+        clock=Clock(),
+    ) as stored:
+        stored._agreed.assignment = made[0]._assignment
+        rng = np.random.default_rng(8)
+        for _ in range(45):
+            x, reward = arms(rng), float(rng.random() < 0.5)
+            choices = made[0].choose(x), stored.choose(x)
+            assert stored.version or choices[0].index == choices[1].index
+            made[0].observe(choices[0], reward)
+            stored.observe(choices[1], reward)
+            settle(stored)
+        looks = made[0].trial_sums.looks, stored.trial_sums.looks
+        assert len(looks[0]) >= 3
+        for one, other in zip(*looks, strict=False):
+            assert one.counts == other.counts and one.totals == pytest.approx(other.totals, abs=1e-6)

@@ -1,0 +1,80 @@
+"""How far the draw of sides moves a difference: every draw of small blocks, against the bounds."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tacit.trials import bounds, looks
+from tacit.trials.sides import Places
+
+SMALL = [Places(4), Places(5, 2), Places(5, 1, (1,)), Places(6, 2, (1, 1)), Places(6, 3)]
+
+
+def differences(sides, control, bandit):
+    """Bandit minus control for each draw of sides."""
+    out = []
+    for own in itertools.combinations(range(sides.block), sides.control):
+        others = [i for i in range(sides.block) if i not in own]
+        for left in itertools.combinations(others, sum(sides.arms)):
+            rest = [i for i in others if i not in left]
+            out.append(np.mean(bandit[rest]) - np.mean(control[list(own)]))
+    return np.array(out)
+
+
+def outcomes(sides):
+    numbers = st.lists(st.sampled_from([0.0, 0.3, 1.0]), min_size=sides.block, max_size=sides.block)
+    return st.tuples(numbers, numbers).map(lambda pair: tuple(map(np.array, pair)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(SMALL).flatmap(lambda sides: st.tuples(st.just(sides), outcomes(sides))), st.floats(-8, 8))
+def test_no_block_moves_further_than_its_spread(found, lam):
+    sides, (control, bandit) = found
+    away = differences(sides, control, bandit)
+    assert np.mean(away) == pytest.approx(np.mean(bandit) - np.mean(control))
+    away = away - np.mean(away)
+    assert np.log(np.mean(np.exp(lam * away))) <= lam**2 * sides.difference.whole / 8 + 1e-9
+    assert np.var(away) <= bounds.coin(sides, np.mean(control), np.mean(bandit)) + 1e-12
+
+
+def test_the_spread_is_attained_and_is_smaller_than_that_of_the_range():
+    ones = np.array([1.0, 1.0, 0.0, 0.0])
+    assert np.var(differences(Places(4), ones, ones)) == pytest.approx(Places(4).difference.whole / 4)
+    with_arms = Places(10, 1, (1, 1))
+    assert 1.5 < (10 / 7) ** 2 / with_arms.difference.whole < 1.7
+    half = np.array([1.0] * 3 + [0.0] * 3)
+    arms = Places(6, 1, (1,))
+    assert 0.9 < np.var(differences(arms, half, half)) / (arms.difference.whole / 4) <= 1
+
+
+def test_a_sides_own_mean_is_within_its_spread():
+    for sides in SMALL:
+        half = np.array([1.0] * (sides.block // 2) + [0.0] * (sides.block - sides.block // 2))
+        for places in (sides.control, sides.bandit):
+            means = [np.mean(half[list(own)]) for own in itertools.combinations(range(sides.block), places)]
+            assert np.var(means) <= sides.mean(places).main * np.mean(half) * (1 - np.mean(half)) + 1e-12
+
+
+def test_a_block_needs_places_of_the_bandit():
+    for wrong in [(2, 2), (3, 1, (1, 1)), (0, 1), (5, 0)]:
+        with pytest.raises(ValueError, match="Expected"):
+            Places(*wrong)
+
+
+def test_looks_are_a_growing_subset_of_releases_and_no_more_than_planned():
+    controls = [n // 10 for n in range(100, 200_000, 37)]
+    at = looks.picked(controls)
+    counts = [controls[i] for i in at]
+    assert counts[0] >= looks.FIRST and all(b >= 1.25 * a for a, b in itertools.pairwise(counts))
+    assert len(at) <= looks.most(0.1, 200_000)
+    assert looks.picked([10, 20, 49]) == [] and looks.most(0.1, 400) == 1
+    assert [looks.most(share) for share in (0.5, 0.1, 0.01)] == [104, 96, 86]
+    assert looks.most(0.1, 10**5) == 24 and looks.most(0.1, 10**5, coins=True) == 25
+    worst = [50]
+    while worst[-1] < 10**11:
+        worst.append(math.ceil(1.25 * worst[-1]))
+    assert len(looks.picked([n for n in worst if n <= 10**11])) <= looks.most(0.1)

@@ -1,0 +1,160 @@
+"""A trial as a whole, from sums as bandits release them: looks, since when, arms, the end, and what is said."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tacit import Budget, Control, JointGLM, Simulated, Spec, environments, simulate
+from tacit.algorithms.trial_sums import TrialLook, TrialSums
+from tacit.trials import bounds, sentences, waits
+from tacit.trials.bounds import Interval, SideSum
+from tacit.trials.sentences import Unit
+from tacit.trials.sides import Places
+from tacit.trials.trial import course, trial
+
+YES = (0.0, 1.0)
+
+
+def sums(control, people, means, tau=8.0, *, ended=None, rewards=YES, pairs=(), rounding=0.0, counts=None):
+    """As released, without noise: means of each side in [0, 1]."""
+    looks = []
+    for n in people:
+        own = counts(n) if counts else tuple(round(n * side.chance) for side in control.sides)
+        totals = tuple(count * (mean - 0.5) for count, mean in zip(own, means, strict=True))
+        looks.append(TrialLook(n, own, totals, (tau,) * len(own), tuple((n * a, n * b) for a, b in pairs), tau))
+    block = 1 if control.assign == "coins" else control.block
+    sides, lost = control.sides, (rounding,) * len(control.sides)
+    return TrialSums(control, sides, block, control.pairs, rewards, tuple(looks), ended, np.ones(1), (1.0,), lost)
+
+
+HELLO = Control(share=0.1, arm="hello")
+PEOPLE = [500, 560, 1000, 2000, 4000, 8000, 16_000]
+
+
+def test_looks_intervals_and_since_when_it_is_clear():
+    found = course(sums(HELLO, PEOPLE, (0.7, 0.5)))
+    assert [one.people for one in found] == [500, 1000, 2000, 4000, 8000, 16_000]
+    clear = [one.people for one in found if one.clear]
+    assert [one.since for one in found if one.clear] == [clear[0]] * len(clear) and 1 < len(clear) < 6
+    last = found[-1]
+    assert last == trial(sums(HELLO, PEOPLE, (0.7, 0.5)))
+    assert last.control == 1600 and last.value == pytest.approx(0.2) and last.cost == pytest.approx(320)
+    pair = SideSum(9, 0.7 * 14_400, 8.0), SideSum(1, 0.5 * 1600, 8.0)
+    slow = bounds.difference(*pair, Places(10), 1600, 0.05 / 96, "calibrated")
+    assert (last.low, last.high) == pytest.approx(slow[1:])
+    assert last.earned.value == pytest.approx(0.68) and last.bandit.low < 0.7 < last.bandit.high
+    half = bounds.quantile(0.05 / 96) * math.hypot(8, 8) / 16_000
+    assert last.earned.high - last.earned.value == pytest.approx(half)
+    assert trial(sums(HELLO, [100, 490], (0.7, 0.5))) is None
+    assert last.problem is None and trial(sums(HELLO, [1000], (0.7, 0.5), counts=lambda n: (n - 90, 90))).problem
+
+
+def test_since_begins_anew_where_the_sign_changes_or_zero_comes_back():
+    better, worse = sums(HELLO, [16_000], (0.7, 0.5)), sums(HELLO, [64_000], (0.4, 0.5))
+    found = course(better._replace(looks=better.looks + worse.looks))
+    assert [one.since for one in found] == [16_000, 64_000] and found[1].high < 0
+
+
+def test_ranges_of_rewards_rounding_and_proven_bounds():
+    unit, wide = (trial(sums(HELLO, PEOPLE, (0.7, 0.5), rewards=ends)) for ends in (YES, (-1.0, 3.0)))
+    assert wide.value == pytest.approx(4 * unit.value) and wide.low == pytest.approx(4 * unit.low)
+    assert wide.control_value.value == pytest.approx(-1 + 4 * 0.5)
+    lost = trial(sums(HELLO, PEOPLE, (0.7, 0.5), rounding=0.01))
+    assert lost.low == pytest.approx(unit.low - 0.02) and lost.bandit.high == pytest.approx(unit.bandit.high + 0.01)
+    proven = trial(sums(Control(share=0.1, arm="hello", bound="proven"), PEOPLE, (0.7, 0.5)))
+    assert proven.low < unit.low and proven.bound == "proven"
+    sure = trial(sums(Control(share=0.1, arm="hello", level=0.99), PEOPLE, (0.7, 0.5)))
+    assert sure.low < unit.low and sure.level == 0.99
+
+
+def test_arms_with_people_of_their_own_without_any_and_as_a_divided_control():
+    own = Control(share=0.1, arm="hello", arms=("a", "b"), min_share=0.02)
+    found = trial(sums(own, [50_000], (0.7, 0.5, 0.3, 0.9)))
+    assert found.control == 5000 and list(found.arms) == ["a", "b"]
+    assert found.arms["a"].low < 0.3 < found.arms["a"].high < 0.5 < found.arms["b"].low
+    bare = trial(
+        sums(Control(share=0.1, arm="hello", arms=("a", "b")), [50_000], (0.7, 0.5), pairs=((0.3, 0.1), (0, 0)))
+    )
+    assert (bare.arms["a"].low, bare.arms["a"].high) == pytest.approx((0.3, 0.9), abs=1e-3)
+    assert bare.arms["b"][1:] == (0.0, 1.0)
+    divided = trial(sums(Control(share=0.1, policy="uniform", arms=("a", "b")), [50_000], (0.7, 0.3, 0.5)))
+    assert divided.control == 5000 and divided.value == pytest.approx(0.3)
+    assert divided.control_value.value == pytest.approx(0.4) and divided.arms["b"].value == pytest.approx(0.5)
+
+
+def test_coins_count_people_as_they_came():
+    coins = Control(share=0.1, arm="hello", assign="coins")
+    found = trial(sums(coins, PEOPLE, (0.7, 0.5), counts=lambda n: (n - n // 10 - 7, n // 10 + 7)))
+    assert found.control == 1607 and found.low < 0.2 < found.high and found.problem is None
+    assert found.control_value.low < 0.5 < found.control_value.high
+    assert trial(sums(coins, [16_000], (0.7, 0.5), counts=lambda n: (n - n // 5, n // 5))).problem
+
+
+def test_what_comes_after_the_end_changes_nothing():
+    before, after = sums(HELLO, PEOPLE[:-1], (0.7, 0.5)), sums(HELLO, PEOPLE, (0.7, 0.5), ended=9000)
+    assert trial(after) == trial(before)._replace(ended=True)
+
+
+def test_the_sentences():
+    clear = trial(sums(HELLO, PEOPLE, (0.712, 0.5)))
+    said = sentences.whole(clear, "with “hello”", YES)
+    assert said == (
+        "Of 100 people, 21 more said yes than with “hello” (between 16 and 27). You may look whenever you like: this "
+        "has been certain enough (95\u202f%) since person 2\u202f000. The control group has cost about 340 yeses."
+    )
+    early = trial(sums(HELLO, PEOPLE[:3], (0.6, 0.5)))
+    said = sentences.whole(early, "with “hello”", YES, more=16_240, width=0.05)
+    assert said == (
+        "Not known yet: between 25 fewer and 45 more of 100 people say yes than with “hello”; 5 points either way take "
+        "about 16\u202f000 more people."
+    )
+    worse = sentences.whole(trial(sums(HELLO, PEOPLE, (0.4, 0.5), rewards=(0.0, 20.0))), "with “hello”", (0.0, 20.0))
+    assert worse.startswith("On average 2.0 less for a choice than with “hello” (between ")
+    assert "has brought about 3\u202f200 in rewards more" in worse
+    rare = sentences.verdict(trial(sums(HELLO, [10**6], (0.03, 0.02))), "before", YES)
+    assert rare == "Of 1\u202f000 people, 10 more said yes than before (between 8 and 12)."
+
+
+def test_ends_are_rounded_outwards():
+    for low, high, words in [
+        (0.101, 0.299, "10 and 30"),
+        (0.1, 0.3, "10 and 30"),
+        (0.1999, 0.2001, "1\u202f999 and 2\u202f001"),
+    ]:
+        one = trial(sums(HELLO, PEOPLE, (0.7, 0.5)))._replace(low=low, high=high)
+        assert f"between {words})" in sentences.verdict(one, "before", YES)
+    assert sentences.mean(Interval(0.414, 0.361, 0.459), Unit(100, 0)) == "41 of 100 people (36 to 46)"
+    assert sentences.mean(Interval(-0.5, -1.04, 0.1), Unit.of(1.14, (-1.0, 3.0))) == "−0.5 (−1.1 to 0.1)"
+    assert [sentences.about(number) for number in (0.3, 4.0, 368.0, 16_240.0)] == ["0.3", "4", "370", "16\u202f000"]
+    assert sentences.wanted(0.3, YES) == 0.05 and sentences.wanted(0.03, YES) == 0.02
+
+
+def test_waiting_is_until_the_interval_is_as_narrow():
+    of = waits.Outlook(Places(10), 0.5, 0.5, lambda people: (10.0, 60.0))
+    need = waits.until(of, 0.05)
+    assert waits.half(of, need) <= 0.05 < waits.half(of, need - 10)
+    assert waits.until(of, 0.05, waits.POWER) > need and waits.until(of, 1e-9) is None
+    assert waits.until(of, 1.0) == 500
+
+
+def test_a_bandit_has_its_trial():
+    bandit = JointGLM(
+        dim=2, budget=Budget(50.0, 1e-4), first=60, control=Control(share=0.5, arm=0), hold=1, missing_as=0.0,
+        source=Simulated(0), policy=np.random.default_rng(0),
+    )  # fmt: skip
+    assert bandit.trial is None
+    for _ in range(400):
+        choice = bandit.choose(np.array([[0.0, 1.0], [1.0, 0.0]]))
+        bandit.observe(choice, float(choice.index))
+    found = bandit.trial
+    assert found.people >= 240 and found.control == found.people / 2 and found.low > 0.2
+    assert found.control_value.value < 0.1 and found == trial(bandit.trial_sums)
+    assert JointGLM(dim=2, budget=Budget(1.0, 1e-4), source=Simulated(0)).trial is None
+
+
+def test_a_simulation_has_it_among_its_options():
+    control = Control(share=0.5, policy="uniform")
+    spec = Spec(JointGLM, budget=Budget(1.0, 1e-4), control=control, hold=1, missing_as=0.0)
+    (row,) = simulate([spec], environments.ball(dim=2, arms=3), horizon=60, runs=1, seed=0).rows
+    assert row["options"]["control"]["policy"] == "uniform"

@@ -1,0 +1,81 @@
+"""python -m tools.trials.regret [--people 20000] [--runs 12]: what a control group costs the bandit's own people, and
+those of the control, in the world `ball`; and how wide the interval is."""
+
+import argparse
+import statistics
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tacit import Budget, Control, JointGLM, Simulated, Spec, environments
+from tacit.algorithms.forgetting import steps_before
+from tacit.experiments.runner import run_once
+from tacit.trials import looks, waits
+from tacit.trials.bounds import CALIBRATED, SideSum, mean
+from tacit.trials.sides import Places
+
+DIM, ARMS, RADIUS, EPSILON = 5, 10, 3.0, 1.0
+BUDGET = Budget(EPSILON, 1e-6)
+CASES: dict[str, Control | None] = {
+    "no control": None,
+    "5 % one arm": Control(share=0.05, arm=0),
+    "10 % one arm": Control(share=0.1, arm=0),
+    "10 % uniform": Control(share=0.1, policy="uniform"),
+    "10 % uniform, silent": Control(share=0.1, policy="uniform", teach=0.0),
+    "10 % uniform, 10 arms": Control(share=0.1, policy="uniform", arms=tuple(range(ARMS))),
+    "10 % one arm, 2 arms of 2 %": Control(share=0.1, arm=0, arms=(1, 2), min_share=0.02),
+    "10 % one arm, 9 arms of 1 %": Control(share=0.1, arm=0, arms=tuple(range(1, 10)), min_share=0.01),
+}
+
+
+def settings(control: Control | None) -> Mapping[str, Any]:
+    return {} if control is None else {"control": control, "hold": 1, "missing_as": 0.0}
+
+
+def widths(control: Control, people: int) -> tuple[float, float | None]:
+    """Half widths to be expected for rewards of one half: of the comparison, and of an arm."""
+    bandit = JointGLM(dim=DIM, budget=BUDGET, radius=RADIUS, source=Simulated(0), **settings(control))
+    sums = bandit.trial_sums
+    assert sums is not None
+    releases = steps_before(people + 1, bandit.algorithm.plan.schedule)
+    loud = [scale * float(np.linalg.norm(sums.gains[:releases])) for scale in sums.scales]
+    own = [sums.sides[i].places for i in sums.control_sides]
+    others = [side.places for i, side in enumerate(sums.sides) if i and i not in sums.control_sides]
+    sides = Places(control.block, sum(own), tuple(others))
+    noise = sum(loud[i] ** 2 for i in sums.control_sides) ** 0.5, loud[0]
+    half = waits.half(waits.Outlook(sides, 0.5, 0.5, lambda _: noise), people)
+    named = [i for i, side in enumerate(sums.sides) if side.name == "arm"]
+    if not named:
+        return half, None
+    blocks, error = people // control.block, 0.05 / looks.most(control.share) / len(named)
+    found = mean(SideSum(1, blocks / 2, loud[named[0]]), sides, blocks, error, CALIBRATED)
+    return half, float(found.width) / 2
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--people", type=int, default=20_000)
+    parser.add_argument("--runs", type=int, default=12)
+    parser.add_argument("--seed", type=int, default=30_000)
+    given = parser.parse_args()
+    world = environments.ball(dim=DIM, arms=ARMS, link="logistic", radius=RADIUS)
+    print("control | bandit's regret, for as many people as without | control's and arms' | half width | of an arm")
+    for name, control in CASES.items():
+        spec = Spec(JointGLM, budget=BUDGET, radius=RADIUS, **settings(control))
+        found = [run_once(spec, world, given.people, given.seed, run, lambda _: None) for run in range(given.runs)]
+        share = 0.0 if control is None else 1 - control.sides[0].chance
+        others = [share * (run.uniform_regret or 0.0) for run in found]  # a fixed place is as good as a random one here
+        own = [(run.regret or 0.0) - other for run, other in zip(found, others, strict=True)]
+        scaled = [one / (1 - share) for one in own]  # for as many people as without a control
+        error = statistics.stdev(scaled) / len(scaled) ** 0.5
+        half = "" if control is None else " | ".join(
+            "" if one is None else f"{100 * one:.1f}" for one in widths(control, given.people)
+        )  # fmt: skip
+        print(
+            f"{name} | {statistics.mean(scaled):.1f} ± {error:.1f} | {statistics.mean(others):.0f} | {half}", flush=True
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.random import SeedSequence, default_rng
 
 from tacit import Budget, JointGLM, Spec
-from tacit.algorithms.onepass import lists
+from tacit.algorithms.onepass import centred, lists
 from tacit.algorithms.onepass.algorithm import OnePass
 from tacit.data import Array, Exact, Integers
 from tacit.environments.base import Environment
@@ -100,7 +100,7 @@ class Variant(JointGLM):
             positions=self.positions,
             clicks=clicks,
             curvature=self.share,
-            **lists.centred.constant(self.features),
+            **centred.constant(self.features),
             **parts,
         )
         if self.cut == "one item":

@@ -207,7 +207,7 @@ class Bandit(Kept, ABC):
 
     @locked
     def observe(self, choice: Choice | int, reward: float) -> bool:
-        """Report a reward, by the choice or its id: late, out of order, or never. Whether it counts: not after `hold`."""
+        """Report a reward, by the choice or its id: late, out of order, or never. Whether it came before `hold`."""
         checked = self._door.check(reward)
         self._own()
         return self._observed(choice.id if isinstance(choice, Choice) else choice, checked)

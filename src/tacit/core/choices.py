@@ -93,8 +93,10 @@ def reward_problem(reward: object, low: float, high: float) -> str | None:
     return None if inside else f"Expected a finite reward in [{low:g}, {high:g}], got one outside."
 
 
-def check_missing_as(reward: object, low: float, high: float) -> None:
+def check_missing_as(reward: object, low: float, high: float, *, lists: bool = False) -> None:
     """ValueError unless what silence means is a reward: a setting, which may be named with its value."""
+    if lists and reward != 0:
+        raise ValueError(f"Expected missing_as=0 with positions, where silence is no click, got {reward!r}.")
     if reward_problem(reward, low, high):
         raise ValueError(f"Expected missing_as to be a reward in [{low:g}, {high:g}], or none, got {reward!r}.")
 

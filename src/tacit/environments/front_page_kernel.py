@@ -22,8 +22,9 @@ def fill_pages(
     hour: int,
     appeal: float,
 ) -> None:
-    """Changes the block, and the items: topics, ages, what they have for themselves (own), and the people who come before they are an hour older (left).
-    vectors, means: of each topic, level and age; upto: the chance of a level or a lower one."""
+    """Changes the block, and the items: topics, ages, what they have for themselves (own), and the people who come
+    before they are an hour older (left). vectors, means: of each topic, level and age; upto: the chance of a level or a
+    lower one; appeal: the spread of the logarithm of `own`."""
     levels = np.empty(vectors.shape[0], np.int64)
     for t in range(block.noise.size):
         if left[0] == 0:

@@ -24,7 +24,7 @@ from tacit.holders.choice_rows import Placed, Taken
 from tacit.holders.database import Rows, Run, Statement, ran
 from tacit.holders.incarnation import Vault
 from tacit.holders.limits import RoundLimits
-from tacit.holders.requests import REFUSED, Answer, Report, Request, StoredChoice, Ticket
+from tacit.holders.requests import REFUSED, Answer, Item, Report, Request, StoredChoice, Ticket, listed
 from tacit.holders.rows import Head, Waiting
 from tacit.holders.sealed_rows import SealedRows
 from tacit.holders.terms import Agreed
@@ -86,9 +86,12 @@ class Choosing:
         if request.ahead is not None:
             return request.ahead, _another_answer
         fold, arms = self._versions.fold, request.offer.arms
-        picked = int(fold.algorithm.pick(fold.estimate, arms[None], self._policy)[0])
+        found, items = fold.algorithm.pick(fold.estimate, arms[None], self._policy)[0], tuple[Item, ...]()
+        if fold.algorithm.plan.places:
+            items, found = listed(request.offer, found, fold.algorithm.plan.places), found[0]
+        picked = int(found)
         place = request.offer.place(picked)
-        answer = Answer(b"", fold.step, place, request.offer.name(place))
+        answer = Answer(b"", fold.step, place, request.offer.name(place), items=items)
         propensity = Later(functools.partial(fold.algorithm.chance, fold.estimate, arms, picked))
         return answer, propensity
 
@@ -168,7 +171,8 @@ class Choosing:
 
     def choice(self, answer: Answer, propensity: Callable[[], float], *, degraded: bool = False) -> StoredChoice:
         ticket = self._vault.tickets.written(answer.ticket)
-        return StoredChoice(answer.arm, answer.name, ticket, answer.version, answer.chance or propensity, degraded)
+        given = answer.arm, answer.name, ticket, answer.version, answer.chance or propensity, degraded
+        return StoredChoice(*given, answer.indices, answer.names) if answer.items else StoredChoice(*given)
 
     def _as_choice(self, result: Result, propensity: Callable[[], float]) -> StoredChoice | TacitError:
         """A choice, or the refusal that is stored in its place: it has a number, or the schedule would tell of it."""

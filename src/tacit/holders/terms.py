@@ -62,7 +62,7 @@ def checked(
         hold = durations.seconds(hold, "hold")
         checks.positive(hold=hold)
     if missing_as is not None:
-        check_missing_as(missing_as, *algorithm.plan.rewards)
+        check_missing_as(missing_as, *algorithm.plan.rewards, lists=algorithm.plan.places > 0)
         missing_as = float(missing_as)
     return Terms(pending, float(delay), on_limit, missing_as, float(hold or 0.0))
 

@@ -88,7 +88,7 @@ def packed(rewards: Any, places: int) -> float:
 def check_positions(positions: Any) -> tuple[float, ...]:
     """Weights of places, the first of which is 1; or ValueError."""
     try:
-        out = tuple(float(weight) for weight in positions)
+        out = () if isinstance(positions, str) else tuple(float(weight) for weight in positions)
     except (TypeError, ValueError):
         out = ()
     falling = all(a >= b > 0 for a, b in itertools.pairwise(out))

@@ -39,7 +39,7 @@ CAVEAT = (
 )
 
 
-def check(positions: Any, *, rewards: tuple[float, float], missing_as: float | None, others: dict[str, bool]) -> Any:
+def check(positions: Any, *, rewards: tuple[float, float], others: dict[str, bool]) -> Any:
     """The weights of places, None where no lists are shown; ValueError for what does not go with them. others: that,
     by name, and whether it is given."""
     if positions is None:
@@ -49,8 +49,6 @@ def check(positions: Any, *, rewards: tuple[float, float], missing_as: float | N
             raise ValueError(f"Expected positions with vectors or features of shared arms alone, got {name} beside it.")
     if tuple(map(float, rewards)) != (0.0, 1.0):
         raise ValueError(f"Expected rewards=(0, 1) with positions, where each place has a reward, got {rewards!r}.")
-    if missing_as:
-        raise ValueError(f"Expected missing_as=0 with positions, where silence is no click, got {missing_as:g}.")
     return check_positions(positions)
 
 

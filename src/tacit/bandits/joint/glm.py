@@ -15,7 +15,7 @@ from tacit.algorithms.onepass import centred, curvature, fields, hybrid, lists, 
 from tacit.algorithms.onepass.algorithm import Contribution, Form, OnePass
 from tacit.bandits.joint.joint import Joint
 from tacit.core import actions
-from tacit.core.choices import Choice, Choices, ListChoice
+from tacit.core.choices import Choice, Choices, ListChoice, check_missing_as
 from tacit.core.door import Offer
 from tacit.core.persons import Person
 from tacit.kernels.block import Block
@@ -143,8 +143,9 @@ class JointGLM(Joint):
         own, rate = self._own_dim, self.base_rate
         against = beside | {"base_rate": rate is not None, f'curvature="{self.curvature}"': self.curvature != "auto"}
         against |= {"earnings": self.earnings is not None, "blocks": self._blocks > 1}
-        given: dict[str, Any] = {"rewards": self.rewards, "missing_as": self.missing_as, "others": against}
-        self.positions = lists.check(self.positions, **given)
+        self.positions = lists.check(self.positions, rewards=self.rewards, others=against)
+        if self.positions is not None and self.missing_as is not None:
+            check_missing_as(self.missing_as, *self.rewards, lists=True)
         self._by_fields, why = fields.check(self.curvature, self.features, own=own, others=beside)
         dense: dict[str, Any] = {"dense": self._blocks == 1 and not self._shared, "dim": own}
         self._centred = centred.check(rate, self.curvature, by_fields=self._by_fields, others=beside, **dense)

@@ -141,11 +141,9 @@ def cut_rows() -> Iterator[Row]:
 
 
 def tune_rows() -> Iterator[Row]:
-    for cut in ("whole", "parts"):
-        for clicks in (0.7, 1.0, 1.5, 2.5):
-            yield Row(f"{cut}, clicks {clicks:g}", glm(1.0, cut=cut, clicks=clicks))
-    for share in (0.15, 0.8):
-        yield Row(f"whole, share {share:g}", glm(1.0, share=share))
+    for clicks in (0.7, 1.0, 1.5):
+        for share in (0.4, 0.8):
+            yield Row(f"clicks {clicks:g}, share {share:g}", glm(1.0, clicks=clicks, share=share))
 
 
 TABLES = {"main": main_rows, "cut": cut_rows, "tune": tune_rows}

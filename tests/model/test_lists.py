@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from tacit.kernels.formulas import add_list
 from tacit.kernels.lists import Listed, best_first, each_lists, sum_lists
 from tacit.kernels.summing import Tally
 from tacit.model import links
 from tacit.model.centred import CentredContribution
-from tacit.model.lists import ListContribution, add_list, bits, check_positions, digit, packed
+from tacit.model.lists import ListContribution, bits, check_positions, digit, packed
 
 P, WEIGHTS = 3, (1.0, 0.7, 0.5)
 K = len(WEIGHTS)

@@ -130,6 +130,8 @@ JOINT = registered("JOINT", made, first=6) | {
     "joint-glm-zero-out": made(JointGLM, first=6, budget=Budget(1.0, 0.02, "zero-out")),
     "joint-glm-scores": made(JointGLM, first=6, curvature="none"),
     "joint-glm-base-rate": made(JointGLM, first=6, base_rate=0.2),
+    "joint-glm-lists": made(JointGLM, first=6, positions=(1.0, 0.5)),
+    "joint-glm-lists-hold": made(JointGLM, first=6, positions=(1.0, 0.5), hold=7, missing_as=0.0),
     "joint-glm-hybrid": made(JointGLM, first=6, dim=3, blocks=2, shared=1),
     "joint-lin-ucb-blocks": made(JointLinUCB, first=6, dim=4, blocks=2),
     "joint-glm-earnings": made(JointGLM, first=6, earnings=Earnings(0.2, 4.0)),

@@ -141,9 +141,8 @@ def cut_rows() -> Iterator[Row]:
 
 
 def tune_rows() -> Iterator[Row]:
-    for clicks in (0.7, 1.0, 1.5):
-        for share in (0.4, 0.8):
-            yield Row(f"clicks {clicks:g}, share {share:g}", glm(1.0, clicks=clicks, share=share))
+    for clicks, share in ((1.0, 0.4), (1.0, 0.6), (1.0, 0.8), (1.0, 1.2), (0.7, 0.8), (1.5, 0.8)):
+        yield Row(f"clicks {clicks:g}, share {share:g}", glm(1.0, clicks=clicks, share=share))
 
 
 TABLES = {"main": main_rows, "cut": cut_rows, "tune": tune_rows}

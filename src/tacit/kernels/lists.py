@@ -57,16 +57,19 @@ def best_first(values: Array, out: Integers) -> None:
 
 
 @kernel
-def draw_list(rng: Generator, arms: Array, posterior: Posterior, random: bool, out: Integers) -> None:
+def draw_list(rng: Generator, arms: Array, posterior: Posterior, places: int, random: bool, out: Integers) -> None:
     """out <- the arms that are shown, in the order of places: those of the largest <x, theta + draw>, by one draw as in
-    kernels.glm.thompson; or random ones, each list with the same probability."""
+    kernels.glm.thompson; or random ones, each list with the same probability. As many numbers are drawn whatever is on
+    offer: what others draw next does not tell how many arms somebody had."""
     d, count = posterior.theta.size, arms.shape[0]
     if random:
         order = np.arange(count)
-        for j in range(out.size):
-            k = j + int(rng.random() * (count - j))
-            order[j], order[k] = order[k], order[j]
-            out[j] = order[j]
+        for j in range(places):
+            u = rng.random()
+            if j < out.size:
+                k = j + int(u * (count - j))
+                order[j], order[k] = order[k], order[j]
+                out[j] = order[j]
         return
     target = posterior.theta.copy()
     for k in range(d):
@@ -78,10 +81,10 @@ def draw_list(rng: Generator, arms: Array, posterior: Posterior, random: bool, o
 
 
 @kernel
-def draw_lists(rng: Generator, arms: Array, posterior: Posterior, random: bool, out: Integers) -> None:
+def draw_lists(rng: Generator, arms: Array, posterior: Posterior, places: int, random: bool, out: Integers) -> None:
     """`draw_list` for each user of (n, K, d)."""
     for i in range(arms.shape[0]):
-        draw_list(rng, arms[i], posterior, random, out[i])
+        draw_list(rng, arms[i], posterior, places, random, out[i])
 
 
 @kernel

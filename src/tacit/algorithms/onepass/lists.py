@@ -78,8 +78,8 @@ def pick(of: "OnePass", posterior: Posterior, arms: Array, rng: Generator) -> In
 
 
 def drawn(of: "OnePass", posterior: Posterior, arms: Array, rng: Generator, *, random: bool) -> Integers:
-    out = np.empty((len(arms), min(len(numbers(of).positions), arms.shape[1])), np.int64)
-    draw_lists(rng, arms, posterior, random, out)
+    out = np.empty((len(arms), min(of.plan.places, arms.shape[1])), np.int64)
+    draw_lists(rng, arms, posterior, of.plan.places, random, out)
     return out
 
 

@@ -61,7 +61,7 @@ def list_rounds(
     counts, _, posterior, _ = state
     shown, entered = np.empty(min(positions.size, block.arms.shape[1]), np.int64), 0
     for t in range(block.noise.size):
-        draw_list(policy, block.arms[t], posterior, random, shown)
+        draw_list(policy, block.arms[t], posterior, positions.size, random, shown)
         code = seen(block, t, shown, positions)
         counts[CHOICES] += 1
         if held.hold == 0:

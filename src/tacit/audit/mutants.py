@@ -204,9 +204,9 @@ class UnboundedScores(JointGLM):
 class CutByItem(JointGLM):
     """Lists whose items are cut one by one, each to what a whole list may add."""
 
-    def _each(self, row: Array, code: float) -> list[Array]:
+    def _each(self, row: Array, code: float) -> list[Exact]:
         """What each item of a list would add alone."""
-        adder, places, out = self._adds(), self.algorithm.plan.places, []
+        adder, places, out = self._adds(), self.algorithm.plan.places, list[Exact]()
         for place in range(places):
             alone, one = np.zeros((places, row.size // places)), Exact(np.zeros(self.mechanism.size))
             alone[place] = row.reshape(places, -1)[place]

@@ -29,7 +29,7 @@ BITS = 53  # of a float's whole numbers
 FINEST = 10  # bits of a reward
 # Chosen by clicks on tuning seeds (docs/measurements/lists.md); neither touches privacy.
 CLICKS = 1.0  # so long a sum of r_j y_j is never cut
-CURVATURE = 0.4  # of that: the longest part for features
+CURVATURE = 1.2  # of that: the longest part for features
 
 
 def add_list(

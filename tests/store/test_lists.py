@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import PersonLimit
-from tacit.holders.requests import ANSWER, ITEM, Answer, Item
+from tacit.holders.requests import ANSWER, ITEM, Answer, ListItem
 from tests.store.places import Clock, arms, glm, settle, table
 from tests.store.test_both_holders import Same, alike, copied, same_releases, served
 
@@ -72,11 +72,11 @@ def test_rows_are_of_one_size_whatever_is_shown_and_for_whom(place):
 
 
 def test_answers_are_read_as_they_were_written():
-    items = (Item(3, "ä"), Item(0, "b"), Item())
+    items = (ListItem(3, "ä"), ListItem(0, "b"), ListItem())
     answer = Answer(bytes(16), 7, 3, "ä", 0.25, 0.0, items)
     assert Answer.unpacked(answer.packed()) == answer and answer.indices == (3, 0) and answer.names == ("ä", "b")
     assert len(answer.packed()) == len(answer.refusal().packed()) == ANSWER.size + 3 * ITEM.size
-    unnamed = Answer(bytes(16), 7, 3, None, 0.25, 0.0, (Item(3), Item(1)))
+    unnamed = Answer(bytes(16), 7, 3, None, 0.25, 0.0, (ListItem(3), ListItem(1)))
     assert Answer.unpacked(unnamed.packed()).names is None and unnamed.indices == (3, 1)
 
 

@@ -24,7 +24,7 @@ from tacit.holders.choice_rows import Placed, Taken
 from tacit.holders.database import Rows, Run, Statement, ran
 from tacit.holders.incarnation import Vault
 from tacit.holders.limits import RoundLimits
-from tacit.holders.requests import REFUSED, Answer, Item, Report, Request, StoredChoice, Ticket, listed
+from tacit.holders.requests import REFUSED, Answer, ListItem, Report, Request, StoredChoice, Ticket, listed
 from tacit.holders.rows import Head, Waiting
 from tacit.holders.sealed_rows import SealedRows
 from tacit.holders.terms import Agreed
@@ -86,7 +86,7 @@ class Choosing:
         if request.ahead is not None:
             return request.ahead, _another_answer
         fold, arms = self._versions.fold, request.offer.arms
-        found, items = fold.algorithm.pick(fold.estimate, arms[None], self._policy)[0], tuple[Item, ...]()
+        found, items = fold.algorithm.pick(fold.estimate, arms[None], self._policy)[0], tuple[ListItem, ...]()
         if fold.algorithm.plan.places:
             items, found = listed(request.offer, found, fold.algorithm.plan.places), found[0]
         picked = int(found)

@@ -32,7 +32,7 @@ class Ticket(NamedTuple):
     made_at: float | None
 
 
-class Item(NamedTuple):
+class ListItem(NamedTuple):
     """What is in one place of a list."""
 
     arm: int = REFUSED
@@ -53,7 +53,7 @@ class Answer(NamedTuple):
     name: str | None
     propensity: float | None = None  # where it was asked for
     error: float = math.nan  # of the propensity; NaN: not known
-    items: tuple[Item, ...] = ()
+    items: tuple[ListItem, ...] = ()
 
     def __repr__(self) -> str:
         return "<raw>"
@@ -68,7 +68,7 @@ class Answer(NamedTuple):
 
     def refusal(self) -> "Answer":
         """That of a person beyond the limit: it has a number, or the schedule would tell of it."""
-        return self._replace(arm=REFUSED, name=None, items=(Item(),) * len(self.items))
+        return self._replace(arm=REFUSED, name=None, items=(ListItem(),) * len(self.items))
 
     @property
     def indices(self) -> tuple[int, ...]:
@@ -90,7 +90,7 @@ class Answer(NamedTuple):
     @classmethod
     def unpacked(cls, packed: bytes) -> "Answer":
         packed, more = packed[: ANSWER.size], packed[ANSWER.size :]
-        items = tuple(Item(arm, _named(length, text)) for arm, length, text in ITEM.iter_unpack(more))
+        items = tuple(ListItem(arm, _named(length, text)) for arm, length, text in ITEM.iter_unpack(more))
         lacking = (ANSWER.size - len(packed)) // NUMBER.size
         ticket, version, arm, length, text, *chance = ANSWER.unpack(packed + NUMBER.pack(math.nan) * lacking)
         propensity, error = chance
@@ -157,11 +157,11 @@ class StoredChoice:
         raise TypeError("Expected the id of a choice, got pickle or copy: what computes its propensity is raw data.")
 
 
-def listed(offer: Offer, picked: Integers, places: int) -> tuple[Item, ...]:
+def listed(offer: Offer, picked: Integers, places: int) -> tuple[ListItem, ...]:
     """A list that was picked among what is on offer, with places that are empty."""
     indices, names = offer.shown(picked)
-    shown = [Item(arm, None if names is None else names[i]) for i, arm in enumerate(indices)]
-    return *shown, *[Item()] * (places - len(shown))
+    shown = [ListItem(arm, None if names is None else names[i]) for i, arm in enumerate(indices)]
+    return *shown, *[ListItem()] * (places - len(shown))
 
 
 def request_hash(request: str | bytes | None, asker: str, key: bytes) -> bytes:

@@ -43,15 +43,15 @@ def add_list(
     scale: float,
     out: Exact,
 ) -> None:
-    """out += v, of a row that has for each place 1 and the features of its item, or zeros where it is empty. code: its
-    rewards, as `packed` has them."""
+    """out += v, of a row that has for each place 1 and the features of its item, or zeros where it is empty, which is
+    the same work. code: its rewards, as `packed` has them."""
     size = width - skip + 1
-    whole = np.zeros(size * (size + 1) // 2 + size)
+    whole = np.zeros(pair_size(size))
     for j in range(positions.size):
         start = j * (width + 1)
-        if row[start] > 0.0:
-            y = lifted(row[start + 1 : start + 1 + width], skip, longest)
-            add_pair(y, scale * positions[j], digit(code, j, positions.size), whole)
+        shown = 1.0 if row[start] > 0.0 else 0.0
+        y = lifted(row[start + 1 : start + 1 + width], skip, longest)
+        add_pair(y, shown * scale * positions[j], shown * digit(code, j, positions.size), whole)
     factor = bound / max(bound, norm(whole))
     for i in range(whole.size):
         out[i] += factor * whole[i]

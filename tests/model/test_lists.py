@@ -63,7 +63,7 @@ people = st.tuples(
 
 
 @given(people, people, st.sampled_from([0, 1]), st.sampled_from([0.3, 1.0, 2.0]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_no_two_lists_are_farther_apart(one, other, skip, clicks):
     """Whatever is shown and clicked; nor does a reward cost more that comes in another step, |v|^2 + |v'|^2."""
     c = contribution(skip=skip, clicks=clicks)

@@ -20,9 +20,8 @@ import numpy as np
 
 from tacit import checks
 from tacit.data import Array, Exact
-from tacit.model.centred import lifted
-from tacit.model.links import Link
-from tacit.model.vectors import PairContribution, add_pair, norm, pair_size
+from tacit.model.centred import LiftedContribution, lifted
+from tacit.model.vectors import add_pair, norm, pair_size
 
 MOST = 50  # places
 BITS = 53  # of a float's whole numbers
@@ -101,8 +100,8 @@ def check_positions(positions: Any) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ListContribution(PairContribution):
-    """v of the module's text; `scale` is a, `bound` is R. skip, longest: as of CentredContribution.
+class ListContribution(LiftedContribution):
+    """v of the module's text; `scale` is a, `bound` is R.
 
     Guarantee: replacing a person, with the whole list and all of its rewards, moves the sum by at most D = sqrt 2 R.
 
@@ -115,22 +114,19 @@ class ListContribution(PairContribution):
     reward that comes in another step: |v|^2 + |v~|^2 <= 2 R^2 (mechanisms.continual).
 
     What does not do. One item alone has R^2 = 1 + a^2; its D does not bound a list of k, which is up to k times as
-    long, nor one whose items are each cut to it. Rewards of both signs (centred ones, or a link's) may be opposite: of
-    a stack that is cut to R they are 2 R apart, and sqrt(2 W^2 + 4 B^2) if its parts are cut to W and B; with rewards
-    from 0 it would be sqrt(2 W^2 + 2 B^2), which is no less than sqrt 2 R for the ball that holds the same lists. An
-    average over k places has the bound of one, and a k-th of the signal."""
+    long, nor one whose items are each cut to it. Rewards of both signs (centred ones, or a link's) may be opposite: a
+    stack that is cut to R then moves by up to 2 R, and one whose parts are cut to |a A| <= W and |p| <= B by up to
+    sqrt(2 W^2 + 4 B^2), A being positive semidefinite. With rewards from 0 that is sqrt(2 W^2 + 2 B^2), as of a stack
+    that is cut to R^2 = W^2 + B^2 as a whole, which cuts less. An average over k places has the bound of one item, and
+    a k-th of the signal."""
 
-    link: Link  # of the environment: what is learnt is linear whatever it is
     positions: tuple[float, ...]
     bound: float
-    skip: int = 0
-    longest: float = 1.0
     centre: ClassVar[float] = 0.0
-    blend: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.positive(longest=self.longest, bound=self.bound)
+        checks.positive(bound=self.bound)
 
     @classmethod
     def of(
@@ -139,15 +135,6 @@ class ListContribution(PairContribution):
         """Without rewards no list is cut, and with rewards none whose sum of r_j y_j is at most `clicks` long."""
         scale = curvature * clicks / sum(positions)
         return cls(scale=scale, positions=positions, bound=clicks * math.hypot(1.0, curvature), **parts)
-
-    @property
-    def numbers(self) -> int:
-        """Of y."""
-        return self.dim - self.skip + 1
-
-    @property
-    def size(self) -> int:
-        return pair_size(self.numbers)
 
     @property
     def sensitivity(self) -> float:

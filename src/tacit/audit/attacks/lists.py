@@ -14,7 +14,7 @@ from tacit.bandits import JointGLM
 from tacit.data import Array
 from tacit.privacy.noise import Simulated
 
-POSITIONS = (1.0, 1.0, 0.5)
+POSITIONS = (1.0, 1.0, 1.0, 1.0, 0.5)
 
 
 def attacks() -> Sequence[Attack]:
@@ -22,7 +22,7 @@ def attacks() -> Sequence[Attack]:
 
 
 def lists_attack(name: str, kind: Any, *, bug: str = "", share: float = 0.1) -> Attack:
-    """In one step somebody with three equal items, in the other world with three opposite ones, and all of them
+    """In one step somebody with five equal items, in the other world with five opposite ones, and all of them
     clicked; in others nobody answers. That pair attains D."""
     make = glm(kind, dim=1, positions=POSITIONS)
 
@@ -56,7 +56,7 @@ def lists_attack(name: str, kind: Any, *, bug: str = "", share: float = 0.1) -> 
         view=WHITE,
         epsilon=bandit.privacy.epsilon,
         delta=BUDGET.delta,
-        how=f"{bug}One choice a step, {STEPS} steps; in step {canary.leaf + 1} somebody is shown three equal items and "
+        how=f"{bug}One choice a step, {STEPS} steps; in step {canary.leaf + 1} somebody is shown five equal items and "
         "clicks on all of them: they have the feature -1, or 1. Score: the whitened difference of all releases.",
         scores=scores,
         family="gaussian",

@@ -61,7 +61,7 @@ def attacks(*, sound: bool = False) -> Sequence[Attack]:
         unnoised_statistic(bad),
         counted_noise(bad),
         lists_attack("items-cut-alone", mutants.CutByItem if bad else JointGLM, bug="Items are cut, not lists. "),
-        lists_attack("averaged-items", mutants.Averaged if bad else JointGLM, bug="An average, with a third of D. "),
+        lists_attack("averaged-items", mutants.Averaged if bad else JointGLM, bug="An average, with a fifth of D. "),
         clipped_sum(bad),
         seeded_noise(bad),
     ]

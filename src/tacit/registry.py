@@ -72,6 +72,7 @@ ENVIRONMENTS = {  # what the command line calls it -> (module, name in it)
         "classification": ("breast_cancer", "digits"),
         "clicks": ("clicks",),
         "disjoint": ("disjoint",),
+        "front_page": ("front_page",),
         "hybrid": ("hybrid",),
         "messages": ("messages",),
         "random": ("random",),

@@ -34,6 +34,9 @@ LATER = {"hold": 1}
 FIELDS = {"dim": 0, "features": Schema(context={"x": Number(0, 1, bins=2)}, arms="disjoint", actions=("a", "b"))}
 
 
+LISTS = {"positions": (1.0, 0.5)}
+
+
 def registered(table):
     """Every class of the registry as it comes: a new one is covered by its name. Below are those with settings that
     change a promise, one after the other, or that need some."""
@@ -50,6 +53,8 @@ JOINT = registered("JOINT") | {
         FIELDS | {"base_rate": 0.02},
         {"base_rate": 0.02},
         {"base_rate": 0.02, "budget": ALONE},
+        LISTS,
+        LISTS | {"budget": ALONE},
         {"contexts": "public"},
         {"contexts": "public", "budget": ALONE},
         {"budget": ALONE},

@@ -223,7 +223,8 @@ def _visit(bandit, fate, person):
     except PersonLimit:
         return
     if fate.reward is not None:
-        bandit.observe(choice, given(bandit, fate.reward))
+        reward = given(bandit, fate.reward)
+        bandit.observe(choice, reward if getattr(bandit, "positions", None) is None else [reward])
 
 
 def _offer(bandit, arm):

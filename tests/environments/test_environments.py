@@ -14,6 +14,7 @@ OTHERS = {
     "digits",
     "disjoint",
     "drift",
+    "front-page",
     "hybrid",
     "messages",
     "random",

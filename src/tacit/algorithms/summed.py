@@ -51,6 +51,9 @@ class Summed(ABC):
         tail = self.purse.tail(x, place, name, declared or self.purse.names)
         return Raw(np.concatenate([x, tail]))
 
+    def listed(self, arms: Array, shown: Integers) -> Raw[Array]:
+        raise TypeError("Expected an algorithm that shows lists, got one that does not.")
+
     def logged(self, x: Array) -> Raw[Array]:
         more = self.plan.row - self.plan.width
         return Raw(np.concatenate([x, np.zeros(more)]) if more else x.copy())

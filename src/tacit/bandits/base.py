@@ -23,7 +23,7 @@ from tacit.bandits import snapshot
 from tacit.bandits.snapshot import FORMAT, VERSION, Kept
 from tacit.bandits.witness import FileWitness
 from tacit.core.choices import Choice, Choices, Index
-from tacit.core.door import Door
+from tacit.core.door import Door, Offer
 from tacit.core.persons import Person, Persons
 from tacit.data import Array, Integers, Raw
 from tacit.errors import BadState, HorizonReached, PersonLimit, UnknownChoice
@@ -92,8 +92,7 @@ class Bandit(Kept, ABC):
         """Close the open step if the public schedule says so: a function of the number of choices alone."""
 
     @abstractmethod
-    def _pick(self, features: Array) -> Index:
-        """The arms for (n, K, d) users at the present state."""
+    def _pick(self, features: Array) -> Index: ...  # the arms for (n, K, d) users at the present state
 
     @abstractmethod
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
@@ -162,12 +161,15 @@ class Bandit(Kept, ABC):
             self._state.counts[CHOICES] += 1
             raise
         self._step()
-        mark, offered = self._persons.count(digest), offer.arms
+        return self._chosen(offer, self._persons.count(digest))
+
+    def _chosen(self, offer: Offer, mark: bytes) -> Choice:
+        """The choice for a request that was admitted."""
+        offered = offer.arms
         picked = int(self._pick(offered[None])[0])
         place = offer.place(picked)
         name, propensity = offer.name(place), self._propensity(offered, picked)
-        row = self._row(offered, picked, place, name)
-        return Choice(place, name, self._ticket(row, mark), propensity)
+        return Choice(place, name, self._ticket(self._row(offered, picked, place, name), mark), propensity)
 
     @locked
     def choose_many(self, arms: Any, *, actions: Any = None, persons: Sequence[Person | None] | None = None) -> Choices:
@@ -208,8 +210,7 @@ class Bandit(Kept, ABC):
 
     @locked
     def observe(self, choice: Choice | int, reward: float) -> bool:
-        """Report a reward, by the choice or its id: late, out of order, or never. Whether it counts: not where a choice
-        has a deadline (`hold`) that has passed."""
+        """Report a reward, by the choice or its id: late, out of order, or never. Whether it came before `hold`."""
         checked = self._door.check(reward)
         self._own()
         return self._observed(choice.id if isinstance(choice, Choice) else choice, checked)
@@ -249,7 +250,6 @@ class Bandit(Kept, ABC):
 
     @property
     def policy_given(self) -> bool:
-        """Whether the caller brought the generator of the policy's draws."""
         return self._policy_given
 
     @property

@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,12 +11,13 @@ import numpy.typing as npt
 
 from tacit.core import actions
 from tacit.core.actions import Declared
-from tacit.core.choices import reward_problem
+from tacit.core.choices import ListChoice, reward_problem
 from tacit.data import Array, Integers, Raw
 from tacit.features import frames
 from tacit.features.schema import Schema
 from tacit.model import arms as arm_sets
 from tacit.model.arms import check_mask
+from tacit.model.lists import packed
 from tacit.protocols import Algorithm
 
 
@@ -43,11 +44,20 @@ class Offer(NamedTuple):
     def name(self, place: int) -> str | None:
         return self.names[place] if self.names else None
 
+    def shown(self, picked: Iterable[int]) -> tuple[tuple[int, ...], tuple[str, ...] | None]:
+        """Of a list that was picked among them: the places in the request, and their names, if they have any."""
+        places = tuple(self.place(int(one)) for one in picked)
+        return places, tuple(self.names[place] for place in places) if self.names else None
+
+    def listed(self, picked: Iterable[int], ticket: int, propensity: Callable[[], float]) -> ListChoice:
+        indices, names = self.shown(picked)
+        return ListChoice(indices[0], self.name(indices[0]), ticket, propensity, indices, names)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Door:
     """What one bandit takes, with the actions that are declared now. limited: persons are counted. problem: what is
-    wrong with a choice among so many arms, or of these names."""
+    wrong with a choice among so many arms, or of these names. places: of a list; 0 where one arm is chosen."""
 
     dim: int
     blocks: int
@@ -56,6 +66,7 @@ class Door:
     schema: Schema | None
     limited: bool
     declared: tuple[Declared, ...] = ()
+    places: int = 0
     problem: Callable[[int, tuple[str, ...] | None], str | None] = lambda count, names: None
 
     @classmethod
@@ -72,6 +83,7 @@ class Door:
             schema=schema,
             limited=plan.limits.most is not None,
             declared=declared,
+            places=plan.places,
             problem=functools.partial(algorithm.problem, declared=() if schema is None else schema.actions),
         )
 
@@ -122,7 +134,9 @@ class Door:
             return None
 
     def check(self, reward: object) -> Raw[float]:
-        """A reward in its range, or ValueError."""
+        """A reward in its range, or those of a list as one number; or ValueError."""
+        if self.places:
+            return Raw(packed(reward, self.places))
         problem = reward_problem(reward, *self.rewards)
         if problem:
             raise ValueError(problem)

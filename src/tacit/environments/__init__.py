@@ -7,6 +7,7 @@ from tacit.environments.classification import digits as digits
 from tacit.environments.clicks import clicks as clicks
 from tacit.environments.delay import Delay as Delay
 from tacit.environments.disjoint import disjoint as disjoint
+from tacit.environments.front_page import front_page as front_page
 from tacit.environments.hybrid import hybrid as hybrid
 from tacit.environments.messages import messages as messages
 from tacit.environments.random import random as random

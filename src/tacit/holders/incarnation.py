@@ -223,8 +223,9 @@ def check_plan(algorithm: Algorithm[Any], found: BanditRow) -> None:
                 "default since: give that setting to go on, or choose another name for a new bandit."
             )
         given["curvature"] = fixed["curvature"]
-    given.setdefault("base_rate", None)
-    fixed.setdefault("base_rate", None)
+    for name in ("base_rate", "positions"):
+        given.setdefault(name, None)
+        fixed.setdefault(name, None)
     others = [name for name in fixed.keys() | given.keys() if name != "plan" and given.get(name) != fixed.get(name)]
     if others or given["plan"] != fixed["plan"]:
         chosen = [name for name in others if name in OWN]  # what others follow from, as `first` does from the budget

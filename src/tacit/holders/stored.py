@@ -16,6 +16,7 @@ from tacit import checks, forks
 from tacit.bandits.joint.controlled import LOGS, NONE
 from tacit.clock import Steady
 from tacit.core.assignment import NEEDS_GIVEN
+from tacit.core.choices import by_place
 from tacit.core.persons import Person, digests
 from tacit.data import Raw
 from tacit.errors import TacitError, Unavailable
@@ -146,8 +147,9 @@ class Stored(Reading):
             raise answer
         return answer
 
-    def observe(self, choice: StoredChoice | str, reward: float | None) -> bool:
-        """Report a reward, by the choice or its id; None cancels, and nothing is learnt. On disk when this returns.
+    def observe(self, choice: StoredChoice | str, reward: Any) -> bool:
+        """Report a reward, by the choice or its id; None cancels, and nothing is learnt. Those of a list: all at once,
+        by place, or by the names of its items. On disk when this returns.
         Whether it came before the choice's deadline: later ones never count. The first one counts; again, the
         same is written once more: no answer tells, and the work is the same."""
         return self.write_group([self.report(choice, reward)])[0]
@@ -205,8 +207,9 @@ class Stored(Reading):
             return request._replace(ahead=answer, chances=propensity.all)
         return request._replace(ahead=answer.drawn(propensity))
 
-    def report(self, choice: StoredChoice | str, reward: float | None) -> Report:
+    def report(self, choice: StoredChoice | str, reward: Any) -> Report:
         """A reward, checked."""
+        reward = by_place(choice.names if isinstance(choice, StoredChoice) else None, reward)
         return Report(self._ticket(choice), Raw(math.nan) if reward is None else self._agreed.door.check(reward))
 
     def activation(self, choice: StoredChoice | str) -> Report:

@@ -48,9 +48,10 @@ class AsyncClient:
         call = self._caller.choose(arms, context, actions, request, available, person, own, propensity, deferred)
         return ServedChoice.of(await self._send(call))
 
-    async def reward(self, choice: ServedChoice | str, reward: float | None) -> bool:
-        """On the server's disk when this returns. None cancels. False: it came after the choice's deadline, and never
-        counts. True says nothing else: the first reward of a choice counts, and a second one is True as well."""
+    async def reward(self, choice: ServedChoice | str, reward: Any) -> bool:
+        """On the server's disk when this returns. Those of a list: by place, or by the names of its items, all at once.
+        None cancels. False: it came after the choice's deadline, and never counts. True says nothing else: the first
+        reward of a choice counts, and a second one is True as well."""
         return in_time(await self._send(self._caller.reward(choice, reward)))
 
     async def activate(self, choice: ServedChoice | str) -> bool:

@@ -43,10 +43,10 @@ class ChooseBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class RewardBody(msgspec.Struct, forbid_unknown_fields=True):
-    """reward: null cancels."""
+    """reward: null cancels; those of a list by place, of which the last may be left out where they are 0."""
 
     id: str
-    reward: float | None
+    reward: float | list[float] | None
 
 
 class ActivateBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -65,7 +65,8 @@ class EndControlBody(msgspec.Struct, forbid_unknown_fields=True):
 
 class Chosen(msgspec.Struct, omit_defaults=True):
     """propensity, and its standard error: where asked for; null with an answer that was given before without. degraded:
-    the database is away, so that nothing is learnt from this choice."""
+    the database is away, so that nothing is learnt from this choice. indices, names: of a list, where one is shown, in
+    the order of places; index, name and propensity are of the first place then."""
 
     index: int
     name: str | None
@@ -73,6 +74,8 @@ class Chosen(msgspec.Struct, omit_defaults=True):
     propensity: float | msgspec.UnsetType | None = UNSET
     propensity_error: float | msgspec.UnsetType | None = UNSET
     degraded: bool = False
+    indices: tuple[int, ...] | msgspec.UnsetType = UNSET
+    names: tuple[str, ...] | msgspec.UnsetType | None = UNSET
 
 
 class Acknowledged(msgspec.Struct):
@@ -184,7 +187,7 @@ choose = Reader(
     'arms, "context": {field: value} and "actions": {name: {field: value}} or [name, ...], where a value is a number, '
     "a text, a list of texts or null",
 )
-reward = Reader(RewardBody, 'the form {"id": text, "reward": number or null}')
+reward = Reader(RewardBody, 'the form {"id": text, "reward": number, [number, ...] for a list, or null}')
 activate = Reader(ActivateBody, 'the form {"id": text}')
 erase = Reader(EraseBody, 'the form {"person": text of 1 to 255 characters or whole number}')
 end_control = Reader(EndControlBody, "the form {}")

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from tacit import checks
+from tacit.core.choices import by_place
 from tacit.errors import TacitError, Unavailable
 from tacit.model.arms import Arms
 
@@ -36,10 +37,13 @@ class ServedChoice:
     propensity: float | None = None
     propensity_error: float | None = None
     degraded: bool = False
+    indices: tuple[int, ...] = ()  # of a list, in the order of places
+    names: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, found: dict[str, Any]) -> Self:
         """What a server answered: a newer one may say more."""
+        found = {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
         return cls(**{field.name: found[field.name] for field in fields(cls) if field.name in found})
 
 
@@ -123,8 +127,11 @@ class Caller:
         given |= {"deferred": True} if deferred else {}
         return self._post("choose", given)
 
-    def reward(self, choice: ServedChoice | str, reward: float | None) -> Call:
-        return self._post("reward", {"id": _id(choice), "reward": None if reward is None else float(reward)})
+    def reward(self, choice: ServedChoice | str, reward: Any) -> Call:
+        reward = by_place(None if isinstance(choice, str) else choice.names, reward)
+        several = isinstance(reward, Sequence | np.ndarray) and not isinstance(reward, str)
+        given = [float(one) for one in reward] if several else None if reward is None else float(reward)
+        return self._post("reward", {"id": _id(choice), "reward": given})
 
     def activate(self, choice: ServedChoice | str) -> Call:
         return self._post("activate", {"id": _id(choice)})

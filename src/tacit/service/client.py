@@ -46,9 +46,10 @@ class Client:
         call = self._caller.choose(arms, context, actions, request, available, person, own, propensity, deferred)
         return ServedChoice.of(self._send(call))
 
-    def reward(self, choice: ServedChoice | str, reward: float | None) -> bool:
-        """On the server's disk when this returns. None cancels. False: it came after the choice's deadline, and never
-        counts. True says nothing else: the first reward of a choice counts, and a second one is True as well."""
+    def reward(self, choice: ServedChoice | str, reward: Any) -> bool:
+        """On the server's disk when this returns. Those of a list: by place, or by the names of its items, all at once.
+        None cancels. False: it came after the choice's deadline, and never counts. True says nothing else: the first
+        reward of a choice counts, and a second one is True as well."""
         return in_time(self._send(self._caller.reward(choice, reward)))
 
     def activate(self, choice: ServedChoice | str) -> bool:

@@ -54,8 +54,8 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {  # what is posted: summary, exa
         },
     ),
     "reward": (
-        "What came of a choice; on disk when it is acknowledged, and counted once, when the choice's deadline has "
-        "passed. A reward that comes after it is answered with late, and never counts.",
+        "What came of a choice, or of each place of a list; on disk when it is acknowledged, and counted once, when "
+        "the choice's deadline has passed. A reward that comes after it is answered with late, and never counts.",
         {"a reward": {"id": "the id of a choice", "reward": 1.0}},
     ),
     "activate": (

@@ -100,6 +100,8 @@ class Served:
 
     def chosen(self, choice: StoredChoice, propensity: bool) -> bodies.Chosen:
         out = bodies.Chosen(choice.index, choice.name, choice.id, degraded=choice.degraded)
+        if choice.indices:
+            out.indices, out.names = choice.indices, choice.names
         if propensity:
             out.propensity, out.propensity_error = _propensity(choice)
         return out

@@ -33,6 +33,7 @@ from tacit.kernels.glm import Posterior
 from tacit.kernels.rounds import Held
 from tacit.kernels.summing import Around, each_centred, sum_centred
 from tacit.model.centred import CONSTANT, CentredContribution
+from tacit.model.lists import ListContribution
 from tacit.model.vectors import packed_size
 from tacit.protocols import Adder
 
@@ -73,10 +74,12 @@ def check(
 
 
 def contribution(schema: Schema | None, centre: float, **parts: Any) -> CentredContribution:
-    """A schema's vectors begin with a constant."""
-    if schema is not None:
-        parts |= {"skip": 1, "longest": math.sqrt(1 - schema.common[0].weight ** 2)}
-    return CentredContribution.of(centre=centre, **parts)
+    return CentredContribution.of(centre=centre, **constant(schema), **parts)
+
+
+def constant(schema: Schema | None) -> dict[str, Any]:
+    """What a contribution leaves out: a schema's vectors begin with a constant."""
+    return {} if schema is None else {"skip": 1, "longest": math.sqrt(1 - schema.common[0].weight ** 2)}
 
 
 def blank(of: "OnePass", live: Integers) -> Posterior:
@@ -134,8 +137,8 @@ def _parts(of: "OnePass") -> tuple[SchemaPart, ...]:
     return first._replace(weight=CONSTANT), *(part._replace(weight=unit * part.weight) for part in others)
 
 
-def _contribution(of: "OnePass") -> CentredContribution:
-    assert isinstance(of.contribution, CentredContribution)
+def _contribution(of: "OnePass") -> CentredContribution | ListContribution:
+    assert isinstance(of.contribution, CentredContribution | ListContribution)
     return of.contribution
 
 

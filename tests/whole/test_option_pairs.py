@@ -79,7 +79,7 @@ REFUSED = {
         'noise, got "none".',
         ("curvature=none", "tuning=bold"): OF_TUNING.format("none"),
         ("features=disjoint", "tuning=bold"): OF_TUNING.format(BY_FIELDS),
-        ("positions=two", "control=uniform"): WITH_CONTROL.format("positions, whose lists have no one arm,"),
+        ("positions=two", "control=uniform"): OF_LISTS.format("control"),
         ("rewards=wide", "positions=two"): "Expected rewards=(0, 1) with positions, where each place has a reward, got "
         "(-0.5, 2.0).",
         (

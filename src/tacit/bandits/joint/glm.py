@@ -142,7 +142,11 @@ class JointGLM(Controlled):
         beside |= {'contexts="public"': self._public}
         own, rate = self._own_dim, self.base_rate
         against = beside | {"base_rate": rate is not None, f'curvature="{self.curvature}"': self.curvature != "auto"}
-        against |= {"earnings": self.earnings is not None, "blocks": self._blocks > 1}
+        against |= {
+            "earnings": self.earnings is not None,
+            "blocks": self._blocks > 1,
+            "control": self.control is not None,
+        }
         self.positions = lists.check(self.positions, rewards=self.rewards, others=against)
         if self.positions is not None and self.missing_as is not None:
             check_missing_as(self.missing_as, *self.rewards, lists=True)

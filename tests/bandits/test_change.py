@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence
 
-from tacit import Budget, JointGLM, Spec, environments, simulate
+from tacit import Budget, JointGLM, Simulated, Spec, environments, simulate
 from tacit.algorithms import irls
 from tacit.kernels.change import ENTRIES, FORGOTTEN, LAST, SHORT, SURE, VARIANCE, WELL, Watched, notice
 from tacit.kernels.rounds import Schedule
@@ -61,6 +61,24 @@ def test_what_is_simulated_is_what_is_served():
     fill(block)
     stepwise(bandit, block)
     assert bandit._state.estimate.doubt[VARIANCE] > 0  # a change was noticed on the way
+
+
+def test_who_reads_the_same_releases_notices_the_same():
+    """As a worker does that begins later; and as often as it likes."""
+    bandit = JointGLM(dim=2, radius=3.0, budget=Budget(50.0, 0.1), first=5, source=Simulated(1))
+    rng, releases = np.random.default_rng(2), []
+    for t in range(600):
+        choice = bandit.choose(rng.uniform(0.2, 0.7, (3, 2)))
+        if bandit._steps > len(releases):
+            releases.append(leaves.part(bandit._state.prefix.released, slice(None)))
+        bandit.observe(choice, float(rng.random() < (0.9 if t < 400 else 0.1)))
+    assert bandit._state.estimate.doubt[VARIANCE] > 0
+    of, live = bandit.algorithm, bandit._live
+    estimate = of.blank(live)
+    for step, released in enumerate(releases, start=1):
+        for _ in range(2):
+            estimate = of.estimate(estimate, released, np.zeros(0), step, live)
+    assert all(np.array_equal(*each) for each in zip(estimate.arrays, bandit._state.estimate, strict=True))
 
 
 def test_a_saved_bandit_has_noticed_it_too(tmp_path):

@@ -68,7 +68,7 @@ class JointGLM(Controlled):
 
     forget: after so many rounds, or "30 days" of `per_day` choices that are expected, what was learnt counts 1 / e, for
     ever (docs/change.md). Without it the past fades ever more slowly, in proportion to its length: for preferences that
-    do not change.
+    do not change, or, with vectors, that change suddenly, which is noticed (kernels.change).
     base_rate: the share of the range of rewards that is usual, where it is small (0.01: one click in a hundred).
     Public, declared before anybody comes; wrong by a factor of 3 it costs little (docs/measurements/fields.md). For
     sums by fields, and for vectors and features of shared arms, whose chance of a reward is then linear in the features

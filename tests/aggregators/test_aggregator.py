@@ -258,10 +258,12 @@ def test_who_may_do_what(folder, both):
         Aggregator(task, LEADER, elsewhere / "b.db", elsewhere / "b.counter", HALVES, signer=SIGNERS[0])
 
 
-def test_what_is_kept_of_a_decided_report_is_its_nonce(both):
+def test_what_is_kept_of_a_decided_report_is_its_nonce(folder, both):
     made, leader, helper = both
     sent = reports(made, 1)
     leader.receive(sent)
+    with leader._database.transaction() as run:
+        ((before,),) = run("SELECT kept FROM reports")
     verify(leader, helper)
     share = wire.unpacked(made.task, sent)
     with leader._database.transaction() as run:
@@ -270,3 +272,7 @@ def test_what_is_kept_of_a_decided_report_is_its_nonce(both):
     with helper._database.transaction() as run:
         (row,) = run("SELECT digest, job, kept, reply FROM reports")
     assert all(share.helper not in (value or b"") for value in row)
+    for one in (leader, helper):
+        one.close()
+    for path in folder.glob("*.db*"):  # nor in what was freed
+        assert all(part not in path.read_bytes() for part in (before[:32], share.helper, share.leader)), path

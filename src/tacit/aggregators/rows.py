@@ -1,6 +1,7 @@
 """An aggregator's tables: its state, a row for each report that it has ever seen, and one for each step.
 
-What is kept of a report's content is one share, which is uniform by itself, and goes once the report is decided."""
+What is kept of a report's content is one share, which is uniform by itself, and goes once the report is decided, with
+zeros written over it."""
 
 from typing import NamedTuple
 

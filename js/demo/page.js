@@ -208,6 +208,6 @@ if (!model) {
     $("like").disabled = true;
   });
   const flush = guarded(() => Promise.all(Object.values(boxes).map((box) => box.flush())));
-  await flush();
-  setInterval(flush, Math.min(1000, wait / 4)); // by the clock, never because of a reward
+  await flush(); // once, when the page is opened
+  setInterval(show, 1000);
 }

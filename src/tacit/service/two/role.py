@@ -51,7 +51,6 @@ class LeaderRole:
         if not body or len(body) % length:
             raise BadReport(f"Expected whole reports of {length} bytes each, got another length.")
         answer = await self._group.submit([body])[0]
-        self._leader.wake()
         if isinstance(answer, TacitError):
             raise answer
         return acknowledged(answer)

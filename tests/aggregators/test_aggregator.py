@@ -124,6 +124,8 @@ def test_a_report_is_verified_once_and_answered_alike(both):
         leader.receive(sent[1:])
     with pytest.raises(BadReport, match="bytes each"):
         helper.verify(jobs[1:])
+    with pytest.raises(BadReport, match="at most 500"):
+        helper.verify(jobs * 251)
 
 
 def forged(folder, batches):
@@ -195,6 +197,8 @@ def test_a_step_closes_when_it_is_full_and_only_with_the_same_reports(both):
         leader.leaf(said)
     leaf = leader.leaf(committed)
     assert leader.leaf(committed) == leaf
+    with leader._database.transaction() as run:
+        assert run("SELECT said FROM steps") == [(committed,)]  # which the helper cannot deny
     other = messages.LeafCommitment(HELPER, 0, bytes(32))
     with pytest.raises(WrongBatch, match="one commitment"):
         leader.leaf(messages.encode_commitment(made.task, other, SIGNERS[HELPER]))
@@ -275,4 +279,4 @@ def test_what_is_kept_of_a_decided_report_is_its_nonce(folder, both):
     for one in (leader, helper):
         one.close()
     for path in folder.glob("*.db*"):  # nor in what was freed
-        assert all(part not in path.read_bytes() for part in (before[:32], share.helper, share.leader)), path
+        assert all(part not in path.read_bytes() for part in (before, share.helper, share.leader)), path

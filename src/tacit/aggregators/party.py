@@ -288,7 +288,7 @@ class Party:
                 raise WrongBatch("Expected a commitment for a step that is closed, got another.")
             found = rows.leaf(run, given.step)
             if found.theirs is None:
-                rows.keep(run, given.step, given.leaf)
+                rows.keep(run, given.step, given.leaf, theirs)
                 return messages.hashed(b"keep", theirs), found.leaf
             if found.theirs != given.leaf:
                 raise WrongBatch(f"Expected the {PARTIES[1 - self.party]}'s one commitment for a step, got a second.")

@@ -24,15 +24,6 @@ from tests.aggregators.parties import HALVES, SIGNERS, close, device, places, re
 from tests.mechanisms.test_shares import Both
 
 
-@pytest.fixture
-def both(folder):
-    made = server()
-    opened = [place.open() for place in places(folder, made.task)]
-    yield made, *opened
-    for one in opened:
-        one.close()
-
-
 class Drawn:
     """Noise that was drawn, step by step."""
 

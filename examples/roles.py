@@ -4,6 +4,7 @@ each role's dashboard shows what it can see and what not. All is in a folder tha
 
 import argparse
 import asyncio
+import contextlib
 import functools
 import http.server
 import os
@@ -57,15 +58,7 @@ durable = "local.db"
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--devices", type=int, default=10_000)
-    options.add_argument("--any-port", action="store_true", help="whichever is free, not 8322 to 8324")
-    options.add_argument("--end", action="store_true", help="when all devices have reported")
-    given = options.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    folder, workers = Path(tempfile.mkdtemp(prefix="tacit-roles-")), {}
-    folder.chmod(0o755)
-    try:
+    with demonstrated(__doc__, "8322 to 8324") as (given, folder, workers):
         for role in USERS:
             address = workers["analyzer"].address() if role == "shuffler" else ""
             workers[role] = begin(folder, role, address, given.any_port)
@@ -73,10 +66,26 @@ def main() -> None:
         show(addresses)
         print(f"{given.devices} devices choose and report, to the shuffler and to the local server", flush=True)
         asyncio.run(everybody(addresses, given.devices))
+
+
+@contextlib.contextmanager
+def demonstrated(about: str, ports: str):
+    """(options, a folder, the processes that were started): all of it goes at the end, or, without --end, when somebody
+    interrupts it."""
+    options = argparse.ArgumentParser(description=about)
+    options.add_argument("--devices", type=int, default=10_000)
+    options.add_argument("--any-port", action="store_true", help=f"whichever is free, not {ports}")
+    options.add_argument("--end", action="store_true", help="when all devices have reported")
+    given = options.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    folder, workers = Path(tempfile.mkdtemp(prefix="tacit-demo-")), {}
+    folder.chmod(0o755)
+    try:
+        yield given, folder, workers
         while not given.end and all(worker.process.poll() is None for worker in workers.values()):
             time.sleep(0.2)
         if not given.end:
-            raise SystemExit("Expected all roles to serve, got one that ended.")
+            raise SystemExit("Expected all servers to serve, got one that ended.")
     except KeyboardInterrupt:
         print("Ending", flush=True)
     finally:

@@ -3,15 +3,12 @@ database of its own, and a user of its own where this is started as root. 10 000
 report; each server's dashboard shows what it can see and what not. All is in a folder that goes when this ends
 (Ctrl-C)."""
 
-import argparse
 import asyncio
 import functools
 import json
 import os
 import shutil
-import signal
 import socket
-import tempfile
 import time
 import urllib.parse
 import urllib.request
@@ -20,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from worker import Worker
 
-from roles import ARMS, CONNECTIONS, PAGE, THETA, Crowd, files_of
+from roles import ARMS, CONNECTIONS, PAGE, THETA, Crowd, demonstrated, files_of
 from tacit.data import Exact
 from tacit.mechanisms.shares import split
 from tacit.privacy import entropy
@@ -62,36 +59,15 @@ horizon = 1000000
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--devices", type=int, default=10_000)
-    options.add_argument("--any-port", action="store_true", help="whichever is free, not 8325 and 8326")
-    options.add_argument("--end", action="store_true", help="when all devices have reported")
-    given = options.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    folder, workers = Path(tempfile.mkdtemp(prefix="tacit-two-")), {}
-    folder.chmod(0o755)
-    try:
+    with demonstrated(__doc__, "8325 and 8326") as (given, folder, workers):
         identities = prepare(folder, given.any_port)
         for role in ("helper", "leader"):
             workers[role] = Worker(role, folder, "aggregator", f"{role}.toml")
         addresses = {role: worker.address() for role, worker in workers.items()}
         show(addresses, identities)
-        print(
-            f"{given.devices} devices choose, split what they contribute in two, and report to the leader", flush=True
-        )
+        print(f"{given.devices} devices choose, split their contributions in two, and report to the leader", flush=True)
         asyncio.run(everybody(addresses["leader"], identities, given.devices))
         print(sights(addresses, identities), flush=True)
-        while not given.end and all(worker.process.poll() is None for worker in workers.values()):
-            time.sleep(0.2)
-        if not given.end:
-            raise SystemExit("Expected both servers to serve, got one that ended.")
-    except KeyboardInterrupt:
-        print("Ending", flush=True)
-    finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        for worker in workers.values():
-            worker.end()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def prepare(folder: Path, any_port: bool) -> Identities:

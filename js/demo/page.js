@@ -35,8 +35,8 @@ const MODELS = {
     meaning: {
       replace:
         "The report has coins of its own in every number. The shuffler adds it to those of many others and hands on the " +
-        "sum alone. What is said above holds for that sum, as long as the shuffler keeps this report to itself and the others " +
-        "are not the server's own: whoever sends all the others reads this one.",
+        "sum alone. What is said above holds for that sum, as long as the shuffler keeps this report to itself and the " +
+        "others are not the server's own: whoever sends all the others reads this one.",
     },
   },
   two: {
@@ -51,8 +51,8 @@ const MODELS = {
     meaning: {
       replace:
         "The report is two halves, each sealed to one aggregator, and each half alone is random. Each aggregator adds up " +
-        "its halves of many people and adds noise that hides any one of them. What is said above holds against either of them, " +
-        "and whoever works with that one. Against both together nothing does.",
+        "its halves of many people and adds noise that hides any one of them. What is said above holds against either " +
+        "of them, and whoever works with that one. Against both together nothing does.",
     },
   },
 };
@@ -119,7 +119,8 @@ async function like() {
 const clock = (time) => new Date(time).toLocaleTimeString();
 
 function said({ due, sent, taken }) {
-  if (sent === null) return taken === false ? "not sent: its billboard is refused now" : `leaves when you open this page after ${clock(due)}`;
+  if (sent === null)
+    return taken === false ? "not sent: its billboard is refused now" : `leaves when you open this page after ${clock(due)}`;
   const answer = taken ? "taken" : taken === false ? "came too late" : "not acknowledged yet: the same bytes go again";
   return `left at ${clock(sent)}, ${answer}`;
 }
@@ -207,6 +208,6 @@ if (!model) {
     $("like").disabled = true;
   });
   const flush = guarded(() => Promise.all(Object.values(boxes).map((box) => box.flush())));
-  await flush();
-  setInterval(flush, Math.min(1000, wait / 4)); // by the clock, never because of a reward
+  await flush(); // once, when the page is opened
+  setInterval(show, 1000);
 }

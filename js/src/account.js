@@ -27,7 +27,8 @@ export function accountOf(spent, lifetime, floor, waiting) {
 const PREFETCHED =
   "What is displayed is not counted: everything is fetched ahead, so that nobody sees what is displayed.";
 const counted = (floor) =>
-  `What is displayed is counted: it is drawn at random with probability ${floor}, so that whoever sees it learns a bounded amount.`;
+  `What is displayed is counted: it is drawn at random with probability ${floor}, so that whoever sees it learns a ` +
+  "bounded amount.";
 const short = (value) => String(Number(value.toPrecision(3)));
 
 function lines({ reports, waiting, spent, lifetime, left, floor, certainty: right }) {

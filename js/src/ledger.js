@@ -26,7 +26,8 @@ export function composed(entries) {
 }
 
 const FIELDS = ["server", "what", "batch", "epsilon", "delta", "task", "parties", "mu"];
-const alike = (a, b) => FIELDS.every((name) => String(a[name] ?? null) === String(b[name] ?? null)); // lists by what is in them
+const same = (a, b) => String(a ?? null) === String(b ?? null); // lists by what is in them
+const alike = (a, b) => FIELDS.every((name) => same(a[name], b[name]));
 const changedBy = (entries, one, count) => {
   const known = entries.some((entry) => alike(entry, one));
   const all = known ? entries : [...entries, { ...one, count: 0 }];

@@ -42,7 +42,8 @@ const drop = (kept, key) => {
  * weekly: the most reports in a week; lifetime: {epsilon, delta, mu}, the most that this device ever tells, of all
  * servers together, 0 where it is not given: both whatever a server asks, and asked before the choice;
  * resident: whether this program runs by itself, whatever the person does (a service worker that the browser wakes, a
- * service). If not, a visit is one Outbox, and a report is made in the first visit that begins after its time;
+ * service). If not, a visit is one Outbox, and a report is made in the first visit that begins after its time, and
+ * sent once in each;
  * floor: with this probability a choice is a uniformly drawn arm, at a cost that is counted (Device.choose);
  * name: of the server, in the ledger; storage: where all outboxes of the device keep what they keep, with change(work)
  * as `indexed` has it, which is the default. */
@@ -120,11 +121,13 @@ export class Outbox {
     });
   }
 
-  /** Make the reports whose time has come, and send those that nobody has acknowledged: to be called when the program
-   * starts and by a timer, never because of a reward. */
+  /** Make the reports whose time has come, and send those that nobody has acknowledged: to be called when the page is
+   * opened, never because of a reward. In one visit that is done once: a server that answers "later" would see from the
+   * next try that the page is still open. A resident program calls it by a timer. */
   flush() {
     const alone = (work) => globalThis.navigator?.locks?.request(`tacit ${this.name}`, work) ?? work(); // of all tabs
-    return (this.flushing ??= alone(() => this.#flush()).finally(() => (this.flushing = null))); // not twice at once
+    const over = () => void (this.visit === null && (this.flushing = null));
+    return (this.flushing ??= alone(() => this.#flush()).finally(over)); // not twice at once
   }
 
   async #flush() {

@@ -106,6 +106,7 @@ export class Outbox {
   /** Throws TooManyReports, LifetimeSpent or BadBillboard: then nothing is sent. */
   choose(billboard: Uint8Array, arms: Arms | Fields, actions?: string[] | Record<string, Fields>): Promise<Ticket>;
   reward(id: string, reward: number): Promise<void>;
+  /** Once in a visit, when it begins; a resident program calls it by a timer. */
   flush(): Promise<void>;
   shown(): Promise<Shown[]>;
   spent(): Promise<Spent>;

@@ -24,15 +24,6 @@ from tests.aggregators.parties import HALVES, SIGNERS, close, device, places, re
 from tests.mechanisms.test_shares import Both
 
 
-@pytest.fixture
-def both(folder):
-    made = server()
-    opened = [place.open() for place in places(folder, made.task)]
-    yield made, *opened
-    for one in opened:
-        one.close()
-
-
 class Drawn:
     """Noise that was drawn, step by step."""
 
@@ -124,6 +115,8 @@ def test_a_report_is_verified_once_and_answered_alike(both):
         leader.receive(sent[1:])
     with pytest.raises(BadReport, match="bytes each"):
         helper.verify(jobs[1:])
+    with pytest.raises(BadReport, match="at most 500"):
+        helper.verify(jobs * 251)
 
 
 def forged(folder, batches):
@@ -195,6 +188,8 @@ def test_a_step_closes_when_it_is_full_and_only_with_the_same_reports(both):
         leader.leaf(said)
     leaf = leader.leaf(committed)
     assert leader.leaf(committed) == leaf
+    with leader._database.transaction() as run:
+        assert run("SELECT said FROM steps") == [(committed,)]  # which the helper cannot deny
     other = messages.LeafCommitment(HELPER, 0, bytes(32))
     with pytest.raises(WrongBatch, match="one commitment"):
         leader.leaf(messages.encode_commitment(made.task, other, SIGNERS[HELPER]))
@@ -258,10 +253,12 @@ def test_who_may_do_what(folder, both):
         Aggregator(task, LEADER, elsewhere / "b.db", elsewhere / "b.counter", HALVES, signer=SIGNERS[0])
 
 
-def test_what_is_kept_of_a_decided_report_is_its_nonce(both):
+def test_what_is_kept_of_a_decided_report_is_its_nonce(folder, both):
     made, leader, helper = both
     sent = reports(made, 1)
     leader.receive(sent)
+    with leader._database.transaction() as run:
+        ((before,),) = run("SELECT kept FROM reports")
     verify(leader, helper)
     share = wire.unpacked(made.task, sent)
     with leader._database.transaction() as run:
@@ -270,3 +267,7 @@ def test_what_is_kept_of_a_decided_report_is_its_nonce(both):
     with helper._database.transaction() as run:
         (row,) = run("SELECT digest, job, kept, reply FROM reports")
     assert all(share.helper not in (value or b"") for value in row)
+    for one in (leader, helper):
+        one.close()
+    for path in folder.glob("*.db*"):  # nor in what was freed
+        assert all(part not in path.read_bytes() for part in (before, share.helper, share.leader)), path

@@ -23,15 +23,6 @@ from tacit.roles.two.task import HELPER, LEADER, Task, canonical
 from tests.aggregators.parties import ARMS, IDENTITIES, KEYS, SIGNERS, billboard, close, places, reports, server, verify
 
 
-@pytest.fixture
-def both(folder):
-    made = server()
-    opened = [place.open() for place in places(folder, made.task)]
-    yield made, *opened
-    for one in opened:
-        one.close()
-
-
 def trust(text, now=None, marks=None):
     return signed.trusted(text, IDENTITIES, time.time() if now is None else now, marks or {})
 
@@ -42,21 +33,22 @@ def trust(text, now=None, marks=None):
 def test_a_device_never_goes_back_and_believes_nothing_stale(both):
     made, *_ = both
     now = int(time.time())
-    first = trust(billboard(made))
-    other = trust(billboard(made, version=1, previous=boards.hashed(billboard(made))), marks=first.marks)
+    then = {"made": now, "expires": now + 3600}
+    first = trust(billboard(made, **then))
+    other = trust(billboard(made, version=1), marks=first.marks)
     with pytest.raises(BadBillboard, match="no older than the last one"):
-        trust(billboard(made), marks=other.marks)
+        trust(billboard(made, **then), marks=other.marks)
     with pytest.raises(BadBillboard, match="one board of a version"):
-        trust(billboard(made, expires=now + 1800), marks=first.marks)
-    assert trust(billboard(made, made=now, expires=now + 3600), marks=first.marks)  # the same again
+        trust(billboard(made, **then | {"expires": now + 1800}), marks=first.marks)
+    assert trust(billboard(made, **then), marks=first.marks)  # the same again
     with pytest.raises(BadBillboard, match="not expired"):
-        trust(billboard(made), now=now + 3601)
+        trust(billboard(made, **then), now=now + 3600)
     with pytest.raises(BadBillboard, match="sealing keys that have not expired"):
         trust(billboard(made, expires=now + 20 * 86400), now=now + 86401)
     older = sealing.drawn(now - 10, now + 500).shown(made.task.digest, HELPER, SIGNERS[HELPER])
     KEYS[made.task.digest][HELPER] = older
     with pytest.raises(BadBillboard, match="keys that are no older"):
-        trust(billboard(made), marks=first.marks)
+        trust(billboard(made, **then), marks=first.marks)
     client = TwoServerClient(billboard(made), identities=IDENTITIES)
     assert client.marks.keys() == {made.task.digest.hex()} and client.cost == made.budget
 
@@ -198,8 +190,8 @@ def test_one_board_of_a_version_ever(folder):
 
 def test_a_board_cites_what_both_have_released(both):
     made, leader, helper = both
-    helper.sign(signed.split(billboard(made)).board)
-    first = boards.hashed(signed.split(billboard(made)).board)
+    helper.sign(text := signed.split(billboard(made)).board)
+    first = boards.hashed(text)
     leader.receive(reports(made, leader.missing))
     verify(leader, helper)
     made.observe(close(leader, helper))

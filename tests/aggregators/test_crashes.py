@@ -163,6 +163,22 @@ def test_a_fork_of_equal_height_retires_the_era(party, folder):
     dead(where[party])
 
 
+def test_a_whole_machine_that_was_rolled_back_is_found_by_an_honest_peer(folder):
+    """Counter file and all: the other one has closed a step that it does not know of."""
+    made, where, leader, helper = stepped(folder, 1)
+    helper.close()
+    before, mark = where[HELPER].files(), where[HELPER].counter.read_bytes()
+    helper = where[HELPER].open()
+    step(made, leader, helper)
+    helper.close()
+    where[HELPER].restore(before)
+    where[HELPER].counter.write_bytes(mark)
+    with where[HELPER].open() as helper, pytest.raises(Retired):
+        helper.certificate(leader.step)
+    dead(where[HELPER])
+    leader.close()
+
+
 def test_a_database_that_is_rolled_back_under_a_running_process_retires_the_era(folder):
     made, where, leader, helper = stepped(folder, 1)
     helper._database.backup(folder / "older")

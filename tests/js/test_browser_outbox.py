@@ -19,6 +19,7 @@ from tacit import Budget, TwoServerGLM
 from tacit.bandits.two.memory import BothAggregators
 from tacit.errors import BadReport
 from tacit.privacy import gaussian
+from tacit.roles import outbox
 from tests import browser as found
 from tests.js import node, vectors
 from tests.roles.boards import published
@@ -218,6 +219,31 @@ def test_tabs_of_one_site_make_each_report_once(world, browser, executable):
             assert not world.two or counted(world, world.got) == count * CHOICES
             assert [entry["count"] for entry in spent["entries"]] == [count * CHOICES]
     assert set(world.asked) == {None}  # an ETag that came back would be a cookie
+
+
+def test_what_was_fetched_ahead_is_displayed_without_a_request(world, browser):
+    """Python's asks for the same, in the same order."""
+    page, asked = browser.page.context.browser.new_page(), []
+    page.goto(f"http://127.0.0.1:{world.port}/")
+    page.on("request", lambda request: asked.append(request.url))
+    names = ["build.js", "package.json", "README.md"]
+    urls = {name: f"http://127.0.0.1:{world.port}/{name}" for name in names}
+    shown = page.evaluate(
+        """async ([urls, chosen]) => {
+          const { prefetch } = await import("/src/outbox.js");
+          const ahead = await prefetch(urls);
+          const { promise, resolve } = Promise.withResolvers();
+          const frame = Object.assign(document.createElement("iframe"), { src: ahead[chosen], onload: resolve });
+          document.body.append(frame);
+          await promise;
+          return frame.contentDocument.body.textContent;
+        }""",
+        [urls, "package.json"],
+    )
+    items = [url for url in asked if url in urls.values()]
+    assert items == list(urls.values()) and "tacit-device" in shown
+    assert outbox.prefetch(urls) == {name: (node.JS / name).read_bytes() for name in names}
+    page.close()
 
 
 def test_a_service_worker_has_the_same_outbox(world, browser):

@@ -1,6 +1,7 @@
 """`tacit plan`: the formula against simulations, what is stored of them, and what a person is told."""
 
 import json
+import math
 import sys
 from dataclasses import replace
 
@@ -14,6 +15,8 @@ from tacit.planning import advice, formula, surface
 from tacit.planning.advice import PEOPLE, Question
 from tacit.planning.players import noise_of, player
 from tacit.planning.setting import MODELS, RANGES, Setting
+from tacit.privacy import gaussian
+from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
 
 ROWS = fit.read()
@@ -274,3 +277,17 @@ def test_who_returns_daily_is_told_the_ways_out():
     assert "a week" not in few
     once = advice.words(replace(asked, per_day=20, rounds_per_person=1))[0]
     assert "a week" not in once and "first round" not in once
+
+
+def test_two_servers_learn_as_joint_does_with_the_noise_of_both():
+    asked = Question(dim=8, arms=6)
+    two, joint = ([row for row in advice.rows(asked) if row["model"] == name] for name in ("two-server", "joint"))
+    for one, other in zip(two, joint, strict=True):
+        weaker = gaussian.epsilon(gaussian.mu(Budget(one["epsilon"], 1e-6)) / math.sqrt(2), 1e-6)
+        (same,) = (
+            r for r in advice.rows(replace(asked, epsilon=weaker)) if (r["model"], r["epsilon"]) == ("joint", weaker)
+        )
+        assert one["share"] == same["share"] and one["share"][0] < other["share"][0] and one["bandit"] == "TwoServerGLM"
+    assert "two-server after" in advice.words(asked)[1]
+    least = advice.rows(replace(asked, epsilon=0.25))  # whose half is beyond what was simulated
+    assert [row["known"] for row in least if row["epsilon"] == 0.25] == [True, False, True, True]

@@ -11,7 +11,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,10 +80,15 @@ def a_day(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def render(rows: Sequence[dict[str, Any]]) -> str:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    table.add_column(f"{CONNECTIONS} connections, d={DIM}")
     names = {"per_second": ("reports / s", ".0f"), "p50_ms": ("p50, ms", ".1f"), "p99_ms": ("p99, ms", ".1f")}
     names |= {"cpu_us_per_report": ("CPU, µs a report", ".3g"), "cores": ("cores", ".2g")}
+    return tabled(f"{CONNECTIONS} connections, d={DIM}", names, rows)
+
+
+def tabled(first: str, names: Mapping[str, tuple[str, str]], rows: Sequence[dict[str, Any]]) -> str:
+    """names: of what is measured -> its title, and how it is written."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table.add_column(first)
     for title, _ in names.values():
         table.add_column(title, justify="right")
     for row in rows:

@@ -15,17 +15,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
 from tacit.bandits.two.glm import TwoServerGLM
-from tacit.experiments.table import to_text
 from tacit.kernels.rounds import next_boundary
 from tacit.privacy.budget import Budget
 from tacit.roles.two import signed, wire
 from tacit.roles.two.device import TwoServerClient
 from tacit.roles.two.identity import Identities
 from tacit.service.two import files
+from tools.bench.roles import tabled
 from tools.bench.serve import cpu, running
 
 BUDGET = Budget(1.0, 1e-6)
@@ -121,16 +119,10 @@ async def step(served: Served, body: int) -> dict[str, Any]:
 
 
 def render(rows: Sequence[dict[str, Any]]) -> str:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    table.add_column(f"{CONNECTIONS} connections, d={DIM} at the servers")
     names = {"device_ms": ("device, ms", ".2f"), "bytes": ("bytes", ",d"), "per_second": ("reports / s", ".0f")}
     names |= {"leader_per_core": ("a core of the leader", ".0f"), "helper_per_core": ("of the helper", ".0f")}
     names |= {"p50_ms": ("p50, ms", ".1f")}
-    for title, _ in names.values():
-        table.add_column(title, justify="right")
-    for row in rows:
-        table.add_row(row["what"], *(format(row[key], form) if key in row else "" for key, (_, form) in names.items()))
-    return to_text(table)
+    return tabled(f"{CONNECTIONS} connections, d={DIM} at the servers", names, rows)
 
 
 @contextlib.contextmanager

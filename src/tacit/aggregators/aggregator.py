@@ -111,12 +111,15 @@ class Aggregator(Party):
         """A reply for each entry. A report that is known gets its stored reply; with another public share, or another
         share, it is refused, and not looked at. So is one that does not open with its public share."""
         self._only(HELPER)
+        asked = list(messages.jobs(self.task, jobs))
+        if len(asked) > MOST:
+            raise BadReport(f"Expected at most {MOST} reports in a job, got more.")
 
         def work(run: Run, state: PartyState) -> Changed:
             counted: list[Words] = []
             changed: list[bytes] = []
             out = []
-            for job in messages.jobs(self.task, jobs):
+            for job in asked:
                 digest = messages.hashed(job.key, job.public, job.helper)
                 before = rows.known(run, job.nonce)
                 if before is not None:

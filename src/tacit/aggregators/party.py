@@ -67,7 +67,7 @@ class Party:
             place = Path(counter)
             show = partial(PrivateKey.shown, task=task.digest, party=party, signer=signer)
             self._keys = KeyRing(place.with_name(place.name + ".keys"), show, clock, lifetime)
-            self._database = SQLite(Path(database))
+            self._database = SQLite(Path(database), erase=True)
             self._begin(halves)
         except BaseException:
             self.close()
@@ -228,12 +228,13 @@ class Party:
     # the close of a step
 
     def certificate(self, step: int | None = None) -> bytes:
-        """Of that step, which is closed, or open and full; BatchTooSmall while it is not."""
+        """Of that step, which is closed, or open and full; BatchTooSmall while it is not. One that is asked for a later
+        step was rolled back, counter file and all, or is asked by a liar: the era is retired."""
         with self._acting() as (run, state, _):
             if step is not None and step < state.step:
                 return messages.encode_certificate(self.task, self._closed(run, step))
-            if step is not None and step > state.step:
-                raise WrongBatch("Expected a step that is open or closed, got a later one.")
+            if step is not None and step > state.step:  # the other one has closed what this one does not know of
+                self._retire()
             return messages.encode_certificate(self.task, self._certificate(run, state))
 
     def _closed(self, run: Run, step: int) -> StepCertificate:
@@ -287,7 +288,7 @@ class Party:
                 raise WrongBatch("Expected a commitment for a step that is closed, got another.")
             found = rows.leaf(run, given.step)
             if found.theirs is None:
-                rows.keep(run, given.step, given.leaf)
+                rows.keep(run, given.step, given.leaf, theirs)
                 return messages.hashed(b"keep", theirs), found.leaf
             if found.theirs != given.leaf:
                 raise WrongBatch(f"Expected the {PARTIES[1 - self.party]}'s one commitment for a step, got a second.")

@@ -1,6 +1,7 @@
 """An aggregator's tables: its state, a row for each report that it has ever seen, and one for each step.
 
-What is kept of a report's content is one share, which is uniform by itself, and goes once the report is decided."""
+What is kept of a report's content is one share, which is uniform by itself, and goes once the report is decided, with
+zeros written over it."""
 
 from typing import NamedTuple
 
@@ -16,9 +17,9 @@ TABLES = (
     "verdict INTEGER, job BLOB, kept BLOB, reply BLOB)",
     "CREATE INDEX reports_of_steps ON reports (step, nonce)",
     "CREATE INDEX undecided ON reports (number) WHERE verdict IS NULL",
-    # share: of the exact sums, as long as releases need it; theirs: the other party's commitment
+    # share: of the exact sums, as long as releases need it; theirs: the other party's hash, said: as it has signed it
     "CREATE TABLE steps (step INTEGER PRIMARY KEY, reports INTEGER, certificate BLOB, share BLOB, leaf BLOB, "
-    "theirs BLOB)",
+    "theirs BLOB, said BLOB)",
 )
 
 
@@ -123,7 +124,7 @@ def nonces(run: Run, step: int) -> list[bytes]:
 
 def close(run: Run, of: PartyState, share: bytes, certificate: bytes, leaf: bytes, gone: int) -> None:
     """gone: the step whose share no release needs any more, if there is one."""
-    run("INSERT INTO steps VALUES (?, ?, ?, ?, ?, NULL)", of.step, of.reports, certificate, share, leaf)
+    run("INSERT INTO steps VALUES (?, ?, ?, ?, ?, NULL, NULL)", of.step, of.reports, certificate, share, leaf)
     run("UPDATE steps SET share = NULL WHERE step = ?", gone)
 
 
@@ -146,5 +147,5 @@ def leaf(run: Run, step: int) -> StepLeaf:
     return StepLeaf(*found[0])
 
 
-def keep(run: Run, step: int, theirs: bytes) -> None:
-    run("UPDATE steps SET theirs = ? WHERE step = ?", theirs, step)
+def keep(run: Run, step: int, theirs: bytes, said: bytes) -> None:
+    run("UPDATE steps SET theirs = ?, said = ? WHERE step = ?", theirs, said, step)

@@ -116,7 +116,7 @@ def notes() -> str:
         "~ computed, beyond what was simulated. All from a formula that was fitted to simulations: it is within "
         f"{100 * error['tolerance']:.0f} per cent for {100 * error['within']:.1f} % of {error['points']} numbers from "
         f"{error['settings']} settings that it was not fitted to; the worst is {100 * error['worst']:.0f} off. "
-        "Worlds of other kinds differ more: docs/plan.md."
+        "Worlds of other kinds differ more: docs/plan.md. Two servers learn as joint does with the noise of both."
     )
 
 

@@ -17,7 +17,8 @@ class InUse(BadState):
 
 
 class SQLite:
-    """The file is locked as long as it is open: nobody else can read or write it, so copies come from `backup`."""
+    """The file is locked as long as it is open: nobody else can read or write it, so copies come from `backup`. erase:
+    zeros are written over what is deleted; what is written ahead has it until the file of that begins anew."""
 
     locking = skipping = ""
     skew = 0.0
@@ -31,7 +32,8 @@ class SQLite:
     hurried = "SELECT 1"
     several_hosts = False
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, erase: bool = False) -> None:
+        self._erase = erase
         self._apsw = extras.load("apsw", "a bandit on SQLite", extra="store")
         self.path = path.absolute()
         self.generation = 0
@@ -43,7 +45,8 @@ class SQLite:
             self.path.touch(mode=0o600)
         connection = self._apsw.Connection(str(self.path))
         try:
-            for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL"):
+            pragmas = "locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL"
+            for pragma in (*pragmas, f"secure_delete = {int(self._erase)}"):
                 connection.execute(f"PRAGMA {pragma}").fetchall()
             connection.execute("BEGIN IMMEDIATE; COMMIT").fetchall()  # takes the lock, which stays
         except self._apsw.Error as error:

@@ -1,6 +1,7 @@
 """From shares to words: whether to personalise at this size, whom people have to trust, and what they are promised."""
 
 import dataclasses
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,6 +9,9 @@ from tacit import checks
 from tacit.planning import surface
 from tacit.planning.players import possible
 from tacit.planning.setting import MODELS, Setting
+from tacit.privacy import gaussian
+from tacit.privacy.budget import Budget
+from tacit.privacy.words import TWO_SERVERS
 
 PEOPLE = (10**3, 10**4, 10**5, 10**6, 10**7)
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -30,6 +34,7 @@ SIMULATE = (
 )
 TRUST = {
     "joint": "you hold people's raw data, and nobody else does",
+    TWO_SERVERS: "people trust neither of you alone, but that you do not work together (not reviewed outside yet)",
     "shuffle": "people's devices hide what they send, and trust a shuffler that you do not run",
     "local": "people's devices hide what they send, and trust nobody",
 }
@@ -80,15 +85,16 @@ def rows(question: Question) -> list[dict[str, Any]]:
     it takes until it is useful. shares: None where no report can have so little epsilon, and where it is not known:
     what was simulated does not cover it."""
     out = []
-    for model in MODELS:
+    for model in (MODELS[0], TWO_SERVERS, *MODELS[1:]):
         for epsilon in question.epsilons:
-            setting = question.setting(model, epsilon=epsilon)
-            known = not outside(replace(question, epsilon=epsilon))
+            two = model == TWO_SERVERS
+            setting = both_noises(question, epsilon) if two else question.setting(model, epsilon=epsilon)
+            known = not outside(replace(question, epsilon=setting.epsilon))
             need = needed(setting) if known else None
             out.append(
                 {
                     "model": model,
-                    "bandit": surface.BANDITS[model],
+                    "bandit": "TwoServerGLM" if two else surface.BANDITS[model],
                     "epsilon": epsilon,
                     "known": known,
                     "share": _rounded(setting) if known and possible(setting) else None,
@@ -98,6 +104,13 @@ def rows(question: Question) -> list[dict[str, Any]]:
                 }
             )
     return out
+
+
+def both_noises(question: Question, epsilon: float) -> Setting:
+    """Two servers with that epsilon against each: what is learnt is JointGLM's with the noise of both, sqrt 2 times as
+    much, which is its noise for a smaller epsilon. Nothing of its own was simulated."""
+    mu = gaussian.mu(Budget(epsilon, question.delta)) / math.sqrt(2)
+    return question.setting("joint", epsilon=gaussian.epsilon(mu, question.delta))
 
 
 def _rounded(setting: Setting) -> list[float]:
@@ -120,6 +133,9 @@ def words(question: Question) -> list[str]:
         return [f"Not known: {', '.join(beyond)}. {SIMULATE}", *often * (question.rounds_per_person > 1)]
     need = {model: needed(question.setting(model)) for model in MODELS}
     best = _best(question, need)
+    two = both_noises(question, question.epsilon)
+    if not outside(replace(question, epsilon=two.epsilon)):
+        need = {"joint": need["joint"], TWO_SERVERS: needed(two)} | need
     return [_verdict(question, need["joint"]), _model(question, need, best), _unit(question, need)]
 
 
@@ -173,11 +189,15 @@ def _soon(setting: Setting, people: int) -> bool:
 def _best(question: Question, need: dict[str, int | None]) -> str:
     """The least trust that is useful soon: with a tenth of a year's people, or, where nobody knows the rate, with ten
     times those of joint; joint if none is. Local must have an epsilon of LOCAL besides."""
-    limit = (need["joint"] or 0) / SOON if question.year is None else question.year * SOON
-    good = [model for model in MODELS if (need[model] or FARTHEST + 1) <= limit]
+    good = [model for model in MODELS if _is_soon(question, need, model)]
     if question.epsilon < LOCAL and "local" in good:
         good.remove("local")
     return good[-1] if good else "joint"
+
+
+def _is_soon(question: Question, need: dict[str, int | None], model: str) -> bool:
+    limit = (need["joint"] or 0) / SOON if question.year is None else question.year * SOON
+    return (need.get(model) or FARTHEST + 1) <= limit
 
 
 def _model(question: Question, need: dict[str, int | None], best: str) -> str:
@@ -186,6 +206,8 @@ def _model(question: Question, need: dict[str, int | None], best: str) -> str:
         f"{model} {'never' if people is None else 'after ' + _when(question, people)}" for model, people in need.items()
     )
     chosen = f"joint (JointGLM) if people trust you with their data: {TRUST['joint']}."
+    if _is_soon(question, need, TWO_SERVERS):
+        chosen += f" If not, {TWO_SERVERS} (TwoServerGLM) where there is a second operator: {TRUST[TWO_SERVERS]}."
     if best != "joint":
         chosen += f" If not, {best} ({surface.BANDITS[best]}): {TRUST[best]}."
     weak = f" Local wants an ε of {LOCAL:g} or more." if question.epsilon < LOCAL else ""

@@ -3,7 +3,8 @@
 A report that is sent at the click is the click, and one that is not sent tells that there was none. So every choice
 sends exactly one report, at a public deadline plus a jitter that is drawn when the choice is made, whether or not a
 reward came; a later reward is dropped. Whoever clicks leaves the page: a report that left in the visit of its choice
-would tell who did not. So it leaves in the first visit that begins after its time.
+would tell who did not. So it leaves in the first visit that begins after its time, and if it is not acknowledged, again
+in later ones, at their beginning.
 
 What a report needs is on the disc before the choice is shown, and the bytes of a report before they are sent: after a
 crash the same bytes are sent again, until they are acknowledged or a week is over. The raw datum is forgotten once its
@@ -63,7 +64,7 @@ class Outbox:
     weekly: the most reports in a week; lifetime: the most that this device ever tells, of all servers together
     (roles.ledger): both whatever a server asks, and asked before the choice.
     resident: whether this program runs by itself, whatever the person does (a service of the system). If not, a visit
-    is one Outbox, and a report is made in the first visit that begins after its time.
+    is one Outbox, and a report is made in the first visit that begins after its time, and sent once in each.
     billboard: where the newest billboard is to be had, as bytes: reports to two aggregators are made by it, since the
     keys that they are sealed to are short-lived; OSError: later again. Not needed in the other models.
     floor: with this probability a choice is a uniformly drawn arm, at a cost that is counted (Device.choose).
@@ -93,7 +94,7 @@ class Outbox:
         self._open, self._send, self._clock = open, send, clock
         self._wait, self._jitter, self._weekly, self._lifetime = wait, jitter, weekly, lifetime
         self._floor, self._name, self._billboard = floor, name, billboard
-        self._visit = None if resident else clock()
+        self._visit, self._flushed = None if resident else clock(), False
 
     def choose(
         self, billboard: bytes, arms: Arms | Any, *, actions: Any = None, available: npt.ArrayLike | None = None
@@ -152,7 +153,11 @@ class Outbox:
 
     def flush(self) -> None:
         """Make the reports whose time has come, and send those that nobody has acknowledged: to be called when the
-        program starts and by a timer, never because of a reward."""
+        program starts, never because of a reward. In one visit that is done once: a server that answers "later" would
+        see from the next try that the person is still there. A resident program calls it by a timer."""
+        if self._flushed:
+            return
+        self._flushed = self._visit is not None
         newest = self._newest()
         with self._changing() as state:
             for item in self._own(state):

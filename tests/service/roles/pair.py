@@ -63,6 +63,10 @@ class Pair:
         self._texts = LEADER.format(theirs=known[1].hex(), **given), HELPER.format(theirs=known[0].hex(), **given)
         self.helper, self.leader = self.start(1), self.start(0)
 
+    def rename(self, old, new):
+        """Other files, in both configurations."""
+        self._texts = tuple(text.replace(old, new) for text in self._texts)
+
     def start(self, party):
         name = ("leader", "helper")[party]
         made = self._start("aggregator", self._texts[party], folder=self.folder / name)

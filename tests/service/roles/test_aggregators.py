@@ -130,13 +130,28 @@ def test_either_is_killed_two_hundred_times(start, tmp_path):
     killed(start, tmp_path, 200, secrets.randbits(32))
 
 
-def test_a_helper_that_retired_ends_the_era(start, tmp_path):
+def test_the_loss_of_one_server_ends_the_era_and_a_new_one_begins(start, tmp_path):
+    """A counter file that is gone, under a running helper: nothing more is answered, by neither. With new files both
+    begin anew; reports of the old era are none of the new one."""
     pair = Pair(start, tmp_path)
-    report = pair.reports(1)[0]
-    pair.helper.kill()
+    old, device = pair.reports(4), pair.device()
+    assert pair.send(old[0])[0] == 200
     (tmp_path / "helper" / "apart" / "helper.counter").unlink()
+    pair.send(b"".join(old[1:3]))
+    until(lambda: ask(pair.leader.port, "GET", "/health")[0] == 503)
+    until(lambda: ask(pair.leader.port, "GET", "/billboard")[0] == 410)
+    assert pair.send(old[3])[0] == 410 and "Needs attention" in ask(pair.helper.port, "GET", "/dashboard")[2].decode()
+    assert not (tmp_path / "helper" / "apart" / "helper.counter.keys").exists()
+    for process in (pair.leader, pair.helper):
+        process.kill()
     with pytest.raises(AssertionError, match="the era is retired"):
         pair.start(1)
-    assert not (tmp_path / "helper" / "apart" / "helper.counter.keys").exists()
-    assert pair.send(report)[0] == 200  # the leader does not know yet
-    assert "retired" in json.loads((tmp_path / "helper" / "apart" / "helper.counter").read_text())
+    pair.rename(".db", "-2.db")
+    pair.rename(".counter", "-2.counter")
+    pair.start(1)
+    pair.start(0)
+    again = pair.device(marks=device.marks)
+    assert again.task.digest != device.task.digest and len(again.marks) == 2 and again.version == 0
+    assert pair.send(old[3])[0] == 422
+    assert json.loads(pair.send(b"".join(pair.reports(3)))[2]) == {"taken": 3}
+    until(lambda: pair.status(0)["step"] == 1)

@@ -4,6 +4,8 @@ import functools
 import http.server
 import threading
 
+import pytest
+
 from tacit.roles.two import signed
 from tests.browser import launched
 from tests.js import node
@@ -11,6 +13,7 @@ from tests.service.roles.pair import Pair
 from tests.service.roles.running import until
 
 
+@pytest.mark.full
 def test_a_page_is_a_device_of_two_aggregators(start, tmp_path):
     """It verifies the leader's billboard, and its report, sealed in Chromium, is the third that closes a step."""
     pair = Pair(start, tmp_path)

@@ -4,6 +4,7 @@ whoever clicks leaves, in the visit of the choice."""
 
 import contextlib
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -59,8 +60,8 @@ class IfRewarded(Outbox):
 class InTheVisit(Outbox):
     """A bug: the report leaves when its time has come, on a page that is still open."""
 
-    def _due(self, item: Item) -> bool:
-        return item.due <= self._clock()
+    def __init__(self, store: Any, **options: Any) -> None:
+        super().__init__(store, **options | {"resident": True})
 
 
 class _Memory:

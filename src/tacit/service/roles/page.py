@@ -39,7 +39,7 @@ SEES = {
         "The noisy sums that both servers release, and the billboard, as everybody.",
     ),
     ("helper", REPLACE): (
-        "Random numbers of reports, in the jobs that the leader sends; no address and no time of a person's.",
+        "Random numbers of reports, in the jobs that the leader sends at a timer; no address.",
         "Its own share of each report: numbers that are uniform by themselves, whatever the person did.",
         "Whether the proof of a report holds: honest ones always do.",
         "The noisy sums that both servers release, and the billboard, as everybody.",

@@ -1,7 +1,8 @@
 """The leader's errands: it asks the helper about reports, closes steps with it, and has boards signed.
 
 Everything is asked again after a crash, and the same is answered: reports by their nonces, the close of a step by its
-number, boards by their versions. Steps close and leaves leave at a timer, not when a report comes."""
+number, boards by their versions. Reports are asked about, steps close and leaves leave at a timer, not when a report
+comes."""
 
 import http.client
 import secrets
@@ -24,7 +25,7 @@ from tacit.service.two.analysis import Analysis
 from tacit.service.two.peer import Helper, PeerGone, PeerRefused
 from tacit.service.two.settings import AggregatorSetting, TwoBandit
 
-PAUSE, SLOWEST = 0.02, 2.0  # seconds between tries; twice as long after each that failed
+PAUSE, SLOWEST = 0.05, 2.0  # seconds between tries; twice as long after each that failed
 RENEW = 30.0  # seconds between looks at sealing keys
 
 
@@ -41,8 +42,8 @@ class Leader:
         self.problem: str | None = None
         self.over: str | None = None
         self._keys: tuple[bytes, bytes] = b"", b""
-        self._closing = self._renewing = 0.0
-        self._awake, self._ended = threading.Event(), False
+        self._renewing = 0.0
+        self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True, name="tacit leader")
 
     def start(self) -> None:
@@ -51,12 +52,12 @@ class Leader:
             self._follow(self.party)
         self._thread.start()
 
-    def wake(self) -> None:
-        self._awake.set()
+    @property
+    def _ended(self) -> bool:
+        return self._stop.is_set()
 
     def end(self) -> None:
-        self._ended = True
-        self.wake()
+        self._stop.set()
         if self._thread.is_alive():
             self._thread.join(sealing.LONGEST)
         self._helper.close()
@@ -67,24 +68,23 @@ class Leader:
     def _run(self) -> None:
         pause = PAUSE
         while not self._ended and self.over is None:
-            self._awake.clear()
             try:
-                busy = self._errand()
-                self.problem, pause = None, PAUSE if busy else min(self.setting.every, 2 * pause)
+                self._errand()
+                self.problem, pause = None, PAUSE
+                wait = float(self.setting.every)
             except (PeerGone, Retired) as error:
                 self.over = str(error)
                 self._say(str(error))
-            except (OSError, http.client.HTTPException) as error:
-                self._say(f"The helper cannot be asked: {type(error).__name__}.")
-                pause = min(SLOWEST, 2 * pause)
             except Exception as error:
-                if not isinstance(error, TacitError | PeerRefused):
-                    log_unexpected(error)
+                asked = isinstance(error, OSError | http.client.HTTPException)
                 told = isinstance(error, TacitError | PeerRefused)
-                self._say(str(error) if told else f"An unexpected {type(error).__name__}.")
-                pause = min(SLOWEST, 2 * pause)
-            if not self._ended:
-                self._awake.wait(pause)
+                if not asked and not told:
+                    log_unexpected(error)
+                kind = type(error).__name__
+                self._say(f"The helper cannot be asked: {kind}." if asked else str(error) if told else f"A {kind}.")
+                wait = pause = min(SLOWEST, 2 * pause)
+            if self.over is None:
+                self._stop.wait(wait)
 
     def _say(self, problem: str) -> None:
         self.problem = problem
@@ -92,20 +92,16 @@ class Leader:
 
     # the era
 
-    def _errand(self) -> bool:
-        """Whether reports were decided."""
+    def _errand(self) -> None:
+        """All that is to be done now. The helper sees when reports came as exactly as the timer says."""
         if self.party is None:
             self.party = self._begin()
             self.events.add("The era has begun: both have signed its task.")
             self._follow(self.party)
-        busy = self._ask(self.party)
-        now = time.monotonic()
-        if now >= self._closing:
-            self._closing = now + self.setting.every
-            while self._close(self.party):
-                self._show(self.party)
+        self._ask(self.party)
+        while self._close(self.party):
+            self._show(self.party)
         self._show(self.party)
-        return busy
 
     def _begin(self) -> Aggregator:
         found = self._agreement.found()
@@ -137,14 +133,13 @@ class Leader:
 
     # reports and steps
 
-    def _ask(self, party: Aggregator) -> bool:
+    def _ask(self, party: Aggregator) -> None:
         """About all reports that wait and have room in the open step. Those that the helper has no room for wait on: it
         has not closed the last step yet."""
         last = b""
         while not self._ended and (jobs := party.jobs(MOST)) and jobs != last:
             party.decide(self._helper.ask("verify", jobs))
             last = jobs
-        return bool(last)
 
     def _close(self, party: Aggregator) -> bool:
         """The step that the analyzer waits for, if it is full or was closed before: whether it was closed."""

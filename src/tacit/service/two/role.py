@@ -53,7 +53,6 @@ class LeaderRole:
         answer: Answer = []
         if any(admitted):
             answer = await self._group.submit([b"".join(itertools.compress(reports, admitted))])[0]
-            self._leader.wake()
         if isinstance(answer, TacitError):
             raise answer
         said = iter(answer)

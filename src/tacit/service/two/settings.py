@@ -24,9 +24,9 @@ class AggregatorSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True,
     own. counter: the counter file, on another disk if there is one and in no backup, FILE.counter by default. identity:
     a file with the private keys, made at the first start together with a certificate beside it, FILE.crt, for the other
     operator. peer_identity, peer_certificate: the other one's. peer: the leader's way to the helper, https://HOST:PORT.
-    listen: the helper's address for it, HOST:PORT. name: for the dashboard. every: seconds between looks at whether a
-    step is full. key_life, board_life: of sealing keys, and of boards. admission: a leader's file with the public key
-    of an issuer of tokens, without which no report is taken (roles.two.admission)."""
+    listen: the helper's address for it, HOST:PORT. name: for the dashboard. every: seconds of the timer by which the
+    leader asks the helper, and steps close. key_life, board_life: of sealing keys, and of boards. admission: a leader's
+    file with the public key of an issuer of tokens, without which no report is taken (roles.two.admission)."""
 
     role: str
     name: str = ""

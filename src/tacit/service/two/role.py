@@ -186,7 +186,11 @@ class HelperRole:
 def described(party: Aggregator | None, retired: bool) -> dict[str, Any]:
     """What anybody may know of a party and its task."""
     found: dict[str, Any] = {"neighbours": REPLACE, "begun": party is not None, "retired": retired}
-    if party is None or retired:
+    try:
+        step, users = (None, None) if party is None or retired else (party.step, party.users)
+    except Retired:
+        step, users, found["retired"] = None, None, True
+    if party is None or step is None:
         return found | {"step": None, "users": None}
     task = party.task
     claims = dict(zip(PARTIES, (task.operator, task.helper), strict=True))
@@ -196,9 +200,9 @@ def described(party: Aggregator | None, retired: bool) -> dict[str, Any]:
         "epsilon": {name: claim.epsilon for name, claim in claims.items()},  # against each
         "delta": {name: claim.delta for name, claim in claims.items()},
         "sigma": task.numbers["sigma"],
-        "step": party.step,
+        "step": step,
         "steps": task.steps.leaves,
-        "users": party.users,
+        "users": users,
         "bytes": wire.length(task),
     }
 

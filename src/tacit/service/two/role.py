@@ -2,6 +2,7 @@
 
 Nothing shown says when a report came or how many wait: counts are those of closed steps."""
 
+import contextlib
 import math
 import threading
 from collections.abc import Sequence
@@ -133,7 +134,8 @@ class HelperRole:
     def _forget(self) -> None:
         """Sealing keys end in time, also where nobody asks."""
         if self._store is not None and self._retired is None:
-            self._with(lambda store: store.key())
+            with contextlib.suppress(TacitError):  # which the page shows
+                self._with(lambda store: store.key())
         self._timer = threading.Timer(MINUTE, self._forget)
         self._timer.daemon = True
         self._timer.start()

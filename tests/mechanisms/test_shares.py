@@ -1,9 +1,12 @@
 """Two aggregators release what a curator with both noises would, to the last bit; each one's noise is the grid's."""
 
+import dataclasses
+import math
 import secrets
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 
 from tacit.data import Raw
 from tacit.errors import BadState, HorizonReached, NotSecure
@@ -11,7 +14,7 @@ from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.grid import on_grid
 from tacit.mechanisms.recursive import Recursive
 from tacit.mechanisms.recursive_grid import on_integers
-from tacit.mechanisms.shares import SharedSteps, check_room, joined
+from tacit.mechanisms.shares import SharedSteps, check_honest, check_room, circuit_for, grid_for, joined
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
 from tacit.privacy import entropy
@@ -162,11 +165,33 @@ def test_sums_are_closed_and_have_room():
     assert isinstance(one, Raw) and repr(one) == "<raw>" and one.step == 0
     with pytest.raises(TypeError):
         np.asarray(one)
-    check_room(grid, circuit, 10**6)
+    check_room([grid, grid], circuit, 10**6)
     with pytest.raises(NotSecure, match="room"):
-        check_room(grid, circuit, 10**12)
+        check_room([grid, grid], circuit, 10**12)
     tree = on_grid(Tree(leaves=LEAVES, size=SIZE, sigma=0.0), sensitivity=2.0, mu=1.0)
     recursive = on_integers(Recursive(leaves=LEAVES, size=SIZE, discount=0.97, sigma=0.0), sensitivity=2.0, mu=1.0)
     for other in (tree, recursive):
         with pytest.raises(NotSecure, match="whole numbers"):
             SharedSteps(other)
+
+
+@pytest.mark.parametrize("size", [1, 2, 20, 230])
+def test_every_honest_contribution_passes_its_circuit(size):
+    """Of the greatest length, with numbers that all round away from zero: the worst there is, which nearly attains the
+    bound."""
+    real = Discounted(leaves=LEAVES, size=size, discount=0.99, sigma=0.0)
+    for norm in (1.0, 1.17, 1.99999):
+        grid = grid_for(real, norm=norm, sensitivity=2 * norm, mu=1.0)
+        circuit, rng, longest = circuit_for(grid), default_rng(0), 0
+        check_honest(grid, circuit)
+        with pytest.raises(NotSecure, match="narrower"):
+            check_honest(grid, dataclasses.replace(circuit, longest=(math.isqrt(circuit.longest) - 1) ** 2))
+        halves = math.floor(norm / grid.cell / math.sqrt(size) - 0.5) + 0.5 + 1e-9  # all are rounded up
+        drawn = rng.standard_normal((200, size))
+        drawn *= norm / grid.cell / np.linalg.norm(drawn, axis=1, keepdims=True)
+        for cells in (np.full(size, halves), *drawn):
+            assert np.linalg.norm(cells) <= norm / grid.cell * (1 + 1e-12)
+            whole = np.rint(cells)
+            longest = max(longest, int(whole @ whole))
+            assert whole @ whole <= circuit.longest and np.abs(whole).max() < circuit.centre
+        assert longest > 0.98 * circuit.longest

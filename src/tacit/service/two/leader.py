@@ -15,14 +15,13 @@ from tacit.aggregators.agreement import Agreement
 from tacit.bandits.two.glm import TwoServerGLM
 from tacit.errors import Retired, TacitError
 from tacit.privacy.budget import Budget
-from tacit.roles.two import sealing
 from tacit.roles.two.signed import Billboard
 from tacit.roles.two.task import HELPER, LEADER, Task
 from tacit.service.app import log_unexpected
 from tacit.service.roles.role import Board, Events
 from tacit.service.roles.settings import build
 from tacit.service.two.analysis import Analysis
-from tacit.service.two.peer import Helper, PeerGone, PeerRefused
+from tacit.service.two.peer import TIMEOUT, Helper, PeerGone, PeerRefused
 from tacit.service.two.settings import AggregatorSetting, TwoBandit
 
 PAUSE, SLOWEST = 0.05, 2.0  # seconds between tries; twice as long after each that failed
@@ -59,7 +58,7 @@ class Leader:
     def end(self) -> None:
         self._stop.set()
         if self._thread.is_alive():
-            self._thread.join(sealing.LONGEST)
+            self._thread.join(TIMEOUT)
         self._helper.close()
         for each in (self.party, self.analysis):
             if each is not None:
@@ -81,7 +80,9 @@ class Leader:
                 if not asked and not told:
                     log_unexpected(error)
                 kind = type(error).__name__
-                self._say(f"The helper cannot be asked: {kind}." if asked else str(error) if told else f"A {kind}.")
+                self._say(
+                    f"The helper cannot be asked: {kind}." if asked else str(error) if told else f"Unexpected: {kind}."
+                )
                 wait = pause = min(SLOWEST, 2 * pause)
             if self.over is None:
                 self._stop.wait(wait)

@@ -2,6 +2,7 @@
 
 Nothing shown says when a report came or how many wait: counts are those of closed steps."""
 
+import contextlib
 import itertools
 import math
 import threading
@@ -136,7 +137,8 @@ class HelperRole:
     def _forget(self) -> None:
         """Sealing keys end in time, also where nobody asks."""
         if self._store is not None and self._retired is None:
-            self._with(lambda store: store.key())
+            with contextlib.suppress(TacitError):  # which the page shows
+                self._with(lambda store: store.key())
         self._timer = threading.Timer(MINUTE, self._forget)
         self._timer.daemon = True
         self._timer.start()
@@ -189,7 +191,11 @@ class HelperRole:
 def described(party: Aggregator | None, retired: bool) -> dict[str, Any]:
     """What anybody may know of a party and its task."""
     found: dict[str, Any] = {"neighbours": REPLACE, "begun": party is not None, "retired": retired}
-    if party is None or retired:
+    try:
+        step, users = (None, None) if party is None or retired else (party.step, party.users)
+    except Retired:
+        step, users, found["retired"] = None, None, True
+    if party is None or step is None:
         return found | {"step": None, "users": None}
     task = party.task
     claims = dict(zip(PARTIES, (task.operator, task.helper), strict=True))
@@ -199,9 +205,9 @@ def described(party: Aggregator | None, retired: bool) -> dict[str, Any]:
         "epsilon": {name: claim.epsilon for name, claim in claims.items()},  # against each
         "delta": {name: claim.delta for name, claim in claims.items()},
         "sigma": task.numbers["sigma"],
-        "step": party.step,
+        "step": step,
         "steps": task.steps.leaves,
-        "users": party.users,
+        "users": users,
         "bytes": wire.length(task),
     }
 

@@ -6,7 +6,7 @@ import pytest
 
 from tacit import Control, Stored, move, recover
 from tacit.errors import BadState, RefusedRequest, WrongKeys
-from tests.store.places import Clock, Place, arms, glm, settle
+from tests.store.places import Clock, Place, arms, dies_at, glm, settle, table
 
 CONTROL = Control(arm=1, share=0.2)
 MISSING = 0.25
@@ -233,3 +233,51 @@ def test_a_store_and_a_bandit_in_memory_play_alike(on_sqlite, quiet):
         assert len(looks[0]) >= 3
         for one, other in zip(*looks, strict=False):
             assert one.counts == other.counts and one.totals == pytest.approx(other.totals, abs=1e-6)
+
+
+def killed_at_every_statement(place):
+    """A worker is killed before each statement of a choice and its reward, and of the control's end; the same is asked
+    again by the next one. Every number counts once: with its reward, or as missing_as where it was lost."""
+
+    clock, number, alive = Clock(), 0, True
+
+    def begun():
+        return (opened(place, clock=clock),)
+
+    def work(stored):
+        stored.observe(stored.choose(np.eye(3), request=f"{number}"), 1.0)
+
+    opened(place).close()
+    while alive:
+        alive = dies_at(number, place, work, begun)
+        with opened(place, clock=clock) as stored:
+            work(stored)
+            settle(stored)
+        number += 1
+    assert number > 4
+    for at in range(20):
+        alive = dies_at(at, place, lambda stored: stored.end_control(), begun)
+        with opened(place, clock=clock) as stored:
+            if stored.trial_sums.ended is not None:
+                break
+            assert alive
+    with opened(place, clock=clock) as stored:
+        ended = stored.trial_sums.ended
+        for i in range(30):
+            stored.observe(stored.choose(np.eye(3), request=f"later {i}"), 1.0)
+        settle(stored)
+        found = table(stored, "SELECT number FROM choice WHERE bandit = ?", stored._vault.uid)
+        answered = {int(one) for (one,) in found}
+        side = stored._agreed.assignment.side
+        assert ended % 5 == 0 and all(side(n) == 0 for n in range(ended + 1, ended + 20))
+        assert check(stored, {n: (side(n), 1.0 if n in answered else MISSING) for n in range(1, stored.choices + 1)})
+        assert len(answered) == number + 30 <= stored.choices
+
+
+def test_killed_at_every_statement(on_sqlite, quiet):
+    killed_at_every_statement(on_sqlite)
+
+
+@pytest.mark.full
+def test_killed_at_every_statement_on_postgres(on_postgres, quiet):
+    killed_at_every_statement(on_postgres)

@@ -4,7 +4,7 @@ rows and keys survive."""
 import numpy as np
 import pytest
 
-from tacit import Control, Stored, move, recover
+from tacit import Control, Stored, move, recover, retire
 from tacit.errors import BadState, RefusedRequest, WrongKeys
 from tests.store.places import Clock, Place, arms, dies_at, glm, settle, table
 
@@ -281,3 +281,17 @@ def test_killed_at_every_statement(on_sqlite, quiet):
 @pytest.mark.full
 def test_killed_at_every_statement_on_postgres(on_postgres, quiet):
     killed_at_every_statement(on_postgres)
+
+
+@pytest.mark.parametrize("assign", ["blocks", "coins"])
+def test_what_was_released_stays_when_it_retires(on_sqlite, quiet, assign):
+    """Coins cannot be counted without their key, which is destroyed."""
+    control = Control(arm=1, share=0.2, assign=assign)
+    with opened(on_sqlite, control) as stored:
+        happened, clock, before = play(stored, 40), stored._clock, stored.trial_sums
+    retire(on_sqlite.where, keys=on_sqlite.keys)
+    with opened(on_sqlite, control, clock=clock) as stored:
+        if assign == "coins":
+            assert stored.trial_sums is None
+        else:
+            assert stored.trial_sums.looks[: len(before.looks)] == before.looks and check(stored, happened)

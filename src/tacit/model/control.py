@@ -41,7 +41,7 @@ class Control:
     so many of all choices, wherever it is on offer; else the bandit's choice is. Without min_share: with "uniform" the
     control's people are divided among them; with another control all that is known are bounds from the bandit's own
     choices.
-    bound, level: of intervals (docs/experiments.md). budget: the share of a bandit's person's mu^2 for the sums of the
+    bound, level: of intervals (docs/trials.md). budget: the share of a bandit's person's mu^2 for the sums of the
     experiment.
     assign: "blocks" as above, or "coins": each number has a coin of its own, where a person may react to what the one
     before got."""

@@ -66,6 +66,7 @@ class Controlled(Joint):
             "max_rounds_per_person, since which numbers count would be private,": self.max_rounds_per_person
             is not None,
             "earnings, which are the bandit's own sum of the experiment,": self.earnings is not None,
+            "positions, whose lists a control could not play,": getattr(self, "positions", None) is not None,
             "a budget for zero-out, since nobody's number is empty,": self.budget.adjacency == relations.ZERO_OUT,
         }
         for what, there in beside.items():
@@ -189,7 +190,8 @@ class Controlled(Joint):
     def _by_side(self, arms: Array, picked: int) -> int:
         if self._assignment is None:
             return picked
-        offer = Offer(arms, None, None)
+        named = () if self.features is None or self._blocks == 1 else self.features.actions
+        offer = Offer(arms, tuple(named[int(x[-1])] for x in arms) if named else None, None)
         return self._assignment.played(self.choices + 1, offer, self._assignment.own(offer, None), picked)
 
     def _play(self, block: Block) -> None:

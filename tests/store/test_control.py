@@ -4,9 +4,9 @@ rows and keys survive."""
 import numpy as np
 import pytest
 
-from tacit import Control, Stored, move, recover
+from tacit import Control, Stored, move, recover, retire
 from tacit.errors import BadState, RefusedRequest, WrongKeys
-from tests.store.places import Clock, Place, arms, glm, settle
+from tests.store.places import Clock, Place, arms, dies_at, glm, settle, table
 
 CONTROL = Control(arm=1, share=0.2)
 MISSING = 0.25
@@ -233,3 +233,65 @@ def test_a_store_and_a_bandit_in_memory_play_alike(on_sqlite, quiet):
         assert len(looks[0]) >= 3
         for one, other in zip(*looks, strict=False):
             assert one.counts == other.counts and one.totals == pytest.approx(other.totals, abs=1e-6)
+
+
+def killed_at_every_statement(place):
+    """A worker is killed before each statement of a choice and its reward, and of the control's end; the same is asked
+    again by the next one. Every number counts once: with its reward, or as missing_as where it was lost."""
+
+    clock, number, alive = Clock(), 0, True
+
+    def begun():
+        return (opened(place, clock=clock),)
+
+    def work(stored):
+        stored.observe(stored.choose(np.eye(3), request=f"{number}"), 1.0)
+
+    opened(place).close()
+    while alive:
+        alive = dies_at(number, place, work, begun)
+        with opened(place, clock=clock) as stored:
+            work(stored)
+            settle(stored)
+        number += 1
+    assert number > 4
+    for at in range(20):
+        alive = dies_at(at, place, lambda stored: stored.end_control(), begun)
+        with opened(place, clock=clock) as stored:
+            if stored.trial_sums.ended is not None:
+                break
+            assert alive
+    with opened(place, clock=clock) as stored:
+        ended = stored.trial_sums.ended
+        for i in range(30):
+            stored.observe(stored.choose(np.eye(3), request=f"later {i}"), 1.0)
+        settle(stored)
+        found = table(stored, "SELECT number FROM choice WHERE bandit = ?", stored._vault.uid)
+        answered = {int(one) for (one,) in found}
+        side = stored._agreed.assignment.side
+        assert ended % 5 == 0 and all(side(n) == 0 for n in range(ended + 1, ended + 20))
+        assert check(stored, {n: (side(n), 1.0 if n in answered else MISSING) for n in range(1, stored.choices + 1)})
+        assert len(answered) == number + 30 <= stored.choices
+
+
+def test_killed_at_every_statement(on_sqlite, quiet):
+    killed_at_every_statement(on_sqlite)
+
+
+@pytest.mark.full
+def test_killed_at_every_statement_on_postgres(on_postgres, quiet):
+    killed_at_every_statement(on_postgres)
+
+
+@pytest.mark.parametrize("assign", ["blocks", "coins"])
+def test_what_was_released_stays_when_it_retires(on_sqlite, quiet, assign):
+    """Coins cannot be counted without their key, which is destroyed."""
+    control = Control(arm=1, share=0.2, assign=assign)
+    with opened(on_sqlite, control) as stored:
+        happened, clock, before = play(stored, 40), stored._clock, stored.trial_sums
+    retire(on_sqlite.where, keys=on_sqlite.keys)
+    with opened(on_sqlite, control, clock=clock) as stored:
+        if assign == "coins":
+            assert stored.trial_sums is None
+        else:
+            assert stored.trial_sums.looks[: len(before.looks)] == before.looks and check(stored, happened)

@@ -49,7 +49,8 @@ BLOCK, PLACE, NAME = "block", "place", "name"
 
 
 class Earnings(NamedTuple):
-    """A setting of joint bandits. share: of the budget's mu^2. clip: part of the plan, and without effect. arms: which
+    """A setting of joint bandits, which a control group (model.control) has taken the place of; those that were made
+    with it keep it. share: of the budget's mu^2. clip: part of the plan, and without effect. arms: which
     ones are declared, beside the average: their names, where choices are among named arms; or how many, where every
     request lists as many in the same order. A bandit with blocks has its blocks."""
 

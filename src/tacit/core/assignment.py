@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from tacit.algorithms.sides import played_as
 from tacit.core.door import Offer
 from tacit.data import Array, Integers
-from tacit.model.control import ArmName, Control
+from tacit.model.control import Control
 
 KEY = 32  # bytes
 NOT_OFFERED = "Expected the control's arm among those on offer in every request, got one without it."
@@ -40,6 +39,11 @@ class Assignment:
 
     def __repr__(self) -> str:
         return f"Assignment({self.control!r})"
+
+    @property
+    def countable(self) -> bool:
+        """Whether counts are known: those of coins are not once the key is destroyed."""
+        return bool(self._key) or self.control.assign == "blocks"
 
     @property
     def key(self) -> bytes:
@@ -147,9 +151,14 @@ class Assignment:
 
     def _place(self, offer: Offer, arm: Any) -> int | None:
         """Of that arm among those that may be chosen; None if it is not on offer."""
-        for i in range(len(offer.arms)):
-            place = offer.place(i)
-            known: ArmName = played_as(offer.features[place], place, offer.name(place), blocks=self._blocks)
-            if known == arm:
-                return i
-        return None
+        if offer.names is not None:
+            found = [offer.names.index(arm)] if arm in offer.names else []
+        elif isinstance(arm, str):
+            found = []
+        elif self._blocks:
+            found = np.flatnonzero(offer.features[:, -1] == arm).tolist()
+        else:
+            found = [int(arm)] if 0 <= arm < len(offer.features) else []
+        if offer.available is not None:
+            found = np.flatnonzero(np.isin(offer.available, found)).tolist()
+        return found[0] if found else None

@@ -147,9 +147,9 @@ class Reading:
     @locked
     def trial_sums(self) -> TrialSums | None:
         """What the experiment has released so far, as sums over people of this incarnation; None without a control
-        group."""
+        group, and where sides were coins and a retired bandit's key is destroyed."""
         fold, assignment = self._at_present(), self._agreed.assignment
-        if assignment is None:
+        if assignment is None or not assignment.countable:
             return None
         out: TrialSums = self.algorithm.trial_sums(fold.looks, assignment.counts, assignment.ended)
         return out

@@ -187,7 +187,7 @@ class Stored(Reading):
             return requests.refused(hashed, str(error))
         return Request(hashed, offer, *who, deferred, own=chosen)
 
-    def unreadable(self, error: ValueError, asker: str = "") -> Request:
+    def unreadable(self, error: Exception, asker: str = "") -> Request:
         """With a control group: a request of which nothing can be read has a number, too."""
         return requests.refused(requests.request_hash(None, asker, self._vault.requests), str(error))
 

@@ -51,7 +51,7 @@ async def answer(one: Served, route: str, asker: Asker, body: bytes, readers: Re
 
 async def decided(one: Served, request: Request) -> StoredChoice:
     """The choice for a request that was read already, with its propensity, on disk; an error for what is refused."""
-    (future,) = await _submitted(one, "choose", [request], [True])
+    (future,) = await _submitted(one, "choose", [request], [request.problem is None])
     result: StoredChoice | TacitError = await future
     if isinstance(result, TacitError):
         raise result

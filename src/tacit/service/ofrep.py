@@ -6,12 +6,14 @@ How many choices there are is public. So which evaluation is a new choice depend
 without noise."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
 
 from tacit.core.persons import canonical
+from tacit.errors import RefusedRequest
 from tacit.holders.requests import StoredChoice
 from tacit.service import bodies, errors, hot
 from tacit.service.errors import Reply
@@ -75,7 +77,8 @@ def key_of(path: str) -> str | None:
 def is_flag(one: Served) -> bool:
     """Whether a context is enough for a choice: its actions have names, and no fields that a request would bring."""
     schema = one.stored.features
-    if schema is None or not schema.actions or schema.action:
+    control = one.stored.algorithm.control
+    if schema is None or not schema.actions or schema.action or (control is not None and control.policy == "given"):
         return False
     return PERSON not in schema.context and REQUEST not in schema.context
 
@@ -117,7 +120,13 @@ class Asked:
 
     async def _evaluated(self, one: Served, context: dict[str, Any], window: int | None) -> Evaluated:
         """window: for how long a bulk evaluation has one answer; None: a single one."""
-        request = await self._beside(lambda: one.prepare(_choice(one, context, window), self._asker.name))
+        try:
+            request = await self._beside(lambda: one.prepare(_choice(one, context, window), self._asker.name))
+        except (ValueError, Reply) as error:
+            if one.stored.algorithm.control is not None:  # it has a number, too: see Stored.unreadable
+                with contextlib.suppress(RefusedRequest):
+                    await hot.decided(one, one.stored.unreadable(error, self._asker.name))
+            raise
         return _written(one, await hot.decided(one, request), deferred=window is not None)
 
     async def _beside(self, work: Callable[[], T]) -> T:

@@ -66,6 +66,7 @@ class Controlled(Joint):
             "max_rounds_per_person, since which numbers count would be private,": self.max_rounds_per_person
             is not None,
             "earnings, which are the bandit's own sum of the experiment,": self.earnings is not None,
+            "positions, whose lists a control could not play,": getattr(self, "positions", None) is not None,
             "a budget for zero-out, since nobody's number is empty,": self.budget.adjacency == relations.ZERO_OUT,
         }
         for what, there in beside.items():

@@ -72,7 +72,8 @@ class JointGLM(Controlled):
     prior: (theta, precision), what is known about theta* from elsewhere; precision: a number or a (d, d) matrix.
     warm: (features, rewards), rows as in `choose` or (n, d), and rewards, of people whose data is public. Neither is
     protected (algorithms.prior).
-    earnings: a share of the budget for an estimate of what is earned (Joint). control: a control group (Control).
+    control: a control group (Control), with which it is known what is earned, and whether that is more than before.
+    earnings: for bandits that earlier versions made with it (Joint).
     horizon: the number of rounds, where it is known; none is needed. pending: how many choices may wait for a reward.
 
     Settings for research, whose defaults were measured:

@@ -59,7 +59,7 @@ class Joint(ContinualBandit):
     by then; without, it teaches nothing.
     week: max_rounds_per_person are those of a week of so many choices, or "7 days" of `per_day` choices that are
     expected, and so is the claim; everybody is served.
-    earnings: what share of the budget goes to an estimate of the average reward, which `earned` then has."""
+    earnings: a share of the budget for `earned`, the average reward, as earlier versions had it (JointGLM: control)."""
 
     hold: int | None = None
     missing_as: float | None = None

@@ -100,8 +100,9 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     person is in all bandits of a population. control: a control group. earnings: for bandits that were made with it
     before there were control groups. forget, week, per_day: rounds, or "30 days" of so many choices each.
     require_person: a request without a person is refused, by default where there is a limit. prior, warm: what is known
-    from elsewhere, and a Parquet or CSV file of public rows; neither is protected. contexts: "public" where features and offered arms are no secret. curvature: what is
-    released (JointGLM). base_rate: the usual reward, where it is rare. features: a schema, as Schema.to_dict writes it:
+    from elsewhere, and a Parquet or CSV file of public rows; neither is protected. contexts: "public" where features
+    and offered arms are no secret. curvature: what is released (JointGLM). base_rate: the usual reward, where it is
+    rare. features: a schema, as Schema.to_dict writes it:
     requests have fields then, and dim follows. coordinates, profiles: names of what is in vectors, and reference
     profiles, for the dashboard."""
 

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 from tacit.algorithms.trial_sums import TrialSums
 from tacit.model.control import Control
+from tacit.service import sentences
 from tacit.service.markup import Child, Markup, tag
-from tacit.service.words import count, counted
-from tacit.trials import looks, sentences, waits
+from tacit.service.sentences import Unit
+from tacit.service.words import count, counted, percent
+from tacit.trials import looks, waits
 from tacit.trials.bounds import Interval
-from tacit.trials.sentences import Unit
 from tacit.trials.trial import Trial, course
 
 LEFT, TOP, BOTTOM, HEIGHT = 7.0, 28.0, 236.0, 280  # per cent of the width, and pixels
@@ -102,7 +103,7 @@ BOUNDS = (
 
 
 def _sure(told: Told) -> str:
-    level = sentences.percent(told.control.level)
+    level = percent(told.control.level)
     return (
         f"Who is compared with the control is drawn by the number of a choice alone. With a probability of {level} the "
         "interval holds the truth at every look, however often you look and whenever you stop. The truth is what "

@@ -4,17 +4,17 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tacit.trials.bounds import CALIBRATED, Interval
+from tacit.service.words import SPACE, count, percent
+from tacit.trials.bounds import CALIBRATED, PROVEN, Interval
 from tacit.trials.trial import Trial
 
-SPACE = "\u202f"  # narrow, and no line ends there
 MINUS = "\u2212"
 ROUND = (5.0, 2.0, 1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)  # of 100 people: how sure one may want to be
 PEEK = "You may look whenever you like: this has been certain enough ({level}) since person {since}."
 ASSUMED = {
     CALIBRATED: "One thing is assumed: that chance in who is on which side is normal, as it is for sums over many "
     "people. What each person does may depend on all before, and change with time.",
-    "proven": "Nothing is assumed of people's rewards but their range.",
+    PROVEN: "Nothing is assumed of people's rewards but their range.",
 }
 SIDES = {
     "blocks": "What a person does must not depend on what those just before them were shown: where people reload a "
@@ -71,14 +71,13 @@ def verdict(trial: Trial, against: str, rewards: tuple[float, float]) -> str:
         between = f"between {unit.more(low)} and {unit.more(high)}"
     if unit.people == 1:
         return f"On average {unit.more(value)} for a choice than {against} ({between})."
-    people = f"{unit.people:,}".replace(",", SPACE)
-    return f"Of {people} people, {unit.more(value)} said yes than {against} ({between})."
+    return f"Of {count(unit.people)} people, {unit.more(value)} said yes than {against} ({between})."
 
 
 def _of(unit: Unit, against: str) -> str:
     if unit.people == 1:
         return f" for a choice than {against}"
-    return f" of {unit.people:,} people say yes than {against}".replace(",", SPACE)
+    return f" of {count(unit.people)} people say yes than {against}"
 
 
 def certainty(trial: Trial) -> str | None:
@@ -126,16 +125,7 @@ def mean(one: Interval, unit: Unit) -> str:
     low, high, value = unit.down(one.low), unit.up(one.high), unit.near(one.value)
     if unit.people == 1:
         return f"{_signed(unit, value)} ({_signed(unit, low)} to {_signed(unit, high)})"
-    people = f"{unit.people:,}".replace(",", SPACE)
-    return f"{unit.text(value)} of {people} people ({unit.text(low)} to {unit.text(high)})"
-
-
-def percent(share: float) -> str:
-    return f"{100 * share:g}{SPACE}%"
-
-
-def count(number: int) -> str:
-    return f"{number:,}".replace(",", SPACE)
+    return f"{unit.text(value)} of {count(unit.people)} people ({unit.text(low)} to {unit.text(high)})"
 
 
 def about(number: float) -> str:

@@ -242,3 +242,20 @@ def test_the_controls_arm_cannot_be_retired_before_the_control_ends():
     bandit.end_control()
     bandit.retire_action("a")
     assert bandit.choose({"age": 0.5}).name == "b" or bandit._assignment.side(2)
+
+
+def test_simulated_rounds_know_actions_by_their_names():
+    schema = Schema(context={"age": Number(0, 1)}, arms="disjoint", actions=("a", "b", "c"))
+    control = Control(arm="b", share=0.5, arms=("a", "c"))
+    bandit = JointGLM(features=schema, budget=FREE, control=control, hold=5, missing_as=0.0, first=10, pending=50)
+    bandit.source = Simulated(0)
+    block = world(bandit, 60)
+    block.arms[:, :, :-1] = np.abs(block.arms[:, :, :-1])
+    block.arms[:, :, -1] = [0, 1, 2, 1]
+    bandit.play(block)
+    for number in range(1, 61):
+        assert not bandit._assignment.side(number) or block.index[number - 1] == 1
+    look = bandit.trial_sums.looks[-1]
+    won = sum(sum(pair) for pair in look.pairs)
+    own = [n for n in range(1, look.people + 1) if not bandit._assignment.side(n)]
+    assert won == pytest.approx(sum(block.arms[n - 1, block.index[n - 1], -1] != 1 for n in own), abs=1e-6)

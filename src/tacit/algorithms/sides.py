@@ -34,7 +34,7 @@ import numpy as np
 
 from tacit.data import Array
 from tacit.mechanisms.continual import Continual
-from tacit.model.control import TAIL, ArmName, Control
+from tacit.model.control import TAIL, Control
 from tacit.privacy.ledger import OneOfRelease, SideReleases
 
 NO_SIDES = np.zeros((0, 2))
@@ -92,7 +92,9 @@ class Sides(NamedTuple):
 
     def tail(self, x: Array, place: int, name: str | None, known: tuple[str, ...]) -> Array:
         """RAW. What is kept of a choice. Its side is that of its number, which is looked at when it enters."""
-        pairs, played = self.control.pairs, played_as(x, place, name, blocks=self.blocks)
+        if name is None and known and self.blocks:
+            name = known[int(x[-1])]  # of a simulated round
+        pairs, played = self.control.pairs, name if name is not None else int(x[-1]) if self.blocks else place
         return np.array([0.0, 1.0, 1.0 + pairs.index(played) if played in pairs else 0.0])
 
     def earned(self, released: Array, std: float) -> None:
@@ -122,8 +124,3 @@ class Sides(NamedTuple):
             sides.append(SideReleases(of, releases))
         words = f"{statistic}; with sums of rewards of {len(sides)} sides, each user on one side by number"
         return OneOfRelease("one of", words, tuple(sides), relation=relation)
-
-
-def played_as(x: Array, place: int, name: str | None, *, blocks: bool) -> ArmName:
-    """What an arm of a request is called in a `Control`."""
-    return name if name is not None else int(x[-1]) if blocks else place

@@ -132,10 +132,11 @@ def details(release: Release) -> list[tuple[str, str]]:
         formula = "mu = k D c / sigma" if release.rounds > 1 else "mu = D c / sigma"
         return [*rows, (formula, "inf" if release.mu == math.inf else f"{release.mu:.6g}")]
     if isinstance(release, OneOfRelease):
-        rows = [(f"{side.name} people: D, mu", f"{side.sensitivity:.6g}, {side.mu:.6g}") for side in release.sides]
+        each = ((side.name, f"D = {side.sensitivity:.6g} (l2), mu = {side.mu:.6g}") for side in release.sides)
+        rows = [("side", f"{name} people: {numbers}") for name, numbers in each]
         first = release.worst.releases[0]
         rows += [("column norm c", f"{first.column_norm:.6g}"), ("sigma", f"{first.sigma:.6g}")]
-        return [*rows, ("mu = the largest of them", f"{release.mu:.6g}")]
+        return [*rows, ("mu, of one side", f"{release.mu:.6g}, the largest")]
     if isinstance(release, LocalRelease):
         return [("sensitivity D (l2)", f"{release.sensitivity:.6g}"), ("noise std per number", f"{release.std:.6g}")]
     if isinstance(release, ShuffledRelease):

@@ -190,7 +190,8 @@ class Controlled(Joint):
     def _by_side(self, arms: Array, picked: int) -> int:
         if self._assignment is None:
             return picked
-        offer = Offer(arms, None, None)
+        named = () if self.features is None or self._blocks == 1 else self.features.actions
+        offer = Offer(arms, tuple(named[int(x[-1])] for x in arms) if named else None, None)
         return self._assignment.played(self.choices + 1, offer, self._assignment.own(offer, None), picked)
 
     def _play(self, block: Block) -> None:

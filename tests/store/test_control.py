@@ -1,15 +1,19 @@
 """A control group on a database: every number counts once on its side, whatever became of it, and sides survive what
 rows and keys survive."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 from tacit import Control, Stored, move, recover, retire
+from tacit.core.assignment import Assignment
 from tacit.errors import BadState, RefusedRequest, WrongKeys
-from tests.store.places import Clock, Place, arms, dies_at, glm, settle, table
+from tests.store.places import Clock, Place, arms, dies_at, glm, settle, sums, table
 
 CONTROL = Control(arm=1, share=0.2)
 MISSING = 0.25
+FATES = ("yes", "no", "silent", "cancels", "unshown", "bad", "lost")  # what becomes of a request
 
 
 @pytest.fixture
@@ -295,3 +299,45 @@ def test_what_was_released_stays_when_it_retires(on_sqlite, quiet, assign):
             assert stored.trial_sums is None
         else:
             assert stored.trial_sums.looks[: len(before.looks)] == before.looks and check(stored, happened)
+
+
+def after(place, fate, monkeypatch):
+    """Exact sums by step, in cells, of 40 people of whom the first of a side has that fate."""
+    with_key = lambda control, key, **options: Assignment(control, bytes(32), **options)  # noqa: E731
+    monkeypatch.setattr("tacit.holders.terms.Assignment", with_key)
+    bandit = glm(control=CONTROL)
+    with place.open(bandit, missing_as=MISSING, name=fate.replace(" ", "-")) as stored:
+        side = int(fate.endswith("control"))
+        canary = next(n for n in range(1, 11) if stored._agreed.assignment.side(n) == side)
+        rng = np.random.default_rng(6)
+        for number in range(1, 41):
+            x, own = np.repeat(arms(rng, count=1), 2, axis=0), number == canary  # whichever arm is drawn
+            if own and fate.startswith("bad"):
+                with pytest.raises(RefusedRequest):
+                    stored.choose(x * np.nan)
+                continue
+            if own and fate.startswith("lost"):
+                with stored._database.transaction() as run:
+                    stored._choosing.taken(run, 1, 1)
+                continue
+            choice = stored.choose(x if not own else -x, deferred=own and fate.startswith("unshown"))
+            if not own or not fate.startswith("silent"):
+                reward = {"yes": 1.0, "no": 0.0, "cancels": None}.get(fate.split()[0], 1.0) if own else number % 2
+                stored.observe(choice, reward)
+        settle(stored)
+        return bandit, side, sums(stored)
+
+
+@pytest.mark.parametrize("who", ["bandit", "control"])
+def test_one_person_moves_one_step_and_one_side_by_at_most_the_claim(on_sqlite, quiet, monkeypatch, who):
+    """Whatever becomes of the person's request. Later steps are those of the others, whose sides have not moved."""
+    found = {fate: after(on_sqlite, f"{fate} {who}", monkeypatch) for fate in FATES}
+    moved = set()
+    for one, other in itertools.combinations(FATES, 2):
+        (bandit, side, zero), (_, _, another) = found[one], found[other]
+        start, grid = bandit.contribution.size, bandit.mechanism
+        apart = {step: zero[step] - another[step] for step in zero}
+        assert grid.cell * np.linalg.norm(apart[0]) <= grid.sensitivity(bandit._sensitivity)
+        moved |= set(np.flatnonzero(apart[0][start:]).tolist())
+        assert len(zero) == 5 and all(not apart[step][start:].any() for step in range(1, 5))
+    assert moved == {side}

@@ -39,3 +39,5 @@ def test_ends_are_rounded_outwards():
     assert sentences.mean(Interval(-0.5, -1.04, 0.1), Unit.of(1.14, (-1.0, 3.0))) == "−0.5 (−1.1 to 0.1)"
     assert [sentences.about(number) for number in (0.3, 4.0, 368.0, 16_240.0)] == ["0.3", "4", "370", "16\u202f000"]
     assert sentences.wanted(0.3, YES) == 0.05 and sentences.wanted(0.03, YES) == 0.02
+    assert sentences.still(7000, 0.01, YES) == "1 point either way takes about 7\u202f000 more people"
+    assert sentences.still(None, 0.5, (0.0, 20.0)) == "0.5 either way takes more than a billion people"

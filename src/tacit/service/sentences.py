@@ -13,7 +13,7 @@ ROUND = (5.0, 2.0, 1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)  # of 100 people: how s
 PEEK = "You may look whenever you like: this has been certain enough ({level}) since person {since}."
 ASSUMED = {
     CALIBRATED: "One thing is assumed: that chance in who is on which side is normal, as it is for sums over many "
-    "people. What each person does may depend on all before, and change with time.",
+    "people. People may differ as they like, and change with time.",
     PROVEN: "Nothing is assumed of people's rewards but their range.",
 }
 SIDES = {
@@ -99,9 +99,10 @@ def price(trial: Trial, rewards: tuple[float, float]) -> str | None:
 
 def still(people: int | None, width: float, rewards: tuple[float, float]) -> str:
     """How many more people make the interval so narrow; people: None where that is too far away."""
-    what = f"{_plain(100 * width)} points" if tuple(rewards) == (0.0, 1.0) else _plain(width)
+    yes, points = tuple(rewards) == (0.0, 1.0), round(100 * width, 6)
+    what = f"{points:g} point{'' if points == 1 else 's'}" if yes else f"{width:g}"
     many = "more than a billion people" if people is None else f"about {about(people)} more people"
-    return f"{what} either way take {many}"
+    return f"{what} either way take{'s' if not yes or points == 1 else ''} {many}"
 
 
 def wanted(half: float, rewards: tuple[float, float]) -> float:
@@ -134,10 +135,6 @@ def about(number: float) -> str:
         return f"{number:.1f}" if 0 < abs(number) < 1 else f"{number:.0f}"
     size = 10 ** (math.floor(math.log10(abs(number))) - 1)
     return count(round(number / size) * size)
-
-
-def _plain(number: float) -> str:
-    return f"{number:g}"
 
 
 def _signed(unit: Unit, number: float) -> str:

@@ -140,3 +140,4 @@ def test_the_picture_of_one_look_and_of_amounts():
     assert worse.now.earned == Interval(*worse.now.earned) and trial.written(None) is trial.curve(None) is None
     ended = trial.section(trial.told(sums(HELLO, PEOPLE, (0.7, 0.5), ended=9000), None))
     assert "The control group has ended" in ended
+    assert trial.told(sums(HELLO, [300], (0.7, 0.5), ended=400), None).said == trial.TOO_EARLY

@@ -20,6 +20,7 @@ CAPTION = (
     "Bandit minus control after so many people, with the interval that holds at every look. It stands until the next."
 )
 NONE_YET = "Not known yet: the first look comes after {people}."
+TOO_EARLY = "Not known: the control group ended before its first look."
 ENDED = "The control group has ended: this is what it said."
 
 
@@ -43,6 +44,8 @@ def told(sums: TrialSums | None, horizon: int | None) -> Told | None:
         return None
     found, against, rewards = course(sums, horizon), against_of(sums.control), sums.rewards
     if not found:
+        if sums.ended is not None:
+            return Told([], TOO_EARLY, against, sums.control, rewards)
         first = counted(math.ceil(looks.FIRST / sums.control.share), "person", "people")
         return Told([], NONE_YET.format(people=first), against, sums.control, rewards)
     now = found[-1]

@@ -285,8 +285,9 @@ def test_a_key_cannot_add_to_a_request(key):
 
 def test_a_deferred_choice_is_asked_for_and_activated_by_its_id():
     caller = Caller("https://host/behind", "mes/sages", key="k", patience=0)
-    asked = caller.choose(EYE, None, None, "r", None, None, False, True)
-    assert json.loads(asked.body) == {"arms": EYE.tolist(), "request": "r", "deferred": True}
+    asked = caller.choose(EYE, None, None, "r", None, None, 0, False, True)
+    assert json.loads(asked.body) == {"arms": EYE.tolist(), "request": "r", "own": 0, "deferred": True}
+    assert caller.end_control().path.endswith("/end-control") and caller.end_control().body == b"{}"
     shown = caller.activate("the id")
     assert shown.path == "/behind/v1/bandits/mes%2Fsages/activate" and json.loads(shown.body) == {"id": "the id"}
     assert shown.headers == {"authorization": "Bearer k", "content-type": "application/json"}

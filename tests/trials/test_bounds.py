@@ -1,5 +1,6 @@
 """Intervals of one look, against slow references that search for every value that is not rejected."""
 
+import itertools
 import math
 from statistics import NormalDist
 
@@ -106,6 +107,18 @@ def test_coins_cumulant_is_no_less_than_that_of_any_outcomes(chance):
                     for s in (lam, -lam):
                         worst = max(worst, math.log(weights @ np.exp(s * values)) - s * (weights @ values))
             assert coins.cumulant(lam, chance, other) == pytest.approx(worst, rel=1e-9)
+
+
+def test_coins_cumulant_of_a_divided_control_is_no_less_than_that_of_any_mix_of_arms():
+    for lam in (0.01, 0.2, 1.0):
+        worst = 0.0
+        for f in np.linspace(0, 1, 201):
+            for b, s in itertools.product((-0.5, 0.5), (lam, -lam)):
+                mgf = 0.1 * (f * math.exp(s * 5) + (1 - f) * math.exp(-s * 5)) + 0.9 * math.exp(-s * b / 0.9)
+                worst = max(worst, math.log(mgf) - s * (f - 0.5 - b))
+        found = coins.cumulant(lam, 0.1, 0.9, divided=True)
+        assert worst <= found + 1e-12 and found == pytest.approx(worst, rel=1e-3)
+        assert found >= coins.cumulant(lam, 0.1, 0.9)
 
 
 def test_coins_intervals_hold_and_are_near_those_of_blocks():

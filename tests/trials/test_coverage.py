@@ -1,7 +1,7 @@
 """The truth is inside at every look, in worlds made to push it out; intervals that are too narrow are found out."""
 
 import pytest
-from tools.trials import worlds
+from tools.trials import tossing, worlds
 from tools.trials.__main__ import covered, reloaded
 from tools.trials.noise import Noise
 
@@ -29,6 +29,16 @@ def test_noise_is_as_large_as_claimed_and_not_a_tenth_less():
 def test_arms_of_their_own():
     found = covered(worlds.alike(0.02), ARMS, Noise(1.0, 50, 20_000), runs=500, seed=3)["wrong"]
     assert found["arm"] < 0.04 and found[CALIBRATED] < 0.04
+
+
+def test_sides_by_coins():
+    """As above: of 500 runs at most 4 %. Noise that is twice as large as claimed is found out."""
+    noise = Noise(1.0, 10, 20_000)
+    for name in ("p = .02", "learning"):
+        found = tossing.covered(tossing.WORLDS[name], noise, runs=500, seed=6)
+        assert max(found.values()) < 0.04
+    noise.matrix = 2 * noise.matrix
+    assert tossing.covered(tossing.WORLDS["p = .02"], noise, runs=500, seed=6)[CALIBRATED] > 0.3
 
 
 @pytest.mark.full

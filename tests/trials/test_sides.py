@@ -41,6 +41,32 @@ def test_no_block_moves_further_than_its_spread(found, lam):
     assert np.var(away) <= bounds.coin(sides, np.mean(control), np.mean(bandit)) + 1e-12
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.data(), st.floats(-8, 8))
+def test_nor_does_one_of_a_control_that_is_divided_among_arms(data, lam):
+    sides = Places(5, 2, divided=True)
+    first, second, bandit = (
+        np.array(data.draw(st.lists(st.sampled_from([0.0, 1.0]), min_size=5, max_size=5))) for _ in range(3)
+    )
+    away = []
+    for i, j in itertools.permutations(range(5), 2):
+        rest = [k for k in range(5) if k not in (i, j)]
+        away.append(np.mean(bandit[rest]) - (first[i] + second[j]) / 2)
+    centred = np.array(away) - (np.mean(bandit) - np.mean([first, second]))
+    assert abs(centred.mean()) < 1e-12
+    assert np.log(np.mean(np.exp(lam * centred))) <= lam**2 * sides.difference.whole / 8 + 1e-9
+    y = sides.mixed(np.mean([first, second]), np.mean(bandit))
+    assert np.var(centred) <= sides.difference.whole * y * (1 - y) + 1e-12
+
+
+def test_two_opposite_arms_vary_more_than_one():
+    """Whoever says yes to one of them says no to the other: a bound without `uneven` would be too small."""
+    ones, zeros = np.array([1.0, 1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0, 1.0])
+    means = [(ones[i] + zeros[j]) / 2 for i, j in itertools.permutations(range(4), 2)]
+    alone, divided = (Places(4, 2, divided=is_so).mean(2).main / 4 for is_so in (False, True))
+    assert alone < np.var(means) <= divided
+
+
 def test_the_spread_is_attained_and_is_smaller_than_that_of_the_range():
     ones = np.array([1.0, 1.0, 0.0, 0.0])
     assert np.var(differences(Places(4), ones, ones)) == pytest.approx(Places(4).difference.whole / 4)

@@ -42,7 +42,7 @@ def widths(control: Control, people: int) -> tuple[float, float | None]:
     loud = [scale * float(np.linalg.norm(sums.gains[:releases])) for scale in sums.scales]
     own = [sums.sides[i].places for i in sums.control_sides]
     others = [side.places for i, side in enumerate(sums.sides) if i and i not in sums.control_sides]
-    sides = Places(control.block, sum(own), tuple(others))
+    sides = Places(control.block, sum(own), tuple(others), divided=control.divided)
     noise = sum(loud[i] ** 2 for i in sums.control_sides) ** 0.5, loud[0]
     half = waits.half(waits.Outlook(sides, 0.5, 0.5, lambda _: noise), people)
     named = [i for i, side in enumerate(sums.sides) if side.name == "arm"]

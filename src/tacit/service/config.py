@@ -12,6 +12,7 @@ import msgspec
 
 from tacit import checks, durations, logs, registry
 from tacit.algorithms import forgetting
+from tacit.algorithms.earnings import Earnings
 from tacit.algorithms.onepass.public import PUBLIC
 from tacit.bandits.joint.joint import Joint
 from tacit.features.schema import Schema
@@ -28,8 +29,6 @@ Setting = TypeVar("Setting", bound=msgspec.Struct)
 GONE = {  # settings of a bandit in earlier versions, and what takes their place
     "after": "Expected hold, the time after which a choice counts (with its reward, or as missing_as without one), "
     "got after, whose place it has taken.",
-    "earnings": "Expected control, a control group that says what is earned and whether that is more than before, got "
-    "earnings, whose place it has taken.",
     "rate": "Expected no rate, got one: every choice waits as long as hold says, however many come.",
 }
 ROLES = ("app", "operator", "auditor")
@@ -45,6 +44,17 @@ class BudgetSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     epsilon: float
     delta: float
     adjacency: str = relations.REPLACE
+
+
+class EarningsSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """As tacit.Earnings."""
+
+    share: float = Earnings().share
+    clip: float = Earnings().clip
+    arms: int | tuple[str, ...] = 0
+
+    def given(self) -> Earnings:
+        return Earnings(self.share, self.clip, self.arms)
 
 
 class ControlSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -87,13 +97,14 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     choice counts, with the reward that came by then. missing_as: what it counts as without one; else it teaches
     nothing. pending: for how many later choices the answer to a request is kept. degraded: what choices get while the
     database is away or cannot be written: "refuse", or "serve" without learning. population: whose data these are; one
-    person is in all bandits of a population. control: a control group. forget,
-    week, per_day: rounds, or "30 days" of so many choices each. require_person: a request without a person is refused,
-    by default where there is a limit. prior, warm: what is known from elsewhere, and a Parquet or CSV file of public
-    rows; neither is protected. contexts: "public" where features and offered arms are no secret. curvature: what is
-    released (JointGLM). base_rate: the usual reward, where it is rare. positions: weights of the places of a list.
-    features: a schema, as Schema.to_dict writes it: requests have fields then, and dim follows. coordinates, profiles:
-    names of what is in vectors, and reference profiles, for the dashboard."""
+    person is in all bandits of a population. control: a control group. earnings: for bandits that were made with it
+    before there were control groups. forget, week, per_day: rounds, or "30 days" of so many choices each.
+    require_person: a request without a person is refused, by default where there is a limit. prior, warm: what is known
+    from elsewhere, and a Parquet or CSV file of public rows; neither is protected. contexts: "public" where features
+    and offered arms are no secret. curvature: what is released (JointGLM). base_rate: the usual reward, where it is
+    rare. positions: weights of the places of a list. features: a schema, as Schema.to_dict writes it: requests have
+    fields then, and dim follows. coordinates, profiles: names of what is in vectors, and reference profiles, for the
+    dashboard."""
 
     kind: str
     dim: int = 0
@@ -108,6 +119,7 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     max_rounds_per_person: int | None = None
     week: float | str | None = None
     control: ControlSetting | None = None
+    earnings: EarningsSetting | None = None
     forget: float | str | None = None
     per_day: float | None = None
     prior: PriorSetting | None = None
@@ -322,8 +334,8 @@ def build(setting: BanditSetting, name: str) -> Any:
         given["prior"] = (setting.prior.theta, setting.prior.precision)
     kind, own = _kind(setting), setting.budget
     try:
-        if setting.control is not None:
-            given["control"] = setting.control.given()
+        declared = {"control": setting.control, "earnings": setting.earnings}
+        given |= {what: one.given() for what, one in declared.items() if one is not None}
         if setting.warm is not None:
             given["warm"] = logs.labelled(logs.read(setting.warm), setting.schema)
         made = kind(

@@ -6,19 +6,21 @@ from typing import Any, NamedTuple
 
 from tacit.algorithms.trial_sums import TrialSums
 from tacit.model.control import Control
+from tacit.service import sentences
 from tacit.service.markup import Child, Markup, tag
-from tacit.service.words import count, counted
-from tacit.trials import looks, sentences, waits
+from tacit.service.sentences import Unit
+from tacit.service.words import count, counted, percent
+from tacit.trials import looks, waits
 from tacit.trials.bounds import Interval
-from tacit.trials.sentences import Unit
 from tacit.trials.trial import Trial, course
 
-LEFT, TOP, BOTTOM, HEIGHT = 7.0, 28.0, 236.0, 280  # per cent of the width, and pixels
-MOST_MARKS = 8
+LEFT, TOP, BOTTOM, HEIGHT = 12.0, 28.0, 236.0, 280  # per cent of the width, and pixels
+APART = 15.0  # per cent of the width: two marks that are nearer would touch on a phone
 CAPTION = (
     "Bandit minus control after so many people, with the interval that holds at every look. It stands until the next."
 )
 NONE_YET = "Not known yet: the first look comes after {people}."
+TOO_EARLY = "Not known: the control group ended before its first look."
 ENDED = "The control group has ended: this is what it said."
 
 
@@ -42,6 +44,8 @@ def told(sums: TrialSums | None, horizon: int | None) -> Told | None:
         return None
     found, against, rewards = course(sums, horizon), against_of(sums.control), sums.rewards
     if not found:
+        if sums.ended is not None:
+            return Told([], TOO_EARLY, against, sums.control, rewards)
         first = counted(math.ceil(looks.FIRST / sums.control.share), "person", "people")
         return Told([], NONE_YET.format(people=first), against, sums.control, rewards)
     now = found[-1]
@@ -102,7 +106,7 @@ BOUNDS = (
 
 
 def _sure(told: Told) -> str:
-    level = sentences.percent(told.control.level)
+    level = percent(told.control.level)
     return (
         f"Who is compared with the control is drawn by the number of a choice alone. With a probability of {level} the "
         "interval holds the truth at every look, however often you look and whenever you stop. The truth is what "
@@ -162,8 +166,12 @@ def picture(told: Told) -> Markup:
         kind = "zero" if nth == 0 else "grid"
         parts.append(tag("line", x1=f"{LEFT}%", x2="100%", y1=f"{at:.1f}", y2=f"{at:.1f}", class_=kind))
         parts.append(tag("text", _sign(nth * step), x=f"{LEFT - 1}%", y=f"{at + 4:.1f}", text_anchor="end"))
+    before = -APART
     for people in _marks(ends[0], ends[-1]):
-        anchor = "middle" if x(people) < 95 else "end"
+        anchor = "middle" if x(people) < 92 else "end"
+        if x(people) - before < APART * (1 if anchor == "middle" else 1.6):
+            continue
+        before = x(people)
         parts.append(tag("text", count(people), x=f"{x(people):.2f}%", y=BOTTOM + 18, text_anchor=anchor))
     for i, look in enumerate(found):
         left, wide = x(ends[i]), x(ends[i + 1]) - x(ends[i])
@@ -176,16 +184,16 @@ def picture(told: Told) -> Markup:
             parts.append(tag("line", x1=here, x2=here, y1=f"{y(found[i - 1].value):.1f}", y2=mid, class_="value"))
         parts.append(tag("line", x1=here, x2=f"{left + wide:.2f}%", y1=mid, y2=mid, class_="value"))
     if now.since is not None:
-        parts += _since(now, x(now.since), told.against)
+        parts += _since(now, x(now.since))
     parts.append(tag("text", "people so far", x="100%", y=HEIGHT - 4, text_anchor="end"))
     name = "for a choice" if unit.people == 1 else f"of {count(unit.people)} people"
     parts.append(tag("text", f"bandit minus control, {name}", x=0, y=12))
     return tag("svg", parts, class_="plot trial", height=HEIGHT, role="img", aria_label=told.said)
 
 
-def _since(now: Trial, at: float, against: str) -> list[Child]:
-    words = f"since person {count(now.since or 0)}: {'better' if now.low > 0 else 'worse'} than {against}"
-    place: dict[str, str] = {"x": f"{at + 1:.2f}%"} if at < 55 else {"x": f"{at - 1:.2f}%", "text_anchor": "end"}
+def _since(now: Trial, at: float) -> list[Child]:
+    words = f"since person {count(now.since or 0)}"
+    place: dict[str, str] = {"x": f"{at + 1:.2f}%"} if at < 60 else {"x": f"{at - 1:.2f}%", "text_anchor": "end"}
     kind = "since" if now.low > 0 else "since worse"
     return [
         tag("line", x1=f"{at:.2f}%", x2=f"{at:.2f}%", y1=TOP, y2=BOTTOM, class_=kind),
@@ -210,12 +218,8 @@ def _range(found: Sequence[Trial], unit: Unit) -> tuple[float, float, float]:
 
 def _marks(first: float, last: float) -> list[int]:
     """1, 2, 5, 10, ... people, within."""
-    for steps in ((1, 2, 5), (1,)):
-        found = [k * 10**power for power in range(2, 13) for k in steps]
-        within = [n for n in found if first <= n <= last]
-        if len(within) <= MOST_MARKS:
-            break
-    return within or [round(first)]
+    found = [k * 10**power for power in range(2, 13) for k in (1, 2, 5)]
+    return [n for n in found if first <= n <= last] or [round(first)]
 
 
 def _sign(number: float) -> str:

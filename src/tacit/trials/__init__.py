@@ -2,4 +2,4 @@
 
 sides: who is compared with whom, and how far chance moves each mean. looks: after which releases one looks. bounds,
 rare, coins: intervals. trial: all of it, from released sums. manski: bounds of an arm without people of its own.
-ratio: whether sides are as planned. waits: how many people an answer takes. sentences: the answer in words."""
+ratio: whether sides are as planned. waits: how many people an answer takes."""

@@ -13,7 +13,7 @@ towards 1/2 as far as intervals of the control's and of the bandit's mean allow.
 PROVEN. Given all noise M is a martingale with sub-Gaussian steps, so that E exp(lam (M / N + noise)) <= exp(lam^2
 (spread / (4 N) + tau^2) / 2): noise adds in quadrature, and the difference is within sqrt(2 (spread / (4 N) + tau^2)
 ln(2 / error)) (`plain`), for any outcomes in [0, 1]. Half of the error is for this, half for the bounds of trials.rare;
-the narrower one stands."""
+the narrower one stands. Those of trials.rare do not hold for a divided control, which has the first alone."""
 
 import math
 from typing import Any, NamedTuple
@@ -76,6 +76,8 @@ def mean(side: SideSum, sides: Places, blocks: int, error: float, bound: str) ->
     if bound == CALIBRATED:
         return cut(value, *normal(value, spread, noise, quantile(error)))
     half = plain(spread, noise, error / 2)
+    if sides.divided and side.places == sides.control:
+        return cut(value, value - half, value + half)
     low, high = rare.mean(side.total, count, side.noise, math.log(4 * rare.GRID / error))
     return cut(value, np.maximum(value - half, low), np.minimum(value + half, high))
 
@@ -90,6 +92,8 @@ def difference(bandit: SideSum, control: SideSum, sides: Places, blocks: int, er
         half = quantile((1 - SHARE) * error) * np.sqrt(variance + noise**2)
         return Interval(value, value - half, value + half)
     half = plain(sides.difference.whole / blocks, noise, (1 - SHARE) * error / 2)
+    if sides.divided:
+        return Interval(value, value - half, value + half)
     unit = sides.block / (sides.control * (sides.block - sides.control)) / blocks  # R / N
     rest = math.hypot(noise, math.sqrt(sides.difference.arms / (4 * blocks))) / unit
     low, high = sides.mixed(ends[0].low, ends[1].low), sides.mixed(ends[0].high, ends[1].high)

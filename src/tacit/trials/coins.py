@@ -12,7 +12,10 @@ PROVEN. With a = 1/2 the logarithm of E exp(lam (psi - E psi)) is convex in (c, 
     L(lam) = max over c, b in {0, 1} of ln(p e^(lam (c - a) / p) + q e^(-lam (b - a) / q) + 1 - p - q) - lam (c - b),
 and n people's sum with noise of std tau is off by more than (n L(lam) + lam^2 tau^2 / 2 + ln(2 / error)) / lam with at
 most the probability `error`, in both directions since the corners are symmetric around 1/2. n, tau and the error are
-public: lam is chosen to make this smallest. It is wide where rewards are rare, for a is not near them.
+public: lam is chosen to make this smallest. It is wide where rewards are rare, for a is not near them. A control that
+is divided among arms, each with its own c, has the mean c = f of them: the most is where each of them is 0 or 1, and
+then ln(...) - lam f is concave in the share f of those with 1, with the maximum at 1 / lam - u / v for ln(u + v f), if
+that is in [0, 1].
 
 CALIBRATED. The sum of psi is taken to be normal. Its variance is at most the sum of (c - a)^2 / p + (b - a)^2 / q, and
 (c - a)^2 <= c (1 - 2 a) + a^2. a is the rate of all people as it was released at the look before (1/2 before the
@@ -28,7 +31,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit import special
 from tacit.trials import bounds
 from tacit.trials.bounds import CALIBRATED, Interval, Number
 
@@ -37,12 +39,13 @@ HALF = 0.5
 
 class Tossed(NamedTuple):
     """One side so far: the chance of a number to be on it, how many were between looks (the last one is this), the sum
-    of their rewards as it was released, and the std of its noise."""
+    of their rewards as it was released, and the std of its noise. divided: it plays several arms."""
 
     chance: float
     counts: tuple[Number, ...]
     total: Number
     noise: float
+    divided: bool = False
 
 
 class Centres(NamedTuple):
@@ -80,7 +83,7 @@ def mean(side: Tossed, centres: Centres, error: float, bound: str) -> Interval:
         value = centre + weighted(side, centres)
         return bounds.cut(value, *_solve(value, noise, centres, (1 - side.chance) / side.chance / people, error))
     value = HALF + weighted(side, fixed(centres.people))
-    half = exponential(people, noise * people, side.chance, None, error) / people
+    half = exponential(people, noise * people, side.chance, None, error, side.divided) / people
     return bounds.cut(value, value - half, value + half)
 
 
@@ -90,7 +93,7 @@ def difference(bandit: Tossed, control: Tossed, centres: Centres, error: float, 
     if bound != CALIBRATED:
         middle = fixed(centres.people)
         value = weighted(bandit, middle) - weighted(control, middle)
-        half = exponential(people, noise * people, control.chance, bandit.chance, error) / people
+        half = exponential(people, noise * people, control.chance, bandit.chance, error, control.divided) / people
         return Interval(value, value - half, value + half)
     value, variance = weighted(bandit, centres) - weighted(control, centres), noise**2
     for side in (bandit, control):
@@ -116,27 +119,28 @@ def _solve(value: Number, noise: float, centres: Centres, unit: float, error: fl
 
 
 @functools.lru_cache(maxsize=4096)
-def exponential(people: int, noise: float, control: float, bandit: float | None, error: float) -> float:
+def exponential(
+    people: int, noise: float, control: float, bandit: float | None, error: float, divided: bool = False
+) -> float:
     """How far a sum over people can be from its mean: proven, with the best public lam. bandit None: one side alone."""
     log = math.log(2 / error)
     most = HALF / control + (0.0 if bandit is None else HALF / bandit)
     guess = math.sqrt(2 * log / (people * most * HALF + noise * noise))
 
     def over(lam: float) -> float:
-        return (people * cumulant(lam, control, bandit) + lam * lam * noise * noise / 2 + log) / lam
+        return (people * cumulant(lam, control, bandit, divided) + lam * lam * noise * noise / 2 + log) / lam
 
     return min(over(guess * 2 ** (k / 16)) for k in range(-64, 65))
 
 
-def cumulant(lam: float, control: float, bandit: float | None) -> float:
+def cumulant(lam: float, control: float, bandit: float | None, divided: bool = False) -> float:
     """L(lam), of both signs."""
+    other, rest = (0.0, 1 - control) if bandit is None else (bandit, max(1 - control - bandit, 0.0))
     found = 0.0
-    other, rest = (0.0, 1 - control) if bandit is None else (bandit, 1 - control - bandit)
-    for c in (-HALF, HALF):
+    for s in (-lam, lam):
         for b in (-HALF, HALF) if other else (0.0,):
-            for sign in (-1, 1):
-                parts, weights = [sign * lam * c / control, 0.0], [control, max(rest, 0.0)]
-                if other:
-                    parts, weights = [*parts, -sign * lam * b / other], [*weights, other]
-                found = max(found, float(special.logsumexp(parts, b=weights)) - sign * lam * (c - b))
+            below = control * math.exp(-s * HALF / control) + rest + (other and other * math.exp(-s * b / other))
+            more = control * 2 * math.sinh(s * HALF / control)
+            shares = [0.0, 1.0] + [min(max(1 / s - below / more, 0.0), 1.0)] * divided
+            found = max(found, *(math.log(below + more * f) - s * (f - HALF - b) for f in shares))
     return found

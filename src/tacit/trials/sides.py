@@ -26,6 +26,12 @@ and its variance itself is at most K R^2 y (1 - y) + (A / B^2) u (1 - u), y and 
 A = 0 the first is ((m / (m - 1))^2 / 4, the square of half the range. Taking m / (m - 1 - A) as the range with arms, as
 one does without the second step, gives up to 1.6 times as much (m = 10, A = 2).
 
+A control whose K places are divided among K arms has another outcome c_i(a) in each of them, so that the sum is one of
+K functions g_j, and no comparison with replacement holds. Drawn one after the other, place j moves the expected sum by
+g_j(x) - sum_{a > j} g_a(x) / (m - j), whose range is R (1 + (K - j) / (m - j)); by Azuma's inequality K R^2 becomes
+R^2 sum_j (1 + (K - j) / (m - j))^2 (`uneven`). It is above the variance, too: that grows by m / (m - 1) at most, since
+the covariances of two draws add up to (sum_j var g_j - var sum_j g_j) / (m - 1).
+
 A side's own mean, of k places of each block, is one of k draws without replacement, or of m - k that are left out:
 sub-Gaussian with min(1 / k, (m - k) / k^2) / 4."""
 
@@ -49,13 +55,13 @@ class Spread(NamedTuple):
 
 @dataclass(frozen=True)
 class Places:
-    """Of each `block` numbers, `control` and `arms` are so many; the others are the bandit's. coins: each number's side
-    is drawn by itself, with these chances."""
+    """Of each `block` numbers, `control` and `arms` are so many; the others are the bandit's. divided: each place of
+    the control plays another arm."""
 
     block: int
     control: int = 1
     arms: tuple[int, ...] = ()
-    coins: bool = False
+    divided: bool = False
 
     def __post_init__(self) -> None:
         checks.positive_int(block=self.block, control=self.control)
@@ -71,10 +77,20 @@ class Places:
     @property
     def difference(self) -> Spread:
         m, k = self.block, self.control
-        return Spread(m * m / (k * (m - k) ** 2), sum(self.arms) / self.bandit**2)
+        return Spread(self.uneven * m * m / (k * (m - k) ** 2), sum(self.arms) / self.bandit**2)
+
+    @property
+    def uneven(self) -> float:
+        """By how much a divided control varies more."""
+        m, k = self.block, self.control
+        if not self.divided:
+            return 1.0
+        return sum((1 + (k - j) / (m - j)) ** 2 for j in range(1, k + 1)) / k
 
     def mean(self, places: int) -> Spread:
         """Of a side of so many places."""
+        if self.divided and places == self.control:
+            return Spread(self.uneven / places)
         return Spread(min(1 / places, (self.block - places) / places**2))
 
     def mixed(self, control: float, bandit: float) -> float:

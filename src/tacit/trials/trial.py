@@ -157,7 +157,7 @@ def sides_of(sums: Sums) -> Places:
     """The places of each side in a block; those that are expected of coins."""
     own = sum(sums.sides[i].places for i in sums.control_sides)
     others = [side.places for i, side in enumerate(sums.sides) if i > 0 and i not in sums.control_sides]
-    return Places(sum(side.places for side in sums.sides), own, tuple(others))
+    return Places(sum(side.places for side in sums.sides), own, tuple(others), divided=len(sums.control_sides) > 1)
 
 
 class _Blocks:
@@ -199,7 +199,8 @@ class _Tosses:
         own = self._sums.control_sides if i is None else [i]
         counts = [0, *(sum(look.counts[j] for j in own) for look in self._at)]
         between = tuple(after - before for before, after in itertools.pairwise(counts))
-        return Tossed(sum(self._sums.sides[j].chance for j in own), between, *_summed(self._at[-1], own))
+        chance = sum(self._sums.sides[j].chance for j in own)
+        return Tossed(chance, between, *_summed(self._at[-1], own), divided=len(own) > 1)
 
 
 def _summed(look: Releasing, own: Sequence[int]) -> tuple[float, float]:

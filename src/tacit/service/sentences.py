@@ -4,17 +4,17 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tacit.trials.bounds import CALIBRATED, Interval
+from tacit.service.words import SPACE, count, percent
+from tacit.trials.bounds import CALIBRATED, PROVEN, Interval
 from tacit.trials.trial import Trial
 
-SPACE = "\u202f"  # narrow, and no line ends there
 MINUS = "\u2212"
 ROUND = (5.0, 2.0, 1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)  # of 100 people: how sure one may want to be
 PEEK = "You may look whenever you like: this has been certain enough ({level}) since person {since}."
 ASSUMED = {
     CALIBRATED: "One thing is assumed: that chance in who is on which side is normal, as it is for sums over many "
-    "people. What each person does may depend on all before, and change with time.",
-    "proven": "Nothing is assumed of people's rewards but their range.",
+    "people. People may differ as they like, and change with time.",
+    PROVEN: "Nothing is assumed of people's rewards but their range.",
 }
 SIDES = {
     "blocks": "What a person does must not depend on what those just before them were shown: where people reload a "
@@ -71,14 +71,13 @@ def verdict(trial: Trial, against: str, rewards: tuple[float, float]) -> str:
         between = f"between {unit.more(low)} and {unit.more(high)}"
     if unit.people == 1:
         return f"On average {unit.more(value)} for a choice than {against} ({between})."
-    people = f"{unit.people:,}".replace(",", SPACE)
-    return f"Of {people} people, {unit.more(value)} said yes than {against} ({between})."
+    return f"Of {count(unit.people)} people, {unit.more(value)} said yes than {against} ({between})."
 
 
 def _of(unit: Unit, against: str) -> str:
     if unit.people == 1:
         return f" for a choice than {against}"
-    return f" of {unit.people:,} people say yes than {against}".replace(",", SPACE)
+    return f" of {count(unit.people)} people say yes than {against}"
 
 
 def certainty(trial: Trial) -> str | None:
@@ -100,9 +99,10 @@ def price(trial: Trial, rewards: tuple[float, float]) -> str | None:
 
 def still(people: int | None, width: float, rewards: tuple[float, float]) -> str:
     """How many more people make the interval so narrow; people: None where that is too far away."""
-    what = f"{_plain(100 * width)} points" if tuple(rewards) == (0.0, 1.0) else _plain(width)
+    yes, points = tuple(rewards) == (0.0, 1.0), round(100 * width, 6)
+    what = f"{points:g} point{'' if points == 1 else 's'}" if yes else f"{width:g}"
     many = "more than a billion people" if people is None else f"about {about(people)} more people"
-    return f"{what} either way take {many}"
+    return f"{what} either way take{'s' if not yes or points == 1 else ''} {many}"
 
 
 def wanted(half: float, rewards: tuple[float, float]) -> float:
@@ -126,16 +126,7 @@ def mean(one: Interval, unit: Unit) -> str:
     low, high, value = unit.down(one.low), unit.up(one.high), unit.near(one.value)
     if unit.people == 1:
         return f"{_signed(unit, value)} ({_signed(unit, low)} to {_signed(unit, high)})"
-    people = f"{unit.people:,}".replace(",", SPACE)
-    return f"{unit.text(value)} of {people} people ({unit.text(low)} to {unit.text(high)})"
-
-
-def percent(share: float) -> str:
-    return f"{100 * share:g}{SPACE}%"
-
-
-def count(number: int) -> str:
-    return f"{number:,}".replace(",", SPACE)
+    return f"{unit.text(value)} of {count(unit.people)} people ({unit.text(low)} to {unit.text(high)})"
 
 
 def about(number: float) -> str:
@@ -144,10 +135,6 @@ def about(number: float) -> str:
         return f"{number:.1f}" if 0 < abs(number) < 1 else f"{number:.0f}"
     size = 10 ** (math.floor(math.log10(abs(number))) - 1)
     return count(round(number / size) * size)
-
-
-def _plain(number: float) -> str:
-    return f"{number:g}"
 
 
 def _signed(unit: Unit, number: float) -> str:

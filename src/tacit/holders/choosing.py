@@ -88,7 +88,8 @@ class Choosing:
         fold, arms = self._versions.fold, request.offer.arms
         found, items = fold.algorithm.pick(fold.estimate, arms[None], self._policy)[0], tuple[ListItem, ...]()
         if fold.algorithm.plan.places:
-            items, found = listed(request.offer, found, fold.algorithm.plan.places), found[0]
+            shown = found[: request.offer.top]
+            items, found = listed(request.offer, shown, fold.algorithm.plan.places), found[0]
         picked = int(found)
         place = request.offer.place(picked)
         answer = Answer(b"", fold.step, place, request.offer.name(place), items=items)

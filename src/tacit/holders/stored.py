@@ -131,13 +131,14 @@ class Stored(Reading):
         asker: str = "",
         deferred: bool = False,
         propensity: bool = False,
+        top: int | None = None,
     ) -> StoredChoice:
         """The arm for one user, on disk before it is returned. The same `request` again, by the same `asker`, has the
         same answer, until it expires; give one if you may have to ask again. deferred: nothing is learnt from it unless
         `activate` says that it was shown. propensity: it is stored with the answer. Otherwise as a bandit's
         `choose`."""
         given: dict[str, Any] = {"actions": actions, "request": request, "available": available, "person": person}
-        asked = self.prepare(arms, asker=asker, deferred=deferred, **given)
+        asked = self.prepare(arms, asker=asker, deferred=deferred, top=top, **given)
         answer = self.choose_group([self.with_propensity(asked) if propensity else asked])[0]
         if isinstance(answer, TacitError):
             raise answer
@@ -166,10 +167,11 @@ class Stored(Reading):
         person: Person | None = None,
         asker: str = "",
         deferred: bool = False,
+        top: int | None = None,
     ) -> Request:
         """A request, checked: ValueError for a bad one, which then is no user and delays nobody."""
         self._agreed.at_work()
-        offer = self._agreed.door.offer(arms, available, actions)
+        offer = self._agreed.door.offer(arms, available, actions, top)
         requests.check_names(offer.names)
         who = self._people.digests_of(person)
         return Request(requests.request_hash(request, asker, self._vault.requests), offer, *who, deferred)

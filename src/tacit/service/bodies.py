@@ -28,7 +28,7 @@ class ChooseBody(msgspec.Struct, forbid_unknown_fields=True):
     """arms: rows of features, or names with features. context, actions: instead of arms, where the bandit has features:
     the person's fields, and the fields of what may be offered; names are enough where actions have no fields, and all
     actions are meant without. available: a mask, or names. propensity: whether it is asked for. deferred: nothing is
-    learnt unless `activate` says that it was shown."""
+    learnt unless `activate` says that it was shown. top: how many places a list has for this person."""
 
     arms: list[list[float]] | dict[str, list[float]] | msgspec.UnsetType = UNSET
     context: dict[str, Value] | msgspec.UnsetType = UNSET
@@ -38,6 +38,7 @@ class ChooseBody(msgspec.Struct, forbid_unknown_fields=True):
     person: Text | Whole | msgspec.UnsetType | None = UNSET
     propensity: bool | msgspec.UnsetType = UNSET
     deferred: bool | msgspec.UnsetType = UNSET
+    top: int | msgspec.UnsetType = UNSET
 
 
 class RewardBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -177,7 +178,8 @@ choose = Reader(
     ChooseBody,
     'the form {"request": text, "arms": [[number, ...], ...] or {name: [number, ...]}, "available": [true or false, '
     '...] or [name, ...], "person": text or whole number, "propensity": true or false, "deferred": true or '
-    'false}, of which arms alone is required, with texts of 1 to 255 characters; or, in place of arms, "context": '
+    'false, "top": whole number}, of which arms alone is required, with texts of 1 to 255 characters; or, in place of '
+    'arms, "context": '
     '{field: value} and "actions": {name: {field: value}} or [name, ...], where a value is a number, a text, a list of '
     "texts or null",
 )

@@ -111,6 +111,7 @@ class Caller:
         person: str | int | None,
         propensity: bool,
         deferred: bool,
+        top: int | None = None,
     ) -> Call:
         if (arms is None) == (context is None) or (arms is not None and actions is not None):
             raise ValueError("Expected arms, or context= with actions=, got both or neither.")
@@ -123,6 +124,7 @@ class Caller:
         given |= {} if person is None else {"person": person}
         given |= {"propensity": True} if propensity else {}
         given |= {"deferred": True} if deferred else {}
+        given |= {} if top is None else {"top": top}
         return self._post("choose", given)
 
     def reward(self, choice: ServedChoice | str, reward: Any) -> Call:

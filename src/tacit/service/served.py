@@ -65,7 +65,7 @@ class Served:
     def prepare(self, body: bodies.ChooseBody, asker: str) -> Request:
         """ValueError says which rule is broken."""
         arms, actions, names = offers.offered(body, self.stored.features, self.setting.most_arms)
-        optional = {"actions": actions, "request": body.request, "person": body.person}
+        optional = {"actions": actions, "request": body.request, "person": body.person, "top": body.top}
         given: dict[str, Any] = {key: value for key, value in optional.items() if value is not bodies.UNSET}
         mask = offers.mask(body.available, names)
         return self.stored.prepare(arms, available=mask, asker=asker, deferred=body.deferred is True, **given)

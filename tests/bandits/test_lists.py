@@ -54,6 +54,12 @@ def test_a_list_has_the_best_items_first_and_no_item_twice():
     assert choice.names == tuple(f"item {i}" for i in best[:K]) and choice.name == choice.names[0]
     few = bandit.choose(arms, available=np.arange(6) == best[3])
     assert few.indices == (best[3],)
+    assert bandit.choose(arms, top=2).indices == tuple(best[:2])
+    for wrong in (0, K + 1, True, 1.0):
+        with pytest.raises(ValueError, match=r"^Expected top, a number of places, of 1 to 3"):
+            bandit.choose(arms, top=wrong)
+    with pytest.raises(ValueError, match="with positions"):
+        make(positions=None).choose(arms, top=1)
 
 
 def test_random_lists_are_uniform():

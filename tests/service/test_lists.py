@@ -37,6 +37,10 @@ def test_a_list_and_its_rewards(app):
     )
     assert [list(ITEMS)[i] for i in found["indices"]] == found["names"] and found["name"] == found["names"][0]
     assert json.loads(call(app, ("choose", ask))[0][2]) == found
+    ((_, _, text),) = call(app, ("choose", ask | {"request": "2", "top": 1}))
+    assert len(json.loads(text)["names"]) == 1
+    ((code, _, _),) = call(app, ("choose", ask | {"request": "3", "top": 9}))
+    assert code == 422
     for wrong in (1.0, [1.0] * 3, [2.0], "yes", [None], {"a": 1.0}):
         ((code, _, text),) = call(app, ("reward", {"id": found["id"], "reward": wrong}))
         assert code in (400, 422) and json.loads(text)["error"].startswith("Expected")

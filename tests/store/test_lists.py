@@ -61,6 +61,7 @@ def test_rows_are_of_one_size_whatever_is_shown_and_for_whom(place):
     """Also of somebody beyond the limit, who is refused."""
     stored = place.open(lists(max_rounds_per_person=1))
     rng = np.random.default_rng(0)
+    assert len(stored.choose(arms(rng), person="few", top=2).indices) == 2
     for i in range(4):
         stored.choose({f"{j}" * (1 + 40 * i): x for j, x in enumerate(arms(rng, count=1 + i))}, person=i)
     with pytest.raises(PersonLimit):

@@ -23,11 +23,12 @@ from tacit.protocols import Algorithm
 
 class Offer(NamedTuple):
     """RAW. One person's arms: their features, their names if they have any, and the indices of those that are
-    available; None if all are."""
+    available; None if all are. top: how many places of a list there are for it; None: all."""
 
     features: Array
     names: tuple[str, ...] | None
     available: Integers | None
+    top: int | None = None
 
     def __repr__(self) -> str:
         return "<raw>"
@@ -97,13 +98,18 @@ class Door:
         among them."""
         return Offer(*arm_sets.asked(self.schema, self.dim, arms, given, self.blocks, self.shared), None)
 
-    def offer(self, arms: Any, available: npt.ArrayLike | None = None, given: Any = None) -> Offer:
+    def offer(
+        self, arms: Any, available: npt.ArrayLike | None = None, given: Any = None, top: int | None = None
+    ) -> Offer:
         """The same for a request; ValueError for a bad one."""
+        if top is not None and (isinstance(top, bool) or not isinstance(top, int) or not 1 <= top <= self.places):
+            most = f"of 1 to {self.places}, as many as positions" if self.places else "with positions"
+            raise ValueError(f"Expected top, a number of places, {most}, got another.")
         found = self.arms(arms, given)
         problem = self.problem(len(found.features), found.names)
         if problem:
             raise ValueError(problem)
-        return found._replace(available=check_mask(available, len(found.features)))
+        return found._replace(available=check_mask(available, len(found.features)), top=top)
 
     def batch(self, arms: Any, given: Any = None) -> tuple[list[Array], list[str | None], tuple[str, ...] | None]:
         """Of many users at once: the features of each, what is wrong with them, and the names of arms if they have any.

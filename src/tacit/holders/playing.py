@@ -60,7 +60,7 @@ def draw(request: Request, fold: Fold, assignment: Assignment | None, policy: Ge
     arms = request.offer.arms
     found, items = fold.algorithm.pick(fold.estimate, arms[None], policy)[0], tuple[ListItem, ...]()
     if fold.algorithm.plan.places:
-        items, found = listed(request.offer, found, fold.algorithm.plan.places), found[0]
+        items, found = listed(request.offer, found[: request.offer.top], fold.algorithm.plan.places), found[0]
     picked = int(found)
     place = request.offer.place(picked)
     answer = Answer(b"", fold.step, place, request.offer.name(place), items=items)

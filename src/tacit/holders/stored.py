@@ -135,13 +135,14 @@ class Stored(Reading):
         deferred: bool = False,
         propensity: bool = False,
         own: str | int | None = None,
+        top: int | None = None,
     ) -> StoredChoice:
         """The arm for one user, on disk before it is returned. The same `request` again, by the same `asker`, has the
         same answer, until it expires; give one if you may have to ask again. deferred: nothing is learnt from it unless
         `activate` says that it was shown. propensity: it is stored with the answer. Otherwise as a bandit's
         `choose`."""
         given: dict[str, Any] = {"actions": actions, "request": request, "available": available, "person": person}
-        asked = self.prepare(arms, asker=asker, deferred=deferred, own=own, **given)
+        asked = self.prepare(arms, asker=asker, deferred=deferred, own=own, top=top, **given)
         answer = self.choose_group([self.with_propensity(asked) if propensity else asked])[0]
         if isinstance(answer, TacitError):
             raise answer
@@ -171,13 +172,14 @@ class Stored(Reading):
         asker: str = "",
         deferred: bool = False,
         own: str | int | None = None,
+        top: int | None = None,
     ) -> Request:
         """A request, checked: ValueError for a bad one, which then is no user and delays nobody. With a control group a
         bad one is prepared, too, and refused when it has its number. own: as a bandit's."""
         self._agreed.at_work()
         hashed, assignment = requests.request_hash(request, asker, self._vault.requests), self._agreed.assignment
         try:
-            offer = self._agreed.door.offer(arms, available, actions)
+            offer = self._agreed.door.offer(arms, available, actions, top)
             requests.check_names(offer.names)
             who = self._people.digests_of(person)
             if assignment is None and own is not None:

@@ -29,7 +29,7 @@ class ChooseBody(msgspec.Struct, forbid_unknown_fields=True):
     the person's fields, and the fields of what may be offered; names are enough where actions have no fields, and all
     actions are meant without. available: a mask, or names. own: where a control group plays the caller's own choice,
     that one, in every request: a name, or a place. propensity: whether it is asked for. deferred: nothing is learnt
-    unless `activate` says that it was shown."""
+    unless `activate` says that it was shown. top: how many places a list has for this person."""
 
     arms: list[list[float]] | dict[str, list[float]] | msgspec.UnsetType = UNSET
     context: dict[str, Value] | msgspec.UnsetType = UNSET
@@ -40,6 +40,7 @@ class ChooseBody(msgspec.Struct, forbid_unknown_fields=True):
     own: Text | Whole | msgspec.UnsetType = UNSET
     propensity: bool | msgspec.UnsetType = UNSET
     deferred: bool | msgspec.UnsetType = UNSET
+    top: int | msgspec.UnsetType = UNSET
 
 
 class RewardBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -183,7 +184,8 @@ choose = Reader(
     ChooseBody,
     'the form {"request": text, "arms": [[number, ...], ...] or {name: [number, ...]}, "available": [true or false, '
     '...] or [name, ...], "person": text or whole number, "own": text or whole number, "propensity": true or false, '
-    '"deferred": true or false}, of which arms alone is required, with texts of 1 to 255 characters; or, in place of '
+    '"deferred": true or false, "top": whole number}, of which arms alone is required, with texts of 1 to 255 '
+    "characters; or, in place of "
     'arms, "context": {field: value} and "actions": {name: {field: value}} or [name, ...], where a value is a number, '
     "a text, a list of texts or null",
 )

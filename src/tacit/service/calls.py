@@ -112,6 +112,7 @@ class Caller:
         own: str | int | None,
         propensity: bool,
         deferred: bool,
+        top: int | None = None,
     ) -> Call:
         if (arms is None) == (context is None) or (arms is not None and actions is not None):
             raise ValueError("Expected arms, or context= with actions=, got both or neither.")
@@ -125,6 +126,7 @@ class Caller:
         given |= {} if own is None else {"own": own}
         given |= {"propensity": True} if propensity else {}
         given |= {"deferred": True} if deferred else {}
+        given |= {} if top is None else {"top": top}
         return self._post("choose", given)
 
     def reward(self, choice: ServedChoice | str, reward: Any) -> Call:

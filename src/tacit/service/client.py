@@ -38,12 +38,13 @@ class Client:
         own: str | int | None = None,
         propensity: bool = False,
         deferred: bool = False,
+        top: int | None = None,
     ) -> ServedChoice:
         """The arm for one person: among arms or, where the bandit has features, by the person's fields (context) among
         actions, as in Schema.vectors. request: by default an id of its own. own: what you would have offered
         yourself, where the control group plays that. deferred: nothing is learnt unless `activate` says that it was
-        shown."""
-        call = self._caller.choose(arms, context, actions, request, available, person, own, propensity, deferred)
+        shown. top: how many places a list has for this person; all by default."""
+        call = self._caller.choose(arms, context, actions, request, available, person, own, propensity, deferred, top)
         return ServedChoice.of(self._send(call))
 
     def reward(self, choice: ServedChoice | str, reward: Any) -> bool:

@@ -66,6 +66,7 @@ class Served:
         """ValueError says which rule is broken."""
         arms, actions, names = offers.offered(body, self.stored.features, self.setting.most_arms)
         optional = {"actions": actions, "request": body.request, "person": body.person, "own": body.own}
+        optional["top"] = body.top
         given: dict[str, Any] = {key: value for key, value in optional.items() if value is not bodies.UNSET}
         mask = offers.mask(body.available, names)
         return self.stored.prepare(arms, available=mask, asker=asker, deferred=body.deferred is True, **given)

@@ -110,6 +110,7 @@ class Controlled(Joint):
         actions: Any = None,
         available: npt.ArrayLike | None = None,
         person: Person | None = None,
+        top: int | None = None,
         own: str | int | None = None,
     ) -> Choice:
         """As any bandit's. own: the caller's own choice, where the control plays that. With a control group a bad
@@ -117,13 +118,13 @@ class Controlled(Joint):
         if self._assignment is None:
             if own is not None:
                 raise ValueError(NEEDS_GIVEN)
-            return super().choose(arms, actions=actions, available=available, person=person)
+            return super().choose(arms, actions=actions, available=available, person=person, top=top)
         self._check_held()
         self._room(1)
         self._step()
         try:
             self._persons.admit(person)
-            offer = self._door.offer(arms, available, actions)
+            offer = self._door.offer(arms, available, actions, top)
             own_index = self._assignment.own(offer, own)
         except Exception:
             self._pick(np.zeros((1, 1, self._width)))  # the same draws, and the same work

@@ -275,7 +275,7 @@ class JointGLM(Controlled):
         if self.positions is None:
             return super()._chosen(offer, mark)
         arms = offer.arms
-        shown = self._pick(arms[None])[0]
+        shown = self._pick(arms[None])[0][: offer.top]
         ticket = self._ticket(self.algorithm.listed(arms, shown), mark)
         return offer.listed(shown, ticket, self._propensity(arms, int(shown[0])))
 

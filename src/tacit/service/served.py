@@ -137,6 +137,7 @@ class Served:
             },
             "earned": earned.written(last.earned),
             "retired": self.stored.retired,
+            "scratch_of": self.setting.scratch_of,
             "actions": [one._asdict() for one in self.stored.actions],
             "population": msgspec.to_builtins(self.stored.population),
             "events": [{"at": at, "what": what} for at, what in self.stored.events],

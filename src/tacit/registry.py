@@ -18,6 +18,7 @@ from typing import Any
 JOINT = {
     "JointLinUCB": "tacit.bandits.joint.lin_ucb",
     "JointGLM": "tacit.bandits.joint.glm",
+    "JointGLMUCB": "tacit.bandits.joint.glm_ucb",
 }
 STORED = ("JointGLM", "JointLinUCB")  # whose state is released sums: a database holds them, and they are served
 SHUFFLE = {

@@ -64,7 +64,7 @@ HOMES = (
         "simulate": "tacit.experiments.runner",
     }
 )
-ACRONYMS = {"MLEUCB": "mle-ucb"}
+ACRONYMS = {"MLEUCB": "mle-ucb", "JointGLMUCB": "joint-glm-ucb"}
 ENVIRONMENTS = {  # what the command line calls it -> (module, name in it)
     name.replace("_", "-"): (f"tacit.environments.{home}", name)
     for home, names in {

@@ -66,6 +66,15 @@ def test_lines_get_closer_and_what_they_have_missed_adds_up():
     assert seen[-1, WIDTH] >= math.sqrt(seen[-1, REMAINDER])
 
 
+def test_intervals_are_of_mean_rewards_and_as_wide_as_the_ball_at_first():
+    bandit = JointGLMUCB(dim=2, horizon=100, rewards=(0.0, 2.0), budget=Budget(1.0, 1e-6))
+    (low, high), nothing = bandit.intervals([[1.0, 0.0], [0.0, 0.0]])
+    assert (low, high) == pytest.approx((2 / (1 + math.e), 2 / (1 + math.exp(-1))))
+    assert nothing == (1.0, 1.0)
+    with pytest.raises(ValueError, match="Expected arms of shape"):
+        bandit.intervals([[1.0]])
+
+
 def test_it_is_private_and_learns():
     served = JointGLMUCB(dim=2, horizon=100, budget=Budget(1.0, 1e-6))
     served.observe(served.choose([[0.6, 0.0], [0.0, 0.9]]), 1.0)

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 from tacit import Budget, Simulated
 from tacit.algorithms.shapes import SHAPES, misfit
-from tacit.bandits.joint.glm_ucb import JointGLMUCB, projected
+from tacit.bandits.joint.glm_ucb import JointGLMUCB, potential, projected
 from tacit.model import links
 from tacit.model.secant import SecantContribution, balanced, steepness
 
@@ -40,7 +40,7 @@ def test_lemma_1_lines_miss_the_link_by_no_more_than_the_misfit_and_nearly_by_it
 
 @pytest.mark.parametrize("name", LINKS)
 def test_lemma_1_for_tangents(name):
-    """|mu(t) - mu(z) - mu'(z) (t - z)| <= q mu'(z) |t - z|, q = (M c / 2) e^(M c), M = sup |mu''| / mu' over |z| <= S."""
+    """|mu(t) - mu(z) - mu'(z) (t - z)| <= q mu'(z) |t - z|, q = (M c / 2) e^(M c), M = sup |mu''| / mu'."""
     shape, radius = SHAPES[name], 2.0
     m = 1.0 if name == "logistic" else radius
     z = np.linspace(-radius, radius, 201)[:, None]
@@ -127,7 +127,7 @@ def test_lemma_4_the_potential_is_never_exceeded_and_nearly_attained():
                 part = m * n * np.outer(axis, axis)
                 total += float(np.trace(np.linalg.solve(matrix, part)))
                 matrix, choices = matrix + part, choices + n
-            bound = bandit.potential(choices, longest)
+            bound = potential(dim, m / floor * choices, m / floor * longest)
             assert total <= bound * (1 + 1e-9)
             closest = max(closest, total / bound)
     assert closest > 0.9

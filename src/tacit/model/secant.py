@@ -33,8 +33,8 @@ class SecantContribution(PairContribution):
     the slope of the line through (z, mu(z)) (`steepness`), r in [0, 1] and |x| cut to 1.
 
     Bounds. w is a mean of chords within [-radius, radius], each a mean of mu': so f <= w <= m, f = mu'(radius) the
-    smallest slope and m = mu'(0) the largest. y = r - c, c = mu(z) - w z the line's value at 0, and |y| <= Y = mu(R) - R
-    mu'(R), R the radius: take z >= 0. w >= f, and mu(z) - f z rises up to R: c <= Y. w is at most the slope of the
+    smallest slope and m = mu'(0) the largest. y = r - c, c = mu(z) - w z the line's value at 0, and |y| <= Y = mu(R) -
+    R mu'(R), R the radius: take z >= 0. w >= f, and mu(z) - f z rises up to R: c <= Y. w is at most the slope of the
     steepest chord from z, which is the tangent at some -u, 0 <= u <= z: its value at 0 is 1 - (mu(u) - u mu'(u)), and
     mu(u) - u mu'(u) rises: c >= 1 - Y. In floating point w and y are cut to these bounds.
     Sensitivity (replace one user by another, who has a ~). With t = |x|, s = w t^2 and B = scale Y, unit vectors at

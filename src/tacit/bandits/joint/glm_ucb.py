@@ -23,7 +23,9 @@ from tacit.lock import owner_only
 from tacit.mechanisms.grid import worst_gain
 from tacit.mechanisms.prefix import PrefixSums
 from tacit.mechanisms.toeplitz import Toeplitz
+from tacit.model import arms as arm_sets
 from tacit.model import links
+from tacit.model.arms import Arms
 from tacit.model.secant import SecantContribution, balanced
 from tacit.model.vectors import packed_size
 from tacit.privacy import ledger
@@ -119,7 +121,7 @@ class JointGLMUCB(ContinualBandit):
         """With A the released curvature and `shift` on its diagonal, q the misfit of the lines of the step that has
         closed, of n users, and H their curvature, at most (the new A) - (the old A) + 2 noise:
             remainder <- remainder + q^2 min(E^2 |H|_{A^-1}, n m within^2),    theta <- A^-1 b, projected in A's norm,
-            E <- (noise and shift) / sqrt(least eigenvalue) + martingale + min(sqrt(remainder), what is known before)."""
+            E <- (noise, shift) / sqrt(least eigenvalue) + martingale + min(sqrt(remainder), what is known anyway)."""
         before, packed = self._state.estimate, packed_size(self.dim)
         matrix = unpacked(np.asarray(released)[:packed], self.dim) + self.bounds.shift * np.eye(self.dim)
         least = float(np.linalg.eigvalsh(matrix)[0])
@@ -133,7 +135,7 @@ class JointGLMUCB(ContinualBandit):
         numbers[REMAINDER] += numbers[MISFIT] ** 2 * max(0.0, min(numbers[WIDTH] ** 2 * beside, most))
         numbers[SINCE], numbers[LONGEST] = self._entries, max(numbers[LONGEST], users)
         moment = np.asarray(released)[packed:] / self.contribution.scale
-        before.theta[:] = projected(np.linalg.solve(matrix, moment), matrix, self.radius)
+        before.theta[:] = projected(np.asarray(np.linalg.solve(matrix, moment), np.float64), matrix, self.radius)
         before.matrix[:] = matrix
         self._widen(before.theta, matrix, numbers)
 
@@ -142,21 +144,14 @@ class JointGLMUCB(ContinualBandit):
         values = np.linalg.eigvalsh(matrix)
         pull = (self.bounds.drift + self.bounds.shift * self.radius) / math.sqrt(values[0])
         chance = linear.radius(self._martingale, float(np.log(values).sum()))
-        known = numbers[WORST] * numbers[WIDEST] * math.sqrt(self.potential(numbers[SINCE], numbers[LONGEST]))
+        noise = self.contribution.link.steepest / self.bounds.floor
+        sum_of_steps = potential(self.dim, noise * numbers[SINCE], noise * numbers[LONGEST])
+        known = numbers[WORST] * numbers[WIDEST] * math.sqrt(sum_of_steps)
         numbers[WIDTH] = self.width_scale * (pull + chance + min(math.sqrt(numbers[REMAINDER]), known))
         length = float(np.linalg.norm(theta))
         numbers[WITHIN] = min(self.radius + length, numbers[WIDTH] / math.sqrt(values[0]))
         numbers[MISFIT] = misfit(self.link, longest=length, within=float(numbers[WITHIN]), radius=float(self.radius))
         numbers[WORST], numbers[WIDEST] = max(numbers[WORST], numbers[MISFIT]), max(numbers[WIDEST], numbers[WIDTH])
-
-    def potential(self, choices: float, longest: float) -> float:
-        """At least the sum over steps of tr(A^-1 H), A before the step and H of it, whoever comes: docs/proofs/rate.md.
-        longest: users of the longest step."""
-        if not longest:
-            return 0.0
-        m, floor = self.contribution.link.steepest, self.bounds.floor
-        grows = m * longest / floor
-        return grows / math.log1p(grows) * self.dim * math.log1p(m * choices / (self.dim * floor))
 
     def _pick(self, features: Array) -> Index:
         middle, half = self._beliefs(features)
@@ -174,9 +169,13 @@ class JointGLMUCB(ContinualBandit):
         return rows @ estimate.theta, half
 
     @owner_only
-    def beliefs(self, rows: Array) -> tuple[Array, Array]:
-        """For each row x: the estimate of <x, theta*>, and how far from it the confidence set reaches."""
-        return self._beliefs(np.asarray(rows, np.float64))
+    def intervals(self, arms: Arms) -> list[tuple[float, float]]:
+        """For each arm, given as in `choose`, an interval that holds its mean reward; all of them hold in all rounds
+        with probability 1 - failure."""
+        low, high = self.rewards
+        middle, half = self._beliefs(arm_sets.check(arms, self.dim).features)
+        ends = [low + (high - low) * self.contribution.link.mean(middle + side * half) for side in (-1, 1)]
+        return list(zip(ends[0].tolist(), ends[1].tolist(), strict=True))
 
     @property
     @owner_only
@@ -196,6 +195,12 @@ class JointGLMUCB(ContinualBandit):
         statistic = f"sums of w x x' and y x, {self.contribution.size} numbers, by lines"
         moved = self.contribution.sensitivity, steps, self.max_rounds_per_person or 1
         return (self.mechanism.entry("gaussian", statistic, *moved, relation=self._relation),) if steps else ()
+
+
+def potential(dim: int, total: float, longest: float) -> float:
+    """At least the sum over steps of tr(A^-1 H), A before the step and H of it, whoever comes: docs/proofs/rate.md.
+    total, longest: m / floor times the users of all steps, and of the longest."""
+    return longest / math.log1p(longest) * dim * math.log1p(total / dim) if longest else 0.0
 
 
 def projected(theta: Array, matrix: Array, radius: float) -> Array:

@@ -89,7 +89,6 @@ def test_it_is_private_and_learns():
     ("wrong", "message"),
     [
         ({"link": "identity"}, "link"),
-        ({"horizon": None}, "horizon"),
         ({"growth": 1.0}, "growth above 1"),
         ({"failure": 0.0}, "failure"),
         ({"width_scale": -1.0}, "width_scale"),

@@ -15,7 +15,7 @@ ENDS = 100  # of chords from each
 SLACK = 1e-9
 
 
-class Shape(NamedTuple):
+class LinkShape(NamedTuple):
     """bend: a bound of |mu''|."""
 
     mean: Callable[[Array], Array]
@@ -24,10 +24,10 @@ class Shape(NamedTuple):
 
 
 SHAPES = {
-    "logistic": Shape(
+    "logistic": LinkShape(
         lambda z: 1 / (1 + np.exp(-z)), lambda z: np.exp(-z) / (1 + np.exp(-z)) ** 2, 1 / (6 * math.sqrt(3))
     ),
-    "probit": Shape(
+    "probit": LinkShape(
         lambda z: special.ndtr(z),
         lambda z: np.exp(-z * z / 2) / math.sqrt(2 * math.pi),
         math.exp(-0.5) / math.sqrt(2 * math.pi),
@@ -62,7 +62,7 @@ def misfit(name: str, *, longest: float, within: float, radius: float) -> float:
     return float(np.max(q + sure)) + SLACK
 
 
-def _chords(shape: Shape, z: Array, t: Array) -> Array:
+def _chords(shape: LinkShape, z: Array, t: Array) -> Array:
     apart = t - z
     near = np.abs(apart) < NEAR
     out: Array = np.where(near, shape.slope(z), (shape.mean(t) - shape.mean(z)) / np.where(near, 1.0, apart))

@@ -64,7 +64,7 @@ def raw_release() -> AbstractContextManager[None]:
     return released_with(Silent())
 
 
-class Quiet:
+class QuarterNoise:
     """A source with a quarter of the noise that is asked for."""
 
     def integers(self, count: int, size: int, cells: float) -> Integers:
@@ -73,7 +73,7 @@ class Quiet:
 
 def quiet_release() -> AbstractContextManager[None]:
     """A leaf has a quarter of its noise."""
-    return released_with(Quiet())
+    return released_with(QuarterNoise())
 
 
 class RedrawnOnRestart(Versions):

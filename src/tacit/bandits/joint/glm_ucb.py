@@ -8,13 +8,12 @@ import numpy as np
 
 from tacit import checks
 from tacit.algorithms import ridge
-from tacit.algorithms.forgetting import steps_before
+from tacit.algorithms.forgetting import FARTHEST, steps_before
 from tacit.algorithms.shapes import misfit
 from tacit.bandits.joint.continual import ContinualBandit
-from tacit.bandits.joint.lin_ucb import FIRST, GROWTH
+from tacit.bandits.joint.lin_ucb import FAILURE, FIRST, GROWTH
 from tacit.core.choices import Index, certain
 from tacit.data import Array, Integers, Raw, Released
-from tacit.errors import NoHorizon
 from tacit.kernels import linear
 from tacit.kernels.linear import Width
 from tacit.kernels.matrices import unpacked
@@ -31,11 +30,11 @@ from tacit.model.vectors import packed_size
 from tacit.privacy import ledger
 from tacit.privacy.ledger import Release
 
-WIDTH, WITHIN, MISFIT, REMAINDER, SINCE, LONGEST, WORST, WIDEST = range(8)  # of `Estimate.numbers`
+WIDTH, WITHIN, MISFIT, REMAINDER, SINCE, LONGEST, WORST, WIDEST = range(8)  # of `LineEstimate.numbers`
 HALVINGS = 60  # of the multiplier of a projection
 
 
-class Estimate(NamedTuple):
+class LineEstimate(NamedTuple):
     """PUBLIC. Arrays, changed in place. numbers: E, the width; how far <x, theta> is from <x, theta*> for any arm; how
     far lines are from the link there, as a share; the squares of all that lines have missed so far; the number of
     choices when the open step began; and the largest so far of steps, misfits and widths."""
@@ -45,10 +44,10 @@ class Estimate(NamedTuple):
     numbers: Array  # (8,)
 
 
-class State(NamedTuple):
+class GLMUCBState(NamedTuple):
     counts: Integers  # choices, and at which of them the open step closes
     prefix: PrefixSums
-    estimate: Estimate
+    estimate: LineEstimate
 
 
 @dataclass(kw_only=True, eq=False)
@@ -65,7 +64,7 @@ class JointGLMUCB(ContinualBandit):
     Departure: none. With width_scale below 1 widths are smaller than what is proven.
 
     link: "logistic" or "probit". rewards: their range. radius: a bound on |theta*|.
-    failure: with which probability the confidence set may fail, 1 / horizon by default.
+    failure: with which probability the confidence set may fail, 1 / horizon by default. horizon: as in JointLinUCB.
     first, growth: the shortest step, and the factor of later ones. max_rounds_per_person: see ContinualBandit.
     source: of noise. Secure by default; Simulated(seed) for experiments.
     """
@@ -77,18 +76,17 @@ class JointGLMUCB(ContinualBandit):
     first: int = FIRST
     growth: float = GROWTH
     contribution: SecantContribution = field(init=False, repr=False)
-    _state: State = field(init=False, repr=False)
+    _state: GLMUCBState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._check()
-        if self.horizon is None:
-            raise NoHorizon("Expected a horizon, the most choices that will be made, got none.")
         checks.positive_int(first=self.first)
         checks.non_negative(width_scale=self.width_scale)
         checks.one_of(links.BOUNDED, link=self.link)
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
-        self.failure = 1 / max(2, self.horizon) if self.failure is None else self.failure
+        if self.failure is None:
+            self.failure = FAILURE if self.horizon is None else 1 / max(2, self.horizon)
         checks.probability(failure=self.failure)
         link = links.named(self.link)
         low, high = self.rewards
@@ -97,7 +95,7 @@ class JointGLMUCB(ContinualBandit):
             dim=self.dim, scale=scale, low=low, high=high, link=link, radius=float(self.radius)
         )
         self._schedule = Schedule(float(self.first), float(self.growth))
-        leaves = 1 + steps_before(self.horizon, self._schedule)
+        leaves = 1 + steps_before(self.horizon or FARTHEST, self._schedule)
         noiseless = Toeplitz(leaves=leaves, size=self.contribution.size, sigma=0.0)
         self.mechanism = self._with_noise(noiseless, self.contribution.sensitivity, self._mu)
         worst = self.mechanism.sigma * worst_gain(self.mechanism)
@@ -107,11 +105,11 @@ class JointGLMUCB(ContinualBandit):
         self.epsilon = ledger.check(self._planned(), self.budget)
         super().__post_init__()
 
-    def init(self) -> State:
+    def init(self) -> GLMUCBState:
         matrix, numbers = self.bounds.shift * np.eye(self.dim), np.zeros(8)
         self._widen(np.zeros(self.dim), matrix, numbers)
-        estimate = Estimate(np.zeros(self.dim), matrix, numbers)
-        return State(self._opened(2), PrefixSums(self.mechanism, self.source), estimate)
+        estimate = LineEstimate(np.zeros(self.dim), matrix, numbers)
+        return GLMUCBState(self._opened(2), PrefixSums(self.mechanism, self.source), estimate)
 
     def _join(self, row: Raw[Array], reward: Raw[float]) -> None:
         at, within = self._state.estimate.theta, float(self._state.estimate.numbers[WITHIN])

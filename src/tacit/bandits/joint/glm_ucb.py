@@ -11,7 +11,7 @@ from tacit.algorithms import ridge
 from tacit.algorithms.forgetting import FARTHEST, steps_before
 from tacit.algorithms.shapes import misfit
 from tacit.bandits.joint.continual import ContinualBandit
-from tacit.bandits.joint.lin_ucb import FAILURE, FIRST, GROWTH
+from tacit.bandits.joint.lin_ucb import FIRST, GROWTH, failure_of
 from tacit.core.choices import Index, certain
 from tacit.data import Array, Integers, Raw, Released
 from tacit.kernels import linear
@@ -85,9 +85,7 @@ class JointGLMUCB(ContinualBandit):
         checks.one_of(links.BOUNDED, link=self.link)
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
-        if self.failure is None:
-            self.failure = FAILURE if self.horizon is None else 1 / max(2, self.horizon)
-        checks.probability(failure=self.failure)
+        self.failure = failure_of(self.failure, self.horizon)
         link = links.named(self.link)
         low, high = self.rewards
         scale = balanced(link, self.dim, self.radius)

@@ -59,9 +59,7 @@ class JointLinUCB(Joint):
         checks.non_negative(width_scale=self.width_scale)
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
-        if self.failure is None:
-            self.failure = FAILURE if self.horizon is None else 1 / max(2, self.horizon)
-        checks.probability(failure=self.failure)
+        self.failure = failure_of(self.failure, self.horizon)
         if self.subgaussian is None:
             self.subgaussian = (self.rewards[1] - self.rewards[0]) / 2
         checks.positive(subgaussian=self.subgaussian)
@@ -99,3 +97,10 @@ class JointLinUCB(Joint):
     def statistics(self) -> Statistics:
         """The released sums; where there are blocks, with one more axis, the first: of blocks."""
         return self.algorithm.statistics(self._estimate)
+
+
+def failure_of(given: float | None, horizon: int | None) -> float:
+    """With which probability a confidence set may fail: 1 / horizon by default, where there is one."""
+    failure = given if given is not None else FAILURE if horizon is None else 1 / max(2, horizon)
+    checks.probability(failure=failure)
+    return failure

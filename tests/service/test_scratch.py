@@ -1,13 +1,19 @@
 """Scratch bandits: settings of the served one, people of their own, and an audit of a real server over HTTP."""
 
+import asyncio
+import http.server
 import json
 import subprocess
 import sys
+import threading
 
 import pytest
 
 from tacit.audit import running
+from tacit.audit.remote import Remote
+from tacit.errors import Unavailable
 from tacit.service import config as configs
+from tacit.service.calls import Refused
 from tests.service.servers import LINEAR, Running
 
 SCRATCH = {"scratch_of": "messages", "durable": "scratch.db", "hold": 0.05, "delay": 0.0}
@@ -75,3 +81,31 @@ def test_a_server_is_audited_by_the_command_line_and_its_people_are_left_alone(t
     assert found["epsilon"] == pytest.approx(4.0, rel=1e-6) and found["choices"] <= 150
     assert refused.returncode == 1 and "Expected a scratch bandit" in refused.stderr and status["choices"] == 0
     assert wrong.returncode == 1 and "the name of one scratch bandit" in wrong.stderr
+
+
+class Stranger(http.server.BaseHTTPRequestHandler):
+    """Answers every request with a page."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"<html>hello</html>")
+
+    def log_message(self, *_):
+        pass
+
+
+def test_who_is_no_server_of_tacit_is_told():
+    stranger = http.server.HTTPServer(("127.0.0.1", 0), Stranger)
+    thread = threading.Thread(target=stranger.serve_forever)
+    thread.start()
+    try:
+        ask = Remote(f"http://127.0.0.1:{stranger.server_port}", "scratch", app=None, operator=None)
+        with pytest.raises(Refused, match="Expected a reply of tacit, got another"):
+            asyncio.run(ask("status"))
+    finally:
+        stranger.shutdown()
+        stranger.server_close()
+        thread.join()
+    with pytest.raises(Unavailable, match="Expected a reply of http://127.0.0.1"):
+        asyncio.run(ask("status"))

@@ -52,7 +52,11 @@ class Remote:
             if response.status not in AGAIN:
                 break
             time.sleep(float(response.headers.get("retry-after") or SOON))
-        found = [msgspec.json.decode(line) for line in reply.splitlines()]
-        if response.status != 200:
-            raise Refused(response.status, str(found[0].get("error", "Expected a reply of tacit, got another.")))
+        try:
+            found = [msgspec.json.decode(line, type=dict[str, Any]) for line in reply.splitlines()]
+        except msgspec.MsgspecError:
+            found = []
+        if response.status != 200 or not found:
+            said = found[0].get("error") if found else None
+            raise Refused(response.status, str(said or "Expected a reply of tacit, got another."))
         return found if batch else found[0]

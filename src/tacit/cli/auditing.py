@@ -70,8 +70,9 @@ def _server(url: str | None, config: Path | None, names: list[str], choices: int
     bandits = configs.read(config).bandits
     checks.name("a bandit of this configuration", names[0], bandits)
     keys = {role: os.environ.get(variable) for role, variable in KEYS.items()}
-    ask = Remote(url, names[0], **keys)
-    found = asyncio.run(running.audit(ask, configs.build(bandits[names[0]], names[0]), default_rng(), choices))
+    ask, bandit = Remote(url, names[0], **keys), configs.build(bandits[names[0]], names[0])
+    tell(f"Attacking {names[0]} with up to {choices} made-up choices: a second or more for each step.")
+    found = asyncio.run(running.audit(ask, bandit, default_rng(), choices))
     if as_json:
         write_json(found.json())
     else:

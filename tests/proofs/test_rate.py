@@ -38,6 +38,16 @@ def test_lemma_1_lines_miss_the_link_by_no_more_than_the_misfit_and_nearly_by_it
             assert 0.75 * q - 0.01 < worst <= q
 
 
+def test_lemma_1_where_slopes_are_tiny_the_misfit_is_that_of_slopes():
+    for radius in (4.0, 6.0):
+        q = misfit("probit", longest=radius, within=2 * radius, radius=radius)
+        assert 1 < q <= math.exp(radius**2 / 2) * (1 + 1e-9)
+    played = JointGLMUCB(dim=2, link="probit", radius=6.0, horizon=100, budget=Budget(1.0, 1e-6), source=Simulated(0))
+    for _ in range(60):
+        played.observe(played.choose([[1.0, 0.0], [0.0, 0.0]]), 1.0)
+    assert np.isfinite(played.width) and played.width > 0
+
+
 @pytest.mark.parametrize("name", LINKS)
 def test_lemma_1_for_tangents(name):
     """|mu(t) - mu(z) - mu'(z) (t - z)| <= q mu'(z) |t - z|, q = (M c / 2) e^(M c), M = sup |mu''| / mu'."""

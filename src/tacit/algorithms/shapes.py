@@ -56,10 +56,14 @@ def misfit(name: str, *, longest: float, within: float, radius: float) -> float:
     picked = np.maximum(np.maximum(tangent, left), np.maximum(right, aside))
     w = (flattest + picked) / 2
     steepest = np.maximum(picked, chords.max(axis=1, keepdims=True))
-    between = shape.bend * (longest / POINTS / 2 + (z - first) / ENDS / 4)
-    q = np.maximum(steepest + between - w, w - flattest + between) / w
-    sure = shape.bend * longest / POINTS / 2 / w * (1 + q)  # w itself moves between points
-    return float(np.max(q + sure)) + SLACK
+    moves = shape.bend * longest / POINTS / 2  # a chord from z, and w, to the nearest of the points
+    between = moves + shape.bend * (z - first) / ENDS / 4
+    least = w - moves
+    worst = float(shape.slope(np.array(0.0)) / shape.slope(np.array(radius)))  # of slopes: no chord is worse
+    if least.min() <= 0:
+        return worst
+    found = np.max(np.maximum(steepest + between - least, w + moves - flattest + between) / least)
+    return min(worst, float(found) + SLACK)
 
 
 def _chords(shape: LinkShape, z: Array, t: Array) -> Array:

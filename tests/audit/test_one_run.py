@@ -34,6 +34,15 @@ def test_the_claim_stands_where_requests_have_vectors():
     assert not found.convicted and found.canaries >= 20
 
 
+@pytest.mark.full
+def test_twenty_thousand_choices_prove_a_part_of_the_claim():
+    """Five runs had 58 to 64 % right, and 66 % is what the claim allows. Below 55 % or above 68 % in less than one run
+    of a thousand."""
+    found = audited(GLM | {"dim": 5}, 20_000)
+    assert not found.convicted and found.canaries > 700 and found.choices > 19_000
+    assert 0.55 < found.right / found.canaries < 0.68 and found.independent > 0.1
+
+
 @pytest.mark.parametrize("bug", [bugs.RAW_RELEASE, bugs.QUIET_RELEASE, bugs.COUNTED_TWICE], ids=lambda bug: bug.what)
 def test_planted_bugs_are_convicted(bug):
     """Each makes canaries four times as visible or more: 85 % of the guesses are right or more, and of 200 that is 15

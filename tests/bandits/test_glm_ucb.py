@@ -40,6 +40,24 @@ def test_the_confidence_set_holds_in_all_steps(link, radius, epsilon):
     assert max(found) < 1 and min(found) > 0.1
 
 
+@pytest.mark.full
+@pytest.mark.parametrize("epsilon", [1.0, 4.0, math.inf])
+@pytest.mark.parametrize("world", ["ball", "turns", "fixed"])
+def test_no_set_of_ten_long_runs_fails(epsilon, world):
+    """failure .1: with sets as wide as they may be, one run of ten would fail."""
+    for seed in range(10):
+        rng, count = np.random.default_rng([9, seed]), iter(range(10**6))
+        theta, fixed = rng.standard_normal(3), rng.standard_normal((8, 3))
+
+        def arms(drawn, fixed=fixed, count=count):
+            axis = np.eye(3)[(next(count) // 700) % 3]
+            return {"ball": drawn.standard_normal((8, 3)), "turns": np.stack([axis, -axis]), "fixed": fixed}[world]
+
+        budget = Budget(epsilon, 1e-6)
+        bandit = JointGLMUCB(dim=3, horizon=5000, budget=budget, failure=0.1, source=Simulated(seed))
+        assert played(bandit, theta / np.linalg.norm(theta), 5000, rng, arms) < 1
+
+
 def test_directions_that_come_late_are_covered_too():
     """First one direction alone, then the other: the curvature of a step is large beside what was there before."""
 

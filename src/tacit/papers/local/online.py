@@ -34,9 +34,9 @@ from tacit.papers.local.online_kernel import (
 )
 
 LEARNERS = ("maler", "ogd")
-# G in units of |x| |prediction - y|, of which a gradient has 2: longer ones are cut. No record of its choice; regret does
-# not tell 4 from 8 and 16 (Maler, `tail`, d = 3, T = 20 000, delta .1, 8 runs: 1784, 1703, 1958 +- 600 at epsilon 1,
-# and 134, 112, 117 +- 36 at epsilon 10).
+# G in units of |x| |prediction - y|, of which a gradient has 2: longer ones are cut. No record of its choice; regret
+# does not tell 4 from 8 and 16 (Maler, `tail`, d = 3, T = 20 000, delta .1, 8 runs: 1784, 1703, 1958 +- 600 at epsilon
+# 1, and 134, 112, 117 +- 36 at epsilon 10).
 CLIP = 4
 LEAST_STRENGTH = 1e-6  # mu of the learner, at least: it divides by it
 CALIBRATIONS = ("exact", "paper")

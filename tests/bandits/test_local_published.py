@@ -178,3 +178,26 @@ def test_a_server_of_several_bases_is_saved_whole(tmp_path):
         made.observe(client.randomize(client.choose(np.eye(3)), 0.5))
     made.save(tmp_path / "server.json")
     assert LocalCombiner.load(tmp_path / "server.json").billboard() == made.billboard()
+
+
+@pytest.mark.parametrize(("epsilon", "cut", "bias"), [(10.0, (0.002, 0.02), 0.1), (1.0, (0.03, 0.08), 3.0)])
+def test_what_the_clip_of_gradients_costs(epsilon, cut, bias):
+    """At theta = (1, 0, 0) for theta* = (1/2, 0, 0): how many are cut, and how far that moves their mean, as a share of
+    it. With much noise it moves it by more than half its length: said under Departure."""
+    made = LocalOnlineUCB(dim=3, budget=Budget(epsilon, 0.1), radius=1.0, horizon=1000, threshold=0.0)
+    rng, n, most, std = default_rng(1), 40_000, made._state.bases[0].learner.settings.clip, made.std
+    x = rng.standard_normal((n, 3))
+    x /= np.linalg.norm(x, axis=1)[:, None]
+    reported, y = x + std * rng.standard_normal(x.shape), x[:, 0] / 2 + std * rng.standard_normal(n)
+    gradients = 2 * reported * (reported[:, 0] - y)[:, None] - 2 * std**2 * np.eye(3)[0]
+    lengths = np.linalg.norm(gradients, axis=1)
+    moved = np.mean((np.minimum(1, most / lengths) - 1)[:, None] * gradients, axis=0)
+    assert cut[0] < np.mean(lengths > most) < cut[1]
+    assert (
+        bias / 6 < np.linalg.norm(moved) / (1 / 3) < 2 * bias
+    )  # the mean gradient is E[x x'] (theta - theta*) 2 = 1/3
+
+
+def test_the_papers_bound_of_the_noise_lacks_the_root_of_the_dimension():
+    noise = np.linalg.norm(default_rng(2).standard_normal((2000, 40)), axis=1)
+    assert np.mean(noise > math.sqrt(2 * math.log(2e6))) > 0.85

@@ -66,7 +66,8 @@ def test_a_plan_has_a_horizon_only_where_one_is_given_or_needed(capsys, monkeypa
     assert text.startswith("Privacy certificate: JointGLM\n") and "4 weeks: epsilon" in text
     text = shown(weekly, "--horizon", "10000")
     assert text.startswith("Privacy certificate: JointGLM; planned for 10000 choices\n") and "weeks: " not in text
-    for bandit in ("joint-lin-ucb", "joint-glm-rare", "joint-reweighted", "shuffle-lin-ucb", "local-combiner"):
+    assert shown("joint-lin-ucb").startswith("Privacy certificate: JointLinUCB\n")
+    for bandit in ("shariff-lin-ucb", "joint-glm-rare", "joint-reweighted", "shuffle-lin-ucb", "local-combiner"):
         assert "; planned for 10000 choices\n" in shown(bandit)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit import __version__, extras, registry
+from tacit.cli.auditing import audit_command
 from tacit.cli.benching import bench_command
 from tacit.cli.check import check_command
 from tacit.cli.operating import backup_command, end_control_command, move_command, restore_command, rotate_command
@@ -173,35 +174,6 @@ def warm_up_command(
         logger.removeHandler(handler)
 
 
-@app.command("audit")
-def audit_command(
-    names: Annotated[list[str] | None, typer.Argument(help="Attacks, e.g. tree or joint-glm. Default: all.")] = None,
-    runs: Annotated[
-        int, typer.Option(help="Runs of each of the two worlds; slow attacks take a share of them.")
-    ] = 30_000,
-    seed: Annotated[int, typer.Option(help="Of the attacks' random numbers.")] = 0,
-    plot: Annotated[Path | None, typer.Option(help="The two distributions of each score: .png, .svg or .pdf.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Try to break every claim, and find every planted bug. Exit code 0 only if claims hold and bugs are found."""
-    from tacit import audit
-    from tacit.audit import report
-
-    check_figure(plot)
-    attacks = audit.named(names or [])
-    with progress("attacking") as bar:
-        rows = audit.carry_out_all(attacks, runs=runs, seed=seed, progress=bar)
-    if plot is not None:
-        report.plot(rows, plot)
-        tell(f"Figure: {plot}")
-    if as_json:
-        write_json({"rows": [row.json() for row in rows]})
-    else:
-        sys.stdout.write(report.text(rows) + "\n")
-    if not all(row.as_expected for row in rows):
-        raise typer.Exit(1)
-
-
 @app.command("serve")
 def serve_command(
     what: Annotated[
@@ -324,6 +296,7 @@ def evaluate_command(
         sys.stdout.write(evaluating.text(rows) + "\n")
 
 
+app.command("audit")(audit_command)
 app.command("backup")(backup_command)
 app.command("restore")(restore_command)
 app.command("rotate")(rotate_command)

@@ -5,13 +5,13 @@ wider. Everything here is a function of released sums, public estimates and publ
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from tacit import checks, special
+from tacit import checks
+from tacit.algorithms.shapes import SHAPES
 from tacit.bandits.joint.glm import JointGLM
 from tacit.data import Array
 from tacit.kernels.linalg import smat
@@ -24,10 +24,6 @@ from tacit.model.links import IDENTITY, built_in, kind, softness
 POINTS = 200  # |z| of estimates, from 0 to the largest: bounds hold between the points, too
 SHARES = (0.0, 0.05, 0.5)  # of all choices, the first ones, that a confidence set may leave out
 RIDGE = 4.0  # of the mixture in the self-normalised bound
-SHAPES: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]] = {  # mean and slope for z >= 0
-    "logistic": (lambda z: 1 / (1 + np.exp(-z)), lambda z: np.exp(-z) / (1 + np.exp(-z)) ** 2),
-    "probit": (lambda z: special.ndtr(z), lambda z: np.exp(-z * z / 2) / math.sqrt(2 * math.pi)),
-}
 
 
 class Step(NamedTuple):
@@ -202,7 +198,7 @@ class Trail:
         b = self.bandit
         if kind(b.algorithm.link.code) == IDENTITY:
             return Lines(1.0, 1.0, np.zeros(len(window)))
-        mean, slope = SHAPES[b.algorithm.link.name]
+        mean, slope, _ = SHAPES[b.algorithm.link.name]
         blend = self._user.blend
 
         def steep(v: Array) -> Array:  # w, of a user's line, as model.glm.line has it: falls with v >= 0

@@ -67,7 +67,7 @@ def test_the_noise_of_a_fit_reaches_its_epsilon_by_renyi_orders():
     assert (one.batch, two.batch) == (500, 2048)
     assert two.sigma / math.sqrt(two.epochs) > one.sigma / math.sqrt(one.epochs)  # its bound on sampling costs here
     with pytest.raises(ValueError, match="epsilon that some noise reaches"):
-        as_coded.fit(Budget(1e-4, 1e-6), 500, 3)
+        as_coded.fit(Budget(1e-3, 1e-8), 500, 3)
 
 
 def test_it_learns_without_exploring_and_its_certificate_claims_nothing():

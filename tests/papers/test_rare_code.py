@@ -25,7 +25,7 @@ def build(epsilon=4.0, **options):
 
 
 @pytest.mark.parametrize(
-    "epsilon, ridge, most_tau", [(4.0, 232.80627249, 8), (6.0, 165.56581458, 9), (8.0, 131.94558558, 9)]
+    ("epsilon", "ridge", "most_tau"), [(4.0, 232.80627249, 8), (6.0, 165.56581458, 9), (8.0, 131.94558558, 9)]
 )
 def test_numbers_are_those_that_its_notebook_prints(epsilon, ridge, most_tau):
     """d = 3, T = 5000, S = 2, where it prints lambda and both cut-offs."""

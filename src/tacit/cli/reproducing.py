@@ -14,6 +14,7 @@ from tacit.cli.options import Engine, Json
 from tacit.cli.output import progress, tell, write_json
 from tacit.cli.parse import check_name
 from tacit.cli.places import check_folder
+from tacit.errors import Interrupted
 
 ALL = "all"
 
@@ -53,7 +54,7 @@ def reproduce_command(
             summary.append(f"{each:<18} {'as before':<20} {folder}")
             continue
         with progress(each) as report:
-            timed = _until(stop, report)
+            timed = _until(stop, report, folder)
             outcome = reproductions.run(each, quick=quick, runs=runs, out=folder, progress=timed, engine=engine)
         documents[each] = outcome.json()
         summary.append(f"{each:<18} {outcome.summary():<20} {folder}")
@@ -66,13 +67,15 @@ def reproduce_command(
         sys.stdout.write("\n".join(["What is expected, and seen:", *summary]) + "\n")
 
 
-def _until(stop: float, report: Callable[[float], None]) -> Callable[[float], None]:
-    """The same, as if the command were interrupted when the time is over."""
+def _until(stop: float, report: Callable[[float], None], folder: Path) -> Callable[[float], None]:
+    """The same, but for an end when the time is over."""
 
     def timed(share: float) -> None:
         report(share)
         if time.monotonic() > stop:
-            raise KeyboardInterrupt
+            raise Interrupted(
+                f"The time is over: finished runs are kept in {folder}; the same command goes on from there."
+            )
 
     return timed
 

@@ -85,6 +85,13 @@ def test_it_learns_without_exploring_and_its_certificate_claims_nothing():
     assert not bandit.privacy.private and "fit costs" in str(bandit.privacy)
 
 
+def test_where_no_noise_reaches_a_calls_epsilon_its_certificate_says_so():
+    bandit = JointGLMRare(
+        dim=3, horizon=5000, link="probit", radius=3.0, budget=Budget(1.0, 1e-6), source=Simulated(0), **CODE
+    )
+    assert "Nor has it noise for all of its calls" in str(bandit.privacy).replace("\n      ", " ")
+
+
 def test_where_criterion_1_is_met_it_fits_at_once_and_then_forgets():
     """A long first arm; after the last fit for theta_o, users who explore are not kept. V's leaf is x x' / (1 + |x|^2 /
     lambda)."""

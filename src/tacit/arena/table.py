@@ -119,9 +119,9 @@ def played(
     )
     try:
         result = simulate([entry.spec], arena.world, horizon=arena.horizon, runs=runs, seed=SEED, out=out, workers=1)
+        true, stated, relation = certified(entry, arena)
     except ValueError as error:
         return msgspec.structs.replace(row, why=str(error))
-    true, stated, relation = certified(entry, arena)
     mine = [each for each in rows.values() if (each.name, each.epsilon, each.version) == (row.name, epsilon, VERSION)]
     audit = next((each.audit for each in mine if each.audit is not None), None)
     if audit is None and epsilon is not None:

@@ -289,7 +289,10 @@ def spent(numbers: Code, budget: Budget) -> dict[str, float]:
 
 def caveat(numbers: Code, budget: Budget) -> str:
     """Why there is no certificate, and what the noise costs."""
-    cost = spent(numbers, budget)
+    try:
+        cost = spent(numbers, budget)
+    except ValueError as error:  # as the code itself, when it comes to such a fit
+        return f"{LEAK} Nor has it noise for all of its calls. {error}"
     return LEAK + CODED.format(
         budget.epsilon, cost["both"], budget.delta, cost["I"], cost["II"], cost["fit"], numbers.call_tau.epsilon
     )

@@ -152,7 +152,7 @@ def test_a_strangers_repository_plays_in_a_process_of_its_own(tmp_path, monkeypa
 def test_the_page_has_tables_and_pictures(tmp_path):
     plain = {"version": worlds.VERSION, "code": "0", "tacit": "0", "runs": 50, "error": 1.0, "worst": 9.0, "us": 2.0}
     rows = [
-        table.Row(
+        table.Played(
             name=n, trust=t, epsilon=e, world=w.name, mean=m, p95=2 * m, uniform=100.0, true=e, audit=0.1, **plain
         )
         for n, t, e, m in (("uniform", "none", None, 99.0), ("one", "joint", 1.0, 20.0), ("two", "local", 4.0, 30.0))

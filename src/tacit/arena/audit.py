@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.random import Generator, SeedSequence
 
-from tacit.arena.entries import Entry
+from tacit.arena.entries import Player
 from tacit.audit.attack import Attack
 from tacit.audit.attacks.bandits import BLACK
 from tacit.audit.stage import User, probe, users
@@ -16,12 +16,12 @@ RUNS = 300
 WORLD = ball(dim=2, arms=2, radius=1.0, link="logistic")
 
 
-def audited(entry: Entry, *, claim: float, delta: float, runs: int = RUNS) -> float:
+def audited(entry: Player, *, claim: float, delta: float, runs: int = RUNS) -> float:
     """A lower bound on epsilon at delta, at 99.9 %; 0 where 80 rounds show nothing."""
     return carry_out(attack(entry, claim=claim, delta=delta), runs=runs).epsilon_lower
 
 
-def attack(entry: Entry, *, claim: float, delta: float) -> Attack:
+def attack(entry: Player, *, claim: float, delta: float) -> Attack:
     """User 1 has the best reward in one world and the worst in the other, for the same arm; each of the last users
     offers itself tiny arms v and -v. Score: how many got v."""
 

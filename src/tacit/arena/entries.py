@@ -35,7 +35,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {  # beside the defaults
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Entry:
+class Player:
     """One row's player. trust: the model that its certificate is for. runs: at most so many, None for the arena's."""
 
     name: str
@@ -49,12 +49,12 @@ class Entry:
         return not self.narrow or arena.world.dim <= WIDE
 
 
-def entries() -> Iterator[Entry]:
+def entries() -> Iterator[Player]:
     """Those of the registry: what is quick before what is slow, and the plain ones first."""
     for name in PLAIN:
         if name in registry.algorithms("REFERENCES"):
             kind = registry.load(registry.algorithms("REFERENCES")[name], name)
-            yield Entry(
+            yield Player(
                 name=registry.kebab(name), trust="none", epsilon=math.inf, spec=Spec(kind), narrow=name in HEAVY
             )
     listed = [(table, name) for table in TRUST for name in registry.algorithms(table)]
@@ -66,10 +66,10 @@ def entries() -> Iterator[Entry]:
             yield from each_epsilon(kind, TRUST[table], options, slow=slow)
 
 
-def each_epsilon(kind: Any, trust: str, options: dict[str, Any], *, slow: bool, name: str = "") -> Iterator[Entry]:
+def each_epsilon(kind: Any, trust: str, options: dict[str, Any], *, slow: bool, name: str = "") -> Iterator[Player]:
     label = " ".join([name or registry.kebab(kind.__name__), *(f"{key}={value}" for key, value in options.items())])
     for epsilon in EPSILONS:
-        yield Entry(
+        yield Player(
             name=label.replace("timing=published constants=code", "as its author's code"),
             trust=trust,
             epsilon=epsilon,

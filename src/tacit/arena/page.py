@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from tacit.arena.table import Row
+from tacit.arena.table import Played
 from tacit.arena.worlds import EPSILONS, VERSION, arenas
 from tacit.experiments import figure
 
@@ -13,7 +13,7 @@ ORDER = ("none", "joint", "two servers", "shuffle", "local")
 GROUPS = {"small": "The six small worlds", "random": "Random worlds", "real": "Real data"}
 
 
-def write(path: Path, rows: Sequence[Row], images: Path) -> None:
+def write(path: Path, rows: Sequence[Played], images: Path) -> None:
     """The page with its tables anew, and the pictures beside it."""
     text = path.read_text()
     if START not in text or END not in text:
@@ -24,7 +24,7 @@ def write(path: Path, rows: Sequence[Row], images: Path) -> None:
     draw(now, images)
 
 
-def tables(rows: Sequence[Row]) -> str:
+def tables(rows: Sequence[Played]) -> str:
     """One a group of worlds and epsilon: mean regret, 95th percentile and runs; then what each promises."""
     out = []
     for group, title in GROUPS.items():
@@ -34,7 +34,7 @@ def tables(rows: Sequence[Row]) -> str:
     return "\n".join([*out, "### What each promises, and costs", "", *_promises(rows), ""])
 
 
-def _regrets(rows: Sequence[Row], worlds: Sequence[str], epsilon: float) -> list[str]:
+def _regrets(rows: Sequence[Played], worlds: Sequence[str], epsilon: float) -> list[str]:
     found = {(row.name, row.world): row for row in rows if row.epsilon in (None, epsilon) and row.mean is not None}
     lines = ["| | trust | " + " | ".join(worlds) + " | runs |", "|---|---|" + "---|" * (len(worlds) + 1)]
     uniform = [next((row.uniform for (_, world), row in found.items() if world == each), None) for each in worlds]
@@ -50,7 +50,7 @@ def _regrets(rows: Sequence[Row], worlds: Sequence[str], epsilon: float) -> list
 
 
 def _score(
-    name: str, found: dict[tuple[str, str], Row], worlds: Sequence[str], uniform: Sequence[float | None]
+    name: str, found: dict[tuple[str, str], Played], worlds: Sequence[str], uniform: Sequence[float | None]
 ) -> float:
     """Mean of log regret over uniform play's, over the worlds that it plays."""
     logs = [
@@ -61,7 +61,7 @@ def _score(
     return sum(logs) / len(logs) if logs else math.inf
 
 
-def _promises(rows: Sequence[Row]) -> list[str]:
+def _promises(rows: Sequence[Played]) -> list[str]:
     lines = [
         "| | trust | relation | true ε at 1 / 4 | audit: ε at least, at 1 / 4 | μs a round | code |",
         "|---|---|---|---|---|---|---|",
@@ -85,11 +85,11 @@ def _promises(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
-def _true(row: Row) -> str:
+def _true(row: Played) -> str:
     return "none" if row.true is None else f"{row.true:.3g}" + " (stated)" * row.stated
 
 
-def draw(rows: Sequence[Row], images: Path) -> None:
+def draw(rows: Sequence[Played], images: Path) -> None:
     """arena.png: means and 95th percentiles in the small worlds, over uniform play's. arena-cost.png: against time."""
     worlds = [arena.name for arena in arenas() if arena.group == "small"]
     canvas, axes = figure.subplots(1, len(EPSILONS), width=6.6, height=6.0)

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit import checks
-from tacit.arena.entries import Entry, each_epsilon
+from tacit.arena.entries import Player, each_epsilon
 from tacit.bandits.base import Bandit
 from tacit.bandits.references import plain
 from tacit.bandits.server import Server
@@ -38,7 +38,7 @@ KEYS = {"file", "class", "trust", "options", "runs"}
 STATED = "As its author states, not computed by tacit: "
 
 
-def submitted(path: Path) -> Iterator[Entry]:
+def submitted(path: Path) -> Iterator[Player]:
     """The entries of a file of such lines. ValueError for what is none."""
     for name, line in tomllib.loads(path.read_text()).items():
         if not isinstance(line, dict) or not {"file", "class", "trust"} <= line.keys() <= KEYS:
@@ -52,7 +52,7 @@ def submitted(path: Path) -> Iterator[Entry]:
             options = {"file": str(file), "digest": digest, "script": line["class"], "given": options}
             kind = Submitted
         for entry in each_epsilon(kind, line["trust"], options, slow=False, name=name):
-            yield Entry(name=name, trust=entry.trust, epsilon=entry.epsilon, spec=entry.spec, runs=runs)
+            yield Player(name=name, trust=entry.trust, epsilon=entry.epsilon, spec=entry.spec, runs=runs)
 
 
 def loaded(path: Path, name: str) -> Any:

@@ -10,7 +10,7 @@ from numpy.random import SeedSequence
 
 from tacit import __version__
 from tacit.arena.audit import RUNS, audited
-from tacit.arena.entries import Entry
+from tacit.arena.entries import Player
 from tacit.arena.submission import Submitted
 from tacit.arena.worlds import DELTA, SEED, VERSION, Arena
 from tacit.bandits.base import Bandit
@@ -19,10 +19,10 @@ from tacit.experiments import disk_cache
 from tacit.experiments.result import Result
 from tacit.experiments.runner import simulate
 
-FEW = 20  # runs of an audit of a stranger's class, each of which may start a process
+FEW = 12  # runs of an audit of a stranger's class, each of which may start a process
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class Played(msgspec.Struct, frozen=True, kw_only=True):
     """epsilon: as asked. true: computed from the noise in use, None where nothing is promised; stated: by a stranger.
     audit: a lower bound. regret: None where the world is not played, and why."""
 
@@ -51,26 +51,26 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         return self.version, self.name, self.epsilon, self.world
 
 
-def read(path: Path) -> dict[tuple[int, str, float | None, str], Row]:
+def read(path: Path) -> dict[tuple[int, str, float | None, str], Played]:
     """Rows by what they are of."""
     lines = path.read_bytes().splitlines() if path.exists() else []
-    return {row.key: row for row in (msgspec.json.decode(line, type=Row) for line in lines if line.strip())}
+    return {row.key: row for row in (msgspec.json.decode(line, type=Played) for line in lines if line.strip())}
 
 
-def write(path: Path, rows: Iterable[Row]) -> None:
+def write(path: Path, rows: Iterable[Played]) -> None:
     disk_cache.write(path, b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
 
 
 def fill(
     path: Path,
-    entries: Sequence[Entry],
+    entries: Sequence[Player],
     arenas: Sequence[Arena],
     *,
     out: Path,
     runs: int | None = None,
     minutes: float = math.inf,
     tell: Callable[[str], None] = lambda _: None,
-) -> dict[tuple[int, str, float | None, str], Row]:
+) -> dict[tuple[int, str, float | None, str], Played]:
     """Every entry in every world, as far as time allows: rows of the code as it is, with at least as many runs, are not
     played again. Each row is in the file as soon as it is done. Interrupted when the time is over."""
     stop = time.monotonic() + 60 * minutes
@@ -99,16 +99,16 @@ def fill(
 
 
 def played(
-    entry: Entry,
+    entry: Player,
     arena: Arena,
     runs: int,
     code: str,
     out: Path,
-    rows: dict[tuple[int, str, float | None, str], Row],
-) -> Row:
+    rows: dict[tuple[int, str, float | None, str], Played],
+) -> Played:
     """One row. The audit is taken over from a row of the same entry and code, if there is one."""
     epsilon = None if entry.epsilon == math.inf else entry.epsilon
-    row = Row(
+    row = Played(
         version=VERSION,
         name=entry.name,
         trust=entry.trust,
@@ -129,7 +129,7 @@ def played(
     return measured(msgspec.structs.replace(row, true=true, stated=stated, relation=relation, audit=audit), result)
 
 
-def measured(row: Row, result: Result) -> Row:
+def measured(row: Played, result: Result) -> Played:
     (found,) = result.rows
     return msgspec.structs.replace(
         row,
@@ -143,7 +143,7 @@ def measured(row: Row, result: Result) -> Row:
     )
 
 
-def certified(entry: Entry, arena: Arena) -> tuple[float | None, bool, str]:
+def certified(entry: Player, arena: Arena) -> tuple[float | None, bool, str]:
     """(true epsilon, whether it is only stated, the relation) of the bandit as it plays there."""
     bandit: Bandit = entry.spec.build(arena.world, arena.horizon, SeedSequence(0))
     if isinstance(bandit, Submitted):

@@ -11,8 +11,8 @@ from tacit import extras
 from tacit.cli.output import tell
 
 if TYPE_CHECKING:
-    from tacit.arena.entries import Entry
-    from tacit.arena.table import Row
+    from tacit.arena.entries import Player
+    from tacit.arena.table import Played
 
 GROUPS = ("small", "random", "real")
 
@@ -62,11 +62,11 @@ def arena_command(
             sys.stdout.write(_line(row) + "\n")
 
 
-def _names(entries: list["Entry"]) -> str:
+def _names(entries: list["Player"]) -> str:
     return ", ".join(dict.fromkeys(entry.name for entry in entries))
 
 
-def _line(row: "Row") -> str:
+def _line(row: "Played") -> str:
     head = f"{row.name} · {row.trust} · ε={row.epsilon or '–'} · {row.world}: "
     if row.mean is None:
         return head + f"not played ({row.why})"

@@ -37,9 +37,10 @@ def arenas() -> list[Arena]:
     return [*_small(), *_random(), *_real()]
 
 
-def _small() -> Iterator[Arena]:
+def small() -> list[Environment]:
+    """The six small worlds."""
     probit = {"radius": 3.0, "link": "probit"}
-    worlds: list[Environment] = [
+    return [
         environments.ball(dim=3, arms=20, **probit),  # type: ignore[arg-type]
         environments.fixed(dim=3, arms=20, **probit),  # type: ignore[arg-type]
         environments.basis(dim=5, arms=5, **probit),  # type: ignore[arg-type]
@@ -47,7 +48,10 @@ def _small() -> Iterator[Arena]:
         environments.gap(**probit),  # type: ignore[arg-type]
         environments.rare(**probit),  # type: ignore[arg-type]
     ]
-    for world in worlds:
+
+
+def _small() -> Iterator[Arena]:
+    for world in small():
         yield Arena(name=world.name, group="small", world=world, horizon=ROUNDS, runs=50)
 
 

@@ -12,7 +12,7 @@ from tacit.data import Array, Exact
 from tacit.papers import JointGLMRare
 from tacit.papers.attacks.rare import noticed
 from tacit.papers.joint import glm_rare_code as as_coded
-from tacit.papers.joint.glm_rare_descent_kernel import Data
+from tacit.papers.joint.glm_rare_descent_kernel import Data, descend_as_coded
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
 
@@ -62,9 +62,9 @@ def fit_attack(*, sensitivity: float = 1.0) -> Attack:
         for i in range(runs):
             noise = sensitivity * how.sigma * as_coded.CLIP * rng.standard_normal((how.epochs, 1))
             start = np.zeros(1)
-            out[i] = as_coded.descend_as_coded(
-                data, np.arange(USERS), start, noise, batches, how.burn_in, as_coded.CLIP, rule
-            )[0]
+            out[i] = descend_as_coded(data, np.arange(USERS), start, noise, batches, how.burn_in, as_coded.CLIP, rule)[
+                0
+            ]
         return out
 
     return Attack(

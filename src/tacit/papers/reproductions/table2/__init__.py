@@ -162,8 +162,8 @@ def explores_less() -> Finding:
 
 def coded(epsilon: float, radius: float) -> JointGLMRare:
     """As in the table."""
-    budget, world = Budget(epsilon, DELTA), {"dim": DIM, "horizon": ROUNDS, "radius": radius, "link": "probit"}
-    return JointGLMRare(budget=budget, source=Simulated(0), **CODE, **world)
+    settings: dict[str, Any] = {"dim": DIM, "horizon": ROUNDS, "radius": radius, "link": "probit"}
+    return JointGLMRare(budget=Budget(epsilon, DELTA), source=Simulated(0), **CODE, **settings)
 
 
 def code_explores() -> Finding:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from tacit.arena.table import Played
 from tacit.arena.worlds import EPSILONS, VERSION, arenas
@@ -29,8 +30,9 @@ def tables(rows: Sequence[Played]) -> str:
     out = []
     for group, title in GROUPS.items():
         worlds = [arena.name for arena in arenas() if arena.group == group]
-        for epsilon in EPSILONS:
-            out += [f"### {title}, ε = {epsilon:g}", "", *_regrets(rows, worlds, epsilon), ""]
+        if any(row.world in worlds and row.mean is not None for row in rows):
+            for epsilon in EPSILONS:
+                out += [f"### {title}, ε = {epsilon:g}", "", *_regrets(rows, worlds, epsilon), ""]
     return "\n".join([*out, "### What each promises, and costs", "", *_promises(rows), ""])
 
 
@@ -109,6 +111,7 @@ def draw(rows: Sequence[Played], images: Path) -> None:
         axis.set(xscale="log", yticks=range(len(names)), yticklabels=names, title=f"ε = {epsilon:g}")
         axis.set_xlabel("regret / that of uniform play; line: to the 95th percentile")
         axis.tick_params(axis="y", labelsize=7)
+    _legend(axes[0, 0])
     figure.save(canvas, images / "arena.png")
     canvas, axes = figure.subplots(1, 1, width=7.0, height=5.0)
     axis = axes[0, 0]
@@ -122,4 +125,12 @@ def draw(rows: Sequence[Played], images: Path) -> None:
             axis.annotate(name, (cost, share), fontsize=6, xytext=(3, 2), textcoords="offset points")
     axis.set(xscale="log", yscale="log", xlabel="μs a round (choose and learn)")
     axis.set_ylabel(f"regret / that of uniform play, ε = {EPSILONS[0]:g}, small worlds")
+    _legend(axis)
     figure.save(canvas, images / "arena-cost.png")
+
+
+def _legend(axis: Any) -> None:
+    """Colours are trust."""
+    for trust, colour in zip(ORDER, figure.COLOURS, strict=False):
+        axis.plot([], [], marker="o", linestyle="", color=colour, label="no privacy" if trust == "none" else trust)
+    axis.legend(loc="lower left", fontsize=7)

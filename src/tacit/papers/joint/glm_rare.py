@@ -55,6 +55,7 @@ from tacit.privacy.noise import generator_of
 TIMINGS = ("strict", "published")
 CRITERIA = ("directional", "determinant")
 CONSTANTS = ("practical", "paper", "code")
+CODED_ALONE = ("eliminate", "coded", "share", "floor", "growth")  # numbers of the rule that only the code's differ in
 RELEASES: dict[str, type[Buffered | Tree]] = {"buffered": Buffered, "tree": Tree}
 
 
@@ -361,12 +362,10 @@ class JointGLMRare(ContinualBandit):
         self._recompute_tau()
 
     def _plan_numbers(self) -> list[float]:
-        return [
-            *super()._plan_numbers(),
-            self._sigma_o,
-            self._sigma_tau,
-            *(float(number) for number in self._rule if isinstance(number, int | float)),
-        ]
+        named = self._rule._asdict().items()
+        kept = [number for name, number in named if name not in CODED_ALONE or self._rule.coded]  # as files have them
+        rule = [float(number) for number in kept if isinstance(number, int | float)]
+        return [*super()._plan_numbers(), self._sigma_o, self._sigma_tau, *rule]
 
     # what may be shown
 

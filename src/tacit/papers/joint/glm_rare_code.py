@@ -168,7 +168,9 @@ class Fit(msgspec.Struct, frozen=True):
 
 def fit(call: Budget, users: int, dim: int) -> Fit:
     """The length and the noise of a call on so many users (raw): epochs by STARTS, then those of a few multiples for
-    which steps / noise^2 is largest. In one batch all have the same, and rounding errors of the root finder decide."""
+    which steps / noise^2 is largest. In one batch all have the same, and rounding errors of the root finder decide.
+    ValueError where no noise reaches the call's epsilon: the accountant loses its digits at high orders, so that a
+    small delta has none in batches. The code then tries smaller batches, which is not here."""
     batch, started = min(BATCH, users), next(epochs for most, epochs in STARTS if call.epsilon <= most)
 
     def sigma_for(epochs: int) -> float:

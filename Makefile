@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: env demo serve serve-postgres demo-roles demo-two browser test test-full test-ray check docs bench plan-fit generated expected kept dist packed js node lock clean
+.PHONY: env demo serve serve-postgres demo-roles demo-two browser test test-full test-ray check docs bench plan-fit generated expected kept kept-status dist packed js node lock clean
 
 env: .venv/.ready
 
@@ -101,6 +101,9 @@ SCALE ?= --quick
 kept: .venv/.ready        ## results that the docs keep: docs/kept, pictures, a table; SCALE= for the full scale, in hours
 	$(BIN)/tacit reproduce all $(SCALE)
 	$(BIN)/python -m tests.reproductions.keep out
+
+kept-status: .venv/.ready ## which kept results are of the code as it is, and which are older
+	$(BIN)/python -m tests.reproductions.keep status
 
 dist: .venv/.node         ## wheel, sdist, the JavaScript device, a bill of materials; Python's are tried in a clean environment
 	$(MAKE) packed

@@ -73,6 +73,7 @@ JOINT = registered("JOINT") | {
     ],
     "JointGLMRare": [{"ridge": 0.01}, {"ridge": 0.01, "max_rounds_per_person": 2}],  # so that it releases an estimate
     "ShariffLinUCB": [{}, {"max_rounds_per_person": 2}],
+    "AdaCOFUL": [{"growth": 0.5}, {"growth": 0.5, "max_rounds_per_person": 2}],  # so that one user ends an episode
 }
 SHUFFLE = registered("SHUFFLE") | {
     "ShuffleNewton": [{}, {"curvature": "none"}],

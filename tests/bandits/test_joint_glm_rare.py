@@ -55,9 +55,9 @@ def test_contribution_choice_and_matrices_against_their_formulas():
         kernels.add_design(x, explored, theta_o, link.code, 0.2, out)
         assert np.allclose(out, rare.design(x, explored, theta_o, link.name, 0.2))
         noisy, packed = spd(rng, d) - rng.uniform(0, 4) * np.eye(d), np.empty((d, d))
-        kernels.raised(linear.svec(noisy), 2.0, 1.5, packed)
+        kernels.raised(linear.svec(noisy), 2.0, 1.5, 0.5, packed)
         assert np.allclose(packed, rare.raised(2 * noisy, 1.5))
-        assert kernels.grown(V, H) == (np.linalg.eigvalsh(2 * H - V).min() <= 0)
+        assert kernels.grown(V, H, 2.0) == (np.linalg.eigvalsh(2 * H - V).min() <= 0)
 
 
 @pytest.mark.parametrize("link", LINKS, ids=lambda link: link.name)
@@ -120,7 +120,7 @@ def test_determinants_are_compared_where_asked():
         new, old = spd(rng, 3), spd(rng, 3)
         assert kernels.doubled(new, old) == (np.linalg.det(new) > 2 * np.linalg.det(old))
     wide, narrow = np.diag([3.0, 0.5]), np.eye(2)
-    assert kernels.grown(wide, narrow) and not kernels.doubled(wide, narrow)
+    assert kernels.grown(wide, narrow, 2.0) and not kernels.doubled(wide, narrow)
     for criterion, due in (("directional", True), ("determinant", False)):
         bandit = build(dim=2, criterion=criterion)
         design = bandit._state.design

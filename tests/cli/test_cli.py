@@ -153,6 +153,19 @@ def test_reproducing_all_goes_through_the_registry(tmp_path, capsys, monkeypatch
     assert "errata-quick: outcome.json, outcome.txt" in " ".join(told.split())
     assert "figure.png" in told
     assert {path.name for path in tmp_path.iterdir()} == {"shariff-figure1-quick", "errata-quick"}
+    with pytest.raises(SystemExit):
+        cli.main()
+    again, _ = capsys.readouterr()
+    assert len(re.findall(r"^\S+ +as before", again, re.MULTILINE)) == 2 and "Made by" not in again
+
+
+def test_a_reproduction_stops_when_its_minutes_are_over(tmp_path, capsys, monkeypatch):
+    arguments = ["reproduce", "figure1-probit", "--quick", "--runs", "1", "--minutes", "0", "--out", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["tacit", *arguments])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code != 0
+    assert "the same command goes on from there" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_folder_that_fails_later_is_no_traceback(tmp_path, monkeypatch, capsys):

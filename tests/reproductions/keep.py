@@ -1,6 +1,7 @@
 """What the docs keep of reproductions: `make kept` writes docs/kept, pictures, and a table of
 docs/papers/reproductions.md.
 
+python -m tests.reproductions.keep status   # which of them are of the code as it is
 python -m tests.reproductions.keep out      # from out/NAME or out/NAME-quick, as `tacit reproduce all` leaves them
 """
 
@@ -10,6 +11,7 @@ import sys
 from pathlib import Path
 
 from tacit import registry
+from tacit.experiments import outcome
 
 ROOT = Path(__file__).parents[2]
 KEPT, IMAGES, PAGE = ROOT / "docs" / "kept", ROOT / "docs" / "images", ROOT / "docs" / "papers" / "reproductions.md"
@@ -47,6 +49,21 @@ def table() -> str:
     return "\n".join(lines) + "\n"
 
 
+def status() -> str:
+    """Which kept results are of the code as it is: a digest of what each reproduction imports is in its last line."""
+    lines = []
+    for name in registry.table("REPRODUCTIONS"):
+        path, now = KEPT / f"{name}.txt", outcome.code(name)
+        if not path.exists():
+            lines.append(f"{name:<18} not kept")
+            continue
+        _, version, code = re.findall(r"^Made by (.*) \(tacit (\S+), code (\S+)\)$", path.read_text(), re.M)[0]
+        lines.append(
+            f"{name:<18} {'of this code' if code == now else f'older: tacit {version}, code {code}; now {now}'}"
+        )
+    return "\n".join(lines) + "\n"
+
+
 def page() -> str:
     """docs/papers/reproductions.md with that table."""
     text = PAGE.read_text()
@@ -55,5 +72,8 @@ def page() -> str:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["status"]:
+        sys.stdout.write(status())
+        raise SystemExit
     sys.stdout.write(f"Kept: {', '.join(take(Path(sys.argv[1]))) or 'nothing'}.\n")
     PAGE.write_text(page())

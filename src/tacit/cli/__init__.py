@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit import __version__, extras, registry
+from tacit.cli.arena import arena_command
 from tacit.cli.auditing import audit_command
 from tacit.cli.benching import bench_command
 from tacit.cli.check import check_command
@@ -302,6 +303,7 @@ app.command("restore")(restore_command)
 app.command("rotate")(rotate_command)
 app.command("move")(move_command)
 app.command("end-control")(end_control_command)
+app.command("arena")(arena_command)
 app.command("bench")(bench_command)
 app.command("check")(check_command)
 app.command("plan")(plan_command)

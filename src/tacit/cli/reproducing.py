@@ -1,6 +1,9 @@
 """`tacit reproduce`: one paper's table or figure, or all of them."""
 
+import math
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +14,7 @@ from tacit.cli.options import Engine, Json
 from tacit.cli.output import progress, tell, write_json
 from tacit.cli.parse import check_name
 from tacit.cli.places import check_folder
+from tacit.errors import Interrupted
 
 ALL = "all"
 
@@ -22,11 +26,15 @@ def reproduce_command(
     out: Annotated[
         Path | None, typer.Option(help="Where runs, tables and figures go. Default: out/NAME; of all of them, out.")
     ] = None,
+    minutes: Annotated[
+        float | None, typer.Option(help="Stop after so many, with all finished runs kept: the same command goes on.")
+    ] = None,
     engine: Engine = "local",
     as_json: Json = False,
 ) -> None:
     """A paper's table or figure, ours beside theirs, and a check of what the paper says in words; or all of them, one
-    after the other. Runs are kept: the same command goes on where it stopped."""
+    after the other. Runs are kept: the same command goes on where it stopped, and of `all`, what this code has finished
+    is not done again."""
     known = list(registry.table("REPRODUCTIONS"))
     check_name("a reproduction", name, [*known, ALL])
     for module in ("matplotlib", "polars"):
@@ -39,9 +47,15 @@ def reproduce_command(
         check_folder(folder)
     documents: dict[str, Any] = {}
     summary = []
+    stop = math.inf if minutes is None else time.monotonic() + 60 * minutes
     for each, folder in folders.items():
+        found = reproductions.finished(each, quick=quick, runs=runs, out=folder) if name == ALL else None
+        if found is not None and not as_json:
+            summary.append(f"{each:<18} {'as before':<20} {folder}")
+            continue
         with progress(each) as report:
-            outcome = reproductions.run(each, quick=quick, runs=runs, out=folder, progress=report, engine=engine)
+            timed = _until(stop, report, folder)
+            outcome = reproductions.run(each, quick=quick, runs=runs, out=folder, progress=timed, engine=engine)
         documents[each] = outcome.json()
         summary.append(f"{each:<18} {outcome.summary():<20} {folder}")
         if not as_json:
@@ -51,6 +65,19 @@ def reproduce_command(
         write_json(documents if name == ALL else documents[name])
     elif name == ALL:
         sys.stdout.write("\n".join(["What is expected, and seen:", *summary]) + "\n")
+
+
+def _until(stop: float, report: Callable[[float], None], folder: Path) -> Callable[[float], None]:
+    """The same, but for an end when the time is over."""
+
+    def timed(share: float) -> None:
+        report(share)
+        if time.monotonic() > stop:
+            raise Interrupted(
+                f"The time is over: finished runs are kept in {folder}; the same command goes on from there."
+            )
+
+    return timed
 
 
 def _folder(each: str, asked: str, quick: bool, out: Path | None) -> Path:

@@ -1,5 +1,5 @@
-"""Finished work on disk. It is taken up again only if all code that can change a result is the same as when it was
-done."""
+"""Finished work on disk. It is taken up again only if all code that can change its result is the same as when it was
+done: what the bandit, the world and the runner import."""
 
 import functools
 import hashlib
@@ -14,23 +14,29 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from tacit.experiments import imports
+
 PACKAGE = Path(__file__).parent.parent
+TOLD = "papers/reproductions"
 # Code that shows results, or says what to run, which is part of a run's identity; all other code can change a result.
 APART = (
+    "arena",
     "cli",
     "service",
     "__main__.py",
+    "registry.py",
     "audit",
     "planning",
     "papers/attacks",
     "papers/bounds",
-    "papers/reproductions",
+    TOLD,
     "experiments/bounds.py",
     "experiments/figure.py",
     "experiments/outcome.py",
     "experiments/table.py",
 )
 LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
+RUNNER = "tacit.experiments.runner"
 
 
 def place(folder: Path, identity: dict[str, Any], *made_by: type | ModuleType) -> Path:
@@ -62,21 +68,30 @@ def tell(places: Iterable[Path]) -> None:
         )
 
 
-def code(*made_by: type | ModuleType) -> str:
-    """A digest of all code that can change a result: the package (but for APART), the files that `made_by` comes from,
-    and versions of the libraries that compute."""
-    return _digest(PACKAGE, frozenset(file for part in made_by for file in _files(part)))
+def code(*made_by: type | ModuleType, told: bool = False) -> str:
+    """A digest of all code that can change a result: the files that `made_by` comes from, what they and the runner
+    import of the package (but for APART), and versions of the libraries that compute. Of the whole package, if nothing
+    is given. told: with the code of reproductions, which says what to run."""
+    modules = frozenset(each.__name__ if isinstance(each, ModuleType) else each.__module__ for each in made_by)
+    return _digest(PACKAGE, modules, frozenset(file for part in made_by for file in _files(part)), told)
 
 
 @functools.cache
-def _digest(package: Path, more: frozenset[str]) -> str:
-    apart = {package / name for name in APART}
-    files = [path for path in package.rglob("*.py") if not apart & {path, *path.parents}]
+def _digest(package: Path, modules: frozenset[str], more: frozenset[str], told: bool) -> str:
+    apart = {package / name for name in APART if not (told and name == TOLD)}
+    if modules:
+        outside = {named for file in more for named in imports.imported(Path(file), package)}
+        starts = [RUNNER, *modules, *(f"{each.module}.{each.name}".rstrip(".") for each in outside)]
+        starts += [each.module for each in outside]
+        found: Iterable[Path] = imports.closure(starts, package)
+    else:
+        found = package.rglob("*.py")
+    files = [path for path in found if not apart & {path, *path.parents}]
     contents = hashlib.sha256()
     for path in sorted(files):
         contents.update(f"{path.relative_to(package).as_posix()}\0".encode() + path.read_bytes() + b"\0")
-    for outside in sorted(set(more) - set(map(str, files))):
-        contents.update(Path(outside).read_bytes() + b"\0")
+    for name in sorted(set(more) - set(map(str, files))):
+        contents.update(Path(name).read_bytes() + b"\0")
     contents.update(json.dumps([_version(name) for name in LIBRARIES]).encode())
     return contents.hexdigest()
 

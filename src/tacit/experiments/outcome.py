@@ -1,5 +1,6 @@
 """What a reproduction found, and how one is run."""
 
+import importlib
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,7 +77,24 @@ def run(
     reproduce = registry.load(*registry.table("REPRODUCTIONS")[name])
     with sweeps.using(engine):
         outcome: Outcome = reproduce(quick=quick, runs=runs, out=out, progress=progress)
-    more = "".join([" --quick" * quick, f" --runs {runs}" if runs else ""])
-    outcome.made = f"tacit reproduce {name}{more} (tacit {__version__}, code {disk_cache.code()[:12]})"
+    outcome.made = made(name, quick=quick, runs=runs)
     outcome.write(out)
     return outcome
+
+
+def made(name: str, *, quick: bool, runs: int | None) -> str:
+    """How that is made now."""
+    more = "".join([" --quick" * quick, f" --runs {runs}" if runs else ""])
+    return f"tacit reproduce {name}{more} (tacit {__version__}, code {code(name)})"
+
+
+def code(name: str) -> str:
+    """A digest of what the reproduction imports, itself included: of other code, what it found may be older."""
+    return disk_cache.code(importlib.import_module(registry.table("REPRODUCTIONS")[name][0]), told=True)[:12]
+
+
+def finished(name: str, *, quick: bool, runs: int | None, out: Path) -> str | None:
+    """The text of what was found there before, if it was by this command and this code."""
+    path = out / "outcome.txt"
+    text = path.read_text() if path.exists() else ""
+    return text if text.endswith(f"\nMade by {made(name, quick=quick, runs=runs)}\n") else None

@@ -10,6 +10,7 @@ from tacit import registry
 
 if TYPE_CHECKING:
     from tacit.papers.anytime import Anytime as Anytime
+    from tacit.papers.joint.adac_oful import AdaCOFUL as AdaCOFUL
     from tacit.papers.joint.glm_rare import JointGLMRare as JointGLMRare
     from tacit.papers.joint.reweighted import JointReweighted as JointReweighted
     from tacit.papers.joint.shariff import ShariffLinUCB as ShariffLinUCB
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from tacit.papers.shuffle.glm import ShuffleGLM as ShuffleGLM
     from tacit.papers.shuffle.lin_ucb import ShuffleLinUCB as ShuffleLinUCB
 JOINT = {
+    "AdaCOFUL": "tacit.papers.joint.adac_oful",
     "JointGLMRare": "tacit.papers.joint.glm_rare",
     "JointReweighted": "tacit.papers.joint.reweighted",
     "ShariffLinUCB": "tacit.papers.joint.shariff",
@@ -57,6 +59,7 @@ REFERENCES = {
     "LogisticTS": "tacit.papers.references.logistic_ts",
 }
 ACRONYMS = {
+    "AdaCOFUL": "adac-oful",
     "GLMUCB": "glm-ucb",
     "RSGLinUCB": "rs-glin-ucb",
     "BGLinCB": "b-glin-cb",

@@ -111,11 +111,11 @@ def timing_attack(timing: str) -> Attack:
     )
 
 
-def noticed(timing: str, explores: bool, runs: int, rng: Generator) -> Array:
+def noticed(timing: str, explores: bool, runs: int, rng: Generator, options: dict[str, Any] = TIMING) -> Array:
     """In which runs some later user got its second arm."""
 
     def make(source: Source) -> JointGLMRare:
-        return JointGLMRare(dim=2, horizon=64, budget=BUDGET, timing=timing, source=source, pending=64, **TIMING)
+        return JointGLMRare(dim=2, horizon=64, budget=BUDGET, timing=timing, source=source, pending=64, **options)
 
     first = User((1.0 if explores else 0.001) * np.eye(2), 1.0)
     block = users([first, *(User(np.stack([v, -v]), 0.5) for v in PROBES)])

@@ -12,15 +12,17 @@ from tacit.core.choices import Index, certain
 from tacit.data import Array, Exact, Raw, Released
 from tacit.errors import NoHorizon, NotSecure
 from tacit.kernels.block import Block
+from tacit.kernels.linalg import square_norm
 from tacit.kernels.noise import gaussian_law
 from tacit.kernels.rounds import EVERY_CHOICE
 from tacit.lock import owner_only
 from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.entering import NOBODY, SILENT
-from tacit.mechanisms.grid import LENGTH_SLACK, cell_with, sigma_for, worst_gain
+from tacit.mechanisms.grid import worst_gain
 from tacit.mechanisms.prefix import PrefixSums, run
 from tacit.mechanisms.tree import Tree
 from tacit.model import links
+from tacit.papers.joint import glm_rare_code as as_coded
 from tacit.papers.joint import glm_rare_printed as as_printed
 from tacit.papers.joint.glm_rare_descent_kernel import Data, Design, Rule, members, printed_length
 from tacit.papers.joint.glm_rare_kernel import (
@@ -42,26 +44,19 @@ from tacit.papers.joint.glm_rare_kernel import (
     uncertain,
 )
 from tacit.papers.joint.glm_rare_model import DesignContribution, GradientContribution
+from tacit.papers.joint.glm_rare_plan import practical
 from tacit.papers.joint.glm_rare_theory import Theory, theory
 from tacit.privacy import ledger
+from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, plain_certificate
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import generator_of
 
 TIMINGS = ("strict", "published")
 CRITERIA = ("directional", "determinant")
-CONSTANTS = ("practical", "paper")
+CONSTANTS = ("practical", "paper", "code")
+CODED_ALONE = ("eliminate", "coded", "share", "floor", "growth")  # numbers of the rule that only the code's differ in
 RELEASES: dict[str, type[Buffered | Tree]] = {"buffered": Buffered, "tree": Tree}
-
-# Practical constants (the paper's are in glm_rare_theory), by regret on tuning seeds; none of them touches privacy. No
-# record was kept but of two: PACE of 0, 1.5, 2 and 4, and EXPLORE of 2 / d, 3 / d, 4 / d and .6, on the settings of
-# figure 1 and table 2 and on d = 8, epsilon 1 to 8.
-RIDGE, RIDGE_PER_NOISE = 5.0, 2.0  # lambda: so much, and so much more for each unit of the noise's std in V at the end
-EXPLORE, EXPLORE_LEAST = 0.6, 2.0  # explore^2 over lambda: so much times d, and at least 2, where V doubles and is used
-SHRINK, SHRINK_PUBLISHED = 0.25, 2.0  # lambda of the loss, per unit of the noise's std in its gradient sums
-WIDTH = 0.1
-PACE = 2.0  # strict: calls wait until the choices have doubled; without, noise uses up all calls in the first rounds
-UNCERTAIN_SHARE = 0.01  # of the rounds that J.1 allows for: calls for theta_o under timing="published"
 
 
 @dataclass(kw_only=True, eq=False)
@@ -91,6 +86,9 @@ class JointGLMRare(ContinualBandit):
     constants="paper" with timing="published" is Algorithm 2 as printed: the trees of J.3 with sigma_noise, one zCDP
     budget a call, the descent of Lemma U.4 on the users in T_o, lambda, gamma, beta and the cut-offs of J.1 (`theory`,
     with constants that it leaves open 1). Of the departures it keeps the eigenvalues of V and H.
+    constants="code" with timing="published" is what the author's code does (glm_rare_code), which printed table 2. Its
+    departure: kappa is the worst case for the radius and kappa* 1 / mu'(0), or as declared (there: the instance's);
+    arms are eliminated by V of the round before; a fit without users changes nothing. It plays step by step.
 
     Memory: RAW. The optimiser needs the data of all users again at each call: (horizon, dim) numbers are kept.
 
@@ -145,10 +143,13 @@ class JointGLMRare(ContinualBandit):
             slope = min(slope, 1 / self.kappa_star)
         self.gradients = GradientContribution(link=self._link, radius=self.radius)
         printed = self.constants == "paper"
-        slope = math.e if printed else slope  # H is the sum of mu' / e x x', not of mu' / slope x x'
+        if self.constants != "practical":
+            self._check_given()
+            self._code = as_coded.code(self)
+            slope = math.e if printed else math.e / self._code.kappa_star  # H is the sum of mu' / e x x'
         self.contribution = DesignContribution(dim=self.dim, link=self._link, slope=slope)
-        if printed:
-            self._plan_printed()
+        if self.constants != "practical":
+            self._plan_given()
         else:
             self._plan(slope)
             self.epsilon = ledger.check(self._planned(), self.budget)
@@ -157,66 +158,49 @@ class JointGLMRare(ContinualBandit):
     def _plan(self, slope: float) -> None:
         """Budget -> noise -> constants, all from public settings; the ledger checks the result."""
         assert self.horizon is not None
-        published = self.timing == "published"
         self._schedule = EVERY_CHOICE
-        secure = bool(self.source.private) and self._mu < math.inf
         design, optimiser = self._mu * math.sqrt(self.share), self._mu * math.sqrt(1 - self.share)
         noiseless = RELEASES[self.release](leaves=self.horizon, size=self.contribution.size, sigma=0.0)
         self.mechanism = self._with_noise(noiseless, self.contribution.sensitivity, design)
-        noise = self.mechanism.sigma * worst_gain(noiseless)
-        ridge = RIDGE + RIDGE_PER_NOISE * noise if self.ridge is None else self.ridge
-        explore = math.sqrt(max(EXPLORE_LEAST, EXPLORE * self.dim) * ridge) if self.explore is None else self.explore
-        shrink = (SHRINK_PUBLISHED if published else SHRINK) if self.shrink is None else self.shrink
-        width = WIDTH if self.width is None else self.width
-        checks.positive(ridge=ridge, explore=explore)
-        checks.non_negative(shrink=shrink, width=width)
-        uncertain_rounds = 8 * self.dim * explore**2 * math.log(self.horizon)  # count1 of J.1
-        most_o = self._cut_off("most_o", self.most_o, UNCERTAIN_SHARE * uncertain_rounds if published else self.dim)
-        most_tau = self._cut_off("most_tau", self.most_tau, math.log2(1 + self.horizon / self.dim))  # count2 / 4
-        exact = self.gradients.sensitivity
-
-        def sensitivity(cell: float) -> float:
-            return exact * (1 + LENGTH_SLACK * secure) + cell * math.sqrt(self.dim)
-
-        def sigma(calls: int, cell: float) -> float:
-            return sigma_for(sensitivity(cell) * math.sqrt(calls * self.iterations), optimiser, cell)
-
-        most = max(most_o, most_tau)  # whole numbers in floats: 52 bits of noise, and as many of 2^14 users
-        cell = cell_with(exact, self.dim, lambda cell: sigma(most, cell) / cell, bits=52) if secure else 0.0
-        self._gradient_sensitivity = sensitivity(cell)
-        self._sigma_o, self._sigma_tau = sigma(most_o, cell), sigma(most_tau, cell)
-        self._rule = self._ruled(
-            explore=float(explore),
-            width=float(width),
-            ridge=float(ridge),
-            ridge_hessian=float(ridge * slope / math.e),
+        planned = practical(
+            self,
             slope=slope,
-            shrink_o=1 + shrink * self._sigma_o,
-            shrink_tau=1 + shrink * self._sigma_tau,
-            step=float(self.step),
-            most_o=most_o,
-            most_tau=most_tau,
-            pace=0.0 if published else PACE,
-            cell=cell,
+            noise=self.mechanism.sigma * worst_gain(noiseless),
+            optimiser=optimiser,
+            secure=bool(self.source.private) and self._mu < math.inf,
+            sensitivity=self.gradients.sensitivity,
         )
+        self._sigma_o, self._sigma_tau = planned.sigma_o, planned.sigma_tau
+        self._gradient_sensitivity = planned.sensitivity
+        self._rule = self._ruled(**planned.rule)
 
-    def _plan_printed(self) -> None:
-        """Sections 6, J.1 and J.3 and Lemma U.4."""
-        assert self.horizon is not None
+    def _check_given(self) -> None:
         given = (self.ridge, self.explore, self.width, self.shrink, self.most_o, self.most_tau)
         if self.timing != "published" or any(value is not None for value in given):
-            raise ValueError("Expected timing='published' and no constants beside constants='paper', got others.")
+            raise ValueError(
+                f"Expected timing='published' and no constants beside constants='{self.constants}', got others."
+            )
         if self.budget.epsilon == math.inf:
-            raise ValueError("Expected a finite epsilon for constants='paper', which follow from it, got none.")
+            raise ValueError(f"Expected a finite epsilon for constants='{self.constants}', got none.")
+
+    def _plan_given(self) -> None:
+        """By sections 6, J.1 and J.3 and Lemma U.4, or by the code."""
+        assert self.horizon is not None
         self._schedule = EVERY_CHOICE
-        asked = self.theory()
-        tree = as_printed.tree(asked, self.contribution.size)
-        self.mechanism = self._with_noise(tree, self.contribution.sensitivity, self._mu, sigma=asked.sigma_noise)
+        if self.constants == "code":
+            tree, sigma = as_coded.tree(self._code, self.contribution.size), self._code.sigma
+            numbers = as_coded.rule(self._code)
+        else:
+            asked = self.theory()
+            tree, sigma = as_printed.tree(asked, self.contribution.size), asked.sigma_noise
+            numbers = as_printed.numbers(asked, self.horizon)
+        self.mechanism = self._with_noise(tree, self.contribution.sensitivity, self._mu, sigma=sigma)
         self._sigma_o = self._sigma_tau = self._gradient_sensitivity = 1.0  # in use: what the number of users says
         self.epsilon = math.inf
-        self._rule = self._ruled(**as_printed.numbers(asked, self.horizon))
+        self._rule = self._ruled(**numbers)
 
     def _ruled(self, **numbers: Any) -> Rule:
+        numbers.setdefault("eliminate", numbers["explore"])
         return Rule(
             link=self._link.code,
             published=self.timing == "published",
@@ -226,13 +210,6 @@ class JointGLMRare(ContinualBandit):
             radius=float(self.radius),
             **numbers,
         )
-
-    @staticmethod
-    def _cut_off(name: str, value: int | None, default: float) -> int:
-        if value is None:
-            return max(1, math.ceil(default))
-        checks.positive_int(**{name: value})
-        return int(value)
 
     def _planned(self) -> tuple[GaussianRelease, ...]:
         return self._after(self.mechanism.leaves, self._rule.most_o, self._rule.most_tau)
@@ -314,27 +291,45 @@ class JointGLMRare(ContinualBandit):
 
     def _ticket(self, row: Raw[Array], mark: bytes = NOBODY) -> int:
         """The user's leaf of V and H is filled here, where it is known under which matrix it chose."""
-        c, theta = self.contribution, self._state.design.theta_o
+        c, design, coded = self.contribution, self._state.design, self._rule.coded
+
+        def add(x: Array, out: Exact) -> None:
+            explored = bool(x[-1])
+            short = math.sqrt(1 + square_norm(x[:-1], design.inverse)) if coded and explored else 1.0
+            add_design(x[:-1] / short, explored, design.theta_o, c.link.code, c.slope, out)
+
         if mark != SILENT:
-            self._state.prefix.absorb(
-                lambda x, out: add_design(x[:-1], bool(x[-1]), theta, c.link.code, c.slope, out), row
-            )
+            self._state.prefix.absorb(add, row)
         return super()._ticket(row, mark)
 
     def _learn(self, x: Array, reward: float) -> None:
         counts, explored = self._state.counts, bool(x[-1])
+        if self._rule.coded and explored and counts[CALLS_O] >= self._rule.most_o:
+            return  # the code forgets who explores after its last fit of theta_o
         keep(x[:-1], reward, explored, self._rule.low, self._rule.high, counts, self._state.data)
         if self.timing == "published" and explored and counts[CALLS_O] < self._rule.most_o:
             self._recompute_o()
 
     def _recompute_o(self) -> None:
+        if self._rule.coded:
+            self._fit(self._state.design.theta_o, 1, self._code.call_o)
         run(compute_o, self._state, self._gradient_noise(self._sigma_o, 1), self._rule)
 
     def _recompute_tau(self) -> None:
+        if self._rule.coded:
+            self._fit(self._state.design.theta_tau, 0, self._code.call_tau)
         run(compute_tau, self._state, self._gradient_noise(self._sigma_tau, 0), self._rule)
+
+    def _fit(self, out: Array, explored: int, call: Budget) -> None:
+        state = self._state
+        out[:] = as_coded.fitted(
+            state.data, int(state.counts[DATA]), explored, self.theta, self.source, call, self._rule
+        )
 
     def _gradient_noise(self, sigma: float, explored: int) -> Array:
         """One call's: whole cells, or floats in experiments."""
+        if self._rule.coded:
+            return np.zeros((0, self.dim))  # fitted already
         if self._rule.printed:
             n = members(self._state.data, int(self._state.counts[DATA]), explored)
             steps, sigma = printed_length(n, self.dim, explored, self._rule)
@@ -347,6 +342,9 @@ class JointGLMRare(ContinualBandit):
         return rows
 
     def _play(self, block: Block) -> None:
+        if self._rule.coded:
+            super()._play(block)
+            return
         run(
             rare_rounds,
             generator_of(self.source),
@@ -364,12 +362,10 @@ class JointGLMRare(ContinualBandit):
         self._recompute_tau()
 
     def _plan_numbers(self) -> list[float]:
-        return [
-            *super()._plan_numbers(),
-            self._sigma_o,
-            self._sigma_tau,
-            *(float(number) for number in self._rule if isinstance(number, int | float)),
-        ]
+        named = self._rule._asdict().items()
+        kept = [number for name, number in named if name not in CODED_ALONE or self._rule.coded]  # as files have them
+        rule = [float(number) for number in kept if isinstance(number, int | float)]
+        return [*super()._plan_numbers(), self._sigma_o, self._sigma_tau, *rule]
 
     # what may be shown
 
@@ -382,8 +378,9 @@ class JointGLMRare(ContinualBandit):
     @property
     @owner_only
     def theta(self) -> Array:
-        """The estimate that choices are made by: theta_tau, a function of noisy gradient sums."""
-        out: Array = self._state.design.theta_tau.copy()
+        """What choices are made by: theta_tau, a function of noisy gradient sums; in the code its mean with theta_o."""
+        design, share = self._state.design, self._rule.share
+        out: Array = share * design.theta_o + (1 - share) * design.theta_tau
         return out
 
     def theory(self, *, failure: float | None = None, constant: float = 1.0) -> Theory:
@@ -403,6 +400,8 @@ class JointGLMRare(ContinualBandit):
     @property
     def privacy(self) -> Certificate:
         name = type(self).__name__
+        if self.constants == "code":
+            return plain_certificate(name, as_coded.caveat(self._code, self.budget))
         if self.constants == "paper":
             return plain_certificate(name, as_printed.caveat(self.theory(), self.contribution, self.budget))
         if self.timing == "published":

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.data import Array, Exact, Released
+from tacit.data import Array, Exact, Integers, Released
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean
 from tacit.kernels.linalg import HALVINGS, copy
@@ -22,7 +22,8 @@ class Rule(NamedTuple):
     low: float  # rewards
     high: float
     radius: float  # S
-    explore: float  # gamma sqrt(kappa): width of UCB_o and LCB_o; Criterion I is |x|^2_{V^-1} >= 1 / explore^2
+    explore: float  # Criterion I is |x|^2_{V^-1} >= 1 / explore^2
+    eliminate: float  # gamma sqrt(kappa): width of UCB_o and LCB_o; but in the code, the same
     width: float  # beta
     ridge: float  # lambda of V
     ridge_hessian: float  # lambda of H
@@ -38,6 +39,10 @@ class Rule(NamedTuple):
     rho_o: float = 0.0  # its zCDP of a call
     rho_tau: float = 0.0
     log_failure: float = 0.0  # its log(1 / zeta)
+    coded: bool = False  # as the paper's code has it (glm_rare_code)
+    share: float = 0.0  # of theta_o in the estimate that is played by
+    floor: float = 0.5  # of eigenvalues of V and H, over the ridge
+    growth: float = 2.0  # of a matrix in some direction, at which estimates are due
 
 
 class Design(NamedTuple):
@@ -150,6 +155,38 @@ def descend_as_printed(
 
 
 @kernel
+def descend_as_coded(
+    data: Data, mine: Integers, start: Array, noise: Array, batches: Integers, burn_in: int, clip: float, rule: Rule
+) -> Array:
+    """batches: (epochs, steps of an epoch, users of a step), places in `mine`. Step k: theta <- theta - rate / sqrt k
+    (mean of the gradients, each cut to `clip`, + noise + 2 shrink theta). The average of theta after each epoch but the
+    first burn_in; where none is left, the last."""
+    epochs, parts, size = batches.shape
+    d, theta, average, k = start.size, start.copy(), np.zeros(start.size), 0
+    for e in range(epochs):
+        for b in range(parts):
+            total = Exact(np.zeros(d))
+            for u in range(size):
+                s = mine[batches[e, b, u]]
+                z, norm = 0.0, 0.0
+                for i in range(d):
+                    z += data.x[s, i] * theta[i]
+                    norm += data.x[s, i] ** 2
+                residual = link_mean(rule.link, z) - data.r[s]
+                norm = math.sqrt(norm) * abs(residual)
+                scale = residual * (clip / norm if norm > clip else 1.0)
+                for i in range(d):
+                    total[i] += scale * data.x[s, i]
+            released = with_noise(total, noise[k], 0.0)
+            k += 1
+            for i in range(d):
+                theta[i] -= rule.step / math.sqrt(k) * (released[i] / size + 2.0 * rule.shrink_o * theta[i])
+        if e >= burn_in:
+            average += theta / (epochs - burn_in)
+    return average if epochs > burn_in else theta
+
+
+@kernel
 def members(data: Data, count: int, explored: int) -> int:
     """How many of the data are in T_o (explored = 1) or outside it (0): raw."""
     out = 0
@@ -171,6 +208,8 @@ def descend(data: Data, count: int, explored: int, noise: Array, rule: Rule, des
     """out <- the average of the iterates of projected gradient descent from `out`, as many as rows of noise:
     rate = step / (shrink + L), with L the largest eigenvalue of the released matrix that stands for the curvature:
     slope V for T_o, e H for the others."""
+    if rule.coded:
+        return  # fitted already: glm_rare_code
     if rule.printed:
         descend_as_printed(data, count, explored, noise, rule, design, out)
         return

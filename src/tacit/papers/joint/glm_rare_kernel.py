@@ -55,7 +55,8 @@ def explores(x: Array, design: Design, rule: Rule) -> bool:
 
 @kernel
 def exploit(arms: Array, design: Design, rule: Rule) -> int:
-    """Among arms with UCB_o(x) >= max LCB_o, argmax of <x, theta_tau> + width |x|_{H_tau^-1}."""
+    """Among arms with UCB_o(x) >= max LCB_o, argmax of <x, share theta_o + (1 - share) theta_tau> + width
+    |x|_{H_tau^-1}."""
     count, d = arms.shape
     upper = np.empty(count)
     lower = -np.inf
@@ -63,7 +64,7 @@ def exploit(arms: Array, design: Design, rule: Rule) -> int:
         mean = 0.0
         for i in range(d):
             mean += arms[a, i] * design.theta_o[i]
-        half = rule.explore * math.sqrt(max(square_norm(arms[a], design.inverse), 0.0))
+        half = rule.eliminate * math.sqrt(max(square_norm(arms[a], design.inverse), 0.0))
         upper[a] = mean + half
         lower = max(lower, mean - half)
     best, index = -np.inf, 0
@@ -71,7 +72,7 @@ def exploit(arms: Array, design: Design, rule: Rule) -> int:
         if upper[a] >= lower:
             value = rule.width * math.sqrt(max(square_norm(arms[a], design.inverse_tau), 0.0))
             for i in range(d):
-                value += arms[a, i] * design.theta_tau[i]
+                value += arms[a, i] * (rule.share * design.theta_o[i] + (1.0 - rule.share) * design.theta_tau[i])
             if value > best:
                 best, index = value, a
     return index
@@ -88,23 +89,23 @@ def keep(x: Array, y: float, explored: bool, low: float, high: float, counts: In
 
 
 @kernel
-def raised(packed: Array, scale: float, ridge: float, out: Array) -> None:
-    """out = scale smat(packed) + ridge I, with eigenvalues raised to ridge / 2 where noise has pushed them lower."""
+def raised(packed: Array, scale: float, ridge: float, floor: float, out: Array) -> None:
+    """out = scale smat(packed) + ridge I, with eigenvalues raised to floor ridge where noise has pushed them lower."""
     d = out.shape[0]
     smat(packed, out)
     for i in range(d):
         for j in range(d):
             out[i, j] *= scale
-        out[i, i] += 0.5 * ridge
+        out[i, i] += (1.0 - floor) * ridge
     lower = np.empty((d, d))
     if cholesky(out, lower):
         for i in range(d):
-            out[i, i] += 0.5 * ridge
+            out[i, i] += floor * ridge
     else:
         values, axes = np.linalg.eigh(out)
         for i in range(d):
             for j in range(d):
-                total = 0.5 * ridge if i == j else 0.0
+                total = floor * ridge if i == j else 0.0
                 for k in range(d):
                     total += axes[i, k] * max(values[k], 0.0) * axes[j, k]
                 out[i, j] = total
@@ -114,16 +115,16 @@ def raised(packed: Array, scale: float, ridge: float, out: Array) -> None:
 def redesign(released: Released, rule: Rule, design: Design) -> None:
     """V, V^-1 and H from what was released."""
     packed = released.size // 2
-    raised(released[:packed], 1.0, rule.ridge, design.gram)
-    raised(released[packed:], rule.slope / math.e, rule.ridge_hessian, design.hessian)
+    raised(released[:packed], 1.0, rule.ridge, rule.floor, design.gram)
+    raised(released[packed:], rule.slope / math.e, rule.ridge_hessian, rule.floor, design.hessian)
     invert(design.gram, design.inverse)
 
 
 @kernel
-def grown(new: Array, old: Array) -> bool:
-    """Not new <= 2 old in the order of matrices."""
+def grown(new: Array, old: Array, factor: float) -> bool:
+    """Not new <= factor old in the order of matrices."""
     d = new.shape[0]
-    return not cholesky(2.0 * old - new, np.empty((d, d)))
+    return not cholesky(factor * old - new, np.empty((d, d)))
 
 
 @kernel
@@ -137,7 +138,7 @@ def due_o(counts: Integers, design: Design, rule: Rule) -> bool:
     """V has grown since theta_o was computed, and so has the number of choices, and a call is left."""
     if counts[CALLS_O] >= rule.most_o or counts[CHOICES] < rule.pace * counts[LAST_O]:
         return False
-    return grown(design.gram, design.gram_o)
+    return grown(design.gram, design.gram_o, rule.growth)
 
 
 @kernel
@@ -147,7 +148,7 @@ def due_tau(counts: Integers, design: Design, rule: Rule) -> bool:
         return False
     if rule.determinant:
         return doubled(design.hessian, design.hessian_tau)
-    return grown(design.hessian, design.hessian_tau)
+    return grown(design.hessian, design.hessian_tau, rule.growth)
 
 
 @kernel

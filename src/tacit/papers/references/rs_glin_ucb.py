@@ -10,6 +10,7 @@ from tacit.bandits.references import plain
 from tacit.core.choices import Index
 from tacit.data import Array
 from tacit.kernels.block import Block
+from tacit.papers.references import rs_glin_ucb_compared as compared
 from tacit.papers.references.rs_glin_ucb_kernel import (
     SWITCHES,
     WARM,
@@ -37,6 +38,9 @@ class RSGLinUCB(plain.Reference):
     implementation compares it with itself, and never switches again. Fits are by the paper's loss, whose gradient is
     (mu - r) x, also for probit rewards (there: by their likelihood). kappa is the worst case for the declared radius,
     or oracle_kappa. Memory grows with the horizon: all data is kept.
+    constants="compared" is what the code of Sarmasarkar 2026 has beside its own bandit (rs_glin_ucb_compared): the same
+    constants with weights 1 / (1 + |x|^2_{V^-1}) in V and 1 / e in H, play by the average, fits whose gradient is not
+    that of their loss, and theta_tau fitted once, after a few dozen rounds. It plays step by step.
     """
 
     failure: float | None = None
@@ -47,13 +51,13 @@ class RSGLinUCB(plain.Reference):
 
     def __post_init__(self) -> None:
         self._link = plain.check(self)
-        checks.one_of(("code", "paper"), constants=self.constants)
+        checks.one_of(("code", "paper", "compared"), constants=self.constants)
         self.kappa = plain.kappa(self._link, self.radius, self.oracle_kappa)
         assert self.horizon is not None and self.failure is not None
         bound = plain.largest(self._link, self.rewards)
         root = math.sqrt(self.dim * math.log(self.horizon / self.failure))
-        if self.constants == "code":  # of the authors' implementation
-            ridge, growth, damping = 0.5, 1.5, 1.0
+        if self.constants != "paper":  # of the authors' implementation
+            ridge, growth, damping = 0.5, 1.5, math.exp(-1) if self.constants == "compared" else 1.0
             threshold = 100 / (self.kappa * bound**4 * self.radius**2 * self.dim)
             gamma, width = bound * self.radius * root, 4 * root
         else:  # of the paper's Algorithm 2
@@ -64,7 +68,7 @@ class RSGLinUCB(plain.Reference):
             threshold=float(threshold),
             warm_width=self.width_scale * gamma * math.sqrt(self.kappa),
             width=self.width_scale * width,
-            share=0.5 if self.average else 0.0,
+            share=0.5 if self.average or self.constants == "compared" else 0.0,
             damping=damping,
             ridge=float(ridge),
             growth=growth,
@@ -77,12 +81,21 @@ class RSGLinUCB(plain.Reference):
         return RareState(np.zeros(4, np.int64), rows, values, *estimates)
 
     def _pick(self, features: Array) -> Index:
+        if self.constants == "compared":
+            for arms in features:
+                compared.prepare(arms, self._link, self._settings, self._state)
         return plain.choose_rows(rare_rows, features, features, self._state, self._settings)
 
     def _learn(self, x: Array, reward: float) -> None:
+        if self.constants == "compared":
+            compared.learn(x, self._in_units(reward), self._link, self._settings, self._state)
+            return
         rare_learn(x, self._in_units(reward), self._link.code, self._settings, self._state)
 
     def _play(self, block: Block) -> None:
+        if self.constants == "compared":
+            super()._play(block)
+            return
         rare_rounds(block, self._state, self._range, self._link.code, self._settings)
 
     @property

@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 
 from tacit import environments
+from tacit.arena.worlds import small
 from tacit.bandits import MLEUCB, Bandit, JointGLM, JointLinUCB, LinUCB, LocalIRLS, Server, ShuffleNewton, Uniform
 from tacit.environments import Environment
 from tacit.experiments.outcome import Finding, Outcome
@@ -42,16 +43,7 @@ MORE = (ShuffleGLM, ShuffleLinUCB, LocalGLM, LocalLinUCB, LocalReweighted)
 
 
 def probit_worlds() -> list[Environment]:
-    probit = {"radius": 3.0, "link": "probit"}
-    return [
-        environments.ball(dim=3, arms=20, **probit),  # type: ignore[arg-type]
-        environments.fixed(dim=3, arms=20, **probit),  # type: ignore[arg-type]
-        environments.basis(dim=5, arms=5, **probit),  # type: ignore[arg-type]
-        environments.shift(**probit),  # type: ignore[arg-type]
-        environments.gap(**probit),  # type: ignore[arg-type]
-        environments.rare(**probit),  # type: ignore[arg-type]
-        environments.sphere(**probit),  # type: ignore[arg-type]
-    ]
+    return [*small(), environments.sphere(radius=3.0, link="probit")]
 
 
 def worlds() -> list[Environment]:

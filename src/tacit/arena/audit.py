@@ -1,0 +1,49 @@
+"""What the arms of later users tell of one user: the same attack on everybody who plays, ours and strangers'."""
+
+import numpy as np
+from numpy.random import Generator, SeedSequence
+
+from tacit.arena.entries import Player
+from tacit.audit.attack import Attack
+from tacit.audit.attacks.bandits import BLACK
+from tacit.audit.stage import User, probe, users
+from tacit.audit.verdict import carry_out
+from tacit.data import Array
+from tacit.environments import ball
+
+QUIET, PROBES = 40, 40  # users who contribute nothing, and then users who look
+RUNS = 300
+WORLD = ball(dim=2, arms=2, radius=1.0, link="logistic")
+
+
+def audited(entry: Player, *, claim: float, delta: float, runs: int = RUNS) -> float:
+    """A lower bound on epsilon at delta, at 99.9 %; 0 where 80 rounds show nothing."""
+    return carry_out(attack(entry, claim=claim, delta=delta), runs=runs).epsilon_lower
+
+
+def attack(entry: Player, *, claim: float, delta: float) -> Attack:
+    """User 1 has the best reward in one world and the worst in the other, for the same arm; each of the last users
+    offers itself tiny arms v and -v. Score: how many got v."""
+
+    def scores(world: int, runs: int, rng: Generator) -> Array:
+        arm = np.array([1.0, 0.0])
+        out = np.empty(runs)
+        for i in range(runs):
+            bandit = entry.spec.build(WORLD, 1 + QUIET + PROBES, SeedSequence(int(rng.integers(2**63))))
+            low, high = WORLD.rewards
+            first = User(np.stack([arm, arm]), high if world else low)
+            quiet = User(np.zeros((2, 2)), low)
+            block = users([first, *[quiet] * QUIET, *[probe(arm, (low + high) / 2)] * PROBES])
+            bandit.play(block)
+            out[i] = np.count_nonzero(block.index[1 + QUIET :] == 0)
+        return out
+
+    return Attack(
+        name="arena",
+        view=BLACK,
+        epsilon=claim,
+        delta=delta,
+        how="User 1 has reward 0 or 1, then 40 users contribute nothing, then 40 users offer themselves tiny arms v "
+        "and -v; score: how many got v.",
+        scores=scores,
+    )

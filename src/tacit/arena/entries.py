@@ -1,0 +1,79 @@
+"""Who plays: every registered private algorithm at each epsilon, and those without privacy, to be measured against."""
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from tacit import registry
+from tacit.arena.worlds import DELTA, EPSILONS, Arena
+from tacit.experiments.spec import Spec
+from tacit.privacy.budget import Budget
+
+TRUST = {"JOINT": "joint", "SHUFFLE": "shuffle", "TWO": "two servers", "LOCAL": "local"}
+PLAIN = ("Uniform", "LinUCB", "MLEUCB", "RSGLinUCB")
+FEWER = 10  # runs of what is slow
+SLOW = {"ShuffleGLM"}
+WIDE = 12  # dimensions above which these are left out: seconds and more a run
+HEAVY = SLOW | {
+    "JointGLMRare",
+    "JointReweighted",
+    "JointSquareCB",
+    "LocalAnytimeUCB",
+    "LocalCombiner",
+    "LocalOnlineUCB",
+    "LocalReweighted",
+    "LocalSquareCB",
+    "RSGLinUCB",
+    "ShariffLinUCB",
+}
+LINEAR = {"JointSquareCB", "LocalSquareCB"}  # which refuse any other link
+VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {  # beside the defaults
+    "JointGLM": ({"contexts": "public"},),
+    "JointGLMRare": ({"timing": "published", "constants": "code"},),
+}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Player:
+    """One row's player. trust: the model that its certificate is for. runs: at most so many, None for the arena's."""
+
+    name: str
+    trust: str
+    epsilon: float
+    spec: Spec
+    runs: int | None = None
+    narrow: bool = False
+
+    def plays(self, arena: Arena) -> bool:
+        return not self.narrow or arena.world.dim <= WIDE
+
+
+def entries() -> Iterator[Player]:
+    """Those of the registry: what is quick before what is slow, and the plain ones first."""
+    for name in PLAIN:
+        if name in registry.algorithms("REFERENCES"):
+            kind = registry.load(registry.algorithms("REFERENCES")[name], name)
+            yield Player(
+                name=registry.kebab(name), trust="none", epsilon=math.inf, spec=Spec(kind), narrow=name in HEAVY
+            )
+    listed = [(table, name) for table in TRUST for name in registry.algorithms(table)]
+    for table, name in sorted(listed, key=lambda each: each[1] in SLOW):
+        kind = registry.load(registry.algorithms(table)[name], name)
+        first: dict[str, Any] = {"link": "identity"} if name in LINEAR else {}
+        for options in (first, *VARIANTS.get(name, ())):
+            slow = name in SLOW or options.get("constants") == "code"
+            yield from each_epsilon(kind, TRUST[table], options, slow=slow)
+
+
+def each_epsilon(kind: Any, trust: str, options: dict[str, Any], *, slow: bool, name: str = "") -> Iterator[Player]:
+    label = " ".join([name or registry.kebab(kind.__name__), *(f"{key}={value}" for key, value in options.items())])
+    for epsilon in EPSILONS:
+        yield Player(
+            name=label.replace("timing=published constants=code", "as its author's code"),
+            trust=trust,
+            epsilon=epsilon,
+            spec=Spec(kind, budget=Budget(epsilon, DELTA), **options),
+            runs=FEWER if slow else None,
+            narrow=slow or kind.__name__ in HEAVY,
+        )

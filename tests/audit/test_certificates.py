@@ -96,9 +96,9 @@ SILENT = """
     batches blend blocks bounds calibration closing_share commitments constant constants covariance criterion curvature
     descents dim
     discount dropout eigenvalue era estimate explore factor failure features first forced forget greed growth
-    horizon iterations kappa_star largest learner length_scale link malicious model most_o most_tau noise oracle_kappa
-    oracle_kappa_star pending per_day policy power prior projection radius randomizer release rewards ridge scale
-    schedule share shared shift shrink source step step_scale steps subgaussian targets threshold timing tuning
+    horizon identities iterations kappa_star largest learner length_scale link malicious model most_o most_tau noise
+    oracle_kappa oracle_kappa_star pending per_day policy power prior projection radius randomizer release rewards ridge
+    scale schedule share shared shift shrink source step step_scale steps subgaussian targets threshold timing tuning
     variant warm width width_scale"""
 
 

@@ -121,7 +121,6 @@ def test_the_horizon_is_a_clear_error():
     "wrong",
     [
         {"dim": 0},
-        {"horizon": None},
         {"horizon": 1.5},
         {"rewards": (1.0, 0.0)},
         {"rewards": (0.0, math.inf)},

@@ -44,7 +44,6 @@ PURE = Budget(epsilon=1.0, delta=0.0)
         (lambda: LocalIRLS(dim=3, budget=BUDGET, source=Secure()), "source to be None .* got Secure"),
         (lambda: JointGLM(dim=3, budget=BUDGET, source=Secure), r"Secure\(\) or Simulated.*, got the class Secure"),
         (lambda: JointGLM(dim=3, budget=BUDGET, tuning=1), "a Tuning of 6 numbers, got int"),
-        (lambda: JointLinUCB(dim=3, budget=BUDGET), "a horizon, the most choices that will be made, got none"),
         (lambda: Anytime(3), "function of a horizon that makes a bandit, got int"),
         (lambda: Spec("joint-glm"), "the class of a bandit, .* got 'joint-glm'"),
         (lambda: simulate(JointGLM, environments.ball(), horizon=9, runs=1, seed=0), "a sequence of Specs"),

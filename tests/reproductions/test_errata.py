@@ -81,7 +81,10 @@ def test_the_attack_runs_the_optimiser_that_the_bandit_has():
 @pytest.mark.parametrize("theta_o", [-1.2, -1.0, 0.0, 1.2])
 def test_a_probe_shows_whether_theta_o_is_small(theta_o):
     bandit, asked = printed_bandit(timing.HORIZON), timing.constants()
-    design, rule = bandit._state.design, bandit._rule._replace(explore=asked.explore, width=asked.width)
+    design, rule = (
+        bandit._state.design,
+        bandit._rule._replace(explore=asked.explore, eliminate=asked.explore, width=asked.width),
+    )
     gram = timing.SHARE * asked.explore**2
     design.inverse[:] = 1 / gram
     design.theta_o[:] = theta_o

@@ -50,7 +50,7 @@ class Person(NamedTuple):
         return {"arms": arms} if self.name is None else {"arms": arms, "person": self.name}
 
 
-class Played(NamedTuple):
+class CanaryRun(NamedTuple):
     """coins: (steps, d), 1 or -1, and 0 where there was no canary; shown: (steps, d); sizes: choices of each step."""
 
     coins: Array
@@ -112,7 +112,7 @@ def check_scratch(bandit: Any, status: dict[str, Any], certificate: dict[str, An
         )
 
 
-async def play(ask: Asking, bandit: Any, look: str, rng: Generator, most: int) -> Played:
+async def play(ask: Asking, bandit: Any, look: str, rng: Generator, most: int) -> CanaryRun:
     """At most so many choices, in whole steps. look: which part of the estimate is read."""
     dim, rounds = bandit.dim, bandit.max_rounds_per_person or 1
     coins, shown, sizes = list[Array](), list[Any](), list[int]()
@@ -134,10 +134,10 @@ async def play(ask: Asking, bandit: Any, look: str, rng: Generator, most: int) -
         shown.append((await version(ask, len(shown) + 1))[look])
         coins.append(flips)
         sizes.append(size)
-    return Played(np.array(coins), np.array(shown), sizes)
+    return CanaryRun(np.array(coins), np.array(shown), sizes)
 
 
-def scores(bandit: Any, look: str, played: Played) -> Array:
+def scores(bandit: Any, look: str, played: CanaryRun) -> Array:
     """(steps, d): what X is estimated to be, in units of its own size."""
     count, dim = played.coins.shape
     mechanism = bandit.mechanism.real if isinstance(bandit.mechanism, Grid) else bandit.mechanism
@@ -157,7 +157,7 @@ def _surprise(covariance: Array, y: Array) -> float:
     return float(np.linalg.slogdet(covariance)[1] + len(y) * np.log(y @ np.linalg.solve(covariance, y)))
 
 
-def judged(bandit: Any, look: str, played: Played, confidence: float = CONFIDENCE) -> Verdict:
+def judged(bandit: Any, look: str, played: CanaryRun, confidence: float = CONFIDENCE) -> Verdict:
     there = played.coins != 0
     found, coins = scores(bandit, look, played)[there], played.coins[there]
     if len(coins) < FEWEST:

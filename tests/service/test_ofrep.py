@@ -136,6 +136,25 @@ def test_what_is_wrong_has_a_code_and_takes_no_number(app, context, code):
     assert found["errorCode"] == code and stored(app).head.choices == 0
 
 
+CONTROLLED = {"kind": "joint-glm", "control": {"share": 0.5, "arm": "walk"}, "missing_as": 0.0, "horizon": None}
+
+
+@pytest.mark.parametrize("age", [40, True, {"a": 1}])
+def test_with_a_control_group_a_person_has_as_many_numbers_whatever_the_fields_are(tmp_path, clock, age):
+    app = application(tmp_path, dim=0, features=FIELDS["features"], clock=clock, **CONTROLLED)
+    try:
+        for _ in range(3):
+            evaluate(app, ofrep.START, ADA | {"age": age})  # one in half of the hold
+            evaluate(app, FLAG, ADA | {"age": age, "requestId": "visit-17"})
+        assert stored(app).head.choices == 2
+        for body in (b"{}", b'{"context": {}}'):
+            for _ in range(3):
+                evaluate(app, ofrep.START, body)
+        assert stored(app).head.choices == 4
+    finally:
+        app.close()
+
+
 def test_refusals_do_not_echo(app):
     canaries = Canaries(5)
     texts, number = canaries.texts, canaries.numbers[0]

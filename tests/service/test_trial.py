@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tacit import cli
+from tacit.errors import RefusedRequest
 from tacit.service import config as configs
 from tacit.service import trial
 from tacit.trials.bounds import Interval
@@ -74,6 +75,35 @@ def test_own_choices_are_said_in_every_request(tmp_path):
         ((_, _, page),) = call(app, ("/dashboard/messages", None))
         assert "Is it better than your own choice?" in page.decode()
         assert stored(app).head.choices == 62  # the refused ones have numbers
+    finally:
+        app.close()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"arms": [[true]], "request": "r1"}',
+        b'{"arms": {"hello": [1, 0, 0]}, "available": ["x"], "request": "r1"}',
+        b'{"arms": [[NaN]], "request": "r1"}',
+        b'{"arms": {}, "request": "r1"}',
+    ],
+)
+def test_a_bad_request_that_is_sent_again_has_one_number(tmp_path, body):
+    """As a good one has: otherwise what is in it would move everybody else's side."""
+    app = application(tmp_path, **GLM, control=CONTROL)
+    try:
+        replies = call(app, *[("choose", body)] * 3)
+        assert {status for status, _, _ in replies} == {422} and stored(app).head.choices == 1
+    finally:
+        app.close()
+
+
+def test_an_empty_name_of_a_request_has_a_number(tmp_path):
+    app = application(tmp_path, **GLM, control=CONTROL)
+    try:
+        with pytest.raises(RefusedRequest):
+            stored(app).choose(ARMS, request="")
+        assert stored(app).head.choices == 1
     finally:
         app.close()
 

@@ -177,8 +177,9 @@ class Stored(Reading):
         """A request, checked: ValueError for a bad one, which then is no user and delays nobody. With a control group a
         bad one is prepared, too, and refused when it has its number. own: as a bandit's."""
         self._agreed.at_work()
-        hashed, assignment = requests.request_hash(request, asker, self._vault.requests), self._agreed.assignment
+        assignment = self._agreed.assignment
         try:
+            hashed = requests.request_hash(request, asker, self._vault.requests)
             offer = self._agreed.door.offer(arms, available, actions, top)
             requests.check_names(offer.names)
             who = self._people.digests_of(person)
@@ -188,12 +189,14 @@ class Stored(Reading):
         except ValueError as error:
             if assignment is None:
                 raise
-            return requests.refused(hashed, str(error))
+            return self.unreadable(error, asker, request)
         return Request(hashed, offer, *who, deferred, own=chosen)
 
-    def unreadable(self, error: Exception, asker: str = "") -> Request:
-        """With a control group: a request of which nothing can be read has a number, too."""
-        return requests.refused(requests.request_hash(None, asker, self._vault.requests), str(error))
+    def unreadable(self, error: Exception, asker: str = "", request: Any = None) -> Request:
+        """With a control group: a request that cannot be read has a number, too, and one alone however often it is
+        sent. request: what tells it from others, if that can be read."""
+        named = request if isinstance(request, str | bytes) and request else None
+        return requests.refused(requests.request_hash(named, asker, self._vault.requests), str(error))
 
     def with_propensity(self, request: Request) -> Request:
         """The same, with an answer drawn now and its probability: by whoever asks for it, since it takes its time."""

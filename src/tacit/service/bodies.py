@@ -43,6 +43,12 @@ class ChooseBody(msgspec.Struct, forbid_unknown_fields=True):
     top: int | msgspec.UnsetType = UNSET
 
 
+class NamedBody(msgspec.Struct):
+    """Whatever else there is in a body."""
+
+    request: Any = None
+
+
 class RewardBody(msgspec.Struct, forbid_unknown_fields=True):
     """reward: null cancels; those of a list by place, of which the last may be left out where they are 0."""
 
@@ -194,6 +200,14 @@ activate = Reader(ActivateBody, 'the form {"id": text}')
 erase = Reader(EraseBody, 'the form {"person": text of 1 to 255 characters or whole number}')
 end_control = Reader(EndControlBody, "the form {}")
 encode = msgspec.json.Encoder().encode
+
+
+def named(body: bytes) -> Any:
+    """What tells a bad request from others: its `request`, if that can be read; else all of it."""
+    try:
+        return msgspec.json.decode(body, type=NamedBody).request
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return body
 
 
 def expected(error: Exception) -> str:

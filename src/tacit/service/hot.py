@@ -87,7 +87,7 @@ def _read(one: Served, kind: str, asker: Asker, line: bytes) -> tuple[Any, bool]
         except ValueError as error:
             if one.stored.algorithm.control is None:
                 raise
-            return one.stored.unreadable(error, asker.name), False
+            return one.stored.unreadable(error, asker.name, bodies.named(line)), False
     if kind == "reward":
         return one.report(bodies.reward(line)), False
     return one.activation(bodies.activate(line)), False

@@ -7,7 +7,7 @@ without noise."""
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -95,7 +95,7 @@ class Asked:
         if one is None or not is_flag(one):
             raise Reply(404, "Expected the name of a bandit whose schema names its actions.")
         self._asker.take("choose", 1)
-        return bodies.encode(await self._evaluated(one, await self._beside(lambda: read(self._body)), None))
+        return bodies.encode(await self._evaluated(one, await self._context([one]), None))
 
     async def all_flags(self, now: float) -> bytes:
         """Deferred choices: nobody has seen them yet. A person has one of each flag in half of its `hold`, so that a
@@ -103,9 +103,7 @@ class Asked:
         context does not matter. A flag that fails does so alone."""
         flags = [one for one in self._served.values() if is_flag(one)]
         self._asker.take("choose", max(1, len(flags)))
-        context = await self._beside(lambda: read(self._body))
-        if _missing(context):
-            raise FlagProblem(MISSING, f"Expected {PERSON} in the context.")
+        context = await self._context(flags, person=True)
         found = await asyncio.gather(*(self._entry(one, context, now) for one in flags))
         return bodies.encode({"flags": found})
 
@@ -123,11 +121,27 @@ class Asked:
         try:
             request = await self._beside(lambda: one.prepare(_choice(one, context, window), self._asker.name))
         except (ValueError, Reply) as error:
-            if one.stored.algorithm.control is not None:  # it has a number, too: see Stored.unreadable
-                with contextlib.suppress(RefusedRequest):
-                    await hot.decided(one, one.stored.unreadable(error, self._asker.name))
+            await self._refused(one, error, _named(context, window))
             raise
         return _written(one, await hot.decided(one, request), deferred=window is not None)
+
+    async def _context(self, flags: Sequence[Served], *, person: bool = False) -> dict[str, Any]:
+        """Of the body, in which a person may have to be named."""
+        try:
+            context = await self._beside(lambda: read(self._body))
+            if person and _missing(context):
+                raise FlagProblem(MISSING, f"Expected {PERSON} in the context.")
+            return context
+        except (ValueError, Reply) as error:
+            for one in flags:
+                await self._refused(one, error, self._body)
+            raise
+
+    async def _refused(self, one: Served, error: Exception, request: str | bytes | None) -> None:
+        """With a control group what is refused has a number, too: see Stored.unreadable."""
+        if one.stored.algorithm.control is not None:
+            with contextlib.suppress(RefusedRequest):
+                await hot.decided(one, one.stored.unreadable(error, self._asker.name, request))
 
     async def _beside(self, work: Callable[[], T]) -> T:
         return await self._readers("choose", len(self._body), work)
@@ -146,13 +160,28 @@ def read(body: bytes) -> dict[str, Any]:
     return context
 
 
+def _named(context: dict[str, Any], window: int | None) -> str | None:
+    """What tells a choice from others, whatever its fields are: the answer to it is kept under this name. None: nothing
+    that can be read."""
+    try:
+        who = msgspec.convert(None if _missing(context) else context[PERSON], bodies.Text | None)
+        request = msgspec.convert(context.get(REQUEST), bodies.Text | None)
+    except msgspec.ValidationError:
+        return None
+    if request is None and window is None:
+        return None
+    kind = "one" if window is None else "all"
+    named = "" if who is None else canonical(who).decode("utf-8", "surrogatepass")
+    return repr((START, kind, named, window if request is None else request))
+
+
 def _choice(one: Served, context: dict[str, Any], window: int | None) -> bodies.ChooseBody:
     """What is asked for, as the route `choose` has it."""
     schema = one.stored.features
     assert schema is not None
     try:
         who = msgspec.convert(None if _missing(context) else context[PERSON], bodies.Text | None)
-        request = msgspec.convert(context.get(REQUEST), bodies.Text | None)
+        msgspec.convert(context.get(REQUEST), bodies.Text | None)
         fields = msgspec.convert({name: context.get(name) for name in schema.context}, dict[str, bodies.Value])
     except msgspec.ValidationError:
         texts = f"{PERSON} and {REQUEST} to be texts of 1 to 255 characters"
@@ -165,10 +194,9 @@ def _choice(one: Served, context: dict[str, Any], window: int | None) -> bodies.
     body = bodies.ChooseBody(context=fields, deferred=window is not None)
     if limited:
         body.person = who
-    if request is not None or window is not None:
-        kind = "one" if window is None else "all"
-        named = "" if who is None else canonical(who).decode("utf-8", "surrogatepass")
-        body.request = repr((START, kind, named, window if request is None else request))
+    request = _named(context, window)
+    if request is not None:
+        body.request = request
     return body
 
 

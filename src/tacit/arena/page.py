@@ -12,6 +12,8 @@ from tacit.experiments import figure
 START, END = "<!-- arena: written by tacit arena --page -->\n", "<!-- end of arena -->"
 ORDER = ("none", "joint", "two servers", "shuffle", "local")
 GROUPS = {"small": "The six small worlds", "random": "Random worlds", "real": "Real data"}
+CROWDED = 0.75  # of uniform play's regret, from which on labels stand upright
+BELOW = ("lin-ucb", "joint-square-cb link=identity")  # whose labels would lie on others
 
 
 def write(path: Path, rows: Sequence[Played], images: Path) -> None:
@@ -122,8 +124,13 @@ def draw(rows: Sequence[Played], images: Path) -> None:
         if logs and costs:
             share, cost = math.exp(sum(logs) / len(logs)), costs[len(costs) // 2]
             axis.plot(cost, share, marker="o", color=figure.COLOURS[ORDER.index(mine[0].trust)])
-            axis.annotate(name, (cost, share), fontsize=6, xytext=(3, 2), textcoords="offset points")
-    axis.set(xscale="log", yscale="log", xlabel="μs a round (choose and learn)")
+            crowded = share > CROWDED
+            where: dict[str, Any] = {
+                "xytext": (0, 5) if crowded else (4, -7 if name in BELOW else 2),
+                "rotation": 65 * crowded,
+            }
+            axis.annotate(name, (cost, share), fontsize=6, textcoords="offset points", rotation_mode="anchor", **where)
+    axis.set(xscale="log", yscale="log", ylim=(None, 15), xlabel="μs a round (choose and learn)")
     axis.set_ylabel(f"regret / that of uniform play, ε = {EPSILONS[0]:g}, small worlds")
     _legend(axis)
     figure.save(canvas, images / "arena-cost.png")

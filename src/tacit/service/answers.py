@@ -27,7 +27,7 @@ UNKNOWN = "Not known yet: nothing has been released."
 
 def section(learnt: Summary, status: dict[str, Any], rewards: tuple[float, float], over: bool) -> Markup:
     said, trial = learnt.segments, status["trial"] is not None
-    question = "By its own estimate?" if trial else "Is it better?"
+    question = "Is choosing for each person better?" if trial else "Is it better?"
     if said is None:
         words = UNKNOWN if status["beginning"] is None else f"Not known yet. {status['beginning']}"
         answers = [_answer(question, tag("p", words, class_="verdict"))]

@@ -106,7 +106,8 @@ def played(
     out: Path,
     rows: dict[tuple[int, str, float | None, str], Played],
 ) -> Played:
-    """One row. The audit is taken over from a row of the same entry and code, if there is one."""
+    """One row. The audit is taken over from a row of the same entry and epsilon, if one has it,
+    whatever code played that row."""
     epsilon = None if entry.epsilon == math.inf else entry.epsilon
     row = Played(
         version=VERSION,

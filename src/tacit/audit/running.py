@@ -105,6 +105,10 @@ def check_scratch(bandit: Any, status: dict[str, Any], certificate: dict[str, An
     wanted = [bandit.dim, claimed.epsilon, claimed.delta]
     if [status["dim"], certificate["epsilon"], certificate["delta"]] != wanted:
         raise ValueError("Expected a server with the settings of this configuration, got one with others.")
+    if getattr(bandit, "positions", None) is not None or getattr(bandit, "control", None) is not None:
+        raise ValueError(
+            "Expected a bandit without lists and control group, got another: no canaries are known for it."
+        )
     if bandit.features is not None or bandit._blocks > 1 or bandit._public or bandit.earnings is not None:
         raise ValueError(
             "Expected a bandit whose requests have vectors, without earnings and public contexts, got another: no "

@@ -61,7 +61,7 @@ def test_coins_are_independent_and_counts_are_those_that_fell():
 def test_after_its_end_all_numbers_are_the_bandits(assign):
     made = assignment(assign=assign)
     before = made.sides(range(1, 41)).tolist()
-    made.end(34)
+    made.ended = made.end_after(34)
     last = 40 if assign == "blocks" else 34
     assert made.ended == last and made.sides(range(1, 101)).tolist() == before[:last] + [0] * (100 - last)
     controls = before[:last].count(1)

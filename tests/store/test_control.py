@@ -8,7 +8,8 @@ import pytest
 
 from tacit import Control, Stored, move, recover, retire
 from tacit.core.assignment import Assignment
-from tacit.errors import BadState, RefusedRequest, WrongKeys
+from tacit.errors import BadState, RefusedRequest, Unavailable, WrongKeys
+from tacit.holders import rows
 from tests.store.places import Clock, Place, arms, dies_at, glm, settle, sums, table
 
 CONTROL = Control(arm=1, share=0.2)
@@ -142,6 +143,23 @@ def test_it_goes_on_after_a_restart_and_workers_agree_on_its_end(place, quiet):
             stored.end_control()
     with opened(place, clock=clock) as stored:
         assert stored.trial_sums.ended == 50 and check(stored, happened)
+
+
+def test_its_end_is_tried_again_and_not_believed_before_it_is_committed(on_sqlite, monkeypatch):
+    settle_row, fails = rows.settle, [True, False]
+
+    def failing(*given):
+        if fails.pop(0):
+            raise Unavailable("Expected a database, got none.")
+        settle_row(*given)
+
+    with opened(on_sqlite) as stored:
+        play(stored, 7)
+        monkeypatch.setattr("tacit.holders.rows.settle", failing)
+        stored.end_control()
+        assert not fails and stored.trial_sums.ended == 10
+    with opened(on_sqlite) as stored:
+        assert stored.trial_sums.ended == 10
 
 
 def test_a_recovery_begins_a_new_experiment(on_sqlite, quiet):

@@ -76,10 +76,10 @@ class Assignment:
             found = [side.places * (with_sides // self.control.block) for side in self.control.sides]
         return people - sum(found[1:]), *found[1:]
 
-    def end(self, choices: int) -> None:
-        """Numbers after the block of the last of so many choices are the bandit's."""
+    def end_after(self, choices: int) -> int:
+        """The last number with a side, if the control ends after so many choices: the last of their block."""
         block = 1 if self.control.assign == "coins" else self.control.block
-        self.ended = -(-choices // block) * block
+        return -(-choices // block) * block
 
     @functools.lru_cache(maxsize=64)  # noqa: B019  # as long as the bandit
     def _drawn(self, block: int) -> tuple[int, ...]:

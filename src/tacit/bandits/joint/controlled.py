@@ -235,7 +235,7 @@ class Controlled(Joint):
             raise ValueError(NONE)
         if self._assignment.ended is not None:
             raise ValueError(OVER)
-        self._assignment.end(self.choices)
+        self._assignment.ended = self._assignment.end_after(self.choices)
 
     @property
     @owner_only

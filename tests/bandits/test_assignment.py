@@ -65,7 +65,8 @@ def test_after_its_end_all_numbers_are_the_bandits(assign):
     last = 40 if assign == "blocks" else 34
     assert made.ended == last and made.sides(range(1, 101)).tolist() == before[:last] + [0] * (100 - last)
     controls = before[:last].count(1)
-    assert made.counts(100) == (100 - controls, controls) and made.mixture(offer(), None)[0] == 1.0
+    assert made.counts(100) == (100 - controls, controls) and made.mixture(last + 1, offer(), None)[0] == 1.0
+    assert made.mixture(last, offer(), None)[0] == pytest.approx(0.9)
 
 
 def test_what_is_played_and_with_which_probability():
@@ -82,7 +83,7 @@ def test_what_is_played_and_with_which_probability():
         blocks = 400
         numbers = range(1, blocks * made.control.block + 1)
         got = np.bincount([made.played(n, asked, own, picked) for n in numbers], minlength=len(asked.arms))
-        bandits, fixed = made.mixture(asked, own)
+        bandits, fixed = made.mixture(1, asked, own)
         expected = fixed + bandits * (np.arange(len(asked.arms)) == picked)
         assert expected.sum() == pytest.approx(1.0)
         assert got / len(numbers) == pytest.approx(expected, abs=0.012)

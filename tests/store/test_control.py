@@ -145,6 +145,17 @@ def test_it_goes_on_after_a_restart_and_workers_agree_on_its_end(place, quiet):
         assert stored.trial_sums.ended == 50 and check(stored, happened)
 
 
+@pytest.mark.parametrize("ahead", [True, False])
+def test_propensities_of_its_last_block_do_not_tell_the_side(on_sqlite, ahead):
+    with opened(on_sqlite) as stored:
+        x = arms(np.random.default_rng(2))
+        stored.choose(x)
+        stored.end_control()
+        found = [stored.choose(x, propensity=ahead) for _ in range(6)]
+        told = [0.4 if choice.index == 1 else 0.2 for choice in found[:4]]
+        assert [choice.propensity for choice in found] == pytest.approx([*told, 0.25, 0.25])
+
+
 def test_its_end_is_tried_again_and_not_believed_before_it_is_committed(on_sqlite, monkeypatch):
     settle_row, fails = rows.settle, [True, False]
 

@@ -16,7 +16,7 @@ from numpy.random import Generator
 
 from tacit.core.door import Offer
 from tacit.data import Array, Integers
-from tacit.model.control import Control
+from tacit.model.control import CONTROL, Control, Side
 
 KEY = 32  # bytes
 NOT_OFFERED = "Expected the control's arm among those on offer in every request, got one without it."
@@ -110,44 +110,51 @@ class Assignment:
         played in, whichever side it is on."""
         if self.control.policy != "given" and own is not None:
             raise ValueError(NEEDS_GIVEN)
-        if self.ended is not None:  # what was asked for may be asked for still
-            return None
+        found = self._place(offer, own) if isinstance(own, str | int | np.integer) else None
+        if self.ended is not None:  # what was asked for may be asked for still, and its last block is played
+            return found
         if self.control.arm is not None and self._place(offer, self.control.arm) is None:
             raise ValueError(NOT_OFFERED)
         if self.control.policy != "given":
             return None
         if own is None:
             raise ValueError(NO_OWN)
-        found = self._place(offer, own) if isinstance(own, str | int | np.integer) else None
         if found is None:
             raise ValueError(OWN)
         return found
 
     def played(self, number: int, offer: Offer, own: int | None, picked: int) -> int:
         """Which arm of those that may be chosen that number gets; picked: by the bandit."""
-        side = self.control.sides[at] if (at := self.side(number)) else None
-        if side is None:
-            return picked
-        if side.arm is not None:
-            found = self._place(offer, side.arm)
-            return picked if found is None else found
-        if own is not None:
-            return own
-        return self._number("arm", number, 0) % len(offer.arms)
+        side = self.control.sides[self.side(number)]
+        if self._at_random(side):
+            return self._number("arm", number, 0) % len(offer.arms)
+        found = self._always(side, offer, own)
+        return picked if found is None else found
 
-    def mixture(self, offer: Offer, own: int | None) -> tuple[float, Array]:
+    def mixture(self, number: int, offer: Offer, own: int | None) -> tuple[float, Array]:
         """With which probability the bandit's choice is played, and in addition each arm that may be chosen: over all
-        sides, so that it does not tell the side."""
+        sides that the number may be on, so that it does not tell the side."""
         bandits, fixed = 0.0, np.zeros(len(offer.arms))
-        for side in self.control.sides if self.ended is None else self.control.sides[:1]:
-            place = own if side.arm is None else self._place(offer, side.arm)
-            if side.name == "bandit" or (side.arm is not None and place is None):
-                bandits += side.chance
-            elif place is not None:
-                fixed[place] += side.chance
-            else:
+        if self.ended is not None and number > self.ended:
+            return 1.0, fixed
+        for side in self.control.sides:
+            place = self._always(side, offer, own)
+            if self._at_random(side):
                 fixed += side.chance / len(fixed)
-        return (bandits, fixed) if self.ended is None else (1.0, fixed)
+            elif place is None:
+                bandits += side.chance
+            else:
+                fixed[place] += side.chance
+        return bandits, fixed
+
+    def _at_random(self, side: Side) -> bool:
+        return side.name == CONTROL and self.control.policy == "uniform"
+
+    def _always(self, side: Side, offer: Offer, own: int | None) -> int | None:
+        """The arm that a side plays whatever the bandit picks; None if there is none."""
+        if side.arm is not None:
+            return self._place(offer, side.arm)
+        return own if side.name == CONTROL else None
 
     def _place(self, offer: Offer, arm: Any) -> int | None:
         """Of that arm among those that may be chosen; None if it is not on offer."""

@@ -10,6 +10,7 @@ from tacit import Control, Stored, move, recover, retire
 from tacit.core.assignment import Assignment
 from tacit.errors import BadState, RefusedRequest, Unavailable, WrongKeys
 from tacit.holders import rows
+from tacit.holders.playing import by_side
 from tests.store.places import Clock, Place, arms, dies_at, glm, settle, sums, table
 
 CONTROL = Control(arm=1, share=0.2)
@@ -154,6 +155,23 @@ def test_propensities_of_its_last_block_do_not_tell_the_side(on_sqlite, ahead):
         found = [stored.choose(x, propensity=ahead) for _ in range(6)]
         told = [0.4 if choice.index == 1 else 0.2 for choice in found[:4]]
         assert [choice.propensity for choice in found] == pytest.approx([*told, 0.25, 0.25])
+
+
+@pytest.mark.parametrize("ahead", [True, False])
+def test_a_choice_that_is_tried_again_with_another_number_is_what_the_bandit_drew(on_sqlite, ahead):
+    with opened(on_sqlite) as stored:
+        assignment = stored._agreed.assignment
+        numbers = {assignment.side(number): number for number in range(1, 6)}
+        for available in (None, [True, True, True, False]):
+            for _ in range(10):
+                asked = stored.prepare(arms(np.random.default_rng(2)), available=available)
+                asked = stored.with_propensity(asked) if ahead else asked
+                drawn = stored._choosing.draw(asked)
+                once = by_side(assignment, numbers[1], asked, *drawn)
+                again = by_side(assignment, numbers[0], asked, *once)
+                direct = by_side(assignment, numbers[0], asked, *drawn)
+                assert once[0].arm == 1 and again[0] == direct[0] and again[0].arm == drawn[0].arm
+                assert ahead or again[1]() == direct[1]()
 
 
 def test_its_end_is_tried_again_and_not_believed_before_it_is_committed(on_sqlite, monkeypatch):

@@ -12,6 +12,7 @@ from numpy.random import Generator
 from tacit.algorithms.chances import mixed
 from tacit.core.assignment import Assignment
 from tacit.core.fold import Fold
+from tacit.data import Array
 from tacit.errors import BadState
 from tacit.holders.requests import WRONG, Answer, ListItem, Request, listed
 from tacit.model.chances import Chance, Later
@@ -45,6 +46,14 @@ class Mixture:
         return tuple(self.of(index) for index in range(len(self.request.offer.arms)))
 
 
+class Played(Later):
+    """The propensity of an answer of some number. mixture: what it was drawn with, for another number. RAW."""
+
+    def __init__(self, mixture: Mixture, index: int, parts: tuple[float, Array]) -> None:
+        super().__init__(lambda: mixed(mixture.of(index), index, parts))
+        self.mixture = mixture
+
+
 def draw(request: Request, fold: Fold, assignment: Assignment | None, policy: Generator) -> Drawn:
     """An answer at the present version, if it was not drawn before; none to a request that is refused."""
     if request.ahead is not None:
@@ -67,9 +76,13 @@ def by_side(
     assignment: Assignment, number: int, request: Request, answer: Answer, propensity: Callable[[], float]
 ) -> Drawn:
     """The answer of that number, for which the bandit drew one, and what computes its propensity: over all sides, so
-    that it does not tell the side."""
-    offer = request.offer
-    picked = answer.arm if offer.available is None else int(np.searchsorted(offer.available, answer.arm))
+    that it does not tell the side. Tried again, it has another number: that goes by what the bandit drew, too."""
+    offer, arm = request.offer, answer.arm if request.ahead is None else request.ahead.arm
+    picked = arm if offer.available is None else int(np.searchsorted(offer.available, arm))
+    if isinstance(propensity, Played):
+        propensity = propensity.mixture
+    if isinstance(propensity, Mixture):
+        picked = propensity.picked
     index = assignment.played(number, offer, request.own, picked)
     parts = assignment.mixture(number, offer, request.own)
     place = offer.place(index)
@@ -78,7 +91,7 @@ def by_side(
         value, error = mixed(request.chances[index], index, parts)
         return answer._replace(propensity=value, error=error), propensity
     if isinstance(propensity, Mixture):
-        return answer, Later(lambda: mixed(propensity.of(index), index, parts))
+        return answer, Played(propensity, index, parts)
     return answer, propensity
 
 

@@ -248,7 +248,11 @@ def test_an_outage_is_answered_by_the_bandit(on_sqlite):
     """Nothing is learnt, and there is no number: no side."""
     with opened(on_sqlite, degraded="serve") as stored:
         play(stored, 30)
+        with pytest.raises(RefusedRequest):
+            stored.choose(np.full((4, 3), np.nan), request="bad")
         stored._outage.begins(0.0)
+        with pytest.raises(RefusedRequest, match="refused before"):
+            stored.choose(arms(np.random.default_rng(4)), request="bad")
         found = [stored.choose(arms(np.random.default_rng(4))) for _ in range(3)]
         assert all(choice.degraded for choice in found) and 0 < found[0].propensity <= 1
         with pytest.raises(RefusedRequest):

@@ -108,6 +108,8 @@ def test_arms_by_number_of_block_and_by_place():
         ({"policy": "given", "arm": None}, offer(), "z", "Expected own= to be an arm on offer"),
         ({"policy": "given", "arm": None}, offer(available=[0, 1]), "c", "Expected own= to be an arm on offer"),
         ({"policy": "given", "arm": None}, offer(), ["b"], "Expected own= to be an arm on offer"),
+        ({"policy": "given", "arm": None}, Offer(np.eye(3), None, None), True, "Expected own= to be an arm on offer"),
+        ({"policy": "given", "arm": None}, offer(), 3, "Expected own= to be an arm on offer"),
     ],
 )
 def test_requests_that_the_control_could_not_be_played_in(options, asked, own, sentence):

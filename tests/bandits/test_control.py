@@ -207,6 +207,21 @@ def test_the_last_block_is_played_and_told_as_those_before(name):
         bandit.choose(x)
 
 
+def test_arms_with_names_may_be_said_by_their_places():
+    x = dict(zip("abc", np.eye(3)[:, :2], strict=True))
+    for control, given in ((CONTROLS["arm"], {}), (CONTROLS["given"], {"own": 1}), (CONTROLS["given"], {"own": "b"})):
+        bandit = build(control)
+        made = {number: bandit.choose(x, **given).name for number in range(1, 11)}
+        assert {made[number] for number in made if bandit._assignment.side(number)} == {"b"}
+    bandit = build(CONTROLS["pairs"])
+    for _ in range(60):
+        bandit.observe(bandit.choose(x), 1.0)
+    look = bandit.trial_sums.looks[-1]
+    assert sum(won for won, _ in look.pairs) > 10
+    with pytest.raises(ValueError, match="Expected own= to be an arm on offer"):
+        build(CONTROLS["given"]).choose(x, own=True)
+
+
 def test_it_stands_on_deadlines_and_takes_no_logs():
     bandit = build(CONTROLS["arm"], hold=None, missing_as=None)  # it may be for a database
     with pytest.raises(ValueError, match="Expected hold and missing_as with control"):

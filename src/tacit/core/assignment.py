@@ -110,7 +110,8 @@ class Assignment:
         played in, whichever side it is on."""
         if self.control.policy != "given" and own is not None:
             raise ValueError(NEEDS_GIVEN)
-        found = self._place(offer, own) if isinstance(own, str | int | np.integer) else None
+        known = isinstance(own, str | int | np.integer) and not isinstance(own, bool)
+        found = self._place(offer, own) if known else None
         if self.ended is not None:  # what was asked for may be asked for still, and its last block is played
             return found
         if self.control.arm is not None and self._place(offer, self.control.arm) is None:
@@ -157,12 +158,11 @@ class Assignment:
         return own if side.name == CONTROL else None
 
     def _place(self, offer: Offer, arm: Any) -> int | None:
-        """Of that arm among those that may be chosen; None if it is not on offer."""
-        if offer.names is not None:
-            found = [offer.names.index(arm)] if arm in offer.names else []
-        elif isinstance(arm, str):
-            found = []
-        elif self._blocks:
+        """Of that arm, a name or a place in the request (of blocks without names: a number), among those that may be
+        chosen; None if it is not on offer."""
+        if isinstance(arm, str):
+            found = [offer.names.index(arm)] if offer.names is not None and arm in offer.names else []
+        elif self._blocks and offer.names is None:
             found = np.flatnonzero(offer.features[:, -1] == arm).tolist()
         else:
             found = [int(arm)] if 0 <= arm < len(offer.features) else []

@@ -1,5 +1,6 @@
 """Who plays a number is a function of the number and of a secret key: exact counts in blocks, uniform places, coins."""
 
+import weakref
 from collections import Counter
 
 import numpy as np
@@ -115,6 +116,14 @@ def test_arms_by_number_of_block_and_by_place():
 def test_requests_that_the_control_could_not_be_played_in(options, asked, own, sentence):
     with pytest.raises(ValueError, match=sentence):
         assignment(**options).own(asked, own)
+
+
+def test_the_key_goes_with_the_bandit():
+    made = assignment()
+    assert made.sides(range(1, 2001)).tolist() == made.sides(range(1, 2001)).tolist()
+    gone = weakref.ref(made)
+    del made
+    assert gone() is None
 
 
 def test_the_key_is_not_shown():

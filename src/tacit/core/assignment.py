@@ -5,7 +5,6 @@ many numbers a side has at the end of a block is public therefore, and at which 
 key. Coins: HMAC(key, number) alone decides. What is released is as private if the key is known (algorithms.sides): the
 key is kept so that nobody can choose whom the control gets."""
 
-import functools
 import hashlib
 import hmac
 import secrets
@@ -19,6 +18,7 @@ from tacit.data import Array, Integers
 from tacit.model.control import CONTROL, Control, Side
 
 KEY = 32  # bytes
+KEPT = 64  # blocks
 NOT_OFFERED = "Expected the control's arm among those on offer in every request, got one without it."
 NO_OWN = 'Expected own= in every request with control policy="given", the choice that the caller would make, got none.'
 OWN = "Expected own= to be an arm on offer, got another."
@@ -35,6 +35,7 @@ class Assignment:
 
     def __init__(self, control: Control, key: bytes, *, blocks: bool, ended: int | None = None) -> None:
         self.control, self.ended, self._key, self._blocks = control, ended, key, blocks
+        self._kept: dict[int, tuple[int, ...]] = {}  # blocks that were drawn; with the key, it goes when this does
         self._tossed = [np.zeros(len(control.sides), np.int64)]  # coins: numbers of each side, up to each number
 
     def __repr__(self) -> str:
@@ -81,9 +82,17 @@ class Assignment:
         block = 1 if self.control.assign == "coins" else self.control.block
         return -(-choices // block) * block
 
-    @functools.lru_cache(maxsize=64)  # noqa: B019  # as long as the bandit
     def _drawn(self, block: int) -> tuple[int, ...]:
-        """The sides of its places: places of others than the bandit are drawn one after the other."""
+        """The sides of its places."""
+        found = self._kept.get(block)
+        if found is None:
+            if len(self._kept) >= KEPT:
+                self._kept = {}
+            found = self._kept[block] = self._draw(block)
+        return found
+
+    def _draw(self, block: int) -> tuple[int, ...]:
+        """Places of others than the bandit are drawn one after the other."""
         places, out = list(range(self.control.block)), [0] * self.control.block
         wanted = [i for i, side in enumerate(self.control.sides) if i for _ in range(side.places)]
         for j, side in enumerate(wanted):

@@ -1,5 +1,6 @@
 """Who plays a number is a function of the number and of a secret key: exact counts in blocks, uniform places, coins."""
 
+import weakref
 from collections import Counter
 
 import numpy as np
@@ -61,11 +62,12 @@ def test_coins_are_independent_and_counts_are_those_that_fell():
 def test_after_its_end_all_numbers_are_the_bandits(assign):
     made = assignment(assign=assign)
     before = made.sides(range(1, 41)).tolist()
-    made.end(34)
+    made.ended = made.end_after(34)
     last = 40 if assign == "blocks" else 34
     assert made.ended == last and made.sides(range(1, 101)).tolist() == before[:last] + [0] * (100 - last)
     controls = before[:last].count(1)
-    assert made.counts(100) == (100 - controls, controls) and made.mixture(offer(), None)[0] == 1.0
+    assert made.counts(100) == (100 - controls, controls) and made.mixture(last + 1, offer(), None)[0] == 1.0
+    assert made.mixture(last, offer(), None)[0] == pytest.approx(0.9)
 
 
 def test_what_is_played_and_with_which_probability():
@@ -82,7 +84,7 @@ def test_what_is_played_and_with_which_probability():
         blocks = 400
         numbers = range(1, blocks * made.control.block + 1)
         got = np.bincount([made.played(n, asked, own, picked) for n in numbers], minlength=len(asked.arms))
-        bandits, fixed = made.mixture(asked, own)
+        bandits, fixed = made.mixture(1, asked, own)
         expected = fixed + bandits * (np.arange(len(asked.arms)) == picked)
         assert expected.sum() == pytest.approx(1.0)
         assert got / len(numbers) == pytest.approx(expected, abs=0.012)
@@ -107,11 +109,21 @@ def test_arms_by_number_of_block_and_by_place():
         ({"policy": "given", "arm": None}, offer(), "z", "Expected own= to be an arm on offer"),
         ({"policy": "given", "arm": None}, offer(available=[0, 1]), "c", "Expected own= to be an arm on offer"),
         ({"policy": "given", "arm": None}, offer(), ["b"], "Expected own= to be an arm on offer"),
+        ({"policy": "given", "arm": None}, Offer(np.eye(3), None, None), True, "Expected own= to be an arm on offer"),
+        ({"policy": "given", "arm": None}, offer(), 3, "Expected own= to be an arm on offer"),
     ],
 )
 def test_requests_that_the_control_could_not_be_played_in(options, asked, own, sentence):
     with pytest.raises(ValueError, match=sentence):
         assignment(**options).own(asked, own)
+
+
+def test_the_key_goes_with_the_bandit():
+    made = assignment()
+    assert made.sides(range(1, 2001)).tolist() == made.sides(range(1, 2001)).tolist()
+    gone = weakref.ref(made)
+    del made
+    assert gone() is None
 
 
 def test_the_key_is_not_shown():

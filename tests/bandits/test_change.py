@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence
 
-from tacit import Budget, JointGLM, Simulated, Spec, environments, simulate
+from tacit import Budget, Control, JointGLM, Simulated, Spec, environments, simulate
 from tacit.algorithms import irls
 from tacit.kernels.change import ENTRIES, FORGOTTEN, LAST, SHORT, SURE, VARIANCE, WELL, Watched, notice
 from tacit.kernels.rounds import Schedule
@@ -136,6 +136,19 @@ def test_what_is_short_adds_up_until_it_cannot_be_chance():
     own = np.sum([sums_of(10, at.theta, 8.0) for _ in range(few)], axis=0)
     assert np.allclose(at.rest, own) and np.allclose(at.sums[FORGOTTEN], released - own)
     assert at.doubt[ENTRIES] == 10 * (300 + few)
+
+
+def test_the_people_of_a_step_are_counted_as_it_closes():
+    """Steps close at multiples of a control's block: 14 people, where `first` says 10."""
+    control = Control(arm=0, share=1 / 7)
+    options = {"first": 10, "hold": 5, "missing_as": 0.0, "source": Simulated(1)}
+    bandit, rng = JointGLM(dim=2, budget=BUDGET, control=control, **options), np.random.default_rng(2)
+    for _ in range(60):
+        bandit.choose(rng.uniform(0.2, 0.7, (3, 2)))
+    assert bandit._state.estimate.doubt[ENTRIES] == bandit.trial_sums.looks[-1].people == 42
+    at, released = watched(np.array([2.0, 0.0])), sums_of(14, [2.0, 0.0], 0.0)
+    notice(released, 1, Schedule(10.0, 1.0, np.inf, 7.0), 1.0, 1.0, 1.0, 2.0, at)
+    assert at.doubt[ENTRIES] == 14
 
 
 def test_what_is_left_out_fades_as_it_does_in_the_sums():

@@ -27,7 +27,7 @@ CONTROLS = {
 
 def build(control, *, budget=FREE, seed=1, **options):
     given = {"dim": 2, "first": 10, "pending": 50, "hold": 7, "missing_as": 0.25, "source": Simulated(seed)}
-    return JointGLM(budget=budget, control=control, policy=default_rng(2), **(given | options))
+    return JointGLM(budget=budget, control=control, **({"policy": default_rng(2)} | given | options))
 
 
 def arms(rng):
@@ -186,6 +186,40 @@ def test_the_control_ends_once_and_for_good(tmp_path):
     assert JointGLM.load(tmp_path / "bandit").trial_sums.ended == 105
     with pytest.raises(ValueError, match="Expected a bandit with control"):
         build(None, missing_as=None).end_control()
+
+
+@pytest.mark.parametrize("name", ["arm", "given", "uniform"])
+def test_the_last_block_is_played_and_told_as_those_before(name):
+    """The control's people get its arm, and propensities do not tell the side; all numbers later are the bandit's."""
+    given = {"own": 1} if name == "given" else {}
+    for seed in range(12):
+        bandit = build(CONTROLS[name], policy=default_rng(seed))
+        x, told = np.eye(3)[:, :2], {}
+        bandit.choose(x, **given)
+        bandit.end_control()
+        for number in range(2, 6):  # the first step, in which the bandit picks any arm
+            choice = bandit.choose(x, **given)
+            assert name == "uniform" or choice.index == 1 or not bandit._assignment.side(number)
+            told.setdefault(choice.index, set()).add(round(choice.propensity, 9))
+        ones = 1 / 3 if name == "uniform" else 0.8 / 3
+        assert all(found == {round(ones + 0.2 * (name != "uniform" and i == 1), 9)} for i, found in told.items())
+        assert bandit.choose(x, **given).propensity == pytest.approx(1 / 3)
+        bandit.choose(x)
+
+
+def test_arms_with_names_may_be_said_by_their_places():
+    x = dict(zip("abc", np.eye(3)[:, :2], strict=True))
+    for control, given in ((CONTROLS["arm"], {}), (CONTROLS["given"], {"own": 1}), (CONTROLS["given"], {"own": "b"})):
+        bandit = build(control)
+        made = {number: bandit.choose(x, **given).name for number in range(1, 11)}
+        assert {made[number] for number in made if bandit._assignment.side(number)} == {"b"}
+    bandit = build(CONTROLS["pairs"])
+    for _ in range(60):
+        bandit.observe(bandit.choose(x), 1.0)
+    look = bandit.trial_sums.looks[-1]
+    assert sum(won for won, _ in look.pairs) > 10
+    with pytest.raises(ValueError, match="Expected own= to be an arm on offer"):
+        build(CONTROLS["given"]).choose(x, own=True)
 
 
 def test_it_stands_on_deadlines_and_takes_no_logs():

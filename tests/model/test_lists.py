@@ -155,7 +155,11 @@ def test_rewards_are_one_number_below_2_to_the_53(places, data):
     assert not any(found[len(rewards) :]) and all(found[j] == r for j, r in enumerate(rewards) if r in (0, 1))
 
 
-@pytest.mark.parametrize("wrong", [0.5, "11", {"a": 1.0}, [1.0] * 4, [2.0], [math.nan], [-0.1], ["1"], [None]])
+@pytest.mark.parametrize(
+    "wrong",
+    [0.5, "11", {"a": 1.0}, [1.0] * 4, [2.0], [math.nan], [-0.1], ["1"], [None], [10**400], np.array(0.5)],
+    ids=lambda wrong: str(wrong)[:10],
+)
 def test_other_rewards_are_refused_without_their_value(wrong):
     with pytest.raises(ValueError, match=r"^Expected") as caught:
         packed(wrong, 3)

@@ -9,6 +9,7 @@ from tacit import cli
 from tacit.errors import RefusedRequest
 from tacit.service import config as configs
 from tacit.service import trial
+from tacit.service.served import Served
 from tacit.trials.bounds import Interval
 from tests.service.servers import KEYS, LINEAR, application, askers, call, lines, stored
 from tests.store.places import settle
@@ -126,9 +127,13 @@ def test_operators_end_it_once(tmp_path):
 
 
 def test_the_command_ends_it(tmp_path, capsys, monkeypatch):
-    text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in GLM.items() if name != "budget")
+    """And leaves all other settings as they are."""
+    given = GLM | {"delay": 7.0, "degraded": "serve"}
+    text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in given.items() if name != "budget")
     text += 'budget = {epsilon = 1.0, delta = 1e-5}\ncontrol = {share = 0.5, arm = "hello"}\n'
     (tmp_path / "serve.toml").write_text("[bandits.messages]\n" + text)
+    setting = configs.read(tmp_path / "serve.toml").bandits["messages"]
+    Served("messages", setting, 8).close()
     for expected in (0, 1):
         monkeypatch.setattr("sys.argv", ["tacit", "end-control", str(tmp_path / "serve.toml"), "messages", "--yes"])
         with pytest.raises(SystemExit) as stop:
@@ -136,6 +141,10 @@ def test_the_command_ends_it(tmp_path, capsys, monkeypatch):
         assert bool(stop.value.code) == expected
     out = capsys.readouterr()
     assert "has ended" in out.out and "got one that has ended" in out.err
+    served = Served("messages", setting, 8)
+    said = [what for _, what in served.stored.events]
+    served.close()
+    assert any("control ended" in what for what in said) and not any("settings changed" in what for what in said)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,9 @@ import pytest
 
 from tacit import Control, Stored, move, recover, retire
 from tacit.core.assignment import Assignment
-from tacit.errors import BadState, RefusedRequest, WrongKeys
+from tacit.errors import BadState, RefusedRequest, Unavailable, WrongKeys
+from tacit.holders import rows
+from tacit.holders.playing import by_side
 from tests.store.places import Clock, Place, arms, dies_at, glm, settle, sums, table
 
 CONTROL = Control(arm=1, share=0.2)
@@ -144,6 +146,51 @@ def test_it_goes_on_after_a_restart_and_workers_agree_on_its_end(place, quiet):
         assert stored.trial_sums.ended == 50 and check(stored, happened)
 
 
+@pytest.mark.parametrize("ahead", [True, False])
+def test_propensities_of_its_last_block_do_not_tell_the_side(on_sqlite, ahead):
+    with opened(on_sqlite) as stored:
+        x = arms(np.random.default_rng(2))
+        stored.choose(x)
+        stored.end_control()
+        found = [stored.choose(x, propensity=ahead) for _ in range(6)]
+        told = [0.4 if choice.index == 1 else 0.2 for choice in found[:4]]
+        assert [choice.propensity for choice in found] == pytest.approx([*told, 0.25, 0.25])
+
+
+@pytest.mark.parametrize("ahead", [True, False])
+def test_a_choice_that_is_tried_again_with_another_number_is_what_the_bandit_drew(on_sqlite, ahead):
+    with opened(on_sqlite) as stored:
+        assignment = stored._agreed.assignment
+        numbers = {assignment.side(number): number for number in range(1, 6)}
+        for available in (None, [True, True, True, False]):
+            for _ in range(10):
+                asked = stored.prepare(arms(np.random.default_rng(2)), available=available)
+                asked = stored.with_propensity(asked) if ahead else asked
+                drawn = stored._choosing.draw(asked)
+                once = by_side(assignment, numbers[1], asked, *drawn)
+                again = by_side(assignment, numbers[0], asked, *once)
+                direct = by_side(assignment, numbers[0], asked, *drawn)
+                assert once[0].arm == 1 and again[0] == direct[0] and again[0].arm == drawn[0].arm
+                assert ahead or again[1]() == direct[1]()
+
+
+def test_its_end_is_tried_again_and_not_believed_before_it_is_committed(on_sqlite, monkeypatch):
+    settle_row, fails = rows.settle, [True, False]
+
+    def failing(*given):
+        if fails.pop(0):
+            raise Unavailable("Expected a database, got none.")
+        settle_row(*given)
+
+    with opened(on_sqlite) as stored:
+        play(stored, 7)
+        monkeypatch.setattr("tacit.holders.rows.settle", failing)
+        stored.end_control()
+        assert not fails and stored.trial_sums.ended == 10
+    with opened(on_sqlite) as stored:
+        assert stored.trial_sums.ended == 10
+
+
 def test_a_recovery_begins_a_new_experiment(on_sqlite, quiet):
     """With another key; one that has ended stays so."""
     with opened(on_sqlite) as stored:
@@ -201,7 +248,11 @@ def test_an_outage_is_answered_by_the_bandit(on_sqlite):
     """Nothing is learnt, and there is no number: no side."""
     with opened(on_sqlite, degraded="serve") as stored:
         play(stored, 30)
+        with pytest.raises(RefusedRequest):
+            stored.choose(np.full((4, 3), np.nan), request="bad")
         stored._outage.begins(0.0)
+        with pytest.raises(RefusedRequest, match="refused before"):
+            stored.choose(arms(np.random.default_rng(4)), request="bad")
         found = [stored.choose(arms(np.random.default_rng(4))) for _ in range(3)]
         assert all(choice.degraded for choice in found) and 0 < found[0].propensity <= 1
         with pytest.raises(RefusedRequest):

@@ -94,8 +94,9 @@ class Sides(NamedTuple):
         """RAW. What is kept of a choice. Its side is that of its number, which is looked at when it enters."""
         if name is None and known and self.blocks:
             name = known[int(x[-1])]  # of a simulated round
-        pairs, played = self.control.pairs, name if name is not None else int(x[-1]) if self.blocks else place
-        return np.array([0.0, 1.0, 1.0 + pairs.index(played) if played in pairs else 0.0])
+        played = name, int(x[-1]) if self.blocks else place
+        pair = next((i for i, arm in enumerate(self.control.pairs, 1) if arm in played), 0)
+        return np.array([0.0, 1.0, float(pair)])
 
     def earned(self, released: Array, std: float) -> None:
         return None

@@ -5,7 +5,6 @@ many numbers a side has at the end of a block is public therefore, and at which 
 key. Coins: HMAC(key, number) alone decides. What is released is as private if the key is known (algorithms.sides): the
 key is kept so that nobody can choose whom the control gets."""
 
-import functools
 import hashlib
 import hmac
 import secrets
@@ -16,9 +15,10 @@ from numpy.random import Generator
 
 from tacit.core.door import Offer
 from tacit.data import Array, Integers
-from tacit.model.control import Control
+from tacit.model.control import CONTROL, Control, Side
 
 KEY = 32  # bytes
+KEPT = 64  # blocks
 NOT_OFFERED = "Expected the control's arm among those on offer in every request, got one without it."
 NO_OWN = 'Expected own= in every request with control policy="given", the choice that the caller would make, got none.'
 OWN = "Expected own= to be an arm on offer, got another."
@@ -35,6 +35,7 @@ class Assignment:
 
     def __init__(self, control: Control, key: bytes, *, blocks: bool, ended: int | None = None) -> None:
         self.control, self.ended, self._key, self._blocks = control, ended, key, blocks
+        self._kept: dict[int, tuple[int, ...]] = {}  # blocks that were drawn; with the key, it goes when this does
         self._tossed = [np.zeros(len(control.sides), np.int64)]  # coins: numbers of each side, up to each number
 
     def __repr__(self) -> str:
@@ -76,14 +77,22 @@ class Assignment:
             found = [side.places * (with_sides // self.control.block) for side in self.control.sides]
         return people - sum(found[1:]), *found[1:]
 
-    def end(self, choices: int) -> None:
-        """Numbers after the block of the last of so many choices are the bandit's."""
+    def end_after(self, choices: int) -> int:
+        """The last number with a side, if the control ends after so many choices: the last of their block."""
         block = 1 if self.control.assign == "coins" else self.control.block
-        self.ended = -(-choices // block) * block
+        return -(-choices // block) * block
 
-    @functools.lru_cache(maxsize=64)  # noqa: B019  # as long as the bandit
     def _drawn(self, block: int) -> tuple[int, ...]:
-        """The sides of its places: places of others than the bandit are drawn one after the other."""
+        """The sides of its places."""
+        found = self._kept.get(block)
+        if found is None:
+            if len(self._kept) >= KEPT:
+                self._kept = {}
+            found = self._kept[block] = self._draw(block)
+        return found
+
+    def _draw(self, block: int) -> tuple[int, ...]:
+        """Places of others than the bandit are drawn one after the other."""
         places, out = list(range(self.control.block)), [0] * self.control.block
         wanted = [i for i, side in enumerate(self.control.sides) if i for _ in range(side.places)]
         for j, side in enumerate(wanted):
@@ -110,52 +119,59 @@ class Assignment:
         played in, whichever side it is on."""
         if self.control.policy != "given" and own is not None:
             raise ValueError(NEEDS_GIVEN)
-        if self.ended is not None:  # what was asked for may be asked for still
-            return None
+        known = isinstance(own, str | int | np.integer) and not isinstance(own, bool)
+        found = self._place(offer, own) if known else None
+        if self.ended is not None:  # what was asked for may be asked for still, and its last block is played
+            return found
         if self.control.arm is not None and self._place(offer, self.control.arm) is None:
             raise ValueError(NOT_OFFERED)
         if self.control.policy != "given":
             return None
         if own is None:
             raise ValueError(NO_OWN)
-        found = self._place(offer, own) if isinstance(own, str | int | np.integer) else None
         if found is None:
             raise ValueError(OWN)
         return found
 
     def played(self, number: int, offer: Offer, own: int | None, picked: int) -> int:
         """Which arm of those that may be chosen that number gets; picked: by the bandit."""
-        side = self.control.sides[at] if (at := self.side(number)) else None
-        if side is None:
-            return picked
-        if side.arm is not None:
-            found = self._place(offer, side.arm)
-            return picked if found is None else found
-        if own is not None:
-            return own
-        return self._number("arm", number, 0) % len(offer.arms)
+        side = self.control.sides[self.side(number)]
+        if self._at_random(side):
+            return self._number("arm", number, 0) % len(offer.arms)
+        found = self._always(side, offer, own)
+        return picked if found is None else found
 
-    def mixture(self, offer: Offer, own: int | None) -> tuple[float, Array]:
+    def mixture(self, number: int, offer: Offer, own: int | None) -> tuple[float, Array]:
         """With which probability the bandit's choice is played, and in addition each arm that may be chosen: over all
-        sides, so that it does not tell the side."""
+        sides that the number may be on, so that it does not tell the side."""
         bandits, fixed = 0.0, np.zeros(len(offer.arms))
-        for side in self.control.sides if self.ended is None else self.control.sides[:1]:
-            place = own if side.arm is None else self._place(offer, side.arm)
-            if side.name == "bandit" or (side.arm is not None and place is None):
-                bandits += side.chance
-            elif place is not None:
-                fixed[place] += side.chance
-            else:
+        if self.ended is not None and number > self.ended:
+            return 1.0, fixed
+        for side in self.control.sides:
+            place = self._always(side, offer, own)
+            if self._at_random(side):
                 fixed += side.chance / len(fixed)
-        return (bandits, fixed) if self.ended is None else (1.0, fixed)
+            elif place is None:
+                bandits += side.chance
+            else:
+                fixed[place] += side.chance
+        return bandits, fixed
+
+    def _at_random(self, side: Side) -> bool:
+        return side.name == CONTROL and self.control.policy == "uniform"
+
+    def _always(self, side: Side, offer: Offer, own: int | None) -> int | None:
+        """The arm that a side plays whatever the bandit picks; None if there is none."""
+        if side.arm is not None:
+            return self._place(offer, side.arm)
+        return own if side.name == CONTROL else None
 
     def _place(self, offer: Offer, arm: Any) -> int | None:
-        """Of that arm among those that may be chosen; None if it is not on offer."""
-        if offer.names is not None:
-            found = [offer.names.index(arm)] if arm in offer.names else []
-        elif isinstance(arm, str):
-            found = []
-        elif self._blocks:
+        """Of that arm, a name or a place in the request (of blocks without names: a number), among those that may be
+        chosen; None if it is not on offer."""
+        if isinstance(arm, str):
+            found = [offer.names.index(arm)] if offer.names is not None and arm in offer.names else []
+        elif self._blocks and offer.names is None:
             found = np.flatnonzero(offer.features[:, -1] == arm).tolist()
         else:
             found = [int(arm)] if 0 <= arm < len(offer.features) else []

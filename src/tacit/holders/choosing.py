@@ -173,6 +173,8 @@ class Choosing:
         """A choice, or the refusal that is stored in its place: it has a number, or the schedule would tell of it."""
         if isinstance(result, TacitError):
             return result
+        if result.arm == WRONG:
+            return RefusedRequest(BEFORE)
         if result.arm == REFUSED:
             return beyond(self._versions.fold.algorithm.plan.limits.most or 0)
         return self.choice(result, propensity)

@@ -23,15 +23,13 @@ Drawn = tuple[Answer, Callable[[], float]]  # an answer, and what computes its p
 
 @dataclass(frozen=True)
 class Mixture:
-    """What computes propensities where a control group plays some numbers: over all sides, so that they do not tell the
-    side. Called, it is the bandit's own of the arm that it picked: of an answer without a number. RAW."""
+    """What computes the bandit's own propensities where a control group plays some numbers; the number says what they
+    are mixed with (`by_side`). Called, it is that of the arm that was picked: of an answer without a number. RAW."""
 
     algorithm: Algorithm[Any]
     estimate: Any
     request: Request
     picked: int
-    bandits: float
-    others: Array
 
     def __repr__(self) -> str:
         return "<raw>"
@@ -41,14 +39,19 @@ class Mixture:
 
     def of(self, index: int) -> Chance:
         """Of an arm of those that may be chosen."""
-        arms = self.request.offer.arms
-        return mixed(
-            self.algorithm.chance(self.estimate, arms, index, chosen=False), index, (self.bandits, self.others)
-        )
+        return self.algorithm.chance(self.estimate, self.request.offer.arms, index, chosen=False)
 
     @property
     def all(self) -> tuple[Chance, ...]:
-        return tuple(self.of(index) for index in range(len(self.others)))
+        return tuple(self.of(index) for index in range(len(self.request.offer.arms)))
+
+
+class Played(Later):
+    """The propensity of an answer of some number. mixture: what it was drawn with, for another number. RAW."""
+
+    def __init__(self, mixture: Mixture, index: int, parts: tuple[float, Array]) -> None:
+        super().__init__(lambda: mixed(mixture.of(index), index, parts))
+        self.mixture = mixture
 
 
 def draw(request: Request, fold: Fold, assignment: Assignment | None, policy: Generator) -> Drawn:
@@ -65,25 +68,30 @@ def draw(request: Request, fold: Fold, assignment: Assignment | None, policy: Ge
     place = request.offer.place(picked)
     answer = Answer(b"", fold.step, place, request.offer.name(place), items=items)
     if assignment is not None:
-        parts = assignment.mixture(request.offer, request.own)
-        return answer, Mixture(fold.algorithm, fold.estimate, request, picked, *parts)
+        return answer, Mixture(fold.algorithm, fold.estimate, request, picked)
     return answer, Later(functools.partial(fold.algorithm.chance, fold.estimate, arms, picked))
 
 
 def by_side(
     assignment: Assignment, number: int, request: Request, answer: Answer, propensity: Callable[[], float]
 ) -> Drawn:
-    """The answer of that number, for which the bandit drew one, and what computes its propensity."""
-    offer = request.offer
-    picked = answer.arm if offer.available is None else int(np.searchsorted(offer.available, answer.arm))
+    """The answer of that number, for which the bandit drew one, and what computes its propensity: over all sides, so
+    that it does not tell the side. Tried again, it has another number: that goes by what the bandit drew, too."""
+    offer, arm = request.offer, answer.arm if request.ahead is None else request.ahead.arm
+    picked = arm if offer.available is None else int(np.searchsorted(offer.available, arm))
+    if isinstance(propensity, Played):
+        propensity = propensity.mixture
+    if isinstance(propensity, Mixture):
+        picked = propensity.picked
     index = assignment.played(number, offer, request.own, picked)
+    parts = assignment.mixture(number, offer, request.own)
     place = offer.place(index)
     answer = answer._replace(arm=place, name=offer.name(place))
     if request.chances is not None:
-        value, error = request.chances[index]
+        value, error = mixed(request.chances[index], index, parts)
         return answer._replace(propensity=value, error=error), propensity
     if isinstance(propensity, Mixture):
-        return answer, Later(lambda: propensity.of(index))
+        return answer, Played(propensity, index, parts)
     return answer, propensity
 
 

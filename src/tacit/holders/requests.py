@@ -115,7 +115,7 @@ class Request(NamedTuple):
     deferred: bool = False
     ahead: Answer | None = None  # where it was drawn before
     own: int | None = None  # the caller's own choice among the arms that may be chosen, where a control plays that
-    chances: tuple[Chance, ...] | None = None  # of each arm that may be chosen, where `ahead` is with a control
+    chances: tuple[Chance, ...] | None = None  # the bandit's own, of each arm, where `ahead` is with a control
     problem: str | None = None  # why it is refused, where it keeps its number
 
     def __repr__(self) -> str:

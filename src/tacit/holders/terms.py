@@ -152,17 +152,16 @@ class Agreed:
         self._text = text
 
     def end_control(self, vault: Vault, at: float) -> None:
-        """For everybody, and for good."""
+        """For everybody, and for good. Nobody believes it before it is committed."""
         assert self.assignment is not None
         with vault.database.transaction() as run:
             head = rows.head(run, vault.uid, vault.database.locking)
             self.follow(head)
             if self.assignment.ended is not None:
                 raise ValueError(OVER)
-            self.assignment.end(head.choices)
-            now = self.now._replace(control_ended=self.assignment.ended)
+            now = self.now._replace(control_ended=self.assignment.end_after(head.choices))
             rows.settle(run, vault.uid, json.dumps(now._asdict(), sort_keys=True))
-            rows.event(run, vault.uid, at, f"control ended: the last of its choices is {self.assignment.ended}")
+            rows.event(run, vault.uid, at, f"control ended: the last of its choices is {now.control_ended}")
         with vault.database.transaction() as run:
             self.follow(rows.head(run, vault.uid))
 

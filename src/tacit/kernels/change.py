@@ -11,7 +11,7 @@ from tacit.data import Array, Released
 from tacit.kernels.compile import kernel
 from tacit.kernels.glm import Posterior
 from tacit.kernels.linalg import copy, smat, square_norm
-from tacit.kernels.rounds import Schedule, next_boundary
+from tacit.kernels.rounds import Schedule, boundary_by
 
 # Chosen by regret on tuning seeds, with and without change (docs/measurements/change.md); none of them touches privacy.
 SURE = 5.0  # standard deviations of what may be chance, from which on a change is believed in
@@ -81,7 +81,7 @@ def notice(
         doubt[VARIANCE] *= discount * discount
         if step > 0:
             before = int(doubt[ENTRIES])
-            people = next_boundary(before, schedule.first, schedule.growth, schedule.longest) - before
+            people = boundary_by(schedule, before) - before
             doubt[ENTRIES] = before + people
             length = math.sqrt(np.sum(watched.theta**2))
             short = _short(released - sums[LAST], scale, unit, length, watched) if length > 0.0 else 0.0

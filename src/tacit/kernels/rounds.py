@@ -43,6 +43,12 @@ def next_boundary(choices: int, first: float, growth: float, longest: float = np
     return -(-end // int(block)) * int(block)
 
 
+@kernel
+def boundary_by(schedule: Schedule, choices: int) -> int:
+    """The same of all that a schedule says: kernels cannot unpack it."""
+    return next_boundary(choices, schedule.first, schedule.growth, schedule.longest, schedule.block)
+
+
 class Held(NamedTuple):
     """Choices that wait until `hold` later ones have been made, by their numbers modulo the ring's length, which is
     more than that. hold 0: a choice enters at once, and the ring is not used. RAW."""

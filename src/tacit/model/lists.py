@@ -71,14 +71,15 @@ def digit(code: float, place: int, places: int) -> float:
 def packed(rewards: Any, places: int) -> float:
     """Rewards by place, in [0, 1], as one whole number below 2^53: rounded to 2^-b of their range or so, b = 53 /
     places but at most 10; 0 and 1 are exact. Places that are left out have 0. ValueError; never a value in its text."""
-    if isinstance(rewards, str | bytes | Mapping) or not isinstance(rewards, Sequence | np.ndarray):
+    single = isinstance(rewards, str | bytes | Mapping) or (isinstance(rewards, np.ndarray) and rewards.ndim == 0)
+    if single or not isinstance(rewards, Sequence | np.ndarray):
         raise ValueError(f"Expected the rewards of a list, one for each of its places, got {type(rewards).__name__}.")
     if len(rewards) > places:
         raise ValueError(f"Expected the rewards of at most {places} places, got {len(rewards)}.")
     each, out = bits(places), 0
     for place, reward in enumerate(rewards):
         number = isinstance(reward, int | float | np.bool_ | np.integer | np.floating)
-        if not number or not 0.0 <= float(reward) <= 1.0:
+        if not number or not 0.0 <= reward <= 1.0:
             raise ValueError("Expected finite rewards in [0, 1], one for each place of a list, got another.")
         out |= round(float(reward) * ((1 << each) - 1)) << (each * place)
     return float(out)

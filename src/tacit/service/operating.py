@@ -11,6 +11,7 @@ from tacit.holders.stored import Stored
 from tacit.service import config as configs
 from tacit.service.command import cost_text
 from tacit.service.config import BanditSetting
+from tacit.service.served import OPTIONS
 
 
 def chosen(path: Path, name: str | None) -> dict[str, BanditSetting]:
@@ -81,7 +82,7 @@ def move(path: Path, name: str | None, to: str) -> str:
 
 def end_control(path: Path, name: str) -> str:
     (setting,) = chosen(path, name).values()
-    options = {field: getattr(setting, field) for field in ("keys", "population", "hold", "missing_as")}
+    options = {field: getattr(setting, field) for field in OPTIONS}
     stored = Stored(configs.build(setting, name), setting.durable, name=name, background=False, **options)
     with contextlib.closing(stored):
         stored.end_control()

@@ -24,6 +24,7 @@ from tacit.service.groups import Group
 
 LATE = 5.0  # seconds after its delay
 SLOT = 0.25  # seconds
+OPTIONS = ("keys", "delay", "on_limit", "degraded", "population", "hold", "missing_as")  # settings that Stored has
 
 
 class Served:
@@ -35,8 +36,7 @@ class Served:
         self.name, self.setting = name, setting
         bandit = config.build(setting, name)
         bandit.warm_up()
-        fields = ("keys", "delay", "on_limit", "degraded", "population", "hold", "missing_as")
-        options = {field: getattr(setting, field) for field in fields}
+        options = {field: getattr(setting, field) for field in OPTIONS}
         try:
             self.stored = Stored(bandit, setting.durable, name=name, clock=clock, **options)
         except ValueError as error:

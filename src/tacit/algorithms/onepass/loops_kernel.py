@@ -18,10 +18,10 @@ from tacit.kernels.rounds import (
     Held,
     Range,
     Schedule,
+    boundary_by,
     enters,
     entries,
     forget,
-    next_boundary,
     outcome,
 )
 from tacit.model.links import Code
@@ -88,7 +88,7 @@ def glm_rounds(
             fit(watched.rest if watched.rest.size > 0 else whole, scale, unit, std, radius, tuning, posterior)
             if known.theta.size > 0:
                 combine(known, radius, posterior)
-            counts[BOUNDARY] = next_boundary(entries(counts, held), schedule.first, schedule.growth, schedule.longest)
+            counts[BOUNDARY] = boundary_by(schedule, entries(counts, held))
         if prefix.noise.step[0] == 0 and known.theta.size == 0:
             index = int(policy.random() * block.arms.shape[1])
         else:
@@ -140,7 +140,7 @@ def glm_block_rounds(
             fit_blocks(with_contexts(state, p), scale, unit, law.scale * gain, radius, tuning, live, posterior)
             if known.theta.size > 0:
                 combine_blocks(known, radius, live, posterior)
-            counts[BOUNDARY] = next_boundary(entries(counts, held), schedule.first, schedule.growth, schedule.longest)
+            counts[BOUNDARY] = boundary_by(schedule, entries(counts, held))
         if prefix.noise.step[0] == 0 and known.theta.size == 0:
             index = int(policy.random() * block.arms.shape[1])
         else:

@@ -16,10 +16,10 @@ from tacit.kernels.rounds import (
     Held,
     Range,
     Schedule,
+    boundary_by,
     enters,
     entries,
     forget,
-    next_boundary,
     outcome,
 )
 from tacit.kernels.scores import best_by, follow, place_of
@@ -56,7 +56,7 @@ def score_rounds(
             k = min(prefix.noise.step[0], etas.size - 1)
             step = prefix.noise.step[0]
             follow(prefix.released, step, etas[k], share, spreads[k], most, here, known, posterior)
-            counts[BOUNDARY] = next_boundary(entries(counts, held), schedule.first, schedule.growth, schedule.longest)
+            counts[BOUNDARY] = boundary_by(schedule, entries(counts, held))
         if prefix.noise.step[0] == 0 and known.theta.size == 0:
             index = int(policy.random() * block.arms.shape[1])
         else:

@@ -178,9 +178,10 @@ class Controlled(Joint):
     def _placed(self, offer: Offer, own: int | None, picked: int) -> Choice:
         """The choice of the next number, for which the bandit picked that arm."""
         assert self._assignment is not None
-        index = self._assignment.played(self.choices + 1, offer, own, picked)
+        number = self.choices + 1
+        index = self._assignment.played(number, offer, own, picked)
         algorithm, now, arms = self.algorithm, self._estimate, offer.arms
-        parts = self._assignment.mixture(offer, own)
+        parts = self._assignment.mixture(number, offer, own)
         place = offer.place(index)
         name = offer.name(place)
         ticket = self._ticket(self._row(arms, index, place, name))
@@ -235,7 +236,7 @@ class Controlled(Joint):
             raise ValueError(NONE)
         if self._assignment.ended is not None:
             raise ValueError(OVER)
-        self._assignment.end(self.choices)
+        self._assignment.ended = self._assignment.end_after(self.choices)
 
     @property
     @owner_only

@@ -177,7 +177,10 @@ def test_charts_of_fields_fit_a_phone_and_an_open_table_stays_open(by_fields, vi
     next_release(by_fields, ask=ask)
     page = visit(by_fields.address + "/dashboard", **PHONE)
     page.wait_for_selector("#fields svg.plot")
-    assert "Is choosing for each person better?" in page.inner_text("#answers") and page.locator("#fields .card").count() == 2
+    assert (
+        "Is choosing for each person better?" in page.inner_text("#answers")
+        and page.locator("#fields .card").count() == 2
+    )
     assert BAD in page.inner_text("#fields") and page.locator("script").count() == 2
     summary = page.locator("#fields summary").first
     summary.focus()

@@ -46,7 +46,7 @@ class Mixture:
         return tuple(self.of(index) for index in range(len(self.request.offer.arms)))
 
 
-class Played(Later):
+class SidePropensity(Later):
     """The propensity of an answer of some number. mixture: what it was drawn with, for another number. RAW."""
 
     def __init__(self, mixture: Mixture, index: int, parts: tuple[float, Array]) -> None:
@@ -79,7 +79,7 @@ def by_side(
     that it does not tell the side. Tried again, it has another number: that goes by what the bandit drew, too."""
     offer, arm = request.offer, answer.arm if request.ahead is None else request.ahead.arm
     picked = arm if offer.available is None else int(np.searchsorted(offer.available, arm))
-    if isinstance(propensity, Played):
+    if isinstance(propensity, SidePropensity):
         propensity = propensity.mixture
     if isinstance(propensity, Mixture):
         picked = propensity.picked
@@ -91,7 +91,7 @@ def by_side(
         value, error = mixed(request.chances[index], index, parts)
         return answer._replace(propensity=value, error=error), propensity
     if isinstance(propensity, Mixture):
-        return answer, Played(propensity, index, parts)
+        return answer, SidePropensity(propensity, index, parts)
     return answer, propensity
 
 

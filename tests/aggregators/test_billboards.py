@@ -188,6 +188,18 @@ def test_one_board_of_a_version_ever(folder):
         one.close()
 
 
+def test_a_board_that_waited_for_days_is_signed_and_the_era_goes_on(both):
+    made, leader, helper = both
+    now = int(time.time())
+    waited = signed.split(billboard(made, made=now - 3 * 86400)).board
+    assert leader.sign(waited) and helper.sign(waited)
+    following = {"version": 1, "previous": boards.hashed(waited)}
+    with pytest.raises(BadBillboard, match="not ahead"):
+        ahead = {"made": now + 2 * 86400, "expires": now + 3 * 86400}
+        helper.sign(signed.split(billboard(made, **following | ahead)).board)
+    assert helper.sign(signed.split(billboard(made, **following)).board)
+
+
 def test_a_board_cites_what_both_have_released(both):
     made, leader, helper = both
     helper.sign(text := signed.split(billboard(made)).board)

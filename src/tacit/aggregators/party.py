@@ -172,6 +172,11 @@ class Party:
     def _mark(self, link: ChainLink, *, retired: bool) -> CounterMark:
         return CounterMark(self.task.digest.hex(), self.party, link, self._signed, retired)
 
+    def retire(self) -> NoReturn:
+        """End the era, as the other party has: Retired, now and always."""
+        with self._lock():
+            self._retire()
+
     def _retire(self) -> NoReturn:
         self._keys.destroy()
         self._counter.write(self._mark(ChainLink(-1, ""), retired=True))

@@ -4,6 +4,7 @@ Everything is asked again after a crash, and the same is answered: reports by th
 number, boards by their versions. Reports are asked about, steps close and leaves leave at a timer, not when a report
 comes."""
 
+import contextlib
 import http.client
 import secrets
 import threading
@@ -74,6 +75,7 @@ class Leader:
             except (PeerGone, Retired) as error:
                 self.over = str(error)
                 self._say(str(error))
+                self._retire()
             except Exception as error:
                 asked = isinstance(error, OSError | http.client.HTTPException)
                 told = isinstance(error, TacitError | PeerRefused)
@@ -86,6 +88,12 @@ class Leader:
                 wait = pause = min(SLOWEST, 2 * pause)
             if self.over is None:
                 self._stop.wait(wait)
+
+    def _retire(self) -> None:
+        """Nobody answers for this era any more: its sealing keys end now."""
+        if self.party is not None:
+            with contextlib.suppress(TacitError):
+                self.party.retire()
 
     def _say(self, problem: str) -> None:
         self.problem = problem

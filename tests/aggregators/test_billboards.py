@@ -155,6 +155,17 @@ def test_ten_thousand_hostile_tasks_and_boards(both):
     assert hostile_documents(made, leader, 10_000, secrets.randbits(32)) > 4000
 
 
+def test_a_board_of_an_equal_task_with_another_text_is_refused(both):
+    """Also where the board was read before."""
+    made, *_ = both
+    board, document = signed.split(billboard(made)).board, json.loads(made.task.text)
+    document["numbers"]["norm"] *= 1 + 1e-12
+    other = Task.read(document)
+    assert boards.read(made.task, board) and other == made.task and other.digest != made.task.digest
+    with pytest.raises(BadBillboard, match="a board of its task"):
+        boards.read(other, board)
+
+
 # aggregators
 
 

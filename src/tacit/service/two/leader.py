@@ -11,6 +11,7 @@ import threading
 import time
 from pathlib import Path
 
+from tacit.aggregators import messages
 from tacit.aggregators.aggregator import MOST, Aggregator
 from tacit.aggregators.agreement import Agreement
 from tacit.bandits.two.glm import TwoServerGLM
@@ -22,7 +23,7 @@ from tacit.service.app import log_unexpected
 from tacit.service.roles.role import Board, Events
 from tacit.service.roles.settings import build
 from tacit.service.two.analysis import Analysis
-from tacit.service.two.peer import TIMEOUT, Helper, PeerGone, PeerRefused
+from tacit.service.two.peer import LARGEST, TIMEOUT, Helper, PeerGone, PeerRefused
 from tacit.service.two.settings import AggregatorSetting, TwoBandit
 
 PAUSE, SLOWEST = 0.05, 2.0  # seconds between tries; twice as long after each that failed
@@ -145,8 +146,8 @@ class Leader:
     def _ask(self, party: Aggregator) -> None:
         """About all reports that wait and have room in the open step. Those that the helper has no room for wait on: it
         has not closed the last step yet."""
-        last = b""
-        while not self._ended and (jobs := party.jobs(MOST)) and jobs != last:
+        most, last = min(MOST, LARGEST // messages.job_length(party.task)), b""
+        while not self._ended and (jobs := party.jobs(most)) and jobs != last:
             party.decide(self._helper.ask("verify", jobs))
             last = jobs
 

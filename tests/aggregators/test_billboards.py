@@ -205,8 +205,8 @@ def test_a_board_that_waited_for_days_is_signed_and_the_era_goes_on(both):
     waited = signed.split(billboard(made, made=now - 3 * 86400)).board
     assert leader.sign(waited) and helper.sign(waited)
     following = {"version": 1, "previous": boards.hashed(waited)}
+    ahead = {"made": now + 2 * 86400, "expires": now + 3 * 86400}
     with pytest.raises(BadBillboard, match="not ahead"):
-        ahead = {"made": now + 2 * 86400, "expires": now + 3 * 86400}
         helper.sign(signed.split(billboard(made, **following | ahead)).board)
     assert helper.sign(signed.split(billboard(made, **following)).board)
 

@@ -42,8 +42,8 @@ const drop = (kept, key) => {
  * weekly: the most reports in a week; lifetime: {epsilon, delta, mu}, the most that this device ever tells, of all
  * servers together, 0 where it is not given: both whatever a server asks, and asked before the choice;
  * resident: whether this program runs by itself, whatever the person does (a service worker that the browser wakes, a
- * service). If not, a visit is one Outbox, and a report is made in the first visit that begins after its time, and
- * sent once in each;
+ * service). If not, a visit is one page, or one run of a program, and a report is made in the first visit that begins
+ * after its time, and sent once by each Outbox;
  * floor: with this probability a choice is a uniformly drawn arm, at a cost that is counted (Device.choose);
  * name: of the server, in the ledger; storage: where all outboxes of the device keep what they keep, with change(work)
  * as `indexed` has it, which is the default. */
@@ -72,7 +72,8 @@ export class Outbox {
       throw new TypeError("Expected IndexedDB or storage with change, got neither.");
     if (!storage) globalThis.localStorage?.removeItem(name); // raw data of release 0.6.0, which may have left already
     Object.assign(this, { open, send, wait, jitter, weekly, lifetime: limit, floor, name, billboard });
-    this.visit = resident ? null : Date.now();
+    // a page that makes another Outbox on each route is one visit still
+    this.visit = resident ? null : Math.min(Date.now(), globalThis.performance?.timeOrigin ?? Infinity);
     this.storage = storage ?? indexed("tacit");
   }
 

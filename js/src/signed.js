@@ -19,6 +19,9 @@ const BITS = 12;
 
 const DIGEST = text(/^[0-9a-f]{64}$/);
 const ofEach = (field) => record(Object.fromEntries(PARTIES.map((name) => [name, field])));
+const EACH = { first: whole(1, 2 ** 53), growth: real(1, 1e6), leaves: whole(1, STEPS), discount: PART };
+const [PLAIN, FADING] = [record(EACH), record({ ...EACH, longest: whole(1, 2 ** 53) })]; // where the past is forgotten
+const fades = (v) => v !== null && typeof v === "object" && Object.hasOwn(v, "longest");
 const CLAIM = record({ epsilon: orNull(POSITIVE), delta: BELOW_ONE });
 const TASK_FIELDS = {
   format: oneOf("tacit task of two aggregators"),
@@ -32,7 +35,7 @@ const TASK_FIELDS = {
   report: variant("name", { glm: { scale: real(1e-6, 1e6), blend: PART }, score: {} }),
   operator: CLAIM,
   helper: CLAIM,
-  steps: record({ first: whole(1, 2 ** 53), growth: real(1, 1e6), leaves: whole(1, STEPS), discount: PART }),
+  steps: (v) => (fades(v) ? FADING : PLAIN)(v),
   identities: ofEach(DIGEST),
   commitments: ofEach(DIGEST),
   numbers: record({

@@ -96,7 +96,7 @@ export class Outbox {
     lifetime: Partial<Lifetime>;
     /** The probability with which a choice is a uniformly drawn arm. */
     floor?: number;
-    /** Whether this program runs by itself. If not, a report leaves in the first visit (one Outbox) after its time. */
+    /** Whether this program runs by itself. If not, a report leaves in the first visit (one page) after its time. */
     resident?: boolean;
     /** IndexedDB by default; elsewhere, as in Node, the application's own. */
     storage?: Storage;

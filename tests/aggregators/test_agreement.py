@@ -1,6 +1,8 @@
 """How an era begins: one task, that both have checked and signed, and halves that both were committed to before."""
 
 import dataclasses
+import os
+import stat
 
 import pytest
 
@@ -48,6 +50,13 @@ def test_an_era_begins_and_is_found_again(folder):
         one.close()
     with leader.again() as own, helper.again() as store:
         assert own.step == store.step == 0 and own._key == store._key
+
+
+def test_the_task_and_the_half_are_on_disk_with_their_names(folder, monkeypatch):
+    synced, fsync = [], os.fsync
+    monkeypatch.setattr(os, "fsync", lambda file: (synced.append(stat.S_ISDIR(os.fstat(file).st_mode)), fsync(file)))
+    agreement(folder, LEADER).commitment()
+    assert synced == [False, True]
 
 
 def test_a_store_that_was_deleted_cannot_be_made_again_for_its_task(folder):

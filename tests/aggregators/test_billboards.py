@@ -155,6 +155,17 @@ def test_ten_thousand_hostile_tasks_and_boards(both):
     assert hostile_documents(made, leader, 10_000, secrets.randbits(32)) > 4000
 
 
+def test_a_board_of_an_equal_task_with_another_text_is_refused(both):
+    """Also where the board was read before."""
+    made, *_ = both
+    board, document = signed.split(billboard(made)).board, json.loads(made.task.text)
+    document["numbers"]["norm"] *= 1 + 1e-12
+    other = Task.read(document)
+    assert boards.read(made.task, board) and other == made.task and other.digest != made.task.digest
+    with pytest.raises(BadBillboard, match="a board of its task"):
+        boards.read(other, board)
+
+
 # aggregators
 
 
@@ -186,6 +197,18 @@ def test_one_board_of_a_version_ever(folder):
     leader.sign(signed.split(billboard(made, **following)).board)
     for one in (leader, helper):
         one.close()
+
+
+def test_a_board_that_waited_for_days_is_signed_and_the_era_goes_on(both):
+    made, leader, helper = both
+    now = int(time.time())
+    waited = signed.split(billboard(made, made=now - 3 * 86400)).board
+    assert leader.sign(waited) and helper.sign(waited)
+    following = {"version": 1, "previous": boards.hashed(waited)}
+    ahead = {"made": now + 2 * 86400, "expires": now + 3 * 86400}
+    with pytest.raises(BadBillboard, match="not ahead"):
+        helper.sign(signed.split(billboard(made, **following | ahead)).board)
+    assert helper.sign(signed.split(billboard(made, **following)).board)
 
 
 def test_a_board_cites_what_both_have_released(both):

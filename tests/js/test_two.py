@@ -29,6 +29,7 @@ KINDS = {
     "identity": {"dim": 4, "link": "identity", "rewards": (-1.0, 2.0), "helper_budget": Budget(4.0, 1e-5)},
     "probit": {"dim": 2, "link": "probit"},
     "scores": {"dim": 20, "curvature": "none"},
+    "forget": {"dim": 2, "forget": 500},
 }
 EACH = 12
 
@@ -150,6 +151,8 @@ TASKS = [
     (("report", "scale"), lambda v: 2 * v),
     (("steps", "discount"), 0.0),
     (("steps", "leaves"), 2**14 + 1),
+    *((("steps", "longest"), value) for value in (0, 1.5, "8", None)),
+    (("steps", "more"), 1),
     (("identities", "leader"), "00" * 32),
     (("identities",), lambda v: {"leader": v["helper"], "helper": v["leader"]}),
 ]  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 
 from tacit import Budget, TwoServerGLM
 from tacit.bandits.two.memory import BothAggregators
-from tacit.errors import BadBillboard, BadReport, LifetimeSpent
+from tacit.errors import BadBillboard, BadReport, LifetimeSpent, NotSecure
 from tacit.privacy import gaussian
 from tacit.roles.ledger import Lifetime
 from tacit.roles.two import identity, sealing, signed, wire
@@ -74,6 +74,20 @@ def test_a_report_is_sealed_to_the_keys_of_its_own_time(tmp_path, reward):
     first.outbox.flush()
     assert servers.both.reports == 1 and first.outbox.shown()[0].taken
     assert "0.123456" not in (tmp_path / "kept").read_text()
+
+
+def test_a_billboard_that_cannot_be_opened_for_any_reason_waits(tmp_path):
+    servers = Servers()
+
+    def closed(billboard):
+        raise NotSecure("Expected features of this application, got others.")
+
+    first = world(tmp_path / "kept", servers, send=servers.send)
+    first.outbox.choose(servers.billboard(), ARMS)
+    later = world(tmp_path / "kept", servers, send=servers.send, open=closed)
+    later.at(NOW + WAIT + JITTER).flush()
+    first.at(NOW + WAIT + JITTER).flush()
+    assert servers.both.reports == 1
 
 
 def test_copies_of_the_file_are_one_report(tmp_path):

@@ -35,6 +35,7 @@ CONFIG = """
 role = "{role}"
 budget = {{epsilon = 1.0, delta = 1e-6}}
 durable = "{role}.db"
+counter = "apart/{role}.counter"
 identity = "{role}"
 peer_identity = "{theirs}"
 peer_certificate = "{peer}.crt"
@@ -130,6 +131,7 @@ def servers() -> Iterator[Served]:
     """Both, whose files are gone afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="tacit-bench-"))
     try:
+        (folder / "apart").mkdir()
         known = [files.opened(folder / role).public for role in ("leader", "helper")]
         with socket.socket() as place:
             place.bind(("127.0.0.1", 0))

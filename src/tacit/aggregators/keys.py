@@ -29,6 +29,8 @@ class KeyRing:
         if not SHORTEST <= lifetime <= LONGEST:
             raise ValueError(f"Expected keys that live between {SHORTEST} and {LONGEST} seconds, got {lifetime}.")
         self._path, self._show, self._clock, self._lifetime = path, show, clock, lifetime
+        self._new = path.with_name(path.name + ".new")
+        _destroyed(self._new)  # of a save that was interrupted
         self._keys = self._read()
         self._shown: tuple[int, bytes] = -1, b""
 
@@ -52,8 +54,8 @@ class KeyRing:
     def destroy(self) -> None:
         """All of them."""
         self._keys = []
-        with _overwriting(self._path):
-            self._path.unlink(missing_ok=True)
+        for path in (self._path, self._new):
+            _destroyed(path)
 
     def _forget(self, now: int) -> None:
         left = [key for key in self._keys if now < key.until]
@@ -74,6 +76,11 @@ class KeyRing:
             return []
         except (ValueError, KeyError, TypeError):
             raise BadState(f"Expected {self._path.name} to be readable, got a damaged file: delete it.") from None
+
+
+def _destroyed(path: Path) -> None:
+    with _overwriting(path):
+        path.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

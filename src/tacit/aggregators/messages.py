@@ -57,9 +57,17 @@ class LeafCommitment(NamedTuple):
 
 def jobs(task: Task, data: bytes) -> Iterator[VerifyJob]:
     """BadReport unless it is whole."""
+    return (VerifyJob(*parts) for parts in _entries(data, _job_sizes(task), "jobs"))
+
+
+def job_length(task: Task) -> int:
+    """Bytes of one entry."""
+    return sum(_job_sizes(task))
+
+
+def _job_sizes(task: Task) -> tuple[int, ...]:
     public = SEED * task.prio3.aggregators
-    sizes = NONCE, NUMBER, public, SEALED, 8 * task.prio3.proofs * task.circuit.verifier + SEED
-    return (VerifyJob(*parts) for parts in _entries(data, sizes, "jobs"))
+    return NONCE, NUMBER, public, SEALED, 8 * task.prio3.proofs * task.circuit.verifier + SEED
 
 
 def replies(data: bytes) -> Iterator[JobReply]:

@@ -15,7 +15,7 @@ from tacit.aggregators.keys import DAY, KeyRing
 from tacit.aggregators.messages import LeafCommitment, StepCertificate
 from tacit.aggregators.rows import PartyState
 from tacit.data import Words
-from tacit.errors import BadBillboard, BadState, BatchTooSmall, HorizonReached, Retired, WrongBatch
+from tacit.errors import BadBillboard, BadState, BatchTooSmall, HorizonReached, Retired, TacitError, WrongBatch
 from tacit.holders.database import InTurn, Run
 from tacit.holders.sqlite import SQLite
 from tacit.kernels.rounds import next_boundary
@@ -69,7 +69,9 @@ class Party:
             self._keys = KeyRing(place.with_name(place.name + ".keys"), show, clock, lifetime)
             self._database = SQLite(Path(database), erase=True)
             self._begin(halves)
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, Retired):
+                self._erase()
             self.close()
             raise
 
@@ -144,8 +146,10 @@ class Party:
                     yield run, self._compared(run), new
                 for link in new:
                     self._counter.write(self._mark(link, retired=False))
-            except BaseException:
+            except BaseException as error:
                 self._sums = None  # read again
+                if isinstance(error, Retired):
+                    self._erase()
                 raise
 
     def _act(self, work: Callable[[Run, PartyState], Changed]) -> bytes:
@@ -172,10 +176,27 @@ class Party:
     def _mark(self, link: ChainLink, *, retired: bool) -> CounterMark:
         return CounterMark(self.task.digest.hex(), self.party, link, self._signed, retired)
 
+    def retire(self) -> NoReturn:
+        """End the era, as the other party has: Retired, now and always."""
+        with self._lock():
+            try:
+                self._retire()
+            finally:
+                self._erase()
+
     def _retire(self) -> NoReturn:
         self._keys.destroy()
         self._counter.write(self._mark(ChainLink(-1, ""), retired=True))
         raise Retired(RETIRED)
+
+    def _erase(self) -> None:
+        """What a retired era has of people, in a transaction of its own: that which has found out is rolled back.
+        Where the database cannot be written, at the next question."""
+        with contextlib.suppress(TacitError):
+            with self._database.transaction() as run:
+                if rows.state(run) is not None:
+                    rows.erase(run)
+            self._database.close()  # what was written ahead goes with it
 
     def _shares(self, run: Run, state: PartyState) -> SharedSteps:
         if self._sums is None or self._sums.step != state.step:
@@ -185,6 +206,8 @@ class Party:
 
     def _counted(self, run: Run, state: PartyState, shares: Sequence[Words]) -> PartyState:
         """The state with so many shares more in the open step."""
+        if not shares:
+            return state
         sums = self._shares(run, state)
         for share in shares:
             sums.add(share)
@@ -207,7 +230,7 @@ class Party:
             if (board.version, hashed) != last:
                 need(board.version == last.version + 1 and board.previous == last.board, "the hash of the last board")
                 need(board.step <= state.step and board.leaves == self._leaves(run, board.step), "what was released")
-                need(abs(board.made - self._clock()) < DAY, "the time of today")
+                need(board.made - self._clock() < DAY, "a time that is not ahead")  # an old one may have waited
                 self._signed = SignedBoard(board.version, hashed)
                 self._counter.write(self._mark(state.link, retired=False))
             return identity.signed(self._signer, identity.BOARD, text)
@@ -271,6 +294,8 @@ class Party:
         gone = state.step + 1 - task.grids[self.party].window
         rows.close(run, state, sums.saved(state.step), messages.hashed(encoded), leaf, gone)
         rows.opened(run, PartyState.next(state, bytes(8 * task.size)))
+        if state.step + 1 == task.steps.leaves:
+            rows.end(run)
         return messages.hashed(b"close", encoded, leaf), self._commitment(run, state.step)
 
     def _commitment(self, run: Run, step: int) -> bytes:

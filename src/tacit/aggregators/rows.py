@@ -128,6 +128,18 @@ def close(run: Run, of: PartyState, share: bytes, certificate: bytes, leaf: byte
     run("UPDATE steps SET share = NULL WHERE step = ?", gone)
 
 
+def end(run: Run) -> None:
+    """No release comes any more: the exact sums go."""
+    run("UPDATE steps SET share = NULL WHERE share IS NOT NULL")
+
+
+def erase(run: Run) -> None:
+    """Of an era that is retired: all that is left of people, and the place, so that no counter file knows it."""
+    end(run)
+    run("UPDATE state SET open = NULL, place = NULL")
+    run("UPDATE reports SET job = NULL, kept = NULL WHERE verdict IS NULL")
+
+
 def shares(run: Run, step: int, window: int) -> list[bytes]:
     """Of the last steps before that one."""
     found = run("SELECT share FROM steps WHERE step >= ? AND step < ? ORDER BY step", step - window, step)

@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit import checks
-from tacit.errors import BadReport, TooManyReports
+from tacit.errors import BadReport, TacitError, TooManyReports
 from tacit.model.arms import Arms
 from tacit.privacy.randomness import System
 from tacit.roles.account import Account
@@ -182,7 +182,7 @@ class Outbox:
             if not any(item.task and item.x is not None and self._due(item) for item in self._own(state)):
                 return None
         assert self._billboard is not None
-        with contextlib.suppress(OSError, http.client.HTTPException, BadReport):  # later again
+        with contextlib.suppress(OSError, http.client.HTTPException, TacitError):  # later again
             newest = self._open(self._billboard())
             with self._changing() as state:
                 state.marks = newest.seen(state.marks)

@@ -141,7 +141,8 @@ def test_the_loss_of_one_server_ends_the_era_and_a_new_one_begins(start, tmp_pat
     until(lambda: ask(pair.leader.port, "GET", "/health")[0] == 503)
     until(lambda: ask(pair.leader.port, "GET", "/billboard")[0] == 410)
     assert pair.send(old[3])[0] == 410 and "Needs attention" in ask(pair.helper.port, "GET", "/dashboard")[2].decode()
-    assert not (tmp_path / "helper" / "apart" / "helper.counter.keys").exists()
+    for name in ("leader", "helper"):
+        assert not (tmp_path / name / "apart" / f"{name}.counter.keys").exists()
     for process in (pair.leader, pair.helper):
         process.kill()
     with pytest.raises(AssertionError, match="the era is retired"):

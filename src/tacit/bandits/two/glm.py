@@ -28,6 +28,7 @@ from tacit.roles.two.board import NOTHING, TwoServerBoard
 from tacit.roles.two.device import TwoServerClient
 from tacit.roles.two.signed import UNSIGNED, Billboard
 from tacit.roles.two.task import HELPER, LEADER, Task, TaskSteps, committed
+from tacit.roles.two.wire import LeafShare
 
 CURVATURES = ("auto", "released", "none")
 SIMULATED = "00" * 32, "11" * 32  # identities and commitments of nobody
@@ -211,8 +212,8 @@ class TwoServerGLM(Server):
             draws=self._draws(),
         )
 
-    def observe(self, report: bytes) -> None:
-        """Take both leaves of a step, the leader's first: HorizonReached after the last step."""
+    def leaves(self, report: bytes) -> tuple[LeafShare, LeafShare]:
+        """Both leaves of the next step, the leader's first, checked: HorizonReached after the last step."""
         if self.over:
             raise HorizonReached(f"Expected at most {self.task.steps.leaves} steps, and they have all been released.")
         task, length = self.task, wire.leaf_length(self.task)
@@ -221,7 +222,12 @@ class TwoServerGLM(Server):
         )
         if (leader.step, leader.reports) != (helper.step, helper.reports) or leader.step != self.version:
             raise WrongBatch("Expected both leaves of the next step, of the same reports, got others.")
-        window, step = self._window, self.version
+        return leader, helper
+
+    def observe(self, report: bytes) -> None:
+        """Take both leaves of a step (`leaves`)."""
+        leader, helper = self.leaves(report)
+        task, window, step = self.task, self._window, self.version
         window[step % window.size] = leader.reports
         counts = [int(window[at % window.size]) for at in range(max(0, step + 1 - window.size), step + 1)]
         noisy = joined(task.grids[HELPER], task.circuit, counts, [leader.numbers, helper.numbers])

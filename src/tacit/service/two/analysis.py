@@ -61,9 +61,10 @@ class Analysis:
 
     def take(self, leaves: bytes) -> None:
         """Both leaves of the next step."""
+        self.server.leaves(leaves)  # others are refused, and not kept
         with self._database.transaction() as run:
             run("INSERT INTO released (step, leaves) VALUES (?, ?)", self.server.version, leaves)
-            self.server.observe(leaves)
+        self.server.observe(leaves)
 
     # boards
 
@@ -75,7 +76,7 @@ class Analysis:
             read = boards.read(self.server.task, last.text)
             if last.signatures is None or (read.step == step and now < read.made + self._life / 2):
                 return last
-        self._last = new = StoredBoard(
+        new = StoredBoard(
             version := 0 if last is None else last.version + 1,
             self.server.board(
                 version=version,
@@ -88,6 +89,7 @@ class Analysis:
         )
         with self._database.transaction() as run:
             run("INSERT INTO board (version, text) VALUES (?, ?)", new.version, new.text)
+        self._last = new  # now that it is on disk: nobody signs another one of its version
         return new
 
     def signed(self, board: StoredBoard, signatures: bytes) -> StoredBoard:

@@ -4,12 +4,14 @@ Everything is asked again after a crash, and the same is answered: reports by th
 number, boards by their versions. Reports are asked about, steps close and leaves leave at a timer, not when a report
 comes."""
 
+import contextlib
 import http.client
 import secrets
 import threading
 import time
 from pathlib import Path
 
+from tacit.aggregators import messages
 from tacit.aggregators.aggregator import MOST, Aggregator
 from tacit.aggregators.agreement import Agreement
 from tacit.bandits.two.glm import TwoServerGLM
@@ -21,7 +23,7 @@ from tacit.service.app import log_unexpected
 from tacit.service.roles.role import Board, Events
 from tacit.service.roles.settings import build
 from tacit.service.two.analysis import Analysis
-from tacit.service.two.peer import TIMEOUT, Helper, PeerGone, PeerRefused
+from tacit.service.two.peer import LARGEST, TIMEOUT, Helper, PeerGone, PeerRefused
 from tacit.service.two.settings import AggregatorSetting, TwoBandit
 
 PAUSE, SLOWEST = 0.05, 2.0  # seconds between tries; twice as long after each that failed
@@ -74,6 +76,7 @@ class Leader:
             except (PeerGone, Retired) as error:
                 self.over = str(error)
                 self._say(str(error))
+                self._retire()
             except Exception as error:
                 asked = isinstance(error, OSError | http.client.HTTPException)
                 told = isinstance(error, TacitError | PeerRefused)
@@ -86,6 +89,12 @@ class Leader:
                 wait = pause = min(SLOWEST, 2 * pause)
             if self.over is None:
                 self._stop.wait(wait)
+
+    def _retire(self) -> None:
+        """Nobody answers for this era any more: its sealing keys end now."""
+        if self.party is not None:
+            with contextlib.suppress(TacitError):
+                self.party.retire()
 
     def _say(self, problem: str) -> None:
         self.problem = problem
@@ -137,8 +146,8 @@ class Leader:
     def _ask(self, party: Aggregator) -> None:
         """About all reports that wait and have room in the open step. Those that the helper has no room for wait on: it
         has not closed the last step yet."""
-        last = b""
-        while not self._ended and (jobs := party.jobs(MOST)) and jobs != last:
+        most, last = min(MOST, LARGEST // messages.job_length(party.task)), b""
+        while not self._ended and (jobs := party.jobs(most)) and jobs != last:
             party.decide(self._helper.ask("verify", jobs))
             last = jobs
 

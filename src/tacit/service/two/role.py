@@ -2,7 +2,6 @@
 
 Nothing shown says when a report came or how many wait: counts are those of closed steps."""
 
-import contextlib
 import itertools
 import math
 import threading
@@ -17,6 +16,7 @@ from tacit.errors import BadReport, BadState, Retired, TacitError
 from tacit.privacy.relations import REPLACE
 from tacit.roles.two import wire
 from tacit.roles.two.task import PARTIES
+from tacit.service.app import log_unexpected
 from tacit.service.errors import Reply
 from tacit.service.groups import Group
 from tacit.service.roles.role import BETWEEN, NOT_ADMITTED, OVER, Board, Events, acknowledged
@@ -136,12 +136,17 @@ class HelperRole:
 
     def _forget(self) -> None:
         """Sealing keys end in time, also where nobody asks."""
-        if self._store is not None and self._retired is None:
-            with contextlib.suppress(TacitError):  # which the page shows
+        try:
+            if self._store is not None and self._retired is None:
                 self._with(lambda store: store.key())
-        self._timer = threading.Timer(MINUTE, self._forget)
-        self._timer.daemon = True
-        self._timer.start()
+        except TacitError:
+            pass  # which the page shows
+        except Exception as error:  # a full disk
+            log_unexpected(error)
+        finally:
+            self._timer = threading.Timer(MINUTE, self._forget)
+            self._timer.daemon = True
+            self._timer.start()
 
     @property
     def handlers(self) -> dict[str, Handler]:

@@ -21,8 +21,8 @@ FILES = ("durable", "counter", "identity", "peer_certificate", "admission")
 class AggregatorSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """One of the two servers. role: "leader" (the operator's, which devices send to) or "helper" (somebody else's).
     budget: this operator's own limit; a task that promises people less is not signed. durable: an SQLite file of its
-    own. counter: the counter file, on another disk if there is one and in no backup, FILE.counter by default. identity:
-    a file with the private keys, made at the first start together with a certificate beside it, FILE.crt, for the other
+    own. counter: the counter file, in another folder, on another disk if there is one, and in no backup. identity: a
+    file with the private keys, made at the first start together with a certificate beside it, FILE.crt, for the other
     operator. peer_identity, peer_certificate: the other one's. peer: the leader's way to the helper, https://HOST:PORT.
     listen: the helper's address for it, HOST:PORT. name: for the dashboard. every: seconds of the timer by which the
     leader asks the helper, and steps close. key_life, board_life: of sealing keys, and of boards. admission: a leader's
@@ -32,7 +32,7 @@ class AggregatorSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True,
     name: str = ""
     budget: BudgetSetting
     durable: str
-    counter: str | None = None
+    counter: str = ""
     identity: str
     peer_identity: str | None = None
     peer_certificate: str | None = None
@@ -46,6 +46,8 @@ class AggregatorSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True,
     def __post_init__(self) -> None:
         checks.one_of(PARTIES, role=self.role)
         checks.positive(every=self.every)
+        if not self.counter:
+            raise ValueError("Expected counter, a file in another folder than durable, got none.")
         if not SHORTEST <= self.key_life <= LONGEST or not SHORTEST <= self.board_life <= LONGEST:
             raise ValueError(f"Expected key_life and board_life between {SHORTEST} and {LONGEST} seconds, got others.")
         if self.peer_identity is not None and not re.fullmatch("[0-9a-f]{64}", self.peer_identity):
@@ -63,7 +65,7 @@ class AggregatorSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True,
 
     @property
     def counter_file(self) -> Path:
-        return Path(self.counter if self.counter is not None else f"{self.durable}.counter")
+        return Path(self.counter)
 
 
 class TwoBandit(BanditSettings, kw_only=True, frozen=True):
@@ -113,8 +115,14 @@ def convert(document: dict[str, Any], folder: Path) -> AggregatorConfig:
         configs.taken(document["bandit"], TwoBandit, "[bandit]")
     configs.taken(document.get("server", {}), ServerSetting, "[server]")
     config = configs.taken(document, AggregatorConfig, "the configuration")
+    own = configs.below(folder, config.aggregator, *FILES)
+    if own.counter_file.resolve().parent == Path(own.durable).resolve().parent:
+        raise ValueError(
+            "[aggregator]: Expected counter in another folder than durable, got the same one: whoever restores that "
+            "folder restores both, and nobody would notice."
+        )
     return msgspec.structs.replace(
         config,
-        aggregator=configs.below(folder, config.aggregator, *FILES),
+        aggregator=own,
         server=configs.below(folder, config.server, "tls_certificate", "tls_key"),
     )

@@ -43,6 +43,7 @@ QUIET = {
     "retire_action",
     "limit_mode",
     "end_control",
+    "leaves",  # of what is given to it
 }  # show nothing
 ASKED = {
     "interval": lambda method, arms: (method(arms), method(arms, level=0.8)),

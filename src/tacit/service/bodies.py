@@ -203,11 +203,11 @@ encode = msgspec.json.Encoder().encode
 
 
 def named(body: bytes) -> Any:
-    """What tells a bad request from others: its `request`, if that can be read; else all of it."""
+    """What tells a bad request from others: its `request`; all of it, if it has one that cannot be read."""
     try:
         return msgspec.json.decode(body, type=NamedBody).request
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return body
+        return body if b'"request"' in body else None
 
 
 def expected(error: Exception) -> str:

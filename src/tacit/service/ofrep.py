@@ -134,7 +134,7 @@ class Asked:
             return context
         except (ValueError, Reply) as error:
             for one in flags:
-                await self._refused(one, error, self._body)
+                await self._refused(one, error, self._body if PERSON.encode() in self._body else None)
             raise
 
     async def _refused(self, one: Served, error: Exception, request: str | bytes | None) -> None:

@@ -11,7 +11,7 @@ from scipy.special import expit
 from tacit import Budget, JointGLM, Simulated, Spec, environments, simulate
 from tacit.algorithms import irls
 from tacit.model import links
-from tacit.model.glm import GLMContribution
+from tacit.model.glm import GLMContribution, balanced_curvature, glm_sensitivity, largest_weight
 from tacit.papers import GLMUCB, JointGLMRare
 from tests.bandits.test_joint_glm import posterior_at, vector
 
@@ -19,6 +19,7 @@ CLOGLOG = links.given(lambda z: -np.expm1(-np.exp(z)), lambda z: np.exp(z - np.e
 CAUCHIT = links.given(
     lambda z: 0.5 + np.arctan(z) / np.pi, lambda z: 1 / (np.pi * (1 + z**2)), steepest=1 / np.pi, reach=30
 )
+RARE = links.given(lambda z: expit(z - 3), lambda z: expit(z - 3) * expit(3 - z), steepest=0.25)
 LOGISTIC = links.given(expit, lambda z: expit(z) * expit(-z), steepest=0.25)
 
 
@@ -41,6 +42,41 @@ def test_sensitivity_is_never_exceeded(link, scale, dim, seed):
     bound = contribution.sensitivity * (1 + 1e-9)
     assert np.linalg.norm(users[0] - users[1]) <= bound
     assert math.hypot(*(np.linalg.norm(u) for u in users)) <= bound
+
+
+@pytest.mark.parametrize(
+    ("link", "heaviest", "paid"),
+    [(LOGISTIC, 1.0, (1.0, 1.0, 1.0)), (CLOGLOG, 0.791, (0.981, 0.952, 0.79)), (RARE, 0.4, (0.970, 0.920, 0.40))],
+)
+def test_a_link_without_symmetry_pays_more_than_a_search_finds(link, heaviest, paid):
+    """Nobody's curvature is above max mu' / m, which is attained, and so is D for that in the place of W: by one user
+    with it and one without, or by two at an angle. What that is of the D that is paid is written in GLMContribution."""
+    z = np.linspace(-link.reach, link.reach, 2001)
+    c = link.mean(z) - link.slope(z) * z
+    weights = link.slope(z) / np.maximum(np.abs(c), np.abs(1 - c))
+    at, most = z[np.argmax(weights)], float(weights.max())
+    assert most / largest_weight(link) == pytest.approx(heaviest, abs=2e-3)
+    iterate = irls.prior(2, 1e-9)
+    for scale, share in zip((*(balanced_curvature(link, r) for r in (1.0, 3.0)), 40.0), paid, strict=True):
+        contribution = GLMContribution(dim=2, link=link, scale=scale, low=0.0, high=1.0)
+        users, angles = [], np.linspace(0, math.pi, 721)
+        for angle in angles:  # each with an estimate that gives the same predictor
+            for sign in (1, -1):
+                x = sign * np.array([math.cos(angle), math.sin(angle)])
+                iterate.theta[:] = at * x
+                users += [vector(contribution, x, r, iterate) for r in (0.0, 1.0)]
+                users += [vector(contribution, 1e-9 * x, r, _far(iterate)) for r in (0.0, 1.0)]
+        found = max(np.linalg.norm(np.array(users) - user, axis=1).max() for user in users[:8])
+        limit = glm_sensitivity(scale * most)
+        assert 0.998 * limit <= found <= limit * (1 + 1e-4)
+        assert found / contribution.sensitivity == pytest.approx(share, abs=6e-3)
+
+
+def _far(iterate):
+    """An estimate 10^9 times as far: the same predictor for an arm that is so much shorter, whose weight is about 0."""
+    far = irls.prior(2, 1e-30)
+    far.theta[:] = 1e9 * iterate.theta
+    return far
 
 
 @pytest.mark.parametrize("link", [CLOGLOG, CAUCHIT])

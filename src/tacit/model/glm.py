@@ -122,6 +122,12 @@ class GLMContribution(PairContribution):
     slope, which is at most max mu' too, and so is any blend of the two; `line` has no chords for a link of the user's
     own, whose mu(0) may be anything. In floating point s <= max mu' and m >= 1/2 are enforced or exact, and the
     products that follow exceed W by less than a factor 1 + 2^-49.
+    W = 2 max mu' is attained where c = 1/2 at the steepest point, as for logistic, probit and every link with mu(-z) =
+    1 - mu(z); nothing that is declared of a link of the user's own (`steepest`, means in [0, 1]) excludes it. One
+    without that symmetry has w <= max_v mu'(v) / m(v) only, which is .79 W for complementary log-log and .40 W for a
+    logistic link moved by 3. D with that in the place of W is attained: at the default scale it is .95 and .92 of the D
+    that is paid (radius 3; .98 and .97 for radius 1), and .79 and .40 where a scale is so large that curvature alone
+    counts (test_given_link.py).
     identity: w = |x| <= W = 1 and |b| = |y| / Y <= 1.
     Sensitivity (replace one user by another, who has a ~), w and b free in their ranges and unit X, X~ at |cos| = c,
     q = (scale W)^2:

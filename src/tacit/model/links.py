@@ -159,8 +159,9 @@ def given(
     """A link of your own, from its mean and slope as functions of an array, for |z| <= reach (at least the radius).
 
     Rewards are taken as shares of their range, so means lie in [0, 1]. `steepest`, a declared bound on the slope, sets
-    the noise: the same for every data set. What the functions return is checked here and kept in a table, which is
-    what runs, so a bound that holds for the table holds always."""
+    the noise: the same for every data set. A link that is steepest where mu(z) - z mu'(z) is not 1/2 pays more than it
+    needs, 2 to 8 % of the noise at the default scale (model.glm.GLMContribution). What the functions return is
+    checked here and kept in a table, which is what runs, so a bound that holds for the table holds always."""
     checks.size(steepest=steepest, reach=reach)
     z = np.linspace(-reach, reach, POINTS)
     means, slopes = (np.array(f(z), dtype=np.float64) for f in (mean, slope))

@@ -178,9 +178,11 @@ class LocalOnlineUCB(LocalPairs):
     and 5 to 8; Maler: Wang, Lu & Zhang 2020.
     Departure: the gradient is taken at theta in the loss (the paper writes theta_t there). Gradients are cut to length
     G, which the learner's steps depend on: about twice the root of their mean square at |theta| = radius. That is not
-    for free: with much noise (epsilon 1, delta 0.1, d = 3) one of twenty is cut, which moves their mean by more than
-    its own length. The paper's G (Corollary C.1) has an unknown constant, holds with high probability, with no cut
-    where it does not, and rests on |noise of x| <= sigma sqrt(2 log(2 T / alpha)) in all rounds, which lacks sqrt d:
+    for free: with much noise (epsilon 1, delta 0.1, d = 3, radius 1) one of twenty is cut at |theta| = 1, which moves
+    their mean by 0.9 to 1.0, more than its own length; at theta = 0 it is one of eighty, which moves it by 0.02. The
+    paper's Appendix B calls G the clipping constant, but Algorithms 1 and 5 to 8 cut nothing. Its G (Corollary C.1) has
+    an unknown constant, holds with high probability, with no cut where it does not, and rests on |noise of x| <= sigma
+    sqrt(2 log(2 T / alpha)) in all rounds, which lacks sqrt d:
     with d = 40 and T / alpha = 10^6 that fails in nine rounds of ten, and Lemma 3.5 with it. The confidence width has
     hidden constants in the paper, and V contains t sigma^2 I, so that the bonus is nearly the same for all arms of one
     norm: width_scale times the lemmas' expression with all constants 1, and 0 by default.

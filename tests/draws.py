@@ -18,6 +18,7 @@ from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.mechanisms import recursive
 from tacit.mechanisms.shares import SharedSteps
 from tacit.papers import (
+    Fliphat,
     JointGLMRare,
     JointReweighted,
     JointSquareCB,
@@ -270,6 +271,7 @@ DRAWS = registered() | {
     "joint-glm-rare": continual("matrices", JointGLMRare, explore=1e-3, ridge=1e9),  # so that nothing is recomputed
     "joint-glm-rare-gradients": gradients(),
     "joint-reweighted": asked(JointReweighted, epoch, dim=2, horizon=64, first=12, pending=64),
+    "fliphat": asked(Fliphat, epoch, dim=2, horizon=64, first=12, pending=64),
     "joint-square-cb": iterate(),
     "reweighted-linear": asked(ReweightedLinear, fit),
     "reweighted-glm": asked(ReweightedGLM, fit),

@@ -83,6 +83,7 @@ ENVIRONMENTS = {  # what the command line calls it -> (module, name in it)
         "real.keel": ("letter", "optdigits", "texture"),
         "real.movielens": ("movielens",),
         "replay": ("replay",),
+        "sparse": ("sparse",),
     }.items()
     for name in names
 }

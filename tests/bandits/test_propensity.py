@@ -22,7 +22,7 @@ DRAWS = 4000
 LIMIT = 6 * math.sqrt(0.25 / DRAWS + 0.25 / 4096) + 1 / 4096
 WORLD = environments.ball(dim=3, arms=4, link="logistic", radius=2.0)
 LINEAR = environments.ball(dim=3, arms=4, radius=1.0)
-IDENTITY_ONLY = {"joint-square-cb", "local-square-cb"}
+IDENTITY_ONLY = {"fliphat", "joint-square-cb", "local-square-cb"}
 ARMS = np.array([[0.7, 0.1, 0.2], [0.6, -0.5, 0.1], [0.1, 0.6, 0.5], [-0.3, 0.4, -0.6]])
 HORIZON, ROUNDS = 6000, (1, 300, 5000)  # when it knows nothing, something, and much
 

@@ -19,6 +19,7 @@ from tacit.environments.real.keel import optdigits as optdigits
 from tacit.environments.real.keel import texture as texture
 from tacit.environments.real.movielens import movielens as movielens
 from tacit.environments.replay import replay as replay
+from tacit.environments.sparse import sparse as sparse
 from tacit.environments.synthetic import ball as ball
 from tacit.environments.synthetic import basis as basis
 from tacit.environments.synthetic import drift as drift

@@ -42,7 +42,8 @@ class front_page(Environment):
 
     hour: people an hour. appeal: the standard deviation of what an item has for itself, which no feature tells, in log
     rates. base_rate: the chance of a click on a random item in the first place, on average over people.
-    A bandit that shows no lists fills the first place alone. radius and link: what a bandit is told."""
+    places: of a list; a bandit that shows no lists fills the first place alone, and all do with places=1. radius and
+    link: what a bandit is told."""
 
     dim: int = 0
     arms: int = 200
@@ -51,9 +52,12 @@ class front_page(Environment):
     hour: int = 1000
     appeal: float = 0.0
     base_rate: float = 0.02
+    places: int = len(POSITIONS)
 
     def __post_init__(self) -> None:
-        checks.positive_int(hour=self.hour)
+        checks.positive_int(hour=self.hour, places=self.places)
+        if self.places > len(POSITIONS):
+            raise ValueError(f"Expected at most {len(POSITIONS)} places, got {self.places}.")
         checks.non_negative(appeal=self.appeal)
         if not 0 < self.base_rate <= 0.1:
             raise ValueError(f"Expected base_rate above 0 and of at most 0.1, got {self.base_rate!r}.")
@@ -67,8 +71,8 @@ class front_page(Environment):
         return SCHEMA
 
     @property
-    def positions(self) -> tuple[float, ...]:
-        return POSITIONS
+    def positions(self) -> tuple[float, ...] | None:
+        return POSITIONS[: self.places] if self.places > 1 else None
 
     @property
     def reward_kind(self) -> tuple[int, float]:

@@ -11,7 +11,9 @@ from tacit import registry
 if TYPE_CHECKING:
     from tacit.papers.anytime import Anytime as Anytime
     from tacit.papers.joint.adac_oful import AdaCOFUL as AdaCOFUL
+    from tacit.papers.joint.fliphat import Fliphat as Fliphat
     from tacit.papers.joint.glm_rare import JointGLMRare as JointGLMRare
+    from tacit.papers.joint.hanna_elimination import HannaElimination as HannaElimination
     from tacit.papers.joint.reweighted import JointReweighted as JointReweighted
     from tacit.papers.joint.shariff import ShariffLinUCB as ShariffLinUCB
     from tacit.papers.joint.square_cb import JointSquareCB as JointSquareCB
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from tacit.papers.shuffle.lin_ucb import ShuffleLinUCB as ShuffleLinUCB
 JOINT = {
     "AdaCOFUL": "tacit.papers.joint.adac_oful",
+    "Fliphat": "tacit.papers.joint.fliphat",
+    "HannaElimination": "tacit.papers.joint.hanna_elimination",
     "JointGLMRare": "tacit.papers.joint.glm_rare",
     "JointReweighted": "tacit.papers.joint.reweighted",
     "ShariffLinUCB": "tacit.papers.joint.shariff",

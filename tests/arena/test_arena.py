@@ -16,7 +16,7 @@ from tacit.arena.entries import entries
 from tacit.errors import Interrupted
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "arena"
-VERSIONS = {1: "052d92b8"}
+VERSIONS = {1: "052d92b8", 2: "fb0cee91"}
 STUB = """
 class Private_RS_GLinUCB:
     def __init__(self, arms, kappa, kappa_star, R, S, model, T, zeta, epsilon, delta, rng, save_privacy_search_log):
@@ -46,7 +46,7 @@ def test_a_version_of_the_worlds_does_not_change():
     listed = [(a.name, a.group, repr(a.world), a.horizon, a.runs) for a in worlds.arenas()]
     text = repr((listed, worlds.DELTA, worlds.EPSILONS, worlds.SEED))
     assert hashlib.sha256(text.encode()).hexdigest()[:8] == VERSIONS[worlds.VERSION]
-    assert {a.group for a in worlds.arenas()} == {"small", "random", "real"}
+    assert {a.group for a in worlds.arenas()} == {"small", "random", "page", "real"}
     assert all(arena.horizon < 1 / worlds.DELTA for arena in worlds.arenas())
     chosen = {a.world.number for a in worlds.arenas() if a.group == "random"}
     assert chosen <= set(worlds.environments.random.REPORTING)
@@ -94,6 +94,20 @@ def test_the_audit_convicts_what_adds_no_noise(tmp_path):
         (tmp_path / str(scale)).mkdir()
         entry = submit(tmp_path / str(scale), line.format(scale), "follow.py")[0]
         assert (audited(entry, claim=1.0, delta=1e-6, runs=100) > 1.0) is guilty
+    assert audited(entry, claim=4.0, delta=1e-6, runs=800) > 4.0  # and what adds none, also where it claims 4
+
+
+def test_an_audit_is_of_the_code_that_plays(tmp_path, monkeypatch):
+    line, found = 'follow = { file = "follow.py", class = "Follow", trust = "joint" }', iter((0.25, 0.5))
+    monkeypatch.setattr(table, "audited", lambda *_, **__: next(found))
+    entry = submit(tmp_path, line, "follow.py")[0]
+    first = table.played(entry, ball()[0], 1, "code", tmp_path / "out", {})
+    again = table.played(entry, ball()[0], 1, "code", tmp_path / "out", {first.key: first})
+    assert (first.audit, again.audit) == (0.25, 0.25)
+    (tmp_path / "follow.py").write_text((tmp_path / "follow.py").read_text() + "\n# another version\n")
+    changed = next(submission.submitted(tmp_path / "arena.toml"))
+    assert table.played(changed, ball()[0], 1, "code", tmp_path / "out", {first.key: first}).audit == 0.5
+    assert not table.started(entry) and table.started(next(submission.submitted(EXAMPLES / "author.toml")))
 
 
 @pytest.mark.parametrize(
@@ -185,6 +199,6 @@ def test_the_command(tmp_path, monkeypatch, capsys):
         said.err.split()
     )
     code, said = run("--worlds", "moon")
-    assert code == 1 and "Expected small, random, real or a world of the arena, got 'moon'" in " ".join(
+    assert code == 1 and "Expected small, random, page, real or a world of the arena, got 'moon'" in " ".join(
         said.err.split()
     )

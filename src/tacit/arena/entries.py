@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from tacit import registry
+from tacit import environments, registry
 from tacit.arena.worlds import DELTA, EPSILONS, Arena
 from tacit.experiments.spec import Spec
 from tacit.privacy.budget import Budget
@@ -17,6 +17,7 @@ SLOW = {"ShuffleGLM"}
 WIDE = 12  # dimensions above which these are left out: seconds and more a run
 HEAVY = SLOW | {
     "JointGLMRare",
+    "JointGLMUCB",
     "JointReweighted",
     "JointSquareCB",
     "LocalAnytimeUCB",
@@ -26,8 +27,10 @@ HEAVY = SLOW | {
     "LocalSquareCB",
     "RSGLinUCB",
     "ShariffLinUCB",
+    "ShuffleLinUCB",
 }
-LINEAR = {"JointSquareCB", "LocalSquareCB"}  # which refuse any other link
+ONE_SET = {"HannaElimination"}  # played where arms are the same for all, which is what it is published for
+LINEAR = {"Fliphat", "JointSquareCB", "LocalSquareCB"}  # which refuse any other link
 VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {  # beside the defaults
     "JointGLM": ({"contexts": "public"},),
     "JointGLMRare": ({"timing": "published", "constants": "code"},),
@@ -36,7 +39,8 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {  # beside the defaults
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Player:
-    """One row's player. trust: the model that its certificate is for. runs: at most so many, None for the arena's."""
+    """One row's player. trust: the model that its certificate is for. runs: at most so many, None for the arena's.
+    narrow: only in few dimensions. one_set: only where everybody is offered the same arms."""
 
     name: str
     trust: str
@@ -44,9 +48,11 @@ class Player:
     spec: Spec
     runs: int | None = None
     narrow: bool = False
+    one_set: bool = False
 
     def plays(self, arena: Arena) -> bool:
-        return not self.narrow or arena.world.dim <= WIDE
+        fits = not self.narrow or arena.world.dim <= WIDE
+        return fits and (not self.one_set or isinstance(arena.world, environments.fixed | environments.basis))
 
 
 def entries() -> Iterator[Player]:
@@ -76,4 +82,5 @@ def each_epsilon(kind: Any, trust: str, options: dict[str, Any], *, slow: bool, 
             spec=Spec(kind, budget=Budget(epsilon, DELTA), **options),
             runs=FEWER if slow else None,
             narrow=slow or kind.__name__ in HEAVY,
+            one_set=kind.__name__ in ONE_SET,
         )

@@ -11,7 +11,12 @@ from tacit.experiments import figure
 
 START, END = "<!-- arena: written by tacit arena --page -->\n", "<!-- end of arena -->"
 ORDER = ("none", "joint", "two servers", "shuffle", "local")
-GROUPS = {"small": "The six small worlds", "random": "Random worlds", "real": "Real data"}
+GROUPS = {
+    "small": "The six small worlds",
+    "random": "Random worlds",
+    "page": "A front page with fresh items",
+    "real": "Real data",
+}
 CROWDED = 0.75  # of uniform play's regret, from which on labels stand upright
 BELOW = ("lin-ucb", "joint-square-cb link=identity")  # whose labels would lie on others
 

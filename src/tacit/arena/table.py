@@ -9,9 +9,9 @@ import msgspec
 from numpy.random import SeedSequence
 
 from tacit import __version__
-from tacit.arena.audit import RUNS, audited
+from tacit.arena.audit import RUNS, WORLD, audited
 from tacit.arena.entries import Player
-from tacit.arena.submission import Submitted
+from tacit.arena.submission import Submitted, loaded
 from tacit.arena.worlds import DELTA, SEED, VERSION, Arena
 from tacit.bandits.base import Bandit
 from tacit.errors import Interrupted
@@ -19,12 +19,13 @@ from tacit.experiments import disk_cache
 from tacit.experiments.result import Result
 from tacit.experiments.runner import simulate
 
-FEW = 12  # runs of an audit of a stranger's class, each of which may start a process
+FEW = 60  # runs of an audit of a stranger's class that is closed, each of which may start a process: 1.7 at most
 
 
 class Played(msgspec.Struct, frozen=True, kw_only=True):
     """epsilon: as asked. true: computed from the noise in use, None where nothing is promised; stated: by a stranger.
-    audit: a lower bound. regret: None where the world is not played, and why."""
+    audit: a lower bound. audited: a digest of the code that was audited. mean: None where the world is not played, and
+    why."""
 
     version: int
     name: str
@@ -38,6 +39,7 @@ class Played(msgspec.Struct, frozen=True, kw_only=True):
     stated: bool = False
     relation: str = ""
     audit: float | None = None
+    audited: str = ""
     runs: int = 0
     mean: float | None = None
     error: float | None = None
@@ -106,8 +108,7 @@ def played(
     out: Path,
     rows: dict[tuple[int, str, float | None, str], Played],
 ) -> Played:
-    """One row. The audit is taken over from a row of the same entry and epsilon, if one has it,
-    whatever code played that row."""
+    """One row. The audit is taken over from a row of the same entry, epsilon and code, if one has it."""
     epsilon = None if entry.epsilon == math.inf else entry.epsilon
     row = Played(
         version=VERSION,
@@ -123,11 +124,21 @@ def played(
         true, stated, relation = certified(entry, arena)
     except ValueError as error:
         return msgspec.structs.replace(row, why=str(error))
-    mine = [each for each in rows.values() if (each.name, each.epsilon, each.version) == (row.name, epsilon, VERSION)]
-    audit = next((each.audit for each in mine if each.audit is not None), None)
-    if audit is None and epsilon is not None:
-        audit = audited(entry, claim=true or epsilon, delta=DELTA, runs=FEW if stated else RUNS)
-    return measured(msgspec.structs.replace(row, true=true, stated=stated, relation=relation, audit=audit), result)
+    row = msgspec.structs.replace(row, true=true, stated=stated, relation=relation)
+    if epsilon is not None:
+        now = entry.spec.options.get("digest") or disk_cache.code(entry.spec.kind, type(WORLD))[:12]
+        mine = (each for each in rows.values() if (each.name, each.epsilon, each.audited) == (row.name, epsilon, now))
+        known = next((each.audit for each in mine if each.audit is not None), None)
+        if known is None:
+            known = audited(entry, claim=true or epsilon, delta=DELTA, runs=FEW if started(entry) else RUNS)
+        row = msgspec.structs.replace(row, audit=known, audited=now)
+    return measured(row, result)
+
+
+def started(entry: Player) -> bool:
+    """Whether it is a stranger's class that has something to close, such as a process."""
+    given = entry.spec.options
+    return entry.spec.kind is Submitted and hasattr(loaded(Path(given["file"]), given["script"]), "close")
 
 
 def measured(row: Played, result: Result) -> Played:

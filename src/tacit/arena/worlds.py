@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tacit import environments
 from tacit.environments.base import Environment
 
-VERSION = 1
+VERSION = 2
 DELTA = 1e-6  # below 1 / horizon in every world
 EPSILONS = (1.0, 4.0)
 SEED = 20_260_731  # of run i: (SEED, i)
@@ -23,7 +23,7 @@ RANDOM = (
 
 @dataclass(frozen=True, kw_only=True)
 class Arena:
-    """One world of the benchmark. group: small, random or real; runs: of what is not slow."""
+    """One world of the benchmark. group: small, random, page or real; runs: of what is not slow."""
 
     name: str
     group: str
@@ -33,8 +33,8 @@ class Arena:
 
 
 def arenas() -> list[Arena]:
-    """Version 1. A front page with fresh items has its place in version 2."""
-    return [*_small(), *_random(), *_real()]
+    """Version 2: version 1 had no front page."""
+    return [*_small(), *_random(), *_page(), *_real()]
 
 
 def small() -> list[Environment]:
@@ -59,6 +59,11 @@ def _random() -> Iterator[Arena]:
     for number in RANDOM:
         world = environments.random(number=number)
         yield Arena(name=f"random {number}", group="random", world=world, horizon=world.horizon, runs=20)
+
+
+def _page() -> Iterator[Arena]:
+    world = environments.front_page(places=1)
+    yield Arena(name="front-page", group="page", world=world, horizon=10_000, runs=10)
 
 
 def _real() -> Iterator[Arena]:

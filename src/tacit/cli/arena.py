@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tacit.arena.entries import Player
     from tacit.arena.table import Played
 
-GROUPS = ("small", "random", "real")
+GROUPS = ("small", "random", "page", "real")
 
 
 def arena_command(
@@ -22,7 +22,7 @@ def arena_command(
     submit: Annotated[
         Path | None, typer.Option(help="A TOML file of submissions, one line each (docs/arena.md): these alone play.")
     ] = None,
-    worlds: Annotated[list[str], typer.Option(help="small, random, real, or names of worlds.")] = list(GROUPS),  # noqa: B006
+    worlds: Annotated[list[str], typer.Option(help="small, random, page, real, or names of worlds.")] = list(GROUPS),  # noqa: B006
     runs: Annotated[int | None, typer.Option(help="Runs of each row, instead of the benchmark's own.")] = None,
     minutes: Annotated[
         float | None, typer.Option(help="Stop after so many: the same command goes on where this one stopped.")
@@ -48,7 +48,7 @@ def arena_command(
     known = arenas()
     for given in worlds:
         if given not in GROUPS and given not in [arena.name for arena in known]:
-            raise ValueError(f"Expected small, random, real or a world of the arena, got {given!r}.")
+            raise ValueError(f"Expected small, random, page, real or a world of the arena, got {given!r}.")
     chosen = [arena for arena in known if {arena.group, arena.name} & set(worlds)]
     listed = list(players.entries()) if submit is None else list(submission.submitted(submit))
     for name in names or []:

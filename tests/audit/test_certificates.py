@@ -67,6 +67,8 @@ JOINT = registered("JOINT") | {
         {"hold": 2, "missing_as": 0.0, "control": Control(policy="uniform", share=0.5)},
         WEEK,
         WEEK | {"budget": ALONE},
+        WEEK | {"weeks": 2},
+        WEEK | {"weeks": 2, "budget": ALONE},
         *(LATER | options for options in ({}, {"missing_as": 0.0}, {"contexts": "public"}, {"budget": ALONE})),
         LATER | {"max_rounds_per_person": 2, "on_limit": "serve"},
         LATER | WEEK,
@@ -74,6 +76,7 @@ JOINT = registered("JOINT") | {
     "JointGLMRare": [{"ridge": 0.01}, {"ridge": 0.01, "max_rounds_per_person": 2}],  # so that it releases an estimate
     "ShariffLinUCB": [{}, {"max_rounds_per_person": 2}],
     "AdaCOFUL": [{"growth": 0.5}, {"growth": 0.5, "max_rounds_per_person": 2}],  # so that one user ends an episode
+    "HannaElimination": [{}, {"max_rounds_per_person": 2}],
 }
 SHUFFLE = registered("SHUFFLE") | {
     "ShuffleNewton": [{}, {"curvature": "none"}],
@@ -98,8 +101,8 @@ SILENT = """
     discount dropout eigenvalue era estimate explore factor failure features first forced forget greed growth
     horizon identities iterations kappa_star largest learner length_scale link malicious model most_o most_tau noise
     oracle_kappa oracle_kappa_star pending per_day policy power prior projection radius randomizer release rewards ridge
-    scale schedule share shared shift shrink source step step_scale steps subgaussian targets threshold timing tuning
-    variant warm width width_scale"""
+    scale schedule share shared shift shrink source sparsity step step_scale steps subgaussian targets threshold timing
+    tuning variant warm width width_scale"""
 
 
 def algorithm(name):

@@ -235,3 +235,33 @@ def check_schedule(place, week, seed):
             assert stored.choices == len(reference.rows)
             assert np.array_equal(total(stored), expected + np.zeros(9))
     assert max(reference.counts.values()) == 2 and np.any(expected)
+
+
+def test_turns_are_a_week_apart_and_counted_for_ever(place):
+    """Steps of four choices: two of them are a week, wherever it begins. Also after a restart, and a recovery, which
+    begins with turns of its own and counts on."""
+
+    def turning():
+        return weekly(max_rounds_per_person=1, weeks=3)
+
+    one = contribution(turning(), np.array(ARM[0]), 1.0)
+    with place.open(turning()) as stored:
+        pass_time(stored, 5)
+        visit(stored, "ada", 3)  # in the second step, of which this is the end
+        assert np.array_equal(total(stored), one) and stored.version == 2
+        visit(stored, "ada", 3)  # in the third, the first of another calendar week
+        assert np.array_equal(total(stored), one)
+    with place.open(turning()) as stored:
+        visit(stored, "ada")
+        assert np.array_equal(total(stored), one)
+        visit(stored, "ada", 4)  # in the fourth
+        assert np.array_equal(total(stored), 2 * one)
+        assert "and 3 in all" in stored.privacy.unit and stored.privacy.epsilon <= 1.0 + 1e-6
+    assert recover(turning(), place.where, keys=place.keys) == 2
+    with place.open(turning()) as stored:
+        before = total(stored)
+        visit(stored, "ada", 2)
+        pass_time(stored, 20)
+        visit(stored, "ada", 2)
+        assert np.array_equal(total(stored) - before, one)  # the third
+        assert stored.privacy.epsilon > 1.3

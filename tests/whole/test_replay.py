@@ -32,6 +32,8 @@ from tacit.mechanisms import recursive
 from tacit.mechanisms.opening import opened
 from tacit.papers import (
     Anytime,
+    Fliphat,
+    HannaElimination,
     JointGLMRare,
     JointReweighted,
     JointSquareCB,
@@ -165,8 +167,10 @@ JOINT = registered("JOINT", made, first=6) | {
     "shariff-lin-ucb-buffered": made(ShariffLinUCB, release="buffered"),
     "joint-glm-warm": made(JointGLM, first=6, prior=([0.3, 0.2], 1.0), warm=([[0.6, 0.1], [0.2, 0.7]], [1.0, 0.0])),
     "joint-glm-rare": made(JointGLMRare, ridge=3.0, iterations=3),
+    "hanna-elimination": made(HannaElimination, first=6, growth=1.1),
     "joint-reweighted": made(JointReweighted, first=11),
     "joint-reweighted-linear": made(JointReweighted, first=11, link="identity"),
+    "fliphat": made(Fliphat, first=11),
     "joint-square-cb": made(JointSquareCB, first=10),
     "anytime": lambda source: Anytime(lambda horizon: made(JointLinUCB, horizon=horizon)(source), first=25),
     **HELD,

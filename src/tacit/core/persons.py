@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tacit import checks
+from tacit.algorithms.turns import Turns
 from tacit.algorithms.weeks import Weeks
 from tacit.errors import PersonLimit
 from tacit.features import frames
@@ -76,6 +77,7 @@ class Persons:
 
     serve: beyond `most` rounds a person is served, and teaches nothing; else PersonLimit. later: rounds count when
     they enter, with a reward, and not when they are chosen. weeks: a person has so many rounds in each of them.
+    turns: who has another is for that to say.
     required: a choice without a person is refused."""
 
     def __init__(
@@ -85,6 +87,7 @@ class Persons:
         serve: bool = False,
         later: bool = False,
         weeks: Weeks | None = None,
+        turns: Turns | None = None,
         required: bool = False,
         key: bytes | None = None,
     ) -> None:
@@ -94,7 +97,7 @@ class Persons:
         self.key = key or secrets.token_bytes(32)
         self.counts: Counter[bytes] = Counter()  # where there are weeks: of this week
         self.unnamed = 0
-        self._weeks, self._week = weeks, 0
+        self._weeks, self._week, self._turns = weeks, 0, turns
 
     def admit(self, person: Person | None) -> bytes | None:
         """The person's hash, or an error: PersonLimit if all rounds are used. Counts nothing."""
@@ -119,7 +122,7 @@ class Persons:
             return NOBODY
         if self.later:
             return digest
-        return NOBODY if self._once_more(digest) else SILENT
+        return NOBODY if self._once_more(digest, 0) else SILENT
 
     def teaches(self, mark: bytes, step: int) -> bool:
         """Whether a choice with that mark teaches, which enters that step. It is counted now, if it was not before."""
@@ -130,7 +133,7 @@ class Persons:
     def enters(self, digest: bytes, step: int) -> bool:
         """Whether a choice of that person teaches that enters that step. It is counted."""
         self.move(step)
-        return self._once_more(digest)
+        return self._once_more(digest, step)
 
     def move(self, step: int) -> None:
         """That step is open now: what was counted in an earlier week is dropped."""
@@ -139,7 +142,9 @@ class Persons:
             self._week = week
             self.counts.clear()
 
-    def _once_more(self, digest: bytes) -> bool:
+    def _once_more(self, digest: bytes, step: int) -> bool:
+        if self._turns is not None:
+            return self._turns.once_more(self.counts, digest, step)
         if self.most is not None and self.counts[digest] >= self.most:
             return False
         self.counts[digest] += 1

@@ -47,6 +47,8 @@ class Counts(NamedTuple):
 def all_rounds(algorithm: Algorithm[Any]) -> int | None:
     """The most rounds of a person that the releases of a certificate are for; None where they are for one week's."""
     limits = algorithm.plan.limits
+    if limits.weeks is not None:
+        return (limits.most or 0) * limits.weeks
     return limits.most if limits.week is None else None
 
 

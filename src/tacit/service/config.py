@@ -99,7 +99,8 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     nothing. pending: for how many later choices the answer to a request is kept. degraded: what choices get while the
     database is away or cannot be written: "refuse", or "serve" without learning. population: whose data these are; one
     person is in all bandits of a population. control: a control group. earnings: for bandits that were made with it
-    before there were control groups. forget, week, per_day: rounds, or "30 days" of so many choices each.
+    before there were control groups. forget, week, per_day: rounds, or "30 days" of so many choices each. weeks: the
+    promise is for a person for ever, who teaches in so many weeks.
     require_person: a request without a person is refused, by default where there is a limit. prior, warm: what is known
     from elsewhere, and a Parquet or CSV file of public rows; neither is protected. contexts: "public" where features
     and offered arms are no secret. curvature: what is released (JointGLM). base_rate: the usual reward, where it is
@@ -119,6 +120,7 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     pending: int | None = None
     max_rounds_per_person: int | None = None
     week: float | str | None = None
+    weeks: int | None = None
     control: ControlSetting | None = None
     earnings: EarningsSetting | None = None
     forget: float | str | None = None
@@ -330,8 +332,8 @@ def below(folder: Path, setting: Setting, *files: str) -> Setting:
 def build(setting: BanditSetting, name: str) -> Any:
     """The bandit of that name itself, new; ValueError for settings that it does not take. Stored then finds its rows,
     and refuses settings that the noise was not made for."""
-    names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person", "require_person", *OF_GLM)
-    given = {name: getattr(setting, name) for name in names if getattr(setting, name) is not None}
+    names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person", "weeks", "require_person")
+    given = {name: getattr(setting, name) for name in (*names, *OF_GLM) if getattr(setting, name) is not None}
     given |= {name: value for name in LENGTHS if (value := _length(setting, name)) is not None}
     if setting.prior is not None:
         given["prior"] = (setting.prior.theta, setting.prior.precision)

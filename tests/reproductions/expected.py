@@ -34,7 +34,6 @@ SMALL: dict[str, dict[str, Any]] = {
     "ldp-figure1": {"QUICK": 300},
     "ldp-table1": {"QUICK": 500},
     "local-suite": {"QUICK": 100, "worlds": lambda: [environments.ball(dim=3, link="logistic")]},
-    "suite": {"ROUNDS": 300, "worlds": lambda: [environments.ball(dim=3, arms=20, radius=3.0, link="probit")]},
     "shuffle": {"HORIZONS": {1000: 1}},
     "reweighted": {
         "errors.COUNTS": (500, 1_000, 2_000),

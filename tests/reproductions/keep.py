@@ -15,7 +15,7 @@ from tacit.experiments import outcome
 
 ROOT = Path(__file__).parents[2]
 KEPT, IMAGES, PAGE = ROOT / "docs" / "kept", ROOT / "docs" / "images", ROOT / "docs" / "papers" / "reproductions.md"
-QUICK = {"suite", "ablations", "figure1-logistic", "shariff-d2"}  # pictures that the docs show of a quick version
+QUICK = {"ablations", "figure1-logistic", "shariff-d2"}  # pictures that the docs show of a quick version
 GOOD, BAD = "seen|confirmed", "NOT SEEN|NOT CONFIRMED"  # marks of findings
 START, END = "<!-- kept: written by make kept -->\n", "<!-- end of kept -->"
 

@@ -82,7 +82,6 @@ REPRODUCTIONS = {
     "ldp-figure1": ("tacit.papers.reproductions.ldp_figure1", "reproduce"),
     "ldp-table1": ("tacit.papers.reproductions.ldp_table1", "reproduce"),
     "local-suite": ("tacit.papers.reproductions.local_suite", "reproduce"),
-    "suite": ("tacit.papers.reproductions.suite", "reproduce"),
     "public": ("tacit.papers.reproductions.public", "reproduce"),
     "oracles": ("tacit.papers.reproductions.oracles", "reproduce"),
     "shuffle": ("tacit.papers.reproductions.shuffle", "reproduce"),

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit import environments
+from tacit.arena.worlds import small
 from tacit.bandits import MLEUCB, JointGLM, JointLinUCB, LocalIRLS, ShuffleNewton, Uniform
 from tacit.environments import Environment, ball
 from tacit.experiments.result import Result
@@ -14,7 +15,6 @@ from tacit.experiments.spec import Spec
 from tacit.kernels.glm import Tuning
 from tacit.papers import GLMUCB, GLOC, BGLinCB, ECOLog, JointGLMRare, RSGLinUCB, ShuffleGLM
 from tacit.papers.reproductions.findings import part, together
-from tacit.papers.reproductions.suite import probit_worlds
 from tacit.privacy.budget import Budget
 
 DELTA = 0.02
@@ -124,5 +124,5 @@ PARTS = {
     "ablation": Part((ball(dim=3, arms=20, radius=3.0, link="probit"),), ablated),
     "dimension": Part(tuple(ball(dim=d, arms=20, radius=3.0, link="logistic") for d in DIMS), timed, (1000,)),
     "horizon": Part((ball(dim=5, arms=20, radius=3.0, link="logistic"),), scaled, HORIZONS),
-    "contexts": Part((*probit_worlds(), environments.skewed()), anywhere),
+    "contexts": Part((*small(), environments.sphere(radius=3.0, link="probit"), environments.skewed()), anywhere),
 }

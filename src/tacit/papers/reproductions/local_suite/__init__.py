@@ -7,6 +7,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from tacit import environments
+from tacit.arena.worlds import small
 from tacit.bandits import LocalIRLS, Server, Uniform
 from tacit.environments import Environment
 from tacit.experiments import figure
@@ -17,7 +18,6 @@ from tacit.experiments.spec import Spec
 from tacit.experiments.table import to_text
 from tacit.papers import LocalAnytimeUCB, LocalCombiner, LocalGLM, LocalLinUCB, LocalOnlineUCB
 from tacit.papers.reproductions.findings import Regret, anchored, part, regret
-from tacit.papers.reproductions.suite import probit_worlds
 from tacit.privacy.budget import Budget
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -40,7 +40,8 @@ GAUSSIAN: dict[str, type[Server]] = {
 
 def worlds() -> list[Environment]:
     return [
-        *probit_worlds(),
+        *small(),
+        environments.sphere(radius=3.0, link="probit"),
         environments.skewed(),
         environments.tail(radius=1.0),
         environments.breast_cancer(),

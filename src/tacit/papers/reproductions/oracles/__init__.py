@@ -8,6 +8,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from tacit import environments
+from tacit.arena.worlds import small
 from tacit.bandits import MLEUCB, JointGLM
 from tacit.environments import Environment
 from tacit.experiments import figure
@@ -18,13 +19,12 @@ from tacit.experiments.spec import Spec
 from tacit.experiments.table import to_text
 from tacit.papers.reproductions.findings import Regret, above_plain, anchored, part, regret, together
 from tacit.papers.reproductions.oracles.bandit import Oracle
-from tacit.papers.reproductions.suite import probit_worlds
 from tacit.privacy.budget import Budget
 
 ROUNDS = 5000
 SEED = 41
-BUDGETS = {"digits": Budget(1, 1e-6)}  # of worlds where it is not that of the suite
-SUITE = Budget(1, 0.02)
+BUDGETS = {"digits": Budget(1, 1e-6)}  # of worlds whose budget is not SMALL
+SMALL = Budget(1, 0.02)
 PRIVATE, WITHOUT, REFERENCE = "joint-glm", "no noise", "mle-ucb, not private"
 ORACLES = {
     "curvature without noise": "curvature",
@@ -36,8 +36,8 @@ ORACLES = {
 
 
 def worlds() -> list[Environment]:
-    """The suite's first six, and one of many dimensions."""
-    return [*probit_worlds()[:6], environments.digits()]
+    """The six small worlds, and one of many dimensions."""
+    return [*small(), environments.digits()]
 
 
 def specs(budget: Budget) -> list[Spec]:
@@ -55,7 +55,7 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
     for i, world in enumerate(listed):
         count = runs or ((2 if quick else 100) if world.dim < 12 else (1 if quick else 20))
         report = part(progress, i / len(listed), (i + 1) / len(listed))
-        some = specs(BUDGETS.get(world.name, SUITE))
+        some = specs(BUDGETS.get(world.name, SMALL))
         results[world.name] = simulate(some, world, horizon=ROUNDS, runs=count, seed=SEED, out=out, progress=report)
     measured = {env: {row["label"]: regret(row) for row in result.rows} for env, result in results.items()}
     draw({env: {name: each.mean for name, each in rows.items()} for env, rows in measured.items()}, out / "figure.png")

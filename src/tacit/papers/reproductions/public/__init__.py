@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit import environments
+from tacit.arena.worlds import small
 from tacit.bandits import JointGLM
 from tacit.environments import Environment
 from tacit.environments.labelled import Labelled
@@ -19,7 +20,6 @@ from tacit.experiments.spec import Spec
 from tacit.papers.reproductions.findings import anchored, part, regret, together
 from tacit.papers.reproductions.oracles import render
 from tacit.papers.reproductions.public.bandits import FirstPublic, Silent
-from tacit.papers.reproductions.suite import probit_worlds
 from tacit.privacy.budget import Budget
 from tacit.privacy.relations import ZERO_OUT
 
@@ -35,8 +35,8 @@ WARM, COVARIANCE = "first 200 users public", f"covariance of {UNLABELLED} rows"
 
 
 def worlds() -> list[Environment]:
-    """The suite's first six."""
-    return probit_worlds()[:6]
+    """The six small worlds."""
+    return small()
 
 
 def wide_worlds() -> list[Labelled]:

@@ -102,9 +102,7 @@ def test_it_releases_the_discounted_sums_with_the_noise_it_says(discount, real):
     assert mechanism.gain(np.array([40.0]))[0] == pytest.approx(np.linalg.norm(B[-1]), rel=1e-3)
     norm = turns_norm(made.encoder(), 5, 4)
     assert mechanism.column_norm == pytest.approx(norm, rel=1e-4)
-    assert [mechanism.column_norm_after(t) for t in range(1, 41)] == sorted(
-        mechanism.column_norm_after(t) for t in range(1, 41)
-    )
+    assert np.diff([mechanism.column_norm_after(t) for t in range(1, 41)]).min() > -1e-12  # but for rounding
     if one is not None:  # better than the noise that is made for one week
         assert norm * np.linalg.norm(B[-1]) < one.sum_norm_after(40, 5) * one.gain(np.array([40.0]))[0]
 

@@ -18,6 +18,7 @@ from tacit.experiments.runner import Progress
 from tacit.papers.reproductions.ablations import parts
 
 HEAD = 6  # digits that are compared
+ROUGH = ("as compared", 0.1)  # L-BFGS with a gradient that is none: other processors find other digits
 CLOCK = {"us_per_round", "seconds"}  # what differs from run to run
 FEW = {
     name: parts.Part(each.worlds[:2], each.specs, each.horizons and (100, 200)) for name, each in parts.PARTS.items()
@@ -97,6 +98,17 @@ def rounded(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [rounded(each) for each in value]
     return float(f"{value:.{HEAD}g}") if isinstance(value, float) else value
+
+
+def moved(found: list[Any], wanted: list[Any]) -> list[Any]:
+    """Rows that are not as they were."""
+    label, share = ROUGH
+    pairs = zip(found, wanted, strict=True)
+    return [
+        new
+        for new, old in pairs
+        if new[:-1] != old[:-1] or abs(new[-1] - old[-1]) > (share * old[-1] if new[2].endswith(label) else 0.0)
+    ]
 
 
 def place(name: str) -> Path:

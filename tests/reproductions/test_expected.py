@@ -23,6 +23,9 @@ def test_results_have_not_moved(name, tmp_path):
     found = json.loads(json.dumps(expected.measure(name, tmp_path, shares.append)))
     wanted = expected.read(name)
     assert list(found) == list(wanted)
+    assert not expected.moved(found.pop("rows"), wanted.pop("rows")), (
+        f"{name} moved; if it was meant to, `make expected`"
+    )
     for key, value in wanted.items():
         assert found[key] == value, f"{name}: {key} moved; if it was meant to, `make expected`"
     assert shares == sorted(shares) and shares[-1] == pytest.approx(1.0)
@@ -39,7 +42,7 @@ def test_a_moved_result_shows(tmp_path, monkeypatch):
     """A budget that is half a per cent larger."""
     monkeypatch.setattr(table2, "DELTA", 0.0201)
     found, wanted = expected.measure("table2", tmp_path)["rows"], expected.read("table2")["rows"]
-    moved = {row[2].partition(" ")[0] for row, old in zip(found, wanted, strict=True) if row != old}
+    moved = {row[2].partition(" ")[0] for row in expected.moved(found, wanted)}
     assert {"joint-glm", "joint-glm-rare"} <= moved and "lin-ucb" not in moved
 
 

@@ -44,7 +44,15 @@ def registered(table):
 
 
 JOINT = registered("JOINT") | {
-    "JointLinUCB": [{}, {"budget": ALONE}, {"max_rounds_per_person": 2}, {"earnings": Earnings(0.3)}, WEEK, LATER],
+    "JointLinUCB": [
+        {},
+        {"budget": ALONE},
+        {"max_rounds_per_person": 2},
+        {"earnings": Earnings(0.3)},
+        WEEK,
+        WEEK | {"weeks": 2},
+        LATER,
+    ],
     "JointGLM": [
         {},
         {"curvature": "none"},

@@ -73,7 +73,7 @@ def test_the_limit_is_for_any_week_and_for_ever_also_in_a_file(tmp_path):
 
     def wait(bandit, choices):
         for _ in range(choices):
-            bandit.choose(NOBODY)
+            bandit.choose(NOBODY, person="nobody")
 
     wait(bandit, 15)
     assert teaches(bandit) and not teaches(bandit)  # in the second step
@@ -96,7 +96,7 @@ def test_the_certificate_says_for_ever():
     assert "and 8 in all" in privacy.unit and "replace one person in all rounds" in privacy.relation
     assert (privacy.person, privacy.week, privacy.weeks, privacy.over) == (2, 25, 4, {})
     assert privacy.epsilon == pytest.approx(1.0) and privacy.private
-    assert "up to 2 of them in any week (25 choices) and 8 in all" in " ".join(str(privacy).split())
+    assert "up to 2 of them in any week (25 choices, in whole steps) and 8 in all" in " ".join(str(privacy).split())
     assert '"privacy_unit": "Person"' in json.dumps(privacy.registry())
 
 
@@ -125,4 +125,6 @@ def test_misuse():
             build(week=25, weeks=wrong)
     with pytest.raises(ValueError, match="which refuses nobody"):
         build(week=25, weeks=3, on_limit="refuse")
+    with pytest.raises(ValueError, match="Expected a person with every choice with weeks"):
+        build(week=25, weeks=3, require_person=False)
     assert build(week=25, weeks=3).choose(ARM, person="ada").index == 0

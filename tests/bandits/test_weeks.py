@@ -23,8 +23,8 @@ NOBODY = [[0.0, 0.0]]
 
 
 def build(kind=JointGLM, **options):
-    settings = {"dim": 2, "horizon": 400, "budget": BUDGET, "pending": 400, "first": 10, "require_person": False}
-    settings["max_rounds_per_person"] = 2
+    settings = {"dim": 2, "horizon": 400, "budget": BUDGET, "pending": 400, "first": 10}
+    settings |= {"max_rounds_per_person": 2, "require_person": "weeks" in options}
     if kind in (JointGLMRare, ShariffLinUCB):
         del settings["first"]
     return kind(**settings | options)
@@ -119,7 +119,7 @@ def moved(options, script):
             choice, given = waiting.pop(place)
             bandit.observe(choice, given)
     for _ in range(bandit.horizon - len(script)):
-        bandit.choose(NOBODY)
+        bandit.choose(NOBODY, person="nobody")
     rows = bandit.mechanism.leaves
     return opened(bandit._state.prefix).noise.table[: rows - 1].copy(), bandit
 

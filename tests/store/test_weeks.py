@@ -32,9 +32,9 @@ def visit(stored, person, times=1):
     settle(stored)
 
 
-def pass_time(stored, choices):
+def pass_time(stored, choices, person=None):
     """So many people come who teach nothing."""
-    stored.choose_group([stored.prepare(NOBODY) for _ in range(choices)])
+    stored.choose_group([stored.prepare(NOBODY, person=person) for _ in range(choices)])
     settle(stored)
 
 
@@ -242,11 +242,11 @@ def test_turns_are_a_week_apart_and_counted_for_ever(place):
     begins with turns of its own and counts on."""
 
     def turning():
-        return weekly(max_rounds_per_person=1, weeks=3)
+        return weekly(max_rounds_per_person=1, weeks=3, require_person=True)
 
     one = contribution(turning(), np.array(ARM[0]), 1.0)
     with place.open(turning()) as stored:
-        pass_time(stored, 5)
+        pass_time(stored, 5, "visitor")
         visit(stored, "ada", 3)  # in the second step, of which this is the end
         assert np.array_equal(total(stored), one) and stored.version == 2
         visit(stored, "ada", 3)  # in the third, the first of another calendar week
@@ -261,7 +261,19 @@ def test_turns_are_a_week_apart_and_counted_for_ever(place):
     with place.open(turning()) as stored:
         before = total(stored)
         visit(stored, "ada", 2)
-        pass_time(stored, 20)
+        pass_time(stored, 20, "visitor")
         visit(stored, "ada", 2)
         assert np.array_equal(total(stored) - before, one)  # the third
         assert stored.privacy.epsilon > 1.3
+        assert "up to 3 rounds in each of 2 incarnations" in " ".join(stored.privacy.caveats)
+
+
+def test_a_group_of_many_people_with_many_turns_enters(place):
+    """51 counts of each: more values than a statement takes."""
+    made = linear(first=300, max_rounds_per_person=50, week=1000, weeks=3)
+    with place.open(made) as stored:
+        for choice in stored.choose_group([stored.prepare(ARM, person=f"p{i}") for i in range(256)]):
+            stored.observe(choice, 1.0)
+        settle(stored)
+        assert stored.entered == 256
+        assert np.array_equal(total(stored), 256 * contribution(made, np.array(ARM[0]), 1.0))

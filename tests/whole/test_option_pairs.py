@@ -44,6 +44,7 @@ BY_FIELDS = "features whose sums are by fields"
 WITH_CONTROL = "Expected no {} with control, got both."
 OF_PERSONS = WITH_CONTROL.format("max_rounds_per_person, since which numbers count would be private,")
 OF_WEEKS = WITH_CONTROL.format("week, which a person's numbers on both sides would need noise of their own for,")
+OF_TURNS = "Expected a person with every choice with weeks, got require_person=False."
 OF_SUMS = WITH_CONTROL.format("earnings, which are the bandit's own sum of the experiment,")
 REFUSED = {
     JointGLM: {
@@ -57,6 +58,7 @@ REFUSED = {
         ("week=100", "control=uniform"): OF_WEEKS,
         ("per_day=25", "control=uniform"): OF_WEEKS,
         ("weeks=3", "control=uniform"): OF_WEEKS,
+        ("require_person=false", "weeks=3"): OF_TURNS,
         ("earnings=average", "control=uniform"): OF_SUMS,
         ("earnings=arms", "control=uniform"): OF_SUMS,
         ("contexts=public", "control=uniform"): WITH_CONTROL.format('contexts="public"'),
@@ -116,6 +118,7 @@ REFUSED = {
         ): "Expected no discount with forget, which says how fast the past fades, got 0.9.",
     },
     JointLinUCB: {
+        ("require_person=false", "weeks=3"): OF_TURNS,
         ("pending=5", "hold=5"): OF_HOLD,
         ("pending=5", "missing_as=0.5"): OF_HOLD,
         ("features=disjoint", "earnings=arms"): OF_ARMS,

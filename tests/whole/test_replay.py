@@ -255,19 +255,25 @@ class Named(JointGLM):
     _runs = itertools.count()
 
     def choose(self, arms, **options):
-        crowd = self.__dict__.setdefault("_crowd", np.random.default_rng([9, next(self._runs)]))
-        return super().choose(arms, person=int(crowd.integers(4)), **options)
+        return super().choose(arms, person=self._somebody(), **options)
+
+    def choose_many(self, arms, **options):
+        return super().choose_many(arms, persons=[self._somebody() for _ in arms], **options)
+
+    def _somebody(self):
+        return int(self.__dict__.setdefault("_crowd", np.random.default_rng([9, next(self._runs)])).integers(4))
 
 
 LIMITS = {
     "served": {"on_limit": "serve"},
     "weeks": {"week": 15},
+    "turns": {"week": 15, "weeks": 3, "require_person": True},
 }
 
 
 @pytest.mark.parametrize("name", LIMITS)
 def test_who_teaches_is_not_shown(name):
-    make = made(Named, first=6, max_rounds_per_person=2, require_person=False, **LIMITS[name])
+    make = made(Named, first=6, max_rounds_per_person=2, **{"require_person": False} | LIMITS[name])
     assert replay.check(lambda: make(Secure())) >= 2
 
 

@@ -142,7 +142,7 @@ def of(
         epsilon = epsilon_of(releases, found.delta)
         caveats.append(
             "Counts of a person's rounds may be too low since a restore. Accounted for: up to "
-            f"{many(plan.limits.most, 'round')} in each of {taught} incarnations"
+            f"{many(all_rounds(algorithm) or plan.limits.most, 'round')} in each of {taught} incarnations"
             + ("; one that is counted twice is two of them." if row.twice else ".")
         )
         claim = plan.person()

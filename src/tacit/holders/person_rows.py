@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from tacit.holders.database import Run
 
+AT_ONCE = 5000  # rows of a statement: databases take at most 32 766 or 65 535 values
+
 
 def round_of(run: Run, name: str, digest: bytes, most: int) -> int | None:
     """One round more of that person, and how many it makes; None, and no change, if all of them are used."""
@@ -20,23 +22,28 @@ def round_of(run: Run, name: str, digest: bytes, most: int) -> int | None:
 def rounds(run: Run, name: str, digests: Sequence[bytes]) -> dict[bytes, int]:
     """How many these people have had. Nobody else counts any of them until the transaction ends. Given in order, so
     that nobody waits in a circle."""
-    if not digests:
-        return {}
-    found = run(
-        f"INSERT INTO person (name, digest, rounds) VALUES {', '.join(['(?, ?, 0)'] * len(digests))} ON CONFLICT"
-        " (name, digest) DO UPDATE SET rounds = person.rounds RETURNING digest, rounds",
-        *(value for digest in digests for value in (name, digest)),
-    )
-    return {bytes(digest): int(rounds) for digest, rounds in found}
+    had = {}
+    for some in _parts(digests):
+        found = run(
+            f"INSERT INTO person (name, digest, rounds) VALUES {', '.join(['(?, ?, 0)'] * len(some))} ON CONFLICT"
+            " (name, digest) DO UPDATE SET rounds = person.rounds RETURNING digest, rounds",
+            *(value for digest in some for value in (name, digest)),
+        )
+        had |= {bytes(digest): int(rounds) for digest, rounds in found}
+    return had
 
 
 def put_rounds(run: Run, name: str, had: Mapping[bytes, int]) -> None:
-    if had:
+    for some in _parts(list(had)):
         run(
-            f"INSERT INTO person (name, digest, rounds) VALUES {', '.join(['(?, ?, ?)'] * len(had))} ON CONFLICT"
+            f"INSERT INTO person (name, digest, rounds) VALUES {', '.join(['(?, ?, ?)'] * len(some))} ON CONFLICT"
             " (name, digest) DO UPDATE SET rounds = excluded.rounds",
-            *(value for digest, rounds in had.items() for value in (name, digest, rounds)),
+            *(value for digest in some for value in (name, digest, had[digest])),
         )
+
+
+def _parts(digests: Sequence[bytes]) -> list[Sequence[bytes]]:
+    return [digests[start : start + AT_ONCE] for start in range(0, len(digests), AT_ONCE)]
 
 
 def known_otherwise(run: Run) -> bool:

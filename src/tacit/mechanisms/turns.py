@@ -117,7 +117,7 @@ def turns_norm(coefficients: Array, turns: int, apart: int) -> float:
     half = np.arange(turns) // 2 * apart
     odd = np.arange(turns) % 2 == 1
     worst = 0.0
-    for d in range(apart // 2 + 1):  # the same for apart - d
+    for d in range(min(apart // 2, size) + 1):  # the same for apart - d, and no more from size on
         away = np.where(odd, half + apart - d, half + d)
         worst = max(worst, float(overlaps[away[away < size]].sum()))
     return math.sqrt(turns * worst)

@@ -178,5 +178,6 @@ def _visits(certificate: "Certificate") -> str:
         return f"all visits of one person, {count},"
     if certificate.weeks is not None:
         most = (certificate.person or 0) * certificate.weeks
-        return f"all visits of one person, {count} in any week ({certificate.week:g} choices) and {most} in all,"
+        week = f"{certificate.week:g} choices, in whole steps"
+        return f"all visits of one person, {count} in any week ({week}) and {most} in all,"
     return f"all visits of one person that are answered in one week ({certificate.week:g} choices), {count},"

@@ -97,6 +97,8 @@ class Joint(ContinualBandit):
                 raise ValueError("Expected week with weeks, got none.")
             checks.positive_int(weeks=self.weeks)
             self.weeks = int(self.weeks)
+            if not self.require_person:  # rounds of nobody that are a week apart may be fewer leaves apart
+                raise ValueError("Expected a person with every choice with weeks, got require_person=False.")
         if self.missing_as is not None:
             if self.hold is None:
                 raise ValueError("Expected hold= with missing_as=, the later choices after which a reward is missing.")

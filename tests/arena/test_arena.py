@@ -11,12 +11,23 @@ import pytest
 
 from tacit import cli, registry
 from tacit.arena import page, submission, table, worlds
-from tacit.arena.audit import audited
+from tacit.arena.audit import Audited, audited, sighted
 from tacit.arena.entries import entries
 from tacit.errors import Interrupted
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "arena"
 VERSIONS = {1: "052d92b8", 2: "fb0cee91"}
+BLIND = {  # what one user does there shows in no arm of the next 80
+    "joint-glm-rare",
+    "joint-glm-rare as its author's code",
+    "joint-reweighted",
+    "joint-square-cb link=identity",
+    "hanna-elimination",
+    "local-anytime-ucb",
+    "local-combiner",
+    "local-reweighted",
+    "local-square-cb link=identity",
+}
 STUB = """
 class Private_RS_GLinUCB:
     def __init__(self, arms, kappa, kappa_star, R, S, model, T, zeta, epsilon, delta, rng, save_privacy_search_log):
@@ -93,21 +104,89 @@ def test_the_audit_convicts_what_adds_no_noise(tmp_path):
     for scale, guilty in ((1.0, False), (0.0, True)):
         (tmp_path / str(scale)).mkdir()
         entry = submit(tmp_path / str(scale), line.format(scale), "follow.py")[0]
-        assert (audited(entry, claim=1.0, delta=1e-6, runs=100) > 1.0) is guilty
-    assert audited(entry, claim=4.0, delta=1e-6, runs=800) > 4.0  # and what adds none, also where it claims 4
+        assert (audited(entry, runs=100, given=True).at_least > 1.0) is guilty
+    assert audited(entry, runs=800, given=True).at_least > 4.0  # and what adds none, also where it claims 4
 
 
-def test_an_audit_is_of_the_code_that_plays(tmp_path, monkeypatch):
-    line, found = 'follow = { file = "follow.py", class = "Follow", trust = "joint" }', iter((0.25, 0.5))
-    monkeypatch.setattr(table, "audited", lambda *_, **__: next(found))
-    entry = submit(tmp_path, line, "follow.py")[0]
-    first = table.played(entry, ball()[0], 1, "code", tmp_path / "out", {})
-    again = table.played(entry, ball()[0], 1, "code", tmp_path / "out", {first.key: first})
-    assert (first.audit, again.audit) == (0.25, 0.25)
+@pytest.mark.full
+def test_who_is_blind_to_the_attack_is_known():
+    """Of all others the same attack proves more than 1 where there is no noise. At 1e-6 a false alarm has no chance:
+    scores of the two worlds do not overlap."""
+    seen = {entry.name for entry in entries() if entry.epsilon == 1.0 and next(sighted(entry.spec), None) is not None}
+    private = {entry.name for entry in entries() if entry.epsilon == 1.0}
+    assert private - seen == BLIND
+    blind = next(entry for entry in entries() if entry.name == "joint-reweighted")
+    assert audited(blind) == (None, 0)
+
+
+def test_an_audit_is_of_the_code_and_options_that_play(tmp_path, monkeypatch):
+    line, found = 'follow = {{ file = "follow.py", class = "Follow", trust = "joint"{} }}', iter((0.25, 0.5, 0.75))
+    monkeypatch.setattr(table, "audited", lambda *_, **__: Audited(next(found), 100))
+    entry = submit(tmp_path, line.format(""), "follow.py")[0]
+    first = table.played(entry, ball()[0], 1, tmp_path / "out", {})
+    again = table.played(entry, ball()[0], 1, tmp_path / "out", {first.key: first})
+    assert (first.audit, again.audit, again.audit_runs) == (0.25, 0.25, 100)
     (tmp_path / "follow.py").write_text((tmp_path / "follow.py").read_text() + "\n# another version\n")
     changed = next(submission.submitted(tmp_path / "arena.toml"))
-    assert table.played(changed, ball()[0], 1, "code", tmp_path / "out", {first.key: first}).audit == 0.5
+    assert table.played(changed, ball()[0], 1, tmp_path / "out", {first.key: first}).audit == 0.5
+    other = submit(tmp_path, line.format(", options = { scale = 0.0 }"))[0]
+    row = table.played(other, ball()[0], 1, tmp_path / "out", {first.key: first})
+    assert row.audit == 0.75 and row.code != table.empty(changed, ball()[0]).code
     assert not table.started(entry) and table.started(next(submission.submitted(EXAMPLES / "author.toml")))
+
+
+FAILING = """
+class Bad:
+    def __init__(self, **_): {init}
+    def choose(self, arms): return {choose}
+    def observe(self, arm, reward): {observe}
+    def claim(self): return {{"epsilon": {epsilon}, "delta": {delta}, "why": "so"}}
+"""
+SOUND = {"init": "pass", "choose": "0", "observe": "pass", "epsilon": "1.0", "delta": "1e-6"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"init": "import os; os.environ['NOT_SET']"}, "'NOT_SET'"),
+        ({"choose": "1.5"}, "Expected Bad.choose to return the place of an arm"),
+        ({"observe": "raise RuntimeError('tired')"}, "tired"),
+        ({"epsilon": "None"}, "Expected a positive epsilon from Bad.claim, got None"),
+        ({"epsilon": "float('nan')"}, "Expected a positive epsilon"),
+        ({"epsilon": "-3"}, "Expected a positive epsilon"),
+        ({"delta": "0.5"}, "Expected a delta of at most 1e-06"),
+    ],
+    ids=str,
+)
+def test_a_stranger_who_fails_stops_nobody_and_is_tried_again(wrong, why, tmp_path):
+    (tmp_path / "bad.py").write_text(FAILING.format(**SOUND | wrong))
+    listed = submit(tmp_path, 'bad = { file = "bad.py", class = "Bad", trust = "local" }')
+    path = tmp_path / "rows.jsonl"
+    rows = table.fill(path, [*listed, next(entries())], ball(), out=tmp_path / "out", runs=1)
+    assert [row.mean is None for row in rows.values()] == [True, True, False]
+    assert all(why in row.why for row in rows.values() if row.mean is None)
+    assert not table.done(next(iter(rows.values())), listed[0], 1)
+
+
+def test_a_class_that_inherits_a_certificate_only_states_it(tmp_path):
+    (tmp_path / "mine.py").write_text("from tacit import JointGLM\n\n\nclass Mine(JointGLM):\n    pass\n")
+    entry = submit(tmp_path, 'mine = { file = "mine.py", class = "Mine", trust = "joint" }')[0]
+    assert table.certified(entry, ball()[0])[1]
+
+
+def test_two_who_fill_one_file_lose_nothing(tmp_path, monkeypatch):
+    """Another process writes a row while this one plays."""
+    path, (plain,) = tmp_path / "rows.jsonl", ball()
+    uniform, lin_ucb = list(entries())[:2]
+    play = table.played
+
+    def meanwhile(*given):
+        table.write(path, [table.empty(lin_ucb, plain)])
+        return play(*given)
+
+    monkeypatch.setattr(table, "played", meanwhile)
+    table.fill(path, [uniform], [plain], out=tmp_path / "out", runs=1)
+    assert {row.name for row in table.read(path).values()} == {"uniform", "lin-ucb"}
 
 
 @pytest.mark.parametrize(
@@ -118,22 +197,12 @@ def test_an_audit_is_of_the_code_that_plays(tmp_path, monkeypatch):
         ('follow = { file = "follow.py", class = "Follow", trust = "me" }', "Expected trust to be one of joint"),
         ('follow = { file = "nothing.py", class = "Follow", trust = "joint" }', "Expected a Python file"),
         ('follow = { file = "follow.py", class = "Lead", trust = "joint" }', "Expected a class Lead"),
+        ('joint-glm = { file = "follow.py", class = "Follow", trust = "joint" }', "that no bandit of the arena has"),
     ],
 )
 def test_a_wrong_line_is_told(line, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         submit(tmp_path, line, "follow.py")
-
-
-def test_a_strangers_answers_are_checked(tmp_path):
-    text = "class Bad:\n    def __init__(self, **_): pass\n    def choose(self, arms): return len(arms)\n"
-    (tmp_path / "bad.py").write_text(text + "    def claim(self): return {}\n")
-    entry = submit(tmp_path, 'bad = { file = "bad.py", class = "Bad", trust = "local" }')[0]
-    row = table.played(entry, ball()[0], 1, "code", tmp_path / "out", {})
-    assert row.mean is None and "Expected Bad.choose to return the place of an arm" in row.why
-    bandit = entry.spec.build(ball()[0].world, 100, np.random.SeedSequence(0))
-    with pytest.raises(ValueError, match="Expected epsilon, delta and why from Bad.claim"):
-        _ = bandit.privacy
 
 
 def test_a_strangers_repository_plays_in_a_process_of_its_own(tmp_path, monkeypatch):
@@ -179,6 +248,10 @@ def test_the_page_has_tables_and_pictures(tmp_path):
     assert written.startswith("Before") and written.endswith("After\n") and "old" not in written
     assert "| one | joint | 20 / 40 | 20 / 40 |" in written and "| uniform | none | 99 / 198 |" in written
     assert {path.name for path in (tmp_path / "images").iterdir()} == {"arena.png", "arena-cost.png"}
+    refused = table.Played(name="three", trust="local", epsilon=1.0, world="ball", why="Expected more.", **plain)
+    assert "| three | ball | Expected more. |" in page.tables([*rows, refused])
+    with pytest.raises(ValueError, match="Expected rows of the arena's version"):
+        page.write(text, [], tmp_path / "images")
     text.write_text("A page without marks")
     with pytest.raises(ValueError, match="got a page without"):
         page.write(text, rows, tmp_path / "images")
@@ -194,6 +267,8 @@ def test_the_command(tmp_path, monkeypatch, capsys):
 
     code, said = run("uniform", "--worlds", "ball", "--runs", "2")
     assert code == 0 and said.out.startswith("uniform · none · ε=– · ball: 24")
+    code, said = run("uniform", "--worlds", "ball", "--runs", "-1")
+    assert code == 1 and "Expected runs" in said.err and len(table.read(tmp_path / "rows.jsonl")) == 1
     code, said = run("nobody")
     assert code == 1 and "Expected an entry of the arena, got 'nobody'. There are: uniform" in " ".join(
         said.err.split()

@@ -18,10 +18,11 @@ from tacit.audit.stage import User, probe, users
 from tacit.audit.verdict import carry_out
 from tacit.data import Array
 from tacit.environments import ball
+from tacit.errors import BudgetExceeded
 from tacit.experiments.spec import Spec
 from tacit.privacy.budget import Budget
 
-QUIET, PROBES = 40, 40  # users who contribute nothing, and then users who look
+QUIET, PROBES = 8, 72  # users who contribute nothing, and then users who look
 RUNS = 5000  # a world: enough to prove epsilon 6.2, so that what adds no noise is convicted at a claim of 4
 SIGHT = 150  # a world: enough to prove epsilon 2.7
 SEEN = 1.0  # what has to be proven of the same algorithm without noise
@@ -59,7 +60,7 @@ def _bound(spec: Spec, epsilon: float) -> float:
     try:
         loud = Spec(spec.kind, **spec.options | {"budget": Budget(epsilon, DELTA)})
         return carry_out(attack(loud, 1.0), runs=SIGHT).epsilon_lower
-    except ValueError:
+    except (ValueError, BudgetExceeded):
         return 0.0
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tacit.arena.audit import RUNS
 from tacit.arena.table import Played
 from tacit.arena.worlds import EPSILONS, VERSION, arenas
 from tacit.experiments import figure
@@ -28,6 +29,8 @@ def write(path: Path, rows: Sequence[Played], images: Path) -> None:
         raise ValueError(f"Expected {START.strip()} and {END} in {path}, got a page without.")
     before, rest = text.split(START)
     now = [row for row in rows if row.version == VERSION]
+    if not now:
+        raise ValueError(f"Expected rows of the arena's version {VERSION}, got {len(rows)} of others.")
     path.write_text(before + START + "\n" + tables(now) + "\n" + END + rest.split(END)[1])
     draw(now, images)
 
@@ -40,7 +43,19 @@ def tables(rows: Sequence[Played]) -> str:
         if any(row.world in worlds and row.mean is not None for row in rows):
             for epsilon in EPSILONS:
                 out += [f"### {title}, ε = {epsilon:g}", "", *_regrets(rows, worlds, epsilon), ""]
-    return "\n".join([*out, "### What each promises, and costs", "", *_promises(rows), ""])
+    out += ["### What each promises, and costs", "", *_promises(rows), ""]
+    if refused := _refused(rows):
+        out += ["### Worlds that an algorithm does not take", "", *refused, ""]
+    return "\n".join(out)
+
+
+def _refused(rows: Sequence[Played]) -> list[str]:
+    why: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if row.why:
+            why.setdefault((row.name, row.why.replace("|", "\\|")), []).append(row.world)
+    lines = [f"| {name} | {', '.join(dict.fromkeys(worlds))} | {said} |" for (name, said), worlds in why.items()]
+    return ["| | worlds | what it says |", "|---|---|---|", *lines] if lines else []
 
 
 def _regrets(rows: Sequence[Played], worlds: Sequence[str], epsilon: float) -> list[str]:
@@ -79,7 +94,7 @@ def _promises(rows: Sequence[Played]) -> list[str]:
         mine = [row for row in rows if row.name == name and row.mean is not None]
         each = [next((row for row in mine if row.epsilon == epsilon), None) for epsilon in EPSILONS]
         true = " / ".join("–" if row is None else _true(row) for row in each)
-        seen = " / ".join("–" if row is None or row.audit is None else f"{row.audit:.2g}" for row in each)
+        seen = " / ".join("–" if row is None or row.audit is None else _audit(row) for row in each)
         costs = sorted(row.us for row in mine if row.us is not None)
         parts = [
             name,
@@ -92,6 +107,10 @@ def _promises(rows: Sequence[Played]) -> list[str]:
         ]
         lines.append(f"| {' | '.join(parts)} |")
     return lines
+
+
+def _audit(row: Played) -> str:
+    return f"{row.audit:.2g}" + f" ({row.audit_runs} runs)" * (row.audit_runs < RUNS)
 
 
 def _true(row: Played) -> str:

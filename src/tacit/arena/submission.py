@@ -13,6 +13,8 @@ The class is a bandit of tacit, or has these four, and needs nothing of tacit:
 
 import hashlib
 import importlib.util
+import math
+import operator
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -24,7 +26,8 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit import checks
-from tacit.arena.entries import Player, each_epsilon
+from tacit.arena.entries import Player, each_epsilon, entries
+from tacit.arena.worlds import DELTA
 from tacit.bandits.base import Bandit
 from tacit.bandits.references import plain
 from tacit.bandits.server import Server
@@ -40,7 +43,10 @@ STATED = "As its author states, not computed by tacit: "
 
 def submitted(path: Path) -> Iterator[Player]:
     """The entries of a file of such lines. ValueError for what is none."""
+    ours = {entry.name for entry in entries()}
     for name, line in tomllib.loads(path.read_text()).items():
+        if name in ours:
+            raise ValueError(f"Expected a name in {path} that no bandit of the arena has, got {name}.")
         if not isinstance(line, dict) or not {"file", "class", "trust"} <= line.keys() <= KEYS:
             raise ValueError(f"Expected {name} = {{ file = , class = , trust = }} in {path}, got {line!r}.")
         checks.one_of(TRUSTS, trust=line["trust"])
@@ -107,7 +113,7 @@ class Submitted(plain.Reference):
 
     def _pick(self, features: Array) -> Index:
         stranger = self._opened(features.shape[1])
-        chosen = np.array([int(stranger.choose(arms.copy())) for arms in features], np.int64)
+        chosen = np.array([_index(stranger.choose(arms.copy())) for arms in features], np.int64)
         if (chosen < 0).any() or (chosen >= features.shape[1]).any():
             raise ValueError(f"Expected {self.script}.choose to return the place of an arm, got {chosen.tolist()}.")
         return chosen
@@ -117,18 +123,31 @@ class Submitted(plain.Reference):
         if self.choices == self.horizon and hasattr(self._stranger, "close"):
             self._stranger.close()
 
-    def claimed(self) -> dict[str, Any]:
-        """Its author's word."""
-        stranger = self._opened(2)
+    def claimed(self, arms: int = 2) -> dict[str, Any]:
+        """Its author's word, for the arena's delta."""
+        stranger = self._opened(arms)
         said = dict(stranger.claim())
         if hasattr(stranger, "close"):
             stranger.close()
         self._stranger = None
         if not {"epsilon", "delta", "why"} <= said.keys():
             raise ValueError(f"Expected epsilon, delta and why from {self.script}.claim, got {sorted(said)}.")
+        epsilon, delta = said["epsilon"], said["delta"]
+        if not (isinstance(epsilon, int | float) and 0 < epsilon < math.inf):
+            raise ValueError(f"Expected a positive epsilon from {self.script}.claim, got {epsilon!r}.")
+        if not (isinstance(delta, int | float) and 0 <= delta <= DELTA):
+            raise ValueError(f"Expected a delta of at most {DELTA:g} from {self.script}.claim, got {delta!r}.")
         return said
 
     @property
     def privacy(self) -> Certificate:
         said = self.claimed()
         return plain_certificate(self.script, f"{STATED}epsilon {said['epsilon']} at {said['delta']}: {said['why']}")
+
+
+def _index(chosen: Any) -> int:
+    """-1 for what is no whole number."""
+    try:
+        return operator.index(chosen)
+    except TypeError:
+        return -1

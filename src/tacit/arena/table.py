@@ -1,5 +1,7 @@
 """Rows: who played where, at which true epsilon, what was regretted, what it cost. Kept in a file, one line a row."""
 
+import hashlib
+import json
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -8,11 +10,12 @@ from pathlib import Path
 import msgspec
 from numpy.random import SeedSequence
 
-from tacit import __version__
-from tacit.arena.audit import RUNS, WORLD, audited
+from tacit import __version__, checks
+from tacit.arena.audit import RUNS, WORLD, Audited, audited
+from tacit.arena.audit import VERSION as ATTACK
 from tacit.arena.entries import Player
 from tacit.arena.submission import Submitted, loaded
-from tacit.arena.worlds import DELTA, SEED, VERSION, Arena
+from tacit.arena.worlds import SEED, VERSION, Arena
 from tacit.bandits.base import Bandit
 from tacit.errors import Interrupted
 from tacit.experiments import disk_cache
@@ -24,8 +27,8 @@ FEW = 60  # runs of an audit of a stranger's class that is closed, each of which
 
 class Played(msgspec.Struct, frozen=True, kw_only=True):
     """epsilon: as asked. true: computed from the noise in use, None where nothing is promised; stated: by a stranger.
-    audit: a lower bound. audited: a digest of the code that was audited. mean: None where the world is not played, and
-    why."""
+    audit: a lower bound, None where the attack would see nothing without noise, either; from so many runs of each
+    world. audited: a digest of the code that was audited. mean: None where the world is not played, and why."""
 
     version: int
     name: str
@@ -39,6 +42,7 @@ class Played(msgspec.Struct, frozen=True, kw_only=True):
     stated: bool = False
     relation: str = ""
     audit: float | None = None
+    audit_runs: int = 0
     audited: str = ""
     runs: int = 0
     mean: float | None = None
@@ -74,7 +78,10 @@ def fill(
     tell: Callable[[str], None] = lambda _: None,
 ) -> dict[tuple[int, str, float | None, str], Played]:
     """Every entry in every world, as far as time allows: rows of the code as it is, with at least as many runs, are not
-    played again. Each row is in the file as soon as it is done. Interrupted when the time is over."""
+    played again, nor those of ours that take no such world. Each row is in the file as soon as it is done, beside what
+    others wrote there meanwhile. Interrupted when the time is over."""
+    if runs is not None:
+        checks.positive_int(runs=runs)
     stop = time.monotonic() + 60 * minutes
     rows = read(path)
     for arena in arenas:
@@ -82,17 +89,16 @@ def fill(
             if not entry.plays(arena):
                 continue
             count = runs or min(entry.runs or arena.runs, arena.runs)
-            code = entry.spec.options.get("digest") or disk_cache.code(entry.spec.kind, type(arena.world))[:12]
-            epsilon = None if entry.epsilon == math.inf else entry.epsilon
-            known = rows.get((VERSION, entry.name, epsilon, arena.name))
-            if known is not None and known.code == code and (known.why or known.runs >= count):
+            row = empty(entry, arena)
+            known = rows.get(row.key)
+            if known is not None and known.code == row.code and done(known, entry, count):
                 continue
             if time.monotonic() > stop:
                 raise Interrupted(
                     f"The time is over: {len(rows)} rows are in {path}; the same command goes on from there."
                 )
-            row = played(entry, arena, count, code, out, rows)
-            rows[row.key] = row
+            row = played(entry, arena, count, out, rows)
+            rows = read(path) | {row.key: row}
             write(path, rows.values())
             tell(
                 f"{row.name} {row.epsilon or ''} {row.world}: {'not played' if row.mean is None else f'{row.mean:.1f}'}"
@@ -100,39 +106,62 @@ def fill(
     return rows
 
 
-def played(
-    entry: Player,
-    arena: Arena,
-    runs: int,
-    code: str,
-    out: Path,
-    rows: dict[tuple[int, str, float | None, str], Played],
-) -> Played:
-    """One row. The audit is taken over from a row of the same entry, epsilon and code, if one has it."""
-    epsilon = None if entry.epsilon == math.inf else entry.epsilon
-    row = Played(
+def done(row: Played, entry: Player, runs: int) -> bool:
+    """A stranger's failure may be over by now."""
+    return row.runs >= runs or bool(row.why and not strange(entry))
+
+
+def empty(entry: Player, arena: Arena) -> Played:
+    return Played(
         version=VERSION,
         name=entry.name,
         trust=entry.trust,
-        epsilon=epsilon,
+        epsilon=None if entry.epsilon == math.inf else entry.epsilon,
         world=arena.name,
-        code=code,
+        code=digest(entry, type(arena.world)),
         tacit=__version__,
     )
+
+
+def digest(entry: Player, world: type, *more: str) -> str:
+    """Of all that can change a row: code, a stranger's file, and options."""
+    made = disk_cache.code(entry.spec.kind, world), entry.spec.plain_options(), more
+    return hashlib.sha256(json.dumps(made, sort_keys=True, default=str).encode()).hexdigest()[:12]
+
+
+def played(
+    entry: Player, arena: Arena, runs: int, out: Path, rows: dict[tuple[int, str, float | None, str], Played]
+) -> Played:
+    """One row. The audit is taken over from a row of the same entry, epsilon, code and attack, if one has it. Whatever
+    a stranger's class raises is why its world is not played."""
+    row = empty(entry, arena)
     try:
         result = simulate([entry.spec], arena.world, horizon=arena.horizon, runs=runs, seed=SEED, out=out, workers=1)
         true, stated, relation = certified(entry, arena)
-    except ValueError as error:
-        return msgspec.structs.replace(row, why=str(error))
-    row = msgspec.structs.replace(row, true=true, stated=stated, relation=relation)
-    if epsilon is not None:
-        now = entry.spec.options.get("digest") or disk_cache.code(entry.spec.kind, type(WORLD))[:12]
-        mine = (each for each in rows.values() if (each.name, each.epsilon, each.audited) == (row.name, epsilon, now))
-        known = next((each.audit for each in mine if each.audit is not None), None)
-        if known is None:
-            known = audited(entry, claim=true or epsilon, delta=DELTA, runs=FEW if started(entry) else RUNS)
-        row = msgspec.structs.replace(row, audit=known, audited=now)
+        row = msgspec.structs.replace(row, true=true, stated=stated, relation=relation)
+        if row.epsilon is not None:
+            row = with_audit(row, entry, rows.values())
+    except Exception as error:
+        if not strange(entry) and not isinstance(error, ValueError):
+            raise
+        return msgspec.structs.replace(empty(entry, arena), why=f"{error}" or type(error).__name__)
     return measured(row, result)
+
+
+def with_audit(row: Played, entry: Player, rows: Iterable[Played]) -> Played:
+    now = digest(entry, type(WORLD), ATTACK)
+    for each in rows:
+        if (each.name, each.epsilon, each.audited) == (row.name, row.epsilon, now):
+            found = Audited(each.audit, each.audit_runs)
+            break
+    else:
+        found = audited(entry, runs=FEW if started(entry) else RUNS, given=entry.spec.kind is Submitted)
+    return msgspec.structs.replace(row, audit=found.at_least, audit_runs=found.runs, audited=now)
+
+
+def strange(entry: Player) -> bool:
+    """Whether its code is not tacit's."""
+    return not entry.spec.kind.__module__.startswith("tacit.") or entry.spec.kind is Submitted
 
 
 def started(entry: Player) -> bool:
@@ -156,10 +185,11 @@ def measured(row: Played, result: Result) -> Played:
 
 
 def certified(entry: Player, arena: Arena) -> tuple[float | None, bool, str]:
-    """(true epsilon, whether it is only stated, the relation) of the bandit as it plays there."""
+    """(true epsilon, whether it is only stated, the relation) of the bandit as it plays there. A stranger's class that
+    inherits from one of ours may have changed what its certificate is computed from."""
     bandit: Bandit = entry.spec.build(arena.world, arena.horizon, SeedSequence(0))
     if isinstance(bandit, Submitted):
-        said = bandit.claimed()
+        said = bandit.claimed(arena.world.arms)
         return float(said["epsilon"]), True, str(said.get("relation", ""))
     certificate = bandit.privacy
-    return certificate.epsilon, False, certificate.neighbours
+    return certificate.epsilon, strange(entry), certificate.neighbours

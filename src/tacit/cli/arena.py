@@ -39,7 +39,7 @@ def arena_command(
     from tacit.arena import entries as players
     from tacit.arena import page as pages
     from tacit.arena import submission, table
-    from tacit.arena.worlds import arenas
+    from tacit.arena.worlds import VERSION, arenas
 
     if page is not None:
         pages.write(page, list(table.read(results).values()), page.parent / "images")
@@ -56,9 +56,10 @@ def arena_command(
             raise ValueError(f"Expected an entry of the arena, got {name!r}. There are: {_names(listed)}.")
     playing = [entry for entry in listed if not names or entry.name in names]
     limit = math.inf if minutes is None else minutes
+    mine = {entry.name for entry in playing}
     rows = table.fill(results, playing, chosen, out=out, runs=runs, minutes=limit, tell=tell)
     for row in rows.values():
-        if row.name in {entry.name for entry in playing} and row.world in {arena.name for arena in chosen}:
+        if row.version == VERSION and row.name in mine and row.world in {arena.name for arena in chosen}:
             sys.stdout.write(_line(row) + "\n")
 
 

@@ -22,7 +22,7 @@ def round_of(run: Run, name: str, digest: bytes, most: int) -> int | None:
 def rounds(run: Run, name: str, digests: Sequence[bytes]) -> dict[bytes, int]:
     """How many these people have had. Nobody else counts any of them until the transaction ends. Given in order, so
     that nobody waits in a circle."""
-    had = {}
+    had: dict[bytes, int] = {}
     for some in _parts(digests):
         found = run(
             f"INSERT INTO person (name, digest, rounds) VALUES {', '.join(['(?, ?, 0)'] * len(some))} ON CONFLICT"

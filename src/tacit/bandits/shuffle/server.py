@@ -66,7 +66,7 @@ class BehindShuffler(Server):
         self._published = self.version, billboard
 
 
-class Batches(State, Protocol):
+class ShuffledState(State, Protocol):
     """As ShuffleState; `counts` are the users of closed batches, and those batches."""
 
     @property
@@ -82,7 +82,7 @@ class Shuffled(BehindShuffler):
     largest: float | None = math.inf
     calibration: str = "exact"
     analyzer: Analyzer = field(init=False, repr=False)
-    _state: Batches = field(init=False, repr=False)
+    _state: ShuffledState = field(init=False, repr=False)
 
     # what an algorithm defines
 

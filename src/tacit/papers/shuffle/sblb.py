@@ -38,12 +38,13 @@ class ShuffleSBLB(Shuffled):
     Reference: Garcelon, Chaudhuri, Perchet & Pirotta 2022, arXiv:2112.06008: Algorithm 1 (p. 5), the randomizer of
     Algorithms 2 and 3 (p. 17), widths (7) and ridges (8) of Lemma 10 (p. 11-12); m = 1, eta = 1/2 and lambda = sqrt T
     of Corollary 9 (p. 10).
-    Departure: p is not that of Theorem 5 (p. 9), whose epsilon is below 1 and which composes all batches, though a
-    user is in one of them; Corollary 9 needs epsilon <= 1 / (27 T^(1/4)). The ridge in V is that of the time at which V
-    is tested, 2 lambda_t - lambda, to which the increments of Algorithm 1 add up; (11) on p. 18 has 2 lambda_t. (7) is
-    as printed: in its last term, for the noise of B, the factor 1 / (m (1 - p)) that debiasing brings is missing, so it
-    is no confidence bound where p is large. Where noise leaves V indefinite the estimate stays. Before the first batch,
-    t = 1 in (7). Rewards are divided by the largest in size, so that r is in [-1, 1]; L = 1.
+    Departure: p is not that of Theorem 5 (p. 9), which is false as printed (docs/papers/shuffle.md) and composes all
+    batches, though a user is in one of them; Corollary 9 needs epsilon <= 1 / (27 T^(1/4)). The ridge in V is that of
+    the time at which V is tested, 2 lambda_t - lambda, to which the increments of Algorithm 1 add up; (11) on p. 18 has
+    2 lambda_t. (7) is as printed: in its last term, for the noise of B, the factor 1 / (m (1 - p)) that debiasing
+    brings is missing, so it is no confidence bound where p is large. Where noise leaves V indefinite the estimate
+    stays. Before the first batch, t = 1 in (7). Rewards are divided by the largest in size, so that r is in [-1, 1]; L
+    = 1.
 
     first: users of a batch, by default T^(2/3), the order of the regret bound: the paper's length is longer than any
     horizon in use (docs/papers/shuffle.md). bits: m. ridge: lambda. width_scale: of beta, and of the noise in lambda_j;

@@ -32,6 +32,7 @@ from tacit.papers import (
     ShariffLinUCB,
     ShuffleGLM,
     ShuffleLinUCB,
+    ShuffleSBLB,
 )
 from tacit.papers.queries import Queries
 from tacit.papers.regression import (
@@ -291,5 +292,6 @@ DRAWS = registered() | {
     "shuffle-newton": coins(ShuffleNewton, first=200),
     "shuffle-newton-fleet": coins(ShuffleNewton, fleet=True, first=200),
     "shuffle-lin-ucb": coins(ShuffleLinUCB, horizon=1000, first=200),
+    "shuffle-sblb": coins(ShuffleSBLB, horizon=1000, first=200),
     "shuffle-glm": coins(ShuffleGLM, horizon=1000, first=200),
 }

@@ -90,6 +90,7 @@ SHUFFLE = registered("SHUFFLE") | {
     "ShuffleNewton": [{}, {"curvature": "none"}],
     "ShuffleGLM": [{"horizon": 20, "iterations": 1}],
     "ShuffleLinUCB": [{"horizon": 100}],
+    "ShuffleSBLB": [{"horizon": 100}, {"horizon": 100, "bits": 3}],
 }
 TWO = registered("TWO") | {
     "TwoServerGLM": [{}, {"curvature": "none"}, {"helper_budget": Budget(4.0, 0.02)}],

@@ -18,7 +18,7 @@ from tacit.mechanisms.shares import SharedSteps, joined
 from tacit.papers.local.device import PublishedClient
 from tacit.papers.shuffle import rounds
 from tacit.privacy.ledger import Gaussian
-from tacit.roles import local, shuffle, wire
+from tacit.roles import local, wire
 from tacit.roles.billboard import TAG
 from tacit.roles.two import wire as wired
 from tests.roles.boards import another
@@ -108,8 +108,7 @@ def reports(server):
 
 def batches(server):
     """Shuffle: the sums of one batch of as many users as are planned, all but one of whom send coins alone."""
-    board = server.billboard()
-    client = shuffle.ShuffleClient(board)
+    board, client = server.billboard(), server.device()
 
     def leave(fate, runs):
         out = []

@@ -21,9 +21,10 @@ from tacit.papers import (
     LocalSquareCB,
     ShuffleGLM,
     ShuffleLinUCB,
+    ShuffleSBLB,
 )
 from tacit.papers.local.device import PublishedClient
-from tacit.papers.shuffle import rounds
+from tacit.papers.shuffle import rounds, sblb_device
 from tacit.roles import local, shuffle
 
 BUDGET, COARSE = Budget(1.0, 1e-6), Budget(1.0, 1e-2)
@@ -67,6 +68,10 @@ SERVERS = {
         dim=3, budget=COARSE, first=60, curvature="none", link="identity", rewards=(-2.0, 1.0)
     ),
     "shuffle-lin-ucb": lambda: ShuffleLinUCB(dim=2, budget=COARSE, first=60, horizon=1000),
+    "shuffle-sblb": lambda: ShuffleSBLB(dim=2, budget=COARSE, first=60, horizon=1000, rewards=(-2.0, 1.0)),
+    "shuffle-sblb-fields": lambda: ShuffleSBLB(
+        features=FIELDS, budget=COARSE, first=60, horizon=1000, bits=3, dropout=0.1, malicious=0.1
+    ),
     "shuffle-glm": lambda: ShuffleGLM(dim=2, budget=COARSE, first=60, iterations=2, horizon=1000),
     "shuffle-glm-fields": lambda: ShuffleGLM(
         features=FIELDS, budget=COARSE, first=60, iterations=2, horizon=1000, link="probit", dropout=0.1, malicious=0.1
@@ -112,6 +117,8 @@ def device(billboard, **options):
     """The device for a billboard: of either model, and with leave for public arms."""
     if b'"tacit billboard of rounds"' in billboard:
         return rounds.RoundsClient(billboard, **options)
+    if b'"tacit billboard of bits"' in billboard:
+        return sblb_device.SBLBClient(billboard, **options)
     if b'"tacit billboard"' in billboard:
         return shuffle.ShuffleClient(billboard, **options)
     kind = local.LocalClient if b'"LocalIRLS"' in billboard else PublishedClient

@@ -14,7 +14,10 @@ from numpy.random import default_rng
 
 from tacit import Shuffler
 from tacit.errors import BadBillboard
+from tacit.mechanisms.shuffle.flips import SHARE
+from tacit.model.linear import linear_sensitivity
 from tacit.papers.shuffle import rounds
+from tacit.papers.shuffle.sblb_device import SBLBClient
 from tacit.privacy import entropy, gaussian
 from tacit.roles import billboard as boards
 from tacit.roles import limits
@@ -80,6 +83,14 @@ def moved(board, client):
             cells = in_rounds(client, np.linalg.norm(rows[i] - rows[j]), data[i], data[j])
             less = gaussian.delta(plan["epsilon"], cells / math.sqrt(coins / 4)) > plan["delta"]
             assert not less, "less noise than it claims"
+    elif isinstance(client, SBLBClient):
+        plan, most = client._plan, linear_sensitivity(1.0) / 2
+        rows = np.array([client.values(x, reward) for x, reward in data])
+        assert (rows >= 0).all() and (rows <= 1 + 1e-15).all()
+        p, coins = plan["chance"] / SHARE, (plan["minimum"] - plan["malicious"]) * plan["bits"]
+        farthest = max(np.linalg.norm(rows - row, axis=1).max() for row in rows)
+        mu = farthest * plan["bits"] * (1 - p) / math.sqrt(coins * p * (2 - p) / 4)
+        assert gaussian.delta(plan["epsilon"], mu) <= plan["delta"], "less noise than it claims"
     elif hasattr(client, "parameters"):
         plan = client._plan
         most = min(2 * plan["norm"], limits.shuffled_sensitivity(boards.shuffle(board)[1]))
@@ -113,7 +124,11 @@ def together(board, client, data, *, budget):
     if client.dim == data[2][0].shape[1]:
         shuffler.add(client.randomize(client.choose(data[2][0]), data[2][1]))
         assert shuffler.reports == 1
-    assert len(Fleet(board).reports(np.zeros((3, client.parameters.size)))) == 3 * client.parameters.length
+    if isinstance(client, SBLBClient):
+        with pytest.raises(BadBillboard, match="got one of bits"):
+            Fleet(board)
+    else:
+        assert len(Fleet(board).reports(np.zeros((3, client.parameters.size)))) == 3 * client.parameters.length
     if budget:
         with contextlib.suppress(BadBillboard):
             Shuffler(board, budget=COARSE)

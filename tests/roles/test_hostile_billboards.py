@@ -73,8 +73,9 @@ def test_rewards_outside_are_clipped_and_nan_counts_as_none(name, monkeypatch):
         *((-(10**400), low), (high + 1e-9, high), (low - 3, low), (np.float16(high), high), (np.int8(low), low)),
     ):
         assert report(reward) == report(same)
-    assert name in LOCAL or report(low) != report(None)
-    assert name in LOCAL or "glm" in name or report(low) != report(high)  # ShuffleGLM asks for rewards in later rounds
+    same = name in LOCAL or "sblb" in name  # few bits, most of them coins
+    assert same or report(low) != report(None)
+    assert same or "glm" in name or report(low) != report(high)  # ShuffleGLM asks for rewards in later rounds
 
 
 @pytest.mark.parametrize("name", SERVERS)

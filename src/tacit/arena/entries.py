@@ -28,6 +28,7 @@ HEAVY = SLOW | {
     "RSGLinUCB",
     "ShariffLinUCB",
     "ShuffleLinUCB",
+    "ShuffleSBLB",
 }
 ONE_SET = {"HannaElimination"}  # played where arms are the same for all, which is what it is published for
 LINEAR = {"Fliphat", "JointSquareCB", "LocalSquareCB"}  # which refuse any other link

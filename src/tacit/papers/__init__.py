@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tacit.papers.references.rs_glin_ucb import RSGLinUCB as RSGLinUCB
     from tacit.papers.shuffle.glm import ShuffleGLM as ShuffleGLM
     from tacit.papers.shuffle.lin_ucb import ShuffleLinUCB as ShuffleLinUCB
+    from tacit.papers.shuffle.sblb import ShuffleSBLB as ShuffleSBLB
 JOINT = {
     "AdaCOFUL": "tacit.papers.joint.adac_oful",
     "Fliphat": "tacit.papers.joint.fliphat",
@@ -44,6 +45,7 @@ JOINT = {
 SHUFFLE = {
     "ShuffleGLM": "tacit.papers.shuffle.glm",
     "ShuffleLinUCB": "tacit.papers.shuffle.lin_ucb",
+    "ShuffleSBLB": "tacit.papers.shuffle.sblb",
 }
 LOCAL = {
     "LocalLinUCB": "tacit.papers.local.lin_ucb",

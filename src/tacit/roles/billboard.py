@@ -18,6 +18,7 @@ from typing import Any
 
 from tacit.errors import BadBillboard
 from tacit.mechanisms.randomizers import FINE, SHARE, UNIT
+from tacit.mechanisms.shuffle import flips as bits
 from tacit.mechanisms.shuffle.encoding import reach
 from tacit.model import links
 from tacit.model.vectors import packed_size, pair_size
@@ -40,6 +41,7 @@ from tacit.roles.schema import (
 from tacit.roles.wire import LARGEST, VERSION, Parameters, digest
 
 LOCAL, SHUFFLE, ROUNDS = "tacit local billboard", "tacit billboard", "tacit billboard of rounds"
+FLIPS = "tacit billboard of bits"
 PROTOCOL = 2  # of local billboards: raised where a device would make another report of the same document
 TAG = 4  # bytes of a digest of what a local report was made for
 LONGEST = 1 << 23  # bytes of a billboard
@@ -187,6 +189,33 @@ ROUNDS_FIELDS: dict[str, Field] = {
     "inverses": MATRIX,  # as many rows as features for each of them
     "theta": ROW,
 }
+
+# A batch whose users send bits, some of them replaced by coins (mechanisms.shuffle.flips).
+FLIPS_FIELDS: dict[str, Field] = {
+    "format": one_of(FLIPS),
+    "version": one_of(VERSION),
+    "model": one_of("shuffle"),
+    "bandit": word,
+    "batch": whole(0, 2**63 - 1),
+    "dim": whole(1, WIDEST),
+    "features": or_null(hexadecimal),
+    "link": one_of(*links.NAMES),
+    "rewards": ROW,
+    "plan": record(
+        {
+            "users": whole(1, bits.MOST_USERS),
+            "minimum": USERS,
+            "malicious": whole(0, TOSSES),
+            "bits": whole(1, bits.MOST_BITS),  # of each number
+            "chance": whole(0, bits.SHARE - 1),
+            "epsilon": or_null(POSITIVE),
+            "delta": BELOW_ONE,
+        }
+    ),
+    "width": SIZE,
+    "theta": ROW,
+    "inverse": MATRIX,
+}
 PASSING = ("batch", "round", "theta")  # what changes from round to round; all else are the terms of a batch
 
 
@@ -210,9 +239,15 @@ def rounds(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
     return _rounds(as_bytes(billboard))
 
 
+def flips(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
+    """The same of one whose users send bits."""
+    return _flips(as_bytes(billboard))
+
+
 def batch(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
-    """The same of either."""
-    return (_rounds if ROUNDS.encode() in as_bytes(billboard)[:LONGEST] else _shuffle)(billboard)
+    """The same of any of them."""
+    start = as_bytes(billboard)[:LONGEST]
+    return (_rounds if ROUNDS.encode() in start else _flips if FLIPS.encode() in start else _shuffle)(billboard)
 
 
 def tag(document: dict[str, Any], *, staged: bool = False) -> bytes:
@@ -292,6 +327,18 @@ def _rounds(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
     fixed = {name: value for name, value in document.items() if name not in PASSING}
     board["terms"] = hashlib.sha256(json.dumps(fixed, sort_keys=True).encode()).hexdigest()
     return Parameters(board["batch"], digest(billboard), size, plan["reach"], plan["trials"]), board
+
+
+@functools.lru_cache(maxsize=4)
+def _flips(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
+    board = checked(parsed(billboard, "shuffle", FLIPS), FLIPS_FIELDS)
+    dim, plan = board["dim"], board["plan"]
+    need(board["theta"].shape == (dim,), f"{dim} numbers in theta")
+    need(board["inverse"].shape == (dim, dim), f"{dim} rows and columns in inverse")
+    need(max(plan["minimum"], plan["malicious"]) <= plan["users"], "no more users than the plan has")
+    plan["size"] = pair_size(dim)
+    need(plan["size"] <= LARGEST and plan["size"] * plan["bits"] <= bits.MOST_BITS, "fewer numbers and bits")
+    return Parameters(board["batch"], digest(billboard), plan["size"], 0, plan["bits"]), board
 
 
 def as_bytes(billboard: bytes) -> bytes:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from tacit.data import Array, Exact
+from tacit.errors import BadBillboard
 from tacit.mechanisms.shuffle.encoding import PARTS, coded_rows, nothing_coded
 from tacit.privacy import entropy
 from tacit.roles import billboard as boards
@@ -18,6 +19,8 @@ class Fleet:
 
     def __init__(self, billboard: bytes) -> None:
         self.parameters, document = boards.batch(billboard)
+        if "grid" not in document["plan"]:
+            raise BadBillboard("Expected a billboard of numbers with coins for a fleet, got one of bits.")
         limits.cost(document, None)
         self._grid, self._norm = document["plan"]["grid"], document["plan"]["norm"]
 

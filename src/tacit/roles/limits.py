@@ -11,6 +11,7 @@ from tacit.mechanisms.local import MARGIN, epsilon_of, lattice_delta
 from tacit.mechanisms.randomizers import CELLS, Coin, Lattice, Randomizer
 from tacit.mechanisms.shuffle.calibration import ShufflePlan, epsilon
 from tacit.mechanisms.shuffle.encoding import FEWEST
+from tacit.mechanisms.shuffle.flips import epsilon_of as epsilon_of_flips
 from tacit.mechanisms.shuffle.together import Part, together_epsilon
 from tacit.model import links, rounds
 from tacit.model.glm import glm_norm, glm_sensitivity, largest_weight
@@ -78,6 +79,9 @@ def spent(document: dict[str, Any], delta: float, reports: int) -> float:
     plan = document["plan"]
     if "round" in document:
         return together_epsilon(together(document, reports), delta)
+    if "chance" in plan:
+        honest = min(reports, plan["users"]) - plan["malicious"]
+        return epsilon_of_flips(plan["chance"], honest, plan["size"] * plan["bits"], delta)
     sensitivity = min(2 * plan["norm"], shuffled_sensitivity(document))
     made = ShufflePlan(plan["users"], plan["size"], plan["grid"], plan["reach"], plan["trials"], sensitivity)
     return epsilon(made, delta, min(reports, made.users) - plan["malicious"])
@@ -85,8 +89,11 @@ def spent(document: dict[str, Any], delta: float, reports: int) -> float:
 
 def protected(plan: dict[str, Any]) -> None:
     """Raise unless reports by this plan have coins to hide among."""
-    tossed = plan["trials"] * (plan["minimum"] - plan["malicious"])
-    if tossed < FEWEST or plan["laplace"] > 0 or plan["epsilon"] is None:
+    if "chance" in plan:
+        hidden = plan["chance"] > 0
+    else:
+        hidden = plan["trials"] * (plan["minimum"] - plan["malicious"]) >= FEWEST and plan["laplace"] <= 0
+    if not hidden or plan["epsilon"] is None:
         raise BadBillboard("Expected a billboard with coins for people's data, got one without or for simulation.")
 
 

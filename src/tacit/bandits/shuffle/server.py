@@ -5,13 +5,14 @@ import json
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
 
+from tacit.bandits.base import State
 from tacit.bandits.server import Server, numbers
-from tacit.bandits.shuffle.batches_kernel import BATCH, ShuffleState
+from tacit.bandits.shuffle.batches_kernel import BATCH
 from tacit.data import Array, Coded
 from tacit.errors import BatchTooSmall
 from tacit.mechanisms.shuffle.calibration import ShufflePlan
@@ -23,6 +24,7 @@ from tacit.privacy.ledger import ShuffledRelease
 from tacit.roles import billboard as boards
 from tacit.roles import wire
 from tacit.roles.analyzer import Analyzer
+from tacit.roles.device import Device
 from tacit.roles.shuffle import ShuffleClient
 from tacit.roles.shuffler import Shuffler
 
@@ -64,6 +66,13 @@ class BehindShuffler(Server):
         self._published = self.version, billboard
 
 
+class ShuffledState(State, Protocol):
+    """As ShuffleState; `counts` are the users of closed batches, and those batches."""
+
+    @property
+    def spent(self) -> Array: ...
+
+
 @dataclass(kw_only=True, eq=False)
 class Shuffled(BehindShuffler):
     """A server whose `analyzer` plans the batches. largest: users of a batch at most, however many came before; None: a
@@ -73,7 +82,7 @@ class Shuffled(BehindShuffler):
     largest: float | None = math.inf
     calibration: str = "exact"
     analyzer: Analyzer = field(init=False, repr=False)
-    _state: ShuffleState = field(init=False, repr=False)
+    _state: ShuffledState = field(init=False, repr=False)
 
     # what an algorithm defines
 
@@ -146,7 +155,7 @@ class Shuffled(BehindShuffler):
             **{key: numbers(v) if isinstance(v, np.ndarray) else v for key, v in self._public().items()},
         }
 
-    def device(self) -> ShuffleClient:
+    def device(self) -> Device:
         return ShuffleClient(self.billboard(), features=self.features, noise=self._noise(), draws=self._draws())
 
     def observe(self, report: bytes) -> None:
@@ -168,6 +177,10 @@ class Shuffled(BehindShuffler):
     def _cost(self, plan: ShufflePlan, reports: int) -> float:
         """epsilon of a batch of so many reports."""
         return self.analyzer.epsilon(plan, reports)
+
+    def _std(self, plan: ShufflePlan) -> float:
+        """Of the noise in a number of the sum."""
+        return plan.std
 
     # simulation
 
@@ -217,7 +230,7 @@ class Shuffled(BehindShuffler):
             self.analyzer.minimum(plan),
             plan.scale,
             plan.trials,
-            plan.std,
+            self._std(plan),
             plan.bits,
             max(spent, self._cost(plan, self.analyzer.minimum(plan))),
             self.budget.delta,

@@ -1,0 +1,417 @@
+"""Arms without features, whose rewards alone are private: batches that rule arms out, and sums of which the server is
+shown nothing but a number modulo m. The device, the aggregator and the server of Dist-DP-SE."""
+
+import functools
+import math
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit import checks
+from tacit.bandits.shuffle.server import BehindShuffler
+from tacit.data import Array, Coded, Integers, Sent
+from tacit.errors import BadBillboard, BatchTooSmall
+from tacit.features.schema import Schema
+from tacit.kernels.block import Block
+from tacit.mechanisms.local import MARGIN
+from tacit.mechanisms.shuffle.encoding import nothing_coded
+from tacit.mechanisms.shuffle.laplace import (
+    FINEST,
+    LIMIT,
+    LaplacePlan,
+    calibrate,
+    coded,
+    decoded,
+    drawable,
+    reduced,
+    with_shares,
+)
+from tacit.mechanisms.shuffle.sums_kernel import OpenBatch, add_rounded
+from tacit.model.chances import Chance
+from tacit.papers.shuffle.distributed_kernel import arm_rounds
+from tacit.privacy import entropy, ledger, relations, words
+from tacit.privacy.budget import Budget
+from tacit.privacy.certificate import Certificate, certify
+from tacit.privacy.ledger import LAPLACE_ONE, LaplaceRelease
+from tacit.privacy.randomness import Randomness, System
+from tacit.roles import billboard as boards
+from tacit.roles import wire
+from tacit.roles.analyzer import check_shares, fewest, honest, liars
+from tacit.roles.device import ID_BYTES, Device, agreed, agreed_schema, check_limit
+from tacit.roles.schema import hexadecimal, one_of, or_null, record, whole, word
+from tacit.roles.shuffler import Shuffler
+
+FORMAT = "tacit billboard of an arm"
+LARGEST = 1 << 18  # users of a sum at most
+FOREVER = 10**12  # users that the modulus is made for where there is no horizon
+USERS, VERSION, BATCH, PLACE, REPORTS = range(5)  # in the state's counts
+MIDDLE = 0.5  # of the range of rewards: what silence counts as
+
+FIELDS = {
+    "format": one_of(FORMAT),
+    "version": one_of(wire.VERSION),
+    "model": one_of("shuffle"),
+    "bandit": word,
+    "batch": whole(0, 2**63 - 1),  # counts sums: one for each arm of a batch
+    "dim": whole(1, boards.WIDEST),
+    "features": or_null(hexadecimal),
+    "rewards": boards.ROW,
+    "arm": whole(0, boards.WIDEST - 1),
+    "plan": record(
+        {
+            "users": whole(1, LARGEST),
+            "minimum": whole(1, LARGEST),
+            "malicious": whole(0, LARGEST),
+            "honest": whole(1, LARGEST),
+            "cells": whole(1, FINEST),
+            "chance": whole(0, LAPLACE_ONE - 1),
+            "reach": whole(0, LIMIT // 2 - 1),
+            "epsilon": or_null(boards.POSITIVE),
+            "delta": boards.BELOW_ONE,
+        }
+    ),
+}
+
+
+def read(billboard: bytes) -> tuple[wire.Parameters, dict[str, Any]]:
+    """(what its messages have in common, the checked document, whose `coding` is the plan of the sum), or BadBillboard.
+    A number of a report is in [0, m), m - 1 = 2 reach + users cells."""
+    return _read(boards.as_bytes(billboard))
+
+
+@functools.lru_cache(maxsize=4)
+def _read(billboard: bytes) -> tuple[wire.Parameters, dict[str, Any]]:
+    board = boards.checked(boards.parsed(billboard, "shuffle", FORMAT), FIELDS)
+    plan = board["plan"]
+    made = LaplacePlan(plan["users"], plan["honest"], plan["cells"], plan["chance"], plan["reach"])
+    boards.need(board["arm"] < board["dim"], "one of its arms")
+    boards.need(plan["honest"] <= plan["minimum"] - plan["malicious"], "no more honest users than surely report")
+    boards.need(plan["minimum"] <= plan["users"], "no more users than the plan has")
+    boards.need(made.modulus < LIMIT, "numbers that fit into 4 bytes")
+    boards.need(drawable(made.chance), "noise that a device can draw")
+    given = wire.Parameters(board["batch"], wire.digest(billboard), 1, made.reach, made.users * made.cells)
+    return given, board | {"coding": made}
+
+
+def cost(board: dict[str, Any], limit: Budget | None) -> Budget:
+    """What a report costs its user, computed from the noise. BadBillboard where that is more than is claimed, or than
+    the caller's limit."""
+    plan, found = board["plan"], Budget(board["coding"].epsilon, 0.0)
+    if plan["epsilon"] is None or not found.epsilon <= plan["epsilon"] * (1 + MARGIN):
+        raise BadBillboard("Expected noise that gives the claimed epsilon, got less, or no claim.")
+    if limit is not None and not found.epsilon <= limit.epsilon * (1 + MARGIN):
+        raise BadBillboard(f"Expected epsilon at most {limit.epsilon:g}, got a billboard with {found.epsilon:g}.")
+    return found
+
+
+class ArmClient(Device):
+    """`Client(billboard)`: the device of one user of the sum that the billboard announces. It plays the billboard's
+    arm, coordinate `arm` of the arms' unit vectors, and reports its reward; a reward of another arm, where that one is
+    not on offer, counts as none.
+
+    Guarantee: as long as the sum has the honest users that the billboard plans for, what the aggregator hands on is
+    (epsilon, 0)-private for replacing this user's reward, at `cost`. The report alone is not: it is for the aggregator
+    only. The device works out epsilon from the noise, and refuses a billboard that claims less, or has more than the
+    caller's `budget`. rewards, features, noise: as for other devices (roles.shuffle)."""
+
+    def __init__(
+        self,
+        billboard: bytes,
+        *,
+        budget: Budget | None = None,
+        rewards: tuple[float, float] | None = None,
+        features: Schema | None = None,
+        noise: Randomness | None = None,
+    ) -> None:
+        check_limit(budget)
+        self.parameters, document = read(billboard)
+        self._noise = noise or System()
+        super().__init__(
+            dim=document["dim"],
+            link="identity",  # none is needed
+            rewards=agreed(rewards, document["rewards"]),
+            features=agreed_schema(features, document["features"]),
+            cost=cost(document, budget) if self._noise.private else None,
+            batch=self.parameters.batch if self._noise.private else None,
+        )
+        self._arm: int = document["arm"]
+        self._plan: LaplacePlan = document["coding"]
+
+    def pick(self, features: Array) -> int:
+        return int(np.argmax(features[:, self._arm]))
+
+    def chance(self, features: Array, index: int) -> Chance:
+        return Chance(float(self.pick(features) == index), 0.0)
+
+    def report(self, x: Array, reward: float | None, id: bytes | None = None) -> Sent:
+        counts = coded(self.value(x, reward), self._noise, self._plan)
+        return wire.encode_report(self.parameters, (id or entropy.octets(ID_BYTES))[:ID_BYTES], counts)
+
+    def value(self, x: Array, reward: float | None) -> float:
+        """In [0, 1], whatever the reward is."""
+        low, high = self.rewards
+        if reward is None or not x[self._arm] > 0:
+            return MIDDLE
+        return (min(max(reward, low), high) - low) / (high - low)
+
+
+class Aggregator(Shuffler):
+    """Takes the reports of one sum and hands on the sum modulo m, and the number of reports: as a shuffler it is
+    trusted to keep single reports to itself. In a protocol of secure aggregation nobody has to be."""
+
+    def __init__(self, billboard: bytes, *, budget: Budget | None = None, into: OpenBatch | None = None) -> None:
+        super().__init__(billboard, into=into)
+        if budget is not None:
+            self.epsilon = cost(read(billboard)[1], budget).epsilon
+
+    def _opened(self, billboard: bytes) -> tuple[wire.Parameters, dict[str, Any]]:
+        return read(billboard)
+
+    def _sums(self) -> Coded:
+        return reduced(self._open.sums, self.parameters.slots + 1)
+
+
+class ArmState(NamedTuple):
+    """Public: functions of sums that were released."""
+
+    counts: Integers  # (5,): users, sums, batches, sums of the open batch, fewest reports in one of these
+    alive: Integers  # (K,): 1 for an arm that is left
+    thetas: Array  # (K,): the mean of each arm in its last batch, as a share of the range of rewards
+    spent: Array  # (1,): the largest epsilon of a sum
+
+
+@dataclass(kw_only=True, eq=False)
+class DistributedElimination(BehindShuffler):
+    """Batches of doubling length. In a batch each arm that is left is shown to l users, one arm after the other; the
+    server is shown the noisy sum of each arm's rewards. At its end arms whose upper bound is below another's lower
+    bound are ruled out, by the sums of this batch alone. Arms are the unit vectors, `dim` of them, the same for all.
+
+    Guarantee: (epsilon, 0)-privacy of all that the server sees for replacing one user's reward, whatever later users
+    do: another reward, a late one or none. Which arm a user is shown is public: it follows from the number of the
+    choice and from earlier sums. A user is in one sum, and replaced moves it by at most g cells (a reward is clipped,
+    rounded within the range, and counts as its middle where none came; everybody reports): the noise is discrete
+    Laplace, epsilon = g ln(1 / b), computed (mechanisms.shuffle.laplace). This rests on an aggregator that hands on the
+    sum modulo m alone, and on the shares of noise of `honest` of the n users: those who surely report (dropout) less
+    those who leave their noise out (malicious). Their shares are made larger for it; a sum of fewer reports than were
+    promised is refused.
+    Reference: Chowdhury & Zhou 2022, "Distributed Differential Privacy in Multi-Armed Bandits", arXiv:2206.05772,
+    Algorithm 1 and Theorem 1 (pure DP by secure aggregation); the constants of beta are those of the authors' code.
+    Departure: shares are of 1 / honest and not of 1 / n; b is rounded up to 48 bits, and g is at most 4096. Shares are
+    drawn from whole random words with exactly their law; the authors' code draws others (docs/papers/shuffle.md). Where
+    not all reports came, the mean is over those that did. Batches grow no more at 2^18 users an arm. There is no
+    secure aggregation in tacit: the Aggregator is a shuffler that adds up. Its other variants, Skellam noise (RDP) and
+    shuffling, are not here.
+
+    first, growth: users of an arm in the first batch, and the factor by which they grow; 2 and 2 as printed, 4 and 4 in
+    the authors' experiments. failure: p of the bounds, 0.1 as there. width_scale: of their half-width."""
+
+    first: int = 2
+    growth: float = 2.0
+    failure: float = 0.1
+    width_scale: float = 1.0
+    _state: ArmState = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.positive_int(first=self.first)
+        checks.probability(failure=self.failure)
+        checks.non_negative(width_scale=self.width_scale)
+        check_shares(self.dropout, self.malicious)
+        if not 1 <= self.growth < math.inf:
+            raise ValueError(f"Expected growth of at least 1, got {self.growth!r}.")
+        if not self.first <= LARGEST:
+            raise ValueError(f"Expected first to be at most {LARGEST}, got {self.first}.")
+        self._plans: list[LaplacePlan] = []
+        self.plan(0)
+        self._state = self.init()
+
+    def init(self) -> ArmState:
+        k = self.dim
+        return ArmState(np.zeros(5, np.int64), np.ones(k, np.int64), np.full(k, MIDDLE), np.zeros(1))
+
+    def plan(self, batch: int) -> LaplacePlan:
+        """Of each sum of batch 0, 1, ...; BudgetExceeded if its noise were too little."""
+        while len(self._plans) <= batch:
+            users = math.ceil(min(LARGEST, self.first * self.growth ** len(self._plans)))
+            sure, horizon = honest(users, self.dropout, self.malicious), self.horizon or FOREVER
+            made = calibrate(self.budget.epsilon, users=users, honest=sure, horizon=horizon)
+            ledger.check((self._release(made),), self.budget)
+            self._plans.append(made)
+        return self._plans[batch]
+
+    @property
+    def _coding(self) -> LaplacePlan:
+        """Of the open sum."""
+        return self.plan(int(self._state.counts[BATCH]))
+
+    def _half_width(self, batch: int, arms: int, reports: int) -> float:
+        """beta(b) for so many reports of each of the arms that are left; b counts from 1."""
+        plan, epsilon = self.plan(batch), self.budget.epsilon
+        logs = math.log(2 * arms * (batch + 1) ** 2 / self.failure)
+        noise = math.sqrt(2 * plan.users / plan.honest * logs) / epsilon + logs / epsilon
+        return self.width_scale * (math.sqrt((logs + math.log(2)) / (2 * reports)) + noise / reports)
+
+    # the protocol
+
+    @property
+    def version(self) -> int:
+        return int(self._state.counts[VERSION])
+
+    @property
+    def wanted(self) -> int:
+        return self._coding.users
+
+    @property
+    def arm(self) -> int:
+        """That is shown now."""
+        return int(np.flatnonzero(self._state.alive)[self._state.counts[PLACE]])
+
+    @property
+    def theta(self) -> Array:
+        """The mean reward of each arm in the last batch that had it: a function of noisy sums."""
+        low, high = self.rewards
+        return np.asarray(low + (high - low) * self._state.thetas)
+
+    def _board(self) -> dict[str, Any]:
+        plan = self._coding
+        return {
+            "format": FORMAT,
+            "version": wire.VERSION,
+            "model": "shuffle",
+            "bandit": type(self).__name__,
+            "batch": self.version,
+            "dim": self.dim,
+            "features": self._schema,
+            "rewards": list(map(float, self.rewards)),
+            "arm": self.arm,
+            "plan": {
+                "users": plan.users,
+                "minimum": fewest(plan.users, self.dropout),
+                "malicious": min(liars(plan.users, self.malicious), fewest(plan.users, self.dropout) - plan.honest),
+                "honest": plan.honest,
+                "cells": plan.cells,
+                "chance": plan.chance,
+                "reach": plan.reach,
+                "epsilon": None if math.isinf(self.budget.epsilon) else self.budget.epsilon,
+                "delta": self.budget.delta,
+            },
+        }
+
+    def _check_board(self, billboard: bytes) -> None:
+        read(billboard)
+
+    def device(self) -> ArmClient:
+        return ArmClient(self.billboard(), features=self.features, noise=self._noise())
+
+    def observe(self, report: bytes) -> None:
+        """Take the sum that the aggregator hands over."""
+        reports, sums = wire.decode_batch(report, read(self.billboard())[0])
+        least = fewest(self._coding.users, self.dropout)
+        if reports < least:
+            raise BatchTooSmall(f"Expected at least {least} reports, got {reports}.")
+        self.plan(int(self._state.counts[BATCH]) + 1)  # raises before anything has changed, if it cannot be made
+        self._take(reports, sums)
+
+    def _take(self, reports: int, sums: Coded) -> None:
+        state, plan, arm = self._state, self._coding, self.arm
+        state.thetas[arm] = decoded(sums, plan)[0] / reports
+        if self.budget.epsilon < math.inf:
+            state.spent[0] = max(state.spent[0], plan.epsilon)
+        state.counts[REPORTS] = min(reports, state.counts[REPORTS] or reports)
+        state.counts[USERS] += reports
+        state.counts[VERSION] += 1
+        state.counts[PLACE] += 1
+        if state.counts[PLACE] == state.alive.sum():
+            self._rule_out()
+
+    def _rule_out(self) -> None:
+        """At the end of a batch."""
+        state = self._state
+        left = state.alive == 1
+        half = self._half_width(int(state.counts[BATCH]), int(left.sum()), int(state.counts[REPORTS]))
+        state.alive[:] = left & (state.thetas + half >= (state.thetas - half)[left].max())
+        state.counts[BATCH] += 1
+        state.counts[[PLACE, REPORTS]] = 0
+
+    # simulation
+
+    def _transit(self) -> OpenBatch:
+        return OpenBatch(np.zeros(1, np.int64), nothing_coded(1))
+
+    def _hear(self, device: Device, x: Array, reward: float | None, transit: OpenBatch) -> None:
+        """With simulated noise the shares are drawn together, when the sum is full."""
+        assert isinstance(device, ArmClient)
+        if transit.reports[0] >= self._coding.users:
+            return  # people of one `choose_many` may be more than the sum has room for
+        if self.source is None:
+            self._send(device.report(x, reward), transit)
+        else:
+            add_rounded(self._generators()[1], device.value(x, reward), self._coding.cells, transit.sums)
+            transit.reports[0] += 1
+
+    def _send(self, report: bytes, transit: OpenBatch) -> None:
+        Aggregator(self.billboard(), into=transit).add(report)
+
+    def _advance(self, transit: OpenBatch, users: int) -> bool:
+        inside, plan = users - self.users, self._coding
+        if inside < plan.users:
+            return False
+        for _ in range(plan.users - int(transit.reports[0])):  # rewards that never came
+            self._hear(self.device(), np.zeros(self.dim), None, transit)
+        if self.source is None:
+            self.observe(Aggregator(self.billboard(), into=transit).close())
+        else:
+            self._take(plan.users, with_shares(self._generators()[1], transit.sums, plan))
+        self._state.counts[USERS] += inside - plan.users
+        transit.reports[0] = 0
+        transit.sums[:] = 0
+        return True
+
+    def _play(self, block: Block, transit: OpenBatch) -> None:
+        played, (low, high) = 0, map(float, self.rewards)
+        while played < len(block.noise):
+            self._advance(transit, self.users + int(transit.reports[0]))
+            rng, plan = self._generators()[1], self._coding
+            played = arm_rounds(rng, block, played, self.arm, plan.users, low, high, plan.cells, transit)
+
+    def _rehearse(self) -> None:
+        self._take(self.wanted, nothing_coded(1))
+
+    def _plan_numbers(self) -> list[float]:
+        return [float(number) for number in self.plan(0)]
+
+    # what may be shown
+
+    @property
+    def privacy(self) -> Certificate:
+        closed = self._plans[: int(self._state.counts[BATCH]) + (self._state.counts[PLACE] > 0)]
+        worst = max({*closed, self._coding}, key=lambda plan: plan.epsilon)
+        spent = max(closed, key=lambda plan: plan.epsilon, default=None)
+        return certify(
+            type(self).__name__,
+            model="shuffle",
+            budget=self.budget,
+            releases=(self._release(worst),),
+            spent=() if spent is None else (self._release(spent),),
+            source=self._origin,
+            features=self.features,
+            horizon=self.horizon,
+            rounds=self.users,
+            caveats=(words.aggregator_assumes(self.malicious),),
+        )
+
+    def _release(self, plan: LaplacePlan) -> LaplaceRelease:
+        low, high = self.rewards
+        return LaplaceRelease(
+            "sum modulo m",
+            "the sum of an arm's rewards over a batch, one number; each user in one sum",
+            plan.cells,
+            plan.chance,
+            plan.users,
+            fewest(plan.users, self.dropout),
+            plan.honest,
+            (plan.modulus - 1).bit_length(),
+            float(high - low),
+            relation=relations.named(relations.REPLACE, public=True),
+        )

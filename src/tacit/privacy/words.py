@@ -65,8 +65,8 @@ DISPLAYED = (
 PUBLIC = {  # where the relation is about rewards alone
     "joint": "What the application says about people, and what they are offered, is taken to be public.",
     "shuffle": (
-        "Which arms a person was offered and which one was shown is taken to be public: that follows from the number of "
-        "the choice and from what was released before."
+        "Which arms a person was offered and which one was shown is taken to be public: that follows from the number "
+        "of the choice and from what was released before."
     ),
     "local": (
         "The arm that a person was offered, with that person's features in it, is sent to the server as it is: neither "
@@ -103,8 +103,8 @@ def aggregator_assumes(malicious: float) -> str:
         "This assumes that the server is shown the sum of a batch modulo m and nothing else, by an honest aggregator "
         "or by a protocol of secure aggregation, which tacit does not have: a single report hides next to nothing. "
         f"And it assumes that {share} of a batch's reports come from the server or from whoever works with it "
-        f"(malicious = {malicious:g}): each report has a share of the noise, and whoever sends all the others reads the one that is "
-        "left."
+        f"(malicious = {malicious:g}): each report has a share of the noise, and whoever sends all the "
+        "others reads the one that is left."
     )
 
 

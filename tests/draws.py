@@ -230,7 +230,7 @@ def summed() -> Draw:
 
     def make(_source: Any) -> Run:
         server = DistributedElimination(dim=2, horizon=1000, budget=BUDGET, first=6, dropout=0.3)
-        release, modulus = server.privacy.releases[0], server.plan(0).modulus
+        release, modulus = server.privacy.releases[0], server._plan_of(0).modulus
         b, inside = release.chance / 2**48, np.random.default_rng(0)
 
         def run() -> list[Any]:

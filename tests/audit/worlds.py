@@ -126,7 +126,7 @@ def batches(server, device=shuffle.ShuffleClient, adder=Shuffler):
 
 def sums_of_an_arm(server):
     """The same where the server is shown a sum modulo m; it is moved so that what is near 0 is not near m."""
-    leave, plan = batches(server, distributed.ArmClient, distributed.Aggregator), server.plan(0)
+    leave, plan = batches(server, distributed.ArmClient, distributed.Aggregator), server._plan_of(0)
     return lambda fate, runs: (leave(fate, runs) + plan.reach) % plan.modulus
 
 

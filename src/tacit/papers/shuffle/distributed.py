@@ -223,14 +223,14 @@ class DistributedElimination(BehindShuffler):
         if not self.first <= LARGEST:
             raise ValueError(f"Expected first to be at most {LARGEST}, got {self.first}.")
         self._plans: list[LaplacePlan] = []
-        self.plan(0)
+        self._plan_of(0)
         self._state = self.init()
 
     def init(self) -> ArmState:
         k = self.dim
         return ArmState(np.zeros(5, np.int64), np.ones(k, np.int64), np.full(k, MIDDLE), np.zeros(1))
 
-    def plan(self, batch: int) -> LaplacePlan:
+    def _plan_of(self, batch: int) -> LaplacePlan:
         """Of each sum of batch 0, 1, ...; BudgetExceeded if its noise were too little."""
         while len(self._plans) <= batch:
             users = math.ceil(min(LARGEST, self.first * self.growth ** len(self._plans)))
@@ -243,11 +243,11 @@ class DistributedElimination(BehindShuffler):
     @property
     def _coding(self) -> LaplacePlan:
         """Of the open sum."""
-        return self.plan(int(self._state.counts[BATCH]))
+        return self._plan_of(int(self._state.counts[BATCH]))
 
     def _half_width(self, batch: int, arms: int, reports: int) -> float:
         """beta(b) for so many reports of each of the arms that are left; b counts from 1."""
-        plan, epsilon = self.plan(batch), self.budget.epsilon
+        plan, epsilon = self._plan_of(batch), self.budget.epsilon
         logs = math.log(2 * arms * (batch + 1) ** 2 / self.failure)
         noise = math.sqrt(2 * plan.users / plan.honest * logs) / epsilon + logs / epsilon
         return self.width_scale * (math.sqrt((logs + math.log(2)) / (2 * reports)) + noise / reports)
@@ -310,7 +310,7 @@ class DistributedElimination(BehindShuffler):
         least = fewest(self._coding.users, self.dropout)
         if reports < least:
             raise BatchTooSmall(f"Expected at least {least} reports, got {reports}.")
-        self.plan(int(self._state.counts[BATCH]) + 1)  # raises before anything has changed, if it cannot be made
+        self._plan_of(int(self._state.counts[BATCH]) + 1)  # raises before anything has changed, if it cannot be made
         self._take(reports, sums)
 
     def _take(self, reports: int, sums: Coded) -> None:
@@ -379,7 +379,7 @@ class DistributedElimination(BehindShuffler):
         self._take(self.wanted, nothing_coded(1))
 
     def _plan_numbers(self) -> list[float]:
-        return [float(number) for number in self.plan(0)]
+        return [float(number) for number in self._plan_of(0)]
 
     # what may be shown
 

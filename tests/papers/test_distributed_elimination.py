@@ -15,6 +15,7 @@ from scipy.stats import chi2
 from tacit import Budget, Embedded, Shuffler, Simulated, Spec, environments
 from tacit.arena.entries import entries
 from tacit.arena.worlds import arenas
+from tacit.audit.bound import general_bound
 from tacit.errors import BadBillboard, BatchTooSmall, BudgetExceeded, LateReport
 from tacit.mechanisms.shuffle import laplace
 from tacit.papers import DistributedElimination
@@ -141,6 +142,24 @@ def test_epsilon_is_the_largest_ratio_of_two_sums():
         assert worst <= plan.epsilon * (1 + 1e-11)
         assert epsilon * (1 - 1e-6) <= plan.epsilon <= epsilon * (1 + 1e-11)
     assert laplace_epsilon(5, 0) == math.inf
+
+
+def attacked(plan, runs=10_000):
+    """A lower bound on epsilon at delta = 0, at 1 - 1e-7: the sum of four users, of whom one has reward 0 or 1."""
+    seen = []
+    for value in (0.0, 1.0):
+        users = value, 0.5, 0.5, 0.5
+        sums = [int(sum(laplace.coded(x, System(), plan)[0] for x in users)) % plan.modulus for _ in range(runs)]
+        seen.append(laplace.decoded(np.array(sums), plan))
+    return general_bound(*seen, 0.0, confidence=1 - 1e-7)
+
+
+def test_an_attack_comes_near_the_claim_and_convicts_less_noise():
+    """False alarm 1e-7 for the claim; the other limits are seven standard deviations and more from what is found."""
+    plan = laplace.calibrate(1.0, users=4, honest=4, horizon=1000)
+    assert 0.7 < attacked(plan, runs=20_000) <= 1.0
+    assert attacked(plan._replace(chance=int((plan.chance / ONE) ** 1.5 * ONE))) > 1.1  # 2/3 of the scale
+    assert attacked(plan._replace(honest=8)) > 1.05  # shares of eight, of whom four report
 
 
 # the modulus, and sensitivity

@@ -44,7 +44,7 @@ from tacit.papers.regression import (
     ReweightedGLM,
     ReweightedLinear,
 )
-from tacit.papers.shuffle.distributed import Aggregator
+from tacit.papers.shuffle.aggregation import Aggregator
 from tacit.roles import billboard, wire
 from tacit.roles.fleet import Fleet
 from tacit.vdaf.field_kernel import P

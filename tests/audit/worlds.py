@@ -16,7 +16,7 @@ from tacit.errors import PersonLimit
 from tacit.mechanisms.randomizers import from_document
 from tacit.mechanisms.shares import SharedSteps, joined
 from tacit.papers.local.device import PublishedClient
-from tacit.papers.shuffle import distributed, rounds
+from tacit.papers.shuffle import aggregation, rounds
 from tacit.privacy.ledger import Gaussian
 from tacit.roles import local, shuffle, wire
 from tacit.roles.billboard import TAG
@@ -126,7 +126,7 @@ def batches(server, device=shuffle.ShuffleClient, adder=Shuffler):
 
 def sums_of_an_arm(server):
     """The same where the server is shown a sum modulo m; it is moved so that what is near 0 is not near m."""
-    leave, plan = batches(server, distributed.ArmClient, distributed.Aggregator), server._plan_of(0)
+    leave, plan = batches(server, aggregation.ArmClient, aggregation.Aggregator), server._plan_of(0)
     return lambda fate, runs: (leave(fate, runs) + plan.reach) % plan.modulus
 
 

@@ -19,7 +19,7 @@ from tacit.audit.bound import general_bound
 from tacit.errors import BadBillboard, BatchTooSmall, BudgetExceeded, LateReport
 from tacit.mechanisms.shuffle import laplace
 from tacit.papers import DistributedElimination
-from tacit.papers.shuffle.distributed import Aggregator, ArmClient, read
+from tacit.papers.shuffle.aggregation import Aggregator, ArmClient, read
 from tacit.privacy.ledger import laplace_epsilon
 from tacit.privacy.randomness import Seeded, System
 from tacit.roles import wire
@@ -383,7 +383,7 @@ def test_it_goes_on_where_it_stood(tmp_path):
         bandit.observe(bandit.choose(E), 1.0)
     server.save(tmp_path / "server")
     again = DistributedElimination.load(tmp_path / "server")
-    assert again.billboard() == server.billboard() and again.privacy == server.privacy
+    assert again.privacy == server.privacy and again.billboard() == server.billboard()
 
 
 def test_it_learns_and_more_noise_costs():

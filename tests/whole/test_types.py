@@ -95,7 +95,7 @@ LEAK_IN_A_LOCAL_STEP = (
 )
 LEAK_IN_A_ROUND = ("papers/shuffle/rounds.py", "self.counts(vector, of, board))", "vector)")
 LEAK_IN_A_SHARE = (
-    "papers/shuffle/distributed.py",
+    "papers/shuffle/aggregation.py",
     "counts = coded(self.value(x, reward), self._noise, self._plan)",
     "counts = np.array([self.value(x, reward)], np.int64)",
 )

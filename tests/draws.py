@@ -11,6 +11,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from scipy.stats import norm
 
 from tacit import Budget, Earnings, JointGLM, JointLinUCB, LocalIRLS, Secure, ShuffleNewton, TwoServerGLM, registry
 from tacit.audit.canary import responses
@@ -18,6 +19,7 @@ from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.mechanisms import recursive
 from tacit.mechanisms.shares import SharedSteps
 from tacit.papers import (
+    DistributedElimination,
     Fliphat,
     JointGLMRare,
     JointReweighted,
@@ -43,6 +45,7 @@ from tacit.papers.regression import (
     ReweightedGLM,
     ReweightedLinear,
 )
+from tacit.papers.shuffle.aggregation import Aggregator
 from tacit.roles import billboard, wire
 from tacit.roles.fleet import Fleet
 from tacit.vdaf.field_kernel import P
@@ -221,6 +224,31 @@ def coins(kind: type, *, fleet: bool = False, **options: Any) -> Draw:
     return Draw(kind, "fleet" if fleet else "coins", make, known=False)
 
 
+def summed() -> Draw:
+    """DistributedElimination: the noise in the sum of the fewest users who must report, all with the lowest reward, as
+    a normal number: the quantile of where it lies in the discrete Laplace law that is claimed, at random within its own
+    probability."""
+
+    def make(_source: Any) -> Run:
+        server = DistributedElimination(dim=2, horizon=1000, budget=BUDGET, first=6, dropout=0.3)
+        release, modulus = server.privacy.releases[0], server._plan_of(0).modulus
+        b, inside = release.chance / 2**48, np.random.default_rng(0)
+
+        def run() -> list[Any]:
+            adder = Aggregator(server.billboard())
+            for _ in range(release.minimum):
+                adder.add(server.device().report(np.array([1.0, 0.0]), 0.0))
+            found = int.from_bytes(adder.close()[-8:], "little")
+            k = found if found < modulus / 2 else found - modulus
+            below = b ** (1 - k) / (1 + b) if k <= 0 else 1 - b**k / (1 + b)
+            share = below + inside.random() * (1 - b) / (1 + b) * b ** abs(k)
+            return [np.array([norm.ppf(share)])]
+
+        return run
+
+    return Draw(DistributedElimination, "laplace", make, known=False)
+
+
 def aggregator(kind: type, party: int, **options: Any) -> Draw:
     """One of two aggregators, to whom nobody has reported: what it releases of eight steps."""
 
@@ -293,5 +321,6 @@ DRAWS = registered() | {
     "shuffle-newton-fleet": coins(ShuffleNewton, fleet=True, first=200),
     "shuffle-lin-ucb": coins(ShuffleLinUCB, horizon=1000, first=200),
     "shuffle-sblb": coins(ShuffleSBLB, horizon=1000, first=200),
+    "distributed-elimination": summed(),
     "shuffle-glm": coins(ShuffleGLM, horizon=1000, first=200),
 }

@@ -92,6 +92,7 @@ SHUFFLE = registered("SHUFFLE") | {
     "ShuffleLinUCB": [{"horizon": 100}],
     "ShuffleSBLB": [{"horizon": 100}, {"horizon": 100, "bits": 3}],
 }
+LEAVING = {"ShuffleGLM": worlds.batches_of_rounds, "DistributedElimination": worlds.sums_of_an_arm}
 TWO = registered("TWO") | {
     "TwoServerGLM": [{}, {"curvature": "none"}, {"helper_budget": Budget(4.0, 0.02)}],
 }
@@ -145,7 +146,7 @@ def test_reports(name, options, runs):
 @pytest.mark.parametrize(("name", "options"), each(SHUFFLE))
 def test_shuffled_sums(name, options, runs):
     server = algorithm(name)(**{"dim": 2, "budget": COARSE, "first": 4} | options)
-    leave = (worlds.batches_of_rounds if name == "ShuffleGLM" else worlds.batches)(server)
+    leave = LEAVING.get(name, worlds.batches)(server)
     assert not worlds.convicted(server.privacy, leave, **runs)
 
 

@@ -16,7 +16,7 @@ from tacit.errors import PersonLimit
 from tacit.mechanisms.randomizers import from_document
 from tacit.mechanisms.shares import SharedSteps, joined
 from tacit.papers.local.device import PublishedClient
-from tacit.papers.shuffle import rounds
+from tacit.papers.shuffle import aggregation, rounds
 from tacit.privacy.ledger import Gaussian
 from tacit.roles import local, wire
 from tacit.roles.billboard import TAG
@@ -106,14 +106,14 @@ def reports(server):
     return leave
 
 
-def batches(server):
+def batches(server, adder=Shuffler):
     """Shuffle: the sums of one batch of as many users as are planned, all but one of whom send coins alone."""
     board, client = server.billboard(), server.device()
 
     def leave(fate, runs):
         out = []
         for _ in range(runs):
-            shuffler = Shuffler(board)
+            shuffler = adder(board)
             shuffler.add(report(client, fate.arm, given(server, fate.reward)))
             for _ in range(server.wanted - 1):
                 shuffler.add(report(client, NOTHING, None))
@@ -121,6 +121,12 @@ def batches(server):
         return np.array(out, float)
 
     return leave
+
+
+def sums_of_an_arm(server):
+    """The same where the server is shown a sum modulo m; it is moved so that what is near 0 is not near m."""
+    leave, plan = batches(server, aggregation.Aggregator), server._plan_of(0)
+    return lambda fate, runs: (leave(fate, runs) + plan.reach) % plan.modulus
 
 
 def shares(server, party):

@@ -14,6 +14,7 @@ from tacit.privacy import ledger
 from tacit.privacy.certificate import DEVICES, certify
 from tacit.privacy.ledger import (
     GaussianRelease,
+    LaplaceRelease,
     LocalRelease,
     OneOfRelease,
     RepeatedRelease,
@@ -26,10 +27,11 @@ DELTA = 1e-5
 GAUSSIAN = GaussianRelease("sum", "numbers", 1.0, 1.0, 4.0, relation=REPLACE)
 REPEATED = RepeatedRelease("tree", "numbers", "a theorem", 0.1, 1e-7, 3, 10, relation=REPLACE)
 SHUFFLED = ShuffledRelease("shuffled sum", "numbers", 1.0, 100, 90, 8.0, 4, 2.0, 64, 0.5, DELTA, relation=REPLACE)
+LAPLACE = LaplaceRelease("sum", "a number", 4, 200 << 40, 10, 9, 8, 7, 1.0, relation=REPLACE)
 LOCAL = LocalRelease("cap", "a report", 3, 1.0, 2.0, 0.7, 0.0, relation=REPLACE)
 SIDES = SideReleases("a", (GAUSSIAN, GAUSSIAN)), SideReleases("b", (GAUSSIAN,))
 ONE_OF = OneOfRelease("one of", "numbers", SIDES, relation=REPLACE)
-KINDS = (GAUSSIAN, ONE_OF, REPEATED, SHUFFLED, LOCAL)
+KINDS = (GAUSSIAN, ONE_OF, REPEATED, SHUFFLED, LAPLACE, LOCAL)
 
 
 class MadeUp(msgspec.Struct, frozen=True):
@@ -68,6 +70,7 @@ def test_every_known_kind_costs_something_and_nothing_costs_nothing():
     assert ledger.epsilon_of([], DELTA) == 0.0
     assert all(ledger.epsilon_of([release], DELTA) > 0.0 for release in KINDS)
     assert ledger.epsilon_of([LOCAL], 0.0) == 0.7  # pure
+    assert ledger.epsilon_of([LAPLACE], 0.0) == pytest.approx(4 * math.log(256 / 200), rel=1e-11)
     with pytest.raises(ValueError, match="Expected a release whose epsilon is known at delta 1e-06, got one at 1e-05"):
         ledger.epsilon_of([SHUFFLED], 1e-6)
 
@@ -100,6 +103,29 @@ def test_what_cannot_be_counted_together_raises():
 def test_a_release_with_impossible_numbers_is_refused(wrong):
     with pytest.raises(ValueError, match="Expected"):
         GaussianRelease(**(msgspec.structs.asdict(GAUSSIAN) | wrong))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"cells": 0},
+        {"cells": 1.5},
+        {"chance": -1},
+        {"chance": 1 << 48},
+        {"chance": 0.5},
+        {"honest": 0},
+        {"honest": 10},
+        {"minimum": 11},
+        {"relation": ""},
+    ],
+)
+def test_a_discrete_laplace_sum_with_impossible_numbers_is_refused(wrong):
+    with pytest.raises(ValueError, match="Expected"):
+        LaplaceRelease(**(msgspec.structs.asdict(LAPLACE) | wrong))
+
+
+def test_a_discrete_laplace_sum_without_noise_costs_everything():
+    assert ledger.epsilon_of([msgspec.structs.replace(LAPLACE, chance=0)], 0.5) == math.inf
 
 
 gaussians = st.builds(

@@ -19,6 +19,7 @@ from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.randomize_kernel import randomize
 from tacit.mechanisms.recursive_grid import RecursiveGrid
 from tacit.mechanisms.shares import joined
+from tacit.mechanisms.shuffle import laplace
 from tacit.mechanisms.shuffle.sums_kernel import unshuffle, with_coins
 from tacit.mechanisms.sums import with_noise
 from tacit.papers.joint.wishart_kernel import simulate_wishart_step
@@ -173,6 +174,7 @@ SEAMS = {
     randomize: after("report", lambda rng, law, vector, out: law, lambda *args: [args[-1]]),
     public_report: after("report", lambda *args: (), lambda *args: [args[-1]]),
     unshuffle: before("batch", lambda reports, sums, plan: (reports, plan), lambda reports, sums, plan: [sums]),
+    laplace.decoded: before("sum", lambda sums, plan: plan, lambda sums, plan: [sums]),
     with_coins: shuffled_sum,
 }
 

@@ -94,6 +94,11 @@ LEAK_IN_A_LOCAL_STEP = (
     "report_absorb(vector, state)",
 )
 LEAK_IN_A_ROUND = ("papers/shuffle/rounds.py", "self.counts(vector, of, board))", "vector)")
+LEAK_IN_A_SHARE = (
+    "papers/shuffle/aggregation.py",
+    "counts = coded(self.value(x, reward), self._noise, self._plan)",
+    "counts = np.array([self.value(x, reward)], np.int64)",
+)
 LEAK_IN_A_STORE = ("holders/steps.py", "leaves.written(noisy)", "leaves.written(total)")
 LEAK_TO_WHO_SERVES = (
     "holders/versions.py",
@@ -124,6 +129,7 @@ LEAKS = (
     LEAK_IN_A_LOCAL_DESCENT,
     LEAK_IN_A_LOCAL_STEP,
     LEAK_IN_A_ROUND,
+    LEAK_IN_A_SHARE,
     LEAK_IN_A_STORE,
     LEAK_TO_WHO_SERVES,
 )

@@ -30,7 +30,10 @@ HEAVY = SLOW | {
     "ShuffleLinUCB",
     "ShuffleSBLB",
 }
-ONE_SET = {"HannaElimination"}  # played where arms are the same for all, which is what it is published for
+ONE_SET = {  # played where arms are the same for all, or are unit vectors: what they are published for
+    "DistributedElimination": ("basis",),
+    "HannaElimination": ("fixed", "basis"),
+}
 LINEAR = {"Fliphat", "JointSquareCB", "LocalSquareCB"}  # which refuse any other link
 VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {  # beside the defaults
     "JointGLM": ({"contexts": "public"},),
@@ -41,7 +44,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {  # beside the defaults
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Player:
     """One row's player. trust: the model that its certificate is for. runs: at most so many, None for the arena's.
-    narrow: only in few dimensions. one_set: only where everybody is offered the same arms."""
+    narrow: only in few dimensions. only_in: the names of the worlds that it is for; any, if there are none."""
 
     name: str
     trust: str
@@ -49,11 +52,12 @@ class Player:
     spec: Spec
     runs: int | None = None
     narrow: bool = False
-    one_set: bool = False
+    only_in: tuple[str, ...] = ()
 
     def plays(self, arena: Arena) -> bool:
         fits = not self.narrow or arena.world.dim <= WIDE
-        return fits and (not self.one_set or isinstance(arena.world, environments.fixed | environments.basis))
+        own = tuple(getattr(environments, name) for name in self.only_in)
+        return fits and (not own or isinstance(arena.world, own))
 
 
 def entries() -> Iterator[Player]:
@@ -83,5 +87,5 @@ def each_epsilon(kind: Any, trust: str, options: dict[str, Any], *, slow: bool, 
             spec=Spec(kind, budget=Budget(epsilon, DELTA), **options),
             runs=FEWER if slow else None,
             narrow=slow or kind.__name__ in HEAVY,
-            one_set=kind.__name__ in ONE_SET,
+            only_in=ONE_SET.get(kind.__name__, ()),
         )

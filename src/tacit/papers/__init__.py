@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tacit.papers.references.gloc import GLOC as GLOC
     from tacit.papers.references.logistic_ts import LogisticTS as LogisticTS
     from tacit.papers.references.rs_glin_ucb import RSGLinUCB as RSGLinUCB
+    from tacit.papers.shuffle.distributed import DistributedElimination as DistributedElimination
     from tacit.papers.shuffle.glm import ShuffleGLM as ShuffleGLM
     from tacit.papers.shuffle.lin_ucb import ShuffleLinUCB as ShuffleLinUCB
     from tacit.papers.shuffle.sblb import ShuffleSBLB as ShuffleSBLB
@@ -43,6 +44,7 @@ JOINT = {
     "JointSquareCB": "tacit.papers.joint.square_cb",
 }
 SHUFFLE = {
+    "DistributedElimination": "tacit.papers.shuffle.distributed",
     "ShuffleGLM": "tacit.papers.shuffle.glm",
     "ShuffleLinUCB": "tacit.papers.shuffle.lin_ucb",
     "ShuffleSBLB": "tacit.papers.shuffle.sblb",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tacit import registry
 from tacit.privacy import relations, words
-from tacit.privacy.ledger import Gaussian, LocalRelease, OneOfRelease, Release, ShuffledRelease
+from tacit.privacy.ledger import Gaussian, LaplaceRelease, LocalRelease, OneOfRelease, Release, ShuffledRelease
 
 if TYPE_CHECKING:
     from tacit.privacy.certificate import Certificate
@@ -124,6 +124,8 @@ def _composition(certificate: "Certificate") -> str:
         )
     if isinstance(first, ShuffledRelease):
         return "A unit is in the sums of one batch, which are composed; epsilon is recomputed from the coins in use."
+    if isinstance(first, LaplaceRelease):
+        return "A unit is in one sum, whose noise is discrete Laplace: epsilon = sensitivity ln(1 / b), at any delta."
     if isinstance(first, LocalRelease):
         return "A unit sends one report, which is private by itself; epsilon is recomputed from the randomizer in use."
     return f"{first.count} uses, each private by {first.theorem}, composed."

@@ -183,8 +183,55 @@ class LocalRelease(Related, frozen=True, tag="local"):
         return _stated_epsilon(self, delta)
 
 
+LAPLACE_ONE = 1 << 48  # the base of discrete Laplace noise is a multiple of its inverse
+
+
+class LaplaceRelease(Related, frozen=True, tag="discrete laplace"):
+    """The sum of whole numbers of a batch, which a replaced user moves by at most `cells`, with discrete Laplace noise:
+    k with a probability proportional to b^|k|, b = chance / LAPLACE_ONE. Pure: epsilon is the same at every delta.
+    honest: how many users' shares are that noise, of the `minimum` who must report, of the `users` of the batch. unit:
+    what the numbers' whole range is."""
+
+    name: str
+    statistic: str
+    cells: int
+    chance: int
+    users: int
+    minimum: int
+    honest: int
+    bits: int
+    unit: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.positive_int(cells=self.cells, users=self.users, minimum=self.minimum, honest=self.honest)
+        if type(self.chance) is not int or not 0 <= self.chance < LAPLACE_ONE:
+            raise ValueError("Expected noise whose base is below 1, got another.")
+        if not self.honest <= self.minimum <= self.users:
+            raise ValueError("Expected no more honest users than must report, and no more of those than there are.")
+
+    @property
+    def epsilon(self) -> float:
+        return laplace_epsilon(self.cells, self.chance)
+
+    @property
+    def std(self) -> float:
+        """Of that noise."""
+        base = self.chance / LAPLACE_ONE
+        return math.sqrt(2 * base) / (1 - base) / self.cells * self.unit
+
+    def cost(self, delta: float) -> float:
+        """epsilon at delta."""
+        return self.epsilon
+
+
+def laplace_epsilon(cells: int, chance: int) -> float:
+    """cells ln(1 / b), rounded up by a part in 10^12; inf without noise."""
+    return -cells * math.log1p(chance / LAPLACE_ONE - 1) * (1 + 1e-12) if chance else math.inf
+
+
 Gaussian = GaussianRelease | OneOfRelease  # what is composed by the root of the sum of mu^2
-Release = Gaussian | RepeatedRelease | ShuffledRelease | LocalRelease
+Release = Gaussian | RepeatedRelease | ShuffledRelease | LaplaceRelease | LocalRelease
 
 
 def epsilon_of(releases: Sequence[Release], delta: float, *, rounds: int = 1) -> float:

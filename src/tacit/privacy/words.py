@@ -4,7 +4,15 @@ import math
 from typing import TYPE_CHECKING
 
 from tacit.privacy import relations
-from tacit.privacy.ledger import GaussianRelease, LocalRelease, OneOfRelease, Release, ShuffledRelease
+from tacit.privacy.ledger import (
+    LAPLACE_ONE,
+    GaussianRelease,
+    LaplaceRelease,
+    LocalRelease,
+    OneOfRelease,
+    Release,
+    ShuffledRelease,
+)
 
 if TYPE_CHECKING:
     from tacit.privacy.certificate import Certificate
@@ -56,6 +64,10 @@ DISPLAYED = (
 )
 PUBLIC = {  # where the relation is about rewards alone
     "joint": "What the application says about people, and what they are offered, is taken to be public.",
+    "shuffle": (
+        "Which arms a person was offered and which one was shown is taken to be public: that follows from the number "
+        "of the choice and from what was released before."
+    ),
     "local": (
         "The arm that a person was offered, with that person's features in it, is sent to the server as it is: neither "
         "is protected."
@@ -81,6 +93,18 @@ def shuffle_assumes(malicious: float) -> str:
         f"This assumes an honest shuffler, and that {share} of a batch's reports come from the server or from whoever "
         f"works with it (malicious = {malicious:g}). What hides a report are the coins of the batch's other users: "
         "whoever sends all the others reads the one that is left."
+    )
+
+
+def aggregator_assumes(malicious: float) -> str:
+    """The same where the server is shown a sum modulo m."""
+    share = f"at most {100 * malicious:g} %" if malicious else "none"
+    return (
+        "This assumes that the server is shown the sum of a batch modulo m and nothing else, by an honest aggregator "
+        "or by a protocol of secure aggregation, which tacit does not have: a single report hides next to nothing. "
+        f"And it assumes that {share} of a batch's reports come from the server or from whoever works with it "
+        f"(malicious = {malicious:g}): each report has a share of the noise, and whoever sends all the "
+        "others reads the one that is left."
     )
 
 
@@ -162,6 +186,16 @@ def details(release: Release) -> list[tuple[str, str]]:
             ("grid cells per unit", f"{release.grid:.6g}"),
             ("coins per coordinate", f"{release.trials}"),
             ("noise std of the sum", f"{release.std:.6g}"),
+            ("bits per user", f"{release.bits}"),
+        ]
+    if isinstance(release, LaplaceRelease):
+        shares = f"{release.honest} shares of" if release.honest > 1 else "one share of"
+        return [
+            ("sensitivity", f"{release.cells} cells, the whole range of rewards"),
+            ("users of the batch", f"{release.users} (at least {release.minimum} must report)"),
+            ("noise of the sum", f"discrete Laplace, b = {release.chance / LAPLACE_ONE:.6g}, in {shares} it"),
+            ("noise std of the sum", f"{release.std:.6g}"),
+            ("epsilon", f"{release.epsilon:.6g}, at any delta"),
             ("bits per user", f"{release.bits}"),
         ]
     return [

@@ -62,7 +62,7 @@ class Shuffler:
             settings.check_budget(budget)
         if minimum is not None and (type(minimum) is bool or not isinstance(minimum, int | np.integer) or minimum < 0):
             raise ValueError(f"Expected minimum to be a whole number, at least 0, got {minimum!r}.")
-        self.parameters, document = boards.batch(billboard)
+        self.parameters, document = self._opened(billboard)
         self.minimum: int = document["plan"]["minimum"] if minimum is None else int(minimum)
         self.planned: int = document["plan"]["users"]
         check_shares(0.0, malicious)
@@ -154,8 +154,16 @@ class Shuffler:
                     f"Expected at least {self.minimum} reports in a batch, got {self.reports} so far (a server with "
                     "dropout= plans for fewer)."
                 )
-            self._handed = wire.encode_batch(self.parameters, self.reports, self._open.sums)
+            self._handed = wire.encode_batch(self.parameters, self.reports, self._sums())
         return self._handed
+
+    def _opened(self, billboard: bytes) -> tuple[wire.Parameters, dict[str, Any]]:
+        """What the batch's messages have in common, and the checked document."""
+        return boards.batch(billboard)
+
+    def _sums(self) -> Coded:
+        """What is handed on."""
+        return self._open.sums
 
     def _own(self) -> None:
         if self._process != forks.process():

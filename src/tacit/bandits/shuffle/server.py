@@ -57,13 +57,17 @@ class BehindShuffler(Server):
         board: tuple[int, bytes] | None = getattr(self, "_published", None)
         if board is None or board[0] != self.version:
             board = self._published = self.version, json.dumps(self._board(), sort_keys=True).encode()
-            boards.batch(board[1])  # raises here rather than at every device
+            self._check_board(board[1])  # raises here rather than at every device
         return board[1]
 
     def republish(self, billboard: bytes) -> None:
         """Reports have the digest of these very bytes."""
-        boards.batch(billboard)
+        self._check_board(billboard)
         self._published = self.version, billboard
+
+    def _check_board(self, billboard: bytes) -> None:
+        """BadBillboard for one that devices would refuse."""
+        boards.batch(billboard)
 
 
 class ShuffledState(State, Protocol):

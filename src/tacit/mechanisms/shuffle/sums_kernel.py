@@ -63,6 +63,12 @@ def randomize(rng: Generator, vector: Exact, plan: ShufflePlan, sums: Coded) -> 
             sums[i] += up - math.floor(-plan.laplace * math.log(1.0 - rng.random()))
 
 
+@inlined
+def add_rounded(rng: Generator, value: float, cells: int, sums: Coded) -> None:
+    """sums += floor(cells value + U), as `laplace.rounded`: a report whose share of noise comes with the others'."""
+    sums[0] += min(max(math.floor(value * cells + rng.random()), 0), cells)
+
+
 @kernel
 def unshuffle(reports: int, sums: Coded, plan: ShufflePlan) -> tuple[Released, float]:
     """(sum - reports (reach + trials / 2)) / grid for a shuffled batch, and the variance of its noise in each

@@ -76,7 +76,7 @@ JOINT = registered("JOINT") | {
     "JointGLMRare": [{"ridge": 0.01}, {"ridge": 0.01, "max_rounds_per_person": 2}],  # so that it releases an estimate
     "ShariffLinUCB": [{}, {"max_rounds_per_person": 2}],
     "AdaCOFUL": [{"growth": 0.5}, {"growth": 0.5, "max_rounds_per_person": 2}],  # so that one user ends an episode
-    "HannaElimination": [{}, {"max_rounds_per_person": 2}],
+    "AdaCGOPE": [{"length_scale": 1e-3}, {"length_scale": 1e-3, "max_rounds_per_person": 2}],
 }
 SHUFFLE = registered("SHUFFLE") | {
     "ShuffleNewton": [{}, {"curvature": "none"}],

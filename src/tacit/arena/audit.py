@@ -23,7 +23,8 @@ def audited(entry: Player, *, claim: float, delta: float, runs: int = RUNS) -> f
 
 def attack(entry: Player, *, claim: float, delta: float) -> Attack:
     """User 1 has the best reward in one world and the worst in the other, for the same arm; each of the last users
-    offers itself tiny arms v and -v. Score: how many got v."""
+    offers itself tiny arms v and -v. Score: how many got v. Who takes one arm set alone is always offered the two unit
+    vectors."""
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
         arm = np.array([1.0, 0.0])
@@ -33,7 +34,10 @@ def attack(entry: Player, *, claim: float, delta: float) -> Attack:
             low, high = WORLD.rewards
             first = User(np.stack([arm, arm]), high if world else low)
             quiet = User(np.zeros((2, 2)), low)
-            block = users([first, *[quiet] * QUIET, *[probe(arm, (low + high) / 2)] * PROBES])
+            last = probe(arm, (low + high) / 2)
+            if entry.only:
+                first, quiet, last = (user._replace(arms=np.eye(2)) for user in (first, quiet, last))
+            block = users([first, *[quiet] * QUIET, *[last] * PROBES])
             bandit.play(block)
             out[i] = np.count_nonzero(block.index[1 + QUIET :] == 0)
         return out

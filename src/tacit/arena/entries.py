@@ -7,6 +7,7 @@ from typing import Any
 
 from tacit import environments, registry
 from tacit.arena.worlds import DELTA, EPSILONS, Arena
+from tacit.environments.base import Environment
 from tacit.experiments.spec import Spec
 from tacit.privacy.budget import Budget
 
@@ -29,7 +30,8 @@ HEAVY = SLOW | {
     "ShariffLinUCB",
     "ShuffleLinUCB",
 }
-ONE_SET = {"HannaElimination"}  # played where arms are the same for all, which is what it is published for
+ONE_SET = environments.fixed, environments.basis
+ONLY = {"AdaCGOPE": ONE_SET, "AdaCUCB": (environments.basis,)}  # which refuse arms that change, or are not unit vectors
 LINEAR = {"Fliphat", "JointSquareCB", "LocalSquareCB"}  # which refuse any other link
 VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {  # beside the defaults
     "JointGLM": ({"contexts": "public"},),
@@ -40,7 +42,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {  # beside the defaults
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Player:
     """One row's player. trust: the model that its certificate is for. runs: at most so many, None for the arena's.
-    narrow: only in few dimensions. one_set: only where everybody is offered the same arms."""
+    narrow: only in few dimensions. only: in these worlds alone; () for all."""
 
     name: str
     trust: str
@@ -48,11 +50,11 @@ class Player:
     spec: Spec
     runs: int | None = None
     narrow: bool = False
-    one_set: bool = False
+    only: tuple[type[Environment], ...] = ()
 
     def plays(self, arena: Arena) -> bool:
         fits = not self.narrow or arena.world.dim <= WIDE
-        return fits and (not self.one_set or isinstance(arena.world, environments.fixed | environments.basis))
+        return fits and (not self.only or isinstance(arena.world, self.only))
 
 
 def entries() -> Iterator[Player]:
@@ -82,5 +84,5 @@ def each_epsilon(kind: Any, trust: str, options: dict[str, Any], *, slow: bool, 
             spec=Spec(kind, budget=Budget(epsilon, DELTA), **options),
             runs=FEWER if slow else None,
             narrow=slow or kind.__name__ in HEAVY,
-            one_set=kind.__name__ in ONE_SET,
+            only=ONLY.get(kind.__name__, ()),
         )

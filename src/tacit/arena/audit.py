@@ -24,7 +24,7 @@ def audited(entry: Player, *, claim: float, delta: float, runs: int = RUNS) -> f
 def attack(entry: Player, *, claim: float, delta: float) -> Attack:
     """User 1 has the best reward in one world and the worst in the other, for the same arm; each of the last users
     offers itself tiny arms v and -v. Score: how many got v. Who takes one arm set alone is always offered the two unit
-    vectors."""
+    vectors, later rewards are the middle, and the score is which later users got the first, the sooner the more."""
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
         arm = np.array([1.0, 0.0])
@@ -34,12 +34,13 @@ def attack(entry: Player, *, claim: float, delta: float) -> Attack:
             low, high = WORLD.rewards
             first = User(np.stack([arm, arm]), high if world else low)
             quiet = User(np.zeros((2, 2)), low)
-            last = probe(arm, (low + high) / 2)
+            later = [*[quiet] * QUIET, *[probe(arm, (low + high) / 2)] * PROBES]
             if entry.only:
-                first, quiet, last = (user._replace(arms=np.eye(2)) for user in (first, quiet, last))
-            block = users([first, *[quiet] * QUIET, *[last] * PROBES])
+                first, later = first._replace(arms=np.eye(2)), [User(np.eye(2), (low + high) / 2)] * len(later)
+            block = users([first, *later])
             bandit.play(block)
-            out[i] = np.count_nonzero(block.index[1 + QUIET :] == 0)
+            got = block.index[1:] == 0
+            out[i] = (got / np.arange(1, 1 + len(got))).sum() if entry.only else np.count_nonzero(got[QUIET:])
         return out
 
     return Attack(
@@ -48,6 +49,6 @@ def attack(entry: Player, *, claim: float, delta: float) -> Attack:
         epsilon=claim,
         delta=delta,
         how="User 1 has reward 0 or 1, then 40 users contribute nothing, then 40 users offer themselves tiny arms v "
-        "and -v; score: how many got v.",
+        "and -v; score: how many got v. Where arms are the same for all: which later users got the first arm.",
         scores=scores,
     )

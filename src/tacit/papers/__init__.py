@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tacit.papers.anytime import Anytime as Anytime
     from tacit.papers.joint.adac_gope import AdaCGOPE as AdaCGOPE
     from tacit.papers.joint.adac_oful import AdaCOFUL as AdaCOFUL
+    from tacit.papers.joint.adac_ucb import AdaCUCB as AdaCUCB
     from tacit.papers.joint.fliphat import Fliphat as Fliphat
     from tacit.papers.joint.glm_rare import JointGLMRare as JointGLMRare
     from tacit.papers.joint.reweighted import JointReweighted as JointReweighted
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 JOINT = {
     "AdaCGOPE": "tacit.papers.joint.adac_gope",
     "AdaCOFUL": "tacit.papers.joint.adac_oful",
+    "AdaCUCB": "tacit.papers.joint.adac_ucb",
     "Fliphat": "tacit.papers.joint.fliphat",
     "JointGLMRare": "tacit.papers.joint.glm_rare",
     "JointReweighted": "tacit.papers.joint.reweighted",
@@ -65,6 +67,7 @@ REFERENCES = {
 ACRONYMS = {
     "AdaCGOPE": "adac-gope",
     "AdaCOFUL": "adac-oful",
+    "AdaCUCB": "adac-ucb",
     "GLMUCB": "glm-ucb",
     "RSGLinUCB": "rs-glin-ucb",
     "BGLinCB": "b-glin-cb",

@@ -19,6 +19,7 @@ from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.mechanisms import recursive
 from tacit.mechanisms.shares import SharedSteps
 from tacit.papers import (
+    AdaCGOPE,
     DistributedElimination,
     Fliphat,
     JointGLMRare,
@@ -297,6 +298,7 @@ DRAWS = registered() | {
     "joint-glm-long": long_vectors(JointGLM, first=1),
     "joint-glm-earnings": continual("discounted", JointGLM, first=1, earnings=Earnings(0.2, 4.0)),
     "joint-glm-person": continual("discounted", JointGLM, first=1, max_rounds_per_person=3),
+    "adac-gope": continual("alone", AdaCGOPE, length_scale=1e-6),
     "joint-glm-rare": continual("matrices", JointGLMRare, explore=1e-3, ridge=1e9),  # so that nothing is recomputed
     "joint-glm-rare-gradients": gradients(),
     "joint-reweighted": asked(JointReweighted, epoch, dim=2, horizon=64, first=12, pending=64),

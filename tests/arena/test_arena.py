@@ -22,7 +22,9 @@ BLIND = {  # what one user does there shows in no arm of the next 80
     "joint-glm-rare as its author's code",
     "joint-reweighted",
     "joint-square-cb link=identity",
-    "hanna-elimination",
+    "adac-gope",
+    "distributed-elimination",
+    "shuffle-sblb",
     "local-anytime-ucb",
     "local-combiner",
     "local-reweighted",
@@ -112,7 +114,7 @@ def test_the_audit_convicts_what_adds_no_noise(tmp_path):
 def test_who_is_blind_to_the_attack_is_known():
     """Of all others the same attack proves more than 1 where there is no noise. At 1e-6 a false alarm has no chance:
     scores of the two worlds do not overlap."""
-    seen = {entry.name for entry in entries() if entry.epsilon == 1.0 and next(sighted(entry.spec), None) is not None}
+    seen = {entry.name for entry in entries() if entry.epsilon == 1.0 and next(sighted(entry), None) is not None}
     private = {entry.name for entry in entries() if entry.epsilon == 1.0}
     assert private - seen == BLIND
     blind = next(entry for entry in entries() if entry.name == "joint-reweighted")

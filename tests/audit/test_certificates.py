@@ -84,7 +84,8 @@ JOINT = registered("JOINT") | {
     "JointGLMRare": [{"ridge": 0.01}, {"ridge": 0.01, "max_rounds_per_person": 2}],  # so that it releases an estimate
     "ShariffLinUCB": [{}, {"max_rounds_per_person": 2}],
     "AdaCOFUL": [{"growth": 0.5}, {"growth": 0.5, "max_rounds_per_person": 2}],  # so that one user ends an episode
-    "HannaElimination": [{}, {"max_rounds_per_person": 2}],
+    "AdaCUCB": [{}, {"max_rounds_per_person": 2}],
+    "AdaCGOPE": [{"length_scale": 1e-3}, {"length_scale": 1e-3, "max_rounds_per_person": 2}],
 }
 SHUFFLE = registered("SHUFFLE") | {
     "ShuffleNewton": [{}, {"curvature": "none"}],
@@ -110,9 +111,9 @@ SILENT = """
     descents dim
     discount dropout eigenvalue era estimate explore factor failure features first forced forget greed growth
     horizon identities iterations kappa_star largest learner length_scale link malicious model most_o most_tau noise
-    oracle_kappa oracle_kappa_star pending per_day policy power prior projection radius randomizer release rewards ridge
-    scale schedule share shared shift shrink source sparsity step step_scale steps subgaussian targets threshold timing
-    tuning variant warm width width_scale"""
+    optimism oracle_kappa oracle_kappa_star pending per_day policy power prior projection radius randomizer release
+    rewards ridge scale schedule share shared shift shrink source sparsity step step_scale steps subgaussian targets
+    threshold timing tuning variant warm width width_scale"""
 
 
 def algorithm(name):

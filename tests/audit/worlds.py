@@ -234,6 +234,8 @@ def _visit(bandit, fate, person):
 
 def _offer(bandit, arm):
     """The arm; or, where features are fields, a person and an action that are as far from others as they can be."""
+    if bandit._one_set:
+        return np.eye(2), {}
     if getattr(bandit, "features", None) is None:
         return [arm], {}
     ahead = arm == AHEAD

@@ -27,7 +27,7 @@ def settings(kind):
 def test_defaults_work(kind):
     made = kind(**settings(kind))
     chooser = made if isinstance(made, Bandit) else made.device()
-    assert chooser.choose(ARMS).index in (0, 1)
+    assert chooser.choose(np.eye(2) if getattr(made, "_one_set", False) else ARMS).index in (0, 1)
     if "budget" in settings(kind):
         assert made.privacy.private
 

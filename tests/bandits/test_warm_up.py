@@ -33,6 +33,7 @@ for name, home in registry.bandits().items():
     fields = {f.name for f in dataclasses.fields(kind)}
     known = {"dim": 3, "horizon": 5000, "budget": Budget(4.0, 1e-4)}
     known |= {"first": 60} if issubclass(kind, Bandit) else {}
+    known |= {"length_scale": 0.01} if getattr(kind, "_one_set", False) else {}
     settings = {key: value for key, value in known.items() if key in fields}
     try:
         made = kind(**settings)
@@ -44,6 +45,7 @@ for name, home in registry.bandits().items():
     for t in range(250):
         arms = rng.normal(size=(4, 3))
         arms /= np.linalg.norm(arms, axis=1, keepdims=True)
+        arms = np.eye(3) if bandit._one_set else arms
         arms.flags.writeable = t % 2 == 0
         choice = bandit.choose(arms)
         bandit.observe(choice, float(rng.random() < 0.5))

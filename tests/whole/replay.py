@@ -147,7 +147,9 @@ def crowd(people, bandit, *, wide=False):
                 arms = 1e-6 * arms[[0, 1, 0, 1]] * [[1], [1], [-1], [-1]]  # on which side of 0 the estimate lies
             if bandit._blocks > 1:
                 arms[:, -1] = np.arange(len(arms)) % bandit._blocks
-            if wide and not most and rng.integers(2):
+            if bandit._one_set:
+                arms = np.eye(dim)
+            elif wide and not most and rng.integers(2):
                 mask = np.arange(len(arms)) % 3 < 2
             yield Asking(arms, float(rewards.choice([low, high, rewards.uniform(low, high)])), mask)
 

@@ -31,9 +31,9 @@ from tacit.features import Category, Number, Schema
 from tacit.mechanisms import recursive
 from tacit.mechanisms.opening import opened
 from tacit.papers import (
+    AdaCGOPE,
     Anytime,
     Fliphat,
-    HannaElimination,
     JointGLMRare,
     JointReweighted,
     JointSquareCB,
@@ -167,7 +167,7 @@ JOINT = registered("JOINT", made, first=6) | {
     "shariff-lin-ucb-buffered": made(ShariffLinUCB, release="buffered"),
     "joint-glm-warm": made(JointGLM, first=6, prior=([0.3, 0.2], 1.0), warm=([[0.6, 0.1], [0.2, 0.7]], [1.0, 0.0])),
     "joint-glm-rare": made(JointGLMRare, ridge=3.0, iterations=3),
-    "hanna-elimination": made(HannaElimination, first=6, growth=1.1),
+    "adac-gope": made(AdaCGOPE, length_scale=1e-3),
     "joint-reweighted": made(JointReweighted, first=11),
     "joint-reweighted-linear": made(JointReweighted, first=11, link="identity"),
     "fliphat": made(Fliphat, first=11),

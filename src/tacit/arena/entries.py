@@ -31,8 +31,9 @@ HEAVY = SLOW | {
     "ShuffleSBLB",
 }
 ONE_SET = {  # played where arms are the same for all, or are unit vectors: what they are published for
+    "AdaCGOPE": ("fixed", "basis"),
+    "AdaCUCB": ("basis",),
     "DistributedElimination": ("basis",),
-    "HannaElimination": ("fixed", "basis"),
 }
 LINEAR = {"Fliphat", "JointSquareCB", "LocalSquareCB"}  # which refuse any other link
 VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {  # beside the defaults

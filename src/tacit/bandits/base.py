@@ -65,6 +65,7 @@ class Bandit(Kept, ABC):
     _policy_given = False  # whether the caller brought the generator of the policy's draws
     _blocks = 1  # of coordinates, of which each arm has one to itself: then arms are rows (z, a), as in model.arms
     _shared = 0  # coordinates before them that all arms have: rows (s, z, a)
+    _one_set = False  # whether everybody has to be offered the same arms
 
     def __post_init__(self) -> None:
         checks.positive_int(dim=self.dim, pending=self.pending)

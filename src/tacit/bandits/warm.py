@@ -80,6 +80,8 @@ def rehearse(bandit: Bandit) -> None:
     for _, reward in zip(range(rounds), itertools.cycle((low, high)), strict=False):
         arms = rng.standard_normal((3, bandit._width))
         arms /= np.linalg.norm(arms, axis=1, keepdims=True)
+        if bandit._one_set:
+            arms = np.eye(bandit._width)
         if bandit._blocks > 1:
             arms[:, -1] = rng.integers(bandit._blocks, size=3)
         choice = bandit.choose(arms if schema is None else dict.fromkeys(schema.context))

@@ -10,10 +10,11 @@ from tacit import registry
 
 if TYPE_CHECKING:
     from tacit.papers.anytime import Anytime as Anytime
+    from tacit.papers.joint.adac_gope import AdaCGOPE as AdaCGOPE
     from tacit.papers.joint.adac_oful import AdaCOFUL as AdaCOFUL
+    from tacit.papers.joint.adac_ucb import AdaCUCB as AdaCUCB
     from tacit.papers.joint.fliphat import Fliphat as Fliphat
     from tacit.papers.joint.glm_rare import JointGLMRare as JointGLMRare
-    from tacit.papers.joint.hanna_elimination import HannaElimination as HannaElimination
     from tacit.papers.joint.reweighted import JointReweighted as JointReweighted
     from tacit.papers.joint.shariff import ShariffLinUCB as ShariffLinUCB
     from tacit.papers.joint.square_cb import JointSquareCB as JointSquareCB
@@ -35,9 +36,10 @@ if TYPE_CHECKING:
     from tacit.papers.shuffle.lin_ucb import ShuffleLinUCB as ShuffleLinUCB
     from tacit.papers.shuffle.sblb import ShuffleSBLB as ShuffleSBLB
 JOINT = {
+    "AdaCGOPE": "tacit.papers.joint.adac_gope",
     "AdaCOFUL": "tacit.papers.joint.adac_oful",
+    "AdaCUCB": "tacit.papers.joint.adac_ucb",
     "Fliphat": "tacit.papers.joint.fliphat",
-    "HannaElimination": "tacit.papers.joint.hanna_elimination",
     "JointGLMRare": "tacit.papers.joint.glm_rare",
     "JointReweighted": "tacit.papers.joint.reweighted",
     "ShariffLinUCB": "tacit.papers.joint.shariff",
@@ -67,7 +69,9 @@ REFERENCES = {
     "LogisticTS": "tacit.papers.references.logistic_ts",
 }
 ACRONYMS = {
+    "AdaCGOPE": "adac-gope",
     "AdaCOFUL": "adac-oful",
+    "AdaCUCB": "adac-ucb",
     "GLMUCB": "glm-ucb",
     "RSGLinUCB": "rs-glin-ucb",
     "BGLinCB": "b-glin-cb",

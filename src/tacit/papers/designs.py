@@ -9,6 +9,7 @@ from tacit.data import Array
 
 SWEEPS, RIDGE = 10, 1e-6  # of d_optimal, as in kernels.batched
 FLAT, SWAPS = 1e-9, 10_000  # of span_weights, as in kernels.spanner
+CLOSE, STEPS = 1e-4, 100_000  # of g_optimal
 
 
 def d_optimal(arms: Array, scales: Array, alive: npt.NDArray[np.bool_]) -> Array:
@@ -71,6 +72,42 @@ def span_weights(arms: Array, alive: npt.NDArray[np.bool_], factor: float) -> Ar
     weights = np.zeros(len(arms))
     weights[chosen] = 1.0 / len(chosen)
     return weights
+
+
+def g_optimal(arms: Array) -> Array:
+    """Weights of a G-optimal design on arms that span their space, within CLOSE: no |x|^2 in the norm of the inverse of
+    sum w x x' exceeds d (1 + CLOSE). On d (d + 1) / 2 arms at most. Steps towards the arm of which least is known and
+    away from that of which most is known (Todd & Yildirim 2007), from a spanner on; then arms that depend on others are
+    left out, which keeps the sum (Caratheodory)."""
+    d = arms.shape[1]
+    weights = span_weights(arms, np.ones(len(arms), np.bool_), 1.0 + CLOSE)
+    for _ in range(STEPS):
+        inverse = np.linalg.inv(np.einsum("k,ki,kj->ij", weights, arms, arms))
+        squares = np.einsum("ki,ij,kj->k", arms, inverse, arms)
+        far, near = int(squares.argmax()), int(np.where(weights > 0, squares, np.inf).argmin())
+        if max(squares[far] - d, d - squares[near]) <= CLOSE * d:
+            break
+        ahead = squares[far] - d >= d - squares[near]
+        arm = far if ahead else near
+        step = (squares[arm] - d) / (d * (squares[arm] - 1)) if squares[arm] > 1 else -math.inf
+        gone = not ahead and step <= -weights[arm] / (1 - weights[arm])
+        step = -weights[arm] / (1 - weights[arm]) if gone else step
+        weights = (1 - step) * weights
+        weights[arm] = 0.0 if gone else weights[arm] + step
+    rows, columns = np.triu_indices(d)
+    used = np.flatnonzero(weights)
+    products = arms[used][:, rows] * arms[used][:, columns]
+    null = np.linalg.svd(products.T)[2][len(rows) :]  # combinations of these arms' x x' that are 0
+    while len(null):
+        out = null[0] if null[0].max() > -null[0].min() else -null[0]
+        ratios = np.where(out > 0, weights[used] / np.where(out > 0, out, 1.0), np.inf)
+        arm = int(ratios.argmin())
+        weights[used] = np.maximum(weights[used] - ratios[arm] * out, 0.0)
+        weights[used[arm]] = 0.0
+        without = null[1:] - np.outer(null[1:, arm] / out[arm], out)
+        used, null = np.delete(used, arm), np.delete(without, arm, axis=1)
+        null /= np.linalg.norm(null, axis=1, keepdims=True)
+    return np.asarray(weights / weights.sum())
 
 
 def survivors(arms: Array, thetas: Array, inverses: Array, widths: Array) -> npt.NDArray[np.bool_]:

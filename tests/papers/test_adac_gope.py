@@ -1,0 +1,373 @@
+"""AdaCGOPE: the design, plans, the sensitivity of a reward, what is ruled out, a slow reference, learning."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.random import SeedSequence, default_rng
+from scipy import linalg
+
+from tacit import Budget, Secure, Simulated, Spec, environments
+from tacit.arena.audit import audited
+from tacit.arena.entries import entries
+from tacit.arena.worlds import arenas
+from tacit.data import Exact
+from tacit.errors import NoHorizon
+from tacit.mechanisms.opening import opened
+from tacit.papers import AdaCGOPE
+from tacit.papers.designs import g_optimal
+from tacit.papers.joint.one_set import add_in_time
+from tacit.privacy import gaussian, relations
+
+ARMS = np.array([[0.9, 0.1, 0.0], [0.0, 0.8, 0.3], [-0.4, 0.2, 0.7], [0.3, 0.3, 0.3], [0.1, -0.9, 0.2]])
+PARAMETER = np.array([0.5, -0.3, 0.2])
+
+
+def build(**options):
+    return AdaCGOPE(**{"dim": 3, "horizon": 500, "budget": Budget(1.0, 1e-6), "source": Simulated(1)} | options)
+
+
+# the design
+
+
+@pytest.mark.parametrize(("d", "count"), [(1, 3), (2, 2), (3, 20), (3, 400), (6, 60)])
+def test_the_design_is_optimal_on_few_arms(d, count):
+    """Kiefer & Wolfowitz: no design has a largest square below d, and this one has d (1 + 1e-4)."""
+    rng = default_rng(d)
+    arms = rng.standard_normal((count, d)) * rng.uniform(0.1, 1.0, (count, 1))
+    weights = g_optimal(arms)
+    inverse = np.linalg.inv(np.einsum("k,ki,kj->ij", weights, arms, arms))
+    assert np.einsum("ki,ij,kj->k", arms, inverse, arms).max() <= d * (1 + 1.1e-4)
+    assert weights.min() >= 0 and weights.sum() == pytest.approx(1.0)
+    assert np.count_nonzero(weights) <= d * (d + 1) // 2
+
+
+def test_arms_around_a_circle_need_no_more_than_three():
+    angles = np.arange(41) * 2 * np.pi / 41
+    assert np.count_nonzero(g_optimal(np.stack([np.cos(angles), np.sin(angles)], axis=1))) <= 3
+
+
+# the plan
+
+
+def printed(phase, d, arms, failure, rho):
+    """c as the thesis prints it (5.6)."""
+    beta, delta = 2.0**-phase, failure / (arms * phase * (phase + 1))
+    f = d + 2 * math.sqrt(d * math.log(2 / delta)) + 2 * math.log(2 / delta)
+    return 8 * d / beta**2 * math.log(4 / delta) + 2 * d / beta * math.sqrt(2 / rho * f)
+
+
+def test_lengths_are_as_printed():
+    for rewards in ((-1.0, 1.0), (0.0, 1.0), (-2.0, 3.0)):
+        bandit = build(rewards=rewards, failure=0.01)
+        rho = gaussian.mu(Budget(1.0, 1e-6)) ** 2 / 2
+        for phase in (1, 2, 5):
+            assert bandit._length(phase, 3, 7, bandit._noise) == pytest.approx(printed(phase, 3, 7, 0.01, rho))
+
+
+def test_a_plan_is_played_and_then_the_phase_ends():
+    bandit = build(horizon=5000, failure=0.01)
+    bandit.choose(ARMS)
+    plan = bandit._state.left.copy()
+    expected = np.ceil(bandit._length(1, 3, 5, bandit._noise) * g_optimal(ARMS))
+    played, total = [], int(expected.sum())
+    assert plan.sum() == total - 1 and np.abs(plan - expected).max() <= 1
+    for _ in range(total - 1):
+        assert bandit._steps == 0
+        played.append(bandit.choose(ARMS).index)
+    assert (np.bincount(played, minlength=5) == plan).all()
+    bandit.choose(ARMS)
+    assert bandit._steps == 1 and not opened(bandit._state.prefix).open.any()
+
+
+def test_the_number_of_phases_is_never_more_than_planned_for():
+    for scale, horizon, arms in ((1e-9, 60, ARMS[:1]), (1e-3, 300, ARMS[:1]), (0.05, 900, ARMS[:2])):
+        bandit = build(horizon=horizon, length_scale=scale, budget=Budget(math.inf, 0.1))
+        for _ in range(horizon):
+            bandit.choose(arms)
+        assert 3 <= bandit._steps < bandit.mechanism.leaves
+
+
+# privacy
+
+
+def vectors_of(arms, scale):
+    """The public vectors u that rewards have in three phases, whatever the estimates rule out."""
+    bandit, out = build(horizon=300, length_scale=scale, budget=Budget(math.inf, 0.1)), []
+    while bandit._steps < 3:
+        choice = bandit.choose(arms)
+        row, _ = bandit._tickets.take(choice.id)
+        out.append(opened(row)[:-1].copy())
+    return np.array(out)
+
+
+def test_no_reward_has_a_longer_vector_than_is_claimed():
+    """For designs that are far from optimal as well, where few plays are rounded up, for arms of all lengths and for
+    sets that span fewer dimensions; attained."""
+    rng, longest = default_rng(1), []
+    for trial in range(40):
+        arms = rng.uniform(-0.57, 0.57, (int(rng.integers(1, 9)), 3)) * 10.0 ** rng.uniform(-6, 0)
+        arms[:, 2] *= trial % 3 > 0
+        longest.append(np.linalg.norm(vectors_of(arms, 10.0 ** rng.uniform(-6, -3)), axis=1).max())
+    assert max(longest) <= 1 + 1e-9 and min(longest) > 0.99
+
+
+def test_a_replaced_reward_moves_one_sum_by_no_more_than_is_claimed():
+    """Searched, and attained: another reward, one that comes too late, or never."""
+    rng, worst = default_rng(2), 0.0
+    for low, high in ((0.0, 1.0), (-2.0, 3.0)):
+        for _ in range(2000):
+            x, sums = rng.standard_normal(3) * rng.uniform(0, 2), np.zeros((2, 3))
+            for out in sums:
+                kept = np.append(x, rng.choice([3.0, 4.0], p=[0.9, 0.1]))
+                add_in_time(kept, rng.choice([low, high, 5.0, -9.0, 0.3]), low, high, 3, Exact(out))
+            worst = max(worst, float(np.linalg.norm(sums[0] - sums[1])) / (high - low))
+    assert 0.999 < worst <= 1 + 1e-12
+
+
+def sums_of(rounds, **options):
+    """What the phases of a run release, without noise: `rounds` are pairs (reward or None, answered how much later).
+    Two equal arms are never ruled out, so that plays are the same whatever the rewards are."""
+    bandit, late = build(budget=Budget(math.inf, 0.1), length_scale=1e-3, **options), {}
+    for t, (reward, delay) in enumerate(rounds):
+        late.setdefault(t + delay, []).append((bandit.choose(ARMS[[0, 0]]), reward))
+        for choice, came in late.pop(t, []):
+            if came is not None:
+                bandit.observe(choice, came)
+    return np.diff(bandit._state.sums[: bandit._steps + 1], axis=0)
+
+
+def test_a_replaced_reward_moves_the_sums_of_a_run_by_no_more_than_is_claimed():
+    """Nearly attained: another reward, at another time, or never; and one that is late moves no other phase."""
+    rng, low, high, worst = default_rng(1), -2.0, 3.0, 0.0
+    for _ in range(150):
+        rounds = [(float(rng.uniform(low, high)), 0) for _ in range(30)]
+        place, sums = int(rng.integers(10)), []
+        for _ in range(2):
+            rounds[place] = (rng.choice([low, high, 0.0, None], p=[0.4, 0.4, 0.1, 0.1]), int(rng.integers(8)))
+            sums.append(sums_of(rounds, rewards=(low, high)))
+        moved = np.linalg.norm(sums[0] - sums[1], axis=1)
+        assert len(moved) >= 3 and np.count_nonzero(moved > 1e-12) <= 1
+        worst = max(worst, float(moved.max()) / (high - low))
+    assert 0.99 < worst <= 1 + 1e-12
+
+
+def test_the_ledger_has_one_release_for_any_number_of_phases():
+    bandit = build()
+    certificate = bandit.privacy
+    assert certificate.epsilon == pytest.approx(1.0, rel=1e-6)
+    assert certificate.neighbours == relations.REPLACE + " rewards"
+    assert bandit.mechanism.sigma == pytest.approx(1 / gaussian.mu(Budget(1.0, 1e-6)))
+    assert build(rewards=(-2.0, 3.0)).mechanism.sigma == pytest.approx(5 * bandit.mechanism.sigma)
+    assert build(max_rounds_per_person=2).mechanism.sigma == pytest.approx(2 * bandit.mechanism.sigma)
+
+
+def test_each_phase_has_noise_of_its_own_and_of_the_claimed_size():
+    """Nobody answers: what is released is noise. 3000 numbers: their std is within 8 % of the claim, false alarm below
+    1e-9; with 2/3 or 3/2 of it, it would not be."""
+    bandit, noise = build(horizon=20, length_scale=1e-9, rewards=(-1.0, 1.0)), []
+    while len(noise) < 150:
+        bandit._state = bandit.init()
+        while bandit._steps < 7:
+            bandit.choose(ARMS[:1])
+        noise.append(np.diff(bandit._state.sums[:8], axis=0))
+    numbers = np.array(noise)
+    ratio = numbers.std() / bandit.privacy.releases[0].sigma
+    assert numbers.size > 3000 and 0.92 < ratio < 1.08
+    assert not 0.92 < ratio * 2 / 3 < 1.08 and not 0.92 < ratio * 3 / 2 < 1.08
+    assert abs(np.corrcoef(numbers[:, 1:].ravel(), numbers[:, :-1].ravel())[0, 1]) < 0.12
+
+
+def test_the_estimate_has_the_noise_of_the_thesis():
+    """theta = V^-1/2 N, N of covariance (2 / rho) g^2, g^2 <= d / c: 4000 estimates, whitened by that, have a std
+    within 5 % of 1 in every direction, false alarm below 1e-4; with 2/3 or 3/2 of the noise they have not."""
+    bandit, thetas = build(horizon=60, length_scale=1e-3, rewards=(-1.0, 1.0)), []
+    for _ in range(4000):
+        bandit._state = bandit.init()
+        while not bandit._steps:
+            bandit.choose(ARMS)
+        thetas.append(bandit._state.thetas[0].copy())
+    bandit._state = bandit.init()
+    bandit._problem_of(ARMS)
+    gram = np.einsum("k,ki,kj->ij", bandit._state.left, ARMS, ARMS)
+    g = math.sqrt(np.einsum("ki,ij,kj->k", ARMS, np.linalg.inv(gram), ARMS).max())
+    rho = gaussian.mu(Budget(1.0, 1e-6)) ** 2 / 2
+    ratio = (np.array(thetas) @ linalg.sqrtm(gram).real / (g * math.sqrt(2 / rho))).std(axis=0)
+    assert ((ratio > 0.95) & (ratio < 1.05)).all()
+    assert not ((ratio > 0.95 * 1.5) | (ratio < 1.05 / 1.5)).any()
+    weights = g_optimal(ARMS)
+    exact = np.einsum("ki,ij,kj->k", ARMS, np.linalg.inv(np.einsum("k,ki,kj->ij", weights, ARMS, ARMS)), ARMS).max()
+    assert g**2 <= exact / bandit._length(1, 3, 5, bandit._noise) * (1 + 1e-9)
+
+
+def test_the_audit_of_the_arena_does_not_convict_it():
+    player = next(entry for entry in entries() if entry.name == "adac-gope" and entry.epsilon == 1)
+    assert audited(player, claim=1.0, delta=1e-6, runs=100) <= 1.0
+
+
+# the algorithm
+
+
+def reference(rounds, *, failure):
+    """Slow and plain: the arms that a run without noise plays, given what reward each round has on each arm; and what
+    is left in the end. Arms of a phase take turns, the one with the most plays to come first."""
+    alive, played, phase, t = list(range(len(ARMS))), [], 1, 0
+    while True:
+        arms, beta = ARMS[alive], 2.0**-phase
+        axes = linalg.orth(arms.T)
+        d = axes.shape[1]
+        plays = np.ceil(printed(phase, d, 5, failure, math.inf) * g_optimal(arms @ axes))
+        plan = dict(zip(alive, plays, strict=True))
+        gram, moment = np.zeros((3, 3)), np.zeros(3)
+        while any(plan.values()):
+            if t == len(rounds):
+                return played, alive
+            arm = max(plan, key=lambda a: (plan[a], -a))
+            plan[arm] -= 1
+            played.append(arm)
+            gram += np.outer(ARMS[arm], ARMS[arm])
+            moment += rounds[t][arm] * ARMS[arm]
+            t += 1
+        theta = np.linalg.pinv(gram, rcond=1e-9) @ moment
+        best = max(ARMS[arm] @ theta for arm in alive)
+        alive = [arm for arm in alive if best - ARMS[arm] @ theta <= 2 * beta]
+        phase += 1
+
+
+def test_it_is_the_slow_reference_without_noise():
+    """At the lengths of the thesis, for as long as it takes to leave two arms of five: fewer than dimensions."""
+    rng = default_rng(4)
+    horizon = 60_000
+    rewards = np.where(rng.random((horizon, 5)) < (1 + ARMS @ PARAMETER) / 2, 1.0, -1.0)
+    options = {"rewards": (-1.0, 1.0), "horizon": horizon, "failure": 0.1, "pending": 10}
+    bandit, played = build(budget=Budget(math.inf, 0.1), **options), []
+    for given in rewards:
+        choice = bandit.choose(ARMS)
+        played.append(choice.index)
+        bandit.observe(choice, given[choice.index])
+    expected, alive = reference(rewards, failure=0.1)
+    assert played == expected
+    assert 0 in alive and len(alive) <= 2 and np.flatnonzero(bandit._state.alive[bandit._steps]).tolist() == alive
+
+
+def test_estimates_are_within_beta_with_noise():
+    """Of 30 runs with failure 0.05 at most 6 have an estimate that is off by more, false alarm below 1e-3; by a tenth
+    of it, most have."""
+    wrong = {1.0: 0, 0.1: 0}
+    for run in range(30):
+        rng = default_rng(run)
+        options = {"rewards": (-1.0, 1.0), "failure": 0.05, "budget": Budget(4.0, 1e-3), "source": Simulated(run)}
+        bandit = build(horizon=3000, **options)
+        for mean in rng.random(3000):
+            choice = bandit.choose(ARMS)
+            bandit.observe(choice, 1.0 if mean < (1 + ARMS[choice.index] @ PARAMETER) / 2 else -1.0)
+        assert bandit._steps >= 1
+        thetas = bandit._state.thetas[: bandit._steps]
+        off = np.abs((thetas - PARAMETER) @ ARMS.T).max(axis=1) * 2.0 ** np.arange(1, bandit._steps + 1)
+        for scale in wrong:
+            wrong[scale] += off.max() > scale
+    assert wrong[1.0] <= 6 and wrong[0.1] > 20
+
+
+def test_late_and_missing_rewards_count_as_the_middle():
+    bandit = build(budget=Budget(math.inf, 0.1), length_scale=1e-3, rewards=(1.0, 3.0))
+    first = [bandit.choose(ARMS[:1]) for _ in range(2)]
+    assert bandit._steps == 1 and bandit.theta.tolist() == [0.0, 0.0, 0.0]
+    bandit.observe(first[0], 3.0)
+    while bandit._steps < 2:
+        last = bandit.choose(ARMS[:1])
+    assert bandit.theta.tolist() == [0.0, 0.0, 0.0] and bandit.observe(last, 3.0)
+
+
+def test_people_of_a_batch_who_exceed_the_plan_teach_nothing():
+    bandit = build(budget=Budget(math.inf, 0.1), length_scale=1e-3, rewards=(-1.0, 1.0))
+    choices = bandit.choose_many([ARMS[:1]] * 50)
+    planned = math.ceil(bandit._length(1, 1, 1, 0.0))
+    assert planned < 50 and not bandit.observe_many(choices, [1.0] * 50)
+    bandit.choose(ARMS[:1])
+    assert bandit.theta @ ARMS[0] == pytest.approx(1.0)
+
+
+def test_other_arms_are_refused_alone():
+    bandit = build(length_scale=1e-3)
+    bandit.choose(ARMS)
+    before = bandit.choices
+    for other in (ARMS[:4], ARMS[::-1], ARMS * 0.5):
+        with pytest.raises(ValueError, match="Expected the same arms in every round"):
+            bandit.choose(other)
+    with pytest.raises(ValueError, match="Expected the same arms"):
+        bandit.choose(ARMS, available=[True] * 4 + [False])
+    assert bandit.choices == before and bandit.choose(ARMS, available=[True] * 5).index >= 0
+    batch = bandit.choose_many([ARMS, ARMS[:2], ARMS])
+    assert list(batch.refused) == [1] and batch.index[[0, 2]].min() >= 0
+    world = environments.ball(dim=3, arms=4)
+    block = world.block(10)
+    world.start(default_rng(2), 10).fill(block)
+    with pytest.raises(ValueError, match="Expected the same arms"):
+        build().play(block)
+    with pytest.raises(ValueError, match="its plays follow a plan"):
+        bandit.learn_log({"arms": [ARMS], "action": [0], "reward": [1.0]})
+
+
+@pytest.mark.parametrize("after", [0, 1, 40])
+def test_a_saved_bandit_goes_on_as_it_would_have(after, tmp_path):
+    bandit, rng = build(length_scale=1e-3), default_rng(5)
+    for _ in range(after):
+        bandit.observe(bandit.choose(ARMS), float(rng.integers(2)))
+    bandit.save(tmp_path / "bandit.json")
+    again, rewards = AdaCGOPE.load(tmp_path / "bandit.json"), rng.integers(2, size=60)
+    if after:
+        with pytest.raises(ValueError, match="Expected the same arms"):
+            again.choose(ARMS[:2])
+    played = []
+    for one in (bandit, again):
+        choices = []
+        for reward in rewards:
+            choices.append(one.choose(ARMS))
+            one.observe(choices[-1], float(reward))
+        played.append([choice.index for choice in choices])
+    assert played[0] == played[1] and np.array_equal(bandit.theta, again.theta) and bandit._steps >= 3
+
+
+def test_with_secure_noise_it_is_private_and_can_be_saved(tmp_path):
+    bandit = build(length_scale=1e-3, source=Secure())
+    for _ in range(40):
+        bandit.observe(bandit.choose(ARMS), 1.0)
+    assert bandit.privacy.private and bandit._steps >= 2
+    bandit.save(tmp_path / "bandit.json")
+    assert np.array_equal(AdaCGOPE.load(tmp_path / "bandit.json").theta, bandit.theta)
+
+
+def test_arms_that_are_all_zero_and_arms_that_are_tiny_are_played():
+    for arms in (np.zeros((2, 3)), 1e-120 * ARMS, np.array([[0.5, 0.0, 0.0], [0.0, 0.0, 0.0]])):
+        bandit = build(length_scale=1e-3)
+        for _ in range(100):
+            bandit.observe(bandit.choose(arms), 1.0)
+        assert bandit._steps >= 2 and np.isfinite(bandit.theta).all()
+
+
+def test_it_learns_in_worlds_with_one_arm_set_and_more_noise_costs():
+    world = environments.basis(dim=5, arms=5, radius=3.0, link="probit")
+    regret = {}
+    for epsilon in (0.1, 8.0):
+        bandit = Spec(AdaCGOPE, budget=Budget(epsilon, 1e-4), length_scale=0.1).build(world, 4000, SeedSequence(1))
+        block = world.block(4000)
+        world.start(default_rng(2), 4000).fill(block)
+        bandit.play(block)
+        regret[epsilon] = float((block.means.max(axis=1) - block.means[np.arange(4000), block.index]).sum())
+    uniform = float((block.means.max(axis=1) - block.means.mean(axis=1)).sum())
+    assert regret[8.0] < 0.5 * uniform and regret[8.0] < 0.7 * regret[0.1]
+
+
+def test_the_arena_plays_it_where_arms_are_the_same_for_all():
+    player = next(entry for entry in entries() if entry.name == "adac-gope")
+    assert [arena.name for arena in arenas() if player.plays(arena)] == ["fixed", "basis"]
+
+
+def test_settings_are_checked():
+    with pytest.raises(NoHorizon):
+        build(horizon=None)
+    with pytest.raises(ValueError, match="Expected length_scale"):
+        build(length_scale=0.0)
+    with pytest.raises(ValueError, match="Expected failure"):
+        build(failure=1.5)

@@ -25,7 +25,7 @@ FLAT = 1e-7  # directions in which arms are shorter than that share of the longe
 
 
 class PhaseState(NamedTuple):
-    """All but what is closed is public. Rows are phases, the open one last; there are no arms before the first round"""
+    """All but what is closed is public. Rows are phases, the open one last. Before the first round: no arms."""
 
     counts: Integers  # (2,): choices, and at which of them the open phase ends
     prefix: PrefixSums  # of (r - middle) u, closed, and what was released

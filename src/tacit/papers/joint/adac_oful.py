@@ -47,15 +47,18 @@ class AdaCOFUL(ContinualBandit):
     features, offered and chosen arms are public. A reward is in one episode: replaced, it moves one sum by |r - r'| |x|
     <= high - low; that comes at another time or never, two sums by half as much. When an episode ends is a function of
     public arms. So the run is mu-GDP, mu = (high - low) / sigma, for any number of episodes.
-    Reference: Azize & Basu 2024, "Concentrated Differential Privacy for Bandits", arXiv:2309.00557, AdaC-OFUL.
-    Departure: exact Gaussian accounting instead of zCDP. Rewards are centred, (low + high) / 2 times the sum of all
-    chosen arms is added back, so that a reward that never comes counts as the middle. The width is LinUCB's with the
-    noise bounded in the norm of V^-1 by V's smallest eigenvalue, sigma sqrt(episodes) (sqrt d + sqrt(2 log(1 /
-    failure))) / sqrt(lambda_min), not by an assumption on how contexts are drawn; choices use V of the last release.
-    Of the paper's text we had the abstract and the introduction: the steps are as we know them, not checked line by
-    line.
+    Reference: Azize 2024, PhD thesis (Univ. Lille), Algorithm 9 and appendix C.4.1; Azize & Basu 2024, "Concentrated
+    Differential Privacy for Bandits", arXiv:2309.00557, AdaC-OFUL. Steps are the thesis's, checked line by line.
+    Departure: exact Gaussian accounting instead of zCDP (sigma^2 is the thesis's 2 / rho). Rewards are centred,
+    (low + high) / 2 times the sum of all chosen arms is added back, so that a reward that never comes counts as the
+    middle. The width has three terms. Two are as printed, subgaussian sqrt(2 log(1 / failure) + log(det V / ridge^d))
+    + sqrt(ridge) radius. The third bounds the noise of l episodes in the norm of V^-1: printed is sigma sqrt(l (d +
+    2 sqrt(d log(1 / failure)) + 2 log(T / failure)) / m), where m = ridge + lambda0 t / 4 - 8 log(d (t + 3) / failure)
+    - 2 sqrt(t log(d (t + 3) / failure)) bounds V's smallest eigenvalue if arms are drawn at random, lambda0 being that
+    of their second moment. Here m is the smallest eigenvalue of V itself, which is public and assumes nothing, and
+    the root of the bracket is sqrt d + sqrt(2 log(1 / failure)): for each estimate, not for all rounds at once.
 
-    ridge: lambda. growth: C. width_scale: of the width, 1 as above."""
+    ridge: lambda, 0.1 in the thesis's experiments. growth: C. width_scale: of the width, 1 as above."""
 
     rewards: tuple[float, float] = (0.0, 1.0)
     ridge: float = 1.0

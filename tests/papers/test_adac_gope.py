@@ -8,7 +8,6 @@ from numpy.random import SeedSequence, default_rng
 from scipy import linalg
 
 from tacit import Budget, Secure, Simulated, Spec, environments
-from tacit.arena.audit import audited
 from tacit.arena.entries import entries
 from tacit.arena.worlds import arenas
 from tacit.data import Exact
@@ -188,7 +187,7 @@ def test_the_estimate_has_the_noise_of_the_thesis():
             bandit.choose(ARMS)
         thetas.append(bandit._state.thetas[0].copy())
     bandit._state = bandit.init()
-    bandit._problem_of(ARMS)
+    bandit._pick(ARMS[None])
     gram = np.einsum("k,ki,kj->ij", bandit._state.left, ARMS, ARMS)
     g = math.sqrt(np.einsum("ki,ij,kj->k", ARMS, np.linalg.inv(gram), ARMS).max())
     rho = gaussian.mu(Budget(1.0, 1e-6)) ** 2 / 2
@@ -198,11 +197,6 @@ def test_the_estimate_has_the_noise_of_the_thesis():
     weights = g_optimal(ARMS)
     exact = np.einsum("ki,ij,kj->k", ARMS, np.linalg.inv(np.einsum("k,ki,kj->ij", weights, ARMS, ARMS)), ARMS).max()
     assert g**2 <= exact / bandit._length(1, 3, 5, bandit._noise) * (1 + 1e-9)
-
-
-def test_the_audit_of_the_arena_does_not_convict_it():
-    player = next(entry for entry in entries() if entry.name == "adac-gope" and entry.epsilon == 1)
-    assert audited(player, claim=1.0, delta=1e-6, runs=100) <= 1.0
 
 
 # the algorithm
@@ -286,6 +280,18 @@ def test_people_of_a_batch_who_exceed_the_plan_teach_nothing():
     assert planned < 50 and not bandit.observe_many(choices, [1.0] * 50)
     bandit.choose(ARMS[:1])
     assert bandit.theta @ ARMS[0] == pytest.approx(1.0)
+
+
+def test_a_refused_request_settles_nothing():
+    """Nor does a mask, which offers other arms."""
+    bandit = build(max_rounds_per_person=1)
+    for wrong in ({}, {"available": [True] * 4 + [False], "person": "a"}):
+        with pytest.raises(ValueError, match="Expected"):
+            bandit.choose(ARMS, **wrong)
+    with pytest.raises(ValueError, match="Expected arms that are all 0"):
+        bandit.choose(ARMS * 1e-300, person="a")
+    assert list(bandit.choose_many([ARMS[:2], ARMS], persons=["a", "b"]).refused) == [1]  # the first good row counts
+    assert bandit.choose(ARMS[:2], person="c").index in (0, 1)
 
 
 def test_other_arms_are_refused_alone():

@@ -160,13 +160,7 @@ def test_each_episode_has_noise_of_its_own_and_of_the_claimed_size():
 
 def test_the_audit_of_the_arena_does_not_convict_it():
     player = next(entry for entry in entries() if entry.name == "adac-ucb" and entry.epsilon == 1)
-    assert 0 <= audited(player, claim=1.0, delta=1e-6, runs=100) <= 1.0
-
-
-def test_the_audit_of_the_arena_convicts_it_without_noise():
-    player = next(entry for entry in entries() if entry.name == "adac-ucb" and entry.epsilon == 1)
-    player.spec.options["budget"] = Budget(math.inf, 1e-6)
-    assert audited(player, claim=1.0, delta=1e-6, runs=100) > 1.0
+    assert 0 <= audited(player, runs=100).at_least <= 1.0  # None, if it were not convicted without noise
 
 
 @pytest.mark.full

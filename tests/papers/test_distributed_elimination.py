@@ -16,7 +16,7 @@ from tacit import Budget, Embedded, Shuffler, Simulated, Spec, environments
 from tacit.arena.entries import entries
 from tacit.arena.worlds import arenas
 from tacit.audit.bound import general_bound
-from tacit.errors import BadBillboard, BatchTooSmall, BudgetExceeded, LateReport
+from tacit.errors import BadBillboard, BadReport, BatchTooSmall, BudgetExceeded, LateReport
 from tacit.mechanisms.shuffle import laplace
 from tacit.papers import DistributedElimination
 from tacit.papers.shuffle.aggregation import Aggregator, ArmClient, read
@@ -254,6 +254,9 @@ def test_devices_an_aggregator_and_the_server():
             assert choice.index == arm == server.arm and choice.propensity == 1.0
             adder.add(client.randomize(choice, float(rng.random() < (0.1, 0.5, 0.9)[arm])))
         message = adder.close()
+        (reports, sums), modulus = wire.decode_batch(message, read(board)[0]), server._plan_of(0).modulus
+        with pytest.raises(BadReport, match="not reduced"):
+            server.observe(wire.encode_batch(read(board)[0], reports, sums + modulus))
         server.observe(message)
         with pytest.raises(LateReport):
             server.observe(message)

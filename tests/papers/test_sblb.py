@@ -158,7 +158,7 @@ def test_the_condition_of_theorem_5_does_not_give_its_claim():
     assert math.sqrt((2 + square) ** 2 - 4) >= 1 - 2 * p + 2 * math.sqrt(2 * math.log(2 * T / delta) / users) + square
     coins = binom.pmf(np.arange(users), users - 1, 0.5)  # of others with x = 0: one bit in two is 1, coin or not
     pair = [np.convolve(coins, [1 - a, a]) for a in (1 - p / 2, p / 2)]  # of users with (x, r) = (e_1, 1) and (-e_1, 1)
-    assert divergence([pair], epsilon) > 2600 * delta
+    assert divergence([pair], epsilon) > 2600 * delta > delta + 1 / T
     assert epsilon_of(round(p * SHARE), users, 9, delta) == pytest.approx(0.133, abs=1e-3)
 
 

@@ -67,7 +67,8 @@ def _basic() -> dict[str, Any]:
 def _variant(certificate: "Certificate") -> dict[str, Any]:
     public = ["The number of choices, on which alone the times of releases depend, and all settings."]
     if relations.of_rewards(certificate.neighbours):
-        public.append(words.PUBLIC[certificate.model])
+        times = "The number of choices, public arms and earlier releases, on which alone the times of releases depend"
+        public = [f"{times}, and all settings.", words.PUBLIC[certificate.model]]
     return {
         "variant_name": "Approximate DP" if certificate.delta else "Pure DP",
         "data_domain": "Rounds: the features of what a person was offered, vectors of norm at most 1, and the reward, "

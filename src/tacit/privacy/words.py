@@ -178,6 +178,14 @@ def details(release: Release) -> list[tuple[str, str]]:
         return [*rows, ("mu, of one side", f"{release.mu:.6g}, the largest")]
     if isinstance(release, LocalRelease):
         return [("sensitivity D (l2)", f"{release.sensitivity:.6g}"), ("noise std per number", f"{release.std:.6g}")]
+    if isinstance(release, ShuffledRelease) and release.chance:
+        return [
+            ("users of the batch", f"{release.users} (at least {release.minimum} must report)"),
+            ("sensitivity", "every bit of a user"),
+            ("each bit is a fair coin", f"with probability {release.chance:.6g}"),
+            ("std of the sum, with rounding", f"{release.std:.6g}"),
+            ("bits per user", f"{release.bits}"),
+        ]
     if isinstance(release, ShuffledRelease):
         return [
             ("sensitivity D (l2)", f"{release.sensitivity:.6g}"),

@@ -182,6 +182,10 @@ class Shuffled(BehindShuffler):
         """epsilon of a batch of so many reports."""
         return self.analyzer.epsilon(plan, reports)
 
+    def _coin(self, plan: ShufflePlan) -> float:
+        """How likely devices replace a bit by a coin; 0 where they add coins."""
+        return 0.0
+
     def _std(self, plan: ShufflePlan) -> float:
         """Of the noise in a number of the sum."""
         return plan.std
@@ -238,6 +242,7 @@ class Shuffled(BehindShuffler):
             plan.bits,
             max(spent, self._cost(plan, self.analyzer.minimum(plan))),
             self.budget.delta,
+            chance=self._coin(plan),
             relation=relations.REPLACE,
         )
         return certify(

@@ -21,6 +21,7 @@ from tacit.papers.joint.one_set import OTHERS, OneSetBandit
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
 
+SHORTEST = 1e-290  # smaller numbers have no inverse
 FLAT = 1e-7  # directions in which arms are shorter than that share of the longest are none
 
 
@@ -137,10 +138,9 @@ class AdaCGOPE(OneSetBandit):
         return self.mechanism.sigma / ((high - low) / 2)
 
     def _problem_of(self, arms: Array) -> str | None:
-        if not len(self._state.arms):
-            self._settle(np.array(arms))
-            self._plan(self._steps)
-        return None if np.array_equal(arms, self._state.arms) else OTHERS
+        if 0 < np.abs(arms).max(initial=0.0) < SHORTEST:
+            return f"Expected arms that are all 0 or have a number of at least {SHORTEST:g}, got smaller ones."
+        return None if not len(self._state.arms) or np.array_equal(arms, self._state.arms) else OTHERS
 
     def _settle(self, arms: Array) -> None:
         left, alive = np.zeros(len(arms), np.int64), np.ones((self.mechanism.leaves + 1, len(arms)), np.bool_)
@@ -149,7 +149,10 @@ class AdaCGOPE(OneSetBandit):
     # choices and estimates
 
     def _pick(self, features: Array) -> Index:
-        """People of a batch get the same arm: a batch is one state."""
+        """People of a batch get the same arm: a batch is one state. The arms of the first choice are everybody's."""
+        if not len(self._state.arms):
+            self._settle(np.array(features[0]))
+            self._plan(self._steps)
         return np.full(len(features), self._state.left.argmax())
 
     def _played(self, arm: int) -> Array:

@@ -48,15 +48,22 @@ class SameArms(Door):
         self, arms: Any, available: npt.ArrayLike | None = None, given: Any = None, top: int | None = None
     ) -> Offer:
         found = super().offer(arms, available, given, top)
-        problem = self.problem_of(found.arms)
+        whole = found.available is None or len(found.available) == len(found.features)
+        problem = self.problem_of(found.arms) if whole else OTHERS
         if problem:
             raise ValueError(problem)
         return found
 
     def batch(self, arms: Any, given: Any = None) -> tuple[list[Array], list[str | None], tuple[str, ...] | None]:
         rows, problems, names = super().batch(arms, given)
-        checked = zip(rows, problems, strict=True)
-        return rows, [problem or self.problem_of(row) for row, problem in checked], names
+        problems = [problem or self.problem_of(row) for row, problem in zip(rows, problems, strict=True)]
+        first = next((row for row, problem in zip(rows, problems, strict=True) if problem is None), None)
+        alike = (first is not None and np.array_equal(row, first) for row in rows)
+        return (
+            rows,
+            [problem or (None if same else OTHERS) for problem, same in zip(problems, alike, strict=True)],
+            names,
+        )
 
 
 @dataclass(kw_only=True, eq=False)
@@ -78,7 +85,7 @@ class OneSetBandit(ContinualBandit):
 
     @abstractmethod
     def _problem_of(self, arms: Array) -> str | None:
-        """What is wrong with (K, d) arms; None if they are everybody's, or the first that come."""
+        """What is wrong with (K, d) arms; None if they are everybody's, or nobody has chosen yet. Changes nothing."""
 
     @abstractmethod
     def _played(self, arm: int) -> Array:

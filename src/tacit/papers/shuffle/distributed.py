@@ -9,7 +9,7 @@ import numpy as np
 from tacit import checks
 from tacit.bandits.shuffle.server import BehindShuffler
 from tacit.data import Array, Coded, Integers
-from tacit.errors import BatchTooSmall
+from tacit.errors import BadReport, BatchTooSmall
 from tacit.kernels.block import Block
 from tacit.mechanisms.shuffle.encoding import nothing_coded
 from tacit.mechanisms.shuffle.laplace import LaplacePlan, calibrate, decoded, with_shares
@@ -164,6 +164,8 @@ class DistributedElimination(BehindShuffler):
         least = fewest(self._coding.users, self.dropout)
         if reports < least:
             raise BatchTooSmall(f"Expected at least {least} reports, got {reports}.")
+        if not 0 <= sums[0] < self._coding.modulus:
+            raise BadReport("Expected a sum modulo m, got one that was not reduced.")
         self._plan_of(int(self._state.counts[BATCH]) + 1)  # raises before anything has changed, if it cannot be made
         self._take(reports, sums)
 

@@ -104,6 +104,9 @@ class ShuffleSBLB(Shuffled):
         there = min(reports, plan.users) - self.analyzer.liars(plan)
         return epsilon_of(_chance(plan), there, plan.size * plan.trials, self.budget.delta)
 
+    def _coin(self, plan: ShufflePlan) -> float:
+        return _chance(plan) / SHARE
+
     def _std(self, plan: ShufflePlan) -> float:
         """Of a number of the sum, the rounding to bits included: at most 1/4 for each bit."""
         return math.sqrt(plan.users * plan.trials) / 2 / plan.scale

@@ -76,6 +76,7 @@ def test_every_private_algorithm_plays_at_every_epsilon():
 def test_a_submission_is_run_certified_audited_and_kept(tmp_path, monkeypatch):
     line = 'follow = { file = "follow.py", class = "Follow", trust = "joint" }'
     listed, path = submit(tmp_path, line, "follow.py"), tmp_path / "rows.jsonl"
+    monkeypatch.setattr(table, "RUNS", 100)
     rows = table.fill(path, listed, ball(), out=tmp_path / "out", runs=2)
     assert [row.epsilon for row in rows.values()] == [1.0, 4.0]
     for row in rows.values():

@@ -32,7 +32,7 @@ for name, home in registry.bandits().items():
     kind = registry.load(*home)
     fields = {f.name for f in dataclasses.fields(kind)}
     known = {"dim": 3, "horizon": 5000, "budget": Budget(4.0, 1e-4)}
-    known |= {"first": 60} if issubclass(kind, Bandit) else {}
+    known |= {"first": 60} if issubclass(kind, Bandit) or name == "shuffle-sblb" else {}
     known |= {"length_scale": 0.01} if getattr(kind, "_one_set", False) else {}
     settings = {key: value for key, value in known.items() if key in fields}
     try:

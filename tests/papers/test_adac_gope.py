@@ -178,10 +178,10 @@ def test_each_phase_has_noise_of_its_own_and_of_the_claimed_size():
 
 
 def test_the_estimate_has_the_noise_of_the_thesis():
-    """theta = V^-1/2 N, N of covariance (2 / rho) g^2, g^2 <= d / c: 4000 estimates, whitened by that, have a std
-    within 5 % of 1 in every direction, false alarm below 1e-4; with 2/3 or 3/2 of the noise they have not."""
+    """theta = V^-1/2 N, N of covariance (2 / rho) g^2, g^2 <= d / c: 2000 estimates, whitened by that, have a std
+    within 7 % of 1 in every direction, false alarm below 1e-4; with 2/3 or 3/2 of the noise they have not."""
     bandit, thetas = build(horizon=60, length_scale=1e-3, rewards=(-1.0, 1.0)), []
-    for _ in range(4000):
+    for _ in range(2000):
         bandit._state = bandit.init()
         while not bandit._steps:
             bandit.choose(ARMS)
@@ -192,8 +192,8 @@ def test_the_estimate_has_the_noise_of_the_thesis():
     g = math.sqrt(np.einsum("ki,ij,kj->k", ARMS, np.linalg.inv(gram), ARMS).max())
     rho = gaussian.mu(Budget(1.0, 1e-6)) ** 2 / 2
     ratio = (np.array(thetas) @ linalg.sqrtm(gram).real / (g * math.sqrt(2 / rho))).std(axis=0)
-    assert ((ratio > 0.95) & (ratio < 1.05)).all()
-    assert not ((ratio > 0.95 * 1.5) | (ratio < 1.05 / 1.5)).any()
+    assert ((ratio > 0.93) & (ratio < 1.07)).all()
+    assert not ((ratio > 0.93 * 1.5) | (ratio < 1.07 / 1.5)).any()
     weights = g_optimal(ARMS)
     exact = np.einsum("ki,ij,kj->k", ARMS, np.linalg.inv(np.einsum("k,ki,kj->ij", weights, ARMS, ARMS)), ARMS).max()
     assert g**2 <= exact / bandit._length(1, 3, 5, bandit._noise) * (1 + 1e-9)
@@ -244,6 +244,7 @@ def test_it_is_the_slow_reference_without_noise():
     assert 0 in alive and len(alive) <= 2 and np.flatnonzero(bandit._state.alive[bandit._steps]).tolist() == alive
 
 
+@pytest.mark.full
 def test_estimates_are_within_beta_with_noise():
     """Of 30 runs with failure 0.05 at most 6 have an estimate that is off by more, false alarm below 1e-3; by a tenth
     of it, most have."""

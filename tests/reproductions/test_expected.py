@@ -38,6 +38,7 @@ def test_results_have_not_moved(name, tmp_path):
     assert max(map(len, table.splitlines())) <= 100
 
 
+@pytest.mark.full
 def test_a_moved_result_shows(tmp_path, monkeypatch):
     """A budget that is half a per cent larger."""
     monkeypatch.setattr(table2, "DELTA", 0.0201)

@@ -12,10 +12,8 @@ from tacit.privacy.budget import Budget
 
 TRUST = {"JOINT": "joint", "SHUFFLE": "shuffle", "TWO": "two servers", "LOCAL": "local"}
 PLAIN = ("Uniform", "LinUCB", "MLEUCB", "RSGLinUCB")
-FEWER = 10  # runs of what is slow
-SLOW = {"ShuffleGLM"}
 WIDE = 12  # dimensions above which these are left out: seconds and more a run
-HEAVY = SLOW | {
+HEAVY = {
     "JointGLMRare",
     "JointGLMUCB",
     "JointReweighted",
@@ -27,6 +25,7 @@ HEAVY = SLOW | {
     "LocalSquareCB",
     "RSGLinUCB",
     "ShariffLinUCB",
+    "ShuffleGLM",
     "ShuffleLinUCB",
     "ShuffleSBLB",
 }
@@ -62,23 +61,21 @@ class Player:
 
 
 def entries() -> Iterator[Player]:
-    """Those of the registry: what is quick before what is slow, and the plain ones first."""
+    """Those of the registry, the plain ones first."""
     for name in PLAIN:
         if name in registry.algorithms("REFERENCES"):
             kind = registry.load(registry.algorithms("REFERENCES")[name], name)
             yield Player(
                 name=registry.kebab(name), trust="none", epsilon=math.inf, spec=Spec(kind), narrow=name in HEAVY
             )
-    listed = [(table, name) for table in TRUST for name in registry.algorithms(table)]
-    for table, name in sorted(listed, key=lambda each: each[1] in SLOW):
-        kind = registry.load(registry.algorithms(table)[name], name)
-        first: dict[str, Any] = {"link": "identity"} if name in LINEAR else {}
-        for options in (first, *VARIANTS.get(name, ())):
-            slow = name in SLOW or options.get("constants") == "code"
-            yield from each_epsilon(kind, TRUST[table], options, slow=slow)
+    for table, trust in TRUST.items():
+        for name, home in registry.algorithms(table).items():
+            first: dict[str, Any] = {"link": "identity"} if name in LINEAR else {}
+            for options in (first, *VARIANTS.get(name, ())):
+                yield from each_epsilon(registry.load(home, name), trust, options)
 
 
-def each_epsilon(kind: Any, trust: str, options: dict[str, Any], *, slow: bool, name: str = "") -> Iterator[Player]:
+def each_epsilon(kind: Any, trust: str, options: dict[str, Any], *, name: str = "") -> Iterator[Player]:
     label = " ".join([name or registry.kebab(kind.__name__), *(f"{key}={value}" for key, value in options.items())])
     for epsilon in EPSILONS:
         yield Player(
@@ -86,7 +83,6 @@ def each_epsilon(kind: Any, trust: str, options: dict[str, Any], *, slow: bool, 
             trust=trust,
             epsilon=epsilon,
             spec=Spec(kind, budget=Budget(epsilon, DELTA), **options),
-            runs=FEWER if slow else None,
-            narrow=slow or kind.__name__ in HEAVY,
+            narrow=kind.__name__ in HEAVY,
             only_in=ONE_SET.get(kind.__name__, ()),
         )

@@ -57,7 +57,7 @@ def submitted(path: Path) -> Iterator[Player]:
             digest = hashlib.sha256(file.read_bytes()).hexdigest()[:12]
             options = {"file": str(file), "digest": digest, "script": line["class"], "given": options}
             kind = Submitted
-        for entry in each_epsilon(kind, line["trust"], options, slow=False, name=name):
+        for entry in each_epsilon(kind, line["trust"], options, name=name):
             yield Player(name=name, trust=entry.trust, epsilon=entry.epsilon, spec=entry.spec, runs=runs)
 
 

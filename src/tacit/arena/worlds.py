@@ -23,7 +23,7 @@ RANDOM = (
 
 @dataclass(frozen=True, kw_only=True)
 class Arena:
-    """One world of the benchmark. group: small, random, page or real; runs: of what is not slow."""
+    """One world of the benchmark. group: small, random, page or real. runs: unless a submission asks for fewer."""
 
     name: str
     group: str

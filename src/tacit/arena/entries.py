@@ -14,6 +14,7 @@ TRUST = {"JOINT": "joint", "SHUFFLE": "shuffle", "TWO": "two servers", "LOCAL": 
 PLAIN = ("Uniform", "LinUCB", "MLEUCB", "RSGLinUCB")
 WIDE = 12  # dimensions above which these are left out: seconds and more a run
 HEAVY = {
+    "AdaCOFUL",
     "JointGLMRare",
     "JointGLMUCB",
     "JointReweighted",

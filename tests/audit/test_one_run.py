@@ -46,7 +46,7 @@ def test_twenty_thousand_choices_prove_a_part_of_the_claim():
 @pytest.mark.parametrize("bug", [bugs.RAW_RELEASE, bugs.QUIET_RELEASE, bugs.COUNTED_TWICE], ids=lambda bug: bug.what)
 def test_planted_bugs_are_convicted(bug):
     """Each makes canaries four times as visible or more: 86 % of 222 guesses are right or more (82 to 90 in ten runs),
-    and 76 % convict: fewer in 2 of 100 000 runs, at 86 %. Without noise all are, which convicts without any assumption."""
+    and 76 % convict: fewer in 2 of 100 000 runs, at 86 %. Without noise all are right, and no assumption is needed."""
     found = audited(LINEAR, 2000, bug=bug)
     assert found.convicted
     assert bug is not bugs.RAW_RELEASE or found.lower > BUDGET["epsilon"]

@@ -1,19 +1,20 @@
 # Every target builds what it needs from nothing: Python >= 3.11, gcc and pip are enough.
 PYTHON ?= python3
 BIN := .venv/bin
+PARTS := -e . -e packages/lab -e packages/papers
 export OPENBLAS_NUM_THREADS := 1
 
 .PHONY: env demo serve serve-postgres demo-roles demo-two browser test test-full test-ray check docs bench plan-fit generated expected kept kept-status dist packed js node lock clean
 
 env: .venv/.ready
 
-.venv/.ready: requirements.lock pyproject.toml
+.venv/.ready: requirements.lock pyproject.toml packages/lab/pyproject.toml packages/papers/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Expected Python 3.11 or later, got %d.%d: make PYTHON=python3.11 ..." % \
 	  sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
 	@echo "Making .venv from locked versions, once: some 35 seconds of CPU time beside the downloads, and 1.8 GB on disk."
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation $(PARTS)
 	touch $@
 
 .venv/.bench: .venv/.ready requirements-bench.lock
@@ -67,7 +68,7 @@ test-ray: .cache/ray/.ready  ## logs and sweeps on Ray, in an environment of the
 	$(PYTHON) -m venv .cache/ray
 	.cache/ray/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	.cache/ray/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-ray.lock
-	.cache/ray/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	.cache/ray/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation $(PARTS)
 	touch $@
 
 check: docs               ## style, types, the import rules that carry the privacy argument, and the site

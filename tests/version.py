@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import tacit
@@ -12,6 +13,10 @@ top = re.search(r"^## \[(.+?)\]", (root / "CHANGELOG.md").read_text(), re.MULTIL
 found = {
     "CHANGELOG.md": top and top.group(1),
     "js/package.json": json.loads((root / "js/package.json").read_text())["version"],
+    **{
+        path.relative_to(root).as_posix(): tomllib.loads(path.read_text())["project"]["version"]
+        for path in root.glob("packages/*/pyproject.toml")
+    },
 }
 for name, version in found.items():
     if version != tacit.__version__:

@@ -23,7 +23,7 @@ DOT, IMPORTED = 5.5, "#7d9298"
 def contract() -> list[list[str]]:
     """The packages of each layer, from the top."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
-    (layers,) = (rule["layers"] for rule in settings["contracts"] if rule["type"] == "layers")
+    (layers,) = (rule["layers"] for rule in settings["contracts"] if "containers" in rule)
     return [layer.split(" | ") for layer in layers]
 
 

@@ -322,6 +322,8 @@ def shuffle_demo_command(
     sys.stdout.write(demonstrate(users) + "\n")
 
 
+for _name, _place in registry.table("COMMANDS").items():
+    app.command(_name)(registry.load(*_place))
 for each in app.registered_commands:  # sentences, not the lines that they are written in
     each.help = " ".join((each.callback.__doc__ or "").split())
 

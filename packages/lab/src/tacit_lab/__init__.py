@@ -1,0 +1,1 @@
+"""What tests the bandits: audits, worlds, evaluation, the arena."""

@@ -1,0 +1,1 @@
+"""Published algorithms, beside tacit's own."""

@@ -274,20 +274,6 @@ def test_a_retired_bandit_answers_nobody_and_stays_on_record(tmp_path, monkeypat
     assert "Retired" in json.loads(shown[0][2])["caveats"][-1]
 
 
-def test_migrate_says_that_workers_have_to_be_stopped(tmp_path, monkeypatch, capsys):
-    (tmp_path / "serve.toml").write_text(TOML)
-    said = []
-    for _ in range(2):
-        monkeypatch.setattr(sys, "argv", ["tacit", "migrate", str(tmp_path / "serve.toml")])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        assert stop.value.code == 0
-        said.append(capsys.readouterr())
-        application(tmp_path).close()
-    assert [one.out for one in said] == ["messages: nothing is there yet.\n", "messages: version 7 already.\n"]
-    assert all("All workers of these databases have to be stopped" in one.err for one in said)
-
-
 def test_a_bandit_that_is_taken_out_of_the_configuration_is_still_counted(tmp_path):
     def epsilon(*names):
         bandits = {name: LINEAR | {"durable": f"{name}/bandit.db"} for name in names}

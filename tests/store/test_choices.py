@@ -207,9 +207,3 @@ def test_what_a_store_cannot_hold_is_refused(bandit, on_sqlite):
 def test_wrong_options_are_refused(on_sqlite, wrong):
     with pytest.raises(ValueError):
         on_sqlite.open(linear(), **wrong)
-
-
-@pytest.mark.parametrize("gone", ["after", "rate"])
-def test_options_of_earlier_versions_are_unknown(on_sqlite, gone):
-    with pytest.raises(TypeError, match=gone):
-        on_sqlite.open(linear(), **{gone: 1.0})

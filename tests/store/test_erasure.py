@@ -14,7 +14,6 @@ from tacit.holders import erasure, incarnation
 from tacit.holders.retirement import retire
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.waiting import WaitingRow
-from tests.store import earlier
 from tests.store.places import HOLD, Clock, arms, contribution, dies_at, linear, settle, table, total
 
 EYE = np.eye(3)
@@ -125,20 +124,6 @@ def test_a_mark_tells_nothing_without_its_key(place):
         stored._vault.seal.keys._cache.clear()
         assert stored.erase("ada") == erasure.ERASED
         assert left(stored)[0] == 12  # they are purged by their number
-
-
-@pytest.mark.parametrize("release", earlier.RELEASES)
-def test_choices_of_earlier_releases_are_found(on_sqlite, release):
-    """Of ada: two that waited and were not deferred. A row without a mark, of the first version, is passed over."""
-    earlier.restore(on_sqlite, release)
-    earlier.rows_of(on_sqlite, "UPDATE choice SET mark = NULL WHERE number = 3")
-    incarnation.migrate(on_sqlite.where, earlier.folders(on_sqlite))
-    with earlier.opened(on_sqlite, "bandit") as stored:
-        uid = stored._vault.uid
-        numbers = "SELECT number FROM choice WHERE bandit = ? ORDER BY number"
-        before = [number for (number,) in table(stored, numbers, uid)]
-        stored.erase("ada")
-        assert before == [*range(1, 9)] and table(stored, numbers, uid) == [(i,) for i in before if i not in (2, 6)]
 
 
 def test_an_erasure_that_is_killed_is_done_again(place):

@@ -1,7 +1,6 @@
 """A person has one canonical form: 17, "17" and b"17" are one person, wherever they come from, and whatever an earlier
 release has counted of them under three."""
 
-import hashlib
 import json
 import shutil
 import unicodedata
@@ -13,18 +12,12 @@ import pytest
 from tacit import Simulated
 from tacit.errors import BadState, PersonLimit
 from tests.service.servers import application, call
-from tests.store.places import contribution, glm, linear, settle, table, total
+from tests.store.places import contribution, glm, linear, settle, total
 
 ARM = [[1.0, 0.0, 0.0]]
 SAME = (17, "17", b"17", np.int64(17), np.uint8(17), np.str_("17"))
 COMPOSED, APART = "Ren\u00e9", "Rene\u0301"
 WRONG = (True, np.True_, 17.0, np.float64(17), 17j, "", b"", ["17"], ("17",))
-
-
-def old_form(kind, text, keys, name="bandit"):
-    """How 0.6.0 knew a person: by the kind of their id, too."""
-    key = (keys / f"{name}.persons.key").read_bytes()
-    return hashlib.blake2b(kind + text, key=key, digest_size=16).digest()
 
 
 @pytest.mark.parametrize("first", SAME, ids=lambda one: type(one).__name__)
@@ -99,42 +92,8 @@ def test_erasing_finds_all_forms(place):
         assert stored.entered == 7 and np.array_equal(total(stored), contribution(glm(), ARM[0], 1.0))
 
 
-@pytest.mark.parametrize("kind", [b"i", b"s", b"b"])
-def test_rounds_that_an_earlier_release_counted_stay_counted(place, kind):
-    """A database of 0.6.0 knows a person by the kind of their id; whichever it was, nobody gets a second allowance."""
-    for now, name in zip(SAME[:3], "abc", strict=True):
-        with place.open(linear(max_rounds_per_person=2), name=name) as stored:
-            stored.choose(ARM, person="17")
-            old = old_form(kind, b"17", place.keys, name)
-            with stored._database.transaction() as run:
-                run("UPDATE person SET digest = ? WHERE name = ?", old, name)
-                run("INSERT INTO store_version (version, at) VALUES (4, 0) ON CONFLICT DO NOTHING")
-        with place.open(linear(max_rounds_per_person=2), name=name) as stored:
-            stored.choose(ARM, person=now)
-            for again in SAME:
-                with pytest.raises(PersonLimit):
-                    stored.choose(ARM, person=again)
-            assert table(stored, "SELECT rounds FROM person WHERE name = ?", name) == [(2,)]
-
-
-def test_rounds_under_several_forms_are_added_up(place):
-    """An earlier release has counted one person as three: what they have had together is what they have had."""
-    with place.open(linear(max_rounds_per_person=4)) as stored:
-        stored.choose(ARM, person="17")
-        with stored._database.transaction() as run:
-            for kind in (b"i", b"b"):
-                digest = old_form(kind, b"17", place.keys)
-                run("INSERT INTO person (name, digest, rounds) VALUES (?, ?, ?)", "bandit", digest, 1)
-            run("INSERT INTO store_version (version, at) VALUES (4, 0)")
-    with place.open(linear(max_rounds_per_person=4)) as stored:
-        stored.choose(ARM, person=17)
-        with pytest.raises(PersonLimit):
-            stored.choose(ARM, person=17)
-
-
 def test_a_file_of_an_earlier_release_is_refused(tmp_path):
-    """A bandit in memory: its file holds counts by hashes of the old kinds, under which nobody would be found again.
-    (tests/store/test_migration.py: what a database of 0.6.0 has waiting of people who are named teaches nothing.)"""
+    """A bandit in memory: its file holds counts by hashes of the old kinds, under which nobody would be found again."""
     bandit = linear(max_rounds_per_person=1, source=Simulated(0))
     bandit.choose(ARM, person="17")
     bandit.save(tmp_path / "bandit.json")

@@ -248,18 +248,6 @@ def erase_command(
     sys.stdout.write(command.erase(config, bandit, sys.stdin.readline()) + "\n")
 
 
-@app.command("migrate")
-def migrate_command(
-    what: Annotated[str, typer.Argument(help="What is served: a TOML file; or one database.")],
-) -> None:
-    """Bring databases of 0.6.0 and 0.7.0 to the version of this tacit. Stop all workers first: those of an earlier one
-    cannot use them afterwards. Leaves and their noise stay as they are."""
-    from tacit.service import command
-
-    tell("All workers of these databases have to be stopped until this is done.")
-    sys.stdout.write(command.migrate(what) + "\n")
-
-
 @app.command("key")
 def key_command(
     name: Annotated[str, typer.Argument(help="Whose key it is.")],

@@ -1,6 +1,5 @@
 """Whose rounds teach, where the noise is made for a person's rounds together."""
 
-import contextlib
 import hashlib
 import secrets
 import unicodedata
@@ -52,17 +51,9 @@ def canonical(person: Person) -> bytes:
     return unicodedata.normalize("NFC", text).encode("utf-8", "surrogatepass")
 
 
-def digests(person: Person, key: bytes) -> tuple[bytes, ...]:
-    """What a person is known by, and then what releases up to 0.6.0 knew the same person by: a number, a text and bytes
-    were three people, and text was taken as it came."""
-    form = canonical(person)
-    spelled = [form]
-    with contextlib.suppress(UnicodeDecodeError):
-        spelled.append(unicodedata.normalize("NFD", form.decode()).encode())
-    if isinstance(person, str | bytes):
-        spelled.append(person if isinstance(person, bytes) else person.encode("utf-8", "surrogatepass"))
-    forms = [kind + one for one in spelled for kind in (b"s", b"b")] + [b"i" + form]
-    return tuple(hashlib.blake2b(one, key=key, digest_size=HASH).digest() for one in dict.fromkeys(forms))
+def digest(person: Person, key: bytes) -> bytes:
+    """What a person is known by."""
+    return hashlib.blake2b(b"s" + canonical(person), key=key, digest_size=HASH).digest()
 
 
 class Persons:
@@ -106,13 +97,10 @@ class Persons:
             return None
         if self.most is None:
             raise ValueError("Expected max_rounds_per_person for choices with person=, got a bandit without it.")
-        digest, *former = digests(person, self.key)
-        for one in former:
-            if one in self.counts:
-                self.counts[digest] += self.counts.pop(one)
-        if not self.serve and self.counts[digest] >= self.most:
+        found = digest(person, self.key)
+        if not self.serve and self.counts[found] >= self.most:
             raise beyond(self.most)
-        return digest
+        return found
 
     def count(self, digest: bytes | None) -> bytes:
         """A choice of that person. Returns its mark: NOBODY or SILENT, or the person's hash where rounds are counted

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.errors import BadState, Retired
-from tacit.holders import closed, control, copying, incarnation, migration, recovery, register, rows
+from tacit.holders import closed, control, copying, incarnation, recovery, register, rows, schema
 from tacit.holders.database import Database, Run
 from tacit.holders.recovery import Cost, Doubts
 from tacit.holders.seal import sync
@@ -69,7 +69,7 @@ def copied(where: str | Path, name: str, keys: str | Path | None) -> Iterator[Da
             control.asked(database, folder, name, control.BACKUP) as copy,
             contextlib.closing(database if copy is None else incarnation.database_at(copy)) as found,
         ):
-            migration.ready(found)
+            schema.ready(found)
             yield found
     finally:
         database.close()

@@ -97,9 +97,9 @@ class Choosing:
         with contextlib.nullcontext() if self._database.several_hosts else self._database.transaction() as run:
             numbered = self._numbered(run, unique)
             epochs = incarnation.coming(self._vault.bandit, numbered.first - 1, len(numbered.requests))
-            if self._people.moves or not self.rows.checked(epochs):
+            if not self.rows.checked(epochs):
                 with self._within(run) as inside:
-                    self._prepare(inside, numbered, epochs)
+                    self.rows.check_keys(inside, epochs)
             self._place(run, numbered, drawn, firsts, following)
         self._versions.expected = max(self._versions.expected, numbered.head.step)
         out: list[StoredChoice | TacitError] = []
@@ -257,13 +257,6 @@ class Choosing:
 
     # rows
 
-    def _prepare(self, run: Run, numbered: _Numbered, epochs: range) -> None:
-        """The keys that are needed, and what earlier releases knew of these people; in one order: nobody waits in a
-        circle."""
-        self.rows.check_keys(run, epochs)
-        for request in sorted(numbered.requests, key=lambda one: one.person or b""):
-            self._people.move(run, numbered.head.step, request)
-
     def _place(
         self,
         run: Run | None,
@@ -338,13 +331,12 @@ class Choosing:
         lost one of these choices."""
         self._versions.check()
         now, terms = self._clock(), self._agreed.text
-        numbers = self._numbers_of(reports)
-        ends = [-math.inf if made_at is None else made_at + self._agreed.now.hold for _, made_at in numbers]
-        timely = [(n, one) for (n, _), one, end in zip(numbers, reports, ends, strict=True) if n > 0 and now <= end]
+        ends = [one.ticket.made_at + self._agreed.now.hold for one in reports]
+        timely = [one for one, end in zip(reports, ends, strict=True) if one.ticket.number and now <= end]
         # two choices of one number: the database has lost the first
-        twice = len({(n, one.ticket.text) for n, one in timely}) > len({n for n, _ in timely})
-        firsts = {(n, one.kind): (n, one) for n, one in reversed(self._open(timely))}
-        written = sorted(self.rows.written(*one) for one in firsts.values())
+        twice = len({one.ticket[:2] for one in timely}) > len({one.ticket.number for one in timely})
+        firsts = {(one.ticket.number, one.kind): one for one in reversed(self._open(timely))}
+        written = sorted(self.rows.written(one.ticket.number, one) for one in firsts.values())
         asked = choice_rows.write(self._vault.uid, written, terms)
         found = self._database.trip([*asked, *map(Statement, self._database.touching)])[0]
         stays = choice_rows.written(found, written)
@@ -352,21 +344,21 @@ class Choosing:
         if self._agreed.text != terms:  # nothing was written: others have changed the settings
             return self.write(reports)
         came = [
-            now <= end and (n, one.kind) in stays.kinds for (n, _), one, end in zip(numbers, reports, ends, strict=True)
+            now <= end and (one.ticket.number, one.kind) in stays.kinds for one, end in zip(reports, ends, strict=True)
         ]
         late = [one.ticket for one, in_time in zip(reports, came, strict=True) if not in_time]
         if twice or not stays.own or late:
             self._check_lost(head, reports, late, sure=twice or not stays.own)
-        return [in_time or number == 0 for (number, _), in_time in zip(numbers, came, strict=True)]
+        return [in_time or one.ticket.number == 0 for one, in_time in zip(reports, came, strict=True)]
 
-    def _open(self, timely: list[tuple[int, Report]]) -> list[tuple[int, Report]]:
+    def _open(self, timely: list[Report]) -> list[Report]:
         """Those whose keys there are. Keys are destroyed when all of their choices have entered."""
-        if self.rows.checked({self.rows.epoch(number) for number, _ in timely}):
+        if self.rows.checked({self.rows.epoch(one.ticket.number) for one in timely}):
             return timely
         with self._database.transaction() as run:
             entered = rows.settled(run, self._vault.uid)
-            timely = [one for one in timely if one[0] > entered]
-            self.rows.check_keys(run, {self.rows.epoch(number) for number, _ in timely}, make=False)
+            timely = [one for one in timely if one.ticket.number > entered]
+            self.rows.check_keys(run, {self.rows.epoch(one.ticket.number) for one in timely}, make=False)
         return timely
 
     def _check_lost(self, head: Head, reports: Sequence[Report], late: Sequence[Ticket], *, sure: bool) -> None:
@@ -379,19 +371,3 @@ class Choosing:
             with self._database.transaction() as run:
                 self.head(run)  # raises, as for everybody else
             raise older()
-
-    def _numbers_of(self, reports: Sequence[Report]) -> list[tuple[int, float | None]]:
-        """The numbers of choices, and when they were made, if they have not entered. 0: it is stored nowhere; -1: of
-        0.6.0, and it was over when the database was migrated."""
-        if all(one.ticket.number == 0 or None not in one.ticket[1:] for one in reports):
-            return [(one.ticket.number or 0, one.ticket.made_at) for one in reports]
-        with self._database.transaction() as run:
-            return [self._number_of(run, report) for report in reports]
-
-    def _number_of(self, run: Run, report: Report) -> tuple[int, float | None]:
-        number, made_at = report.ticket.number, report.ticket.made_at
-        if number is None:
-            number = rows.old_number(run, self._vault.uid, report.ticket.text) or -1
-        if number and made_at is None:
-            made_at = rows.made_at(run, self._vault.uid, number)
-        return number, made_at

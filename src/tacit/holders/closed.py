@@ -1,8 +1,8 @@
 """Incarnations that nobody may open in this database, and why: they are being moved to another one or were, or they are
 a copy, which is older than what was shown since it was made.
 
-Such a row is also marked as one that was taken back in time (3), or replaced (1), as a worker of 0.9.0 knows it: that
-one refuses it, too. Callers hold a transaction (`run`)."""
+Such a row is also marked as one that was taken back in time (3), or replaced (1). Callers hold a transaction
+(`run`)."""
 
 from typing import NamedTuple
 

@@ -34,8 +34,6 @@ def copy(read: Run, write: Run, name: str) -> None:
                 _insert(write, table, some)
             if _count(read, table, owner) != _count(write, table, owner):
                 raise BadState(f"Expected as many rows of {table.name} as were copied, got another number.")
-    for version, at in read("SELECT version, at FROM store_version"):  # of 0.6.0: it knew people by other hashes
-        write("INSERT INTO store_version (version, at) VALUES (?, ?) ON CONFLICT DO NOTHING", version, at)
 
 
 def delete(run: Run, name: str) -> None:

@@ -11,7 +11,7 @@ import hmac
 import time
 from pathlib import Path
 
-from tacit.core.persons import Person, digests
+from tacit.core.persons import Person, digest
 from tacit.errors import BadState
 from tacit.holders import incarnation, rows
 from tacit.holders.database import Database
@@ -38,8 +38,8 @@ def erased(bandit: BanditRow) -> str:
     return ERASED + PUBLIC * incarnation.is_public(bandit)
 
 
-def erase(vault: Vault, database: Database, hashes: tuple[bytes, ...]) -> None:
-    """hashes: those of a person. What is chosen for them meanwhile may stay. If this is killed, do it again."""
+def erase(vault: Vault, database: Database, person: bytes) -> None:
+    """person: their hash. What is chosen for them meanwhile may stay. If this is killed, do it again."""
     with database.transaction() as run:
         last = rows.head(run, vault.uid).choices
         start = rows.first_choice(run, vault.uid)
@@ -48,8 +48,8 @@ def erase(vault: Vault, database: Database, hashes: tuple[bytes, ...]) -> None:
             found = rows.marks(run, vault.uid, start, start + AT_ONCE)
         for request, number, mark in found:
             where = incarnation.choice_place(vault.uid, request)
-            own = [vault.seal.mark("epoch", number // vault.bandit.epoch, where, person) for person in hashes]
-            if any(hmac.compare_digest(one or b"-", mark or b"") for one in own):
+            own = vault.seal.mark("epoch", number // vault.bandit.epoch, where, person)
+            if hmac.compare_digest(own or b"-", mark):
                 with database.transaction() as run:
                     rows.head(run, vault.uid)  # it is still here: a bandit that moves takes its rows along
                     rows.erase(run, vault.uid, number, _blank(vault, number, rows.waiting_row(run, vault.uid, number)))
@@ -75,7 +75,7 @@ def erase_at(where: str | Path, person: Person, *, name: str = "bandit", keys: s
             ended = rows.head(run, found.uid).ended
         if not ended:
             vault = incarnation.vault_of(database, folder, found, ended=False)
-            erase(vault, database, digests(person, vault.persons))
+            erase(vault, database, digest(person, vault.persons))
     finally:
         database.close()
     return erased(found)

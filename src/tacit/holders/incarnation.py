@@ -4,21 +4,19 @@ import dataclasses
 import json
 import re
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tacit.algorithms import forgetting
 from tacit.bandits.snapshot import encoded
 from tacit.core import actions
 from tacit.core.actions import Declared
 from tacit.errors import BadState, WrongKeys
 from tacit.features.schema import Schema
-from tacit.holders import fingerprints, leaf_rows, migration, rows
+from tacit.holders import fingerprints, rows, schema
 from tacit.holders.database import Database, DatabaseIdentity, Run
-from tacit.holders.leaf_rows import Leaf
 from tacit.holders.postgres import Postgres
 from tacit.holders.register import Register
 from tacit.holders.rows import BanditRow, OpenStep
@@ -29,10 +27,8 @@ from tacit.holders.witness import Shown, Witness, digests
 from tacit.kernels.rounds import next_boundary
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.tree import Tree
-from tacit.model.fields import FieldContribution
 from tacit.protocols import Algorithm
 
-ROWS = 2  # the version of what is in sealed rows
 MADE = "the noise is made for them"
 EPOCHS = 8  # of choices, within as many as may wait: each has a key
 OWN = (
@@ -51,9 +47,6 @@ OWN = (
 # What may be another at any start, since no noise is made for it, or is always the same in a store. Tuning is that of
 # estimates, which are computed from what was released: that of a new version applies to earlier releases, too.
 FREE = ("source", "policy", "pending", "on_limit", "require_person", "tuning")
-GONE = ("teach", "average", "durable")  # settings of earlier versions that were free, too
-SINCE = {"contexts": "private"}  # settings that early plans lack
-USUAL = {"noise": "gaussian", "calibration": "exact", "release": "batched", "shift": None}  # that early plans have, too
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +71,7 @@ def connect(where: str | Path) -> Database:
     """A file, or "postgresql://...", with its tables."""
     database = database_at(where)
     try:
-        migration.ready(database)
+        schema.ready(database)
     except BaseException:
         database.close()
         raise
@@ -90,55 +83,6 @@ def database_at(where: str | Path) -> Database:
     if isinstance(where, str) and where.startswith(("postgresql://", "postgres://")):
         return Postgres(where)
     return SQLite(Path(where))
-
-
-def migrate(where: str | Path, keys: Mapping[str, str | Path | None] | None = None) -> str:
-    """Brings a database to the present version, and says from which. keys: the folders of its bandits, by their names;
-    by default FILE.keys for all bandits of an SQLite file."""
-    if "://" not in str(where) and not Path(where).exists():
-        return "nothing is there yet"
-    database = database_at(where)
-
-    def folders(run: Run) -> Iterator[tuple[BanditRow, Keys]]:
-        names = [name for name, _ in rows.lines(run)]
-        if names and keys is None and not Path(f"{where}.keys").exists():
-            raise BadState("Expected the TOML file, which says where the folder of keys is, got a database alone.")
-        for name in names:
-            if keys is not None and name not in keys:
-                raise BadState(f"Expected the folder of keys of every bandit of this database, got none for {name}.")
-            yield last(run, name), keys_of(where, database, None if keys is None else keys[name])
-
-    def witnessed(run: Run) -> None:
-        made = [(found, folder, leaf_rows.found(run, found.uid, 0)) for found, folder in folders(run)]
-        for found, folder, leaves in made:  # what is left is the commit itself
-            _witness(identity, folder, found, leaves)
-
-    def converted(run: Run) -> None:
-        from tacit.holders import conversion  # which needs what is above
-
-        for found, folder in folders(run):
-            if rows.standing(run, found.uid).ended:
-                run("UPDATE bandit SET version = ? WHERE uid = ?", ROWS, found.uid)
-            else:
-                conversion.convert(run, found, folder)
-
-    try:
-        identity = database.identity()
-        before, now = migration.migrate(database, witnessed, converted)
-    finally:
-        database.close()
-    if before == 0:
-        return "nothing is there yet"
-    return f"version {now} already" if before == now else f"from version {before} to {now}"
-
-
-def _witness(identity: DatabaseIdentity, keys: Keys, found: BanditRow, leaves: list[Leaf]) -> None:
-    """Of what the database has, where there is none: 0.6.0 wrote it when something was shown, and without what public
-    contexts sum to."""
-    witness = Witness(keys.folder, found.name)
-    now, former = (digests(found.uid, each) for each in (leaves, [leaf._replace(contexts=None) for leaf in leaves]))
-    witness.begin(Shown(found.incarnation, now, *identity))
-    witness.restate(former, now)
 
 
 def keys_of(where: str | Path, database: Database, keys: str | Path | None) -> Keys:
@@ -204,8 +148,6 @@ def opened(database: Database, keys: Keys, name: str, algorithm: Algorithm[Any],
             make(run, keys, new, algorithm, identity)
             found = rows.last(run, name)
     assert found is not None
-    if found.version != ROWS:
-        raise BadState(f"Expected rows of version {ROWS}, got version {found.version}.")
     check_plan(algorithm, found)
     with database.transaction() as run:
         ended = rows.head(run, found.uid).ended
@@ -215,17 +157,6 @@ def opened(database: Database, keys: Keys, name: str, algorithm: Algorithm[Any],
 def check_plan(algorithm: Algorithm[Any], found: BanditRow) -> None:
     """BadState unless that incarnation was made with the algorithm's settings."""
     given, fixed = map(_fixed, (plan(algorithm), found.plan))
-    if "base_rate" not in fixed and "auto" in (given.get("curvature"), fixed.get("curvature")):  # up to 0.8.0
-        if isinstance(getattr(algorithm, "contribution", None), FieldContribution):
-            raise BadState(
-                f'Expected curvature="released" (or "none", where the certificate says so) for {found.name}, '
-                "which release 0.8.0 or an earlier one made with these features, got sums by fields, which are the "
-                "default since: give that setting to go on, or choose another name for a new bandit."
-            )
-        given["curvature"] = fixed["curvature"]
-    for name in ("base_rate", "positions"):
-        given.setdefault(name, None)
-        fixed.setdefault(name, None)
     others = [name for name in fixed.keys() | given.keys() if name != "plan" and given.get(name) != fixed.get(name)]
     if others or given["plan"] != fixed["plan"]:
         chosen = [name for name in others if name in OWN]  # what others follow from, as `first` does from the budget
@@ -249,13 +180,9 @@ def is_public(row: BanditRow) -> bool:
 
 
 def _fixed(text: str) -> dict[str, Any]:
-    """What is fixed for ever of a plan, also of one that early versions wrote with more. It has room for as many
-    actions, whichever they are: that is for `Agreed` to say."""
-    found = {name: value for name, value in json.loads(text).items() if name not in USUAL or value != USUAL[name]}
-    out: dict[str, Any] = {name: value for name, value in (SINCE | found).items() if name not in (*FREE, *GONE)}
-    if out.get("forget") is not None:  # up to 0.7.0 one could be given, without effect
-        out.pop("discount", None)
-        out["growth"] = max(forgetting.LEAST_GROWTH, out["growth"])
+    """What is fixed for ever of a plan. It has room for as many actions, whichever they are: that is for `Agreed` to
+    say."""
+    out: dict[str, Any] = json.loads(text)
     if out.get("features") is not None:
         found_schema = Schema.from_dict(out["features"]["schema"])
         schema, room = found_schema.lenient.to_dict(), found_schema.room  # what is refused may be another at any start
@@ -316,7 +243,7 @@ def new_row(
 ) -> BanditRow:
     """An incarnation that is not made yet. Its epochs stay as long as they are now, whatever `pending` will be."""
     epoch = max(1, pending // EPOCHS)
-    return BanditRow(secrets.token_hex(16), name, incarnation, ROWS, plan(algorithm), epoch, prior, prior_std)
+    return BanditRow(secrets.token_hex(16), name, incarnation, plan(algorithm), epoch, prior, prior_std)
 
 
 def make(run: Run, keys: Keys, new: BanditRow, algorithm: Algorithm[Any], identity: DatabaseIdentity) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from tacit.algorithms.turns import Turns
 from tacit.algorithms.weeks import Weeks
-from tacit.core.persons import Person, canonical, check_named, digests
+from tacit.core.persons import Person, canonical, check_named, digest
 from tacit.holders import person_rows, rows
 from tacit.holders.database import Database, Run
 from tacit.holders.incarnation import Vault
@@ -26,8 +26,7 @@ WEEK = struct.Struct(">IQ")  # the incarnation and the week
 
 
 class RoundLimits:
-    """Of one worker. RAW where it reads. moves: whether this database may know people by what releases up to 0.6.0
-    knew them by."""
+    """Of one worker. RAW where it reads."""
 
     def __init__(self, algorithm: Algorithm[Any], vault: Vault) -> None:
         plan, self._vault = algorithm.plan, vault
@@ -37,19 +36,16 @@ class RoundLimits:
         if week is not None and weeks is not None and most is not None:
             self._turns = Turns(plan.schedule, week, most, weeks, vault.bandit.incarnation)
         self._lock, self._swept = threading.Lock(), 0
-        with vault.database.transaction() as run:
-            self.moves = self._most is not None and person_rows.known_otherwise(run)
 
-    def digests_of(self, person: Person | None) -> tuple[bytes | None, tuple[bytes, ...]]:
-        """A person's hash, and those that earlier releases had for them; ValueError for what is no id."""
+    def digest_of(self, person: Person | None) -> bytes | None:
+        """A person's hash; ValueError for what is no id."""
         check_named(person, required=self._required)
         if person is None:
-            return None, ()
+            return None
         if self._most is None:
             canonical(person)
             raise ValueError("Expected max_rounds_per_person for choices with person=, got a bandit without it.")
-        digest, *former = digests(person, self._vault.persons)
-        return digest, tuple(former)
+        return digest(person, self._vault.persons)
 
     def teaches(self, request: Request) -> bool:
         """Not where an incarnation was recovered within its budget, and the person is named."""
@@ -70,16 +66,6 @@ class RoundLimits:
 
     def _counted_now(self, on_limit: str) -> bool:
         return on_limit == "refuse" and self._weeks is None and self._turns is None
-
-    def move(self, run: Run, step: int, request: Request) -> None:
-        """What earlier releases knew of a person under other hashes is known of them under this one."""
-        if request.person is None or not self.moves:
-            return
-        name = self._vault.bandit.name
-        person_rows.move_rounds(run, name, request.former, request.person)
-        if self._weeks is not None:
-            former = tuple(self._week_of(step, one) for one in request.former)
-            person_rows.move_rounds(run, name, former, self._week_of(step, request.person))
 
     @contextlib.contextmanager
     def entering(self, run: Run, step: int, persons: Collection[bytes]) -> Iterator[Callable[[bytes], bool]]:

@@ -125,14 +125,14 @@ class Log:
         for x, reward, person in found:
             silent = logs.is_silent(reward)
             problem = logs.ROW if x is None else None if silent else reward_problem(reward, *door.rewards)
-            who: tuple[bytes | None, tuple[bytes, ...]] = None, ()
+            who: bytes | None = None
             unnamed = person is None
             try:
-                who = self._people.digests_of(person)
+                who = self._people.digest_of(person)
             except ValueError as error:
                 x, problem, unnamed = None, problem or str(error), False
             numbers = nothing(algorithm.plan.row) if x is None else algorithm.logged(x)
-            request = Request(secrets.token_bytes(HASH), offer, *who)
+            request = Request(secrets.token_bytes(HASH), offer, who)
             given = None if silent or problem else Raw(float(reward))
             yield Logged(request, numbers, given, problem, x is None, unnamed)
 
@@ -155,7 +155,6 @@ class Log:
             answered, waiting, written = [], [], []
             for i, row in sorted(enumerate(coming), key=lambda one: one[1].request.person or b""):  # as in `Choosing`
                 number, problem, teaches = head.choices - len(coming) + 1 + i, row.problem, not row.void
-                people.move(run, head.step, row.request)
                 if people.refuses(run, row.request, terms.on_limit):
                     problem, teaches = problem or str(beyond(self._algorithm.plan.limits.most or 0)), False
                 person = people.at_entry(row.request, terms.on_limit) or NOBODY

@@ -46,25 +46,6 @@ def _parts(digests: Sequence[bytes]) -> list[Sequence[bytes]]:
     return [digests[start : start + AT_ONCE] for start in range(0, len(digests), AT_ONCE)]
 
 
-def known_otherwise(run: Run) -> bool:
-    """Whether this database is one that 0.6.0 made, or an earlier release: the store of 0.7.0 is the fifth."""
-    return bool(run("SELECT 1 FROM store_version WHERE version < 5"))
-
-
-def move_rounds(run: Run, name: str, former: Sequence[bytes], digest: bytes) -> None:
-    """What a person has had under other digests, they have had under this one."""
-    listed = ", ".join("?" * len(former))
-    found = run(f"DELETE FROM person WHERE name = ? AND digest IN ({listed}) RETURNING rounds", name, *former)
-    if found:
-        run(
-            "INSERT INTO person (name, digest, rounds) VALUES (?, ?, ?) ON CONFLICT (name, digest) DO UPDATE"
-            " SET rounds = person.rounds + excluded.rounds",
-            name,
-            digest,
-            sum(int(rounds) for (rounds,) in found),
-        )
-
-
 def forget_weeks(run: Run, name: str, length: int, before: bytes) -> None:
     """Removes the counts of people's weeks, which have keys of that length, below a week."""
     run("DELETE FROM person WHERE name = ? AND digest < ? AND length(digest) = ?", name, before, length)

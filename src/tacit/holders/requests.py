@@ -14,11 +14,10 @@ import numpy as np
 from tacit.core.door import Offer
 from tacit.data import Integers, Raw
 from tacit.holders.rows import REWARD
-from tacit.mechanisms.waiting import NUMBER
 from tacit.model.chances import Chance, Later
 
 LONGEST_NAME = 255  # bytes
-# ticket, version, index, bytes of the name or -1, the name, the propensity and its error, or NaN; early rows lack these
+# ticket, version, index, bytes of the name or -1, the name, the propensity and its error, or NaN
 ANSWER = struct.Struct(f">16sqqh{LONGEST_NAME}sdd")
 ITEM = struct.Struct(f">qh{LONGEST_NAME}s")  # one place of a list: index, bytes of the name or -1, the name
 REFUSED = -1  # the index of no arm: a person beyond the limit, or a place of a list that is empty
@@ -27,12 +26,11 @@ TICKET = 16  # bytes (tacit.holders.tickets)
 
 
 class Ticket(NamedTuple):
-    """What a choice is known by (tacit.holders.tickets). number: None where only the database knows it; 0: an answer
-    that nobody saw committed. made_at: None where only the database knows it."""
+    """What a choice is known by (tacit.holders.tickets). number: 0: an answer that nobody saw committed."""
 
     text: bytes
-    number: int | None
-    made_at: float | None
+    number: int
+    made_at: float
 
 
 class ListItem(NamedTuple):
@@ -94,9 +92,7 @@ class Answer(NamedTuple):
     def unpacked(cls, packed: bytes) -> "Answer":
         packed, more = packed[: ANSWER.size], packed[ANSWER.size :]
         items = tuple(ListItem(arm, _named(length, text)) for arm, length, text in ITEM.iter_unpack(more))
-        lacking = (ANSWER.size - len(packed)) // NUMBER.size
-        ticket, version, arm, length, text, *chance = ANSWER.unpack(packed + NUMBER.pack(math.nan) * lacking)
-        propensity, error = chance
+        ticket, version, arm, length, text, propensity, error = ANSWER.unpack(packed)
         chance_or_none = None if math.isnan(propensity) else propensity
         return cls(ticket, version, arm, _named(length, text), chance_or_none, error, items)
 
@@ -111,7 +107,6 @@ class Request(NamedTuple):
     hashed: bytes  # what stands for it
     offer: Offer
     person: bytes | None
-    former: tuple[bytes, ...] = ()  # what earlier releases knew the same person by
     deferred: bool = False
     ahead: Answer | None = None  # where it was drawn before
     own: int | None = None  # the caller's own choice among the arms that may be chosen, where a control plays that
@@ -154,8 +149,7 @@ class StoredChoice:
 
     @property
     def propensity_error(self) -> float:
-        """Its standard error: 0 where it is exact (docs/evaluation.md). NaN for an answer that an earlier version of
-        this package stored without."""
+        """Its standard error: 0 where it is exact (docs/evaluation.md)."""
         self._propensity()
         return getattr(self._propensity, "error", 0.0)
 

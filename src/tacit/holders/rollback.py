@@ -23,7 +23,7 @@ EVENT = "a choice that was answered is not in this database: it was taken back i
 def lost(run: Run, vault: Vault, head: rows.Head, tickets: Sequence[Ticket], late: Sequence[Ticket]) -> bool:
     """Whether the database has not come to one of these choices, or has given the number of one of the late ones to
     another."""
-    if any((ticket.number or 0) > head.choices for ticket in tickets):
+    if any(ticket.number > head.choices for ticket in tickets):
         return True
     numbered = [(ticket.number, ticket.text) for ticket in late if ticket.number]
     placed = _placed(run, vault, [number for number, _ in numbered]) if numbered else {}

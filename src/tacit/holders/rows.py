@@ -21,7 +21,6 @@ class BanditRow(NamedTuple):
     uid: str
     name: str
     incarnation: int
-    version: int
     plan: str
     epoch: int  # choices that share a key
     prior: bytes | None
@@ -51,7 +50,7 @@ class Head(NamedTuple):
 def last(run: Run, name: str) -> BanditRow | None:
     """The latest incarnation."""
     found = run(
-        "SELECT uid, name, incarnation, version, plan, epoch, prior, prior_std, coalesce(twice, 0),"
+        "SELECT uid, name, incarnation, plan, epoch, prior, prior_std, coalesce(twice, 0),"
         " coalesce(silent, 0), (SELECT count(*) FROM bandit AS other"
         " WHERE other.name = bandit.name AND other.silent = 1) FROM bandit WHERE name = ?"
         " ORDER BY incarnation DESC LIMIT 1",
@@ -63,10 +62,10 @@ def last(run: Run, name: str) -> BanditRow | None:
 def make(run: Run, bandit: BanditRow, boundary: int) -> bool:
     """False if another has made it meanwhile."""
     made = run(
-        "INSERT INTO bandit (uid, name, incarnation, version, plan, epoch, prior, prior_std, twice, silent, retired,"
-        " step, choices, boundary, unnamed, sums_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?, 0, 0)"
+        "INSERT INTO bandit (uid, name, incarnation, plan, epoch, prior, prior_std, twice, silent, retired,"
+        " step, choices, boundary, unnamed, sums_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?, 0, 0)"
         " ON CONFLICT DO NOTHING RETURNING uid",
-        *bandit[:10],
+        *bandit[:9],
         boundary,
     )
     return bool(made)
@@ -132,7 +131,7 @@ def settle(run: Run, uid: str, settings: str) -> None:
 
 def retire(run: Run, uid: str, why: int) -> None:
     """Nothing raw stays, and nobody goes on from it; its noisy leaves stay, with sums of public contexts."""
-    for table in ("waiting", "written", "choice", "old_ticket", "open_step", "drawn", "closed"):
+    for table in ("waiting", "written", "choice", "open_step", "drawn", "closed"):
         run(f"DELETE FROM {table} WHERE bandit = ?", uid)
     run("UPDATE leaf SET sums = ? WHERE bandit = ?", b"", uid)
     released = "SELECT step FROM leaf WHERE bandit = ?"
@@ -193,12 +192,12 @@ def first_choice(run: Run, uid: str) -> int | None:
     return None if number is None else int(number)
 
 
-def marks(run: Run, uid: str, start: int, stop: int) -> list[tuple[bytes, int, bytes | None]]:
-    """(request, number, mark) of choices start, ..., stop - 1; workers of the first version left no mark."""
+def marks(run: Run, uid: str, start: int, stop: int) -> list[tuple[bytes, int, bytes]]:
+    """(request, number, mark) of choices start, ..., stop - 1."""
     found = run(
         "SELECT request, number, mark FROM choice WHERE bandit = ? AND number >= ? AND number < ?", uid, start, stop
     )
-    return [(bytes(request), int(number), None if mark is None else bytes(mark)) for request, number, mark in found]
+    return [(bytes(request), int(number), bytes(mark)) for request, number, mark in found]
 
 
 def answers_to(run: Run, uid: str, requests: Sequence[bytes]) -> dict[bytes, bytes]:
@@ -232,12 +231,6 @@ def wait(run: Run, uid: str, rows: Sequence[Waiting]) -> None:
         )
 
 
-def made_at(run: Run, uid: str, number: int) -> float | None:
-    """When a choice was made that has not entered; None if there is none."""
-    found = run("SELECT made_at FROM waiting WHERE bandit = ? AND number = ?", uid, number)
-    return float(found[0][0]) if found else None
-
-
 def first_waiting(run: Run, uid: str, start: int) -> float | None:
     """When the first choice after number `start` that waits was made; None if there is none."""
     found = run("SELECT made_at FROM waiting WHERE bandit = ? AND number > ? ORDER BY number LIMIT 1", uid, start)
@@ -266,12 +259,6 @@ def write(run: Run, uid: str, rows: Sequence[Written]) -> None:
         )
 
 
-def old_number(run: Run, uid: str, ticket: bytes) -> int | None:
-    """Of a ticket that 0.6.0 gave out."""
-    found = run("SELECT number FROM old_ticket WHERE bandit = ? AND ticket = ?", uid, ticket)
-    return int(found[0][0]) if found else None
-
-
 def waiting_row(run: Run, uid: str, number: int) -> bytes | None:
     """What is kept of a choice that has not entered, sealed. RAW."""
     found = run("SELECT sealed FROM waiting WHERE bandit = ? AND number = ?", uid, number)
@@ -288,7 +275,7 @@ def erase(run: Run, uid: str, number: int, sealed: bytes | None) -> None:
 def purge(run: Run, uid: str, before: int, locking: str) -> bool:
     """Removes what is left of choices below that number, some at a time; whether there may be more."""
     more = False
-    for table, key in (("waiting", "number"), ("written", "number"), ("choice", "request"), ("old_ticket", "ticket")):
+    for table, key in (("waiting", "number"), ("written", "number"), ("choice", "request")):
         gone = run(
             f"DELETE FROM {table} WHERE bandit = ? AND {key} IN (SELECT {key} FROM {table} WHERE bandit = ?"
             f" AND number < ? ORDER BY {key} LIMIT {MOST_AT_ONCE}{locking}) RETURNING number",

@@ -4,12 +4,17 @@ Raw columns, which depend on people's data, are sealed (tacit.holders.seal) and 
 no CHECK, since PostgreSQL prints the rows that break one in its log. Rows of a table have one size, whatever is in
 them."""
 
+from tacit.errors import BadState
+from tacit.holders.database import Database
+
+VERSION = 8  # of the tables, and of what is in sealed rows
+
 BANDIT = (
     # one row for each incarnation of a bandit; retired: 1, another one has taken its place; 2, it has ended; 3, an id
     # proved that this database was taken back in time. choices: numbers that were given out. settings: what all workers
     # do alike. twice: earlier incarnations that are counted twice. silent: nobody who is named teaches
     """CREATE TABLE bandit (
-        uid TEXT PRIMARY KEY, name TEXT, incarnation BIGINT, version BIGINT, plan TEXT, epoch BIGINT, retired BIGINT,
+        uid TEXT PRIMARY KEY, name TEXT, incarnation BIGINT, plan TEXT, epoch BIGINT, retired BIGINT,
         step BIGINT, choices BIGINT, boundary BIGINT, unnamed BIGINT, sums_key BIGINT,
         prior BLOB, prior_std DOUBLE PRECISION, settings TEXT, twice BIGINT, silent BIGINT,
         UNIQUE (name, incarnation))""",
@@ -51,8 +56,8 @@ OTHERS = (
         name TEXT, digest BLOB, rounds BIGINT, PRIMARY KEY (name, digest))""",
     # what happened; never a value
     "CREATE TABLE event (bandit TEXT, at DOUBLE PRECISION, what TEXT)",
-    # the versions that this database has had
-    "CREATE TABLE store_version (version BIGINT PRIMARY KEY, at DOUBLE PRECISION)",
+    # the format of this database
+    "CREATE TABLE store_version (version BIGINT PRIMARY KEY)",
     # every bandit that was ever opened on people of a population, and what it costs them; append-only
     """CREATE TABLE member (
         population TEXT, line TEXT, incarnation BIGINT, record TEXT, PRIMARY KEY (population, line, incarnation))""",
@@ -61,28 +66,23 @@ OTHERS = (
         bandit TEXT, log TEXT, learnt BIGINT, PRIMARY KEY (bandit, log))""",
     # which keys this database is sealed with; owner: the incarnation, or the bandit's name
     "CREATE TABLE key_fingerprint (owner TEXT, label TEXT PRIMARY KEY, fingerprint BLOB)",
-    # ids that 0.6.0 gave out, which hold no number
-    "CREATE TABLE old_ticket (bandit TEXT, ticket BLOB, number BIGINT, PRIMARY KEY (bandit, ticket))",
-)
-# Tables that came since, by their names. A new worker makes them when it opens a database of the present version, while
-# those of an earlier release go on: these neither know nor need them, so the version stays.
-ADDED = {
     # incarnations that nobody may open here, and why (tacit.holders.closed)
-    "closed": "CREATE TABLE closed (bandit TEXT PRIMARY KEY, why TEXT, place TEXT)",
-}
+    "CREATE TABLE closed (bandit TEXT PRIMARY KEY, why TEXT, place TEXT)",
+)
 TABLES = (*BANDIT, *CHOICES, *ENTRIES, *RELEASES, *OTHERS)
 
-# From the store of 0.6.0 (4) to that of 0.7.0 (5).
-FIFTH = (
-    RELEASES[1],
-    "ALTER TABLE bandit ADD COLUMN twice BIGINT",
-    OTHERS[5],
-    "ALTER TABLE bandit ADD COLUMN silent BIGINT",
-)
-# From 0.7.0 on; what was waiting is converted in between (tacit.holders.migration). 6 was never given: 0.7.0 would
-# work on it.
-OLD = ("waiting", "deferred", "open_sum", "due")
-ASIDE = tuple(f"ALTER TABLE {name} RENAME TO old_{name}" for name in OLD)
-SEVENTH = (*ENTRIES, OTHERS[6])
-DROPPED = tuple(f"DROP TABLE old_{name}" for name in OLD)
-OLDEST, VERSION = 4, 7
+
+def ready(database: Database) -> None:
+    """Makes the tables of an empty database; BadState, and nothing is written, if it has another format."""
+    with database.transaction() as run:
+        run(database.alone)
+        found = 0
+        if run(database.finding, "store_version"):
+            found = int(run("SELECT max(version) FROM store_version")[0][0])
+        elif not run(database.finding, "bandit"):
+            for statement in TABLES:
+                run(statement.replace(" BLOB", f" {database.blob}"))
+            run("INSERT INTO store_version (version) VALUES (?)", VERSION)
+            return
+    if found != VERSION:
+        raise BadState(f"Expected a database of format {VERSION}, got format {found}, which another release writes.")

@@ -17,7 +17,7 @@ from tacit.bandits.joint.controlled import LOGS, NONE
 from tacit.clock import Steady
 from tacit.core.assignment import NEEDS_GIVEN
 from tacit.core.choices import by_place
-from tacit.core.persons import Person, digests
+from tacit.core.persons import Person, digest
 from tacit.data import Raw
 from tacit.errors import TacitError, Unavailable
 from tacit.holders import certificate, control, erasure, incarnation, rehearsal, requests, rotation, terms, upkeep
@@ -182,7 +182,7 @@ class Stored(Reading):
             hashed = requests.request_hash(request, asker, self._vault.requests)
             offer = self._agreed.door.offer(arms, available, actions, top)
             requests.check_names(offer.names)
-            who = self._people.digests_of(person)
+            who = self._people.digest_of(person)
             if assignment is None and own is not None:
                 raise ValueError(NEEDS_GIVEN)
             chosen = None if assignment is None else assignment.own(offer, own)
@@ -190,7 +190,7 @@ class Stored(Reading):
             if assignment is None:
                 raise
             return self.unreadable(error, asker, request)
-        return Request(hashed, offer, *who, deferred, own=chosen)
+        return Request(hashed, offer, who, deferred, own=chosen)
 
     def unreadable(self, error: Exception, asker: str = "", request: Any = None) -> Request:
         """With a control group: a request that cannot be read has a number, too, and one alone however often it is
@@ -275,9 +275,9 @@ class Stored(Reading):
     def erase(self, person: Person) -> str:
         """Deletes what is still waiting of that person (tacit.holders.erasure), on disk when this returns. Their
         count of rounds stays. Returns what cannot be undone, in words: the same whether or not anything was found."""
-        hashes = digests(person, self._vault.persons)
+        hashed = digest(person, self._vault.persons)
         if not self.retired:  # else nothing waits any more
-            self._write(lambda: erasure.erase(self._vault, self._other, hashes))
+            self._write(lambda: erasure.erase(self._vault, self._other, hashed))
         return erasure.erased(self._vault.bandit)
 
     def tend(self) -> None:

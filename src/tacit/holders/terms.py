@@ -134,7 +134,7 @@ class Agreed:
             before = self._declare(head, vault)
             old = json.loads(head.settings or "{}")
             if not self.now.hold:
-                self.now = self.now._replace(hold=old.get("hold") or old.get("after") or 0.0)
+                self.now = self.now._replace(hold=old.get("hold") or 0.0)
             if not self.now.hold and not self.ended:
                 raise ValueError(NO_HOLD)
             self._follow(self.now._replace(control_ended=old.get("control_ended")))

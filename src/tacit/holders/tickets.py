@@ -6,9 +6,8 @@ that no restore takes back: a number that the database has not reached, or has g
 lost choices which were answered from it, even where the folder of keys was taken back with it. An id of an incarnation
 that was replaced is unknown, and proves nothing.
 
-Number, time and zeros are one block of AES, so that the ticket looks random; what authenticates it is as early versions
-wrote it. Number 0: an answer that nobody saw committed. Ids of 0.7.0 are blocks under another key, with a number and no
-time; those of 0.6.0 are random. The zeros tell the three apart: one of 2 ** 32 others has them."""
+Number, time and zeros are one block of AES, so that the ticket looks random; a keyed hash behind it authenticates it.
+Number 0: an answer that nobody saw committed."""
 
 import hashlib
 import secrets
@@ -20,7 +19,6 @@ from tacit.holders.requests import TICKET, StoredChoice, Ticket
 
 NUMBER, TIME, CHECK = 6, 6, 8  # bytes; times are in milliseconds
 ZEROS = bytes(TICKET - NUMBER - TIME)
-SALT = 4  # bytes, of 0.7.0
 MILLI = 1000.0
 
 
@@ -29,12 +27,9 @@ class Tickets:
 
     def __init__(self, key: bytes) -> None:
         self._key = key
-        self._block, self._former = self._cipher(b"number and time"), self._cipher(b"number")
-
-    def _cipher(self, purpose: bytes) -> Any:
         ciphers: Any = extras.load("cryptography.hazmat.primitives.ciphers", "ids of choices", extra="store")
-        own = hashlib.blake2b(key=self._key, digest_size=32, person=purpose).digest()
-        return ciphers.Cipher(ciphers.algorithms.AES(own), ciphers.modes.ECB())  # of one block
+        own = hashlib.blake2b(key=key, digest_size=32, person=b"number and time").digest()
+        self._block: Any = ciphers.Cipher(ciphers.algorithms.AES(own), ciphers.modes.ECB())  # of one block
 
     def made(self, number: int, at: float) -> bytes:
         """The ticket of the choice with that number, which is made at that time, a whole number of milliseconds. 0 for
@@ -62,17 +57,9 @@ class Tickets:
         ticket = whole[:TICKET]
         if len(whole) != TICKET + CHECK or not secrets.compare_digest(self._check(ticket), whole[TICKET:]):
             raise UnknownChoice("Expected the id of a choice that this bandit made, got an unknown one.")
-        return self.opened(ticket)
-
-    def opened(self, ticket: bytes) -> Ticket:
         text: bytes = self._block.decryptor().update(ticket)
-        if text.endswith(ZEROS):
-            when = int.from_bytes(text[NUMBER : NUMBER + TIME], "big") / MILLI
-            return Ticket(ticket, int.from_bytes(text[:NUMBER], "big"), when)
-        former: bytes = self._former.decryptor().update(ticket)
-        if former.endswith(bytes(TICKET - NUMBER - SALT)):
-            return Ticket(ticket, int.from_bytes(former[:NUMBER], "big"), None)
-        return Ticket(ticket, None, None)
+        when = int.from_bytes(text[NUMBER : NUMBER + TIME], "big") / MILLI
+        return Ticket(ticket, int.from_bytes(text[:NUMBER], "big"), when)
 
     def _check(self, ticket: bytes) -> bytes:
         return hashlib.blake2b(ticket, key=self._key, digest_size=CHECK).digest()

@@ -81,13 +81,6 @@ class Witness:
             if last is None or last.incarnation < shown.incarnation or (last[0], last.steps) == (shown[0], 0):
                 self._write(shown)
 
-    def restate(self, former: list[str], digests: list[str]) -> None:
-        """The same leaves by other digests, where those on record are the former ones."""
-        with self._alone():
-            last = self._read()
-            if last is not None and former != digests and former[last.steps : last.steps + 1] == last.digests[-1:]:
-                self._write(last._replace(digests=digests[: last.steps + 1]))
-
     def record(self, shown: Shown) -> None:
         """On disk when this returns, unless a later one is; RolledBack if another history is on record, or none."""
         with self._alone():

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from tacit import checks
-from tacit.holders import erasure, incarnation, recovery, retirement
+from tacit.holders import erasure, recovery, retirement
 from tacit.holders.stored import Stored
 from tacit.service import config as configs
 from tacit.service import demo, keys
@@ -75,18 +75,6 @@ def erase(path: Path, name: str, person: str) -> str:
     checks.name("a bandit of this configuration", name, bandits)
     setting = bandits[name]
     return erasure.erase_at(setting.durable, person.strip(), name=name, keys=setting.keys)
-
-
-def migrate(what: str) -> str:
-    """Brings every database of that configuration, or one that is given itself, to the present version."""
-    if not what.endswith(".toml"):
-        return f"the database: {incarnation.migrate(what)}."
-    folders: dict[str | Path, dict[str, str | Path | None]] = {}
-    for name, setting in configs.read(Path(what)).bandits.items():
-        folders.setdefault(setting.durable, {})[name] = setting.keys
-    return "\n".join(
-        f"{next(iter(keys))}: {incarnation.migrate(database, keys)}." for database, keys in folders.items()
-    )
 
 
 def new_key(name: str, role: str) -> tuple[str, str]:

@@ -6,7 +6,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -20,15 +20,6 @@ TOO_OFTEN = 429
 PATIENCE = 30.0  # seconds for a release
 
 HOLD = 60.0  # seconds, of a clock of the attack's own
-
-
-class Asking(Protocol):
-    """A bandit of a server: (route, body) -> what the reply holds; no body for GET, a list of lines for a batch."""
-
-    async def __call__(self, route: str, body: Any = None) -> Any: ...
-
-    async def passed(self) -> None:
-        """The deadlines of all choices so far have passed."""
 
 
 class Ask:
@@ -63,17 +54,14 @@ def folder() -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def opened(setting: dict[str, Any], place: Path, *, scratch: bool = False) -> Iterator[Ask]:
-    """The service on the database in that folder, a new one or one that is there: then this is a restart. scratch: the
-    bandit that is asked is a scratch one of those settings."""
+def opened(setting: dict[str, Any], place: Path) -> Iterator[Ask]:
+    """The service on the database in that folder, a new one or one that is there: then this is a restart."""
     for module in ("starlette", "prometheus_client"):
         extras.load(module, "attacks on the service", extra="service")
     from tacit.service.app import Application
 
     own = {"durable": "bandit.db", "delay": 0.0, "hold": HOLD}
     document = {"bandits": {NAME: own | setting}}
-    if scratch:
-        document["bandits"] = {"served": own | setting, NAME: own | {"scratch_of": "served", "durable": "scratch.db"}}
     app = Application(config.placed(config.convert(document), place), Clock(1e9))
     app.open()
     try:
@@ -82,7 +70,7 @@ def opened(setting: dict[str, Any], place: Path, *, scratch: bool = False) -> It
         app.close()
 
 
-async def version(ask: Asking, least: int) -> Any:
+async def version(ask: Ask, least: int) -> Any:
     """The estimate, from that many releases on."""
     async with asyncio.timeout(PATIENCE):
         while True:

@@ -48,32 +48,15 @@ class Silent:
         return np.zeros((count, size), np.int64)
 
 
-def released_with(source: Any) -> AbstractContextManager[None]:
-    """Leaves have the noise of that source, whatever they claim."""
+def raw_release() -> AbstractContextManager[None]:
+    """A leaf is the exact sums, whatever it claims."""
     measure: Any = Grid.measure
 
     def wrong(grid: Grid, state: Any, sums: Exact, _source: Any) -> Released:
-        out: Released = measure(grid, state, sums, source)
+        out: Released = measure(grid, state, sums, Silent())
         return out
 
     return put(Grid, "measure", wrong)
-
-
-def raw_release() -> AbstractContextManager[None]:
-    """A leaf is the exact sums."""
-    return released_with(Silent())
-
-
-class QuarterNoise:
-    """A source with a quarter of the noise that is asked for."""
-
-    def integers(self, count: int, size: int, cells: float) -> Integers:
-        return Secure().integers(count, size, cells / 4)
-
-
-def quiet_release() -> AbstractContextManager[None]:
-    """A leaf has a quarter of its noise."""
-    return released_with(QuarterNoise())
 
 
 class RedrawnOnRestart(Versions):
@@ -132,7 +115,6 @@ def triggered_by_rewards() -> AbstractContextManager[None]:
 
 
 RAW_RELEASE = Plant("A leaf is the exact sums.", raw_release)
-QUIET_RELEASE = Plant("A leaf has a quarter of its noise.", quiet_release)
 REDRAWN = Plant("Noise is drawn when a leaf is read, anew after a restart.", redrawn_on_restart)
 COUNTED_TWICE = Plant("A reward that is sent again counts again.", counted_twice)
 TRIGGERED = Plant("A step closes by the number of rewards.", triggered_by_rewards)

@@ -21,7 +21,6 @@ from tacit.model import arms
 from tacit.model.control import Control
 from tacit.privacy import relations
 from tacit.privacy.budget import Budget
-from tacit.service import scratch
 
 KINDS = {registry.kebab(name): name for name in registry.STORED}
 OF_GLM = ("contexts", "curvature", "base_rate", "positions")  # taken as they are given
@@ -106,7 +105,7 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     and offered arms are no secret. curvature: what is released (JointGLM). base_rate: the usual reward, where it is
     rare. positions: weights of the places of a list. features: a schema, as Schema.to_dict writes it: requests have
     fields then, and dim follows. coordinates, profiles: names of what is in vectors, and reference profiles, for the
-    dashboard. scratch_of: the bandit whose settings it has, where people are made up (scratch)."""
+    dashboard."""
 
     kind: str
     dim: int = 0
@@ -142,7 +141,6 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     features: dict[str, Any] | None = None
     coordinates: tuple[str, ...] | None = None
     profiles: dict[str, ProfileSetting] = {}
-    scratch_of: str | None = None
 
     def __post_init__(self) -> None:
         if self.schema is not None:
@@ -282,7 +280,6 @@ def toml(path: Path) -> dict[str, Any]:
 
 def convert(document: dict[str, Any]) -> Config:
     """ValueError says in which part of the document a problem is."""
-    document = scratch.filled(document)
     bandits = document.get("bandits")
     for name, given in bandits.items() if isinstance(bandits, dict) else ():
         taken(given, BanditSetting, f"[bandits.{name}]")

@@ -145,7 +145,6 @@ class Served:
             },
             "trial": trial.written(self.past.trial()),
             "retired": self.stored.retired,
-            "scratch_of": self.setting.scratch_of,
             "actions": [one._asdict() for one in self.stored.actions],
             "population": msgspec.to_builtins(self.stored.population),
             "events": [{"at": at, "what": what} for at, what in self.stored.events],

@@ -52,6 +52,8 @@ def test_privacy():
     assert certificate["releases"][0]["sensitivity"] > 0
     assert certificate["private"] is True and certificate["distance"] == 0.0
     assert certificate["horizon"] == 1_000_000
+    both = tacit("privacy", "joint-glm", "joint-glm:first=9", "--delta", "1e-6")
+    assert both.stderr.strip() == "A person who is in all of them: epsilon 1.455 at delta 1e-06."
 
 
 def test_a_plan_has_a_horizon_only_where_one_is_given_or_needed(capsys, monkeypatch):

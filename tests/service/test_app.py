@@ -282,19 +282,6 @@ def test_without_keys_a_web_page_of_another_name_is_not_let_in(app):
     assert stored(app).head.choices == 4
 
 
-def test_bandits_of_one_population_cost_together(tmp_path):
-    bandits = {name: LINEAR | {"durable": f"{name}.db", "population": name[0]} for name in ("a1", "a2", "b")}
-    app = Application(configs.placed(configs.convert({"bandits": bandits}), tmp_path))
-    app.open()
-    try:
-        found = [json.loads(call(app, (f"/v1/bandits/{name}/status", None))[0][2])["population"] for name in bandits]
-    finally:
-        app.close()
-    assert found[0] == found[1] and found[0]["bandits"] == ["a1", "a2"] and found[2]["bandits"] == ["b"]
-    alone, together = found[2]["epsilon"], found[0]["epsilon"]
-    assert alone <= 1.0 + 1e-6 and 1.3 * alone < together < 2 * alone  # Gaussian noise: mu grows by sqrt 2
-
-
 @pytest.mark.parametrize("adjacency", ["replace", "zero-out"])
 def test_public_contexts_are_named_wherever_epsilon_is(tmp_path, adjacency):
     """Features and offers are not protected then: a number alone would promise what is not kept."""
@@ -330,12 +317,11 @@ def test_epsilon_is_shown_with_its_neighbours(tmp_path, adjacency):
     finally:
         app.close()
     found = json.loads(status)
-    assert found["privacy"]["neighbours"] == found["population"]["neighbours"] == adjacency
+    assert found["privacy"]["neighbours"] == adjacency
     assert found["privacy"]["relation"].startswith("zero-out") == (adjacency == "zero-out")
     for name in ("tacit_epsilon", "tacit_epsilon_spent"):
         assert f'\n{name}{{bandit="one",neighbours="{adjacency}"}} ' in metrics
     assert ("of at most 1 (zero-out), however" in page) == (adjacency == "zero-out")
-    assert f"({adjacency}): one, two" in page  # of the population
 
 
 def test_beyond_the_rounds_of_a_person_choices_are_served_and_not_learnt_from(tmp_path):

@@ -132,7 +132,7 @@ def test_an_auditor_sees_certificate_and_status_alone(keyed):
 def test_names_are_escaped(tmp_path):
     bad = "<script>alert(1)</script>\"'&"
     profiles = {bad: {"arms": {f"a{bad}": EYE[0], f"b{bad}": EYE[1]}}}
-    app = application(tmp_path, population=bad, coordinates=[f"{i}{bad}" for i in range(3)], profiles=profiles)
+    app = application(tmp_path, coordinates=[f"{i}{bad}" for i in range(3)], profiles=profiles)
     ((status, _, body),) = call(app, ("/dashboard/messages", None))
     app.close()
     assert status == 200 and body.count(b"<script") == 2 and body.count(b"&lt;script&gt;") >= 6
@@ -145,8 +145,6 @@ def test_several_bandits_have_a_list(tmp_path):
     try:
         ((status, _, body),) = call(app, ("/dashboard", None))
         assert status == 200 and b'href="/dashboard/first"' in body and b'href="/dashboard/second"' in body
-        ((_, _, body),) = call(app, ("/dashboard/first", None))
-        assert b"for all of these together it is at most" in body
     finally:
         app.close()
 

@@ -20,7 +20,6 @@ budget = {{epsilon = 20.0, delta = 1e-5}}
 durable = "bandit.db"
 delay = 0.1
 hold = 0.5
-population = "{BAD}"
 coordinates = ["{BAD}", "a feature with a rather long name", "x"]
 [bandits.messages.profiles."{BAD}".arms]
 "{BAD}" = [1.0, 0.0, 0.0]

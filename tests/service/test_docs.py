@@ -39,7 +39,7 @@ def test_the_page_runs(tmp_path, monkeypatch):
     assert [json.loads(line)["name"] for line in batch.splitlines()] == [None, None]
     assert json.loads(certificate)["private"] and json.loads(status)["choices"] == 3
     assert [one["name"] for one in json.loads(history)["features"]] == ["short", "friendly", "with a picture"]
-    assert json.loads(status)["population"]["name"] == "visitors" and len(json.loads(estimate)["theta"]) == 3
+    assert len(json.loads(estimate)["theta"]) == 3
     assert 'tacit_choices{bandit="messages"} 3.0' in metrics and (health, ready) == ("alive\n", "ready\n")
     for request in blocks("http"):
         first, body = request.split("\n", 1)

@@ -1,5 +1,5 @@
 """A database that was taken back in time is not served; `tacit recover` starts anew from what was released, `retire`
-ends a bandit, and its population remembers."""
+ends a bandit."""
 
 import json
 import math
@@ -8,16 +8,13 @@ import shutil
 import sys
 import time
 
-import apsw
 import numpy as np
 import pytest
 
 from tacit import cli
 from tacit.errors import RolledBack
 from tacit.privacy import gaussian
-from tacit.service import config as configs
-from tacit.service.app import Application
-from tests.service.servers import LINEAR, application, call, lines, stored
+from tests.service.servers import application, call, lines, stored
 from tests.store.places import BUDGET, settle, total
 
 TOML = """
@@ -248,9 +245,6 @@ def test_an_alarm_is_not_forgotten_by_another_restore(tmp_path, monkeypatch):
 def test_a_retired_bandit_answers_nobody_and_stays_on_record(tmp_path, monkeypatch, capsys):
     first = visit(tmp_path)
     (tmp_path / "serve.toml").write_text(TOML)
-    record = (tmp_path / "tacit-populations.jsonl").read_text()
-    (tmp_path / "tacit-populations.jsonl").unlink()  # as of a bandit that was not opened since there are records
-    apsw.Connection(str(tmp_path / "bandit.db")).execute("DELETE FROM member").fetchall()
     for command in ("retire", "recover"):  # nobody is there to say yes
         monkeypatch.setattr(sys, "argv", ["tacit", command, str(tmp_path / "serve.toml"), "messages"])
         with pytest.raises(SystemExit) as stop:
@@ -260,7 +254,6 @@ def test_a_retired_bandit_answers_nobody_and_stays_on_record(tmp_path, monkeypat
     with pytest.raises(SystemExit) as stop:
         cli.main()
     assert stop.value.code == 0 and capsys.readouterr().out.startswith("messages: retired.")
-    assert (tmp_path / "tacit-populations.jsonl").read_text() == record
     app = application(tmp_path)
     refused = call(
         app, ("choose", {"arms": np.eye(3).tolist()}), ("reward", {"id": first, "reward": 1}), ("reward", {"id": "00"})
@@ -272,22 +265,3 @@ def test_a_retired_bandit_answers_nobody_and_stays_on_record(tmp_path, monkeypat
     status = json.loads(shown[1][2])
     assert status["retired"] is True and status["version"] == 1 and status["choices"] == 20
     assert "Retired" in json.loads(shown[0][2])["caveats"][-1]
-
-
-def test_a_bandit_that_is_taken_out_of_the_configuration_is_still_counted(tmp_path):
-    def epsilon(*names):
-        bandits = {name: LINEAR | {"durable": f"{name}/bandit.db"} for name in names}
-        app = Application(configs.placed(configs.convert({"bandits": bandits}), tmp_path))
-        app.open()
-        found = json.loads(call(app, (f"/v1/bandits/{names[0]}/status", None))[0][2])["population"]
-        app.close()
-        return found["bandits"], found["epsilon"]
-
-    for name in "abc":
-        (tmp_path / name).mkdir()  # files in three folders: they know of each other by being served together
-    assert epsilon("a") == (["a"], pytest.approx(1.0, rel=1e-3))
-    both = epsilon("b", "a")
-    assert both[0] == ["a", "b"] and 1.4 < both[1] < 1.5
-    assert epsilon("b") == both
-    three = epsilon("c", "b")
-    assert three[0] == ["a", "b", "c"] and three[1] > 1.7 and epsilon("c") == three

@@ -62,7 +62,6 @@ def test_a_backup_goes_back_as_a_recovery(place, folder):
     with place.open(linear(**LIMITED), clock=clock) as stored:
         assert stored.incarnation == 2 and table(stored, LEAVES) == leaves and stored.choices == 0
         assert stored.privacy.epsilon == pytest.approx(said.after)
-        assert stored.population.bandits == ("bandit",)
         with_keys = {label.partition(".")[0] for label in Keys(place.keys).labels("")}
         assert with_keys == {stored._vault.uid, "bandit"}
     assert lives_on(place, clock, "new ")[0] > 0

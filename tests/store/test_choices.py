@@ -201,7 +201,6 @@ def test_what_a_store_cannot_hold_is_refused(bandit, on_sqlite):
         {"on_limit": "ignore"},
         {"name": "../other"},
         {"degraded": "perhaps"},
-        {"population": ""},
     ],
 )
 def test_wrong_options_are_refused(on_sqlite, wrong):

@@ -15,7 +15,6 @@ from tacit import recover, retire
 from tacit.errors import BadState, Moved, Retired, RolledBack, TacitError
 from tacit.holders import copying, moving, schema
 from tacit.holders.moving import move
-from tacit.holders.seal import Keys
 from tests.store.conftest import of_postgres
 from tests.store.places import Clock, Place, arms, contribution, dies_at, glm, linear, play, settle, sums, table, total
 from tests.store.test_both_holders import Same
@@ -39,7 +38,7 @@ def bandit(**options):
 def lives(place, clock, part):
     """Some people, of whom a few wait still; what anybody may see of it, and what nobody may."""
     rng, seen = np.random.default_rng(part), []
-    with place.open(bandit(), clock=clock, population="visitors") as stored:
+    with place.open(bandit(), clock=clock) as stored:
         for i in range(3):
             asked = [
                 stored.prepare(arms(rng), request=f"{part} {i} {j}", person=f"p{part} {i} {j % 3}", deferred=j == 2)
@@ -58,13 +57,12 @@ def lives(place, clock, part):
         stored.observe(waiting, 1.0)
         stored.choose(arms(rng), request=f"silent {part}", deferred=True)
         seen += [waiting.id, waiting.propensity, stored.version, stored.choices, stored.privacy.epsilon]
-        seen += [stored.population.epsilon, stored.population.bandits]
         return seen, table(stored, LEAVES), {s: one.tolist() for s, one in sums(stored).items()}, table(stored, PERSONS)
 
 
 def again(place, clock, part, seen):
     """Sent again: the same answer, a reward that counts, and rows of a log that are learnt."""
-    with place.open(bandit(), clock=clock, population="visitors") as stored:
+    with place.open(bandit(), clock=clock) as stored:
         choices = stored.choices
         rng = np.random.default_rng(0)
         assert stored.choose(arms(rng), request=f"waits {part}", person="ada").id == seen[27]
@@ -92,10 +90,9 @@ def test_it_goes_on_bit_by_bit_there_and_back(on_sqlite, on_postgres, folder):
                 for raw in ("choice", "waiting", "written", "open_step", "person", "key_fingerprint"):
                     assert run(f"SELECT count(*) FROM {raw}") == [(0,)], raw
                 assert run("SELECT DISTINCT length(sums) FROM leaf") == [(0,)]
-    with on_sqlite.open(bandit(), clock=clock, population="visitors") as stored:
+    with on_sqlite.open(bandit(), clock=clock) as stored:
         assert [what.partition(" from ")[0] for _, what in stored.events if "moved" in what] == ["moved here"] * 2
         assert stored.incarnation == 1 and stored.privacy.epsilon == pytest.approx(1.0, rel=1e-6)
-        assert stored.population.bandits == ("bandit",)
 
 
 def opened(place):
@@ -330,17 +327,5 @@ def test_words_for_a_database_hold_no_password():
 
 
 def test_every_table_is_copied_or_named():
-    made = [statement.split()[2] for statement in (*schema.TABLES, *schema.ADDED.values()) if "TABLE" in statement]
+    made = [statement.split()[2] for statement in schema.TABLES if "TABLE" in statement]
     assert sorted(made) == sorted([*(one.name for one in copying.TABLES), *copying.LEFT])
-
-
-def test_a_database_of_the_release_before_gets_its_table_while_others_serve(place):
-    """No version of the database changes: workers of 0.9.0 go on with it."""
-    with place.open(linear()) as stored:
-        table(stored, "DROP TABLE closed")
-        if stored._database.several_hosts:
-            place.open(linear()).close()
-            play(stored, np.random.default_rng(0), 12, together=12)
-            assert stored.version == 1
-    with place.open(linear()) as stored:
-        assert table(stored, "SELECT count(*) FROM closed") == [(0,)] and Keys(place.keys).labels("")

@@ -342,22 +342,13 @@ def test_a_choice_that_is_never_shown_has_its_curvature(on_sqlite):
 def test_it_is_fixed_for_ever(on_sqlite):
     on_sqlite.open(public()).close()
     with pytest.raises(BadState, match="another contexts"):
-        on_sqlite.open(glm(), population="another")
-    with on_sqlite.open(glm(), name="older", population="older") as stored:  # as if it were
-        plan = stored._vault.bandit.plan.replace('"contexts": "private", ', "")
-        assert plan != stored._vault.bandit.plan
-        table(stored, "UPDATE bandit SET plan = ? WHERE name = ?", plan, "older")
-    on_sqlite.open(glm(), name="older", population="older").close()
-    with pytest.raises(BadState, match="another contexts"):
-        on_sqlite.open(public(), name="older", population="another")
+        on_sqlite.open(glm())
 
 
 def test_the_certificate_names_what_is_public(on_sqlite):
     with on_sqlite.open(public()) as stored:
         assert "features and offered arms are public" in stored.privacy.unit and stored.privacy.private
         assert 'contexts="public"' in str(stored.privacy) and any("not sealed" in one for one in stored.privacy.caveats)
-    with pytest.raises(ValueError, match="a population of its own"):
-        on_sqlite.open(glm(), name="another")
 
 
 def test_the_certificate_says_that_two_copies_tell_a_choice(on_sqlite):

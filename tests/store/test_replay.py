@@ -21,7 +21,6 @@ ASKED = {
     "erase": lambda stored, given: stored.erase("somebody"),
     "interval": lambda stored, given: (stored.interval(given), stored.interval(given, level=0.5)),
     "offers": lambda stored, given: stored.offers(given),
-    "population": lambda stored, given: (stored.population.epsilon, stored.population.delta),
 }
 QUIET = {  # they show nothing, or to the trusted only
     *("choose", "choose_group", "observe", "write_group", "prepare", "report", "activation", "tend", "close", "secret"),
@@ -82,7 +81,7 @@ def run(place, kind, people, name, **terms):
     same, others, clock, own, out = np.random.default_rng(0), np.random.default_rng(people), Clock(), [], []
     options, held, late = {} if kind is linear else {"policy": np.random.default_rng(7)}, replay.Held(), []
     offered = same if kind is public else others
-    with place.open(kind(first=6, **options), name=name, population=name, delay=3.0, clock=clock, **terms) as stored:
+    with place.open(kind(first=6, **options), name=name, delay=3.0, clock=clock, **terms) as stored:
         for i in range(ROUNDS):
             clock.now += 1.0
             with held.round(i):

@@ -133,7 +133,7 @@ def fetch_command(
 
 @app.command("privacy")
 def privacy_command(
-    bandit: Annotated[str, typer.Argument(help="BANDIT[:key=value,...]: " + ", ".join(registry.bandits()))],
+    bandits: Annotated[list[str], typer.Argument(help="BANDIT[:key=value,...]: " + ", ".join(registry.bandits()))],
     epsilon: Annotated[str, typer.Option(help="Privacy budget. inf: no noise.")] = "1",
     delta: Delta = 1e-6,
     adjacency: Adjacency = "replace",
@@ -148,15 +148,23 @@ def privacy_command(
         typer.Option("--registry", help="JSON for public registries of deployments, with what is left to fill in."),
     ] = False,
 ) -> None:
-    """The certificate for a plan, before anything runs."""
-    spec = parse_bandit(bandit, [parse_epsilon(epsilon)], delta, adjacency)[0]
-    certificate = build(spec, dim=dim, radius=radius, horizon=horizon).privacy
-    if as_record:
-        write_json(certificate.registry(), indent=2)
-    elif as_json:
-        sys.stdout.write(certificate.json().decode() + "\n")
-    else:
-        sys.stdout.write(f"{certificate}\n")
+    """The certificate for a plan, before anything runs. Of several bandits: one for each, and what they cost a person
+    who is in all of them."""
+    specs = [parse_bandit(bandit, [parse_epsilon(epsilon)], delta, adjacency)[0] for bandit in bandits]
+    certificates = [build(spec, dim=dim, radius=radius, horizon=horizon).privacy for spec in specs]
+
+    for certificate in certificates:
+        if as_record:
+            write_json(certificate.registry(), indent=2)
+        elif as_json:
+            sys.stdout.write(certificate.json().decode() + "\n")
+        else:
+            sys.stdout.write(f"{certificate}\n")
+    if len(certificates) > 1:
+        from tacit.privacy.ledger import epsilon_of
+
+        together = epsilon_of([release for found in certificates for release in found.releases], delta)
+        tell(f"A person who is in all of them: epsilon {together:.4g} at delta {delta:g}.")
 
 
 @app.command("warm-up")
@@ -229,7 +237,7 @@ def retire_command(
     yes: Yes = False,
 ) -> None:
     """End a bandit for good: no more choices and rewards, what is raw and its keys are destroyed. Its certificate
-    stays, and what it has cost its population."""
+    stays."""
     from tacit.service import command
 
     confirm(f"end {bandit} for good, and destroy its keys", yes)

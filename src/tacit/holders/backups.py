@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.errors import BadState, Retired
-from tacit.holders import closed, control, copying, incarnation, recovery, register, rows, schema
+from tacit.holders import closed, control, copying, incarnation, recovery, rows, schema
 from tacit.holders.database import Database, Run
 from tacit.holders.recovery import Cost, Doubts
 from tacit.holders.seal import sync
@@ -36,7 +36,6 @@ class Backup:
             head = rows.standing(read, row.uid)
             with self._database.transaction() as write:
                 copying.copy(read, write, name)
-                register.record(write, register.recorded(read))
                 if not head.ended and not head.disputed:
                     closed.close(write, row.uid, closed.COPY)
 
@@ -78,10 +77,10 @@ def copied(where: str | Path, name: str, keys: str | Path | None) -> Iterator[Da
 def cost(bandit: Any, file: Path, where: str | Path, *, name: str = "bandit", keys: str | Path | None = None) -> Cost:
     """What `restore` would cost. Nothing is changed."""
     with _both(file, where) as (backup, database):
-        folder, populations = incarnation.keys_of(where, database, keys), incarnation.register_of(where, database, keys)
+        folder = incarnation.keys_of(where, database, keys)
         with database.transaction() as run, backup.transaction() as read:
             doubts = _check(read, run, name)
-        return recovery.cost_in(bandit, backup, folder, populations, name, doubts)
+        return recovery.cost_in(bandit, backup, folder, name, doubts)
 
 
 def restore(
@@ -98,7 +97,7 @@ def restore(
     it again; in between nobody can open the bandit."""
     algorithm = incarnation.check(bandit, name)
     with _both(Path(file), where) as (backup, database):
-        folder, populations = incarnation.keys_of(where, database, keys), incarnation.register_of(where, database, keys)
+        folder = incarnation.keys_of(where, database, keys)
         with copying.reading(backup) as read, copying.writing(database) as write:
             doubts = _check(read, write, name)
             copying.delete(write, name)
@@ -107,8 +106,7 @@ def restore(
             if not doubts.disputed:
                 closed.close(write, row.uid, closed.COPY)
             write("UPDATE bandit SET twice = ? WHERE uid = ?", doubts.twice, row.uid)
-            register.record(write, register.recorded(read))
-        return recovery.recover_in(algorithm, bandit.pending, database, folder, populations, name, within_budget)
+        return recovery.recover_in(algorithm, bandit.pending, database, folder, name, within_budget)
 
 
 def _check(read: Run, write: Run, name: str) -> Doubts:

@@ -7,7 +7,6 @@ import msgspec
 from tacit.bandits.joint.continual import LOGGED
 from tacit.core import actions
 from tacit.core.actions import Declared
-from tacit.holders.population import Population
 from tacit.holders.rows import BanditRow
 from tacit.privacy.certificate import ROUNDING, Certificate, certify
 from tacit.privacy.ledger import epsilon_of, grid_delta
@@ -96,7 +95,6 @@ def of(
     released: int,
     *,
     ended: bool = False,
-    population: Population | None = None,
 ) -> Certificate:
     """`found` as claimed above. `released`: leaves that are committed, whether or not they are visible.
 
@@ -113,8 +111,6 @@ def of(
     caveats, releases, over = [*found.caveats, RAW_ROWS, *[SUMS] * (plan.contexts > 0)], found.releases, found.over
     if ended:
         caveats.append("Retired: what was raw was dropped and its keys are destroyed; nothing more is released.")
-    if population is not None and population.caveat is not None:
-        caveats.append(population.caveat)
     if n > 1:
         spent = found.releases  # by those of an earlier incarnation, at most
         times = "once" if n == 2 else f"{n - 1} times"

@@ -14,7 +14,7 @@ from tacit.holders.database import Database, Rows, Run
 
 AT_ONCE = 200  # rows of a statement: SQLite takes 32 766 arguments of one
 OWNERS = {"bandit": "name", "person": "name", "key_fingerprint": "owner"}  # others: bandit, by its uid
-LEFT = ("member", "store_version", "closed")  # tacit.holders.register, below, .closed
+LEFT = ("store_version", "closed")
 
 
 class Table(NamedTuple):
@@ -37,7 +37,7 @@ def copy(read: Run, write: Run, name: str) -> None:
 
 
 def delete(run: Run, name: str) -> None:
-    """All of that bandit's rows; its place in its population stays."""
+    """All of that bandit's rows."""
     for _, uid in rows.incarnations(run, name):
         run("DELETE FROM closed WHERE bandit = ?", uid)
     for table in reversed(TABLES):  # the table that says who the owners are comes last

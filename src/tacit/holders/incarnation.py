@@ -18,7 +18,6 @@ from tacit.features.schema import Schema
 from tacit.holders import fingerprints, rows, schema
 from tacit.holders.database import Database, DatabaseIdentity, Run
 from tacit.holders.postgres import Postgres
-from tacit.holders.register import Register
 from tacit.holders.rows import BanditRow, OpenStep
 from tacit.holders.seal import Keys, Seal, label_of
 from tacit.holders.sqlite import SQLite
@@ -92,17 +91,11 @@ def keys_of(where: str | Path, database: Database, keys: str | Path | None) -> K
     return Keys(Path(f"{where}.keys") if keys is None else Path(keys))
 
 
-def register_of(where: str | Path, database: Database, keys: str | Path | None) -> Register:
-    """In the folder of keys that was given, or beside an SQLite file: its own folder may be deleted with it."""
-    return Register(database, Path(where).absolute().parent if keys is None else Path(keys).absolute())
-
-
-def destroy_keys(database: Database, keys: Keys, register: Register, present: BanditRow, *, ended: bool) -> None:
-    """Those of all earlier incarnations of that name, also of some that a restore has lost; if it has ended, all."""
+def destroy_keys(database: Database, keys: Keys, present: BanditRow, *, ended: bool) -> None:
+    """Those of all earlier incarnations of that name; if it has ended, all."""
     with database.transaction() as run:
         found = rows.incarnations(run, present.name)
-    found += [(member.incarnation, member.uid) for member in register.members() if member.name == present.name]
-    for number, uid in sorted(set(found)):
+    for number, uid in found:
         if number < present.incarnation or (ended and uid == present.uid):
             for label in keys.labels(f"{uid}."):
                 keys.destroy(label)
@@ -118,10 +111,8 @@ def last(run: Run, name: str) -> BanditRow:
     return found
 
 
-def check(bandit: Any, name: str, population: str = "everyone") -> Algorithm[Any]:
+def check(bandit: Any, name: str) -> Algorithm[Any]:
     """The algorithm of a bandit that a database can hold; ValueError for others."""
-    if not isinstance(population, str) or not population:
-        raise ValueError("Expected population to be a name, got none.")
     found: Algorithm[Any] | None = getattr(bandit, "algorithm", None)
     if found is None or isinstance(bandit, type):
         raise ValueError(f"Expected a bandit whose state is sums (JointGLM, JointLinUCB), got {type(bandit).__name__}.")

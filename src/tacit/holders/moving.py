@@ -20,7 +20,6 @@ from tacit.errors import BadState, Retired
 from tacit.holders import closed, copying, fingerprints, incarnation, person_rows, rows, versions
 from tacit.holders.closed import ARRIVING, GONE, LEAVING
 from tacit.holders.database import Database
-from tacit.holders.register import Register
 from tacit.holders.rows import BanditRow
 from tacit.holders.seal import Keys
 from tacit.holders.witness import Witness
@@ -36,14 +35,12 @@ def move(where: str | Path, to: str | Path, *, name: str = "bandit", keys: str |
     source = incarnation.connect(where)
     try:
         folder = incarnation.keys_of(where, source, keys)
-        register = incarnation.register_of(where, source, keys)
         if place_of(where) == place_of(to):
             _stay(source, folder, name)
             return folder.folder
         destination = incarnation.connect(to)
         try:
-            there = _Side(destination, place_of(to))
-            _move(_Side(source, place_of(where)), there, folder, register, Register(destination, folder.folder), name)
+            _move(_Side(source, place_of(where)), _Side(destination, place_of(to)), folder, name)
         finally:
             destination.close()
     finally:
@@ -67,7 +64,7 @@ class _Side(NamedTuple):
     place: str
 
 
-def _move(source: _Side, there: _Side, keys: Keys, register: Register, new: Register, name: str) -> None:
+def _move(source: _Side, there: _Side, keys: Keys, name: str) -> None:
     if source.database.identity().system == there.database.identity().system:
         raise ValueError(
             "Expected a database of another kind, or another server of PostgreSQL, got the same: an SQLite file may be "
@@ -87,7 +84,6 @@ def _move(source: _Side, there: _Side, keys: Keys, register: Register, new: Regi
         _leave_for_another(source.database, there.place, witness, row, found)
     if not _arrived(there.database, row):
         _copy(source, there, row)
-        new.add(register.members())
         witness.move(row.incarnation, there.database.identity())
         _open(source, there, row)
     _clear(source.database, there.place, row)

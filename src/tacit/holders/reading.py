@@ -19,7 +19,6 @@ from tacit.holders.database import Database
 from tacit.holders.history import LEVEL, Offers, Past
 from tacit.holders.incarnation import Vault
 from tacit.holders.outage import Outage
-from tacit.holders.population import Membership, Population
 from tacit.holders.terms import Agreed
 from tacit.holders.versions import Versions
 from tacit.lock import Lock, locked
@@ -33,7 +32,6 @@ from tacit.trials.trial import Trial
 class Reading:
     """Stored, as far as it is read."""
 
-    membership: Membership
     algorithm: Algorithm[Any]
     _sources: Any  # source, and whether the policy's draws are the caller's
     _database: Database
@@ -190,7 +188,7 @@ class Reading:
         deadline = certificate.deadline(f"{durations.words(terms.hold)} after it was made", terms.missing_as)
         claim = certificate.claimed(self.algorithm, self._sources, self.counts, terms.actions, deadline)
         row = self._vault.bandit
-        return certificate.of(self.algorithm, claim, row, released, ended=self.retired, population=self.population)
+        return certificate.of(self.algorithm, claim, row, released, ended=self.retired)
 
     @property
     def counts(self) -> Counts:
@@ -243,11 +241,6 @@ class Reading:
     def retired(self) -> bool:
         """Whether it has ended: nothing but what was released is left of it."""
         return self._agreed.ended
-
-    @property
-    def population(self) -> Population:
-        """What all bandits of its population cost together, as far as they are on record here."""
-        return self.membership.together()
 
     @property
     def events(self) -> list[tuple[float, str]]:

@@ -18,7 +18,6 @@ from tacit.errors import Retired
 from tacit.holders import certificate, contexts, fingerprints, incarnation, leaf_rows, rows, terms
 from tacit.holders.database import Database, Run
 from tacit.holders.leaf_rows import Leaf
-from tacit.holders.register import Register
 from tacit.holders.rows import BanditRow, Head
 from tacit.holders.seal import Keys
 from tacit.holders.witness import Shown, Witness, alike, differ, digests
@@ -51,8 +50,7 @@ def recover(
     database = incarnation.connect(where)
     try:
         folder = incarnation.keys_of(where, database, keys)
-        register = incarnation.register_of(where, database, keys)
-        return recover_in(algorithm, bandit.pending, database, folder, register, name, within_budget)
+        return recover_in(algorithm, bandit.pending, database, folder, name, within_budget)
     finally:
         database.close()
 
@@ -70,8 +68,7 @@ def cost(bandit: Any, where: str | Path, *, name: str = "bandit", keys: str | Pa
     """What `recover` would cost. Nothing is changed."""
     database = incarnation.connect(where)
     try:
-        folder, register = incarnation.keys_of(where, database, keys), incarnation.register_of(where, database, keys)
-        return cost_in(bandit, database, folder, register, name)
+        return cost_in(bandit, database, incarnation.keys_of(where, database, keys), name)
     finally:
         database.close()
 
@@ -83,14 +80,12 @@ class Doubts(NamedTuple):
     twice: int = 0
 
 
-def cost_in(
-    bandit: Any, database: Database, keys: Keys, register: Register, name: str, doubts: Doubts = Doubts()
-) -> Cost:
+def cost_in(bandit: Any, database: Database, keys: Keys, name: str, doubts: Doubts = Doubts()) -> Cost:
     """The same for a database that is open, as a backup that would be restored."""
     algorithm = incarnation.check(bandit, name)
-    last, recorded = Witness(keys.folder, name).read(), _latest_recorded(register, name)
+    last = Witness(keys.folder, name).read()
     with database.transaction() as run:
-        old = _found(run, name, last, recorded, doubts=doubts)
+        old = _found(run, name, last, doubts=doubts)
     incarnation.check_plan(algorithm, old.row)
     claim = certificate.claimed(algorithm, certificate.Sources(bandit.source, False))
     rows_ = old.row, old.after(algorithm, False), old.after(algorithm, True)
@@ -115,14 +110,7 @@ class _Old(NamedTuple):
         return self.row._replace(incarnation=self.number + 1, twice=self.twice, silent=silent, silences=silences)
 
 
-def _latest_recorded(register: Register, name: str) -> int:
-    """The latest incarnation of that name that is on record: the witness may be lost."""
-    return max((member.incarnation for member in register.members() if member.name == name), default=0)
-
-
-def _found(
-    run: Run, name: str, last: Shown | None, recorded: int, *, locking: str = "", doubts: Doubts = Doubts()
-) -> _Old:
+def _found(run: Run, name: str, last: Shown | None, *, locking: str = "", doubts: Doubts = Doubts()) -> _Old:
     row = incarnation.last(run, name)
     row = row._replace(twice=max(row.twice, doubts.twice))
     head, drawn = rows.standing(run, row.uid, locking), leaf_rows.found(run, row.uid, 0)
@@ -130,12 +118,12 @@ def _found(
     unsealed = [leaf for leaf in drawn if not leaf.sealed]
     usable, second = unsealed, head.disputed and bool(drawn)
     if last is None:
-        return _Old(row, head, usable, max(row.incarnation, recorded), row.twice + second)
+        return _Old(row, head, usable, row.incarnation, row.twice + second)
     second = second or (last.disputed and last.steps > 0)
     if last.incarnation == row.incarnation:
         digested = digests(row.uid, unsealed)
         usable, second = _undisputed(unsealed, digested, last), second or (bool(unsealed) and differ(last, digested))
-    number, twice = max(row.incarnation, recorded, last.incarnation), max(row.twice, last.twice) + second
+    number, twice = max(row.incarnation, last.incarnation), max(row.twice, last.twice) + second
     return _Old(row, head, usable, number, twice)
 
 
@@ -144,14 +132,13 @@ def recover_in(
     pending: int,
     database: Database,
     keys: Keys,
-    register: Register,
     name: str,
     within_budget: bool,
 ) -> int:
     """As `recover`, in a database that is open."""
-    last, recorded, identity = Witness(keys.folder, name).read(), _latest_recorded(register, name), database.identity()
+    last, identity = Witness(keys.folder, name).read(), database.identity()
     with database.transaction() as run:
-        found = _found(run, name, last, recorded, locking=database.locking)
+        found = _found(run, name, last, locking=database.locking)
         old, head = found.row, found.head
         if head.ended:
             raise Retired("Expected a bandit that is at work, got one that was retired.")
@@ -171,7 +158,7 @@ def recover_in(
             rows.event(run, new.uid, time.time(), TWICE)
         incarnation.make(run, keys, new, algorithm, identity)
         rows.settle(run, new.uid, terms.inherited(head))
-    incarnation.destroy_keys(database, keys, register, new, ended=False)
+    incarnation.destroy_keys(database, keys, new, ended=False)
     return number
 
 

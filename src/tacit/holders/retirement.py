@@ -1,5 +1,5 @@
 """The end of a bandit: it answers nobody any more. What is raw is dropped and its keys are destroyed; its leaves, its
-certificate and its place in its population stay, and its name in this database is not given again."""
+certificate stay, and its name in this database is not given again."""
 
 import time
 from pathlib import Path
@@ -25,6 +25,6 @@ def retire(where: str | Path, *, name: str = "bandit", keys: str | Path | None =
                 person_rows.forget_all(run, name)
                 fingerprints.forget_all(run, found.uid, name)
                 rows.event(run, found.uid, time.time(), "retired")
-        incarnation.destroy_keys(database, folder, incarnation.register_of(where, database, keys), found, ended=True)
+        incarnation.destroy_keys(database, folder, found, ended=True)
     finally:
         database.close()

@@ -58,9 +58,6 @@ OTHERS = (
     "CREATE TABLE event (bandit TEXT, at DOUBLE PRECISION, what TEXT)",
     # the format of this database
     "CREATE TABLE store_version (version BIGINT PRIMARY KEY)",
-    # every bandit that was ever opened on people of a population, and what it costs them; append-only
-    """CREATE TABLE member (
-        population TEXT, line TEXT, incarnation BIGINT, record TEXT, PRIMARY KEY (population, line, incarnation))""",
     # how many rows of each log are learnt, by the log's keyed hash: in the transaction that learns them
     """CREATE TABLE bookmark (
         bandit TEXT, log TEXT, learnt BIGINT, PRIMARY KEY (bandit, log))""",

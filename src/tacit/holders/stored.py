@@ -27,7 +27,6 @@ from tacit.holders.limits import RoundLimits
 from tacit.holders.log import Log
 from tacit.holders.outage import MODES, Outage
 from tacit.holders.playing import Drawn, Mixture
-from tacit.holders.population import Membership, check_relation
 from tacit.holders.reading import Reading
 from tacit.holders.requests import Answer, Report, Request, StoredChoice, Ticket
 from tacit.holders.rows import SHOWN
@@ -56,8 +55,7 @@ class Stored(Reading):
     .witness), by default FILE.keys. delay: the time from the end of a step until its release is used. on_limit: what a
     person beyond max_rounds_per_person gets, by default as the bandit has it. degraded: what a choice gets while the
     database is away or cannot be written: "refuse" raises Unavailable, "serve" answers by the last estimate that was
-    shown, without learning (tacit.holders.outage). population: whose data these are; what all bandits of a population
-    cost together is on record (tacit.holders.register). background: whether a thread does what is due; without it, call
+    shown, without learning (tacit.holders.outage). background: whether a thread does what is due; without it, call
     `tend`. The bandit's `pending` is for how many later choices the answer to a request is kept. clock: by default one
     that goes on evenly while the process lives (tacit.clock): if the system's clock is set, an event tells, and nothing
     else changes."""
@@ -74,11 +72,10 @@ class Stored(Reading):
         delay: float | str = 1.0,
         on_limit: str | None = None,
         degraded: str = "refuse",
-        population: str = "everyone",
         background: bool = True,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        self.algorithm = algorithm = incarnation.check(bandit, name, population)
+        self.algorithm = algorithm = incarnation.check(bandit, name)
         checks.one_of(MODES, degraded=degraded)
         given = {"delay": delay, "missing_as": missing_as, "hold": hold, "on_limit": bandit.limit_mode(on_limit)}
         self._agreed = Agreed(terms.checked(algorithm, pending=bandit.pending, **given), algorithm)
@@ -88,8 +85,6 @@ class Stored(Reading):
         self._database = incarnation.connect(where)
         try:
             terms.check_hold(self._database, name, hold)
-            register = incarnation.register_of(where, self._database, keys)
-            check_relation(population, register.members(), algorithm.plan.releases(algorithm.plan.mechanism.leaves))
             folder = incarnation.keys_of(where, self._database, keys)
             self._vault = vault = incarnation.opened(self._database, folder, name, algorithm, bandit.pending)
             self.incarnation = vault.bandit.incarnation  # 1, and one more for each recovery
@@ -104,9 +99,7 @@ class Stored(Reading):
             self._log = Log(algorithm, vault, self._agreed, self._people, self._choosing, self._outage, self._lock)
             self._steps = Steps(algorithm, bandit.source, vault, self._other, self._agreed, self._people, clock)
             rehearsal.check(algorithm, bandit.source, vault, self._agreed, clock())
-            claim = certificate.of(algorithm, certificate.claimed(algorithm, self._sources), vault.bandit, 0)
-            self.membership = Membership(population, vault, register, claim, certificate.all_rounds(algorithm))
-            incarnation.destroy_keys(self._database, folder, register, vault.bandit, ended=self.retired)
+            incarnation.destroy_keys(self._database, folder, vault.bandit, ended=self.retired)
         except BaseException:
             self._database.close()
             raise

@@ -154,9 +154,6 @@ class Application:
         try:
             for name, setting in self._config.bandits.items():
                 self.served[name] = Served(name, setting, self._config.server.waiting, self.clock)
-            known = [member for one in self.served.values() for member in one.stored.membership.members]
-            for one in self.served.values():  # whoever is served here knows of each other, whatever is taken away later
-                one.stored.membership.learn(known)
         except BaseException:
             self.close()
             raise

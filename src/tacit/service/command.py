@@ -8,7 +8,6 @@ import msgspec
 
 from tacit import checks
 from tacit.holders import erasure, recovery, retirement
-from tacit.holders.stored import Stored
 from tacit.service import config as configs
 from tacit.service import demo, keys
 from tacit.service.server import serve
@@ -59,13 +58,11 @@ def cost_text(name: str, found: recovery.Cost, within_budget: bool) -> str:
 
 
 def retire(path: Path, name: str) -> str:
-    """Ends that bandit; it is on record in its population then, even if it was never opened since there are records."""
+    """Ends that bandit."""
     bandits = configs.read(path).bandits
     checks.name("a bandit of this configuration", name, bandits)
     setting = bandits[name]
     retirement.retire(setting.durable, name=name, keys=setting.keys)
-    where, bandit = setting.durable, configs.build(setting, name)
-    Stored(bandit, where, name=name, keys=setting.keys, population=setting.population, background=False).close()
     return f"{name}: retired. Leave it in the configuration as long as its certificate is to be shown."
 
 

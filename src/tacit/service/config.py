@@ -96,10 +96,9 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     durable: an SQLite file of its own, or "postgresql://...". keys: the folder of keys. hold: the time after which a
     choice counts, with the reward that came by then. missing_as: what it counts as without one; else it teaches
     nothing. pending: for how many later choices the answer to a request is kept. degraded: what choices get while the
-    database is away or cannot be written: "refuse", or "serve" without learning. population: whose data these are; one
-    person is in all bandits of a population. control: a control group. earnings: for bandits that were made with it
-    before there were control groups. forget, week, per_day: rounds, or "30 days" of so many choices each. weeks: the
-    promise is for a person for ever, who teaches in so many weeks.
+    database is away or cannot be written: "refuse", or "serve" without learning. control: a control group. earnings:
+    for bandits that were made with it before there were control groups. forget, week, per_day: rounds, or "30 days" of
+    so many choices each. weeks: the promise is for a person for ever, who teaches in so many weeks.
     require_person: a request without a person is refused, by default where there is a limit. prior, warm: what is known
     from elsewhere, and a Parquet or CSV file of public rows; neither is protected. contexts: "public" where features
     and offered arms are no secret. curvature: what is released (JointGLM). base_rate: the usual reward, where it is
@@ -137,7 +136,6 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     missing_as: float | None = None
     delay: Seconds = Seconds(1.0)
     most_arms: int = 1000
-    population: str = "everyone"
     features: dict[str, Any] | None = None
     coordinates: tuple[str, ...] | None = None
     profiles: dict[str, ProfileSetting] = {}

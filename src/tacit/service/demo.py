@@ -58,7 +58,6 @@ SETTING: dict[str, Any] = {
     "hold": HOLD,
     "missing_as": 0.0,
     "control": {"share": 0.1, "arm": "news"},
-    "population": "made-up",
     "profiles": {name: {"context": context} for name, context in PROFILES.items()},
 }
 

@@ -78,7 +78,7 @@ SHOWN: dict[str, tuple[str, type[Any]]] = {  # what is shown of a bandit: summar
     "status": (
         "Choices so far, how many of them have entered, after how many seconds they do (hold), releases and about when "
         "the next is due, what people get before the first, budget with its unit and neighbours, what the control "
-        "group says, population and events: nothing raw.",
+        "group says, and events: nothing raw.",
         dict[str, Any],
     ),
     "estimate": ("What choices are made by: functions of what was released.", dict[str, Any]),

@@ -79,11 +79,10 @@ def bandit(look: Look, several: bool, logout: bool) -> str:
         else:
             parts += [tiles, _learning(look, learnt, look.status), _profiles(look)]
         parts += [_actions(look.status["actions"])]
-        parts += [promise.section(look.certificate, look.status), events(look.status["events"])]
+        parts += [promise.section(look.certificate), events(look.status["events"])]
     setting = look.setting
     learns = "Learns" if look.ended is None else "Learnt"
-    about = f"{learns} {_offers(setting)}, from {_source(setting)} · {KINDS[setting.kind]} · "
-    about += f"population {setting.population}"
+    about = f"{learns} {_offers(setting)}, from {_source(setting)} · {KINDS[setting.kind]}"
     return _page(look.name, _header(look.name, about, look, several, logout), parts)
 
 

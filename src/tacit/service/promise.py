@@ -1,7 +1,6 @@
 """Budget and certificate on the dashboard: in words for a lawyer, in numbers for a statistician."""
 
 import math
-from typing import Any
 
 from tacit.privacy import words
 from tacit.privacy.certificate import Certificate
@@ -9,14 +8,14 @@ from tacit.privacy.ledger import GaussianRelease, OneOfRelease
 from tacit.service.markup import Child, Markup, tag
 
 
-def section(certificate: Certificate, status: dict[str, Any]) -> Markup:
+def section(certificate: Certificate) -> Markup:
     return tag(
         "section",
         tag("h2", "What is promised to people"),
         tag(
             "div",
-            tag("div", tag("h3", "In words"), text(certificate, status), class_="card"),
-            tag("div", tag("h3", "In numbers"), _table(numbers(certificate, status)), class_="card"),
+            tag("div", tag("h3", "In words"), text(certificate), class_="card"),
+            tag("div", tag("h3", "In numbers"), _table(numbers(certificate)), class_="card"),
             class_="halves",
             id="promise",
             data_live=True,
@@ -29,25 +28,17 @@ def section(certificate: Certificate, status: dict[str, Any]) -> Markup:
     )
 
 
-def text(certificate: Certificate, status: dict[str, Any]) -> list[Child]:
-    """The certificate's own words, and what holds for several bandits of one population."""
-    out, population = words.promise(certificate), status["population"]
+def text(certificate: Certificate) -> list[Child]:
+    """The certificate's own words."""
+    out = words.promise(certificate)
     if not certificate.private:
         return [tag("p", *out, class_="problem")]
-    if len(population["bandits"]) > 1:
-        once = ", ".join(population["unlimited"])
-        out.insert(
-            -1,
-            f"People of the population {population['name']} may be in {', '.join(population['bandits'])}; for all of "
-            f"these together it is at most {words.rate(population['epsilon'], population['delta'])}"
-            + (f", for somebody with one visit in each of {once}." if once else "."),
-        )
     if certificate.caveats:
         out[-1] += " The certificate below says what else has to be known about it."
     return [tag("p", sentence) for sentence in out]
 
 
-def numbers(certificate: Certificate, status: dict[str, Any]) -> list[tuple[str, str]]:
+def numbers(certificate: Certificate) -> list[tuple[str, str]]:
     if certificate.epsilon is None:
         return [("Claim", "none")]
     pair = f"({certificate.epsilon:.4g}, {certificate.delta:g})"
@@ -70,12 +61,6 @@ def numbers(certificate: Certificate, status: dict[str, Any]) -> list[tuple[str,
     rows += [("Rounds of one person", ", ".join(f"{k}: ε = {e:.3g}" for k, e in certificate.group.items()))] * bool(
         certificate.group
     )
-    population = status["population"]
-    if len(population["bandits"]) > 1:
-        together = f"ε = {population['epsilon']:.4g}, δ = {population['delta']:g} ({population['neighbours']}): "
-        together += ", ".join(population["bandits"])
-        once = f"; one round in each of {', '.join(population['unlimited'])}" if population["unlimited"] else ""
-        rows.append((f"Population {population['name']}", together + once))
     return rows
 
 

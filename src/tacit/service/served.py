@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from tacit.errors import BadState, TacitError
@@ -24,7 +23,7 @@ from tacit.service.groups import Group
 
 LATE = 5.0  # seconds after its delay
 SLOT = 0.25  # seconds
-OPTIONS = ("keys", "delay", "on_limit", "degraded", "population", "hold", "missing_as")  # settings that Stored has
+OPTIONS = ("keys", "delay", "on_limit", "degraded", "hold", "missing_as")  # settings that Stored has
 
 
 class Served:
@@ -146,7 +145,6 @@ class Served:
             "trial": trial.written(self.past.trial()),
             "retired": self.stored.retired,
             "actions": [one._asdict() for one in self.stored.actions],
-            "population": msgspec.to_builtins(self.stored.population),
             "events": [{"at": at, "what": what} for at, what in self.stored.events],
         }
         return found | {"beginning": beginning.sentence(self.setting, found)}

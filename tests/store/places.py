@@ -8,6 +8,7 @@ import numpy as np
 
 from tacit import Budget, JointGLM, JointLinUCB, Stored
 from tacit.holders import leaf_rows, rows
+from tacit.holders.incarnation import database_at
 from tacit.holders.incarnation import place as place_of
 from tacit.holders.postgres import Postgres
 from tacit.holders.sqlite import SQLite
@@ -98,6 +99,15 @@ def contribution(bandit, x, reward):
 def table(stored, statement, *arguments):
     with stored._database.transaction() as run:
         return run(statement, *arguments)
+
+
+def rows_of(place, statement, *arguments):
+    """Without a bandit."""
+    database = database_at(place.where)
+    with database.transaction() as run:
+        found = run(statement, *arguments)
+    database.close()
+    return [tuple(bytes(v) if isinstance(v, memoryview) else v for v in row) for row in found]
 
 
 def dies_at(number, place, work, begun=lambda: ()):

@@ -17,8 +17,21 @@ from tacit import Budget, JointGLM, recover
 from tacit.errors import BadState, RolledBack, UnknownChoice
 from tacit.privacy import gaussian
 from tests.store.clusters import tool
-from tests.store.earlier import rows_of
-from tests.store.places import BUDGET, HOLD, Clock, arms, contribution, dies_at, glm, linear, play, settle, sums, table
+from tests.store.places import (
+    BUDGET,
+    HOLD,
+    Clock,
+    arms,
+    contribution,
+    dies_at,
+    glm,
+    linear,
+    play,
+    rows_of,
+    settle,
+    sums,
+    table,
+)
 
 LEAVES = "SELECT step, noisy FROM leaf ORDER BY step"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Spec, environments, simulate
 from tacit.cli.output import progress
-from tacit.papers import ShariffLinUCB
+from tacit_papers import ShariffLinUCB
 
 HORIZON = 50_000
 USUAL = "some 12 seconds of CPU time, and 33 the first time, when kernels are compiled."

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 from tacit import Budget, Simulated
-from tacit.papers.regression import OutputPerturbation, PrivateNewton, ReweightedGLM
+from tacit_papers.regression import OutputPerturbation, PrivateNewton, ReweightedGLM
 
 RANGES = {"mean radius": (5, 30), "mean texture": (5, 40), "mean smoothness": (0, 0.2), "mean concave points": (0, 0.2)}
 RADIUS = 10.0  # of theta

@@ -11,7 +11,7 @@ import sys
 import numpy as np
 
 from tacit.audit.bound import CONFIDENCE, ratio_bound
-from tacit.papers.attacks.rare import BUDGET, noticed
+from tacit_papers.attacks.rare import BUDGET, noticed
 
 
 def attack(timing: str, runs: int) -> tuple[int, int, float]:

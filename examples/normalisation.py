@@ -7,7 +7,7 @@ import numpy as np
 
 from tacit import Budget, Simulated
 from tacit.experiments import figure
-from tacit.papers.regression import ReweightedLinear
+from tacit_papers.regression import ReweightedLinear
 
 rng = np.random.default_rng(0)
 angles = rng.uniform(0, 2 * np.pi, 20_000)

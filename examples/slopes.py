@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from tacit import Budget, Simulated
-from tacit.papers.queries import Queries
-from tacit.papers.regression import PrivateRidge, ReweightedLinear
-from tacit.papers.reproductions.reweighted import worlds
+from tacit_papers.queries import Queries
+from tacit_papers.regression import PrivateRidge, ReweightedLinear
+from tacit_papers.reproductions.reweighted import worlds
 
 ROWS = 50_000
 PEOPLE = [10**k for k in range(4, 11)]

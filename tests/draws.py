@@ -18,7 +18,10 @@ from tacit.audit.canary import responses
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.mechanisms import recursive
 from tacit.mechanisms.shares import SharedSteps
-from tacit.papers import (
+from tacit.roles import billboard, wire
+from tacit.roles.fleet import Fleet
+from tacit.vdaf.field_kernel import P
+from tacit_papers import (
     AdaCGOPE,
     DistributedElimination,
     Fliphat,
@@ -37,8 +40,8 @@ from tacit.papers import (
     ShuffleLinUCB,
     ShuffleSBLB,
 )
-from tacit.papers.queries import Queries
-from tacit.papers.regression import (
+from tacit_papers.queries import Queries
+from tacit_papers.regression import (
     ImproperSGD,
     OutputPerturbation,
     PrivateNewton,
@@ -46,10 +49,7 @@ from tacit.papers.regression import (
     ReweightedGLM,
     ReweightedLinear,
 )
-from tacit.papers.shuffle.aggregation import Aggregator
-from tacit.roles import billboard, wire
-from tacit.roles.fleet import Fleet
-from tacit.vdaf.field_kernel import P
+from tacit_papers.shuffle.aggregation import Aggregator
 
 BUDGET = Budget(1.0, 0.02)
 LEAVES = 8

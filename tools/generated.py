@@ -2,10 +2,12 @@
 one of them is not what the code says (tests/whole/test_generated.py)."""
 
 import functools
+import importlib
 from collections.abc import Callable
 from pathlib import Path
 
-from tacit import bandits, papers, registry
+import tacit_papers
+from tacit import bandits, registry
 from tools import layers, links, names, path
 
 ROOT = Path(__file__).parents[1]
@@ -15,15 +17,16 @@ NAMES = {
     "tacit.environments": {name: home for home, name in registry.ENVIRONMENTS.values()}
     | dict.fromkeys(("Environment", "World"), "tacit.environments.base")
     | {"Delay": "tacit.environments.delay"},
-    "tacit.papers": papers.HOMES,
+    "tacit_papers": tacit_papers.HOMES,
 }
 FILES: dict[str, Callable[[], str]] = {
     "js/src/links.js": links.text,
     "docs/images/layers.svg": layers.text,
     "docs/images/path.svg": path.text,
     **{
-        f"src/{package.replace('.', '/')}/__init__.py": functools.partial(names.text, package, homes)
+        file.relative_to(ROOT).as_posix(): functools.partial(names.text, file, homes)
         for package, homes in NAMES.items()
+        for file in [Path(str(importlib.import_module(package).__file__))]
     },
 }
 

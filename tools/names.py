@@ -5,13 +5,12 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-SOURCE = Path(__file__).parents[1] / "src"
 BLOCK = re.compile(r"(?:^(?: {4})?from .* import (\w+) as \1\n)+", re.MULTILINE)
 
 
-def text(package: str, homes: Mapping[str, str]) -> str:
+def text(file: Path, homes: Mapping[str, str]) -> str:
     """A package's __init__.py that imports these names, each from its module."""
-    now = (SOURCE / package.replace(".", "/") / "__init__.py").read_text()
+    now = file.read_text()
     (block,) = BLOCK.finditer(now)
     indent = "    " * block[0].startswith(" ")
     pairs = sorted((home, name) for name, home in homes.items())

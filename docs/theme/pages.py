@@ -13,18 +13,19 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).parents[2]
 BESIDES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 SHOWN = (*BESIDES, "docs/**/*.md", "docs/images/*", "docs/theme/*.js", "docs/theme/*.css")
-PAPERS = "papers/__init__.py"
-REFERENCE = {  # title -> a file of tacit, and the table with its names there; "": what the file imports
-    "Joint bandits": ("registry.py", "JOINT"),
-    "Shuffle bandits": ("registry.py", "SHUFFLE"),
-    "Local bandits": ("registry.py", "LOCAL"),
-    "References": ("registry.py", "REFERENCES"),
-    "All else": ("registry.py", "HOMES"),
+REGISTRY = "src/tacit/registry.py"
+PAPERS = "packages/papers/src/tacit_papers/__init__.py"
+REFERENCE = {  # title -> a file, and the table with its names there; "": what the file imports
+    "Joint bandits": (REGISTRY, "JOINT"),
+    "Shuffle bandits": (REGISTRY, "SHUFFLE"),
+    "Local bandits": (REGISTRY, "LOCAL"),
+    "References": (REGISTRY, "REFERENCES"),
+    "All else": (REGISTRY, "HOMES"),
     "Published joint bandits": (PAPERS, "JOINT"),
     "Published shuffle bandits": (PAPERS, "SHUFFLE"),
     "Published local bandits": (PAPERS, "LOCAL"),
     "Published references": (PAPERS, "REFERENCES"),
-    "Environments": ("environments/__init__.py", ""),
+    "Environments": ("src/tacit/environments/__init__.py", ""),
 }
 MORE = {"Features": "tacit.features", "Errors": "tacit.errors"}  # -> a module
 WHOLE = "{show_root_heading: false, show_root_toc_entry: false}"
@@ -76,7 +77,7 @@ def _page(title: str) -> str:
 
 def _names(file: str, table: str) -> list[str]:
     """The names of a table, read and not imported: the site needs nothing that tacit needs."""
-    lines = ast.parse((ROOT / "src" / "tacit" / file).read_text()).body
+    lines = ast.parse((ROOT / file).read_text()).body
     if not table:
         return [
             f"{line.module}.{name.name}" for line in lines if isinstance(line, ast.ImportFrom) for name in line.names

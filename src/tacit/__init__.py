@@ -20,7 +20,6 @@ asking user's own request and of fresh randomness: a closed class, types, layers
     bandits/      joint/ shuffle/ local/ references/: an algorithm is one file, its kernel beside it
     holders/      a bandit on a database: rows, keys, releases and what witnesses them
     environments/ experiments/ audit/ bench/ cli
-    papers/       published algorithms, regression, bounds, reproductions and attacks on them: imported by nothing
 
 Names are loaded when they are first used, so that a device can import its own small part alone.
 """

@@ -2,11 +2,11 @@
 
 Nothing is imported here before it is asked for: neither a device nor `tacit --help` waits for a compiler.
 
-Another package adds names by an entry point of the group "tacit" that names a module of its own; `tacit.papers` does.
+Another package adds names by an entry point of the group "tacit" that names a module of its own; `tacit_papers` does.
 Of the tables below that module may have any: JOINT, SHUFFLE, TWO, LOCAL, REFERENCES and ACRONYMS, ENVIRONMENTS and
 REPRODUCTIONS, as they are here, COMMANDS (name on the command line -> module, function in it), BOUNDS, the name of a
 module with a dictionary of that name (experiments.bounds), and ATTACKS, the name of a package whose files are as those
-of tacit.audit.attacks."""
+of tacit.audit.attacks, and APART, files and folders of it that change no result (experiments.disk_cache)."""
 
 import functools
 import importlib

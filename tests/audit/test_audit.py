@@ -24,7 +24,7 @@ from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.toeplitz import Toeplitz, coefficients
 from tacit.mechanisms.tree import Tree
-from tacit.papers.attacks.rare import timing_attack
+from tacit_papers.attacks.rare import timing_attack
 
 PAIRS = [  # a planted bug, and the same attack on the sound code
     *zip(mutant_attacks(), mutant_attacks(sound=True), strict=True),

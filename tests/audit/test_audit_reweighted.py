@@ -3,8 +3,8 @@
 import pytest
 
 from tacit.audit.verdict import carry_out
-from tacit.papers.attacks.late import attacks as late_attacks
-from tacit.papers.attacks.reweighted import attacks
+from tacit_papers.attacks.late import attacks as late_attacks
+from tacit_papers.attacks.reweighted import attacks
 
 NEAR = {
     "reweighted-fit": 0.2,

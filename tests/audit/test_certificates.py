@@ -16,7 +16,7 @@ from tacit.audit.attacks import bandits as attacks
 from tacit.data import Raw
 from tacit.features import Number, Schema
 from tacit.mechanisms.opening import opened
-from tacit.papers import regression
+from tacit_papers import regression
 from tests.audit import worlds
 
 LOCAL, COARSE = Budget(1.0, 1e-6), Budget(1.0, 0.02)

@@ -7,7 +7,7 @@ import pytest
 
 from tacit.audit.attacks import shuffle
 from tacit.audit.bound import general_bound
-from tacit.papers.attacks import rounds
+from tacit_papers.attacks import rounds
 
 ALL = [*shuffle.attacks(), *rounds.attacks()]
 ATTACKS = [attack for attack in ALL if attack.exact]

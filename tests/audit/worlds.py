@@ -15,12 +15,12 @@ from tacit.audit.stage import fresh
 from tacit.errors import PersonLimit
 from tacit.mechanisms.randomizers import from_document
 from tacit.mechanisms.shares import SharedSteps, joined
-from tacit.papers.local.device import PublishedClient
-from tacit.papers.shuffle import aggregation, rounds
 from tacit.privacy.ledger import Gaussian
 from tacit.roles import local, wire
 from tacit.roles.billboard import TAG
 from tacit.roles.two import wire as wired
+from tacit_papers.local.device import PublishedClient
+from tacit_papers.shuffle import aggregation, rounds
 from tests.roles.boards import another
 
 SURE = 1 - 1e-6  # confidence of a bound: devices draw from the operating system, so that no seed can be fixed

@@ -5,7 +5,7 @@ import pytest
 
 from tacit import Budget, Simulated, environments
 from tacit.errors import UnknownChoice
-from tacit.papers import Anytime, ShariffLinUCB
+from tacit_papers import Anytime, ShariffLinUCB
 
 ARMS = np.eye(3)
 

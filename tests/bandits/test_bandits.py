@@ -13,7 +13,7 @@ from tacit.bandits.base import Bandit
 from tacit.errors import HorizonReached, UnknownChoice
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.saving import arrays
-from tacit.papers import ShariffLinUCB
+from tacit_papers import ShariffLinUCB
 from tests.reference import linear as reference
 
 ARMS = np.array([[1.0, 0.0, 0.0], [0.0, 0.6, 0.0], [0.3, 0.3, 0.3]])

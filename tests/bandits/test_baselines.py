@@ -10,12 +10,12 @@ from tacit import MLEUCB, Spec, Uniform, environments, simulate
 from tacit.kernels import linalg, mle
 from tacit.mechanisms.saving import arrays
 from tacit.model import links
-from tacit.papers import GLMUCB, GLOC, BGLinCB, ECOLog, LogisticTS, RSGLinUCB
-from tacit.papers.kernels.batched import d_optimal
-from tacit.papers.references import ecolog_kernel as ecolog
-from tacit.papers.references import glm_ucb_kernel as mean_ucb
-from tacit.papers.references import gloc_kernel as gloc
 from tacit.registry import kebab
+from tacit_papers import GLMUCB, GLOC, BGLinCB, ECOLog, LogisticTS, RSGLinUCB
+from tacit_papers.kernels.batched import d_optimal
+from tacit_papers.references import ecolog_kernel as ecolog
+from tacit_papers.references import glm_ucb_kernel as mean_ucb
+from tacit_papers.references import gloc_kernel as gloc
 
 PLAIN = [
     Spec(MLEUCB),

@@ -14,8 +14,8 @@ from tacit.algorithms.earnings import Earnings, interval, purse
 from tacit.data import Exact
 from tacit.features import Number, Schema
 from tacit.mechanisms.opening import opened
-from tacit.papers import ShariffLinUCB
 from tacit.privacy import ledger
+from tacit_papers import ShariffLinUCB
 
 BUDGET = Budget(1.0, 1e-4)
 LEVEL = 0.9

@@ -9,10 +9,10 @@ from numpy.random import default_rng
 
 from tacit import Budget
 from tacit.errors import BadBillboard, BadReport, WrongBatch
-from tacit.papers import LocalReweighted, LocalSquareCB
-from tacit.papers.local.device import PublishedClient
-from tacit.papers.local.statements import STAGES, SumQuery, apart, said
 from tacit.privacy.randomness import Seeded
+from tacit_papers import LocalReweighted, LocalSquareCB
+from tacit_papers.local.device import PublishedClient
+from tacit_papers.local.statements import STAGES, SumQuery, apart, said
 from tests.regression.test_reweighted import positive_definite
 
 BUDGET = Budget(8.0, 1e-3)

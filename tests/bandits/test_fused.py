@@ -7,8 +7,8 @@ from numpy.random import SeedSequence
 from tacit import MLEUCB, Budget, JointGLM, JointLinUCB, LinUCB, Spec, Uniform, environments
 from tacit.kernels.block import reward
 from tacit.mechanisms.saving import arrays
-from tacit.papers import GLMUCB, GLOC, BGLinCB, ECOLog, LogisticTS, RSGLinUCB, ShariffLinUCB
-from tacit.papers.joint.shariff import RELEASES
+from tacit_papers import GLMUCB, GLOC, BGLinCB, ECOLog, LogisticTS, RSGLinUCB, ShariffLinUCB
+from tacit_papers.joint.shariff import RELEASES
 
 BUDGET = Budget(1.0, 1e-3)
 SPECS = [

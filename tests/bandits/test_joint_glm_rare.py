@@ -12,12 +12,12 @@ from tacit.errors import BudgetExceeded, HorizonReached, NotSecure
 from tacit.kernels.block import reward
 from tacit.mechanisms.saving import arrays
 from tacit.model import links
-from tacit.papers import JointGLMRare
-from tacit.papers.joint import glm_rare_descent_kernel as descents
-from tacit.papers.joint import glm_rare_kernel as kernels
-from tacit.papers.joint.glm_rare_model import DesignContribution
-from tacit.papers.joint.glm_rare_theory import theory
 from tacit.privacy import gaussian, ledger
+from tacit_papers import JointGLMRare
+from tacit_papers.joint import glm_rare_descent_kernel as descents
+from tacit_papers.joint import glm_rare_kernel as kernels
+from tacit_papers.joint.glm_rare_model import DesignContribution
+from tacit_papers.joint.glm_rare_theory import theory
 from tests.reference import linear, rare
 
 LINKS = [links.logistic, links.probit]

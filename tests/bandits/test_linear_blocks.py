@@ -14,8 +14,8 @@ from tacit.bandits import snapshot
 from tacit.errors import BadState
 from tacit.features import Number, Schema
 from tacit.model.linear import LinearContribution
-from tacit.papers import ShariffLinUCB
 from tacit.privacy.noise import Simulated
+from tacit_papers import ShariffLinUCB
 from tests.bandits.test_blocks import dense
 
 BLOCKS, OWN = 3, 4

@@ -9,12 +9,12 @@ from numpy.random import SeedSequence, default_rng
 
 from tacit import environments
 from tacit.experiments.spec import Spec
-from tacit.papers import LocalAnytimeUCB, LocalCombiner, LocalGLM, LocalLinUCB, LocalOnlineUCB
-from tacit.papers.local.device import PublishedClient
-from tacit.papers.local.maler_kernel import into_ball_in_norm, learner_step
-from tacit.papers.local.online_kernel import base_review
 from tacit.privacy.budget import Budget
 from tacit.registry import kebab
+from tacit_papers import LocalAnytimeUCB, LocalCombiner, LocalGLM, LocalLinUCB, LocalOnlineUCB
+from tacit_papers.local.device import PublishedClient
+from tacit_papers.local.maler_kernel import into_ball_in_norm, learner_step
+from tacit_papers.local.online_kernel import base_review
 from tests.reference.maler import Maler, project
 
 BUDGET = Budget(10.0, 0.1)

@@ -16,7 +16,7 @@ from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Simulated
 from tacit.errors import HorizonReached, PersonLimit, UnknownChoice
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.saving import arrays
-from tacit.papers import JointGLMRare, ShariffLinUCB
+from tacit_papers import JointGLMRare, ShariffLinUCB
 from tests.reference import linear as reference
 
 BUDGET = Budget(1.0, 1e-3)

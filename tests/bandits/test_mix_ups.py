@@ -24,11 +24,11 @@ from tacit import (
 from tacit.errors import WrongBatch
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.shuffle import calibration
-from tacit.papers import Anytime, ShuffleLinUCB
-from tacit.papers.regression import ReweightedLinear
 from tacit.privacy import gaussian
 from tacit.roles.local import LocalClient
 from tacit.roles.shuffle import ShuffleClient as ShuffleClient
+from tacit_papers import Anytime, ShuffleLinUCB
+from tacit_papers.regression import ReweightedLinear
 
 BUDGET = Budget(epsilon=1.0, delta=1e-6)
 PURE = Budget(epsilon=1.0, delta=0.0)
@@ -78,7 +78,7 @@ def test_a_server_says_who_chooses():
 
 
 def test_names_that_are_nearly_right_are_guessed():
-    with pytest.raises(AttributeError, match="'JointGLMRare', which is in tacit.papers"):  # up to 0.6.0 it was here
+    with pytest.raises(AttributeError, match="'JointGLMRare', which is in tacit_papers"):  # up to 0.6.0 it was here
         _ = tacit.JointGLMRare
     with pytest.raises(AttributeError, match="Did you mean JointGLM"):
         tacit.JointGML  # noqa: B018

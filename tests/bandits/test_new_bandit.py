@@ -10,8 +10,8 @@ from numpy.random import Generator, SeedSequence, default_rng
 from tacit import MLEUCB, Budget, JointGLM, JointLinUCB, Spec, Uniform, environments, simulate
 from tacit.bandits.base import Bandit
 from tacit.mechanisms.saving import arrays
-from tacit.papers import BGLinCB
 from tacit.privacy.certificate import plain_certificate
+from tacit_papers import BGLinCB
 
 
 class Sums(NamedTuple):

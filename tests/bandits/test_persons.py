@@ -10,8 +10,8 @@ from tacit import Budget, JointGLM, JointLinUCB, Simulated, Stored
 from tacit.errors import PersonLimit, UnknownChoice
 from tacit.mechanisms.grid import on_grid
 from tacit.mechanisms.toeplitz import Toeplitz
-from tacit.papers import Anytime, JointGLMRare, ShariffLinUCB
 from tacit.privacy import gaussian
+from tacit_papers import Anytime, JointGLMRare, ShariffLinUCB
 
 BUDGET = Budget(1.0, 1e-6)
 ARMS = np.eye(2)

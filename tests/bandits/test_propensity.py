@@ -14,9 +14,9 @@ from numpy.random import SeedSequence, default_rng
 from tacit import Budget, JointGLM, Simulated, Spec, environments
 from tacit.bandits.base import Bandit
 from tacit.core.choices import certain
-from tacit.papers import LogisticTS
 from tacit.registry import bandits, load
 from tacit.roles.device import Device
+from tacit_papers import LogisticTS
 
 DRAWS = 4000
 LIMIT = 6 * math.sqrt(0.25 / DRAWS + 0.25 / 4096) + 1 / 4096

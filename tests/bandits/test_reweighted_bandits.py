@@ -13,13 +13,13 @@ from tacit.errors import NotSecure
 from tacit.kernels.matrices import root
 from tacit.mechanisms.saving import arrays
 from tacit.model import links
-from tacit.papers import JointReweighted, JointSquareCB, LocalReweighted, LocalSquareCB, epochs, spanner, square_cb
-from tacit.papers.kernels.squarecb import gradient_step
-from tacit.papers.local.reports_kernel import CLOSING, GRADIENT, GRAM, statement
-from tacit.papers.local.statements import STAGES, SumQuery, apart, said
-from tacit.papers.queries import Queries
-from tacit.papers.regression.sgd import gradient_apart
 from tacit.privacy import gaussian
+from tacit_papers import JointReweighted, JointSquareCB, LocalReweighted, LocalSquareCB, epochs, spanner, square_cb
+from tacit_papers.kernels.squarecb import gradient_step
+from tacit_papers.local.reports_kernel import CLOSING, GRADIENT, GRAM, statement
+from tacit_papers.local.statements import STAGES, SumQuery, apart, said
+from tacit_papers.queries import Queries
+from tacit_papers.regression.sgd import gradient_apart
 from tests.bandits.test_fused import compare
 from tests.regression.test_reweighted import contribution, person, positive_definite
 

@@ -17,7 +17,7 @@ from tacit import Budget, JointGLM, JointLinUCB
 from tacit.bandits import witness
 from tacit.errors import BadState
 from tacit.mechanisms.opening import opened
-from tacit.papers import JointSquareCB
+from tacit_papers import JointSquareCB
 
 BUDGET = Budget(1.0, 1e-6)
 ARMS = np.array([[0.8, 0.1], [0.1, 0.8], [-0.5, 0.5]])

@@ -8,9 +8,9 @@ from scipy.stats import binom
 
 from tacit import Budget, Simulated, Spec, environments
 from tacit.errors import NotSecure
-from tacit.papers import ShuffleGLM, ShuffleLinUCB
-from tacit.papers.shuffle.amplification import amplified, largest_local, local_epsilon
 from tacit.roles.shuffle import ShuffleClient
+from tacit_papers import ShuffleGLM, ShuffleLinUCB
+from tacit_papers.shuffle.amplification import amplified, largest_local, local_epsilon
 from tests.bandits.test_fused import compare
 
 BUDGET = Budget(1.0, 1e-2)

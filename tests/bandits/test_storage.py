@@ -11,7 +11,7 @@ from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Secure, Simulated
 from tacit.errors import BadState
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.saving import arrays
-from tacit.papers import JointGLMRare, ShariffLinUCB
+from tacit_papers import JointGLMRare, ShariffLinUCB
 
 RELEASES = ["tree", "consistent-tree", "toeplitz", "buffered"]
 

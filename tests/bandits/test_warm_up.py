@@ -12,7 +12,7 @@ from tacit import Budget, Embedded, JointGLM, JointLinUCB, LocalIRLS, Secure, Sh
 from tacit.bandits import warm
 from tacit.features import Category, Schema
 from tacit.mechanisms.saving import arrays
-from tacit.papers import Anytime
+from tacit_papers import Anytime
 
 BUDGET = Budget(4.0, 1e-4)
 # In a fresh process, bandit after bandit: warm up, use, and list what was compiled (or read from disk) in use.

@@ -13,8 +13,8 @@ from tacit.algorithms.weeks import Weeks, fewest_leaves
 from tacit.errors import PersonLimit
 from tacit.kernels.rounds import Schedule, next_boundary
 from tacit.mechanisms.opening import opened
-from tacit.papers import JointGLMRare, ShariffLinUCB
 from tacit.privacy import gaussian
+from tacit_papers import JointGLMRare, ShariffLinUCB
 from tests.mechanisms.test_grid import Given
 
 BUDGET = Budget(1.0, 1e-3)

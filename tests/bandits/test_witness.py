@@ -10,7 +10,7 @@ from tacit import Budget, JointGLM, JointLinUCB
 from tacit.bandits import witness
 from tacit.errors import BadState
 from tacit.mechanisms import saving
-from tacit.papers import JointGLMRare
+from tacit_papers import JointGLMRare
 
 BUDGET = Budget(1.0, 1e-3)
 ARMS = np.array([[0.8, 0.1], [0.1, 0.8], [-0.5, 0.5]])

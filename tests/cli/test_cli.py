@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from tacit import cli, papers, registry
+import tacit_papers
+from tacit import cli, registry
 from tacit.cli.parse import parse_bandit
 
 
@@ -141,8 +142,8 @@ def test_where_nothing_can_be_written_is_said_before_the_run(arguments, tmp_path
 
 
 def test_reproducing_all_goes_through_the_registry(tmp_path, capsys, monkeypatch):
-    few = {name: papers.REPRODUCTIONS[name] for name in ("shariff-figure1", "errata")}
-    monkeypatch.setattr(papers, "REPRODUCTIONS", few)
+    few = {name: tacit_papers.REPRODUCTIONS[name] for name in ("shariff-figure1", "errata")}
+    monkeypatch.setattr(tacit_papers, "REPRODUCTIONS", few)
     arguments = ["reproduce", "all", "--quick", "--runs", "5", "--out", str(tmp_path)]
     monkeypatch.setattr(sys, "argv", ["tacit", *arguments])
     with pytest.raises(SystemExit) as stop:

@@ -42,7 +42,7 @@ assert simulated.table() and simulated.json()
 ASK = """
 from tacit import Budget, Simulated, environments
 from tacit.errors import NotInstalled, TacitError
-from tacit.papers import ShariffLinUCB
+from tacit_papers import ShariffLinUCB
 open("log.csv", "w").write("x0,action,reward\\n0.5,0,1\\n")
 asked = {
     "polars for result rows": lambda: simulated.frame,

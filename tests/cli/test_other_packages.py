@@ -1,4 +1,4 @@
-"""A package of somebody else adds a bandit to the command line, by the same entry point as tacit.papers."""
+"""A package of somebody else adds a bandit to the command line, by the same entry point as tacit's own."""
 
 import json
 import os

@@ -97,7 +97,7 @@ def test_designs_agree_and_reach_twice_the_optimum():
 
 @pytest.mark.full
 def test_the_reproduction_end_to_end(tmp_path):
-    from tacit.papers.reproductions import shuffle
+    from tacit_papers.reproductions import shuffle
 
     outcome = shuffle.reproduce(quick=True, runs=2, out=tmp_path)
     assert len(outcome.findings) == 9 and "Computed, not run" in outcome.text()

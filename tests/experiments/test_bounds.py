@@ -8,7 +8,7 @@ import pytest
 from tacit import Budget, JointLinUCB, Spec, environments
 from tacit.experiments.runner import run_once
 from tacit.model import links
-from tacit.papers import ShariffLinUCB, bounds
+from tacit_papers import ShariffLinUCB, bounds
 
 
 def test_regret_is_below_theorems_5_and_6():

@@ -77,7 +77,6 @@ def test_a_changed_default_is_run_again_and_unchanged_code_is_not(copy, tmp_path
         ("experiments/runner.py", True),
         ("cli/parse.py", False),
         ("experiments/figure.py", False),
-        ("papers/reproductions/public/__init__.py", False),
     ],
 )
 def test_any_code_that_can_change_a_result_is_in_the_key(file, matters, copy, monkeypatch):

@@ -9,9 +9,9 @@ import pytest
 from tacit import Budget, registry
 from tacit.experiments import bounds as lines
 from tacit.model.links import named
-from tacit.papers import bounds
-from tacit.papers.bounds import drawn, rates
-from tacit.papers.joint.glm_rare_theory import theory
+from tacit_papers import bounds
+from tacit_papers.bounds import drawn, rates
+from tacit_papers.joint.glm_rare_theory import theory
 
 PAGE = Path(__file__).parents[2] / "docs" / "papers" / "bounds.md"
 LOGISTIC = {"kappa": 20.0, "kappa_star": 4.0, "radius": 1.0}

@@ -51,7 +51,7 @@ def test_the_bits_are_those_of_threads(tmp_path):
 
 
 def test_a_reproduction(tmp_path, monkeypatch):
-    monkeypatch.setattr("tacit.papers.reproductions.shariff_d2.QUICK", 500)
+    monkeypatch.setattr("tacit_papers.reproductions.shariff_d2.QUICK", 500)
     settings = {"quick": True, "runs": 1}
     alone = reproductions.run("shariff-d2", **settings, out=tmp_path / "local")
     together = reproductions.run("shariff-d2", **settings, out=tmp_path / "ray", engine="ray")

@@ -9,7 +9,7 @@ import pytest
 from tacit import Budget, JointGLM, JointLinUCB, Simulated, Stored
 from tacit.errors import BadState
 from tacit.features import Category, Number, Schema
-from tacit.papers import Anytime
+from tacit_papers import Anytime
 from tests.features.test_schema import FILMS, HEALTH, PERSON
 
 BUDGET = Budget(1.0, 1e-6)

@@ -10,7 +10,7 @@ from tacit.kernels import continual, formulas, linalg, linear, noise, rounds, su
 from tacit.kernels.block import BERNOULLI, GAUSSIAN_REWARD, LOGGED, SIGN, Block, reward
 from tacit.model import glm, links
 from tacit.model import linear as linear_model
-from tacit.papers.joint import wishart_kernel
+from tacit_papers.joint import wishart_kernel
 from tests.reference import linear as reference
 
 
@@ -313,8 +313,8 @@ def test_worlds_fill_every_round_of_a_block():
 
 def test_fused_rounds_run_under_bounds_checks():
     from tacit import JointLinUCB, LinUCB, Simulated, environments
-    from tacit.papers import ShariffLinUCB
     from tacit.privacy.budget import Budget
+    from tacit_papers import ShariffLinUCB
 
     world = environments.ball(dim=3, arms=4)
     fill = world.start(np.random.default_rng(12), 100).fill

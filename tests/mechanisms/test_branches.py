@@ -12,10 +12,10 @@ import pytest
 from tacit import Budget, LocalIRLS, ShuffleNewton
 from tacit.mechanisms import local, randomizers
 from tacit.mechanisms.randomizers import CELLS, FINE, SHARE
-from tacit.papers import LocalGLM, LocalLinUCB, LocalOnlineUCB
 from tacit.privacy import entropy
 from tacit.roles import billboard, wire
 from tacit.roles.fleet import Fleet
+from tacit_papers import LocalGLM, LocalLinUCB, LocalOnlineUCB
 
 BUDGET = Budget(1.0, 1e-3)
 NOBODY = np.zeros((1, 2))

@@ -13,9 +13,9 @@ from tacit.mechanisms.buffered import Buffered, _design, encoder_of
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.toeplitz import Toeplitz, coefficients, lower_bound
 from tacit.mechanisms.tree import Tree
-from tacit.papers import ShariffLinUCB
-from tacit.papers.joint.wishart import WishartTree
 from tacit.privacy import gaussian
+from tacit_papers import ShariffLinUCB
+from tacit_papers.joint.wishart import WishartTree
 
 MECHANISMS = {
     "tree": lambda **k: Tree(**k),

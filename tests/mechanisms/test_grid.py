@@ -21,10 +21,10 @@ from tacit.mechanisms.tree import Tree
 from tacit.model import links
 from tacit.model.glm import GLMContribution
 from tacit.model.linear import LinearContribution
-from tacit.papers import JointGLMRare, ShariffLinUCB
-from tacit.papers.joint.glm_rare_descent_kernel import gradients
-from tacit.papers.joint.wishart import WishartTree
 from tacit.privacy import gaussian
+from tacit_papers import JointGLMRare, ShariffLinUCB
+from tacit_papers.joint.glm_rare_descent_kernel import gradients
+from tacit_papers.joint.wishart import WishartTree
 
 LEAVES = 40
 MECHANISMS = {

@@ -9,8 +9,8 @@ from scipy.stats import binom, norm
 from tacit import Budget
 from tacit.mechanisms.shuffle import calibration as cal
 from tacit.mechanisms.shuffle import nearness, portable
-from tacit.papers.shuffle.published import calibrate_paper
 from tacit.privacy import gaussian
+from tacit_papers.shuffle.published import calibrate_paper
 
 
 def hockey(p, q, epsilon):

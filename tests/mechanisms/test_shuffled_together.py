@@ -9,8 +9,8 @@ from scipy.stats import binom
 from tacit import Budget
 from tacit.mechanisms.shuffle.together import Part, delta_of, together_epsilon, together_mu
 from tacit.model import rounds
-from tacit.papers.shuffle.composed import Sum, calibrate_sums, composed_epsilon
 from tacit.privacy import gaussian
+from tacit_papers.shuffle.composed import Sum, calibrate_sums, composed_epsilon
 
 
 def together_delta(parts, epsilon):

@@ -17,7 +17,7 @@ from tacit.errors import NotSecure
 from tacit.kernels.continual import simulate_step
 from tacit.kernels.noise import gaussian_law
 from tacit.mechanisms.tree import Tree
-from tacit.papers import regression
+from tacit_papers import regression
 from tests.draws import BUDGET, DRAWS
 
 ALARM = 1e-6  # of this file

@@ -12,7 +12,7 @@ from tacit import Budget, JointGLM, Simulated, Spec, environments, simulate
 from tacit.algorithms import irls
 from tacit.model import links
 from tacit.model.glm import GLMContribution, balanced_curvature, glm_sensitivity, largest_weight
-from tacit.papers import GLMUCB, JointGLMRare
+from tacit_papers import GLMUCB, JointGLMRare
 from tests.bandits.test_joint_glm import posterior_at, vector
 
 CLOGLOG = links.given(lambda z: -np.expm1(-np.exp(z)), lambda z: np.exp(z - np.exp(z)), steepest=math.exp(-1), reach=4)

@@ -16,10 +16,10 @@ from tacit.mechanisms.sums import with_noise
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
 from tacit.model import links
-from tacit.papers import JointGLMRare, JointReweighted, JointSquareCB, ShariffLinUCB
-from tacit.papers.joint.glm_rare_descent_kernel import Data, gradients
-from tacit.papers.kernels.squarecb import gradient_step
-from tacit.papers.regression import (
+from tacit_papers import JointGLMRare, JointReweighted, JointSquareCB, ShariffLinUCB
+from tacit_papers.joint.glm_rare_descent_kernel import Data, gradients
+from tacit_papers.kernels.squarecb import gradient_step
+from tacit_papers.regression import (
     ImproperSGD,
     OutputPerturbation,
     PrivateNewton,
@@ -27,7 +27,7 @@ from tacit.papers.regression import (
     ReweightedGLM,
     ReweightedLinear,
 )
-from tacit.papers.regression.contribution import ReweightedContribution
+from tacit_papers.regression.contribution import ReweightedContribution
 
 BUDGET = Budget(1.0, 1e-3)
 SAFE = [1e-30, 1e-12, 0.3, 1.0, 3.0, 1e12, 1e30]

@@ -10,7 +10,7 @@ from numpy.random import default_rng
 from scipy.optimize import minimize
 
 from tacit.model import links
-from tacit.papers.joint.glm_rare_model import DesignContribution, GradientContribution
+from tacit_papers.joint.glm_rare_model import DesignContribution, GradientContribution
 from tests.reference import rare
 
 LINKS = [links.logistic, links.probit]

@@ -7,7 +7,7 @@ from tacit.kernels.formulas import link_mean, link_slope
 from tacit.kernels.mle import loss
 from tacit.model import links
 from tacit.model.links import IDENTITY, LOGISTIC, PROBIT
-from tacit.papers.regression.contribution import link_means, link_slopes
+from tacit_papers.regression.contribution import link_means, link_slopes
 
 OWN = links.given(
     lambda z: 0.5 + np.arctan(z) / np.pi, lambda z: 1 / (np.pi * (1 + z * z)), steepest=1 / np.pi, reach=4.0

@@ -13,10 +13,10 @@ from tacit.arena.worlds import arenas
 from tacit.data import Exact
 from tacit.errors import NoHorizon
 from tacit.mechanisms.opening import opened
-from tacit.papers import AdaCGOPE
-from tacit.papers.designs import g_optimal
-from tacit.papers.joint.one_set import add_in_time
 from tacit.privacy import gaussian, relations
+from tacit_papers import AdaCGOPE
+from tacit_papers.designs import g_optimal
+from tacit_papers.joint.one_set import add_in_time
 
 ARMS = np.array([[0.9, 0.1, 0.0], [0.0, 0.8, 0.3], [-0.4, 0.2, 0.7], [0.3, 0.3, 0.3], [0.1, -0.9, 0.2]])
 PARAMETER = np.array([0.5, -0.3, 0.2])

@@ -13,8 +13,8 @@ from tacit.arena.entries import entries
 from tacit.arena.worlds import arenas
 from tacit.audit.bound import gaussian_bound
 from tacit.errors import NoHorizon
-from tacit.papers import AdaCGOPE, AdaCUCB
 from tacit.privacy import gaussian, relations
+from tacit_papers import AdaCGOPE, AdaCUCB
 
 ARMS = np.eye(3)
 MEANS = np.array([0.75, 0.5, 0.3])

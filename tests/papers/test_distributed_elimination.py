@@ -18,11 +18,11 @@ from tacit.arena.worlds import arenas
 from tacit.audit.bound import general_bound
 from tacit.errors import BadBillboard, BadReport, BatchTooSmall, BudgetExceeded, LateReport
 from tacit.mechanisms.shuffle import laplace
-from tacit.papers import DistributedElimination
-from tacit.papers.shuffle.aggregation import Aggregator, ArmClient, read
 from tacit.privacy.ledger import laplace_epsilon
 from tacit.privacy.randomness import Seeded, System
 from tacit.roles import wire
+from tacit_papers import DistributedElimination
+from tacit_papers.shuffle.aggregation import Aggregator, ArmClient, read
 from tests.bandits.test_fused import compare
 
 BUDGET, ONE = Budget(1.0, 0.0), 1 << 48
@@ -426,6 +426,6 @@ def test_settings_are_checked(monkeypatch):
     with pytest.raises(ValueError, match="Expected epsilon large enough"):
         build(budget=Budget(1e-9, 0.0))
     little = laplace.LaplacePlan(4, 4, 2, ONE // 3, 10)
-    monkeypatch.setattr("tacit.papers.shuffle.distributed.calibrate", lambda *_, **__: little)
+    monkeypatch.setattr("tacit_papers.shuffle.distributed.calibrate", lambda *_, **__: little)
     with pytest.raises(BudgetExceeded):
         build()

@@ -10,10 +10,10 @@ from numpy.random import SeedSequence, default_rng
 from tacit import Budget, Secure, Simulated, Spec, Uniform, environments, simulate
 from tacit.data import Exact
 from tacit.errors import BudgetExceeded, NoHorizon
-from tacit.papers import Fliphat
-from tacit.papers.joint.fliphat import SEEN, largest, moments, products
-from tacit.papers.queries import Queries
 from tacit.privacy import gaussian, ledger
+from tacit_papers import Fliphat
+from tacit_papers.joint.fliphat import SEEN, largest, moments, products
+from tacit_papers.queries import Queries
 
 
 def build(**options):

@@ -8,12 +8,12 @@ from numpy.random import SeedSequence, default_rng
 
 from tacit import Budget, Simulated, Spec, audit, environments
 from tacit.data import Exact
-from tacit.papers import JointGLMRare, RSGLinUCB
-from tacit.papers.attacks import rare_code as attacks
-from tacit.papers.joint import glm_rare_code as as_coded
-from tacit.papers.joint.glm_rare_descent_kernel import Data, descend_as_coded
-from tacit.papers.references.rs_glin_ucb_kernel import SWITCHES
 from tacit.privacy import gaussian
+from tacit_papers import JointGLMRare, RSGLinUCB
+from tacit_papers.attacks import rare_code as attacks
+from tacit_papers.joint import glm_rare_code as as_coded
+from tacit_papers.joint.glm_rare_descent_kernel import Data, descend_as_coded
+from tacit_papers.references.rs_glin_ucb_kernel import SWITCHES
 from tests.reference import rare
 
 CODE = {"timing": "published", "constants": "code"}

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit import Budget, JointGLM, LocalIRLS, ShuffleNewton, Simulated
-from tacit.papers import ShuffleGLM
 from tacit.privacy import ledger
 from tacit.privacy.certificate import DEVICES, certify
 from tacit.privacy.ledger import (
@@ -22,6 +21,7 @@ from tacit.privacy.ledger import (
     SideReleases,
 )
 from tacit.privacy.relations import REPLACE
+from tacit_papers import ShuffleGLM
 
 DELTA = 1e-5
 GAUSSIAN = GaussianRelease("sum", "numbers", 1.0, 1.0, 4.0, relation=REPLACE)

@@ -6,11 +6,11 @@ import pytest
 
 from tacit import Budget, JointGLM, JointLinUCB, Simulated, registry
 from tacit.algorithms.earnings import Earnings
-from tacit.papers import ShariffLinUCB, regression
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease, LocalRelease
 from tacit.privacy.noise import Secure
 from tacit.privacy.relations import PERSON, RELATIONS, ROUNDS, UNIT, USER
+from tacit_papers import ShariffLinUCB, regression
 
 REPLACE, ZERO_OUT = Budget(1.0, 1e-6), Budget(1.0, 1e-6, "zero-out")
 RELEASE = {"name": "one", "statistic": "a sum", "sensitivity": 1.0, "column_norm": 1.0, "sigma": 5.0}

@@ -12,7 +12,7 @@ import pytest
 
 from tacit import Budget, JointGLM, JointLinUCB, Secure, cli
 from tacit.errors import BadState, NotSecure, UnknownChoice
-from tacit.papers import JointGLMRare, ShariffLinUCB
+from tacit_papers import JointGLMRare, ShariffLinUCB
 
 BUDGET = Budget(1.0, 1e-6)
 ARMS = np.eye(2)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointGLM, LinUCB, LocalIRLS, ShuffleNewton, Simulated
-from tacit.papers.regression import PrivateRidge
 from tacit.privacy import words
+from tacit_papers.regression import PrivateRidge
 
 BUDGET = Budget(epsilon=1.0, delta=1e-6)
 

@@ -13,8 +13,8 @@ from scipy.special import expit
 
 from tacit import Budget, Secure, Simulated
 from tacit.errors import NotSecure
-from tacit.papers import JointReweighted, JointSquareCB
-from tacit.papers.regression import (
+from tacit_papers import JointReweighted, JointSquareCB
+from tacit_papers.regression import (
     ImproperSGD,
     OutputPerturbation,
     PrivateNewton,
@@ -22,10 +22,10 @@ from tacit.papers.regression import (
     ReweightedGLM,
     ReweightedLinear,
 )
-from tacit.papers.regression.base import rows
-from tacit.papers.regression.estimate import condition
-from tacit.papers.regression.reweighting import Sample
-from tacit.papers.regression.sgd import gradient_apart
+from tacit_papers.regression.base import rows
+from tacit_papers.regression.estimate import condition
+from tacit_papers.regression.reweighting import Sample
+from tacit_papers.regression.sgd import gradient_apart
 
 NONE = Budget(math.inf, 0.1)
 LINEAR = [ReweightedLinear, PrivateRidge, ImproperSGD]

@@ -11,12 +11,12 @@ from scipy.optimize import minimize
 from tacit import Budget, Simulated
 from tacit.kernels.matrices import packed, root, unpacked
 from tacit.model import links
-from tacit.papers.queries import Queries, Query
-from tacit.papers.regression import ReweightedGLM, ReweightedLinear
-from tacit.papers.regression import estimate as reweighted
-from tacit.papers.regression import theory as reweighted_theory
-from tacit.papers.regression.contribution import ReweightedContribution, link_means, link_slopes
-from tacit.papers.regression.estimate import Normalisation
+from tacit_papers.queries import Queries, Query
+from tacit_papers.regression import ReweightedGLM, ReweightedLinear
+from tacit_papers.regression import estimate as reweighted
+from tacit_papers.regression import theory as reweighted_theory
+from tacit_papers.regression.contribution import ReweightedContribution, link_means, link_slopes
+from tacit_papers.regression.estimate import Normalisation
 
 LINKS = list(links.BUILT_IN.values())
 

@@ -15,7 +15,7 @@ from unittest.mock import patch
 from tacit import environments, registry
 from tacit.experiments import outcome as reproductions
 from tacit.experiments.runner import Progress
-from tacit.papers.reproductions.ablations import parts
+from tacit_papers.reproductions.ablations import parts
 
 HEAD = 6  # digits that are compared
 ROUGH = ("as compared", 0.1)  # L-BFGS with a gradient that is none: other processors find other digits

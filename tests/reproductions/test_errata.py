@@ -9,11 +9,11 @@ from scipy import integrate, stats
 
 from tacit import Budget, Simulated
 from tacit.experiments.outcome import Finding, Outcome
-from tacit.papers import JointGLMRare, LocalOnlineUCB
-from tacit.papers.joint.glm_rare_descent_kernel import Data, descend_as_printed
-from tacit.papers.joint.glm_rare_kernel import exploit, uncertain
-from tacit.papers.reproductions import errata
-from tacit.papers.reproductions.errata import joint, lower, others, shuffled, timing
+from tacit_papers import JointGLMRare, LocalOnlineUCB
+from tacit_papers.joint.glm_rare_descent_kernel import Data, descend_as_printed
+from tacit_papers.joint.glm_rare_kernel import exploit, uncertain
+from tacit_papers.reproductions import errata
+from tacit_papers.reproductions.errata import joint, lower, others, shuffled, timing
 
 PAGE = Path(__file__).parents[2] / "docs" / "papers" / "errata.md"
 
@@ -30,7 +30,7 @@ def test_end_to_end(tmp_path):
 
 
 def test_the_page_has_the_tables():
-    """To print them anew: `from tacit.papers.reproductions import errata; print(errata.page(errata.checked()))`."""
+    """To print them anew: `from tacit_papers.reproductions import errata; print(errata.page(errata.checked()))`."""
     assert errata.page(errata.checked()) in PAGE.read_text()
 
 

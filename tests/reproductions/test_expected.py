@@ -6,7 +6,7 @@ import json
 import pytest
 
 from tacit import registry
-from tacit.papers.reproductions import table2
+from tacit_papers.reproductions import table2
 from tests.reproductions import expected, keep
 
 

@@ -8,8 +8,8 @@ from tools.bench import local as bench
 from tacit import environments
 from tacit.mechanisms import local
 from tacit.mechanisms.randomizers import Cap
-from tacit.papers.reproductions import ldp_figure1, ldp_table1, local_suite
 from tacit.privacy.budget import Budget
+from tacit_papers.reproductions import ldp_figure1, ldp_table1, local_suite
 
 
 def test_one_parameter_and_many_are_told_apart():

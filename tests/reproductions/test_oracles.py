@@ -8,9 +8,9 @@ import pytest
 from tacit import Budget, JointGLM, Simulated, environments
 from tacit.errors import NotSecure
 from tacit.mechanisms.opening import opened
-from tacit.papers.reproductions import oracles
-from tacit.papers.reproductions.oracles.bandit import WITHOUT, Oracle
 from tacit.privacy import gaussian
+from tacit_papers.reproductions import oracles
+from tacit_papers.reproductions.oracles.bandit import WITHOUT, Oracle
 
 BUDGET = Budget(1, 0.02)
 OPTIONS = {"dim": 12, "radius": 3.0, "link": "probit", "horizon": 2000, "budget": BUDGET}

@@ -15,8 +15,8 @@ from tacit.environments import gap
 from tacit.experiments import figure
 from tacit.experiments.spec import Spec
 from tacit.kernels.block import BERNOULLI
-from tacit.papers.regression import ImproperSGD
-from tacit.papers.reproductions.optimiser import descent
+from tacit_papers.regression import ImproperSGD
+from tacit_papers.reproductions.optimiser import descent
 from tests.reproductions import expected
 
 ARITHMETIC = ("changing the shift changes", "Gaussian noise has no unshifted")

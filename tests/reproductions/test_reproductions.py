@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tacit.papers.reproductions import ablations, shariff_d1, table2
-from tacit.papers.reproductions.findings import Regret, above_plain, alike, below
+from tacit_papers.reproductions import ablations, shariff_d1, table2
+from tacit_papers.reproductions.findings import Regret, above_plain, alike, below
 
 
 def test_table2_fits_a_terminal():

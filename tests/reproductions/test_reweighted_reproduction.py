@@ -5,9 +5,9 @@ import json
 import pytest
 
 from tacit.experiments.result import Result
-from tacit.papers.reproductions import reweighted
-from tacit.papers.reproductions.findings import claims
-from tacit.papers.reproductions.reweighted import errors
+from tacit_papers.reproductions import reweighted
+from tacit_papers.reproductions.findings import claims
+from tacit_papers.reproductions.reweighted import errors
 
 
 def test_what_is_kept_is_what_is_measured(tmp_path, monkeypatch):
@@ -35,7 +35,7 @@ def test_findings_come_out_either_way(ours, seen):
     wide = [{"estimator": "improper sgd, joint", "dim": d, "error": e} for d, e in ((10, 1.0), (100, 1.5), (1000, 1.2))]
     wide += [{"estimator": "zero", "dim": d, "error": 1.6} for d in (10, 100, 1000)]
     wide.append({"estimator": "ridge 1", "dim": 1000, "error": 2 * ours - 0.3})
-    limits = claims("tacit.papers.reproductions.reweighted")
+    limits = claims("tacit_papers.reproductions.reweighted")
     ratio, flat, below = reweighted._findings(found, Result([]), wide, limits, quick=False)
     assert ratio.seen is seen and "(ridge 2)" in ratio.ours and "without noise 0.65000 (0.65)" in ratio.ours
     assert flat.seen and below.seen is not seen
@@ -47,7 +47,7 @@ def test_what_teaches_nothing_is_no_finding():
     named = (("reweighted", 0.7), ("ridge 1", 1.0), ("constant", 0.6))
     found = [cell | {"estimator": name, "error": error, "runs": 20} for name, error in named]
     wide = [{"estimator": name, "dim": 10, "error": 1.0} for name in ("improper sgd, joint", "zero")]
-    limits = claims("tacit.papers.reproductions.reweighted")
+    limits = claims("tacit_papers.reproductions.reweighted")
     ratio, flat = reweighted._findings(found, Result([]), wide, limits, quick=False)
     assert not ratio.seen and not flat.seen
 

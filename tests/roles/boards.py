@@ -11,7 +11,8 @@ from numpy.random import default_rng
 
 from tacit import Budget, LocalIRLS, ShuffleNewton, Shuffler
 from tacit.features import Number, Schema
-from tacit.papers import (
+from tacit.roles import local, shuffle
+from tacit_papers import (
     LocalAnytimeUCB,
     LocalCombiner,
     LocalGLM,
@@ -23,9 +24,8 @@ from tacit.papers import (
     ShuffleLinUCB,
     ShuffleSBLB,
 )
-from tacit.papers.local.device import PublishedClient
-from tacit.papers.shuffle import rounds, sblb_device
-from tacit.roles import local, shuffle
+from tacit_papers.local.device import PublishedClient
+from tacit_papers.shuffle import rounds, sblb_device
 
 BUDGET, COARSE = Budget(1.0, 1e-6), Budget(1.0, 1e-2)
 FIELDS = Schema(context={"age": Number(0, 100)}, arms="disjoint", actions=("walk",))

@@ -16,12 +16,12 @@ from tacit import Shuffler
 from tacit.errors import BadBillboard
 from tacit.mechanisms.shuffle.flips import SHARE
 from tacit.model.linear import linear_sensitivity
-from tacit.papers.shuffle import rounds
-from tacit.papers.shuffle.sblb_device import SBLBClient
 from tacit.privacy import entropy, gaussian
 from tacit.roles import billboard as boards
 from tacit.roles import limits
 from tacit.roles.fleet import Fleet
+from tacit_papers.shuffle import rounds
+from tacit_papers.shuffle.sblb_device import SBLBClient
 from tests.roles.boards import COARSE, LOCAL, SERVERS, Stream, behaviour, device, document, mutated, people, published
 
 SEED = int(os.environ.get("TACIT_FUZZ_SEED", secrets.randbits(32)))

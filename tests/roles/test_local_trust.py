@@ -10,10 +10,10 @@ from tacit import Budget, LocalIRLS
 from tacit.bandits.local import server as local_server
 from tacit.errors import BadBillboard, DuplicateReport
 from tacit.mechanisms.randomizers import CELLS, Lattice
-from tacit.papers import LocalGLM, LocalLinUCB, LocalOnlineUCB
 from tacit.privacy.randomness import Seeded
 from tacit.roles import limits
 from tacit.roles.local import ID_BYTES, LocalClient
+from tacit_papers import LocalGLM, LocalLinUCB, LocalOnlineUCB
 
 BUDGET = Budget(1.0, 1e-6)
 SERVERS = [

@@ -11,13 +11,13 @@ from tacit import Budget, Embedded, Shuffler, Simulated
 from tacit.errors import BadBillboard, HorizonReached
 from tacit.mechanisms.shuffle import sums_kernel
 from tacit.mechanisms.shuffle.encoding import reach
-from tacit.papers import ShuffleGLM
-from tacit.papers.shuffle import glm_kernel
-from tacit.papers.shuffle.rounds import RoundsClient
 from tacit.privacy import entropy
 from tacit.privacy.randomness import Seeded
 from tacit.roles import billboard as boards
 from tacit.roles import limits
+from tacit_papers import ShuffleGLM
+from tacit_papers.shuffle import glm_kernel
+from tacit_papers.shuffle.rounds import RoundsClient
 from tests.roles.boards import Stream, another, behaviour, people
 
 BUDGET, FINE = Budget(1.0, 1e-2), Budget(1.0, 1e-6)

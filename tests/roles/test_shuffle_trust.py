@@ -8,12 +8,12 @@ import pytest
 
 from tacit import Budget, ShuffleNewton
 from tacit.errors import BadBillboard
-from tacit.papers import ShuffleLinUCB
 from tacit.privacy.randomness import Seeded
 from tacit.roles import limits
 from tacit.roles.fleet import Fleet
 from tacit.roles.shuffle import ShuffleClient
 from tacit.roles.shuffler import Shuffler
+from tacit_papers import ShuffleLinUCB
 
 BUDGET = Budget(1.0, 1e-2)
 SERVER = ShuffleNewton(dim=2, budget=BUDGET, first=60)

@@ -8,8 +8,8 @@ from numpy.random import default_rng
 
 from tacit import Budget, Shuffler
 from tacit.errors import BadBillboard, BatchTooSmall, LateReport, TooManyReports, WrongBatch
-from tacit.papers.shuffle.rounds import RoundsClient
 from tacit.roles.device import REPORT
+from tacit_papers.shuffle.rounds import RoundsClient
 from tests.roles.test_rounds import BUDGET, answered, changed, enrolled, server
 
 

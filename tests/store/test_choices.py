@@ -8,7 +8,7 @@ import pytest
 
 from tacit import Budget, JointGLM, Simulated
 from tacit.errors import BadState, HorizonReached, PersonLimit, UnknownChoice
-from tacit.papers import JointGLMRare, ShariffLinUCB
+from tacit_papers import JointGLMRare, ShariffLinUCB
 from tests.store.places import arms, contribution, glm, linear, play, settle, table, total
 
 

@@ -22,9 +22,9 @@ from tacit.mechanisms.shares import joined
 from tacit.mechanisms.shuffle import laplace
 from tacit.mechanisms.shuffle.sums_kernel import unshuffle, with_coins
 from tacit.mechanisms.sums import with_noise
-from tacit.papers.joint.wishart_kernel import simulate_wishart_step
 from tacit.roles.local import LocalClient
 from tacit.roles.shuffler import Shuffler
+from tacit_papers.joint.wishart_kernel import simulate_wishart_step
 
 
 class Tape:
@@ -188,7 +188,7 @@ def reaching():
     names = [
         (module, name, value)
         for title, module in list(sys.modules.items())
-        if title.startswith("tacit.")
+        if title.startswith("tacit")
         for name, value in list(vars(module).items())
         if callable(value) and hasattr(value, "__hash__") and (value in SEAMS or _compiled(value))
     ]

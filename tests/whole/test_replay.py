@@ -30,7 +30,7 @@ from tacit.errors import WrongBatch
 from tacit.features import Category, Number, Schema
 from tacit.mechanisms import recursive
 from tacit.mechanisms.opening import opened
-from tacit.papers import (
+from tacit_papers import (
     AdaCGOPE,
     Anytime,
     Fliphat,

@@ -14,11 +14,11 @@ from tacit.experiments.table import to_text
 from tacit.mechanisms.shuffle.calibration import ShufflePlan, calibrate
 from tacit.model.glm import GLMContribution, balanced_curvature
 from tacit.model.links import logistic
-from tacit.papers.shuffle.published import calibrate_paper
 from tacit.privacy import gaussian
 from tacit.privacy.budget import Budget
 from tacit.roles.fleet import Fleet
 from tacit.roles.shuffler import Shuffler
+from tacit_papers.shuffle.published import calibrate_paper
 
 USERS = (10**3, 10**4, 10**5, 10**6)
 DIMS = (5, 20)

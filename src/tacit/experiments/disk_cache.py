@@ -12,12 +12,13 @@ from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
+from tacit import registry
 from tacit.experiments import imports
 
 PACKAGE = Path(__file__).parent.parent
-TOLD = "papers/reproductions"
+TOLD = "reproductions"
 # Code that shows results, or says what to run, which is part of a run's identity; all other code can change a result.
 APART = (
     "arena",
@@ -27,9 +28,6 @@ APART = (
     "registry.py",
     "audit",
     "planning",
-    "papers/attacks",
-    "papers/bounds",
-    TOLD,
     "experiments/bounds.py",
     "experiments/figure.py",
     "experiments/outcome.py",
@@ -37,6 +35,14 @@ APART = (
 )
 LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
 RUNNER = "tacit.experiments.runner"
+
+
+class SourceFolder(NamedTuple):
+    """A package whose code is in digests; apart: what of it is not."""
+
+    name: str
+    folder: Path
+    apart: tuple[str, ...]
 
 
 def place(folder: Path, identity: dict[str, Any], *made_by: type | ModuleType) -> Path:
@@ -70,30 +76,45 @@ def tell(places: Iterable[Path]) -> None:
 
 def code(*made_by: type | ModuleType, told: bool = False) -> str:
     """A digest of all code that can change a result: the files that `made_by` comes from, what they and the runner
-    import of the package (but for APART), and versions of the libraries that compute. Of the whole package, if nothing
-    is given. told: with the code of reproductions, which says what to run."""
+    import of tacit and its packages (but for APART), and versions of the libraries that compute. Of all of them, if
+    nothing is given. told: with the code of reproductions, which says what to run."""
     modules = frozenset(each.__name__ if isinstance(each, ModuleType) else each.__module__ for each in made_by)
-    return _digest(PACKAGE, modules, frozenset(file for part in made_by for file in _files(part)), told)
+    return _digest(_packages(), modules, frozenset(file for part in made_by for file in _files(part)), told)
 
 
 @functools.cache
-def _digest(package: Path, modules: frozenset[str], more: frozenset[str], told: bool) -> str:
-    apart = {package / name for name in APART if not (told and name == TOLD)}
+def _digest(packages: tuple[SourceFolder, ...], modules: frozenset[str], more: frozenset[str], told: bool) -> str:
+    folders = {package.name: package.folder for package in packages}
+    apart = {package.folder / name for package in packages for name in package.apart if not (told and name == TOLD)}
     if modules:
-        outside = {named for file in more for named in imports.imported(Path(file), package)}
+        outside = {named for file in more for named in imports.imported(Path(file), folders)}
         starts = [RUNNER, *modules, *(f"{each.module}.{each.name}".rstrip(".") for each in outside)]
         starts += [each.module for each in outside]
-        found: Iterable[Path] = imports.closure(starts, package)
+        found: Iterable[Path] = imports.closure(starts, folders)
     else:
-        found = package.rglob("*.py")
-    files = [path for path in found if not apart & {path, *path.parents}]
+        found = [path for folder in folders.values() for path in folder.rglob("*.py")]
+    files = {
+        f"{name}/{path.relative_to(folder).as_posix()}": path
+        for path in found
+        for name, folder in folders.items()
+        if path.is_relative_to(folder) and not apart & {path, *path.parents}
+    }
     contents = hashlib.sha256()
-    for path in sorted(files):
-        contents.update(f"{path.relative_to(package).as_posix()}\0".encode() + path.read_bytes() + b"\0")
-    for name in sorted(set(more) - set(map(str, files))):
+    for name, path in sorted(files.items()):
+        contents.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
+    for name in sorted(set(more) - set(map(str, files.values()))):
         contents.update(Path(name).read_bytes() + b"\0")
     contents.update(json.dumps([_version(name) for name in LIBRARIES]).encode())
     return contents.hexdigest()
+
+
+def _packages() -> tuple[SourceFolder, ...]:
+    """tacit and the packages that add to it."""
+    more = [module for module in registry.packages() if hasattr(module, "__path__")]
+    return (
+        SourceFolder("tacit", PACKAGE, APART),
+        *(SourceFolder(module.__name__, Path(module.__path__[0]), getattr(module, "APART", ())) for module in more),
+    )
 
 
 def _files(part: type | ModuleType) -> Iterable[str]:

@@ -1,13 +1,15 @@
-"""Which files of the package a module imports, and these in turn: what can change its results.
+"""Which files of some packages a module imports, and these in turn: what can change its results.
 
 Read from the source, without running it. A package's __init__ counts where something is defined in it, or the whole
 package is imported; a name that it hands on is looked up where it comes from."""
 
 import ast
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
+
+Packages = Mapping[str, Path]  # their folders
 
 
 class Named(NamedTuple):
@@ -17,45 +19,45 @@ class Named(NamedTuple):
     name: str
 
 
-def closure(modules: Iterable[str], package: Path) -> frozenset[Path]:
-    """The files of `package`, a folder, that these modules and all that they import lie in. Modules elsewhere are left
+def closure(modules: Iterable[str], packages: Packages) -> frozenset[Path]:
+    """The files of `packages` that these modules and all that they import lie in. Modules elsewhere are left
     out."""
     found: set[Path] = set()
-    waiting = [_file(module, package) for module in modules]
+    waiting = [_file(module, packages) for module in modules]
     while waiting:
         path = waiting.pop()
         if path is None or path in found:
             continue
         found.add(path)
-        waiting += [_home(each, package) for each in imported(path, package)]
+        waiting += [_home(each, packages) for each in imported(path, packages)]
     return frozenset(found)
 
 
-def imported(path: Path, package: Path) -> tuple[Named, ...]:
+def imported(path: Path, packages: Packages) -> tuple[Named, ...]:
     """What that file imports when it runs; what only type checkers see is left out."""
-    return _imports(path, _stamp(path), package.name, typed=False)
+    return _imports(path, _stamp(path), frozenset(packages), typed=False)
 
 
-def _home(each: Named, package: Path) -> Path | None:
+def _home(each: Named, packages: Packages) -> Path | None:
     """Where something that is imported lies: the name is a module, or is handed on by one, or defined in it."""
     if not each.name:
-        return _file(each.module, package)
-    inner = _file(f"{each.module}.{each.name}", package)
-    outer = _file(each.module, package)
+        return _file(each.module, packages)
+    inner = _file(f"{each.module}.{each.name}", packages)
+    outer = _file(each.module, packages)
     if inner is not None or outer is None or outer.name != "__init__.py":
         return inner or outer
-    for handed in _imports(outer, _stamp(outer), package.name, typed=True):
+    for handed in _imports(outer, _stamp(outer), frozenset(packages), typed=True):
         if handed.name == each.name:
-            return _home(handed, package)
+            return _home(handed, packages)
     return outer
 
 
-def _file(module: str, package: Path) -> Path | None:
+def _file(module: str, packages: Packages) -> Path | None:
     top, *parts = module.split(".")
-    if top != package.name:
+    if top not in packages:
         return None
-    place = package.joinpath(*parts)
-    return next((path for path in (place.with_suffix(".py"), place / "__init__.py") if parts and path.is_file()), None)
+    place = packages[top].joinpath(*parts)
+    return next((path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()), None)
 
 
 def _stamp(path: Path) -> tuple[int, int]:
@@ -64,14 +66,14 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 @functools.cache
-def _imports(path: Path, stamp: tuple[int, int], top: str, *, typed: bool) -> tuple[Named, ...]:
+def _imports(path: Path, stamp: tuple[int, int], tops: frozenset[str], *, typed: bool) -> tuple[Named, ...]:
     found = []
     for node in _statements(ast.parse(path.read_bytes()), typed):
         if isinstance(node, ast.Import):
             found += [Named(alias.name, "") for alias in node.names]
         elif node.module is not None:
             found += [Named(node.module, alias.name) for alias in node.names]
-    return tuple(each for each in found if each.module.partition(".")[0] == top)
+    return tuple(each for each in found if each.module.partition(".")[0] in tops)
 
 
 def _statements(tree: ast.AST, typed: bool) -> Iterator[ast.Import | ast.ImportFrom]:

@@ -3,14 +3,17 @@
 No fastmath (it deletes NaN checks), no parallel sums (their order is part of the result).
 
 numba renews a cached function when its own file changes, but not when a function it calls does. So the cache lives in
-a folder named after the contents of all that may be compiled (kernels/, model/, and the *_kernel.py elsewhere): what
-runs is always what is written.
+a folder named after the contents of all that may be compiled with it (kernels/, model/, and the *_kernel.py elsewhere,
+of its package and of those whose kernels these call): what runs is always what is written, and what one package
+changes compiles nothing anew in those below it.
 
 A fork waits until no thread is compiling: numba's lock would stay shut in the child."""
 
 import functools
 import hashlib
+import importlib
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import ParamSpec, TypeVar
@@ -38,7 +41,7 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 
 def _compile(function: Callable[P, R], *, inline: str) -> Callable[P, R]:
     before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = _folder(before)
+    numba.config.CACHE_DIR = _folder(before, function.__module__.partition(".")[0])
     try:
         compiled: Callable[P, R] = numba.njit(cache=True, nogil=True, inline=inline)(function)
         return compiled
@@ -47,14 +50,28 @@ def _compile(function: Callable[P, R], *, inline: str) -> Callable[P, R]:
 
 
 @functools.cache
-def _folder(given: str) -> str:
+def _folder(given: str, package: str) -> str:
     """A folder within NUMBA_CACHE_DIR if that is set, else within the user's cache."""
-    contents = hashlib.sha256()
-    package = Path(__file__).parent.parent
-    for path in sorted([*package.glob("kernels/*.py"), *package.glob("model/*.py"), *package.rglob("*_kernel.py")]):
-        contents.update(path.read_bytes())
+    contents, packages = hashlib.sha256(), list(dict.fromkeys(["tacit", package]))
+    for each in packages:
+        for path in _compiled(each):
+            source = path.read_bytes()
+            contents.update(source)
+            called = re.findall(r"^from (tacit\w*)", source.decode(), re.MULTILINE)
+            packages += [name for name in dict.fromkeys(called) if name not in packages]
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return str(Path(given or home / "tacit") / f"kernels-{contents.hexdigest()[:16]}")
+
+
+def _compiled(package: str) -> list[Path]:
+    """The files of a package that may be compiled; of a single module none."""
+    module = importlib.import_module(package)
+    folders = [Path(folder) for folder in getattr(module, "__path__", ())]
+    return [
+        path
+        for folder in folders
+        for path in sorted([*folder.glob("kernels/*.py"), *folder.glob("model/*.py"), *folder.rglob("*_kernel.py")])
+    ]
 
 
 @overload(Exact)

@@ -4,7 +4,7 @@ What a device contributes is named in the billboard's "report", how it chooses i
     glm     (scale svec(weight x x'), response x), linearised at the public estimate
     score   the score at the public estimate, of norm at most 1: model.scores (curvature="none")
     public  x in the clear, the reward by randomised response (public_arms=True)
-What published algorithms ask for, their own device knows (papers.local.device).
+What published algorithms ask for, their own device knows (tacit_papers.local.device).
 """
 
 import math

@@ -5,9 +5,9 @@ import json
 from numpy.random import default_rng
 
 from tacit import Budget, Shuffler
-from tacit.papers import ShuffleGLM
-from tacit.papers.shuffle.rounds import RoundsClient
 from tacit.service.roles.analyzer import AnalyzerRole
+from tacit_papers import ShuffleGLM
+from tacit_papers.shuffle.rounds import RoundsClient
 from tests.service.roles import running
 from tests.service.roles.running import ask, until
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from tacit import Budget, ShuffleNewton, Spec, Uniform, environments, simulate
-from tacit.papers import ShuffleGLM
-from tacit.papers.shuffle import rounds
 from tacit.privacy import entropy
 from tacit.roles.shuffle import ShuffleClient
 from tacit.roles.shuffler import Shuffler
+from tacit_papers import ShuffleGLM
+from tacit_papers.shuffle import rounds
 from tests.service.roles import running
 from tests.service.roles.analyzer_stub import Stub, server
 from tests.service.roles.running import ask, until

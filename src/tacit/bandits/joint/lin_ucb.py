@@ -30,7 +30,7 @@ class JointLinUCB(Joint):
     A row of a batch that is refused counts as a choice; a request that is refused alone is no user.
     Departure: the exact Gaussian curve instead of the paper's constants, the tight sensitivity of (x x', y x) without
     y^2, whose sum is never released, and a confidence width that shrinks where the released Gram matrix is large. Steps
-    grow by `growth`, with square-root Toeplitz noise over them. The paper's own: tacit.papers.ShariffLinUCB.
+    grow by `growth`, with square-root Toeplitz noise over them. The paper's own: tacit_papers.ShariffLinUCB.
 
     horizon: the most choices that will be made, where it is known. Without, the noise is made for the steps of 10^12
     choices (some 250, as they grow): bounds on the noise are for that many releases at once, and the bound on rewards

@@ -33,7 +33,7 @@ each number, how many ones the batch has: a sum over its users and over k.
 
 Those who send nothing, or no noise, are missing from n and nothing else. More users than planned are post-processing.
 That each report is B ln(2 / p - 1)-private by itself is never better: the losses above do not exceed it. Nor are the
-bounds on shuffled reports as a whole (papers.shuffle.amplification), which need that number to be small."""
+bounds on shuffled reports as a whole (tacit_papers.shuffle.amplification), which need that number to be small."""
 
 import functools
 import math

@@ -1,0 +1,45 @@
+"""Attacks on what people see of a published bandit as it is served: as tacit.audit.attacks.secure."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from numpy.random import default_rng
+
+from tacit.audit.attack import Attack
+from tacit.audit.attacks.bandits import BUDGET, OPPOSITE, black_box
+from tacit.audit.attacks.grid import secure
+from tacit.audit.attacks.secure import ARM, CLICK, SHARE, estimate_attack, theta
+from tacit.privacy.budget import Budget
+from tacit.privacy.noise import Source
+from tacit_papers import JointReweighted, JointSquareCB
+from tacit_papers.attacks.rare import ROUNDS, rare
+
+FIRST = 2  # users of an epoch
+EPOCHS: dict[str, Any] = {"dim": 2, "horizon": 8 * FIRST, "first": FIRST, "pending": 8 * FIRST}
+LOUDER = Budget(epsilon=6.0, delta=BUDGET.delta)  # less noise: what a run tells grows with it, and runs are slow
+EXPLORE = 0.99 * 0.05**0.5  # below the root of the ridge: nobody explores, so all users are in theta_tau
+
+
+def attacks() -> Sequence[Attack]:
+    exploring: dict[str, Any] = {"direction": [1.0, 0.0], "source": secure, "stepwise": True, "share": SHARE}
+    return [
+        estimate_attack("joint-glm-rare-estimate", rare(explore=EXPLORE), CLICK, theta, later=ROUNDS - 1),
+        black_box("joint-glm-rare-secure-actions", rare(explore=EXPLORE), CLICK, **exploring),
+        estimate_attack("joint-reweighted-estimate", reweighted, OPPOSITE, interval, later=FIRST),
+        estimate_attack("joint-square-cb-estimate", square_cb, OPPOSITE, theta, later=FIRST),
+    ]
+
+
+def interval(bandit: Any) -> float:
+    """The middle of its interval in the first epoch."""
+    return float(bandit.intervals(ARM)[0][0][0])
+
+
+def reweighted(source: Source) -> JointReweighted:
+    return JointReweighted(
+        **EPOCHS, budget=LOUDER, source=source, policy=default_rng(0), link="identity", rewards=(-1.0, 1.0)
+    )
+
+
+def square_cb(source: Source) -> JointSquareCB:
+    return JointSquareCB(**EPOCHS, budget=LOUDER, source=source, policy=default_rng(0))

@@ -8,7 +8,6 @@ import pytest
 from tools.bench import shuffle as bench
 
 from tacit import cli
-from tacit.cli.shuffle_demo import demonstrate
 from tacit.kernels.design import chances
 from tacit.mechanisms.shuffle.encoding import _rounded
 from tacit.roles import designs
@@ -39,13 +38,6 @@ def test_certificate(capsys, monkeypatch):
     certificate = json.loads(out.out)
     assert code == 0 and certificate["model"] == "shuffle" and certificate["private"] is True
     assert certificate["epsilon"] <= 1 + 1e-6 and certificate["releases"][0]["trials"] > 0
-
-
-def test_demo(capsys, monkeypatch):
-    text = demonstrate(2000)
-    assert "DEVICES" in text and "SHUFFLER" in text and "2,000 reports" in text
-    code, out = run(capsys, monkeypatch, "shuffle-demo", "--users", "5")
-    assert code == 1 and "at least 100 users" in out.err
 
 
 def test_a_fleet_has_the_law_of_a_device():

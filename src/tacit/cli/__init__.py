@@ -306,18 +306,6 @@ app.command("plan")(plan_command)
 app.command("reproduce")(reproduce_command)
 
 
-@app.command("shuffle-demo")
-def shuffle_demo_command(
-    users: Annotated[int, typer.Option(help="Users of the batch.")] = 100_000,
-) -> None:
-    """Devices, shuffler and server as three processes on this machine, and what each of them sees."""
-    from tacit.cli.shuffle_demo import demonstrate
-
-    if users < 100:
-        raise ValueError(f"Expected at least 100 users, got {users}.")
-    sys.stdout.write(demonstrate(users) + "\n")
-
-
 for _name, _place in registry.table("COMMANDS").items():
     app.command(_name)(registry.load(*_place))
 for each in app.registered_commands:  # sentences, not the lines that they are written in

@@ -267,26 +267,6 @@ async function followed({ openTwoServer }, { now, identities, boards }) {
 const totals = ({ composed, certainty }, given) =>
   given.map((entries) => ({ ...composed(entries), certainty: certainty(composed(entries)) }));
 
-/** Reports with tokens, of random bytes that are given and an issuer's answers: what the issuer got, and what was sent. */
-async function admitted({ admitting }, { random, issuer, answers, reports }) {
-  tape(decoded(random));
-  const [asked, sent] = [[], []];
-  const ask = async (blinded) => {
-    asked.push(encoded(blinded));
-    return decoded(answers[asked.length - 1]);
-  };
-  const failing = [true];
-  const send = async (report) => {
-    sent.push(encoded(report));
-    if (failing.pop()) throw new TypeError("Failed to fetch");
-    return true;
-  };
-  const admit = admitting(decoded(issuer), ask, send);
-  const told = [];
-  for (const report of reports) told.push(await admit(decoded(report)).catch((error) => error.message));
-  return { asked, sent, told };
-}
-
 /** Milliseconds of a device of two aggregators: to verify a billboard, for the first report and for each after it. */
 async function timedTwo({ openTwoServer }, { identities, boards, draws }) {
   const out = [];
@@ -332,7 +312,6 @@ const TASKS = {
   laws: { modules: SOURCE, work: laws },
   shared: { modules: ["prio3"], work: shared },
   totals: { modules: ["ledger", "account"], work: totals },
-  admitted: { modules: ["admission"], work: admitted },
   two: { modules: ["index", "two"], work: two },
   hostileTwo: { modules: ["index", "two"], work: hostileTwo },
   followed: { modules: ["index", "two"], work: followed },

@@ -10,7 +10,6 @@ import msgspec
 
 from tacit.service.errors import Reply
 
-NOT_ADMITTED = "not admitted"
 STATUS = {"late": 410}  # of a report that is refused; others 422
 SAID = {
     "late": "Expected a report before its batch was closed, got one after.",
@@ -18,7 +17,6 @@ SAID = {
     "version": "Expected a report of this version, got something else.",
     "out of range": "Expected a report that an honest device can send, got another.",
     "not sealed": "Expected a report that is sealed to its batch's key (GET /key), got another: no others are taken.",
-    NOT_ADMITTED: "Expected a report with a token of the issuer behind it, got none or another's.",
 }
 BETWEEN = "Expected a batch that is open, got none at the moment: come again."
 OVER = "Expected a plan with batches left, got the end of its horizon: no further batch is opened."

@@ -17,7 +17,6 @@ from tacit.service.config import ServerSetting
 from tacit.service.roles.app import RoleApplication
 from tacit.service.roles.role import Events
 from tacit.service.two import files, peer, settings
-from tacit.service.two.gate import Gate
 from tacit.service.two.leader import Leader
 from tacit.service.two.peer import Helper, PeerServer
 from tacit.service.two.role import HelperRole, LeaderRole
@@ -72,7 +71,7 @@ def application(config: AggregatorConfig, say: Callable[[str], None] = lambda te
     if party == LEADER:
         assert own.peer is not None and config.bandit is not None
         work = Leader(own, config.bandit, agreement, Helper(own.peer, tls))
-        leader = LeaderRole(work, config.server.waiting, Gate(own.admission))
+        leader = LeaderRole(work, config.server.waiting)
         return RoleApplication(leader, config.server, (), {"/task": leader.task}, name=own.name)
     assert own.listen is not None
     helper = HelperRole(agreement, Events())

@@ -2,7 +2,6 @@
 
 Nothing shown says when a report came or how many wait: counts are those of closed steps."""
 
-import itertools
 import math
 import threading
 from collections.abc import Sequence
@@ -19,8 +18,7 @@ from tacit.roles.two.task import PARTIES
 from tacit.service.app import log_unexpected
 from tacit.service.errors import Reply
 from tacit.service.groups import Group
-from tacit.service.roles.role import BETWEEN, NOT_ADMITTED, OVER, Board, Events, acknowledged
-from tacit.service.two.gate import Gate
+from tacit.service.roles.role import BETWEEN, OVER, Board, Events, acknowledged
 from tacit.service.two.leader import Leader
 from tacit.service.two.peer import Handler, PeerServer
 
@@ -35,9 +33,9 @@ class LeaderRole:
 
     name = "leader"
 
-    def __init__(self, leader: Leader, waiting: int, gate: Gate) -> None:
+    def __init__(self, leader: Leader, waiting: int) -> None:
         self.routes = {"reports": False}
-        self._leader, self._gate, self.events = leader, gate, leader.events
+        self._leader, self.events = leader, leader.events
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="tacit reports")
         self._group: Group[bytes, Answer] = Group(self._commit, self._writer, waiting)
 
@@ -50,14 +48,13 @@ class LeaderRole:
 
     async def post(self, route: str, path: Sequence[str], body: bytes, asker: str) -> bytes:
         party = self._party()
-        reports, admitted = self._gate.parted(body, wire.length(party.task))
-        answer: Answer = []
-        if any(admitted):
-            answer = await self._group.submit([b"".join(itertools.compress(reports, admitted))])[0]
+        length = wire.length(party.task)
+        if not body or len(body) % length:
+            raise BadReport(f"Expected whole reports of {length} bytes each, got another length.")
+        answer = await self._group.submit([body])[0]
         if isinstance(answer, TacitError):
             raise answer
-        said = iter(answer)
-        return acknowledged([next(said) if good else NOT_ADMITTED for good in admitted])
+        return acknowledged(answer)
 
     def _party(self) -> Aggregator:
         if self._leader.over is not None:

@@ -15,7 +15,7 @@ from tacit.service import config as configs
 from tacit.service.config import BudgetSetting, Seconds, ServerSetting, is_loopback
 from tacit.service.roles.settings import BanditSettings
 
-FILES = ("durable", "counter", "identity", "peer_certificate", "admission")
+FILES = ("durable", "counter", "identity", "peer_certificate")
 
 
 class AggregatorSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -25,8 +25,7 @@ class AggregatorSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True,
     file with the private keys, made at the first start together with a certificate beside it, FILE.crt, for the other
     operator. peer_identity, peer_certificate: the other one's. peer: the leader's way to the helper, https://HOST:PORT.
     listen: the helper's address for it, HOST:PORT. name: for the dashboard. every: seconds of the timer by which the
-    leader asks the helper, and steps close. key_life, board_life: of sealing keys, and of boards. admission: a leader's
-    file with the public key of an issuer of tokens, without which no report is taken (roles.two.admission)."""
+    leader asks the helper, and steps close. key_life, board_life: of sealing keys, and of boards."""
 
     role: str
     name: str = ""
@@ -41,7 +40,6 @@ class AggregatorSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True,
     every: Seconds = Seconds(10.0)
     key_life: Seconds = Seconds(DAY)
     board_life: Seconds = Seconds(7 * DAY)
-    admission: str | None = None
 
     def __post_init__(self) -> None:
         checks.one_of(PARTIES, role=self.role)
@@ -54,8 +52,6 @@ class AggregatorSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True,
             raise ValueError("Expected peer_identity to be 64 hexadecimal digits, got another.")
         if (self.role == "leader") != (self.peer is not None) or (self.role == "helper") != (self.listen is not None):
             raise ValueError("Expected peer for a leader, and listen for a helper, got another.")
-        if self.admission is not None and self.role != "leader":
-            raise ValueError("Expected admission for a leader alone, got it for a helper.")
         if self.peer is not None:
             address = urllib.parse.urlsplit(self.peer)
             if address.scheme != "https" or not address.hostname or not address.port:

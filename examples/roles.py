@@ -1,12 +1,14 @@
 """`make demo-roles`: devices, shuffler, analyzer and a server of the local model, each a process of its own on this
-machine, with users of their own where this is started as root. 10 000 simulated devices choose, randomise and report;
-each role's dashboard shows what it can see and what not. All is in a folder that goes when this ends (Ctrl-C)."""
+machine, with users of their own where this is started as root. 10 000 simulated devices choose, randomise and report,
+to the shuffler by sealed reports; each role's dashboard shows what it can see and what not. All is in a folder that
+goes when this ends (Ctrl-C)."""
 
 import argparse
 import asyncio
 import contextlib
 import functools
 import http.server
+import json
 import os
 import shutil
 import signal
@@ -14,12 +16,14 @@ import tempfile
 import threading
 import time
 import urllib.parse
+import urllib.request
 from pathlib import Path
 
 import numpy as np
 from worker import Worker
 
-from tacit.roles import local, shuffle
+from tacit.roles import local, sealed, shuffle
+from tacit.roles.wire import PLACE
 
 USERS = {"analyzer": 61001, "shuffler": 61002, "local": 61003}
 THETA, ARMS, RATE, CONNECTIONS = np.array([1.6, -1.9, 1.1]), 5, 400.0, 8
@@ -44,6 +48,7 @@ analyzer = "%s"
 budget = {epsilon = 1.0, delta = 1e-6}
 malicious = 0.1
 durable = "shuffler.db"
+sealed = "shuffler/identity"
 """,
     "local": """
 [local]
@@ -112,8 +117,15 @@ def show(addresses: dict[str, str]) -> None:
         print(f"What the {role}{who} sees: {address}/dashboard", flush=True)
     if (PAGE / "demo" / "index.html").exists():
         told = {role: addresses[role] for role in ("shuffler", "local")} | WAITS
+        told["identity"] = identity_of(addresses["shuffler"]).hex()
         query = urllib.parse.urlencode(told)
         print(f"A device in your browser: {files_of(PAGE)}/demo/?{query}", flush=True)
+
+
+def identity_of(shuffler: str) -> bytes:
+    """What an application has in its code; here the shuffler was made a moment ago."""
+    with urllib.request.urlopen(f"{shuffler}/status") as answer:
+        return bytes.fromhex(json.load(answer)["identity"])
 
 
 def files_of(folder: Path) -> str:
@@ -131,12 +143,11 @@ def files_of(folder: Path) -> str:
 async def everybody(addresses: dict[str, str], devices: int) -> None:
     """Each device once; RATE of them a second, whatever comes of it. The clicks of the first and of the last tenth tell
     whether anything was learnt: devices know them, and no role does."""
-    began, served = time.monotonic(), {}
-    for role, kind in (
-        ("shuffler", shuffle.ShuffleClient),
-        ("local", functools.partial(local.LocalClient, epsilon=4.0)),
-    ):
-        served[role] = Crowd(addresses[role], kind)
+    began = time.monotonic()
+    served = {
+        "shuffler": Sealing(addresses["shuffler"], shuffle.ShuffleClient),
+        "local": Crowd(addresses["local"], functools.partial(local.LocalClient, epsilon=4.0)),
+    }
     turns = iter(range(devices))
 
     async def in_turn() -> None:
@@ -176,8 +187,12 @@ class Crowd:
         self.means.append(chances[choice.index])
         self._most.append(chances.max())
         report = client.randomize(choice, float(self._rng.random() < chances[choice.index]))
-        while (await self._ask("POST /reports", report))[0] == 503:
+        body = await self._body(report)
+        while body and (await self._ask("POST /reports", body))[0] == 503:
             await asyncio.sleep(0.1)
+
+    async def _body(self, report: bytes) -> bytes | None:
+        return report
 
     async def _billboard(self):
         async with self._turn:
@@ -199,6 +214,25 @@ class Crowd:
         reply = await reader.readexactly(length)
         self._free.append((reader, writer))
         return int(said.split()[1]), reply
+
+
+class Sealing(Crowd):
+    """Reports are sealed to the key of their batch, so that a relay may pass them on."""
+
+    def __init__(self, address: str, kind) -> None:
+        super().__init__(address, kind)
+        self._pinned, self._key = identity_of(address), None
+
+    async def _body(self, report: bytes) -> bytes | None:
+        """None for a report whose batch is closed."""
+        number = int.from_bytes(report[PLACE][: sealed.NUMBER], "little")
+        while self._key is None or self._key.number < number:
+            status, shown = await self._ask("GET /key", b"")
+            if status == 200:
+                self._key = sealed.checked(shown, self._pinned)
+            else:
+                await asyncio.sleep(0.1)
+        return sealed.sealed(report, self._key) if self._key.place == report[PLACE] else None
 
 
 if __name__ == "__main__":

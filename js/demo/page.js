@@ -1,10 +1,10 @@
 // A page that is a device: ?local=URL&shuffler=URL&two=URL, the servers whose billboards it asks for and to which it
 // reports. It shows the person what was sent, and what that means. &arms=public: arms may be sent as they are, and it
-// says so. &leader=HEX&helper=HEX: the identities of two aggregators. A real application has them in its code: whoever
-// gives this address gives them here.
+// says so. &identity=HEX: the shuffler's, to whom reports are sealed then; &leader=HEX&helper=HEX: those of two
+// aggregators. A real application has them in its code: whoever gives this address gives them here.
 import "./account.js";
 import { LocalClient, ShuffleClient } from "../src/index.js";
-import { LifetimeSpent, Outbox, TooManyReports, get, post } from "../src/outbox.js";
+import { LifetimeSpent, Outbox, TooManyReports, get, post, sealing } from "../src/outbox.js";
 import { openTwoServer } from "../src/two.js";
 
 const EPSILON = 4; // the application's own limits, whatever a billboard says
@@ -58,6 +58,7 @@ const MODELS = {
 };
 
 const unhex = (text) => Uint8Array.from(text?.match(/../g) ?? [], (two) => parseInt(two, 16));
+const PINNED = unhex(asked.get("identity"));
 
 // By what a device's reports are private for (its `relation`).
 const STAYS = {
@@ -67,9 +68,10 @@ const STAYS = {
 
 function outbox(name) {
   const { open } = MODELS[name];
+  const reports = post(`${asked.get(name)}/reports`);
   return new Outbox({
     open,
-    send: post(`${asked.get(name)}/reports`),
+    send: name === "shuffler" && PINNED.length ? sealing(PINNED, `${asked.get(name)}/key`, reports) : reports,
     billboard: () => get(`${asked.get(name)}/billboard`),
     wait,
     jitter,

@@ -124,7 +124,7 @@ export function prefetch(urls: Record<string, string>): Promise<Record<string, s
 /** A `send` for Outbox by fetch. */
 export function post(url: string): (report: Uint8Array) => Promise<boolean>;
 
-/** A `send` for Outbox that seals each report to its batch's key, which the shuffler of the pinned identity (65 bytes)
+/** A `send` for Outbox that seals each report to its batch's key, which the shuffler of the pinned identity (32 bytes)
  * has signed and the relay passes on at `url`; `send` takes what is sealed. */
 export function sealing(
   identity: Uint8Array,

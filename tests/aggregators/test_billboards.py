@@ -14,6 +14,7 @@ from tacit import Budget
 from tacit.aggregators.messages import COUNTED, LATE, REFUSED
 from tacit.errors import BadBillboard, BadReport, Retired
 from tacit.privacy import gaussian
+from tacit.roles import hpke
 from tacit.roles.two import board as boards
 from tacit.roles.two import identity, sealing, signed, wire
 from tacit.roles.two.board import NOTHING
@@ -231,8 +232,8 @@ def test_a_share_opens_for_its_party_task_nonce_and_public_share_alone():
     key, task, nonce, public = sealing.drawn(0, 1000), bytes(32), bytes(16), bytes(64)
     shown = sealing.checked(key.shown(task, HELPER, SIGNERS[1]), task, HELPER, IDENTITIES[1])
     given = HELPER, task, nonce, public
-    text = sealing.sealed(shown, sealing.about(*given), b"share")
-    assert key.opened(sealing.about(*given), text) == b"share" and len(text) == 5 + sealing.LONGER
+    text = hpke.sealed(shown.public, sealing.about(*given), b"share")
+    assert key.opened(sealing.about(*given), text) == b"share" and len(text) == 5 + hpke.LONGER
     for at, wrong in enumerate((LEADER, b"\1" + task[1:], b"\1" + nonce[1:], b"\1" + public[1:])):
         other = list(given)
         other[at] = wrong

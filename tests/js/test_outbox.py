@@ -15,7 +15,7 @@ from numpy.random import default_rng
 
 from tacit.errors import BadReport, LifetimeSpent
 from tacit.roles import billboard as boards
-from tacit.roles import sealed, wire
+from tacit.roles import hpke, identity, sealed, wire
 from tacit.roles.account import certainty
 from tacit.roles.ledger import Charge, Lifetime, composed
 from tests.js import node, vectors
@@ -308,31 +308,31 @@ def address(run):
 
 def test_what_is_sealed_in_javascript_is_opened_in_python(package, run, tmp_path, address):
     """To the key of the report's batch alone, where the pinned identity has signed it."""
-    private, secret = sealed.new_identity(), secrets.token_bytes(32)
+    private, secret = identity.drawn(), hpke.drawn()
     of, _ = boards.shuffle(published("newton")[1])
     shown = sealed.shown_key(private, secret, of)
     head = b"tR\4\1" + of.batch.to_bytes(8, "little") + of.digest
     reports = [head + secrets.token_bytes(size) for size in (0, 46, 5000)]
-    unsigned = [shown[:-1], shown + b"0", *(_flipped(shown, i) for i in (0, 9, 30, 90, 152))]
-    unsigned.append(sealed.shown_key(sealed.new_identity(), secret, of))
+    unsigned = [shown[:-1], shown + b"0", *(_flipped(shown, i) for i in (0, 9, 30, 90, 119))]
+    unsigned.append(sealed.shown_key(identity.drawn(), secret, of))
     later, other = of._replace(batch=of.batch + 1), of._replace(digest=bytes(16))
     closed = [sealed.shown_key(private, secret, each) for each in (later, other)]
     urls = [address(shown), *map(address, unsigned), *map(address, closed), address(b"", 410), address(b"", 503)]
-    identity = sealed.public_identity(private)
-    given = {"identity": vectors.text(identity), "urls": urls, "reports": list(map(vectors.text, reports))}
+    pinned = identity.public(private)
+    given = {"identity": vectors.text(pinned), "urls": urls, "reports": list(map(vectors.text, reports))}
     told = run(package, "sealed", vectors.save(given, tmp_path / "sealed.json"))
     assert [answer for answer, _ in told[:3]] == [True] * 3
     sent = [bytes.fromhex(text) for _, text in told[:3]]
-    assert [sealed.opener(secret)(one) for one in sent] == reports
+    assert [sealed.opened(one, secret, of) for one in sent] == reports
     assert [len(one) - sealed.LONGER for one in sent] == list(map(len, reports))
     assert {sealed.number_in(one) for one in sent} == {of.batch}
-    with pytest.raises(BadReport, match="its batch's key"):
-        sealed.opener(bytes(32))(sent[1])
+    with pytest.raises(BadReport, match="sealed to this key"):
+        sealed.opened(sent[1], hpke.drawn(), of)
     refused = 3 * (1 + len(unsigned))
     assert all("the pinned shuffler has signed" in said for said, _ in told[3:refused])
     assert told[refused:-3] == [[False, None]] * 9 and all("none for now" in said for said, _ in told[-3:])
     assert all(text is None for _, text in told[3:])
-    earlier = {"identity": vectors.text(identity), "urls": [address(shown)]}
+    earlier = {"identity": vectors.text(pinned), "urls": [address(shown)]}
     following = b"tR\4\1" + later.batch.to_bytes(8, "little") + of.digest
     earlier["reports"] = [vectors.text(following)]
     ((said, text),) = run(package, "sealed", vectors.save(earlier, tmp_path / "earlier.json"))
@@ -388,7 +388,7 @@ import { sealing } from "tacit-device/outbox";
 const [url] = process.argv.slice(-1), given = AbortSignal.timeout;
 AbortSignal.timeout = (patience) => given.call(AbortSignal, patience / 1000); // so that the test need not wait
 const alive = setTimeout(() => process.exit(3), 60e3);
-const said = await sealing(new Uint8Array(65), url, async () => true)(new Uint8Array(99)).catch((error) => error.name);
+const said = await sealing(new Uint8Array(32), url, async () => true)(new Uint8Array(99)).catch((error) => error.name);
 clearTimeout(alive);
 console.log(JSON.stringify(said));
 """

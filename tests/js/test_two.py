@@ -17,10 +17,12 @@ from tacit import Budget, TwoServerGLM
 from tacit.bandits.two.memory import BothAggregators
 from tacit.errors import BadBillboard, BadReport
 from tacit.privacy import entropy
+from tacit.roles import hpke as core
 from tacit.roles.two import identity, sealing, signed, wire
 from tacit.roles.two.device import TwoServerClient
 from tacit.roles.two.task import HELPER, LEADER, canonical
-from tests.js import hpke, vectors
+from tests.js import vectors
+from tests.reference import hpke
 from tests.roles.boards import mutated, people
 
 SEED = secrets.randbits(32)
@@ -80,7 +82,7 @@ def test_reports_are_pythons_byte_for_byte_and_aggregators_count_them(package, r
     tape, cases, expected = vectors.Tape(rng.bytes(vectors.TAPE)), [], []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(entropy, "octets", tape)
-        patch.setattr(sealing, "sealed", lambda key, about, share: hpke.sealed(tape(32), key.public, about, share))
+        patch.setattr(core, "sealed", lambda key, about, share: hpke.sealed(tape(32), key, about, share))
         for number in range(EACH):
             rows = rng.standard_normal((int(rng.integers(1, 6)), server.dim))
             rows /= np.linalg.norm(rows, axis=1, keepdims=True) * rng.uniform(1, 3, (len(rows), 1))
@@ -296,14 +298,6 @@ def test_a_device_never_goes_back(package, run, tmp_path):
             expected.append("BadBillboard")
     assert told["told"] == expected and told["marks"] == marks
     assert [one is None for one in expected] == [True, True, False, False, True, False, True, False, True]
-
-
-def test_the_way_to_seal_that_tests_compare_with_is_hpke():
-    """The package that aggregators open shares with opens it."""
-    key = sealing.drawn(1, 2)
-    public = sealing.HEAD.unpack(key.shown(bytes(32), 0, bytes(32))[: sealing.HEAD.size])[-1]
-    about = sealing.about(0, bytes(32), bytes(16), b"public")
-    assert key.opened(about, hpke.sealed(secrets.token_bytes(32), public, about, b"a share")) == b"a share"
 
 
 def test_the_length_of_a_report_is_that_of_its_task():

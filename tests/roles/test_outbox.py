@@ -18,7 +18,7 @@ import pytest
 
 from tacit import Budget, ShuffleNewton, Shuffler
 from tacit.errors import BadBillboard, BadState, DuplicateReport, TooManyReports
-from tacit.roles import sealed, wire
+from tacit.roles import identity, sealed, wire
 from tacit.roles.ledger import Lifetime
 from tacit.roles.outbox import WEEK, Outbox, post
 from tests.roles.boards import SERVERS, changed, device, published
@@ -178,8 +178,8 @@ def test_an_answer_that_is_no_http_stops_no_report(tmp_path, way):
         thread = threading.Thread(target=relay, daemon=True)
         thread.start()
         url = f"http://127.0.0.1:{server.getsockname()[1]}"
-        identity = sealed.public_identity(sealed.new_identity())
-        send = post(url) if way == "open" else sealed.sealing(identity, sealed.get(url), bool)
+        pinned = identity.public(identity.drawn())
+        send = post(url) if way == "open" else sealed.sealing(pinned, sealed.get(url), bool)
         world = World(tmp_path / "kept", send=send)
         for batch in range(2):
             world.outbox.choose(board_of(batch), ARMS)

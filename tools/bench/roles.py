@@ -20,7 +20,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from tacit.experiments.table import to_text
-from tacit.roles import sealed
+from tacit.roles import hpke, identity, sealed
 from tacit.roles.fleet import Fleet
 from tacit.roles.shuffle import ShuffleClient
 from tacit.roles.shuffler import Shuffler
@@ -174,13 +174,12 @@ def parts(billboard: bytes) -> list[dict[str, Any]]:
     journal.open()
     journal.begin(0, billboard)
     place = iter(range(10**9))
-    identity, secret = sealed.new_identity(), bytes(sealed.KEY)
-    shown = sealed.shown_key(identity, secret, shuffler.parameters)
-    key, opener = sealed.checked(shown, sealed.public_identity(identity)), sealed.opener(secret)
+    signer, secret, of = identity.drawn(), hpke.drawn(), shuffler.parameters
+    key = sealed.checked(sealed.shown_key(signer, secret, of), identity.public(signer))
     hidden = sealed.sealed(many[: len(many) // BODY], key)
     steps: dict[str, tuple[int, Callable[[], Any]]] = {
         "choose and randomise, on the device": (1, reported),
-        "open one that came through a relay": (1, lambda: opener(hidden)),
+        "open one that came through a relay": (1, lambda: sealed.opened(hidden, secret, of)),
         f"check {BODY}": (BODY, lambda: shuffler.check(many)),
         f"sum {BODY}": (BODY, lambda: shuffler.take(intake)),
         f"commit {BODY}": (BODY, lambda: journal.write(0, next(place), intake)),

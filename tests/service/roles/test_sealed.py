@@ -7,7 +7,7 @@ import pytest
 
 from tacit.errors import BadReport
 from tacit.roles import billboard as boards
-from tacit.roles import sealed
+from tacit.roles import hpke, identity, sealed
 from tacit.roles.outbox import post
 from tests.service.roles import running
 from tests.service.roles.analyzer_stub import server
@@ -15,13 +15,13 @@ from tests.service.roles.running import ask, reports, total, until
 
 
 def begin(start, stub, port=0):
-    role = start("shuffler", running.shuffler(stub.port, 'sealed = "identity.pem"'), port)
-    identity = bytes.fromhex(json.loads(ask(role.port, "GET", "/status")[2])["identity"])
-    return role, identity
+    role = start("shuffler", running.shuffler(stub.port, 'sealed = "identity"'), port)
+    pinned = bytes.fromhex(json.loads(ask(role.port, "GET", "/status")[2])["identity"])
+    return role, pinned
 
 
-def key_of(role, identity):
-    return sealed.checked(ask(role.port, "GET", "/key")[2], identity)
+def key_of(role, pinned):
+    return sealed.checked(ask(role.port, "GET", "/key")[2], pinned)
 
 
 def send(role, body):
@@ -29,17 +29,16 @@ def send(role, body):
 
 
 def test_sealed_reports_are_opened_by_the_shuffler_alone(start, stub):
-    role, identity = begin(start, stub)
+    role, pinned = begin(start, stub)
     running.billboard(role.port)
     of, _ = boards.shuffle(stub.billboard)
-    key = key_of(role, identity)
+    key = key_of(role, pinned)
     assert key.place == of.batch.to_bytes(8, "little") + of.digest
-    assert (role.folder / "identity.pem").stat().st_mode & 0o077 == 0
+    assert (role.folder / "identity").stat().st_mode & 0o077 == 0
     sent = reports(stub.billboard, 200)
     hidden = [sealed.sealed(report, key) for report in sent]
-    stranger = sealed.checked(
-        sealed.shown_key(own := sealed.new_identity(), b"s" * 32, of), sealed.public_identity(own)
-    )
+    own = identity.drawn()
+    stranger = sealed.checked(sealed.shown_key(own, hpke.drawn(), of), identity.public(own))
     later = key._replace(place=(1).to_bytes(8, "little") + of.digest)
     for body in (sent[0], b"", sealed.sealed(sent[0], stranger), hidden[0][:-1]):
         status, said = send(role, body)
@@ -53,7 +52,7 @@ def test_sealed_reports_are_opened_by_the_shuffler_alone(start, stub):
     )
     role.kill()
     role, again = begin(start, stub, role.port)
-    assert again == identity and key_of(role, identity) == key  # a restart changes neither
+    assert again == pinned and key_of(role, pinned) == key  # a restart changes neither
     assert send(role, b"".join(hidden[3:]))[0] == 200
     assert set(until(lambda: stub.batches)) == {(0, total(sent, of))}
     assert not any(
@@ -65,9 +64,9 @@ def test_nobody_opens_a_kept_report_after_its_batch_was_closed(start, stub):
     """Catches a key that outlives its batch. Whoever kept the sealed reports and then gets all files of the shuffler
     opens none of them; with the files as they were while the batch was open, all of them (so the attack can
     succeed)."""
-    role, identity = begin(start, stub)
+    role, pinned = begin(start, stub)
     running.billboard(role.port)
-    key = key_of(role, identity)
+    of, key = boards.shuffle(stub.billboard)[0], key_of(role, pinned)
     hidden = [sealed.sealed(report, key) for report in reports(stub.billboard, 200)]
     assert send(role, b"".join(hidden[:100]))[0] == 200
     shutil.copytree(role.folder, role.folder.with_name("then"))
@@ -76,25 +75,25 @@ def test_nobody_opens_a_kept_report_after_its_batch_was_closed(start, stub):
 
     def opened(folder):
         secrets = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
-        return sum(any(_opens(secret, one) for secret in secrets if len(secret) == 32) for one in hidden)
+        return sum(any(_opens(secret, one, of) for secret in secrets if len(secret) == 32) for one in hidden)
 
     assert opened(role.folder.with_name("then")) == 200 and opened(role.folder) == 0
     assert ask(role.port, "GET", "/key")[0] == 503
 
 
-def _opens(secret, text):
+def _opens(secret, text, of):
     try:
-        return bool(sealed.opener(secret)(text))
+        return bool(sealed.opened(text, secret, of))
     except BadReport:
         return False
 
 
 def test_between_batches_sealed_reports_are_told_to_come_again_alone_and_together(start, stub):
     """Catches what was lost: two sealed reports in one body got 422 between batches, where one got 503."""
-    role, identity = begin(start, stub)
+    role, pinned = begin(start, stub)
     running.billboard(role.port)
     of, _ = boards.shuffle(stub.billboard)
-    key, sent = key_of(role, identity), reports(stub.billboard, 202)
+    key, sent = key_of(role, pinned), reports(stub.billboard, 202)
     hidden = [sealed.sealed(report, key) for report in sent]
     later = sealed.sealed(sent[0], key._replace(place=(1).to_bytes(8, "little") + of.digest))
     assert send(role, b"".join(hidden[:200]))[0] == 200
@@ -115,14 +114,14 @@ def test_between_batches_sealed_reports_are_told_to_come_again_alone_and_togethe
 def test_a_device_seals_to_the_key_of_its_reports_batch_and_to_no_other(start, stub):
     """Over HTTP, as through a relay: to the batch's key while it is open, never for a closed one, and later where the
     key is not one that the pinned identity has signed."""
-    role, identity = begin(start, stub)
+    role, pinned = begin(start, stub)
     running.billboard(role.port)
     of, _ = boards.shuffle(stub.billboard)
     address, sent = f"http://127.0.0.1:{role.port}", reports(stub.billboard, 200)
     fetch, deliver = sealed.get(f"{address}/key"), post(f"{address}/reports")
-    device = sealed.sealing(identity, fetch, deliver)
+    device = sealed.sealing(pinned, fetch, deliver)
     assert device(sent[0]) and device(sent[0])
-    stranger = sealed.sealing(sealed.public_identity(sealed.new_identity()), fetch, deliver)
+    stranger = sealed.sealing(identity.public(identity.drawn()), fetch, deliver)
     with pytest.raises(OSError, match="the pinned shuffler has signed"):
         stranger(sent[1])
     shown = fetch()
@@ -130,10 +129,10 @@ def test_a_device_seals_to_the_key_of_its_reports_batch_and_to_no_other(start, s
         b"",
         shown[:-1],
         shown + b"0",
-        *(shown[:i] + bytes([shown[i] ^ 1]) + shown[i + 1 :] for i in range(0, 153, 9)),
+        *(shown[:i] + bytes([shown[i] ^ 1]) + shown[i + 1 :] for i in range(0, sealed.SHOWN, 9)),
     ):
         with pytest.raises(OSError, match="Expected a batch's key"):
-            sealed.sealing(identity, lambda damaged=damaged: damaged, deliver)(sent[1])
+            sealed.sealing(pinned, lambda damaged=damaged: damaged, deliver)(sent[1])
     following = sent[1][:4] + (1).to_bytes(8, "little") + sent[1][12:]
     with pytest.raises(OSError, match="an earlier one"):
         device(following)
@@ -147,14 +146,13 @@ def test_a_device_seals_to_the_key_of_its_reports_batch_and_to_no_other(start, s
     first.observe(total(sent, of))
     stub.billboard = first.billboard()
     assert until(lambda: ask(role.port, "GET", "/key")[0] == 200)
-    assert device(sent[2]) is False and sealed.sealing(identity, lambda: None, deliver)(sent[2]) is False
+    assert device(sent[2]) is False and sealed.sealing(pinned, lambda: None, deliver)(sent[2]) is False
 
 
-def test_a_key_file_of_an_earlier_release_is_refused(start, stub, tmp_path):
-    """It opens every report that was ever sealed to it."""
+def test_another_file_is_no_identity(start, stub, tmp_path):
     (tmp_path / "shuffler").mkdir()
-    (tmp_path / "shuffler" / "identity.pem").write_bytes(sealed.new_identity())  # 0.6.0 wrote such a file
-    with pytest.raises(AssertionError, match="Expected the identity of a shuffler in identity.pem, got another file"):
+    (tmp_path / "shuffler" / "identity").write_bytes(b"something else")
+    with pytest.raises(AssertionError, match="Expected the identity of a shuffler in identity, got another file"):
         begin(start, stub)
 
 

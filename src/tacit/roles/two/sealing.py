@@ -1,8 +1,7 @@
-"""Shares sealed to their aggregator: HPKE (RFC 9180, base mode, one message a context) with DHKEM(X25519, HKDF-SHA256),
-HKDF-SHA256 and AES-256-GCM. @hpke/core and WebCrypto have the same.
+"""Shares sealed to their aggregator by HPKE (roles.hpke).
 
-`info` binds whose share it is, task, nonce and public share, each behind its length. Without the public share a leader
-that forges it reads rewards from the helper's verdict; without the task a report opens in another one.
+What is sealed is bound to whose share it is, task, nonce and public share, each behind its length. Without the public
+share a leader that forges it reads rewards from the helper's verdict; without the task a report opens in another one.
 
 A key lives for a short time that its aggregator's identity has signed, and is destroyed at its end: what somebody kept
 of the traffic is of no use once it is. Reports sealed to a key that is gone are refused.
@@ -12,17 +11,15 @@ signature (64) of all that by the party's identity (roles.two.identity). `since`
 
 import hashlib
 import struct
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from tacit import extras
 from tacit.errors import BadBillboard, BadReport
+from tacit.roles import hpke
 from tacit.roles.two import identity
 from tacit.roles.two.identity import SIGNATURE
 
 HEAD = struct.Struct("<32sBQQ32s")
 SHOWN = HEAD.size + SIGNATURE  # bytes
-PUBLIC, TAG = 32, 16
-LONGER = PUBLIC + TAG  # bytes that sealing adds
 LONGEST = 31 * 86400  # seconds that a key may live
 LABEL = b"tacit share of two aggregators 1"
 ROLES = b"leader", b"helper"
@@ -46,24 +43,17 @@ class PrivateKey(NamedTuple):
 
     def shown(self, task: bytes, party: int, signer: bytes) -> bytes:
         """What devices get, signed by the party's identity."""
-        head = HEAD.pack(task, party, self.since, self.until, self._loaded().public_key().public_bytes_raw())
+        head = HEAD.pack(task, party, self.since, self.until, hpke.public(self.private))
         return head + identity.signed(signer, identity.KEY, head)
 
     def opened(self, about: bytes, text: bytes) -> bytes:
         """BadReport for what was not sealed to this key about exactly that."""
-        try:
-            made: bytes = _suite().decrypt(text, self._loaded(), info=about)
-        except Exception:  # of which kind would tell nothing more
-            raise BadReport("Expected a share sealed to its aggregator's key, got another or a damaged one.") from None
-        return made
-
-    def _loaded(self) -> Any:
-        return _x25519().X25519PrivateKey.from_private_bytes(self.private)
+        return hpke.opened(self.private, about, text)
 
 
 def drawn(since: int, until: int) -> PrivateKey:
     """A new key, of the kernel's randomness."""
-    return PrivateKey(since, until, _x25519().X25519PrivateKey.generate().private_bytes_raw())
+    return PrivateKey(since, until, hpke.drawn())
 
 
 def checked(shown: bytes, task: bytes, party: int, signer: bytes) -> SealingKey:
@@ -77,8 +67,8 @@ def checked(shown: bytes, task: bytes, party: int, signer: bytes) -> SealingKey:
     if (found, whose) != (task, party) or not since < until <= since + LONGEST:
         raise BadBillboard("Expected a sealing key of this task and aggregator, for a month at most, got another.")
     try:
-        sealed(SealingKey(party, since, until, public), b"", b"")
-    except ValueError:
+        hpke.sealed(public, b"", b"")
+    except BadReport:
         raise BadBillboard("Expected a sealing key that something can be sealed to, got another.") from None
     return SealingKey(party, since, until, public)
 
@@ -87,21 +77,3 @@ def about(party: int, task: bytes, nonce: bytes, public: bytes) -> bytes:
     """What a share is bound to. public: the public share."""
     parts = LABEL, ROLES[party], task, nonce, hashlib.sha256(public).digest()
     return b"".join(len(part).to_bytes(2, "big") + part for part in parts)
-
-
-def sealed(key: SealingKey, about: bytes, share: bytes) -> bytes:
-    made: bytes = _suite().encrypt(share, _x25519().X25519PublicKey.from_public_bytes(key.public), info=about)
-    return made
-
-
-def _suite() -> Any:
-    hpke = _load("hpke")
-    return hpke.Suite(hpke.KEM.X25519, hpke.KDF.HKDF_SHA256, hpke.AEAD.AES_256_GCM)
-
-
-def _x25519() -> Any:
-    return _load("asymmetric.x25519")
-
-
-def _load(module: str) -> Any:
-    return extras.load(f"cryptography.hazmat.primitives.{module}", "reports of two aggregators", extra="aggregator")

@@ -14,8 +14,10 @@ from tacit.data import Sent, Words
 from tacit.errors import BadReport, WrongBatch
 from tacit.mechanisms.randomizers import framed
 from tacit.mechanisms.shares import Split
+from tacit.roles import hpke
+from tacit.roles.hpke import LONGER
 from tacit.roles.two import sealing
-from tacit.roles.two.sealing import LONGER, PrivateKey, SealingKey
+from tacit.roles.two.sealing import PrivateKey, SealingKey
 from tacit.roles.two.task import HELPER, LEADER, Task
 from tacit.vdaf.prio3 import NONCE, elements
 from tacit.vdaf.xof import SEED
@@ -39,7 +41,9 @@ class Packed(NamedTuple):
 def packed(task: Task, nonce: bytes, made: Split, keys: tuple[SealingKey, SealingKey]) -> Sent:
     """The report of a contribution in shares, each sealed to its aggregator."""
     abouts = [sealing.about(party, task.digest, nonce, made.public) for party in (LEADER, HELPER)]
-    leader, helper = (functools.partial(sealing.sealed, key, about) for key, about in zip(keys, abouts, strict=True))
+    leader, helper = (
+        functools.partial(hpke.sealed, key.public, about) for key, about in zip(keys, abouts, strict=True)
+    )
     return framed(task.digest + nonce + KEYS.pack(*(key.since for key in keys)), made.sealed(leader, helper))
 
 

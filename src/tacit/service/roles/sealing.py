@@ -4,29 +4,23 @@ import os
 from pathlib import Path
 
 from tacit.errors import BadReport, BadState
-from tacit.roles import sealed
+from tacit.roles import identity, sealed
 from tacit.roles.wire import Parameters
-
-MARK = b"tacit shuffler identity\n"  # before the key: the file of release 0.6.0 opened every report itself
 
 
 class Identity:
-    """The key that signs those of batches and opens nothing, in a file that only its owner may read; a new one if there
-    is none."""
+    """What signs the keys of batches and opens nothing, in a file that only its owner may read; a new one if there is
+    none."""
 
     def __init__(self, path: Path) -> None:
         if not path.exists():
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
             with os.fdopen(descriptor, "wb") as file:
-                file.write(MARK + sealed.new_identity())
-        found = path.read_bytes()
-        if not found.startswith(MARK):
-            raise BadState(
-                f"Expected the identity of a shuffler in {path.name}, got another file. A key of release 0.6.0 opens "
-                "all reports that somebody kept: delete it, and have applications pin the new one."
-            )
-        self._private = found.removeprefix(MARK)
-        self.public = sealed.public_identity(self._private)
+                file.write(identity.drawn())
+        self._private = path.read_bytes()
+        if len(self._private) != identity.PRIVATE:
+            raise BadState(f"Expected the identity of a shuffler in {path.name}, got another file.")
+        self.public = identity.public(self._private)
 
     def batch(self, of: Parameters, secret: bytes) -> "Opening":
         return Opening(of, sealed.shown_key(self._private, secret, of), secret)
@@ -36,7 +30,7 @@ class Opening:
     """Of the sealed reports of one batch. shown: its public key, for devices."""
 
     def __init__(self, of: Parameters, shown: bytes, secret: bytes) -> None:
-        self.shown, self._of, self._open = shown, of, sealed.opener(secret)
+        self.shown, self._of, self._secret = shown, of, secret
 
     def opened(self, body: bytes) -> list[bytes | str]:
         """The reports in a body of sealed ones, or why one is refused."""
@@ -47,7 +41,7 @@ class Opening:
             number = sealed.number_in(piece)
             if number != self._of.batch:
                 return "late" if number < self._of.batch else "wrong batch"
-            return self._open(piece)
+            return sealed.opened(piece, self._secret, self._of)
         except BadReport:
             return "not sealed"
 

@@ -31,6 +31,32 @@ def test_secure_is_the_default_and_has_no_seed(kind):
     assert 0 < bandit.privacy.spent <= 1 + 1e-9
 
 
+class Silent:
+    """No noise, whatever it says of itself."""
+
+    private, description, distance = True, Secure.description, 0.0
+
+    def expect(self, need, cells):
+        pass
+
+    def integers(self, count, size, cells):
+        return np.zeros((count, size), np.int64)
+
+
+class Inherited(Silent, Secure):
+    pass
+
+
+@pytest.mark.parametrize("source", [Silent, Inherited])
+def test_only_our_own_sources_are_believed(source, tmp_path):
+    bandit = JointGLM(dim=2, budget=BUDGET, source=source())
+    told = bandit.privacy
+    assert not told.private and told.distance is None and told.source != Secure.description
+    assert "not one of tacit's sources" in told.caveats[0] and "exact" not in str(told)
+    with pytest.raises(ValueError, match=f"source of what is saved, got {source.__name__}"):
+        bandit.save(tmp_path / "bandit.json")
+
+
 def test_a_policy_of_the_callers_is_said_and_draws_for_every_row(tmp_path):
     """The position in the policy's stream does not depend on which rows of a batch were good."""
     assert not JointGLM(dim=2, budget=BUDGET).privacy.caveats

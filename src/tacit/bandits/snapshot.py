@@ -170,8 +170,12 @@ def encoded(value: Any) -> Any:
         return {"schema": value.to_dict()}
     if isinstance(value, Control):
         return {"control": {name: encoded(part) for name, part in dataclasses.asdict(value).items()}}
-    if isinstance(value, Secure):
+    if type(value) is Secure:
         return {"secure": True}
+    if hasattr(value, "private") and not isinstance(value, Simulated):  # it would be Secure() when it is loaded
+        raise ValueError(
+            f"Expected Secure() or Simulated(seed) as the source of what is saved, got {type(value).__name__}."
+        )
     if isinstance(value, Simulated):
         return {"simulated": value.generator.bit_generator.state}
     if isinstance(value, Generator):

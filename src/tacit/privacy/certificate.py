@@ -13,6 +13,7 @@ from tacit.features.schema import Schema
 from tacit.privacy import deployments, relations, words
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import Gaussian, Release, epsilon_of, grid_delta, relation_of
+from tacit.privacy.noise import Secure, Simulated
 from tacit.privacy.persons import PersonClaim
 
 COLUMNS = 100  # of the printed certificate
@@ -48,6 +49,7 @@ DEVICES = Devices(True, "each device's cryptographic generator: exact integers")
 AGGREGATORS = Aggregators(True, "each aggregator's own, secure (discrete Gaussian, exact; its operating system's)", 0.0)
 SIMULATED_AGGREGATORS = Aggregators(False, "simulated: for experiments, not for people's data", None)
 SIMULATED_DEVICES = Devices(False, "simulated: for experiments, not for people's data")
+OWN = (DEVICES, AGGREGATORS, SIMULATED_AGGREGATORS, SIMULATED_DEVICES)
 
 
 class Certificate(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,10 +168,10 @@ def certify(
 ) -> Certificate:
     """The certificate of all that is released, in any model: the ledger computes its epsilon.
 
-    releases: what happens to the data. costliest: those that the user whom they cost most is in, all by default; spent:
-    those of them so far. rounds: the number of choices so far. horizon: how many were planned. delta: of the claim, the
-    budget's by default. person: what the claim is for, where it is for one person; `unnamed`: choices made without an
-    id. policy_given: whether the policy's draws come from the caller's generator. features: how people's fields become
+    source: what a class that is not tacit's own, or a subclass, says of itself is not believed. releases: what happens
+    to the data. costliest: those that the user whom they cost most is in, all by default; spent: those of them so far.
+    rounds: the number of choices so far. horizon: how many were planned. delta: of the claim, the budget's by default.
+    person: what the claim is for, where it is for one person; `unnamed`: choices made without an id. policy_given: whether the policy's draws come from the caller's generator. features: how people's fields become
     vectors. actions: what changed among them. deadline: when a choice enters, in words. against: what counts against
     each of those who see different things, and what it is to cost."""
     described = "" if features is None else str(features)
@@ -182,8 +184,11 @@ def certify(
     listed = [*caveats]
     if features is not None and features.public:
         listed.append(features.public)
-    if not source.private:
-        listed.append(f"The noise is {source.description}.")
+    own = type(source) in (Secure, Simulated) or any(source is one for one in OWN)
+    origin = source.description if own else f"from {type(source).__name__}, which is not one of tacit's sources"
+    private = own and source.private
+    if not private:
+        listed.append(f"The noise is {origin}.")
     elif policy_given:
         listed.append(
             "The policy's draws come from a generator that the caller gave: the claim assumes that they do not depend "
@@ -211,7 +216,7 @@ def certify(
     return Certificate(
         bandit=bandit,
         model=model,
-        private=source.private and epsilon <= budget.epsilon * (1 + ROUNDING),
+        private=private and epsilon <= budget.epsilon * (1 + ROUNDING),
         epsilon=epsilon,
         delta=delta,
         budget=budget.epsilon,
@@ -219,8 +224,8 @@ def certify(
         unit=unit,
         relation=relation,
         neighbours=neighbours,
-        source=source.description,
-        distance=getattr(source, "distance", None),
+        source=origin,
+        distance=getattr(source, "distance", None) if own else None,
         grid_delta=grid_delta(releases, epsilon),
         group=group,
         person=None if person is None else person.rounds,

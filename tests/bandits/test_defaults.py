@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit import Budget
+from tacit import Budget, Embedded, Simulated
 from tacit.bandits.base import Bandit
 from tacit.registry import bandits, load
 
@@ -30,6 +30,20 @@ def test_defaults_work(kind):
     assert chooser.choose(np.eye(2) if getattr(made, "_one_set", False) else ARMS).index in (0, 1)
     if "budget" in settings(kind):
         assert made.privacy.private
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if "source" in {f.name for f in dataclasses.fields(kind)}])
+def test_one_seed_fixes_noise_and_policy(kind):
+    def played(seed):
+        made = kind(**settings(kind), source=Simulated(seed))
+        chooser = made if isinstance(made, Bandit) else Embedded(made, pending=10)
+        out = []
+        for t in range(100):
+            out.append(chooser.choose(np.eye(2) if getattr(made, "_one_set", False) else ARMS))
+            chooser.observe(out[-1], float(t % 3 == 0))
+        return [choice.index for choice in out]
+
+    assert played(1) == played(1)
 
 
 def test_another_operating_system_is_named():

@@ -201,10 +201,13 @@ def _shown(bandit: Any, released: Any, arrays: Any, holder: Any) -> dict[str, An
 
 
 def _loaded(bandit: Any, kind: type, settings: dict[str, Any], folder: Path) -> Any:
+    source = bandit.source
+    if isinstance(source, Seeded):
+        bandit.source = Secure()  # a saved bandit has no seed
     bandit.save(folder / "bandit.json")
     out = type(bandit).load(folder / "bandit.json")
-    if isinstance(bandit.source, Seeded):
-        out.source = bandit.source  # a saved bandit has no seed
+    if isinstance(source, Seeded):
+        out.source = source
     return out
 
 

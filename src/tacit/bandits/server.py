@@ -27,7 +27,7 @@ from tacit.model import links
 from tacit.privacy import settings
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import DEVICES, SIMULATED_DEVICES, Certificate, Devices
-from tacit.privacy.noise import Simulated
+from tacit.privacy.noise import Simulated, policy_of
 from tacit.privacy.randomness import Randomness, Seeded, System
 from tacit.roles.device import Device
 
@@ -66,6 +66,8 @@ class Server(Kept, ABC):
             )
         if self.horizon is not None:
             checks.positive_int(horizon=self.horizon)
+        if self.source is not None:
+            self.policy = self.policy or policy_of(self.source)
         self._link = links.named(self.link)
 
     # what an algorithm defines

@@ -171,9 +171,10 @@ def certify(
     source: what a class that is not tacit's own, or a subclass, says of itself is not believed. releases: what happens
     to the data. costliest: those that the user whom they cost most is in, all by default; spent: those of them so far.
     rounds: the number of choices so far. horizon: how many were planned. delta: of the claim, the budget's by default.
-    person: what the claim is for, where it is for one person; `unnamed`: choices made without an id. policy_given: whether the policy's draws come from the caller's generator. features: how people's fields become
-    vectors. actions: what changed among them. deadline: when a choice enters, in words. against: what counts against
-    each of those who see different things, and what it is to cost."""
+    person: what the claim is for, where it is for one person; `unnamed`: choices made without an id. policy_given:
+    whether the policy's draws come from the caller's generator. features: how people's fields become vectors. actions:
+    what changed among them. deadline: when a choice enters, in words. against: what counts against each of those who
+    see different things, and what it is to cost."""
     described = "" if features is None else str(features)
     if budget.epsilon == math.inf:
         return plain_certificate(bandit, "No noise is added: epsilon is infinite.", described)

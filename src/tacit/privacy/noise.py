@@ -22,6 +22,7 @@ from tacit.privacy import exact
 AHEAD = 4  # requests that numbers are kept for
 MOST_AHEAD = 1 << 19  # numbers kept, at most: four megabytes
 NONE: Integers = np.zeros(0, np.int64)
+POLICY = (1 << 32) - 1  # the child of a seed that policies draw from: spawning counts from 0
 
 
 class Source(Protocol):
@@ -44,13 +45,16 @@ class WholeNoise(Protocol):
 
 
 class Simulated:
-    """Fast floating-point noise from a seedable generator: for experiments, never for people's data."""
+    """Fast floating-point noise from a seedable generator: for experiments, never for people's data. `policy`: another
+    one, of the same seed, for a policy that is given none."""
 
     private = False
     description = "simulated (NumPy PCG64, floating point): for experiments, not for people's data"
 
     def __init__(self, seed: int | SeedSequence | None = None) -> None:
-        self.generator: Generator = default_rng(seed)
+        seeds = seed if isinstance(seed, SeedSequence) else SeedSequence(seed)
+        self.generator: Generator = default_rng(seeds)
+        self.policy: Generator = default_rng(SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, POLICY)))
 
     def rows(self, count: int, size: int, law: NoiseLaw) -> Array:
         out = np.empty((count, size))
@@ -66,6 +70,11 @@ def generator_of(source: Source) -> Generator:
     if not isinstance(source, Simulated):
         raise ValueError("Expected simulated noise for a simulated block of rounds, got another source.")
     return source.generator
+
+
+def policy_of(source: Source) -> Generator:
+    """The generator of a policy that is given none."""
+    return source.policy if isinstance(source, Simulated) else default_rng()
 
 
 class Secure(Renewed):

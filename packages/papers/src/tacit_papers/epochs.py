@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.random import default_rng
 
 from tacit import checks
 from tacit.bandits.base import Bandit
@@ -19,7 +18,7 @@ from tacit.privacy import settings
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, certify
 from tacit.privacy.ledger import GaussianRelease
-from tacit.privacy.noise import Secure
+from tacit.privacy.noise import Secure, policy_of
 from tacit_papers import queries
 
 STEP, EPOCH = 2, 3  # in a state's counts, after CHOICES and BOUNDARY: of the open epoch; epochs closed
@@ -69,7 +68,7 @@ class EpochBandit(Bandit):
         checks.positive_int(horizon=self.horizon)
         self._link = links.built_in(self.link)
         self._policy_given = self.policy is not None
-        self.policy = self.policy or default_rng()
+        self.policy = self.policy or policy_of(self.source)
         self._ends = ends(self.first, self.horizon)
         if self.source.private and self.budget.epsilon < math.inf and len(self._ends) > 1:
             queries.few_enough(int(self._ends[-2]))  # before the last release, if all their rewards are late

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.random import Generator, default_rng
+from numpy.random import Generator
 
 from tacit import checks
 from tacit.algorithms import covariance, forgetting, irls, prior
@@ -29,6 +29,7 @@ from tacit.model.hybrid import Layout
 from tacit.model.links import Link
 from tacit.model.scores import ScoreContribution
 from tacit.privacy import ledger, relations
+from tacit.privacy.noise import policy_of
 
 FEWEST = 8  # users in the smallest step, beside those for each unit of the noise's std
 GROWTHS = curvature.GROWTH, scores.GROWTH, fields.GROWTH
@@ -205,7 +206,7 @@ class JointGLM(Controlled):
         self.epsilon = ledger.check(self._planned(), self.budget)
         self._check_idle()
         self._policy_given = self.policy is not None
-        self.policy = self.policy or default_rng()
+        self.policy = self.policy or policy_of(self.source)
         self._assign()
         super().__post_init__()
 

@@ -1,11 +1,13 @@
 """Learning from a log: the same sums, releases and counts as the same people would have left live."""
 
+import functools
+
 import numpy as np
 import polars as pl
 import pytest
 from numpy.random import default_rng
 
-from tacit import Budget, JointGLM, JointLinUCB, Simulated, Stored
+from tacit import Budget, JointGLM, JointLinUCB, Secure, Simulated, Stored
 from tacit.core import repeated
 from tacit.errors import HorizonReached
 from tacit.features import Category, Number, Schema
@@ -59,6 +61,30 @@ def test_a_bad_row_is_refused_alone_and_counts():
         refused = bandit.learn_log(bad)
         assert list(refused) == [7] and ("norm at most 1" in refused[7]) == (column != "reward")
         same(bandit, expected)
+
+
+@pytest.mark.parametrize("bad", [120, 13, 12])
+def test_a_log_of_which_more_than_a_tenth_is_refused_is_another_than_was_meant(bad, tmp_path):
+    """Nothing of it is learnt, in memory, from a folder or on a database, and the first rows are named."""
+    table = log()
+    table["x0"] = np.where(np.arange(120) < bad, 3.0, table["x0"])
+    pl.DataFrame(table).write_parquet(tmp_path / "log.parquet")
+    with Stored(make(source=Secure()), tmp_path / "stored.db", hold=60, background=False) as stored:
+        holders = [
+            (made := make(source=source), functools.partial(made.learn_log, given))
+            for source in (Simulated(2), Secure())
+            for given in (table, tmp_path)
+        ]
+        holders += [(stored, functools.partial(stored.learn_log, table, log="june"))]
+        for bandit, learn in holders:
+            if bad == 12:
+                assert list(learn()) == list(range(12)) and bandit.choices == 120
+                continue
+            told = rf"one row in 10 to be refused, got {bad} of 120; nothing was learnt\. Row 0: .* Row 4: "
+            for _ in range(2):
+                with pytest.raises(ValueError, match=told):
+                    learn()
+            assert bandit.choices == 0 and bandit.privacy.spent == 0
 
 
 def test_one_row_changes_the_sums_by_at_most_the_sensitivity():
@@ -136,15 +162,17 @@ def test_actions_have_blocks_of_their_own():
     blocks = make(blocks=2)
     blocks.learn_log(table, actions=("coffee", "tea"))
     assert blocks.choices == 50
-    assert list(make(blocks=2).learn_log(table, actions=("tea",))) == list(range(1, 50, 2))
 
 
 def test_fields_of_a_schema():
     schema = Schema(context={"age": Number(0, 100), "sex": Category("F", "M")}, arms="disjoint", actions=("a", "b"))
-    table = {"age": [30, 60], "sex": ["F", "?"], "action": ["a", "c"], "reward": [1.0, 1.0]}
+    sex, action = ["F", "?"] + ["M"] * 8, ["a", "c"] + ["b"] * 8
     bandit, live = (JointGLM(features=schema, budget=BUDGET, source=Simulated(2)) for _ in range(2))
-    assert list(bandit.learn_log(table)) == [1]  # there is no action c; an unknown sex is no error
-    live.observe(live.choose({"age": 30, "sex": "F"}, actions=["a"]), 1.0)
+    refused = bandit.learn_log({"age": [30] * 10, "sex": sex, "action": action, "reward": [1.0] * 10})
+    assert list(refused) == [1]  # there is no action c; an unknown sex is no error
+    for one, played in zip(sex, action, strict=True):
+        if played != "c":
+            live.observe(live.choose({"age": 30, "sex": one}, actions=[played]), 1.0)
     assert np.array_equal(opened(bandit._state.prefix).open, opened(live._state.prefix).open)
 
 
@@ -206,9 +234,10 @@ def test_a_row_of_any_kind_is_refused_alone():
     """Whatever is in one row, the others are learnt from."""
     schema = Schema(context={"age": Number(0, 100)}, arms="disjoint", actions=("walk", "sleep"))
     bandit = JointGLM(features=schema, budget=Budget(1, 1e-6))
-    table = {"age": [1, 2, 3, 4], "action": ["walk", ["sleep"], "sleep", "walk"], "reward": [1, 1, np.ones(2), 0]}
+    action, reward = ["walk", ["sleep"], "sleep", *["walk"] * 17], [1, 1, np.ones(2), *[0] * 17]
+    table = {"age": list(range(20)), "action": action, "reward": reward}
     assert set(bandit.learn_log(table, actions={"walk": {}, "sleep": {}})) == {1, 2}
-    assert bandit.choices == 4
+    assert bandit.choices == 20
 
 
 def test_the_same_log_is_refused_a_second_time(tmp_path):

@@ -192,9 +192,9 @@ def test_a_reward_in_a_folder_moves_nothing_that_has_no_noise(tmp_path):
     found = []
     for name, reward in (("good", 1.0), ("bad", 7.0), ("none", None)):
         (tmp_path / name).mkdir()
-        rows = {"x0": [0.5, 0.1, -0.3], "x1": [0.0, 0.4, 0.2], "reward": [1.0, reward, 0.0]}
+        rows = {"x0": [0.5, 0.1, -0.3] * 4, "x1": [0.0, 0.4, 0.2] * 4, "reward": [1.0, reward, *[0.0] * 10]}
         pl.DataFrame(rows).write_parquet(tmp_path / name / "rows.parquet")
-        bandit = made()
+        bandit = made(first=20)
         assert set(bandit.learn_log(tmp_path / name)) == ({1} if name == "bad" else set())
         found.append(bandit._state.public.open)
     assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2]) and found[0].any()

@@ -25,7 +25,7 @@ def two_workers(tmp_path_factory):
 
 
 def test_the_bits_are_those_of_one_machine(tmp_path, monkeypatch):
-    frame = rows().with_columns(person=pl.Series([f"p{i % 200}" if i % 9 else None for i in range(900)]))
+    frame = rows().with_columns(person=pl.Series([f"p{i % 200}" if i % 12 else None for i in range(900)]))
     folder, alone = write(frame, tmp_path / "log"), make(max_rounds_per_person=3, first=150)
     refused = alone.learn_log(folder)
     monkeypatch.setattr(engines, "WORTH", 1)
@@ -37,7 +37,7 @@ def test_the_bits_are_those_of_one_machine(tmp_path, monkeypatch):
 
 def test_blocks_and_names(tmp_path, monkeypatch):
     monkeypatch.setattr(engines, "WORTH", 200)
-    names = np.array(["water", "tea", "coffee"])[np.random.default_rng(1).integers(0, 3, 900)]
+    names = np.random.default_rng(1).choice(["water", "tea", "coffee"], 900, p=[0.05, 0.5, 0.45])
     folder = write(rows(width=2).with_columns(action=pl.Series(names)), tmp_path / "log")
     alone, together = make(blocks=2, first=300), make(blocks=2, first=300)
     refused = alone.learn_log(folder, actions=("coffee", "tea"))

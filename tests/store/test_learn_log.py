@@ -119,16 +119,16 @@ def test_what_has_no_room_is_refused_before_any_row(place):
 
 def test_rows_that_wait_look_alike(place):
     """Refused or not. Of a row without a reward nothing is written, as of a choice that nobody answered."""
-    given = {name: list(column[:8]) for name, column in log().items()}
+    given = {name: list(column[:20]) for name, column in log().items()}
     given["x1"][4], given["reward"][5], given["reward"][6], given["reward"][7] = 3.0, 7.0, None, np.nan
-    given["person"] = ["ada", "ada", "ada", None, "bob", "bob", "eve", "eve"]
+    given["person"] = ["ada", "ada", "ada", None, "bob", "bob", "eve", "eve", *range(12)]
     for name, on_limit in (("first", "refuse"), ("second", "serve")):
         with place.open(linear(max_rounds_per_person=2, require_person=False), name=name, on_limit=on_limit) as stored:
             stored.choose(np.eye(3))  # for which they wait
             learn(stored, given, log="june")
             for one in ("waiting", "written", "choice"):
                 found = table(stored, f"SELECT length(sealed) FROM {one} WHERE bandit = ?", stored._vault.uid)
-                assert len(set(found)) == 1 and len(found) == (6 if one == "written" else 9)
+                assert len(set(found)) == 1 and len(found) == (18 if one == "written" else 21)
 
 
 def test_killed_again_and_again_it_goes_on_where_it_stopped(place, monkeypatch):

@@ -203,14 +203,15 @@ def rounds(bandit, people, *, tape, count=60, absent=True):
     return out
 
 
-def logs(bandit, people, *, tape, count=8, size=7):
-    """The same where others are rows of a log: all with a reward in the first run; with good ones, bad ones and none in
-    the second; with bad ones alone in the third."""
+def logs(bandit, people, *, tape, count=8, size=12):
+    """The same where others are rows of a log: all with a reward in the first run; with rewards or none in the second,
+    and none in the third, and in both with a bad one."""
     known, others = crowd(people, bandit)
     rng, held, out = np.random.default_rng([10, people]), Held(), []
     for t in range(count):
         rows = [next(others) for _ in range(size)]
-        fates = (np.zeros(size, int), rng.integers(3, size=size), np.ones(size, int))[people]
+        fates = (np.zeros(size, int), rng.choice([0, 2], size), np.full(size, 2))[people]
+        fates[rng.integers(size)] = min(people, 1)
         rewards = [(row.reward, bandit.rewards[1] + 6.0, None)[fate] for row, fate in zip(rows, fates, strict=True)]
         bandit.learn_log({"arms": [row.arms for row in rows], "action": [0] * size, "reward": rewards})
         user = next(known)

@@ -6,13 +6,14 @@ bad reward is a choice whose reward never came: where contexts are public, what 
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tacit import logs
+from tacit.core.choices import reward_problem
 from tacit.core.door import Door
 from tacit.data import Array
 from tacit.features import frames
@@ -20,6 +21,8 @@ from tacit.logs import parquet
 from tacit.logs.parquet import Folder
 
 ROW = "Expected an action of the bandit and finite features of norm at most 1, got a row with others."
+FEW = 10  # one row in so many may be refused
+NAMED = 5  # rows that an error names
 
 ROWS_AT_ONCE = 1 << 14  # of a folder, in memory, where they are looked at one by one
 Row = tuple[Array | None, Any, Any]  # RAW: features, None where they are wrong; reward; person
@@ -64,6 +67,37 @@ def check_columns(door: Door, names: Collection[str]) -> None:
         raise ValueError("Expected max_rounds_per_person for a log with a column person, got a bandit without it.")
     if door.schema is not None:
         logs.check_fields(door.schema, names)
+
+
+def check_rows(rows: Iterable[Row], rewards: tuple[float, float], check_person: Callable[[Any], object]) -> None:
+    """ValueError if too many of them cannot be learnt for what is in them: before a row of it is spent."""
+    refused, count = {}, 0
+    for row, (x, reward, person) in enumerate(rows):
+        why, count = problem(x, reward, rewards), row + 1
+        try:
+            check_person(person)
+        except ValueError as error:
+            why = why or str(error)
+        if why is not None:
+            refused[row] = why
+    check_few(refused, count)
+
+
+def check_few(refused: Mapping[int, str], count: int) -> None:
+    """ValueError if they are more than one in FEW: then the log is not one of this bandit's rounds."""
+    if FEW * len(refused) > count:
+        first = itertools.islice(refused.items(), NAMED)
+        raise ValueError(
+            f"Expected at most one row in {FEW} to be refused, got {len(refused)} of {count}; nothing was learnt. "
+            + " ".join(f"Row {row}: {why}" for row, why in first)
+        )
+
+
+def problem(x: Array | None, reward: Any, rewards: tuple[float, float]) -> str | None:
+    """What is wrong with the features or the reward of a row."""
+    if x is None:
+        return ROW
+    return None if is_silent(reward) else reward_problem(reward, *rewards)
 
 
 def is_silent(reward: Any) -> bool:

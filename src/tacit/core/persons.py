@@ -92,15 +92,21 @@ class Persons:
 
     def admit(self, person: Person | None) -> bytes | None:
         """The person's hash, or an error: PersonLimit if all rounds are used. Counts nothing."""
+        found = self.digest(person)
+        if found is None or self.most is None:
+            return found
+        if not self.serve and self.counts[found] >= self.most:
+            raise beyond(self.most)
+        return found
+
+    def digest(self, person: Person | None) -> bytes | None:
+        """The person's hash, whatever their rounds; ValueError for what cannot be one."""
         check_named(person, required=self.required)
         if person is None:
             return None
         if self.most is None:
             raise ValueError("Expected max_rounds_per_person for choices with person=, got a bandit without it.")
-        found = digest(person, self.key)
-        if not self.serve and self.counts[found] >= self.most:
-            raise beyond(self.most)
-        return found
+        return digest(person, self.key)
 
     def count(self, digest: bytes | None) -> bytes:
         """A choice of that person. Returns its mark: NOBODY or SILENT, or the person's hash where rounds are counted

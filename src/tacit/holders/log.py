@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.core import logs, repeated
-from tacit.core.choices import reward_problem
 from tacit.core.door import Offer, nothing
 from tacit.core.persons import beyond
 from tacit.data import Array, Raw
@@ -78,6 +77,7 @@ class Log:
         digest = repeated.digest(self._agreed.door, table, self._vault.persons)
         named = b"log" + log.encode("utf-8", "surrogatepass")
         name = hashlib.blake2b(named, key=self._vault.persons, digest_size=16).hexdigest()
+        logs.check_rows(rows_from(0), self._agreed.door.rewards, self._people.digest_of)
         learnt = self._outage.again(lambda: self._begin(name, digest))
         if learnt > count:
             raise ValueError(f"Expected at least the {learnt} rows that were learnt under this name, got fewer.")
@@ -123,8 +123,7 @@ class Log:
         door, algorithm = self._agreed.door, self._algorithm
         offer = Offer(np.zeros((1, algorithm.plan.width)), None, None)
         for x, reward, person in found:
-            silent = logs.is_silent(reward)
-            problem = logs.ROW if x is None else None if silent else reward_problem(reward, *door.rewards)
+            problem = logs.problem(x, reward, door.rewards)
             who: bytes | None = None
             unnamed = person is None
             try:
@@ -133,7 +132,7 @@ class Log:
                 x, problem, unnamed = None, problem or str(error), False
             numbers = nothing(algorithm.plan.row) if x is None else algorithm.logged(x)
             request = Request(secrets.token_bytes(HASH), offer, who)
-            given = None if silent or problem else Raw(float(reward))
+            given = None if problem or logs.is_silent(reward) else Raw(float(reward))
             yield Logged(request, numbers, given, problem, x is None, unnamed)
 
     def _learn(self, name: str, learnt: int, coming: list[Logged]) -> tuple[int, dict[int, str]]:

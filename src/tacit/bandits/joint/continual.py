@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,7 +19,6 @@ from tacit.bandits.joint.summing import Summer
 from tacit.core import actions as declared_actions
 from tacit.core import logs, repeated
 from tacit.core.actions import Declared
-from tacit.core.choices import reward_problem
 from tacit.core.persons import MODES, Persons
 from tacit.data import Integers, Released
 from tacit.errors import PersonLimit
@@ -28,7 +27,7 @@ from tacit.features.schema import Schema
 from tacit.kernels.continual import NOTHING, Closing
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Schedule, next_boundary
 from tacit.lock import locked
-from tacit.logs.parquet import FEATURES, Folder
+from tacit.logs.parquet import Folder
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.entering import NOBODY
 from tacit.mechanisms.prefix import PrefixSums
@@ -274,7 +273,8 @@ class ContinualBandit(Bandit):
     @locked
     def learn_log(self, table: Any, *, actions: Any = None, engine: str = "local") -> Mapping[int, str]:
         """Learn from logged rounds whose people are protected by the same budget, before or between live choices: each
-        row is a choice that was made elsewhere, and its reward. Returns row -> reason for those that were refused.
+        row is a choice that was made elsewhere, and its reward. Returns row -> reason for those that were refused;
+        ValueError, and nothing is learnt, if more than a tenth would be for what is in them.
 
         table: a frame or a mapping of columns: `reward` (none: it never came), `action`, `person` where
         max_rounds_per_person is set, and the features, as fields of the schema, x0, x1, ... or `arms` (docs/
@@ -288,24 +288,21 @@ class ContinualBandit(Bandit):
             if engine != "local":
                 raise ValueError(f"Expected a folder of Parquet files for engine={engine!r}, got a table.")
             table = frames.columns(table)  # an Arrow stream is read once
-            count, found = logs.read(self._door, table, actions)
-            self._begin(table, count)
-            return self._learn_rows(found)
+            return self._learn_rows(table, actions)
         folder = Folder(table)
         logs.check_columns(self._door, folder.columns)
         encoder = folders.encoder(self._door, folder, actions) if self._summed_anywhere else None
         if encoder is not None:
-            self._begin(table, folder.count)
             made = engines.Ray(folder, encoder) if engine == "ray" else engines.Local(folder, encoder)
+            folders.check_rows(made, folder, self._persons, self.rewards)
+            self._begin(table, folder.count)
             return self._learn_folder(folder, made)
         if engine != "local":
             raise ValueError(
                 "Expected secure noise, rounds that count when they are chosen, and the columns x0, x1, ... of numbers "
                 "for engine='ray', got others: schema.encode(frame) makes such columns."
             )
-        count, rows_from = logs.source(self._door, table, actions)
-        self._begin(table, count)
-        return self._learn_rows(rows_from(0))
+        return self._learn_rows(table, actions)
 
     def _begin(self, table: Any, count: int) -> None:
         """HorizonReached or ValueError for a log that has no room or was learnt before. From now on it was: also if
@@ -317,14 +314,16 @@ class ContinualBandit(Bandit):
                 raise ValueError(repeated.TWICE)
             self._logs |= {digest}
 
-    def _learn_rows(self, found: Iterator[logs.Row]) -> dict[int, str]:
+    def _learn_rows(self, table: Any, actions: Any) -> dict[int, str]:
         """Row -> reason for those that were refused."""
+        count, rows_from = logs.source(self._door, table, actions)
+        logs.check_rows(rows_from(0), self.rewards, self._persons.digest)
+        self._begin(table, count)
         refused = {}
-        for row, (x, reward, person) in enumerate(found):
+        for row, (x, reward, person) in enumerate(rows_from(0)):
             self._step()
             self._logged += 1
-            silent = logs.is_silent(reward)
-            problem = logs.ROW if x is None else None if silent else reward_problem(reward, *self.rewards)
+            problem = logs.problem(x, reward, self.rewards)
             mark = NOBODY
             try:
                 mark = self._persons.count(self._persons.admit(person))  # whatever is in the row
@@ -336,14 +335,13 @@ class ContinualBandit(Bandit):
                 self._state.counts[CHOICES] += 1
                 continue
             ticket = self._ticket(self._logged_row(x), mark)  # whatever the reward is: a public context is summed here
-            if problem is None and not silent:
+            if problem is None and not logs.is_silent(reward):
                 self.observe(ticket, float(reward))
         return refused
 
     def _learn_folder(self, folder: Folder, engine: engines.Engine) -> dict[int, str]:
         """Step by step: the rows of a step are summed at the estimate that it opened with, wherever that is done."""
         refused: dict[int, str] = {}
-        reward = reward_problem(math.inf, *self.rewards) or ""
         first = 0
         while first < folder.count:
             self._step()
@@ -357,8 +355,7 @@ class ContinualBandit(Bandit):
             counts[CHOICES] += count
             self._logged += count
             refused |= {first + row: why for row, why in people.items()}
-            for row in np.flatnonzero(wrong):
-                refused[first + int(row)] = logs.ROW if wrong[row] == FEATURES else reward
+            refused |= folders.reasons(wrong, first, self.rewards)
             first += count
         return refused
 

@@ -97,7 +97,8 @@ class Controlled(Joint):
         if self.control is not None:
             if self.mechanism.window < self.mechanism.leaves:
                 raise ValueError(UNKNOWN)
-            generator = self.policy if self._policy_given else getattr(self.source, "policy", None)
+            own = getattr(self, "policy", None) if self._policy_given else None
+            generator = own or getattr(self.source, "policy", None)
             self._assignment = Assignment(self.control, new_key(generator), blocks=self._blocks > 1)
 
     # choices

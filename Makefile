@@ -62,7 +62,7 @@ test-full: .venv/.node test-ray  ## the heavier statistical runs as well
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/boundscheck $(BIN)/python -m pytest -n 2 --dist loadfile tests/bandits/test_baselines.py
 
 test-ray: .cache/ray/.ready  ## logs and sweeps on Ray, in an environment of their own: Ray is large
-	.cache/ray/bin/python -m pytest -m ray tests/bandits/test_ray.py tests/experiments/test_ray_sweeps.py
+	.cache/ray/bin/python -m pytest -m ray tests/bandits/test_ray.py tests/experiments/test_ray_sweeps.py packages/papers/tests/test_on_ray.py
 
 .cache/ray/.ready: requirements.lock requirements-ray.lock
 	$(PYTHON) -m venv .cache/ray
@@ -96,15 +96,15 @@ generated: .venv/.ready   ## what follows from the code: links for JavaScript, n
 	$(BIN)/python -m tools.generated
 
 expected: .venv/.ready    ## what every reproduction finds on a small scale, written anew; look at the difference
-	$(BIN)/python -m tests.reproductions.expected
+	$(BIN)/python -m packages.papers.tests.reproductions.expected
 
 SCALE ?= --quick
 kept: .venv/.ready        ## results that the docs keep: docs/kept, pictures, a table; SCALE= for the full scale, in hours
 	$(BIN)/tacit reproduce all $(SCALE)
-	$(BIN)/python -m tests.reproductions.keep out
+	$(BIN)/python -m packages.papers.tests.reproductions.keep out
 
 kept-status: .venv/.ready ## which kept results are of the code as it is, and which are older
-	$(BIN)/python -m tests.reproductions.keep status
+	$(BIN)/python -m packages.papers.tests.reproductions.keep status
 
 dist: .venv/.node         ## wheel, sdist, the JavaScript device, a bill of materials; Python's are tried in a clean environment
 	$(MAKE) packed

@@ -3,10 +3,10 @@
 Nothing is imported here before it is asked for: neither a device nor `tacit --help` waits for a compiler.
 
 Another package adds names by an entry point of the group "tacit" that names a module of its own; `tacit_papers` does.
-Of the tables below that module may have any: JOINT, SHUFFLE, TWO, LOCAL, REFERENCES and ACRONYMS, ENVIRONMENTS and
-REPRODUCTIONS, as they are here, COMMANDS (name on the command line -> module, function in it), BOUNDS, the name of a
-module with a dictionary of that name (experiments.bounds), and ATTACKS, the name of a package whose files are as those
-of tacit.audit.attacks, and APART, files and folders of it that change no result (experiments.disk_cache)."""
+Of the tables below that module may have any: JOINT, SHUFFLE, TWO, LOCAL, REFERENCES and ACRONYMS, and ENVIRONMENTS, as
+they are here, COMMANDS (name on the command line -> module, function in it), ATTACKS, the name of a package whose files
+are as those of tacit.audit.attacks, and APART, files and folders of it that change no result (of
+experiments.disk_cache)."""
 
 import functools
 import importlib
@@ -89,7 +89,6 @@ ENVIRONMENTS = {  # what the command line calls it -> (module, name in it)
     for name in names
 }
 FETCHED = tuple(name for name, (home, _) in ENVIRONMENTS.items() if ".real." in home)  # data of `tacit fetch`
-REPRODUCTIONS: dict[str, tuple[str, str]] = {}
 COMMANDS: dict[str, tuple[str, str]] = {}
 ROLES = ("analyzer", "shuffler", "local", "aggregator")  # that run as processes of their own
 BENCHES = ("speed", "noise", "shuffle", "local", "serve", "roles", "two", "blocks", "dimension", "worlds")

@@ -1,13 +1,11 @@
 """The command line, as a person and as a program uses it."""
 
 import json
-import re
 import subprocess
 import sys
 
 import pytest
 
-import tacit_papers
 from tacit import cli, registry
 from tacit.cli.parse import parse_bandit
 
@@ -22,7 +20,7 @@ def tacit(*arguments, code=0):
 
 def test_simulate_json():
     out = tacit(
-        "simulate", "lin-ucb", "shariff-lin-ucb:release=tree", "--env", "gap:gap=0.2", "--env", "basis", "--dim", "4",
+        "simulate", "lin-ucb", "joint-glm:growth=1.2", "--env", "gap:gap=0.2", "--env", "basis", "--dim", "4",
         "--arms", "4", "--epsilon", "1", "--epsilon", "inf", "--delta", "0.01", "--horizon", "300", "--runs", "2",
         "--json",
     ).stdout  # fmt: skip
@@ -31,14 +29,14 @@ def test_simulate_json():
     keys = "bandit env epsilon delta horizon runs regret_mean regret_se regret_p95 regret_max us_per_round options"
     assert set(keys.split()) <= set(rows[0])
     assert [r["epsilon"] for r in rows[:3]] == [None, 1.0, None]
-    assert rows[1]["options"] == {"release": "tree"}
+    assert rows[1]["options"] == {"growth": 1.2}
     assert rows[0]["setting"]["gap"] == 0.2
 
 
 def test_simulate_table_plot_and_rows(tmp_path):
     done = tacit(
         "simulate", "lin-ucb", "--env", "ball", "--link", "probit", "--radius", "3", "--horizon", "200", "--runs", "2",
-        "--plot", str(tmp_path / "a.png"), "--out", str(tmp_path / "rows"), "--bound", "joint-reweighted:constant=0.01",
+        "--plot", str(tmp_path / "a.png"), "--out", str(tmp_path / "rows"),
     )  # fmt: skip
     assert "lin-ucb" in done.stdout
     assert (tmp_path / "a.png").exists()
@@ -46,9 +44,7 @@ def test_simulate_table_plot_and_rows(tmp_path):
 
 
 def test_privacy():
-    text = tacit("privacy", "shariff-lin-ucb:noise=wishart", "--epsilon", "1", "--delta", "0.1").stdout
-    assert "degrees of freedom" in text and "experiments only" in text  # Wishart noise cannot be secure
-    certificate = json.loads(tacit("privacy", "joint-lin-ucb", "--horizon", "1000000", "--json").stdout)
+    certificate = json.loads(tacit("privacy", "joint-glm", "--horizon", "1000000", "--json").stdout)
     assert certificate["epsilon"] == pytest.approx(1.0, rel=1e-6)
     assert certificate["releases"][0]["sensitivity"] > 0
     assert certificate["private"] is True and certificate["distance"] == 0.0
@@ -69,9 +65,6 @@ def test_a_plan_has_a_horizon_only_where_one_is_given_or_needed(capsys, monkeypa
     assert text.startswith("Privacy certificate: JointGLM\n") and "4 weeks: epsilon" in text
     text = shown(weekly, "--horizon", "10000")
     assert text.startswith("Privacy certificate: JointGLM; planned for 10000 choices\n") and "weeks: " not in text
-    assert shown("joint-lin-ucb").startswith("Privacy certificate: JointLinUCB\n")
-    for bandit in ("shariff-lin-ucb", "joint-glm-rare", "joint-reweighted", "shuffle-lin-ucb", "local-combiner"):
-        assert "; planned for 10000 choices\n" in shown(bandit)
 
 
 @pytest.mark.parametrize(
@@ -83,25 +76,17 @@ def test_a_plan_has_a_horizon_only_where_one_is_given_or_needed(capsys, monkeypa
         (["simulate", "joint-glm:features=x", "--env", "ball"], "Expected an option of joint-glm"),
         (["simulate", "lin-ucb:ridge=a", "--env", "ball"], "Expected ridge"),
         (["simulate", "lin-ucb:ridge", "--env", "ball"], "Expected NAME:key=value"),
-        (["simulate", "joint-lin-ucb", "--env", "ball", "--epsilon", "0"], "Expected epsilon"),
-        (["simulate", "joint-lin-ucb", "--env", "ball", "--epsilon", "x"], "Expected epsilon"),
+        (["simulate", "joint-glm", "--env", "ball", "--epsilon", "0"], "Expected epsilon"),
+        (["simulate", "joint-glm", "--env", "ball", "--epsilon", "x"], "Expected epsilon"),
         (
-            ["simulate", "joint-lin-ucb", "--env", "ball", "--delta", "1"],
+            ["simulate", "joint-glm", "--env", "ball", "--delta", "1"],
             "Expected delta in [0, 1), got 1.0.",
         ),
         (["simulate", "lin-ucb", "--env", "ball", "--runs", "0"], "Expected runs"),
-        (["simulate", "lin-ucb", "--env", "ball", "--bound", "glm-lower"], "Expected --plot FILE with --bound"),
-        (["simulate", "lin-ucb", "--env", "ball", "--plot", "a.png", "--bound", "no"], "Expected a bound, got 'no'."),
-        (
-            ["simulate", "lin-ucb", "--env", "ball", "--plot", "a.png", "--bound", "linear-lower:x=1"],
-            "Expected an option",
-        ),
         (["simulate", "lin-ucb", "--env", "ball", "--plot", "a.jpg"], "Expected a .png, .svg or .pdf file to plot to"),
         (["simulate", "lin-ucb", "--env", "ball", "--engine", "spark"], "Expected engine to be one of local, ray, got"),
-        (["reproduce", "table2", "--engine", "spark"], "Expected engine to be one of local, ray, got"),
-        (["reproduce", "table99"], "Expected a reproduction, got 'table99'. Did you mean table2? There are"),
         (["bench", "weight"], "Expected a bench, got 'weight'. There are speed"),
-        (["privacy", "joint-lin-ucb", "--horizon", "0"], "Expected horizon"),
+        (["privacy", "joint-glm", "--horizon", "0"], "Expected horizon"),
     ],
 )
 def test_errors_say_what_was_expected(arguments, message, capsys, monkeypatch):
@@ -122,7 +107,6 @@ def test_errors_say_what_was_expected(arguments, message, capsys, monkeypatch):
         ["simulate", "lin-ucb", "--env", "ball", "--out", "{file}/rows"],
         ["simulate", "lin-ucb", "--env", "ball", "--out", "/proc/rows"],
         ["simulate", "lin-ucb", "--env", "replay:file={log}", "--plot", "a.png"],
-        ["reproduce", "table2", "--quick", "--out", "{file}"],
         ["audit", "tree", "--plot", "/proc/a.png"],
     ],
 )
@@ -139,36 +123,6 @@ def test_where_nothing_can_be_written_is_said_before_the_run(arguments, tmp_path
         cli.main()
     assert stop.value.code == 1
     assert capsys.readouterr().err.startswith("Expected")
-
-
-def test_reproducing_all_goes_through_the_registry(tmp_path, capsys, monkeypatch):
-    few = {name: tacit_papers.REPRODUCTIONS[name] for name in ("shariff-figure1", "errata")}
-    monkeypatch.setattr(tacit_papers, "REPRODUCTIONS", few)
-    arguments = ["reproduce", "all", "--quick", "--runs", "5", "--out", str(tmp_path)]
-    monkeypatch.setattr(sys, "argv", ["tacit", *arguments])
-    with pytest.raises(SystemExit) as stop:
-        cli.main()
-    assert stop.value.code == 0
-    text, told = capsys.readouterr()
-    assert text.count("Made by tacit reproduce ") == 2
-    assert re.search(r"^errata +(\d+) of +\1 confirmed", text, re.MULTILINE)
-    assert re.search(r"^shariff-figure1 +\d+ of +\d+ seen", text, re.MULTILINE)
-    assert "errata-quick: outcome.json, outcome.txt" in " ".join(told.split())
-    assert "figure.png" in told
-    assert {path.name for path in tmp_path.iterdir()} == {"shariff-figure1-quick", "errata-quick"}
-    with pytest.raises(SystemExit):
-        cli.main()
-    again, _ = capsys.readouterr()
-    assert len(re.findall(r"^\S+ +as before", again, re.MULTILINE)) == 2 and "Made by" not in again
-
-
-def test_a_reproduction_stops_when_its_minutes_are_over(tmp_path, capsys, monkeypatch):
-    arguments = ["reproduce", "figure1-probit", "--quick", "--runs", "1", "--minutes", "0", "--out", str(tmp_path)]
-    monkeypatch.setattr(sys, "argv", ["tacit", *arguments])
-    with pytest.raises(SystemExit) as stop:
-        cli.main()
-    assert stop.value.code != 0
-    assert "the same command goes on from there" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_folder_that_fails_later_is_no_traceback(tmp_path, monkeypatch, capsys):
@@ -226,8 +180,6 @@ def test_every_name_on_the_command_line_is_documented():
         assert vars(registry.load(*home))["__doc__"], home
     text = (Path(__file__).parents[2] / "README.md").read_text()
     text += "".join(path.read_text() for path in (Path(__file__).parents[2] / "docs").glob("**/*.md"))
-    for name in registry.table("REPRODUCTIONS"):
-        assert f"`{name}" in text, name
     for command in cli.app.registered_commands:
         assert f"tacit {command.name}" in text
 

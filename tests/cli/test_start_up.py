@@ -34,13 +34,13 @@ def seconds(*command):
     return min(times)
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["simulate", "--help"], ["reproduce", "--help"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["simulate", "--help"]])
 def test_help_needs_no_numbers(arguments):
     assert not loaded(COMMAND, *arguments) & (HEAVY | {"numpy", "scipy", "numba", "msgspec"})
 
 
 def test_an_unknown_name_is_refused_without_a_compiler():
-    for arguments in (["privacy", "joint-glmm"], ["reproduce", "table3"], ["bench", "weight"]):
+    for arguments in (["privacy", "joint-glmm"], ["bench", "weight"]):
         assert not loaded(COMMAND, *arguments) & (HEAVY | {"scipy", "numba"})
 
 
@@ -86,7 +86,7 @@ def test_start_up_is_quick_beside_the_compiler():
 def test_every_name_is_where_the_registry_says():
     for name in tacit.__all__:
         assert getattr(tacit, name) is not None
-    for names in (registry.bandits(), registry.table("ENVIRONMENTS"), registry.table("REPRODUCTIONS")):
+    for names in (registry.bandits(), registry.table("ENVIRONMENTS")):
         for home in names.values():
             assert callable(registry.load(*home))
     assert all(isinstance(getattr(environments, name), type) for _, name in registry.ENVIRONMENTS.values())

@@ -4,10 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from tacit import Budget
 from tacit.experiments import figure
-from tacit.experiments.bounds import Line, Problem, line
-from tacit.model.links import named
+from tacit.experiments.figure import Line
 
 
 @pytest.mark.parametrize("scale", ["linear", "log"])
@@ -59,8 +57,3 @@ def test_no_two_bounds_look_alike():
     assert len(set(looks)) == len(lines)
     names = [text.get_text() for text in axis.get_legend().get_texts()[1:]]
     assert names == [f"{line.label}, leaves the picture" for line in lines]
-
-
-def test_a_bound_is_named_with_what_was_given():
-    problem = Problem(named("identity"), 3, 5, 1.0, Budget(2.0, 1e-6), constant=3.0, eigenvalue=0.1)
-    assert line("local-online-ucb", problem, 100).label.startswith("local-online-ucb × 3 λ=0.1 ε=2 (")

@@ -12,7 +12,6 @@ import msgspec
 import pytest
 
 from tacit import Budget, JointGLM, LinUCB, Spec, cluster, environments, simulate
-from tacit.experiments import outcome as reproductions
 from tacit.experiments import sweeps
 from tacit.experiments.result import SimulatedRun
 
@@ -48,14 +47,6 @@ def test_the_bits_are_those_of_threads(tmp_path):
     same(alone.runs, together.runs)
     assert shares == sorted(shares) and shares[-1] == 1.0
     same(simulate(SPECS, WORLDS, **settings, out=tmp_path).runs, together.runs)  # kept runs serve both engines
-
-
-def test_a_reproduction(tmp_path, monkeypatch):
-    monkeypatch.setattr("tacit_papers.reproductions.shariff_d2.QUICK", 500)
-    settings = {"quick": True, "runs": 1}
-    alone = reproductions.run("shariff-d2", **settings, out=tmp_path / "local")
-    together = reproductions.run("shariff-d2", **settings, out=tmp_path / "ray", engine="ray")
-    same(alone.result.runs, together.result.runs)
 
 
 def test_work_is_handed_out_by_the_second(monkeypatch):

@@ -4,9 +4,9 @@ import sys
 
 import tacit_papers.reproductions.table2 as table2
 from tacit import LinUCB, environments
-from tacit.experiments import disk_cache, outcome
+from tacit.experiments import disk_cache
 from tacit.experiments.imports import closure
-from tacit_papers import GLOC, JointGLMRare
+from tacit_papers import GLOC, JointGLMRare, outcome
 
 
 def names(*modules):

@@ -20,14 +20,12 @@ from tacit.cli.check import check_command
 from tacit.cli.operating import backup_command, end_control_command, move_command, restore_command, rotate_command
 from tacit.cli.options import Adjacency, Arms, Delta, Dim, Engine, Epsilon, Json, Link, Radius, WithinBudget, Yes
 from tacit.cli.output import confirm, fail, progress, tell, write_json
-from tacit.cli.parse import check_name, parse_bandit, parse_bounds, parse_environment, parse_epsilon
+from tacit.cli.parse import check_name, parse_bandit, parse_environment, parse_epsilon
 from tacit.cli.places import check_figure, check_folder
 from tacit.cli.plan import plan_command
-from tacit.cli.reproducing import reproduce_command
 from tacit.errors import Interrupted, NoHorizon, NotSecure, TacitError
 
 if TYPE_CHECKING:
-    from tacit.experiments.bounds import Line
     from tacit.experiments.result import Result
     from tacit.experiments.spec import Spec
 
@@ -80,12 +78,6 @@ def simulate_command(
     seed: Annotated[int, typer.Option(help="Run i of every bandit has the same world, from (seed, i).")] = 0,
     as_json: Json = False,
     plot: Annotated[Path | None, typer.Option(help="Regret curves: a .png, .svg or .pdf file.")] = None,
-    bound: Annotated[
-        list[str],
-        typer.Option(
-            help="Draw a regret bound too: NAME[:constant=...,eigenvalue=...], at each epsilon (docs/papers/bounds.md)."
-        ),
-    ] = [],  # noqa: B006
     out: Annotated[
         Path | None,
         typer.Option(
@@ -105,15 +97,12 @@ def simulate_command(
         raise ValueError("Expected an environment with regret to --plot, got logs only: nobody knows what they missed.")
     epsilons = [parse_epsilon(e) for e in epsilon]
     specs = [spec for text in bandits for spec in parse_bandit(text, epsilons, delta, adjacency)]
-    if bound and plot is None:
-        raise ValueError("Expected --plot FILE with --bound, got no file to draw in.")
-    lines = parse_bounds(bound, worlds, epsilons, delta, horizon) if bound else None
     from tacit.experiments.runner import simulate
 
     how: dict[str, Any] = {"horizon": horizon, "runs": runs, "seed": seed, "out": out, "engine": engine, "delay": delay}
     with progress("simulating") as report:
         result = simulate(specs, worlds, progress=report, **how)
-    show(result, as_json=as_json, plot=plot, out=out, bounds=lines)
+    show(result, as_json=as_json, plot=plot, out=out)
 
 
 @app.command("fetch")
@@ -303,7 +292,6 @@ app.command("arena")(arena_command)
 app.command("bench")(bench_command)
 app.command("check")(check_command)
 app.command("plan")(plan_command)
-app.command("reproduce")(reproduce_command)
 
 
 for _name, _place in registry.table("COMMANDS").items():
@@ -353,10 +341,9 @@ def show(
     as_json: bool,
     plot: Path | None,
     out: Path | None,
-    bounds: dict[str, list["Line"]] | None = None,
 ) -> None:
     if plot is not None:
-        result.plot(plot, bounds=bounds)
+        result.plot(plot)
         tell(f"Figure: {plot}")
     if out is not None:
         tell(f"Rows: {result.write(out)}")

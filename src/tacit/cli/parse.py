@@ -10,7 +10,6 @@ from tacit import registry
 
 if TYPE_CHECKING:
     from tacit.environments import Environment
-    from tacit.experiments.bounds import Line
     from tacit.experiments.spec import Spec
 
 
@@ -68,28 +67,6 @@ def parse_environment(text: str, given: dict[str, Any]) -> "Environment":
         values = {"dim": size, "arms": size} | values
     made: Environment = kind(**values)
     return made
-
-
-def parse_bounds(
-    texts: list[str], worlds: list["Environment"], epsilons: list[float], delta: float, horizon: int
-) -> dict[str, list["Line"]]:
-    """NAME[:constant=...,eigenvalue=...], for each world and budget."""
-    from tacit.experiments.bounds import Line, Problem, brought, line
-    from tacit.model.links import named
-    from tacit.privacy.budget import Budget
-
-    out: dict[str, list[Line]] = {}
-    for text in texts:
-        name, options = split(text)
-        check_name("a bound", name, brought())
-        for key in options:
-            check_name(f"an option of the bound {name}", key, ("constant", "eigenvalue"))
-        numbers: dict[str, Any] = {key: parse_number(key, value) for key, value in options.items()}
-        for world in worlds:
-            for e in epsilons:
-                sizes = Problem(named(world.link), world.dim, world.arms, world.radius, Budget(e, delta))
-                out.setdefault(world.name.replace("_", "-"), []).append(line(name, sizes._replace(**numbers), horizon))
-    return out
 
 
 def parse_number(key: str, text: str) -> float:

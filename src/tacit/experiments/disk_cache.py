@@ -28,9 +28,7 @@ APART = (
     "registry.py",
     "audit",
     "planning",
-    "experiments/bounds.py",
     "experiments/figure.py",
-    "experiments/outcome.py",
     "experiments/table.py",
 )
 LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")

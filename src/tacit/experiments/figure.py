@@ -3,12 +3,11 @@
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tacit import extras
-from tacit.experiments.bounds import Line
 from tacit.experiments.result import SimulatedRun
 
 # Okabe & Ito's palette: told apart by people who see colours differently, and in grey
@@ -38,6 +37,15 @@ STYLE = {
     "lines.linewidth": 1.8,
     "legend.frameon": False,
 }
+
+
+class Line(NamedTuple):
+    """A bound on regret, ready to be drawn."""
+
+    label: str
+    at: list[int]
+    values: list[float]
+    lower: bool
 
 
 def subplots(rows: int, columns: int, *, width: float = 6.4, height: float = 4.2) -> tuple[Any, Any]:

@@ -15,7 +15,7 @@ from tacit.experiments import disk_cache
 if TYPE_CHECKING:
     import polars
 
-    from tacit.experiments.bounds import Line
+    from tacit.experiments.figure import Line
 
 
 class SimulatedRun(msgspec.Struct, frozen=True, kw_only=True):

@@ -96,9 +96,12 @@ REPRODUCTIONS = {
     "reweighted": ("tacit_papers.reproductions.reweighted", "reproduce"),
     "errata": ("tacit_papers.reproductions.errata", "reproduce"),
 }
-BOUNDS = "tacit_papers.bounds.drawn"
+COMMANDS = {
+    "bounds": ("tacit_papers.commands", "bounds_command"),
+    "reproduce": ("tacit_papers.commands", "reproduce_command"),
+}
 ATTACKS = "tacit_papers.attacks"
-APART = ("attacks", "bounds", "reproductions")
+APART = ("attacks", "bounds", "commands.py", "outcome.py", "reproductions", "__init__.py")
 HOMES = JOINT | SHUFFLE | LOCAL | REFERENCES | {"Anytime": "tacit_papers.anytime"}
 __all__ = sorted(HOMES)
 if not TYPE_CHECKING:  # which would take any name for one

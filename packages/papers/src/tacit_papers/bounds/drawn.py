@@ -1,11 +1,49 @@
-"""The papers' bounds by name: `tacit simulate --bound NAME --plot FILE` draws them."""
+"""The papers' bounds by name, as lines beside measured curves: `tacit bounds --bound NAME --plot FILE`."""
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from tacit import checks
 from tacit.bandits.joint.lin_ucb import JointLinUCB
-from tacit.experiments.bounds import Drawn, Problem
+from tacit.experiments.figure import Line
+from tacit.model.links import Link
+from tacit.privacy.budget import Budget
 from tacit_papers.bounds import chen, improved, sarmasarkar, shariff
+
+
+class Problem(NamedTuple):
+    """What a world tells: kappa = 1 / (smallest slope over |z| <= radius) and kappa* = 1 / (largest slope) follow."""
+
+    link: Link
+    dim: int
+    arms: int
+    radius: float
+    budget: Budget
+    constant: float = 1.0  # for what stands under an O
+    eigenvalue: float = 0.0  # lambda_min of E[x x']
+
+    @property
+    def kappas(self) -> dict[str, float]:
+        return {"kappa": self.link.kappa(self.radius), "kappa_star": 1 / self.link.steepest}
+
+    @property
+    def condition(self) -> float:
+        return self.link.steepest * self.link.kappa(self.radius)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """explicit: its constants are known, else it holds up to `constant`; lower: no algorithm is below; linear: it is
+    for the identity link."""
+
+    statement: str
+    value: Callable[[Problem, int], float]
+    explicit: bool = False
+    lower: bool = False
+    linear: bool = False
 
 
 def _joint_lin_ucb(p: Problem, t: int) -> float:
@@ -89,3 +127,20 @@ BOUNDS = {
     "joint-square-cb": Drawn("Chen et al. 2025, Theorem 6.4", _square_cb("joint"), linear=True),
     "local-square-cb": Drawn("Chen et al. 2025, Theorem 6.4", _square_cb("local"), linear=True),
 }
+
+
+def line(name: str, problem: Problem, horizon: int) -> Line:
+    """The bound up to that many rounds, at 50 places; its value at the end is in its label."""
+    checks.name("a bound", name, BOUNDS)
+    bound = BOUNDS[name]
+    if bound.linear and problem.link.name != "identity":
+        raise ValueError(f"Expected linear rewards for the bound {name}, got the link {problem.link.name}.")
+    first = max(problem.dim + 1, 3)
+    if horizon <= first:
+        raise ValueError(f"Expected a horizon above {first} for the bound {name}, got {horizon}.")
+    at = np.unique(np.geomspace(max(first, horizon / 1000), horizon, 50).astype(int)).tolist()
+    values = [bound.value(problem, t) for t in at]
+    times = "" if problem.constant == 1 or bound.explicit else f" × {problem.constant:g}"
+    times += f" λ={problem.eigenvalue:g}" if problem.eigenvalue else ""
+    label = f"{name}{times} ε={problem.budget.epsilon:g} ({values[-1]:,.3g} at the end)"
+    return Line(label, at, values, bound.lower)

@@ -11,9 +11,9 @@ from dataclasses import replace
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from tacit.experiments.outcome import Finding
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
+from tacit_papers.outcome import Finding
 
 LEARNT = 0.9  # of uniform play's regret: what has more is not said to have learnt
 HALF = 0.5  # of it: where a direction that is taken at random and kept would have less than LEARNT

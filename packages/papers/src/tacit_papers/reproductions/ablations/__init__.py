@@ -7,11 +7,11 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tacit.experiments.outcome import Finding, Outcome
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
 from tacit.experiments.table import number, to_text
 from tacit.model.links import named
+from tacit_papers.outcome import Finding, Outcome
 from tacit_papers.reproductions.ablations.parts import EPSILONS, PARTS
 from tacit_papers.reproductions.ablations.picture import draw
 from tacit_papers.reproductions.findings import above_plain, anchored, below, mean, part, regret, spread, together

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from tacit.experiments.outcome import Finding, Outcome
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
+from tacit_papers.outcome import Finding, Outcome
 from tacit_papers.reproductions.errata import joint, lower, others, shuffled
 from tacit_papers.reproductions.errata.erratum import KINDS, Erratum, Found
 

@@ -7,8 +7,6 @@ from pathlib import Path
 from tacit.bandits import MLEUCB, JointGLM, LinUCB
 from tacit.environments import ball
 from tacit.experiments import figure
-from tacit.experiments.bounds import Problem, line
-from tacit.experiments.outcome import Finding, Outcome
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
@@ -16,6 +14,8 @@ from tacit.experiments.table import render
 from tacit.model.links import named
 from tacit.privacy.budget import Budget
 from tacit_papers import GLMUCB, GLOC, ECOLog, JointGLMRare, RSGLinUCB
+from tacit_papers.bounds.drawn import Problem, line
+from tacit_papers.outcome import Finding, Outcome
 from tacit_papers.reproductions.findings import above_plain, alike, anchored, mean, spread
 
 DELTA = 0.02

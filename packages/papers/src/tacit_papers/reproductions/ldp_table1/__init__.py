@@ -18,11 +18,11 @@ from tacit.bandits import LinUCB
 from tacit.data import Array
 from tacit.environments import Environment, World, sphere, tail
 from tacit.experiments import figure
-from tacit.experiments.outcome import Finding, Outcome
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.kernels.block import Block
+from tacit_papers.outcome import Finding, Outcome
 
 ARMS = (5, 25, 100)
 ROUNDS = (200, 2000, 20_000)

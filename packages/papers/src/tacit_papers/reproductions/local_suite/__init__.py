@@ -11,13 +11,13 @@ from tacit.arena.worlds import small
 from tacit.bandits import LocalIRLS, Server, Uniform
 from tacit.environments import Environment
 from tacit.experiments import figure
-from tacit.experiments.outcome import Finding, Outcome
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import to_text
 from tacit.privacy.budget import Budget
 from tacit_papers import LocalAnytimeUCB, LocalCombiner, LocalGLM, LocalLinUCB, LocalOnlineUCB
+from tacit_papers.outcome import Finding, Outcome
 from tacit_papers.reproductions.findings import Regret, anchored, part, regret
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.random import default_rng
 
 from tacit.experiments import figure
-from tacit.experiments.outcome import Finding, Outcome
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
+from tacit_papers.outcome import Finding, Outcome
 from tacit_papers.reproductions.optimiser import descent
 
 Cell = dict[str, Any]

@@ -12,12 +12,12 @@ from tacit.arena.worlds import small
 from tacit.bandits import MLEUCB, JointGLM
 from tacit.environments import Environment
 from tacit.experiments import figure
-from tacit.experiments.outcome import Finding, Outcome
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import to_text
 from tacit.privacy.budget import Budget
+from tacit_papers.outcome import Finding, Outcome
 from tacit_papers.reproductions.findings import Regret, above_plain, anchored, part, regret, together
 from tacit_papers.reproductions.oracles.bandit import Oracle
 

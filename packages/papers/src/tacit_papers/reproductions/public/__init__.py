@@ -13,12 +13,12 @@ from tacit.environments import Environment
 from tacit.environments.labelled import Labelled
 from tacit.errors import NotInstalled
 from tacit.experiments.figure import regret_curves
-from tacit.experiments.outcome import Finding, Outcome
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.privacy.budget import Budget
 from tacit.privacy.relations import ZERO_OUT
+from tacit_papers.outcome import Finding, Outcome
 from tacit_papers.reproductions.findings import anchored, part, regret, together
 from tacit_papers.reproductions.oracles import render
 from tacit_papers.reproductions.public.bandits import FirstPublic, Silent

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.random import SeedSequence, default_rng
 
 from tacit import environments
-from tacit.experiments.outcome import Finding
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
+from tacit_papers.outcome import Finding
 from tacit_papers.regression import ReweightedGLM, ReweightedLinear
 
 BUDGET = Budget(1.0, 1e-6)

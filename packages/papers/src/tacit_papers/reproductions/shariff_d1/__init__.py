@@ -11,12 +11,12 @@ import numpy as np
 from tacit.bandits import JointLinUCB, LinUCB
 from tacit.environments import gap
 from tacit.experiments import figure
-from tacit.experiments.outcome import Finding, Outcome
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import render
 from tacit.privacy.budget import Budget
+from tacit_papers.outcome import Finding, Outcome
 from tacit_papers.reproductions.findings import above_plain, anchored, claims, part, regret, together
 
 BUDGET = Budget(1.0, 0.1)

@@ -12,7 +12,6 @@ import numpy as np
 from tacit.data import Array
 from tacit.environments import gap
 from tacit.experiments import figure
-from tacit.experiments.outcome import Finding, Outcome
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
@@ -20,6 +19,7 @@ from tacit.experiments.table import number, to_text
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
 from tacit_papers import ShariffLinUCB
+from tacit_papers.outcome import Finding, Outcome
 from tacit_papers.reproductions.findings import Regret, anchored, claims, part, regret, together
 
 BUDGET = Budget(1.0, 0.1)

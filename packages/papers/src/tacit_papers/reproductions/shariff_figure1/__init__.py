@@ -11,9 +11,9 @@ from scipy import stats
 from tacit.data import Array
 from tacit.environments import gap
 from tacit.experiments import figure
-from tacit.experiments.outcome import Finding, Outcome
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
+from tacit_papers.outcome import Finding, Outcome
 
 SEED = 1
 ARMS = 1000  # of the example

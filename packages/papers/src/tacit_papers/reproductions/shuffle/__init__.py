@@ -11,7 +11,6 @@ from pathlib import Path
 from tacit import environments
 from tacit.bandits import ShuffleNewton, Uniform
 from tacit.experiments import figure
-from tacit.experiments.outcome import Finding, Outcome
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
@@ -19,6 +18,7 @@ from tacit.experiments.table import render
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
 from tacit_papers import BGLinCB, ShuffleGLM, ShuffleLinUCB
+from tacit_papers.outcome import Finding, Outcome
 from tacit_papers.reproductions.findings import HALF, above_plain, anchored, part, regret
 from tacit_papers.shuffle.published import calibrate_paper
 

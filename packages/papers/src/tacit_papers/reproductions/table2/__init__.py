@@ -11,7 +11,6 @@ from rich.table import Table
 from tacit.bandits import MLEUCB, JointGLM, JointLinUCB, LinUCB
 from tacit.environments import ball
 from tacit.experiments import figure
-from tacit.experiments.outcome import Finding, Outcome
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
@@ -21,6 +20,7 @@ from tacit.privacy.noise import Simulated
 from tacit_papers import GLMUCB, GLOC, JointGLMRare, RSGLinUCB
 from tacit_papers.joint.glm_rare_code import spent
 from tacit_papers.joint.glm_rare_theory import theory
+from tacit_papers.outcome import Finding, Outcome
 from tacit_papers.reproductions.findings import HALF, Regret, above_plain, anchored, claims, part, regret, together
 
 RADII = (2.0, 2.5, 3.0)

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from tacit import environments, registry
-from tacit.experiments import outcome as reproductions
+import tacit_papers
+from tacit import environments
 from tacit.experiments.runner import Progress
+from tacit_papers import outcome as reproductions
 from tacit_papers.reproductions.ablations import parts
 
 HEAD = 6  # digits that are compared
@@ -78,7 +79,7 @@ SLOW = {
 
 def measure(name: str, out: Path, progress: Progress | None = None) -> dict[str, Any]:
     """What the small version of a reproduction finds."""
-    home = registry.table("REPRODUCTIONS")[name][0]
+    home = tacit_papers.REPRODUCTIONS[name][0]
     with contextlib.ExitStack() as stack:
         for attribute, value in SMALL[name].items():
             module, _, last = f"{home}.{attribute}".rpartition(".")
@@ -113,7 +114,7 @@ def moved(found: list[Any], wanted: list[Any]) -> list[Any]:
 
 def place(name: str) -> Path:
     """Beside the reproduction; one file may hold two of them."""
-    module = importlib.import_module(registry.table("REPRODUCTIONS")[name][0])
+    module = importlib.import_module(tacit_papers.REPRODUCTIONS[name][0])
     return Path(str(module.__file__)).parent / "expected.json"
 
 

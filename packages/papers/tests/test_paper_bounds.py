@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from tacit import Budget, registry
-from tacit.experiments import bounds as lines
 from tacit.model.links import named
 from tacit_papers import bounds
 from tacit_papers.bounds import drawn, rates
+from tacit_papers.bounds import drawn as lines
 from tacit_papers.joint.glm_rare_theory import theory
 
-PAGE = Path(__file__).parents[2] / "docs" / "papers" / "bounds.md"
+PAGE = Path(__file__).parents[3] / "docs" / "papers" / "bounds.md"
 LOGISTIC = {"kappa": 20.0, "kappa_star": 4.0, "radius": 1.0}
 BUDGET = Budget(1.0, 1e-6)
 

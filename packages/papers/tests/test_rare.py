@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 from scipy.optimize import minimize
 
+from packages.papers.tests.reference import rare
 from tacit.model import links
 from tacit_papers.joint.glm_rare_model import DesignContribution, GradientContribution
-from tests.reference import rare
 
 LINKS = [links.logistic, links.probit]
 

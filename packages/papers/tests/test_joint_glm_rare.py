@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence, default_rng
 
+from packages.papers.tests.reference import rare
 from tacit import Budget, Simulated, Spec, environments, registry
 from tacit.errors import BudgetExceeded, HorizonReached, NotSecure
 from tacit.kernels.block import reward
@@ -18,7 +19,7 @@ from tacit_papers.joint import glm_rare_descent_kernel as descents
 from tacit_papers.joint import glm_rare_kernel as kernels
 from tacit_papers.joint.glm_rare_model import DesignContribution
 from tacit_papers.joint.glm_rare_theory import theory
-from tests.reference import linear, rare
+from tests.reference import linear
 
 LINKS = [links.logistic, links.probit]
 TIMINGS = ["strict", "published"]

@@ -9,6 +9,7 @@ from tacit import Budget, JointLinUCB, Spec, environments
 from tacit.experiments.runner import run_once
 from tacit.model import links
 from tacit_papers import ShariffLinUCB, bounds
+from tacit_papers.bounds.drawn import Problem, line
 
 
 def test_regret_is_below_theorems_5_and_6():
@@ -77,3 +78,8 @@ def test_the_best_play_without_privacy_is_above_the_lower_bound():
     lower = bounds.glm_lower(links.logistic, dim=1, horizon=n, radius=float(a))
     assert lower == pytest.approx(math.sqrt(n) * math.exp(-0.5) / 8, rel=5e-3)
     assert lower < regret < 5 * lower
+
+
+def test_a_bound_is_named_with_what_was_given():
+    problem = Problem(links.named("identity"), 3, 5, 1.0, Budget(2.0, 1e-6), constant=3.0, eigenvalue=0.1)
+    assert line("local-online-ucb", problem, 100).label.startswith("local-online-ucb × 3 λ=0.1 ε=2 (")

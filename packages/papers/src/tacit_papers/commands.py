@@ -1,4 +1,4 @@
-"""`tacit reproduce`: one paper's table or figure, or all of them."""
+"""The commands of this package: `tacit reproduce`, one paper's table or figure, or all of them, and `tacit bounds`."""
 
 import math
 import sys
@@ -9,18 +9,19 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit import extras, registry
-from tacit.cli.options import Engine, Json
+import tacit_papers
+from tacit import extras
+from tacit.cli.options import Arms, Delta, Dim, Engine, Epsilon, Json, Link, Radius
 from tacit.cli.output import progress, tell, write_json
-from tacit.cli.parse import check_name
-from tacit.cli.places import check_folder
+from tacit.cli.parse import check_name, parse_bandit, parse_environment, parse_epsilon, parse_number, split
+from tacit.cli.places import check_figure, check_folder
 from tacit.errors import Interrupted
 
 ALL = "all"
 
 
 def reproduce_command(
-    name: Annotated[str, typer.Argument(help=", ".join([*registry.table("REPRODUCTIONS"), ALL]))],
+    name: Annotated[str, typer.Argument(help=", ".join([*tacit_papers.REPRODUCTIONS, ALL]))],
     quick: Annotated[bool, typer.Option("--quick", help="A small version, in a minute or two.")] = False,
     runs: Annotated[int | None, typer.Option(help="Runs of each bandit, instead of the reproduction's own.")] = None,
     out: Annotated[
@@ -35,11 +36,11 @@ def reproduce_command(
     """A paper's table or figure, ours beside theirs, and a check of what the paper says in words; or all of them, one
     after the other. Runs are kept: the same command goes on where it stopped, and of `all`, what this code has finished
     is not done again."""
-    known = list(registry.table("REPRODUCTIONS"))
+    known = list(tacit_papers.REPRODUCTIONS)
     check_name("a reproduction", name, [*known, ALL])
     for module in ("matplotlib", "polars"):
         extras.load(module, "reproductions")
-    from tacit.experiments import outcome as reproductions
+    from tacit_papers import outcome as reproductions
 
     names = known if name == ALL else [name]
     folders = {each: _folder(each, name, quick, out) for each in names}
@@ -65,6 +66,52 @@ def reproduce_command(
         write_json(documents if name == ALL else documents[name])
     elif name == ALL:
         sys.stdout.write("\n".join(["What is expected, and seen:", *summary]) + "\n")
+
+
+def bounds_command(
+    bandits: Annotated[list[str], typer.Argument(help="BANDIT[:key=value,...], as of simulate.")],
+    env: Annotated[str, typer.Option(help="ENV[:key=value,...], as of simulate.")],
+    bound: Annotated[
+        list[str], typer.Option(help="NAME[:constant=...,eigenvalue=...], at each epsilon (docs/papers/bounds.md).")
+    ],
+    plot: Annotated[Path, typer.Option(help="Regret curves and bounds: a .png, .svg or .pdf file.")],
+    link: Link = None,
+    dim: Dim = None,
+    arms: Arms = None,
+    radius: Radius = None,
+    horizon: Annotated[int, typer.Option(help="Rounds.")] = 10_000,
+    epsilon: Epsilon = ["1"],  # noqa: B006
+    delta: Delta = 1e-6,
+    runs: Annotated[int, typer.Option(help="Independent runs of each bandit.")] = 20,
+    seed: Annotated[int, typer.Option(help="Run i of every bandit has the same world, from (seed, i).")] = 0,
+) -> None:
+    """Play bandits in a simulated world, and draw the papers' bounds on regret beside their curves."""
+    check_figure(plot)
+    world = parse_environment(env, {"link": link, "dim": dim, "arms": arms, "radius": radius})
+    if world.rounds is not None:
+        raise ValueError("Expected an environment with regret, got a log: nobody knows what it missed.")
+    epsilons = [parse_epsilon(e) for e in epsilon]
+    specs = [spec for text in bandits for spec in parse_bandit(text, epsilons, delta)]
+    from tacit.experiments.runner import simulate
+    from tacit.model.links import named
+    from tacit.privacy.budget import Budget
+    from tacit_papers.bounds.drawn import BOUNDS, Problem, line
+
+    lines = []
+    for text in bound:
+        name, options = split(text)
+        check_name("a bound", name, BOUNDS)
+        for key in options:
+            check_name(f"an option of the bound {name}", key, ("constant", "eigenvalue"))
+        numbers: dict[str, Any] = {key: parse_number(key, value) for key, value in options.items()}
+        for e in epsilons:
+            sizes = Problem(named(world.link), world.dim, world.arms, world.radius, Budget(e, delta))
+            lines.append(line(name, sizes._replace(**numbers), horizon))
+    with progress("simulating") as report:
+        result = simulate(specs, world, horizon=horizon, runs=runs, seed=seed, progress=report)
+    result.plot(plot, bounds={world.name.replace("_", "-"): lines})
+    tell(f"Figure: {plot}")
+    sys.stdout.write(result.table() + "\n")
 
 
 def _until(stop: float, report: Callable[[float], None], folder: Path) -> Callable[[float], None]:

@@ -5,14 +5,14 @@ import json
 
 import pytest
 
-from tacit import registry
+import tacit_papers
+from packages.papers.tests.reproductions import expected, keep
 from tacit_papers.reproductions import table2
-from tests.reproductions import expected, keep
 
 
 def test_every_reproduction_has_expected_values():
-    assert set(expected.SMALL) == set(registry.table("REPRODUCTIONS"))
-    assert all(expected.read(name)["findings"] for name in registry.table("REPRODUCTIONS"))
+    assert set(expected.SMALL) == set(tacit_papers.REPRODUCTIONS)
+    assert all(expected.read(name)["findings"] for name in tacit_papers.REPRODUCTIONS)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_moved_result_shows(tmp_path, monkeypatch):
 def test_the_page_says_what_is_kept():
     """With the version that made it: a result of an older one is not passed off as the present one's."""
     assert keep.PAGE.read_text() == keep.page()
-    assert {path.stem for path in keep.KEPT.iterdir()} <= set(registry.table("REPRODUCTIONS"))
+    assert {path.stem for path in keep.KEPT.iterdir()} <= set(tacit_papers.REPRODUCTIONS)
     for path in keep.KEPT.iterdir():
         version = path.read_text().rpartition("(tacit ")[2].partition(",")[0]
         (row,) = [line for line in keep.PAGE.read_text().splitlines() if f"(../kept/{path.name})" in line]

@@ -6,11 +6,11 @@ import pickle
 import pytest
 from numpy.random import default_rng
 
+from packages.papers.tests.test_rounds_of_devices import BUDGET, answered, changed, enrolled, server
 from tacit import Budget, Shuffler
 from tacit.errors import BadBillboard, BatchTooSmall, LateReport, TooManyReports, WrongBatch
 from tacit.roles.device import REPORT
 from tacit_papers.shuffle.rounds import RoundsClient
-from tests.roles.test_rounds import BUDGET, answered, changed, enrolled, server
 
 
 @pytest.fixture(scope="module")

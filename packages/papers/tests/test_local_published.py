@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence, default_rng
 
+from packages.papers.tests.reference.maler import Maler, project
 from tacit import environments
 from tacit.experiments.spec import Spec
 from tacit.privacy.budget import Budget
@@ -15,7 +16,6 @@ from tacit_papers import LocalAnytimeUCB, LocalCombiner, LocalGLM, LocalLinUCB, 
 from tacit_papers.local.device import PublishedClient
 from tacit_papers.local.maler_kernel import into_ball_in_norm, learner_step
 from tacit_papers.local.online_kernel import base_review
-from tests.reference.maler import Maler, project
 
 BUDGET = Budget(10.0, 0.1)
 WORLD = environments.tail(dim=3, arms=6, radius=1.0)

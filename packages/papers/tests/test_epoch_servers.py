@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
+from packages.papers.tests.test_reweighted import positive_definite
 from tacit import Budget
 from tacit.errors import BadBillboard, BadReport, WrongBatch
 from tacit.privacy.randomness import Seeded
 from tacit_papers import LocalReweighted, LocalSquareCB
 from tacit_papers.local.device import PublishedClient
 from tacit_papers.local.statements import STAGES, SumQuery, apart, said
-from tests.regression.test_reweighted import positive_definite
 
 BUDGET = Budget(8.0, 1e-3)
 LINEAR = {"link": "identity", "rewards": (-1.0, 1.0)}

@@ -10,14 +10,14 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from tacit import registry
+import tacit_papers
+from packages.papers.tests.reproductions import expected
 from tacit.environments import gap
 from tacit.experiments import figure
 from tacit.experiments.spec import Spec
 from tacit.kernels.block import BERNOULLI
 from tacit_papers.regression import ImproperSGD
 from tacit_papers.reproductions.optimiser import descent
-from tests.reproductions import expected
 
 ARITHMETIC = ("changing the shift changes", "Gaussian noise has no unshifted")
 built, fitted, drawn, descended = Spec.build, ImproperSGD.fit, gap.start, descent.descend
@@ -73,7 +73,7 @@ def shorter(world, rng, horizon):
     return place._replace(fill=fill)
 
 
-PLANTED = dict.fromkeys(registry.table("REPRODUCTIONS"), (Spec, "build", opposite)) | {
+PLANTED = dict.fromkeys(tacit_papers.REPRODUCTIONS, (Spec, "build", opposite)) | {
     "shariff-figure1": (gap, "start", shorter),  # no bandit plays
     "ldp-table1": (Spec, "build", flat),  # second moments are the same of an arm and its opposite
     "optimiser": (descent, "descend", mistaken),  # no bandit plays

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence, default_rng
 
+from packages.papers.tests.reference import rare
 from tacit import Budget, Simulated, Spec, audit, environments
 from tacit.data import Exact
 from tacit.privacy import gaussian
@@ -14,7 +15,6 @@ from tacit_papers.attacks import rare_code as attacks
 from tacit_papers.joint import glm_rare_code as as_coded
 from tacit_papers.joint.glm_rare_descent_kernel import Data, descend_as_coded
 from tacit_papers.references.rs_glin_ucb_kernel import SWITCHES
-from tests.reference import rare
 
 CODE = {"timing": "published", "constants": "code"}
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import tacit_papers
 from tacit import __version__, registry
 from tacit.experiments import disk_cache, sweeps
 from tacit.experiments.result import Result
@@ -74,7 +75,7 @@ def run(
     engine: str = "local",
 ) -> Outcome:
     """Run, or go on with, a reproduction; its figure and rows go to `out`."""
-    reproduce = registry.load(*registry.table("REPRODUCTIONS")[name])
+    reproduce = registry.load(*tacit_papers.REPRODUCTIONS[name])
     with sweeps.using(engine):
         outcome: Outcome = reproduce(quick=quick, runs=runs, out=out, progress=progress)
     outcome.made = made(name, quick=quick, runs=runs)
@@ -90,7 +91,7 @@ def made(name: str, *, quick: bool, runs: int | None) -> str:
 
 def code(name: str) -> str:
     """A digest of what the reproduction imports, itself included: of other code, what it found may be older."""
-    return disk_cache.code(importlib.import_module(registry.table("REPRODUCTIONS")[name][0]), told=True)[:12]
+    return disk_cache.code(importlib.import_module(tacit_papers.REPRODUCTIONS[name][0]), told=True)[:12]
 
 
 def finished(name: str, *, quick: bool, runs: int | None, out: Path) -> str | None:

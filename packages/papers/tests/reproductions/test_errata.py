@@ -8,14 +8,14 @@ import pytest
 from scipy import integrate, stats
 
 from tacit import Budget, Simulated
-from tacit.experiments.outcome import Finding, Outcome
 from tacit_papers import JointGLMRare, LocalOnlineUCB
 from tacit_papers.joint.glm_rare_descent_kernel import Data, descend_as_printed
 from tacit_papers.joint.glm_rare_kernel import exploit, uncertain
+from tacit_papers.outcome import Finding, Outcome
 from tacit_papers.reproductions import errata
 from tacit_papers.reproductions.errata import joint, lower, others, shuffled, timing
 
-PAGE = Path(__file__).parents[2] / "docs" / "papers" / "errata.md"
+PAGE = Path(__file__).parents[4] / "docs" / "papers" / "errata.md"
 
 
 def test_end_to_end(tmp_path):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from packages.papers.tests.test_reweighted import contribution, person, positive_definite
 from tacit import Budget, Embedded, Secure, Server, Simulated, Spec, Uniform, environments, simulate
 from tacit.errors import NotSecure
 from tacit.kernels.matrices import root
@@ -21,7 +22,6 @@ from tacit_papers.local.statements import STAGES, SumQuery, apart, said
 from tacit_papers.queries import Queries
 from tacit_papers.regression.sgd import gradient_apart
 from tests.bandits.test_fused import compare
-from tests.regression.test_reweighted import contribution, person, positive_definite
 
 BUDGET = Budget(4.0, 1e-3)
 KINDS = [JointReweighted, LocalReweighted, JointSquareCB, LocalSquareCB]

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.random import default_rng
 
+from packages.papers.tests.test_joint_glm_rare import TIMINGS, build
 from tacit import Budget, Simulated
 from tacit.mechanisms.opening import opened
-from tests.bandits.test_joint_glm_rare import TIMINGS, build
 
 
 class Shifted(Simulated):

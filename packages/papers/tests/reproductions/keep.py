@@ -1,8 +1,8 @@
 """What the docs keep of reproductions: `make kept` writes docs/kept, pictures, and a table of
 docs/papers/reproductions.md.
 
-python -m tests.reproductions.keep status   # which of them are of the code as it is
-python -m tests.reproductions.keep out      # from out/NAME or out/NAME-quick, as `tacit reproduce all` leaves them
+python -m packages.papers.tests.reproductions.keep status   # which of them are of the code as it is
+python -m packages.papers.tests.reproductions.keep out      # from out/NAME or out/NAME-quick, of `tacit reproduce all`
 """
 
 import re
@@ -10,10 +10,10 @@ import shutil
 import sys
 from pathlib import Path
 
-from tacit import registry
-from tacit.experiments import outcome
+import tacit_papers
+from tacit_papers import outcome
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 KEPT, IMAGES, PAGE = ROOT / "docs" / "kept", ROOT / "docs" / "images", ROOT / "docs" / "papers" / "reproductions.md"
 QUICK = {"ablations", "figure1-logistic", "shariff-d2"}  # pictures that the docs show of a quick version
 GOOD, BAD = "seen|confirmed", "NOT SEEN|NOT CONFIRMED"  # marks of findings
@@ -23,7 +23,7 @@ START, END = "<!-- kept: written by make kept -->\n", "<!-- end of kept -->"
 def take(out: Path) -> list[str]:
     """Copy what is there; names of what was copied."""
     taken = []
-    for name in registry.table("REPRODUCTIONS"):
+    for name in tacit_papers.REPRODUCTIONS:
         for folder in (out / f"{name}-quick", out / name):  # the full version, if both are there
             if (folder / "outcome.txt").exists():
                 shutil.copyfile(folder / "outcome.txt", KEPT / f"{name}.txt")
@@ -36,7 +36,7 @@ def take(out: Path) -> list[str]:
 def table() -> str:
     """What is kept, how it was made, and how much of what is said was seen."""
     lines = ["| kept | made by | version | seen (errata: confirmed) | not seen |", "|---|---|---|---|---|"]
-    for name in registry.table("REPRODUCTIONS"):
+    for name in tacit_papers.REPRODUCTIONS:
         path = KEPT / f"{name}.txt"
         if path.exists():
             text = path.read_text()
@@ -52,7 +52,7 @@ def table() -> str:
 def status() -> str:
     """Which kept results are of the code as it is: a digest of what each reproduction imports is in its last line."""
     lines = []
-    for name in registry.table("REPRODUCTIONS"):
+    for name in tacit_papers.REPRODUCTIONS:
         path, now = KEPT / f"{name}.txt", outcome.code(name)
         if not path.exists():
             lines.append(f"{name:<18} not kept")

@@ -1,0 +1,17 @@
+"""A reproduction on Ray, to the same bits. It needs the extra `ray`: `make test-ray`."""
+
+import pytest
+
+from tacit_papers import outcome as reproductions
+from tests.experiments.test_ray_sweeps import same, two_workers
+
+__all__ = ["two_workers"]
+pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]
+
+
+def test_a_reproduction(tmp_path, monkeypatch):
+    monkeypatch.setattr("tacit_papers.reproductions.shariff_d2.QUICK", 500)
+    settings = {"quick": True, "runs": 1}
+    alone = reproductions.run("shariff-d2", **settings, out=tmp_path / "local")
+    together = reproductions.run("shariff-d2", **settings, out=tmp_path / "ray", engine="ray")
+    same(alone.result.runs, together.result.runs)

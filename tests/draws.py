@@ -294,7 +294,6 @@ DRAWS = registered() | {
     "joint-glm": continual("discounted", JointGLM, first=1),
     "joint-glm-scores": continual("discounted", JointGLM, first=1, curvature="none"),
     "joint-glm-public": continual("discounted", JointGLM, first=1, contexts="public"),
-    "joint-glm-zero-out": continual("discounted", JointGLM, first=1, budget=Budget(1.0, 0.02, "zero-out")),
     "joint-glm-long": long_vectors(JointGLM, first=1),
     "joint-glm-earnings": continual("discounted", JointGLM, first=1, earnings=Earnings(0.2, 4.0)),
     "joint-glm-person": continual("discounted", JointGLM, first=1, max_rounds_per_person=3),

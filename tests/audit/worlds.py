@@ -40,9 +40,7 @@ class Fate(NamedTuple):
 STRONGEST, NOBODY = Fate(AHEAD, HIGH), Fate(NOTHING, NONE)
 OTHERS = {  # relation -> who may be there instead
     "replace": (Fate(BACK, HIGH), Fate(AHEAD, LOW), Fate(ASIDE, NONE)),
-    "zero-out": (NOBODY,),
     "replace rewards": (Fate(AHEAD, LOW), Fate(AHEAD, NONE)),
-    "zero-out rewards": (Fate(AHEAD, NONE),),
     "replace rows": (Fate(BACK, HIGH), Fate(AHEAD, LOW)),
 }
 

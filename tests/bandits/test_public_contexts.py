@@ -92,10 +92,9 @@ def test_a_missing_reward_counts_as_expected():
     assert bandit.theta @ theta / (theta @ theta) > 0.75
 
 
-@pytest.mark.parametrize("adjacency", ["replace", "zero-out"])
-def test_hybrid_arms_are_the_same_vectors_without_their_zeros(adjacency):
+def test_hybrid_arms_are_the_same_vectors_without_their_zeros():
     """Of which the sums have all that the whole vectors' have: by the same noise the estimate is the same."""
-    same = {"dim": 5, "budget": Budget(1.0, 0.02, adjacency), "tuning": Tuning()}
+    same = {"dim": 5, "tuning": Tuning()}
     hybrid, whole = made(blocks=2, shared=1, **same), made(**same)
     rng = np.random.default_rng(2)
     for i in range(90):
@@ -118,19 +117,14 @@ def test_releases_are_moments_alone():
     assert release.relation == "replace rewards"
 
 
-@pytest.mark.parametrize("adjacency", ["replace", "zero-out"])
-def test_the_certificate_names_what_is_public(adjacency):
-    told = made(budget=Budget(1.0, 0.02, adjacency), source=Secure()).privacy
+def test_the_certificate_names_what_is_public():
+    told = made(source=Secure()).privacy
     text = " ".join(str(told).split())
     assert "one round's reward, and whether and when it came; features and offered arms are public" in told.unit
     assert "the response to one visit" in text and 'contexts="public"' in text and told.epsilon <= 1.0 + 1e-9
-    assert ("zero-out" in told.relation) == (adjacency == "zero-out") and told.neighbours == f"{adjacency} rewards"
+    assert told.neighbours == "replace rewards"
     named = made(max_rounds_per_person=3, source=Secure()).privacy
     assert "the rewards of at most 3 rounds" in named.unit and "rewards of one person" in named.relation
-
-
-def test_zero_out_halves_the_noise():
-    assert made(budget=Budget(1.0, 0.02, "zero-out")).mechanism.sigma == pytest.approx(made().mechanism.sigma / 2)
 
 
 @pytest.mark.parametrize("options", [{}, {"dim": 4, "blocks": 2}, {"dim": 3, "blocks": 2, "shared": 1}])

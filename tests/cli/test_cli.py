@@ -197,18 +197,10 @@ def test_what_no_word_can_say_is_refused_and_not_offered(key):
     ) as found:
         parse_bandit(f"joint-glm:{key}=foo", [1.0], 1e-6)
     offered = str(found.value).partition("(")[2].partition(")")[0].split(", ")
-    assert key not in offered and {"adjacency", "contexts", "epsilon", "link"} <= set(offered)
+    assert key not in offered and {"contexts", "epsilon", "link"} <= set(offered)
 
 
-def test_zero_out_is_said_of_all_bandits_or_of_one():
-    for arguments in (["joint-glm", "--adjacency", "zero-out"], ["joint-glm:adjacency=zero-out"]):
-        shown = json.loads(tacit("privacy", *arguments, "--json").stdout)
-        assert shown["neighbours"] == "zero-out" and shown["epsilon"] == pytest.approx(1.0)
-    both = ["joint-glm", "joint-glm:adjacency=zero-out", "uniform"]
-    shown = json.loads(tacit("simulate", *both, "--env", "ball", "--horizon", "20", "--runs", "1", "--json").stdout)
-    assert [row["label"] for row in shown["rows"]] == ["joint-glm ε=1", "joint-glm ε=1 zero-out", "uniform"]
-    with pytest.raises(ValueError, match="Expected adjacency to be one of replace, zero-out, got 'half'"):
-        parse_bandit("joint-glm:adjacency=half", [1.0], 1e-6)
+def test_a_delta_of_one_bandit_is_a_number():
     with pytest.raises(ValueError, match="Expected delta to be a number, got 'x'"):
         parse_bandit("joint-glm:delta=x", [1.0], 1e-6)
 

@@ -200,7 +200,6 @@ NOT_WITH = [
     ({"forget": 4000}, "forget"),
     ({"max_rounds_per_person": 3}, "max_rounds_per_person"),
     ({"max_rounds_per_person": 3, "week": 500}, "week"),
-    ({"budget": Budget(1.0, 1e-6, "zero-out")}, "zero-out"),
     ({"hold": 5}, "hold and missing_as"),
     ({"control": "hello"}, "control to be None or Control"),
     ({"discount": 0.5}, "discount"),

@@ -207,4 +207,4 @@ def test_sides_are_of_one_relation_and_survive_a_file():
         with pytest.raises(ValueError, match="Expected sides with at least one release"):
             OneOfRelease("one of", "numbers", sides, relation=REPLACE)
     with pytest.raises(ValueError, match="Expected"):
-        OneOfRelease("one of", "numbers", SIDES, relation="zero-out")
+        OneOfRelease("one of", "numbers", SIDES, relation="replace rewards")

@@ -282,12 +282,10 @@ def test_without_keys_a_web_page_of_another_name_is_not_let_in(app):
     assert stored(app).head.choices == 4
 
 
-@pytest.mark.parametrize("adjacency", ["replace", "zero-out"])
-def test_public_contexts_are_named_wherever_epsilon_is(tmp_path, adjacency):
+def test_public_contexts_are_named_wherever_epsilon_is(tmp_path):
     """Features and offers are not protected then: a number alone would promise what is not kept."""
     setting = {key: value for key, value in LINEAR.items() if key != "horizon"}
     setting |= {"kind": "joint-glm", "contexts": "public"}
-    setting["budget"] = setting["budget"] | {"adjacency": adjacency}
     app = application(tmp_path, **setting)
     try:
         given = [("choose", {"arms": EYE}), ("certificate", None), ("status", None), ("/metrics", None)]
@@ -297,31 +295,26 @@ def test_public_contexts_are_named_wherever_epsilon_is(tmp_path, adjacency):
     finally:
         app.close()
     found, page = json.loads(status)["privacy"], " ".join(page.decode().split())
-    assert said == 200 and found["neighbours"] == f"{adjacency} rewards"
+    assert said == 200 and found["neighbours"] == "replace rewards"
     assert all("features and offered arms are public" in text for text in (told, found["unit"], page))
-    assert f'neighbours="{adjacency} rewards"' in metrics and f"({adjacency} rewards), however" in page
+    assert 'neighbours="replace rewards"' in metrics and "(replace rewards), however" in page
     assert "any one person's rewards" in html.unescape(page) and "about any one person. " not in page
     assert "what they are offered, is taken to be public" in page
 
 
-@pytest.mark.parametrize("adjacency", ["replace", "zero-out"])
-def test_epsilon_is_shown_with_its_neighbours(tmp_path, adjacency):
-    """The same number promises less where neighbours are zero-out."""
-    bandit = LINEAR | {"budget": {"epsilon": 1.0, "delta": 1e-5, "adjacency": adjacency}}
-    bandits = {name: bandit | {"durable": f"{name}.db"} for name in ("one", "two")}
+def test_epsilon_is_shown_with_its_neighbours(tmp_path):
+    bandits = {name: LINEAR | {"durable": f"{name}.db"} for name in ("one", "two")}
     app = Application(configs.placed(configs.convert({"bandits": bandits}), tmp_path))
     app.open()
     try:
-        asks = [(path, None) for path in ("/v1/bandits/one/status", "/metrics", "/dashboard/one")]
-        status, metrics, page = (body.decode() for _, _, body in call(app, *asks))
+        asks = [(path, None) for path in ("/v1/bandits/one/status", "/metrics")]
+        status, metrics = (body.decode() for _, _, body in call(app, *asks))
     finally:
         app.close()
     found = json.loads(status)
-    assert found["privacy"]["neighbours"] == adjacency
-    assert found["privacy"]["relation"].startswith("zero-out") == (adjacency == "zero-out")
+    assert found["privacy"]["neighbours"] == "replace"
     for name in ("tacit_epsilon", "tacit_epsilon_spent"):
-        assert f'\n{name}{{bandit="one",neighbours="{adjacency}"}} ' in metrics
-    assert ("of at most 1 (zero-out), however" in page) == (adjacency == "zero-out")
+        assert f'\n{name}{{bandit="one",neighbours="replace"}} ' in metrics
 
 
 def test_beyond_the_rounds_of_a_person_choices_are_served_and_not_learnt_from(tmp_path):

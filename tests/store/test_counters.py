@@ -136,14 +136,13 @@ def test_that_the_limit_is_met(mode, least):
     assert (rounds(live(build(mode, source=Simulated(0)), visits)[2]) > least - 0.5).all()
 
 
-@pytest.mark.parametrize("adjacency", ["replace", "zero-out"])
-def test_what_several_weeks_cost_is_computed_from_nothing_but_the_definition(adjacency):
+def test_what_several_weeks_cost_is_computed_from_nothing_but_the_definition():
     """Where a week is one step, a person contributes to 4, or 52, steps in a row. What is released is C x + noise, C
     the square root of the matrix of ones below the diagonal: that person moves it by the sum of as many columns, times
     the sensitivity of a round and the rounds of a week. One week too few is 4 per cent of epsilon, at 52."""
     bandit = JointLinUCB(
         dim=2,
-        budget=Budget(1.0, 1e-6, adjacency),
+        budget=Budget(1.0, 1e-6),
         first=10,
         growth=1.001,
         week=10,

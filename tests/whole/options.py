@@ -68,7 +68,6 @@ BOTH: dict[str, Values] = {
     "pending": {"5": {"pending": 5}},
     "hold": {"5": {"hold": 5}},
     "missing_as": {"0.5": {"hold": 5, "missing_as": 0.5}},
-    "budget": {"zero-out": {"budget": Budget(EPSILON, DELTA, "zero-out")}},
     "max_rounds_per_person": {"2": LIMIT},
     "on_limit": {"serve": LIMIT | {"on_limit": "serve"}},
     "require_person": {"false": LIMIT | {"require_person": False}},

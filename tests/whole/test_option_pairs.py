@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit import Budget, JointGLM, JointLinUCB
+from tacit import JointGLM, JointLinUCB
 from tacit.algorithms.onepass import centred, fields, lists
 from tacit.privacy import relations
 from tests.whole.options import DATABASE, DELTA, EPSILON, GIVEN, MEMORY, OPTIONS, World, build, play
@@ -49,9 +49,6 @@ OF_SUMS = WITH_CONTROL.format("earnings, which are the bandit's own sum of the e
 REFUSED = {
     JointGLM: {
         ("pending=5", "control=uniform"): OF_HOLD,
-        ("budget=zero-out", "control=uniform"): WITH_CONTROL.format(
-            "a budget for zero-out, since nobody's number is empty,"
-        ),
         ("max_rounds_per_person=2", "control=uniform"): OF_PERSONS,
         ("on_limit=serve", "control=uniform"): OF_PERSONS,
         ("require_person=false", "control=uniform"): OF_PERSONS,
@@ -169,8 +166,7 @@ def game(world: World, kind: type, settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_certificate(certificate: Any, settings: dict[str, Any]) -> None:
-    adjacency = settings.get("budget", Budget(EPSILON, DELTA)).adjacency
-    relation = relations.named(adjacency, public=settings.get("contexts") == "public")
+    relation = relations.named(public=settings.get("contexts") == "public")
     assert 0 < certificate.spent <= certificate.epsilon <= EPSILON * (1 + 1e-6) and certificate.delta == DELTA
     assert certificate.neighbours == relation and {release.relation for release in certificate.releases} == {relation}
     assert not certificate.private  # the noise is the test's

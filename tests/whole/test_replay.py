@@ -153,7 +153,6 @@ JOINT = registered("JOINT", made, first=6) | {
     "joint-glm-public-blocks": made(JointGLM, first=6, dim=4, blocks=2, contexts="public"),
     "joint-glm-public-hybrid": made(JointGLM, first=6, dim=3, blocks=2, shared=1, contexts="public"),
     "joint-glm-covariance": made(JointGLM, first=6, covariance=[[0.7, 0.1], [0.1, 0.3]]),
-    "joint-glm-zero-out": made(JointGLM, first=6, budget=Budget(1.0, 0.02, "zero-out")),
     "joint-glm-scores": made(JointGLM, first=6, curvature="none"),
     "joint-glm-base-rate": made(JointGLM, first=6, base_rate=0.2),
     "joint-glm-lists": made(Lists, first=6, positions=(1.0, 0.5)),

@@ -21,7 +21,6 @@ from tacit.model.control import Control
 from tacit.model.links import Link, LinkTable
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Secure, Simulated
-from tacit.privacy.relations import REPLACE
 
 FORMAT = "tacit bandit"
 VERSION = 10
@@ -164,8 +163,7 @@ def encoded(value: Any) -> Any:
         data = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
         return {"dtype": value.dtype.str, "shape": list(value.shape), "base64": data}
     if isinstance(value, Budget):
-        zero_out = [value.adjacency] * (value.adjacency != REPLACE)  # plans in databases have none otherwise
-        return {"budget": [encoded(float(value.epsilon)), float(value.delta), *zero_out]}
+        return {"budget": [encoded(float(value.epsilon)), float(value.delta)]}
     if isinstance(value, Schema):
         return {"schema": value.to_dict()}
     if isinstance(value, Control):

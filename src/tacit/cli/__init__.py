@@ -18,7 +18,7 @@ from tacit.cli.auditing import audit_command
 from tacit.cli.benching import bench_command
 from tacit.cli.check import check_command
 from tacit.cli.operating import backup_command, end_control_command, move_command, restore_command, rotate_command
-from tacit.cli.options import Adjacency, Arms, Delta, Dim, Engine, Epsilon, Json, Link, Radius, WithinBudget, Yes
+from tacit.cli.options import Arms, Delta, Dim, Engine, Epsilon, Json, Link, Radius, WithinBudget, Yes
 from tacit.cli.output import confirm, fail, progress, tell, write_json
 from tacit.cli.parse import check_name, parse_bandit, parse_environment, parse_epsilon
 from tacit.cli.places import check_figure, check_folder
@@ -73,7 +73,6 @@ def simulate_command(
     ] = None,
     epsilon: Epsilon = ["1"],  # noqa: B006
     delta: Delta = 1e-6,
-    adjacency: Adjacency = "replace",
     runs: Annotated[int, typer.Option(help="Independent runs of each bandit.")] = 20,
     seed: Annotated[int, typer.Option(help="Run i of every bandit has the same world, from (seed, i).")] = 0,
     as_json: Json = False,
@@ -96,7 +95,7 @@ def simulate_command(
     if plot is not None and all(world.rounds is not None for world in worlds):
         raise ValueError("Expected an environment with regret to --plot, got logs only: nobody knows what they missed.")
     epsilons = [parse_epsilon(e) for e in epsilon]
-    specs = [spec for text in bandits for spec in parse_bandit(text, epsilons, delta, adjacency)]
+    specs = [spec for text in bandits for spec in parse_bandit(text, epsilons, delta)]
     from tacit.experiments.runner import simulate
 
     how: dict[str, Any] = {"horizon": horizon, "runs": runs, "seed": seed, "out": out, "engine": engine, "delay": delay}
@@ -125,7 +124,6 @@ def privacy_command(
     bandits: Annotated[list[str], typer.Argument(help="BANDIT[:key=value,...]: " + ", ".join(registry.bandits()))],
     epsilon: Annotated[str, typer.Option(help="Privacy budget. inf: no noise.")] = "1",
     delta: Delta = 1e-6,
-    adjacency: Adjacency = "replace",
     dim: Annotated[int, typer.Option(help="Dimension of the features.")] = 5,
     radius: Annotated[float, typer.Option(help="Bound on the norm of the true parameter.")] = 1.0,
     horizon: Annotated[
@@ -139,7 +137,7 @@ def privacy_command(
 ) -> None:
     """The certificate for a plan, before anything runs. Of several bandits: one for each, and what they cost a person
     who is in all of them."""
-    specs = [parse_bandit(bandit, [parse_epsilon(epsilon)], delta, adjacency)[0] for bandit in bandits]
+    specs = [parse_bandit(bandit, [parse_epsilon(epsilon)], delta)[0] for bandit in bandits]
     certificates = [build(spec, dim=dim, radius=radius, horizon=horizon).privacy for spec in specs]
 
     for certificate in certificates:

@@ -6,11 +6,10 @@ import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tacit import checks, durations
+from tacit import durations
 from tacit.features.schema import Schema
 from tacit.planning.advice import Question
 from tacit.planning.trials import SchemaQuestion
-from tacit.privacy.relations import ADJACENCIES
 
 SETTINGS = {"rounds_per_person": "max_rounds_per_person"}  # by other names in a file
 KIND = "joint-glm"
@@ -106,14 +105,12 @@ def read(path: Path, name: str | None = None) -> tuple[Schema, dict[str, Any], l
     budget = bandit.get("budget", {})
     if not isinstance(budget, dict):
         raise ValueError(f"Expected budget = {{epsilon = ..., delta = ...}} in {path}, got another value.")
-    settings = {name: budget[name] for name in ("epsilon", "delta", "adjacency") if name in budget}
+    settings = {name: budget[name] for name in ("epsilon", "delta") if name in budget}
     settings |= {name: bandit[own] for name, own in SETTINGS.items() if own in bandit}
     settings |= {name: bandit[name] for name in SAME if name in bandit}
     notes = [WEEKLY] * ("week" in bandit and "weeks" not in bandit) + [OTHER] * (bandit.get("kind", KIND) != KIND)
     notes += [LISTED] * ("positions" in bandit)
     try:
-        if "adjacency" in settings:
-            checks.one_of(ADJACENCIES, adjacency=settings["adjacency"])
         if "hold" in settings:
             settings["hold"] = durations.seconds(settings["hold"], "hold")
         return Schema.from_dict(bandit["features"]), settings, notes

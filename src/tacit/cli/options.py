@@ -14,9 +14,6 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")]
 Epsilon = Annotated[list[str], typer.Option(help="Privacy budget; give it several times for several. inf: no noise.")]
 Delta = Annotated[float, typer.Option(help="Privacy budget: how far an event may be above the bound e^epsilon.")]
-Adjacency = Annotated[
-    str, typer.Option(help="Privacy budget: replace, or zero-out, a weaker promise with less noise (docs/problem.md).")
-]
 Link = Annotated[str | None, typer.Option(help="identity, logistic or probit.")]
 Dim = Annotated[int | None, typer.Option(help="Dimension of the features.")]
 Arms = Annotated[int | None, typer.Option(help="Arms per round.")]

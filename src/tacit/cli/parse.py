@@ -21,7 +21,7 @@ KINDS: dict[Any, str] = {
     type(None): "none",
 }
 
-OWN = {"budget": ("epsilon", "delta", "adjacency")}  # words for what a bandit has otherwise
+OWN = {"budget": ("epsilon", "delta")}  # words for what a bandit has otherwise
 
 
 def check_name(what: str, given: str, known: Iterable[str]) -> None:
@@ -30,8 +30,8 @@ def check_name(what: str, given: str, known: Iterable[str]) -> None:
     checks.name(what, given, known)
 
 
-def parse_bandit(text: str, epsilons: list[float], delta: float, adjacency: str = "replace") -> list["Spec"]:
-    """BANDIT[:key=value,...], once for each budget if it takes one; epsilon=, delta= and adjacency= override."""
+def parse_bandit(text: str, epsilons: list[float], delta: float) -> list["Spec"]:
+    """BANDIT[:key=value,...], once for each budget if it takes one; epsilon= and delta= override."""
     name, options = split(text)
     check_name("a bandit", name, registry.bandits())
     from tacit.experiments.spec import Spec
@@ -40,7 +40,6 @@ def parse_bandit(text: str, epsilons: list[float], delta: float, adjacency: str 
     kind = registry.load(*registry.bandits()[name])
     fields = {f.name for f in dataclasses.fields(kind)}
     own_epsilon, own_delta = options.pop("epsilon", None), options.pop("delta", None)
-    adjacency = options.pop("adjacency", adjacency)
     values = {key: convert(kind, key, value) for key, value in options.items()}
     if "budget" not in fields:
         return [Spec(kind, **values)]
@@ -48,7 +47,7 @@ def parse_bandit(text: str, epsilons: list[float], delta: float, adjacency: str 
         epsilons = [parse_epsilon(own_epsilon)]
     if own_delta is not None:
         delta = parse_number("delta", own_delta)
-    return [Spec(kind, **values, budget=Budget(e, delta, adjacency)) for e in epsilons]
+    return [Spec(kind, **values, budget=Budget(e, delta)) for e in epsilons]
 
 
 def parse_environment(text: str, given: dict[str, Any]) -> "Environment":

@@ -15,7 +15,6 @@ from tacit.model.control import Control
 from tacit.model.links import Link
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
-from tacit.privacy.relations import REPLACE
 from tacit.registry import kebab
 
 FROM_THE_RUN = {"horizon", "source", "policy", "pending"}
@@ -110,7 +109,6 @@ class Spec:
         parts = [self.name, *rest]
         if self.budget is not None:
             parts.append("no noise" if self.budget.epsilon == math.inf else f"ε={self.budget.epsilon:g}")
-            parts += [self.budget.adjacency] * (self.budget.adjacency != REPLACE)
         return " ".join(parts)
 
     def plain_options(self) -> dict[str, Any]:

@@ -10,9 +10,6 @@ Late contributions: all columns of every C here are non-negative, so a user who 
 and v' to leaf s' in the other moves C x by
     |c_s|^2 |v|^2 + |c_s'|^2 |v'|^2 - 2 <c_s, c_s'> <v, v'> <= (largest column norm)^2 max(|v - v'|^2, |v|^2 + |v'|^2),
 and D^2 >= |v|^2 + |v'|^2 for the contributions of this package: when a reward arrives costs nothing extra.
-Zero-out (privacy.relations): a user contributes v to one leaf s in one world, whichever that is, and nothing in the
-other. C x moves by c_s v, at most (largest column norm) (largest |v|). A reward that comes at another time is no
-neighbour there, but two steps away.
 """
 
 from abc import ABC, abstractmethod

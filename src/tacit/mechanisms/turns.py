@@ -22,7 +22,7 @@ apart - d, 2 apart - d, ..., for some d, and R falls. There are at most `turns` 
 
 Where C has no more than `apart` bands, columns of one world do not overlap, and K = R(0): R(d) + R(apart - d) is a sum
 of products a_k a_j in which no index is twice on either side. The norm is sqrt(turns) times that of a column, which who
-contributes D to turns leaves attains. Zero-out: in one world there is nothing, |z|^2 <= norm^2 sum_w G_w, the same.
+contributes D to turns leaves attains.
 
 With k contributions at a time z is a sum of k such (algorithms.turns): k times the norm.
 """

@@ -136,8 +136,6 @@ class GLMContribution(PairContribution):
     2 + 2 q + 1 / (2 q) (q >= 1/2), which is more if q > 1 + 1 / sqrt 2; (0, 0) gives 4:
         D^2 = 4 + q  for q <= 1 + 1 / sqrt 2,  else  2 + 2 q + 1 / (2 q).
     It is never less than twice the largest |v|^2 = 1 + q, so late rewards are covered.
-    Zero-out: one of the two is 0, |v|^2 = s^2 + b^2 <= 1 + q, its square root is `norm`. A reward comes in one leaf or
-    in none, so there is no other time to compare with (mechanisms.continual).
 
     Blocks (PairContribution). Two users in the same part are as above with z; for two users in different parts v and v~
     are at right angles, and
@@ -178,8 +176,7 @@ def largest_weight(link: Link) -> float:
     return 2 * link.steepest if link.bounded else 1.0
 
 
-def balanced_curvature(link: Link, radius: float, *, share: float = CURVATURE_SHARE, apart: float = 2.0) -> float:
-    """The scale of the curvature within a contribution: (apart^2 share)^(1/4) sqrt(radius / W) minimises
-    D^2 (1 + share radius^2 / scale^2) for D^2 = apart^2 + (scale W)^2, moments being so far apart: 2 where users are
-    replaced, 1 for the zero-out relation."""
-    return math.sqrt(apart * math.sqrt(share) * radius / largest_weight(link))
+def balanced_curvature(link: Link, radius: float, *, share: float = CURVATURE_SHARE) -> float:
+    """The scale of the curvature within a contribution: (4 share)^(1/4) sqrt(radius / W) minimises
+    D^2 (1 + share radius^2 / scale^2) for D^2 = 4 + (scale W)^2."""
+    return math.sqrt(2.0 * math.sqrt(share) * radius / largest_weight(link))

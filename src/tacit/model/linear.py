@@ -28,7 +28,6 @@ class LinearContribution(PairContribution):
     root of the bracket, where s <= s~ r / 2 and so f <= 1 + b (1/4 + 1 + 1) < D^2 below; likewise in s~. At s = s~ = 1
     f = 2 - 2 r^2 + 2 b (1 + r) is largest at r = min(1, b / 2):
         D^2 = 2 + 2 b + b^2 / 2  for b <= 2,  else  4 b.
-    Zero-out: |v|^2 = s^4 + b s^2 <= 1 + b, its square root is `norm`.
     It is attained, and never less than twice the largest |v|^2 = 1 + b, so that a contribution that arrives in another
     step, or never, is covered too (see mechanisms.continual).
 
@@ -45,10 +44,6 @@ class LinearContribution(PairContribution):
     def sensitivity(self) -> float:
         return linear_sensitivity(self.scale * self.largest_reward)
 
-    @property
-    def norm(self) -> float:
-        return math.hypot(1.0, self.scale * self.largest_reward)
-
     def add(self, x: Array, y: float, out: Exact) -> None:
         """out += v: x and out of one block."""
         add_linear(x, y, self.scale, self.low, self.high, out)
@@ -60,12 +55,12 @@ def linear_sensitivity(moment: float) -> float:
     return math.sqrt(2 + 2 * b + b * b / 2 if b <= 2 else 4 * b)
 
 
-def balanced_scale(dim: int, radius: float, largest_reward: float, *, zero_out: bool = False) -> float:
+def balanced_scale(dim: int, radius: float, largest_reward: float) -> float:
     """The scale of the moment that minimises the noise in gram theta* - moment, for |theta*| <= radius.
 
     With svec noise of std s, a symmetric matrix has diagonal entries of std s and others of std s / sqrt 2, so that
     the noise in (gram theta*) has mean variance s^2 radius^2 (d + 1) / (2 d) a coordinate, the moment's s^2 / scale^2,
-    and s is proportional to D(scale): a one-dimensional search over b = (scale Y)^2. zero_out: D is `norm` then."""
+    and s is proportional to D(scale): a one-dimensional search over b = (scale Y)^2."""
     b = np.logspace(-3, math.log10(2), 2000)
-    noise = (1 + b if zero_out else 2 + 2 * b + b * b / 2) * (largest_reward**2 / b + radius**2 * (dim + 1) / (2 * dim))
+    noise = (2 + 2 * b + b * b / 2) * (largest_reward**2 / b + radius**2 * (dim + 1) / (2 * dim))
     return math.sqrt(float(b[np.argmin(noise)])) / largest_reward

@@ -13,8 +13,7 @@ from tacit.model.links import IDENTITY, Code, Link, kind
 from tacit.model.vectors import TINY, add_pair, norm, shortened
 
 REACH = math.sqrt(0.5) - 0.5  # how far from 1/2 the centre may be: see RewardContribution
-LONGEST = math.sqrt(2.0)  # contribution, where users are replaced
-LONGEST_ALONE = 1.0  # where a user counts for nothing in the other world
+LONGEST = math.sqrt(2.0)  # contribution
 
 
 def gauge(centre: float, longest: float) -> float:
@@ -83,8 +82,6 @@ class RewardContribution:
         at another time (mechanisms.continual):  max(|v - v~|^2, |v|^2 + |v~|^2) <= max(4, 2 longest^2).
     With longest = sqrt 2 all of them are at most D = 2, and since 1/2 + REACH = sqrt(1/2), g = 2 for every a: rewards
     of 0 and 1 attain D. A centre farther from 1/2 would take a smaller g, and every reward would count less.
-    Zero-out (a reward, or none): D is the largest |v|, and longest = 1 makes it 1 for every a; g is between 1.4 D and
-    2 D.
     Blocks: v lies in the part of the user's arm, or in that and the shared coordinates, which is public, the same in
     both worlds: the same D."""
 

@@ -19,7 +19,6 @@ from tacit.features.schema import Schema
 from tacit.planning import crowd
 from tacit.planning.advice import EPSILONS, YEAR
 from tacit.privacy.budget import Budget
-from tacit.privacy.relations import REPLACE
 
 PEOPLE = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 RATE = 0.3  # of rewards of random actions, where nobody says
@@ -52,12 +51,11 @@ def full(schema: Schema) -> Size:
 class SchemaQuestion:
     """schema: of disjoint arms. rounds_per_person: those that are learnt from, and protected together. per_day: rounds
     a day. base_rate: the share of the range of rewards that random actions bring, as it is declared to the bandit; None
-    if it is not. hold: seconds after which a choice counts. contexts, adjacency: as the bandit has them."""
+    if it is not. hold: seconds after which a choice counts. contexts: as the bandit has them."""
 
     schema: Schema
     epsilon: float = 1.0
     delta: float = 1e-6
-    adjacency: str = REPLACE
     contexts: str = "private"
     rounds_per_person: int = 1
     per_day: float | None = None
@@ -113,8 +111,11 @@ class SchemaQuestion:
             "missing_as": None if self.held is None else 0.0,
             "max_rounds_per_person": self.rounds_per_person if self.rounds_per_person > 1 else None,
         }
-        budget = Budget(epsilon, self.delta, adjacency=self.adjacency)
-        return Spec(JointGLM, budget=budget, **{name: value for name, value in given.items() if value is not None})
+        return Spec(
+            JointGLM,
+            budget=Budget(epsilon, self.delta),
+            **{name: value for name, value in given.items() if value is not None},
+        )
 
 
 class Case(NamedTuple):

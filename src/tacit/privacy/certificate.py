@@ -201,7 +201,6 @@ def certify(
         )
     group = {}
     neighbours = relation_of(releases)
-    listed += [relations.WEAKER] * relations.zeroed(neighbours)
     unit, relation = relations.UNIT[neighbours], relations.USER[neighbours]
     if person is not None:
         person = person._replace(required=person.required and not unnamed)  # not so of those before it was

@@ -15,8 +15,6 @@ def check(owner: Any) -> None:
     """The settings of a joint bandit or a regressor, or ValueError."""
     check_budget(owner.budget)
     owner.budget.needs_delta(type(owner).__name__)
-    if not getattr(owner, "_zeroes", False):
-        owner.budget.needs_replace(type(owner).__name__)
     given = owner.source
     if isinstance(given, type) or not isinstance(getattr(given, "private", None), bool):
         raise ValueError(f"Expected source to be Secure() or Simulated(seed), got {_name(given)}.")
@@ -27,7 +25,6 @@ def check(owner: Any) -> None:
 def check_server(owner: Any) -> None:
     """The settings of a server, whose devices have the noise, or ValueError."""
     check_budget(owner.budget)
-    owner.budget.needs_replace(f"{type(owner).__name__}, whose users are replaced")
     if not isinstance(owner.source, Simulated | None):
         raise ValueError(
             "Expected source to be None (devices draw from their operating system) or, in simulation, "

@@ -126,24 +126,16 @@ def promise(certificate: "Certificate") -> list[str]:
         whose, it = ("one visit", "that visit") if visit else ("what one person gave", "it")
     if relations.of_rewards(certificate.neighbours):
         whose, it = f"the response to {whose}", "that response"
-    zeroed = relations.zeroed(certificate.neighbours)
-    had = "counted for nothing" if zeroed else "been entirely different"
-    asked = (
-        f"whether {it} counted or not, each as likely before"
-        if zeroed
-        else (f"which of two versions of {it}, equally likely before, is the true one")
-    )
     out = [
-        f"Had {whose} {had}, {SEEN[certificate.model]} would be almost the same.",
+        f"Had {whose} been entirely different, {SEEN[certificate.model]} would be almost the same.",
         "How close is almost? Take somebody who sees all of that, for ever, and knows everything about everyone else. "
-        f"Asked {asked}, they are right at most {rate(epsilon, delta)} of the time. "
+        f"Asked which of two versions of {it}, equally likely before, is the true one, they are right at most "
+        f"{rate(epsilon, delta)} of the time. "
         f"Whoever tosses a coin is right 50\u00a0% of the time. "
         f"With what has been released so far it is at most {rate(certificate.spent or 0.0, delta)}.",
     ]
     if certificate.model == TWO_SERVERS:
         out = [BOTH, *out, HELPER.format(rate(*certificate.against["the helper"]))]
-    if zeroed:
-        out.append("That is for there or not there: which of two versions is the true one is protected less.")
     if relations.of_rewards(certificate.neighbours):
         out.append(PUBLIC[certificate.model])
     elif certificate.model != "joint":

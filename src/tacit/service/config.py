@@ -43,7 +43,6 @@ class BudgetSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     epsilon: float
     delta: float
-    adjacency: str = relations.REPLACE
 
 
 class EarningsSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -158,7 +157,7 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     @property
     def neighbours(self) -> str:
         """What the claim is for (privacy.relations)."""
-        return relations.named(self.budget.adjacency, public=self.contexts == PUBLIC)
+        return relations.named(public=self.contexts == PUBLIC)
 
     @functools.cached_property
     def labels(self) -> list[str]:
@@ -338,9 +337,7 @@ def build(setting: BanditSetting, name: str) -> Any:
         given |= {what: one.given() for what, one in declared.items() if one is not None}
         if setting.warm is not None:
             given["warm"] = logs.labelled(logs.read(setting.warm), setting.schema)
-        made = kind(
-            dim=setting.dim, features=setting.schema, budget=Budget(own.epsilon, own.delta, own.adjacency), **given
-        )
+        made = kind(dim=setting.dim, features=setting.schema, budget=Budget(own.epsilon, own.delta), **given)
         made.limit_mode(setting.on_limit)
     except ValueError as error:
         raise ValueError(f"[bandits.{name}]: {error}") from None

@@ -16,8 +16,8 @@ LISTED = {
     "tacit_choices_left": "Choices until its horizon, or whatever ends it, is used up; 0 if it was retired.",
     "tacit_version": "Releases that choices are made by.",
     "tacit_next_release_after": "The number of choices that have entered when the open step closes.",
-    "tacit_epsilon": "The claim at the end of the plan, for these neighbours: replace, or zero-out, which is weaker; "
-    "with the word rewards, of rewards alone.",
+    "tacit_epsilon": "The claim at the end of the plan, for these neighbours: replace, or replace rewards, of "
+    "rewards alone.",
     "tacit_epsilon_spent": "What the releases so far have cost, for these neighbours.",
     "tacit_delta": "The claim's delta.",
     "tacit_ready": "1 if it serves by its last release.",

@@ -46,11 +46,9 @@ def blend(link: Link, mu: float, forget: float | None) -> float:
     return BLEND * min(1.0, NOISY / mu) if link.odd and forget is None else 0.0
 
 
-def contribution(link: Link, reach: float, *, zero_out: bool, **parts: Any) -> GLMContribution:
+def contribution(link: Link, reach: float, **parts: Any) -> GLMContribution:
     """reach: the radius in units of rewards."""
-    apart = 1.0 if zero_out else 2.0
-    scale = balanced_curvature(link, reach, share=CURVATURE_SHARE, apart=apart)
-    return GLMContribution(**parts, link=link, scale=scale)
+    return GLMContribution(**parts, link=link, scale=balanced_curvature(link, reach, share=CURVATURE_SHARE))
 
 
 def blank(of: "OnePass", live: Integers) -> Posterior | Watched:

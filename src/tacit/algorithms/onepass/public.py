@@ -32,7 +32,7 @@ from tacit.kernels.glm import Posterior
 from tacit.kernels.summing import Centred, each_rewards, sum_rewards
 from tacit.mechanisms import leaves
 from tacit.model.hybrid import Layout
-from tacit.model.public import LONGEST, LONGEST_ALONE, RewardContribution
+from tacit.model.public import LONGEST, RewardContribution
 from tacit.protocols import Adder
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ def check(contexts: str, *, earnings: bool, week: bool) -> bool:
     return True
 
 
-def contribution(*, zero_out: bool, **parts: Any) -> RewardContribution:
-    return RewardContribution(**parts, scale=EXACT, longest=LONGEST_ALONE if zero_out else LONGEST)
+def contribution(**parts: Any) -> RewardContribution:
+    return RewardContribution(**parts, scale=EXACT, longest=LONGEST)
 
 
 def count(of: "OnePass", posterior: Posterior, row: Array, out: Array) -> Array:

@@ -1,5 +1,5 @@
-"""Attacks on claims about less: rewards alone, where contexts are public, and users who count for nothing in the other
-world (zero-out). The neighbours are those of the claim: another reward, a late one, none; somebody, or nobody."""
+"""Attacks on claims about less: rewards alone, where contexts are public. The neighbours are those of the claim:
+another reward, a late one, none."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -12,13 +12,10 @@ from tacit.audit.attacks.bandits import BUDGET, STEPS, WHITE
 from tacit.audit.canary import difference
 from tacit.audit.mutants import CountedWhenAnswered
 from tacit.audit.stage import Make, close, fresh, open_step
-from tacit.bandits import JointGLM, JointLinUCB
+from tacit.bandits import JointGLM
 from tacit.data import Array
-from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated, Source
-from tacit.privacy.relations import ZERO_OUT
 
-ALONE = Budget(BUDGET.epsilon, BUDGET.delta, ZERO_OUT)
 ARM = (1.0, 0.0)
 SURE: dict[str, Any] = {"prior": ([0.99, 0.0], 100.0)}  # the estimate expects a reward of 1 with 73 %
 LAST = STEPS - 1
@@ -44,18 +41,6 @@ def attacks() -> Sequence[Attack]:
         first_user("public-contexts-reward", made(**public), Fate(0.0), Fate(1.0), share=0.5),
         first_user("public-contexts-none", made(**public, **SURE), Fate(0.0), Fate()),
         first_user("public-contexts-late", made(**public, **SURE), Fate(0.0), Fate(0.0, LAST)),
-        first_user("public-contexts-zero-out", made(budget=ALONE, **public, **SURE), Fate(0.0), Fate()),
-        first_user("joint-glm-zero-out", made(budget=ALONE), Fate(1.0), Fate()),
-        first_user(
-            "joint-lin-ucb-zero-out", made(JointLinUCB, budget=ALONE, growth=1.01), Fate(1.0), Fate(), share=0.3
-        ),
-        first_user(
-            "zero-out-for-replaced",
-            made(budget=ALONE, **public),
-            Fate(0.0),
-            Fate(1.0),
-            bug="The noise of the zero-out relation against another reward. ",
-        ),
         curvature("public-contexts-curvature", JointGLM),
         curvature("public-contexts-answered", CountedWhenAnswered, bug="Curvature is summed when a reward comes. "),
     ]
@@ -64,9 +49,7 @@ def attacks() -> Sequence[Attack]:
 def made(kind: Any = JointGLM, **options: Any) -> Make:
     def make(source: Source) -> Any:
         settings = {"dim": 2, "horizon": STEPS, "first": 1, "pending": STEPS, "budget": BUDGET} | options
-        if kind is not JointLinUCB:
-            settings["policy"] = default_rng(0)
-        return kind(source=source, **settings)
+        return kind(source=source, policy=default_rng(0), **settings)
 
     return make
 

@@ -137,7 +137,7 @@ class ContinualBandit(Bandit):
     @property
     def _relation(self) -> str:
         """The neighbours that the claim is for."""
-        return relations.named(self.budget.adjacency, public=self._public)
+        return relations.named(public=self._public)
 
     def _with_noise(
         self, noiseless: Continual, sensitivity: float, mu: float, *, sigma: float | None = None

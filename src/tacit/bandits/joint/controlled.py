@@ -25,7 +25,6 @@ from tacit.mechanisms import leaves
 from tacit.model.arms import Arms
 from tacit.model.chances import Later
 from tacit.model.control import Control
-from tacit.privacy import relations
 from tacit.trials import trial
 from tacit.trials.trial import Trial
 
@@ -67,7 +66,6 @@ class Controlled(Joint):
             is not None,
             "earnings, which are the bandit's own sum of the experiment,": self.earnings is not None,
             "positions, whose lists a control could not play,": getattr(self, "positions", None) is not None,
-            "a budget for zero-out, since nobody's number is empty,": self.budget.adjacency == relations.ZERO_OUT,
         }
         for what, there in beside.items():
             if there:

@@ -28,7 +28,7 @@ from tacit.model import links
 from tacit.model.hybrid import Layout
 from tacit.model.links import Link
 from tacit.model.scores import ScoreContribution
-from tacit.privacy import ledger, relations
+from tacit.privacy import ledger
 from tacit.privacy.noise import policy_of
 
 FEWEST = 8  # users in the smallest step, beside those for each unit of the noise's std
@@ -229,8 +229,7 @@ class JointGLM(Controlled):
             return lists.contribution(self.features, self.positions, **parts)
         if self._scores:
             return ScoreContribution(**parts)
-        zero_out = self.budget.adjacency == relations.ZERO_OUT
-        parts |= {"zero_out": zero_out, "blend": curvature.blend(self._link, self._mu, self._forget)}
+        parts["blend"] = curvature.blend(self._link, self._mu, self._forget)
         if self._public:
             return public.contribution(**parts)
         return curvature.contribution(reach=self.radius / self._unit, **parts)

@@ -35,7 +35,6 @@ from tacit.mechanisms.prefix import PrefixSums
 from tacit.mechanisms.turns import Separated
 from tacit.model.arms import Arms
 from tacit.model.chances import Later
-from tacit.privacy import relations
 from tacit.privacy.ledger import Release
 from tacit.privacy.noise import generator_of
 from tacit.privacy.persons import PersonClaim
@@ -50,8 +49,6 @@ class Contribution(Protocol):
     def size(self) -> int: ...
     @property
     def sensitivity(self) -> float: ...
-    @property
-    def norm(self) -> float: ...
 
 
 @dataclass(kw_only=True, eq=False)
@@ -75,7 +72,6 @@ class Joint(ContinualBandit):
     contribution: Contribution = field(init=False, repr=False)
     _state: JointState[PrefixSums] = field(init=False, repr=False)
     _live: Integers = field(init=False, repr=False)  # the blocks that the estimate is of
-    _zeroes = True  # it has a claim for the zero-out relation, too; there the purse has more noise than it would take
     _purse: Purse | Sides | None = field(default=None, init=False, repr=False)
     _current: Any = field(default=None, init=False, repr=False)  # the estimate whose arrays are in the state
     _adder: tuple[Any, Any] = field(default=(None, None), init=False, repr=False)  # an estimate, and its Adder
@@ -154,11 +150,8 @@ class Joint(ContinualBandit):
 
     @property
     def _bound(self) -> float:
-        """How far one person moves the sums, for each unit of the column norm. Zero-out: in one world there is nothing,
-        and no row of C x moves by more than `norm` times the sum of its entries in the person's columns, which are not
-        negative: all rows together by the norm of the sum of those columns, however many there are."""
-        zero_out = self.budget.adjacency == relations.ZERO_OUT
-        return self.contribution.norm if zero_out else self.contribution.sensitivity
+        """How far one person moves the sums, for each unit of the column norm."""
+        return self.contribution.sensitivity
 
     @property
     def _size(self) -> int:

@@ -13,7 +13,7 @@ from tacit.lock import owner_only
 from tacit.mechanisms.grid import worst_gain
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.model.linear import LinearContribution, balanced_scale
-from tacit.privacy import ledger, relations
+from tacit.privacy import ledger
 
 FAILURE = 1e-3  # where there is no horizon
 FIRST, GROWTH = 15, 1.1  # choices in the shortest step, and the factor of later ones: no record of their choice
@@ -64,10 +64,9 @@ class JointLinUCB(Joint):
             self.subgaussian = (self.rewards[1] - self.rewards[0]) / 2
         checks.positive(subgaussian=self.subgaussian)
         self._schedule = Schedule(float(self.first), float(self.growth))
-        zero_out, largest = self.budget.adjacency == relations.ZERO_OUT, max(map(abs, self.rewards))
         self.contribution = LinearContribution(
             dim=self.dim,
-            scale=balanced_scale(self._own_dim, self.radius, largest, zero_out=zero_out),
+            scale=balanced_scale(self._own_dim, self.radius, max(map(abs, self.rewards))),
             low=self.rewards[0],
             high=self.rewards[1],
             blocks=self._blocks,

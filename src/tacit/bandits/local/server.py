@@ -200,7 +200,7 @@ class LocalServer(Server):
     @property
     def _relation(self) -> str:
         """The neighbours that a report is private for: it holds arms as they are where its numbers are a coin alone."""
-        return relations.named(self.budget.adjacency, public=isinstance(self._randomizer, Coin))
+        return relations.named(public=isinstance(self._randomizer, Coin))
 
     def _statistic(self) -> str:
         return f"one report of {self._size} numbers for each user"

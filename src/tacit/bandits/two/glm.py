@@ -85,7 +85,6 @@ class TwoServerGLM(Server):
         settings.check_budget(self.helper_budget)
         for budget in (self.budget, self.helper_budget):
             budget.needs_delta(name)
-            budget.needs_replace(name)
         self._curator = Curator(
             dim=self.dim,
             budget=self.budget,

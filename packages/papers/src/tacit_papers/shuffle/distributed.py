@@ -267,5 +267,5 @@ class DistributedElimination(BehindShuffler):
             plan.honest,
             (plan.modulus - 1).bit_length(),
             float(high - low),
-            relation=relations.named(relations.REPLACE, public=True),
+            relation=relations.named(public=True),
         )

@@ -1,4 +1,4 @@
-"""What it buys to declare something public, or to promise less: regret of JointGLM beside that of the default."""
+"""What it buys to declare something public: regret of JointGLM beside that of the default."""
 
 import contextlib
 from pathlib import Path
@@ -17,7 +17,6 @@ from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.privacy.budget import Budget
-from tacit.privacy.relations import ZERO_OUT
 from tacit_papers.outcome import Finding, Outcome
 from tacit_papers.reproductions.findings import anchored, part, regret, together
 from tacit_papers.reproductions.oracles import render
@@ -30,7 +29,7 @@ DELTA, SMALL_DELTA = 0.02, 1e-6
 EPSILONS = (1.0, 4.0)  # of the worlds with many dimensions
 UNLABELLED = 300  # public rows
 GONE = 0.5
-DEFAULT, ZEROED, PUBLIC, BOTH = "default", "zero-out", "contexts public", "contexts public, zero-out"
+DEFAULT, PUBLIC = "default", "contexts public"
 WARM, COVARIANCE = "first 200 users public", f"covariance of {UNLABELLED} rows"
 
 
@@ -48,13 +47,11 @@ def wide_worlds() -> list[Labelled]:
 
 
 def specs() -> list[Spec]:
-    replaced, zeroed = Budget(1.0, DELTA), Budget(1.0, DELTA, ZERO_OUT)
+    budget = Budget(1.0, DELTA)
     return [
-        Spec(JointGLM, budget=replaced, label=DEFAULT),
-        Spec(JointGLM, budget=zeroed, label=ZEROED),
-        Spec(JointGLM, budget=replaced, contexts="public", label=PUBLIC),
-        Spec(JointGLM, budget=zeroed, contexts="public", label=BOTH),
-        Spec(FirstPublic, budget=replaced, label=WARM),
+        Spec(JointGLM, budget=budget, label=DEFAULT),
+        Spec(JointGLM, budget=budget, contexts="public", label=PUBLIC),
+        Spec(FirstPublic, budget=budget, label=WARM),
     ]
 
 
@@ -114,7 +111,7 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
 def findings(results: dict[str, Result]) -> list[Finding]:
     measured = {env: {row["label"]: regret(row) for row in result.rows} for env, result in results.items()}
     out = []
-    for label in (ZEROED, PUBLIC, BOTH, WARM):
+    for label in (PUBLIC, WARM):
         less = [env for env, rows in measured.items() if rows[label].mean < rows[DEFAULT].mean]
         text = f"in {len(less)} of {len(measured)} worlds"
         found = Finding(f"less regret than by default: {label}", text, len(less) == len(measured))

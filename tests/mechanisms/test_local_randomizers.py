@@ -184,6 +184,14 @@ def test_lattice_noise_is_calibrated_by_the_exact_curve_and_the_stated_distance(
         local.lattice(Budget(1.0, 1e-18), 2.0, 20)
 
 
+def test_a_large_epsilon_is_calibrated_or_named():
+    """At 30 the sampler alone costs a delta of 6e-4: with .1 a little more noise makes up for that, with 1e-6 none can."""
+    made = local.lattice(Budget(30.0, 0.1), 2 * math.sqrt(2), 4)
+    assert 29.9 < local.lattice_epsilon(made, 2 * math.sqrt(2), 4, 0.1) <= 30
+    with pytest.raises(BudgetExceeded, match="got epsilon 30 and delta 1e-06: at that epsilon the sampler .* 0.0006"):
+        local.lattice(Budget(30.0, 1e-6), 2 * math.sqrt(2), 4)
+
+
 def test_randomised_response_has_the_chance_it_says():
     made = local.coin(1.0)
     assert local.coin_epsilon(made) <= 1.0 < local.coin_epsilon(made) + 1e-8

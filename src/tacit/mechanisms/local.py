@@ -113,14 +113,17 @@ def lattice_epsilon(lattice: Lattice, sensitivity: float, size: int, delta: floa
 
 @functools.cache
 def lattice(budget: Budget, sensitivity: float, size: int) -> Lattice:
-    """The least noise that the budget allows."""
-    sigma = sensitivity / gaussian.mu(budget)
-    for _ in range(60):
+    """The least noise that the budget allows, nearly."""
+    sigma, growth = sensitivity / gaussian.mu(budget), 1 + 1e-6 + 2 * math.sqrt(size) / CELLS  # what the grid adds
+    for tried in range(80):
         made = Lattice(sigma)
-        if lattice_delta(made, sensitivity, size, budget.epsilon) <= budget.delta:
+        if (found := lattice_delta(made, sensitivity, size, budget.epsilon)) <= budget.delta:
             return made
-        sigma *= 1 + 1e-6 + 2 * math.sqrt(size) / CELLS  # what the grid adds, nearly
-    raise BudgetExceeded(f"Expected a delta above what the grid adds, got {budget.delta:g}.")
+        sigma *= growth**2.0 ** max(0, tried - 59)
+    raise BudgetExceeded(
+        f"Expected a budget that a report of {size} numbers can have, got epsilon {budget.epsilon:g} and delta "
+        f"{budget.delta:g}: at that epsilon the sampler of devices alone costs a delta of {found:.2g}."
+    )
 
 
 def coin(epsilon: float) -> Coin:

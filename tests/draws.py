@@ -13,7 +13,7 @@ from unittest import mock
 import numpy as np
 from scipy.stats import norm
 
-from tacit import Budget, Earnings, JointGLM, JointLinUCB, LocalIRLS, Secure, ShuffleNewton, TwoServerGLM, registry
+from tacit import Budget, JointGLM, JointLinUCB, LocalIRLS, Secure, ShuffleNewton, TwoServerGLM, registry
 from tacit.audit.canary import responses
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.mechanisms import recursive
@@ -295,7 +295,6 @@ DRAWS = registered() | {
     "joint-glm-scores": continual("discounted", JointGLM, first=1, curvature="none"),
     "joint-glm-public": continual("discounted", JointGLM, first=1, contexts="public"),
     "joint-glm-long": long_vectors(JointGLM, first=1),
-    "joint-glm-earnings": continual("discounted", JointGLM, first=1, earnings=Earnings(0.2, 4.0)),
     "joint-glm-person": continual("discounted", JointGLM, first=1, max_rounds_per_person=3),
     "adac-gope": continual("alone", AdaCGOPE, length_scale=1e-6),
     "joint-glm-rare": continual("matrices", JointGLMRare, explore=1e-3, ridge=1e9),  # so that nothing is recomputed

@@ -35,7 +35,6 @@ from tacit import registry
 
 if TYPE_CHECKING:
     from tacit import environments as environments
-    from tacit.algorithms.earnings import Earnings as Earnings
     from tacit.bandits.base import Bandit as Bandit
     from tacit.bandits.embedded import Embedded as Embedded
     from tacit.bandits.joint.glm import JointGLM as JointGLM

@@ -137,10 +137,6 @@ class Algorithm(Protocol[E]):
 
     def theta(self, estimate: E) -> Array: ...
 
-    def earned(self, estimate: E) -> Any:
-        """What is earned (algorithms.earnings.Earned), from released sums; None where that is not released."""
-        ...
-
     @property
     def control(self) -> Control | None:
         """The control group that the experiment is with; None where there is none."""
@@ -166,10 +162,6 @@ class Algorithm(Protocol[E]):
         ...
 
     # contributions
-
-    def problem(self, count: int, names: tuple[str, ...] | None, declared: tuple[str, ...]) -> str | None:
-        """What is wrong with a choice among so many arms, or of these names, where others are declared now."""
-        ...
 
     def row(
         self,

@@ -49,7 +49,6 @@ HOMES = (
         "Choice": "tacit.core.choices",
         "Choices": "tacit.core.choices",
         "Control": "tacit.model.control",
-        "Earnings": "tacit.algorithms.earnings",
         "Embedded": "tacit.bandits.embedded",
         "Result": "tacit.experiments.result",
         "Secure": "tacit.privacy.noise",

@@ -7,9 +7,8 @@ import pytest
 from numba.core.dispatcher import Dispatcher
 from numpy.random import default_rng
 
-from tacit import Budget, Earnings, JointLinUCB, Secure, Simulated
+from tacit import Budget, JointLinUCB, Secure, Simulated
 from tacit.mechanisms.opening import opened
-from tacit.model.earnings import add_earnings
 from tacit.model.linear import add_linear
 from tests.algorithms.test_onepass import arms, arrays, fold, kept
 
@@ -18,9 +17,6 @@ DENSE, BLOCKS = {"dim": 3}, {"dim": 6, "blocks": 3}
 FORMS = {
     "dense": DENSE,
     "blocks": BLOCKS,
-    "dense-earnings": DENSE | {"earnings": Earnings(0.2, 4.0)},
-    "blocks-earnings": BLOCKS | {"earnings": Earnings(0.2, 4.0)},
-    "dense-arms": DENSE | {"earnings": Earnings(0.2, 4.0, 3)},
     "range": DENSE | {"rewards": (-1, 2)},
     "large": {"dim": 70},
 }
@@ -37,8 +33,6 @@ def reference(of, row, y):
     """One contribution, by the formulas of model/ in plain Python: a whole vector."""
     out, c = np.zeros(of.plan.mechanism.size), of.contribution
     add_linear(row[: of.own], y, c.scale, c.low, c.high, out[c.part(int(row[of.own]) if c.blocks > 1 else 0)])
-    if of.purse is not None:
-        add_earnings(row[of.plan.width :], y, of.purse.part, of.purse.low, of.purse.high, out[c.size :])
     return out
 
 
@@ -58,7 +52,7 @@ def test_a_batch_of_floats_is_row_after_row(options):
 
 @forms
 def test_a_batch_of_cells_is_each_row_rounded(options):
-    """With rows that no user can make: their whole vector is left out, that for what is earned, too."""
+    """With rows that no user can make: their whole vector is left out."""
     bandit = made(Secure, **options)
     of, grid = bandit.algorithm, bandit.mechanism
     rows, rewards = kept(of, fold(of), default_rng(1), 25)
@@ -75,19 +69,6 @@ def test_a_batch_of_cells_is_each_row_rounded(options):
     assert np.array_equal(found, expected)  # all are longer than that
     adder.cells(rows, np.full(25, np.nan), *adder.given, grid.cell, grid.longest, found)
     assert np.array_equal(found, expected)
-
-
-def test_the_whole_vector_is_bounded():
-    """Neither part is longer than `longest`, both together are."""
-    of = made(**FORMS["blocks-earnings"]).algorithm
-    rows, _ = kept(of, fold(of), default_rng(1), 1)
-    v = reference(of, rows[0], 1.0)
-    own, more = (np.linalg.norm(part) for part in np.split(v, [of.contribution.size]))
-    adder, found = of.adder(fold(of)), np.zeros(v.size, np.int64)
-    between = (max(own, more) + np.hypot(own, more)) / 2
-    for longest, counts in ((between, False), (np.hypot(own, more) * (1 + 1e-9), True)):
-        adder.cells(rows, np.ones(1), *adder.given, 2.0**-10, longest, found)
-        assert found.any() == counts
 
 
 @forms

@@ -8,29 +8,29 @@ import pytest
 from numba.core.dispatcher import Dispatcher
 from numpy.random import default_rng
 
-from tacit import Budget, Earnings, JointGLM, Secure, Simulated
+from tacit import Budget, Control, JointGLM, Secure, Simulated
 from tacit.mechanisms.opening import opened
-from tacit.model.earnings import add_earnings
+from tacit.model.control import add_sides
 from tacit.model.glm import add_glm
 from tacit.model.public import RewardContribution, add_reward
 from tacit.model.scores import ScoreContribution, add_score
 
 BUDGET = Budget(4.0, 1e-3)
 DENSE, BLOCKS, HYBRID = {"dim": 3}, {"dim": 6, "blocks": 3}, {"dim": 7, "blocks": 2, "shared": 3}
-EARNS = {"earnings": Earnings(0.2, 4.0)}
+SIDES = {"control": Control(policy="uniform", share=0.5), "hold": 3, "missing_as": 0.0}
 LAYOUTS = {"dense": DENSE, "blocks": BLOCKS, "hybrid": HYBRID}
 FORMS = {
     f"{layout}{kind}": options | more
     for layout, options in LAYOUTS.items()
     for kind, more in {
         "": {},
-        "-earnings": EARNS,
+        "-control": SIDES,
         "-public": {"contexts": "public"},
         "-scores": {"curvature": "none"},
-        "-scores-earnings": {"curvature": "none"} | EARNS,
+        "-scores-control": {"curvature": "none"} | SIDES,
     }.items()
 } | {
-    "dense-arms": DENSE | {"earnings": Earnings(0.2, 4.0, 3)},
+    "dense-pairs": DENSE | SIDES | {"control": Control(policy="uniform", share=0.5, arms=(0, 1))},
     "identity": DENSE | {"link": "identity", "rewards": (-1, 2)},
     "large": {"dim": 70, "curvature": "released"},
 }
@@ -95,9 +95,10 @@ def reference(of, estimate, row, y):
         own = np.zeros(len(places))
         add_glm(x, y, theta, inverse, code, c.blend, c.scale, low, high, own)
         out[places] = own
-    if of.purse is not None:
-        purse = of.purse
-        add_earnings(row[of.plan.width :], y, purse.part, purse.low, purse.high, out[c.size :])
+    if of.sides is not None:
+        sides = of.sides
+        tail = row[of.plan.width :]
+        out[: c.size] *= add_sides(tail, y, sides.weights, sides.part, sides.low, sides.high, out[c.size :])
     return out
 
 
@@ -118,7 +119,7 @@ def test_a_batch_of_floats_is_row_after_row(options):
 
 @forms
 def test_a_batch_of_cells_is_each_row_rounded(options):
-    """With rows that no user can make: their whole vector is left out, that for what is earned, too."""
+    """With rows that no user can make: their whole vector is left out, that of the experiment, too."""
     bandit = made(Secure, **options)
     of, grid = bandit.algorithm, bandit.mechanism
     estimate = fold(of)
@@ -139,7 +140,7 @@ def test_a_batch_of_cells_is_each_row_rounded(options):
     assert np.array_equal(found, unchanged)
 
 
-@pytest.mark.parametrize("name", ["dense-earnings", "hybrid-scores-earnings"])
+@pytest.mark.parametrize("name", ["dense-control", "hybrid-scores-control"])
 def test_the_whole_vector_is_bounded(name):
     """Neither part is longer than `longest`, both together are."""
     of = made(**FORMS[name]).algorithm
@@ -246,10 +247,12 @@ def test_a_prior_adds_its_noise():
 
 @forms
 def test_the_plan_is_what_the_bandit_says(options):
-    bandit = made(Secure, **options, max_rounds_per_person=2)
+    most = None if "control" in options else 2
+    bandit = made(Secure, **options, max_rounds_per_person=most)
     plan = bandit.algorithm.plan
     assert plan.releases(4) == bandit._releases(4) and plan.releases(0) == ()
-    assert plan.person() == bandit._person() and plan.person().rounds == plan.limits.most == 2
+    assert plan.person() == bandit._person() and plan.limits.most == most
+    assert most is None or plan.person().rounds == most
     assert plan.row == opened(bandit._tickets).features.shape[1] and plan.mechanism is bandit.mechanism
     assert set(plan.caveats) <= set(bandit.privacy.caveats)
     assert plan.settings["first"] == 7 and plan.settings["growth"] > 1 and "source" not in plan.settings

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from tacit import Budget, Control, Earnings, JointGLM, LocalIRLS, Simulated, registry
+from tacit import Budget, Control, JointGLM, LocalIRLS, Simulated, registry
 from tacit.audit.attacks import bandits as attacks
 from tacit.data import Raw
 from tacit.features import Number, Schema
@@ -46,7 +46,6 @@ JOINT = registered("JOINT") | {
     "JointLinUCB": [
         {},
         {"max_rounds_per_person": 2},
-        {"earnings": Earnings(0.3)},
         WEEK,
         WEEK | {"weeks": 2},
         LATER,
@@ -61,7 +60,6 @@ JOINT = registered("JOINT") | {
         {"base_rate": 0.02},
         LISTS,
         {"contexts": "public"},
-        {"earnings": Earnings(0.3)},
         {"max_rounds_per_person": 2},
         {"max_rounds_per_person": 2, "on_limit": "serve"},
         {"max_rounds_per_person": 2, "require_person": False},

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointGLM, JointLinUCB, LocalIRLS
-from tacit.algorithms.earnings import Earnings
 from tacit.bandits import snapshot
 from tacit.core import actions
 from tacit.core.actions import Declared
@@ -245,18 +244,6 @@ def test_a_propensity_is_that_of_the_actions_on_offer_now():
     for name, choice in offers.items():
         features = bandit._door.offer({"age": 30.0}, None, [name, "read"]).features
         assert choice.propensity == pytest.approx(other._propensity(features, choice.index)(), abs=1e-12)
-
-
-def test_what_each_action_earns_has_its_place_from_the_start():
-    bandit = glm("walk", most=3, earnings=Earnings(0.2))
-    size = bandit.mechanism.size
-    assert size == glm("walk", "sleep", "read", most=3, earnings=Earnings(0.2)).mechanism.size
-    rounds(bandit, 20)
-    assert bandit._door.names == ("walk",)
-    bandit.add_action("sleep")
-    bandit.retire_action("walk")
-    rounds(bandit, 20)
-    assert bandit._door.names == ("walk", "sleep") and bandit.mechanism.size == size
 
 
 def test_devices_have_a_fixed_list():

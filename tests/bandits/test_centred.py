@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence, default_rng
 
-from tacit import Budget, Earnings, JointGLM, Simulated, Spec, environments, simulate
+from tacit import Budget, JointGLM, Simulated, Spec, environments, simulate
 from tacit.algorithms.onepass import centred, curvature
 from tacit.features import Category, Number, Schema
 from tacit.kernels.glm import Tuning
@@ -77,9 +77,7 @@ def test_what_it_refuses(options, got):
         make(tuning=Tuning(ridge=4.0))
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"hold": 7, "pending": 60}, {"hold": 30, "missing_as": 0.0}, {"earnings": Earnings(0.2, 4.0)}]
-)
+@pytest.mark.parametrize("options", [{}, {"hold": 7, "pending": 60}, {"hold": 30, "missing_as": 0.0}])
 def test_the_compiled_loop_is_choose_and_observe(options):
     world = environments.clicks(dim=3, base_rate=0.1)
     started, block = world.start(default_rng(3), 240), world.block(240)

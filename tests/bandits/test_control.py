@@ -106,8 +106,8 @@ def test_what_a_control_person_teaches_is_by_its_share():
     """A fixed arm's people teach nothing, a uniform control's count sqrt(.5 / .97) times."""
     for name, k in (("arm", 0.0), ("uniform", math.sqrt(0.5 / 0.97))):
         bandit = build(CONTROLS[name])
-        assert bandit._purse.weights[1, 0] == pytest.approx(k)
-        assert bandit._purse.weights[0].tolist() == pytest.approx([1.0, math.sqrt(0.03 / 0.97) * bandit._bound])
+        assert bandit._sides.weights[1, 0] == pytest.approx(k)
+        assert bandit._sides.weights[0].tolist() == pytest.approx([1.0, math.sqrt(0.03 / 0.97) * bandit._bound])
 
 
 @pytest.mark.parametrize("name", CONTROLS)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence, default_rng
 
-from tacit import Budget, Earnings, JointGLM, Simulated, Spec, environments
+from tacit import Budget, JointGLM, Simulated, Spec, environments
 from tacit.algorithms.onepass import curvature, fields, scores
 from tacit.features import Category, Number, Schema
 from tacit.kernels.block import BERNOULLI, Block
@@ -237,11 +237,7 @@ def test_an_action_comes_and_another_goes():
     assert set(rounds(bandit, 60, seed=1)) <= {"sleep", "read"} and bandit._live.tolist() == [1, 2]
 
 
-def test_with_earnings_forget_persons_and_secure_noise():
-    earns = make(earnings=Earnings(0.2, 4.0))
-    rounds(earns, 60)
-    assert earns.earned is not None and earns.theta.shape == (SCHEMA.dim,) and earns.theta.all()
-    assert earns.mechanism.size > earns.contribution.size == make().mechanism.size
+def test_with_forget_persons_and_secure_noise():
     forgets = make(forget=60, first=4, budget=Budget(50.0, 1e-2))
     rounds(forgets, 120)
     assert forgets._steps > 20 and "forgotten in 60 rounds" in forgets.privacy.releases[0].statistic

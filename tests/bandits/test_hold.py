@@ -350,7 +350,7 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match="at most 10 rows at once"):
         bandit.choose_many(np.zeros((11, 2, 3)))
     assert bandit.choices == 10
-    with pytest.raises(ValueError, match="without earnings and hold"):
+    with pytest.raises(ValueError, match="without hold"):
         Trail(build(hold=5))
 
 

@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 from tacit import Budget, JointGLM, JointLinUCB, Secure, Simulated
-from tacit.algorithms.earnings import Earnings
 from tacit.bandits import engines, folders
 from tacit.bandits.engines import Local, together
 from tacit.core import logs
@@ -71,7 +70,6 @@ def write(frame, folder, cuts=(0, 1, 130, 131, 500, 900)):
     [
         (JointGLM, {}),
         (JointGLM, {"link": "identity"}),
-        (JointGLM, {"earnings": Earnings()}),
         (JointLinUCB, {"horizon": 2000}),
     ],
 )

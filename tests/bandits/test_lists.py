@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit import Budget, Earnings, JointGLM, JointLinUCB, Simulated, Spec, environments, simulate
+from tacit import Budget, JointGLM, JointLinUCB, Simulated, Spec, environments, simulate
 from tacit.algorithms.onepass import lists
 from tacit.audit.stage import open_step, users
 from tacit.features import Category, Number, Schema
@@ -189,7 +189,6 @@ def test_the_certificate_says_that_weights_were_given_and_d_is_that_of_the_list(
         ({"base_rate": 0.1}, "base_rate"),
         ({"contexts": "public"}, "contexts"),
         ({"curvature": "released"}, "curvature"),
-        ({"earnings": Earnings()}, "earnings"),
         ({"prior": ([0.1] * 3, 1.0)}, "prior"),
         ({"covariance": np.eye(3)}, "covariance"),
         ({"tuning": Tuning(ridge=9.0)}, "tuning"),

@@ -5,7 +5,6 @@ import polars as pl
 import pytest
 
 from tacit import Budget, JointGLM, Simulated, Spec, environments, simulate
-from tacit.algorithms.earnings import Earnings
 from tacit.audit.stage import User, act, users
 from tacit.kernels.glm import Tuning
 from tacit.mechanisms.opening import opened
@@ -217,7 +216,6 @@ def test_a_reward_that_is_refused_moves_nothing_that_has_no_noise():
 @pytest.mark.parametrize(
     "options",
     [
-        {"earnings": Earnings(0.2, 4.0)},
         {"curvature": "none"},
         {"max_rounds_per_person": 2, "week": 100},
     ],
@@ -230,7 +228,6 @@ def test_what_does_not_go_with_it_is_refused(options):
 @pytest.mark.parametrize(
     ("named", "options"),
     [
-        ("earnings", {"earnings": Earnings(0.2, 4.0)}),
         ("week", {"max_rounds_per_person": 2, "week": 100}),
     ],
 )

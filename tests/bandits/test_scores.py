@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit import Budget, Earnings, JointGLM, Simulated, Spec, Uniform, environments, simulate
+from tacit import Budget, JointGLM, Simulated, Spec, Uniform, environments, simulate
 from tacit.algorithms.onepass import scores
 from tacit.features import Number, Schema
 from tacit.kernels.rounds import Schedule
@@ -194,7 +194,7 @@ def test_a_start_that_is_known_is_where_it_starts():
     assert warm._steps > 0 and np.isfinite(warm.theta).all()
 
 
-def test_limits_forgetting_and_earnings():
+def test_limits_and_forgetting():
     rng = default_rng(9)
     rows = rng.uniform(-0.5, 0.5, (60, 3, 2))
     limited = make(dim=2, max_rounds_per_person=2, first=5)
@@ -202,9 +202,6 @@ def test_limits_forgetting_and_earnings():
     forgets = make(dim=2, first=2, forget=40)
     play(forgets, rows, [1.0] * 60)
     assert forgets._steps > 20 and "forgotten in 40 rounds" in forgets.privacy.releases[0].statistic
-    earns = make(dim=2, first=5, earnings=Earnings(0.2, 4.0))
-    play(earns, rows, [1.0] * 60)
-    assert earns.earned is not None and earns.mechanism.size > 2 and earns.theta.shape == (2,)
 
 
 def test_saved_and_loaded_it_goes_on(tmp_path):

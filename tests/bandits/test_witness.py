@@ -61,7 +61,7 @@ def test_nothing_is_read_of_one_of_two_bandits(kind, tmp_path):
     with pytest.raises(BadState, match="budget twice"):
         play(two, 2)
     reads = {
-        JointGLM: [lambda b: b.theta, lambda b: b.interval(ARMS), lambda b: b.earned],
+        JointGLM: [lambda b: b.theta, lambda b: b.interval(ARMS)],
         JointGLMRare: [lambda b: b.theta, lambda b: b.recomputations],
     }[kind]
     for read in reads:

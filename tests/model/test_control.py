@@ -114,7 +114,7 @@ def test_the_claim_is_nearly_attained_on_every_side(form, name):
         )
         apart = np.linalg.norm(one - other) / made._sensitivity
         learnt = np.linalg.norm((one - other)[: made.contribution.size])
-        k = made._purse.weights[side, 0]
+        k = made._sides.weights[side, 0]
         if learnt >= 0.999 * k * made._bound:  # else the pair is another at this base rate
             assert 0.999 <= apart <= 1 + 1e-12
     assert made._sensitivity == pytest.approx(made._bound / math.sqrt(1 - made.control.budget), rel=1e-12)
@@ -137,14 +137,14 @@ def test_a_person_of_one_side_is_not_in_the_others_sums():
     start = made.contribution.size
     for side in sides_of(made):
         added = vector(made, (0.6, 0.0), 1.0, side)[start:]
-        assert np.flatnonzero(added).tolist() == [side] and added[side] == made._purse.weights[side, 1] / 2
+        assert np.flatnonzero(added).tolist() == [side] and added[side] == made._sides.weights[side, 1] / 2
         silent = vector(made, (0.0, 0.0), 0.0, side, teaches=0.0)
-        assert not silent[:start].any() and silent[start + side] == -made._purse.weights[side, 1] / 2
+        assert not silent[:start].any() and silent[start + side] == -made._sides.weights[side, 1] / 2
 
 
 def test_pairs_are_of_the_bandits_own_choices():
     made = MADE["curvature", "pairs"]
-    added = vector(made, (0.6, 0.0), 0.75, 0, arm=2)[made.contribution.size :] / made._purse.part
+    added = vector(made, (0.6, 0.0), 0.75, 0, arm=2)[made.contribution.size :] / made._sides.part
     assert added[2:].tolist() == pytest.approx([0.0, 0.0, 0.75, 0.25])
     assert not vector(made, (0.6, 0.0), 0.75, 1, arm=2)[made.contribution.size + 2 :].any()
 
@@ -217,4 +217,4 @@ def test_arms_of_a_schema_have_its_names():
     with pytest.raises(ValueError, match="Expected arms of control that are actions"):
         JointGLM(features=FIELDS, budget=BUDGET, control=Control(arm="hello"))
     made = JointGLM(features=FIELDS, budget=BUDGET, control=Control(arm="a"))
-    assert isinstance(made._purse, Sides)
+    assert isinstance(made._sides, Sides)

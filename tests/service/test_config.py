@@ -33,7 +33,6 @@ GLM = {name: value for name, value in LINEAR.items() if name != "horizon"} | {"k
         ({"bandits": {"a": GLM | {"forget": "a month", "per_day": 100}}}, "number of rounds"),
         ({"bandits": {"a": GLM | {"forget": -1}}}, "forget"),
         ({"bandits": {"a": GLM | {"control": {"part": 0.1}}}}, "unknown field `part` in control"),
-        ({"bandits": {"a": GLM | {"earnings": {"part": 0.1}}}}, "unknown field `part` in earnings"),
         ({"bandits": {"a": GLM | {"week": "7 days"}}}, "Expected week to be a number of rounds"),
         ({"bandits": {"a": LINEAR | {"epsilon": 1.0}}}, r"a setting of \[bandits.a\], got 'epsilon'"),
         ({"bandits": {"a": LINEAR | {"horizn": 1.0}}}, "Did you mean horizon"),

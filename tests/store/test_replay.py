@@ -5,7 +5,7 @@ As tests/whole/test_replay.py, for every public name of `Stored`: a new one has 
 import numpy as np
 import pytest
 
-from tacit import Control, Earnings, Stored
+from tacit import Control, Stored
 from tacit.core.assignment import Assignment
 from tacit.errors import TacitError
 from tacit.holders import contexts, rows
@@ -125,10 +125,6 @@ def check(place, kind, **terms):
     assert len(tape.kept) >= 6 and int(first[-2]["version"]) >= 5
 
 
-def earning(**options):
-    return glm(earnings=Earnings(0.3, 5.0), **options)
-
-
 def controlled(**options):
     return glm(control=Control(policy="uniform", share=0.5, arms=()), **options)
 
@@ -141,7 +137,7 @@ def lists(**options):
     return glm(positions=(1.0, 0.5), **options)
 
 
-@pytest.mark.parametrize("kind", [glm, linear, earning])
+@pytest.mark.parametrize("kind", [glm, linear])
 def test_quite_other_people_change_nothing_that_is_shown(place, kind):
     check(place, kind)
 

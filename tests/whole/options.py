@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import default_rng
 
-from tacit import Budget, Control, Earnings, JointGLM, JointLinUCB, Secure, Simulated
+from tacit import Budget, Control, JointGLM, JointLinUCB, Secure, Simulated
 from tacit.errors import PersonLimit, UnknownChoice
 from tacit.features import Category, Number, Schema
 from tacit.kernels.glm import Tuning
@@ -77,7 +77,6 @@ BOTH: dict[str, Values] = {
     "source": {"simulated": {"source": Simulated}},
     "features": {arms: {"features": schema} for arms, schema in SCHEMAS.items()},
     "radius": {"2": {"radius": 2.0}},
-    "earnings": {"average": {"earnings": Earnings()}, "arms": {"earnings": Earnings(arms=ARMS)}},
     "blocks": {"2": {"blocks": ARMS}},
     "first": {"25": {"first": 25}},
     "growth": {"1.2": {"growth": 1.2}},
@@ -195,7 +194,6 @@ def _shown(bandit: Any, released: Any, arrays: Any, holder: Any) -> dict[str, An
         "certificate": holder.privacy,
         "released": None if released is None else released.tobytes(),
         "estimate": b"".join(np.asarray(part, np.float64).tobytes() for part in (*arrays, *widths)),
-        "earned": holder.earned,
     }
 
 

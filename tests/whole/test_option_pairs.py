@@ -25,7 +25,6 @@ from tests.whole.options import DATABASE, DELTA, EPSILON, GIVEN, MEMORY, OPTIONS
 
 FOLDER = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None  # where nobody waits for a disk
 LINEAR = (fields, centred, lists)
-OF_ARMS = "Expected no arms in earnings with features that declare 2 of their own, got some."
 OF_SCHEMA = "Expected blocks={} and shared={} with these features, as their schema has it, got blocks={} and shared={}."
 OF_COVARIANCE = (
     'Expected no covariance with contexts="public", whose curvature is exact, or coordinates that arms share '
@@ -33,7 +32,6 @@ OF_COVARIANCE = (
 )
 OF_WEEK = 'Expected rounds that are counted when they are chosen with contexts="public", got week.'
 OF_HOLD = "Expected hold below pending = 5, got 5."
-OF_EARNINGS = 'Expected no earnings with contexts="public", got earnings.'
 OF_RATE = (
     "Expected base_rate with vectors, or with features of shared arms or of disjoint ones by fields, got it with {}."
 )
@@ -45,7 +43,6 @@ WITH_CONTROL = "Expected no {} with control, got both."
 OF_PERSONS = WITH_CONTROL.format("max_rounds_per_person, since which numbers count would be private,")
 OF_WEEKS = WITH_CONTROL.format("week, which a person's numbers on both sides would need noise of their own for,")
 OF_TURNS = "Expected a person with every choice with weeks, got require_person=False."
-OF_SUMS = WITH_CONTROL.format("earnings, which are the bandit's own sum of the experiment,")
 REFUSED = {
     JointGLM: {
         ("pending=5", "control=uniform"): OF_HOLD,
@@ -56,8 +53,6 @@ REFUSED = {
         ("per_day=25", "control=uniform"): OF_WEEKS,
         ("weeks=3", "control=uniform"): OF_WEEKS,
         ("require_person=false", "weeks=3"): OF_TURNS,
-        ("earnings=average", "control=uniform"): OF_SUMS,
-        ("earnings=arms", "control=uniform"): OF_SUMS,
         ("contexts=public", "control=uniform"): WITH_CONTROL.format('contexts="public"'),
         ("forget=600", "control=uniform"): WITH_CONTROL.format("forget, since people so far are summed,"),
         ("pending=5", "hold=5"): OF_HOLD,
@@ -65,8 +60,6 @@ REFUSED = {
         ("week=100", "contexts=public"): OF_WEEK,
         ("per_day=25", "contexts=public"): OF_WEEK,
         ("weeks=3", "contexts=public"): OF_WEEK,
-        ("features=disjoint", "earnings=arms"): OF_ARMS,
-        ("features=hybrid", "earnings=arms"): OF_ARMS,
         ("features=disjoint", "shared=6"): OF_SCHEMA.format(2, None, 2, 6),
         ("features=hybrid", "blocks=2"): OF_SCHEMA.format(2, 6, 2, None),
         ("features=shared", "blocks=2"): OF_SCHEMA.format(None, None, 2, None),
@@ -74,8 +67,6 @@ REFUSED = {
         ("features=hybrid", "covariance=matrix"): OF_COVARIANCE,
         ("shared=6", "covariance=matrix"): OF_COVARIANCE,
         ("contexts=public", "covariance=matrix"): OF_COVARIANCE,
-        ("earnings=average", "contexts=public"): OF_EARNINGS,
-        ("earnings=arms", "contexts=public"): OF_EARNINGS,
         ("contexts=public", "curvature=none"): 'Expected curvature="released" with contexts="public", where it has no '
         'noise, got "none".',
         ("curvature=none", "tuning=bold"): OF_TUNING.format("none"),
@@ -91,8 +82,6 @@ REFUSED = {
         ("features=hybrid", "positions=two"): OF_LISTS.format("blocks"),
         ("blocks=2", "positions=two"): OF_LISTS.format("blocks"),
         ("shared=6", "positions=two"): OF_LISTS.format("blocks"),
-        ("earnings=average", "positions=two"): OF_LISTS.format("earnings"),
-        ("earnings=arms", "positions=two"): OF_LISTS.format("earnings"),
         ("contexts=public", "positions=two"): OF_LISTS.format('contexts="public"'),
         ("curvature=none", "positions=two"): OF_LISTS.format('curvature="none"'),
         ("prior=some", "positions=two"): OF_LISTS.format("prior"),
@@ -118,8 +107,6 @@ REFUSED = {
         ("require_person=false", "weeks=3"): OF_TURNS,
         ("pending=5", "hold=5"): OF_HOLD,
         ("pending=5", "missing_as=0.5"): OF_HOLD,
-        ("features=disjoint", "earnings=arms"): OF_ARMS,
-        ("features=hybrid", "earnings=arms"): OF_ARMS,
         ("features=hybrid", "blocks=2"): OF_SCHEMA.format(None, None, 2, None),
         ("features=shared", "blocks=2"): OF_SCHEMA.format(None, None, 2, None),
     },

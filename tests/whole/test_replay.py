@@ -21,7 +21,6 @@ from tacit import (
     TwoServerGLM,
     registry,
 )
-from tacit.algorithms.earnings import Earnings
 from tacit.algorithms.onepass import loops_kernel
 from tacit.audit.mutants import CountedWhenAnswered, ExactSums
 from tacit.bandits.two import memory
@@ -137,7 +136,6 @@ HELD = {  # choices enter at their deadlines
     "joint-glm-hold": made(JointGLM, first=6, hold=7),
     "joint-glm-lists-hold": made(Lists, first=6, positions=(1.0, 0.5), hold=7, missing_as=0.0),
     "joint-glm-hold-public": made(JointGLM, first=6, hold=7, contexts="public"),
-    "joint-glm-hold-earnings": made(JointGLM, first=6, hold=3, earnings=Earnings(0.2, 4.0)),
     "joint-glm-control": made(JointGLM, first=6, hold=3, missing_as=0.0, control=Control(policy="uniform", share=0.5)),
     "joint-glm-control-coins": made(
         JointGLM, first=6, hold=3, missing_as=0.5, control=Control(policy="uniform", assign="coins")
@@ -158,9 +156,6 @@ JOINT = registered("JOINT", made, first=6) | {
     "joint-glm-lists": made(Lists, first=6, positions=(1.0, 0.5)),
     "joint-glm-hybrid": made(JointGLM, first=6, dim=3, blocks=2, shared=1),
     "joint-lin-ucb-blocks": made(JointLinUCB, first=6, dim=4, blocks=2),
-    "joint-glm-earnings": made(JointGLM, first=6, earnings=Earnings(0.2, 4.0)),
-    "joint-glm-blocks-earnings": made(JointGLM, first=6, dim=4, blocks=2, earnings=Earnings(0.2, 4.0)),
-    "joint-lin-ucb-earnings": made(JointLinUCB, first=6, earnings=Earnings(0.2, 4.0)),
     "shariff-lin-ucb-tree": made(ShariffLinUCB, release="tree"),
     "shariff-lin-ucb-consistent-tree": made(ShariffLinUCB, release="consistent-tree"),
     "shariff-lin-ucb-buffered": made(ShariffLinUCB, release="buffered"),
@@ -238,7 +233,6 @@ FIELDS = {
     "plain": {},
     "hold": {"hold": 7},
     "base-rate": {"base_rate": 0.2},
-    "earnings": {"earnings": Earnings(0.2, 4.0)},
 }
 
 

@@ -19,7 +19,7 @@ LEAK_IN_A_BANDIT = (
     "self.algorithm.estimate(self._estimate, released, ",
     "self.algorithm.estimate(self._estimate, self._state.prefix, ",
 )
-LEAK_OF_EARNINGS = (
+LEAK_OF_A_RELEASE = (
     "bandits/joint/joint.py",
     "of_arrays(state.estimate, state.prefix.released, ",
     "of_arrays(state.estimate, state.prefix, ",
@@ -64,7 +64,7 @@ LEAK_TO_WHO_SERVES = (
 LEAKS = (
     LEAK_IN_A_STEP,
     LEAK_IN_A_BANDIT,
-    LEAK_OF_EARNINGS,
+    LEAK_OF_A_RELEASE,
     LEAK_IN_AN_ALGORITHM,
     LEAK_IN_ANOTHER,
     LEAK_IN_A_KERNEL,

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tacit.algorithms.earnings import Purse
 from tacit.algorithms.sides import Sides
 from tacit.algorithms.weeks import most_weeks
 from tacit.mechanisms.continual import Continual
@@ -18,22 +17,18 @@ def entries(
     mechanism: Continual,
     size: int,
     sensitivity: float,
-    purse: Purse | Sides | None,
+    sides: Sides | None,
     rounds: int,
     relation: str,
     steps: int,
 ) -> tuple[Release, ...]:
-    """After so many steps: of the sums that are learnt from, of that size and sensitivity, and of the purse's, or of an
+    """After so many steps: of the sums that are learnt from, of that size and sensitivity, and of an
     experiment's. rounds: of a person. relation: the neighbours that the claim is for."""
     if steps == 0:
         return ()
-    if isinstance(purse, Sides):
-        return (purse.entry(mechanism, statistic, size, steps, relation),)
-    own = mechanism.entry("gaussian", statistic, sensitivity, steps, rounds, size=size, relation=relation)
-    if purse is None:
-        return (own,)
-    last = purse.statistic, purse.sensitivity, steps, rounds
-    return own, mechanism.entry("earnings", *last, size=purse.size, relation=relation)
+    if sides is not None:
+        return (sides.entry(mechanism, statistic, size, steps, relation),)
+    return (mechanism.entry("gaussian", statistic, sensitivity, steps, rounds, size=size, relation=relation),)
 
 
 def numbers(size: int, blocks: int, shared: int) -> str:

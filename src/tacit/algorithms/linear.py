@@ -39,13 +39,11 @@ class Statistics(NamedTuple):
 
 
 class LinearEstimate(NamedTuple):
-    """What choices are made by after `step` releases. PUBLIC, and never written to. released: what it is made from;
-    earnings: their part of what was released."""
+    """What choices are made by after `step` releases. PUBLIC, and never written to. released: what it is made from."""
 
     arrays: Ridge
     step: int
     released: Released
-    earnings: Released | None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -98,7 +96,7 @@ class Linear(Summed):
             made = ridge.empty_blocks(self.own, blocks, start, bounds.floor, live)
         else:
             made = ridge.empty(self.plan.dim, start)
-        return LinearEstimate(made, 0, leaves.nothing(self.contribution.size), None)
+        return LinearEstimate(made, 0, leaves.nothing(self.contribution.size))
 
     def estimate(
         self,
@@ -118,8 +116,7 @@ class Linear(Summed):
         return out
 
     def of_arrays(self, arrays: Ridge, released: Released, step: int) -> LinearEstimate:
-        learnt, earnings = self.parts(released)
-        return LinearEstimate(arrays, step, leaves.part(learnt, slice(None)), earnings if step else None)
+        return LinearEstimate(arrays, step, leaves.part(self.learnt(released), slice(None)))
 
     def pick(self, estimate: LinearEstimate, arms: Array, rng: Generator) -> Integers:
         return ridge.choose_many(arms, estimate.arrays, self.confidence)
@@ -163,7 +160,7 @@ class Linear(Summed):
 
     @property
     def loop(self) -> Loop | None:
-        return None if self.plan.blocks > 1 or self.purse is not None else self._play
+        return None if self.plan.blocks > 1 else self._play
 
     def _play(
         self, policy: Any, rng: Generator, block: Block, held: Held, state: JointState[PrefixState], live: Integers

@@ -52,10 +52,6 @@ class Sides(NamedTuple):
     blocks: bool
 
     @property
-    def names(self) -> tuple[str, ...]:
-        return ()
-
-    @property
     def kept(self) -> int:
         """Numbers that are kept of a choice beside its arm."""
         return TAIL
@@ -87,9 +83,6 @@ class Sides(NamedTuple):
         out = [(math.sqrt(side.teaches / first), math.sqrt(1 - side.teaches)) for side in self.control.sides]
         return np.array([(1.0, math.sqrt(halved) * out[0][1]), *out[1:]]) * [1.0, self.whole]
 
-    def problem(self, count: int, names: tuple[str, ...] | None, known: tuple[str, ...]) -> str | None:
-        return None
-
     def tail(self, x: Array, place: int, name: str | None, known: tuple[str, ...]) -> Array:
         """RAW. What is kept of a choice. Its side is that of its number, which is looked at when it enters."""
         if name is None and known and self.blocks:
@@ -97,9 +90,6 @@ class Sides(NamedTuple):
         played = name, int(x[-1]) if self.blocks else place
         pair = next((i for i, arm in enumerate(self.control.pairs, 1) if arm in played), 0)
         return np.array([0.0, 1.0, float(pair)])
-
-    def earned(self, released: Array, std: float) -> None:
-        return None
 
     def entry(self, mechanism: Continual, statistic: str, size: int, steps: int, relation: str) -> OneOfRelease:
         """What the ledger records after `steps` releases of sums of that size, that are learnt from, and of these."""

@@ -1,13 +1,12 @@
-"""What algorithms whose state is released sums have in common: what is kept of a choice, and the part for earnings."""
+"""What algorithms whose state is released sums have in common: what is kept of a choice, and an experiment's part."""
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from tacit.algorithms.earnings import Earned, Purse
 from tacit.algorithms.sides import NO_SIDES, Sides
 from tacit.algorithms.trial_sums import TrialSums, trial_sums
 from tacit.data import Array, Integers, Raw, Released
@@ -17,25 +16,12 @@ from tacit.model.control import Control
 from tacit.protocols import Plan
 
 
-class EarningEstimate(Protocol):
-    """An estimate."""
-
-    @property
-    def step(self) -> int: ...
-    @property
-    def earnings(self) -> Released | None: ...
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Summed(ABC):
-    """purse: of what is earned, or of an experiment, if that is released, too: its numbers come after those that are
-    learnt from."""
+    """sides: of an experiment, if there is one: its numbers come after those that are learnt from."""
 
     plan: Plan
-    purse: Purse | Sides | None
-
-    def problem(self, count: int, names: tuple[str, ...] | None, declared: tuple[str, ...]) -> str | None:
-        return None if self.purse is None else self.purse.problem(count, names, declared or self.purse.names)
+    sides: Sides | None
 
     def row(
         self,
@@ -46,10 +32,9 @@ class Summed(ABC):
         declared: tuple[str, ...],
     ) -> Raw[Array]:
         x: Array = arms[picked]
-        if self.purse is None:
+        if self.sides is None:
             return self.logged(x)
-        tail = self.purse.tail(x, place, name, declared or self.purse.names)
-        return Raw(np.concatenate([x, tail]))
+        return Raw(np.concatenate([x, self.sides.tail(x, place, name, declared)]))
 
     def listed(self, arms: Array, shown: Integers) -> Raw[Array]:
         raise TypeError("Expected an algorithm that shows lists, got one that does not.")
@@ -60,22 +45,12 @@ class Summed(ABC):
 
     @property
     def tally(self) -> Tally:
-        """How rows count for what is earned, or for an experiment."""
+        """How rows count for an experiment."""
         low, high = map(float, self.plan.rewards)
-        if self.purse is None:
-            return Tally(0, 0, 0, 0.0, low, high)
-        start = self.plan.mechanism.size - self.purse.size
-        sides = self.purse.weights if isinstance(self.purse, Sides) else NO_SIDES
-        return Tally(start, self.purse.size, self.plan.width, self.purse.part, low, high, sides)
-
-    @abstractmethod
-    def std(self, step: int) -> float:
-        """Of the noise in each number of that release."""
-
-    def earned(self, estimate: EarningEstimate) -> Earned | None:
-        if self.purse is None or estimate.earnings is None:
-            return None
-        return self.purse.earned(estimate.earnings, self.std(estimate.step))
+        if self.sides is None:
+            return Tally(0, 0, 0, 0.0, low, high, NO_SIDES)
+        start = self.plan.mechanism.size - self.sides.size
+        return Tally(start, self.sides.size, self.plan.width, self.sides.part, low, high, self.sides.weights)
 
     @property
     def by_fields(self) -> bool:
@@ -85,21 +60,23 @@ class Summed(ABC):
         return None
 
     def experiment(self, released: Released) -> Released | None:
-        return self.parts(released)[1] if isinstance(self.purse, Sides) else None
+        return None if self.sides is None else leaves.part(released, slice(self._learnt, None))
 
     @property
     def control(self) -> Control | None:
-        return self.purse.control if isinstance(self.purse, Sides) else None
+        return None if self.sides is None else self.sides.control
 
     def trial_sums(
         self, looks: Sequence[Released], counts: Callable[[int], tuple[int, ...]], ended: int | None
     ) -> TrialSums:
-        assert isinstance(self.purse, Sides)
-        return trial_sums(self.purse, self.plan.mechanism, self.plan.schedule, looks, counts, ended)
+        assert self.sides is not None
+        return trial_sums(self.sides, self.plan.mechanism, self.plan.schedule, looks, counts, ended)
 
-    def parts(self, released: Released) -> tuple[Released, Released | None]:
-        """What is learnt from, and what is earned."""
-        if self.purse is None:
-            return released, None
-        start = self.plan.mechanism.size - self.purse.size
-        return leaves.part(released, slice(0, start)), leaves.part(released, slice(start, None))
+    @property
+    def _learnt(self) -> int:
+        """Numbers that are learnt from."""
+        return self.plan.mechanism.size - (0 if self.sides is None else self.sides.size)
+
+    def learnt(self, released: Released) -> Released:
+        """What is learnt from."""
+        return released if self.sides is None else leaves.part(released, slice(0, self._learnt))

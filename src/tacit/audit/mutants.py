@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from tacit.algorithms.earnings import Purse
 from tacit.bandits import Bandit, JointGLM, JointLinUCB
 from tacit.core.persons import Persons
 from tacit.data import Array, Exact, Raw, Released
@@ -23,7 +22,6 @@ from tacit.mechanisms.entering import NOBODY
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
-from tacit.model.earnings import AVERAGE
 from tacit.model.linear import LinearContribution
 from tacit.privacy.noise import Simulated, Source
 
@@ -167,34 +165,6 @@ class Crowded(JointGLM):
     def _limits(self) -> Persons:
         assert self.max_rounds_per_person is not None and self.weeks is not None
         return Persons(self.max_rounds_per_person * self.weeks, serve=True, later=True)
-
-
-class UnclippedPurse(Purse):
-    """Weighs by 1 / propensity, with as many arms as there are at random."""
-
-    def tail(self, x: Array, place: int, name: str | None, known: tuple[str, ...]) -> Array:
-        return np.array([AVERAGE + 1 + place, self.arms / self.clip])
-
-
-@dataclass(kw_only=True, eq=False)
-class UnclippedWeights(JointGLM):
-    """Estimates what is earned by weights that are not cut."""
-
-    def _open_purse(self) -> None:
-        super()._open_purse()
-        self._purse = UnclippedPurse(*self._purse)  # type: ignore[misc]
-
-    def _join(self, row: Raw[Array], reward: Raw[float]) -> None:
-        adder = self._adds()
-
-        def add(x: Array, y: float, out: Exact) -> None:
-            cut, once = x.copy(), Exact(np.zeros(self.mechanism.size))
-            cut[-1] = 1.0
-            adder.each(cut[None], np.array([y]), *adder.given, once)
-            once[self.contribution.size + 2 :] *= x[-1]
-            out += once
-
-        self._state.prefix.absorb(add, row, reward)
 
 
 class UnboundedScores(JointGLM):

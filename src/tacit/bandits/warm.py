@@ -13,7 +13,6 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit.algorithms import chances
-from tacit.algorithms.earnings import Earnings
 from tacit.bandits.base import Bandit
 from tacit.bandits.embedded import Embedded
 from tacit.bandits.server import Server
@@ -65,8 +64,6 @@ def twin_of(made: Any) -> Any:
 def _fresh(value: Any) -> Any:
     if hasattr(value, "private"):  # a source of noise, also one of the caller's own
         return Secure() if value.private else Simulated(0)
-    if isinstance(value, Earnings):
-        return value._replace(arms=0)
     if isinstance(value, Control):
         return Control(policy="uniform", share=0.5)
     return default_rng(0) if isinstance(value, Generator) else value

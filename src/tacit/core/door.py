@@ -1,6 +1,5 @@
 """What may be asked: every request and reward is checked here, whole, before anything of it meets a state."""
 
-import functools
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -57,8 +56,8 @@ class Offer(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Door:
-    """What one bandit takes, with the actions that are declared now. limited: persons are counted. problem: what is
-    wrong with a choice among so many arms, or of these names. places: of a list; 0 where one arm is chosen."""
+    """What one bandit takes, with the actions that are declared now. limited: persons are counted. places: of
+    a list; 0 where one arm is chosen."""
 
     dim: int
     blocks: int
@@ -68,7 +67,6 @@ class Door:
     limited: bool
     declared: tuple[Declared, ...] = ()
     places: int = 0
-    problem: Callable[[int, tuple[str, ...] | None], str | None] = lambda count, names: None
 
     @classmethod
     def of(cls, algorithm: Algorithm[Any], declared: tuple[Declared, ...] = ()) -> "Door":
@@ -85,7 +83,6 @@ class Door:
             limited=plan.limits.most is not None,
             declared=declared,
             places=plan.places,
-            problem=functools.partial(algorithm.problem, declared=() if schema is None else schema.actions),
         )
 
     @property
@@ -106,9 +103,6 @@ class Door:
             most = f"of 1 to {self.places}, as many as positions" if self.places else "with positions"
             raise ValueError(f"Expected top, a number of places, {most}, got another.")
         found = self.arms(arms, given)
-        problem = self.problem(len(found.features), found.names)
-        if problem:
-            raise ValueError(problem)
         return found._replace(available=check_mask(available, len(found.features)), top=top)
 
     def batch(self, arms: Any, given: Any = None) -> tuple[list[Array], list[str | None], tuple[str, ...] | None]:
@@ -128,8 +122,7 @@ class Door:
         else:
             rows, problems = self.schema.batch(arms, given, placed=self.blocks > 1)
             names = self.schema.offered if given is None else tuple(given)
-        checked = zip(rows, problems, strict=True)
-        return rows, [problem or self.problem(len(row), names) for row, problem in checked], names
+        return rows, problems, names
 
     def played(self, arms: Any, given: Any = None, place: int = 0) -> Array | None:
         """RAW. The features of an arm that was played elsewhere; None where they are wrong."""

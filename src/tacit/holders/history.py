@@ -1,6 +1,6 @@
 """What a bandit believed at each of its releases: functions of released sums and of the public schedule."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,14 +13,13 @@ LEVEL = 0.9  # of intervals, where a bandit's have a level of choice
 
 class Past(NamedTuple):
     """A version: the number of choices that its last step closed at, when it became visible (0 before any release), and
-    for each coordinate of theta* the estimate and an interval, both cut to the radius. earned: as the bandit has it."""
+    for each coordinate of theta* the estimate and an interval, both cut to the radius."""
 
     choices: int
     visible_at: float
     estimate: Array
     low: Array
     high: Array
-    earned: Any
 
 
 class Offers(NamedTuple):
@@ -40,4 +39,4 @@ def past(fold: Fold, before: Past | None, visible_at: float) -> Past:
     middle, half = algorithm.beliefs(fold.estimate, coordinates(plan.dim, plan.blocks, plan.shared), LEVEL)
     most = plan.radius
     estimate, low, high = (np.clip(end, -most, most) for end in (middle, middle - half, middle + half))
-    return Past(fold.entries, visible_at, estimate, low, high, algorithm.earned(fold.estimate))
+    return Past(fold.entries, visible_at, estimate, low, high)

@@ -136,13 +136,6 @@ class Reading:
 
     @property
     @locked
-    def earned(self) -> Any:
-        """The average reward with its interval, at the version that is served; None where that is not released."""
-        fold = self._at_present()
-        return fold.algorithm.earned(fold.estimate)
-
-    @property
-    @locked
     def trial_sums(self) -> TrialSums | None:
         """What the experiment has released so far, as sums over people of this incarnation; None without a control
         group, and where sides were coins and a retired bandit's key is destroyed."""

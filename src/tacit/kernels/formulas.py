@@ -6,7 +6,7 @@ from numba import types
 from numba.extending import overload, register_jitable
 
 from tacit.kernels.compile import kernel
-from tacit.model import centred, control, earnings, fields, glm, linear, links, lists, public, scores, vectors
+from tacit.model import centred, control, fields, glm, linear, links, lists, public, scores, vectors
 
 for _function in (
     links.decay,
@@ -71,6 +71,5 @@ add_reward = kernel(public.add_reward)
 add_score = kernel(scores.add_score)
 add_fields = kernel(fields.add_fields)
 add_centred = kernel(centred.add_centred)
-add_earnings = kernel(earnings.add_earnings)
 add_sides = kernel(control.add_sides)
 add_list = kernel(lists.add_list)

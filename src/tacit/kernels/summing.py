@@ -2,7 +2,7 @@
 the noise grid (mechanisms.grid). Whole numbers: any order and any split of the rows gives the same bits.
 
 A row is an arm as in model.arms, of width numbers, and what else is kept of a choice (`Tally`, `sum_rewards`). One
-whose reward is NaN adds nothing. Beside its own numbers it may add some for what is earned; both are one vector, and in
+whose reward is NaN adds nothing. Beside its own numbers it may add some for an experiment; both are one vector, and in
 cells that vector is left out whole if it is longer than any user's, or no number.
 
 Each kernel `sum_*` is the version in cells; cell = 0 stands for floats (`each_*`)."""
@@ -15,7 +15,6 @@ from tacit.data import Array, Booleans, Exact, Integers
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.formulas import (
     add_centred,
-    add_earnings,
     add_fields,
     add_glm,
     add_linear,
@@ -27,9 +26,9 @@ from tacit.model.links import Code
 
 
 class Tally(NamedTuple):
-    """Where and how a row counts for what is earned (algorithms.earnings) or for an experiment (algorithms.sides):
-    `size` numbers from `start` on in the sums, from what is kept from `column` on in a row. size 0: nowhere. sides: of
-    an experiment, (k, s) for each; of no length otherwise."""
+    """Where and how a row counts for an experiment (algorithms.sides): `size` numbers from `start` on in the sums, from
+    what is kept from `column` on in a row. size 0: nowhere. sides: (k, s) for each; of no length where there is none.
+    """
 
     start: int
     size: int
@@ -37,7 +36,7 @@ class Tally(NamedTuple):
     part: float
     low: float
     high: float
-    sides: Array = np.zeros((0, 2))
+    sides: Array
 
 
 class Linearised(NamedTuple):
@@ -121,14 +120,12 @@ def join_row(
     longest: float,
     out: Exact,
 ) -> None:
-    """out[places] += own, and the numbers for what is earned, or for an experiment, which are made here, in theirs;
+    """out[places] += own, and the numbers for an experiment, which are made here, in theirs;
     `own` and `more` are 0 afterwards."""
     if tally.sides.shape[0] > 0:
         weight = add_sides(row[tally.column :], y, tally.sides, tally.part, tally.low, tally.high, more)
         for j in range(own.size):
             own[j] *= weight
-    elif tally.size > 0:
-        add_earnings(row[tally.column :], y, tally.part, tally.low, tally.high, more)
     s = 0.0
     for j in range(own.size):
         s += own[j] * own[j]

@@ -12,7 +12,6 @@ import msgspec
 
 from tacit import checks, durations, logs, registry
 from tacit.algorithms import forgetting
-from tacit.algorithms.earnings import Earnings
 from tacit.algorithms.onepass.public import PUBLIC
 from tacit.bandits.joint.joint import Joint
 from tacit.features.schema import Schema
@@ -43,17 +42,6 @@ class BudgetSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     epsilon: float
     delta: float
-
-
-class EarningsSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """As tacit.Earnings."""
-
-    share: float = Earnings().share
-    clip: float = Earnings().clip
-    arms: int | tuple[str, ...] = 0
-
-    def given(self) -> Earnings:
-        return Earnings(self.share, self.clip, self.arms)
 
 
 class ControlSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -95,9 +83,9 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     durable: an SQLite file of its own, or "postgresql://...". keys: the folder of keys. hold: the time after which a
     choice counts, with the reward that came by then. missing_as: what it counts as without one; else it teaches
     nothing. pending: for how many later choices the answer to a request is kept. degraded: what choices get while the
-    database is away or cannot be written: "refuse", or "serve" without learning. control: a control group. earnings:
-    for bandits that were made with it before there were control groups. forget, week, per_day: rounds, or "30 days" of
-    so many choices each. weeks: the promise is for a person for ever, who teaches in so many weeks.
+    database is away or cannot be written: "refuse", or "serve" without learning. control: a control group. forget,
+    week, per_day: rounds, or "30 days" of so many choices each. weeks: the promise is for a person for ever, who
+    teaches in so many weeks.
     require_person: a request without a person is refused, by default where there is a limit. prior, warm: what is known
     from elsewhere, and a Parquet or CSV file of public rows; neither is protected. contexts: "public" where features
     and offered arms are no secret. curvature: what is released (JointGLM). base_rate: the usual reward, where it is
@@ -119,7 +107,6 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     week: float | str | None = None
     weeks: int | None = None
     control: ControlSetting | None = None
-    earnings: EarningsSetting | None = None
     forget: float | str | None = None
     per_day: float | None = None
     prior: PriorSetting | None = None
@@ -333,8 +320,8 @@ def build(setting: BanditSetting, name: str) -> Any:
         given["prior"] = (setting.prior.theta, setting.prior.precision)
     kind, own = _kind(setting), setting.budget
     try:
-        declared = {"control": setting.control, "earnings": setting.earnings}
-        given |= {what: one.given() for what, one in declared.items() if one is not None}
+        if setting.control is not None:
+            given["control"] = setting.control.given()
         if setting.warm is not None:
             given["warm"] = logs.labelled(logs.read(setting.warm), setting.schema)
         made = kind(dim=setting.dim, features=setting.schema, budget=Budget(own.epsilon, own.delta), **given)

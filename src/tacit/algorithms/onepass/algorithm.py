@@ -37,13 +37,12 @@ Contribution = GLMContribution | RewardContribution | ScoreContribution | Linear
 class OnePassEstimate(NamedTuple):
     """What choices are made by after `step` releases. PUBLIC, and never written to.
 
-    random: nothing was released, and nothing is known from elsewhere. earnings: their part of what was released.
-    people: the sums of an action's part of the features, over all people, where sums are by fields."""
+    random: nothing was released, and nothing is known from elsewhere. people: the sums of an action's part of the
+    features, over all people, where sums are by fields."""
 
     arrays: Any  # a Posterior, or a FieldPosterior
     step: int
     random: bool
-    earnings: Released | None
     people: Array | None = None
 
 
@@ -121,7 +120,7 @@ class OnePass(Summed):
         return arm_sets.live([one.until is None for one in declared], self.plan.blocks)
 
     def blank(self, live: Integers) -> OnePassEstimate:
-        return OnePassEstimate(self.form.blank(self, live), 0, not self.prior.theta.size, None)
+        return OnePassEstimate(self.form.blank(self, live), 0, not self.prior.theta.size)
 
     def estimate(
         self,
@@ -132,20 +131,20 @@ class OnePass(Summed):
         live: Integers,
         chosen: int | None = None,
     ) -> OnePassEstimate:
-        learnt, earnings = self.parts(released)
+        learnt = self.learnt(released)
         if isinstance(self.contribution, RewardContribution):
             learnt = public.beside_contexts(self.layout, contexts, released)
         posterior = type(before.arrays)(*(part.copy() for part in before.arrays))
         if isinstance(posterior, FieldPosterior):
             fields.fold(self, learnt, step, live, step - 1 if chosen is None else chosen, posterior)
         self.form.fit(self, learnt, step, live, posterior)
-        return OnePassEstimate(posterior, step, False, earnings, self._people(learnt))
+        return OnePassEstimate(posterior, step, False, self._people(learnt))
 
     def of_arrays(self, arrays: Posterior, released: Released, step: int) -> OnePassEstimate:
         if step == 0:
-            return OnePassEstimate(arrays, 0, not self.prior.theta.size, None)
-        learnt, earnings = self.parts(released)
-        return OnePassEstimate(arrays, step, False, earnings, self._people(learnt))
+            return OnePassEstimate(arrays, 0, not self.prior.theta.size)
+        learnt = self.learnt(released)
+        return OnePassEstimate(arrays, step, False, self._people(learnt))
 
     def _people(self, learnt: Released) -> Array | None:
         return fields.people(self, learnt) if self.by_fields else None
@@ -210,7 +209,7 @@ class OnePass(Summed):
 
     @property
     def loop(self) -> Loop | None:
-        if self.purse is not None or self.plan.shared:
+        if self.sides is not None or self.plan.shared:
             return None
         if self.by_fields:
             return functools.partial(fields.play, self)

@@ -47,17 +47,13 @@ CAVEAT = (
 )
 
 
-def check(contexts: str, *, earnings: bool, week: bool) -> bool:
+def check(contexts: str, *, week: bool) -> bool:
     """Whether contexts are public; ValueError for what does not go with that."""
     checks.one_of(CONTEXTS, contexts=contexts)
     if contexts == PRIVATE:
         return False
-    for wrong, what, got in (
-        (earnings, "no earnings", "earnings"),
-        (week, "rounds that are counted when they are chosen", "week"),
-    ):
-        if wrong:
-            raise ValueError(f'Expected {what} with contexts="public", got {got}.')
+    if week:
+        raise ValueError('Expected rounds that are counted when they are chosen with contexts="public", got week.')
     return True
 
 

@@ -99,7 +99,7 @@ def of_sums(name: str, *, late: bool = False, bug: str = "") -> Attack:
     step, and it is 0 or 1."""
     made = glm(dim=2, first=10, horizon=None, control=Control(arm=0))(Simulated(0))
     mechanism = dataclasses.replace(made.mechanism, leaves=LEAVES, size=1)
-    s = float(made._purse.weights[1, 1])
+    s = float(made._sides.weights[1, 1])
     worlds = np.zeros((2, LEAVES, 1))
     if late:
         worlds[0, 0], worlds[1, 4 * LEAVES // 5] = s, s

@@ -86,8 +86,8 @@ class Trail:
         checks.non_negative(shortest=self.shortest)
         b = self.bandit
         built_in(b.link)
-        if b.blocks or b.shared or b.features is not None or b.earnings is not None or b.hold is not None:
-            raise ValueError("Expected a JointGLM with dense arms and without earnings and hold, got another.")
+        if b.blocks or b.shared or b.features is not None or b.hold is not None:
+            raise ValueError("Expected a JointGLM with dense arms and without hold, got another.")
         if not isinstance(b.contribution, GLMContribution):
             raise ValueError("Expected curvature and moment of each user in the released sums, got others.")
         if not isinstance(getattr(b.mechanism, "real", b.mechanism), Discounted):

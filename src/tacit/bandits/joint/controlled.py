@@ -64,7 +64,6 @@ class Controlled(Joint):
             "week, which a person's numbers on both sides would need noise of their own for,": self.week is not None,
             "max_rounds_per_person, since which numbers count would be private,": self.max_rounds_per_person
             is not None,
-            "earnings, which are the bandit's own sum of the experiment,": self.earnings is not None,
             "positions, whose lists a control could not play,": getattr(self, "positions", None) is not None,
         }
         for what, there in beside.items():
@@ -77,12 +76,12 @@ class Controlled(Joint):
         if named and not set(arms) <= set(named):
             raise ValueError("Expected arms of control that are actions of the features' schema, got others.")
 
-    def _open_purse(self) -> None:
-        super()._open_purse()
+    def _open_sides(self) -> None:
+        """Before the mechanism is made."""
         self._check_control()
         if self.control is not None:
             low, high = map(float, self.rewards)
-            self._purse = Sides(self.control, low, high, self._bound, self._blocks > 1)
+            self._sides = Sides(self.control, low, high, self._bound, self._blocks > 1)
 
     def _in_blocks(self, steps: Schedule) -> Schedule:
         """Steps close where blocks of numbers do."""

@@ -83,7 +83,6 @@ class JointGLM(Controlled):
     warm: (features, rewards), rows as in `choose` or (n, d), and rewards, of people whose data is public. Neither is
     protected (algorithms.prior).
     control: a control group (Control), with which it is known what is earned, and whether that is more than before.
-    earnings: for bandits that earlier versions made with it (Joint).
     horizon: the number of rounds, where it is known; none is needed. pending: how many choices may wait for a reward.
 
     Settings for research, whose defaults were measured:
@@ -138,18 +137,14 @@ class JointGLM(Controlled):
             self.tuning = BLOCKS if apart else whole if self.forget is None else CHANGING
         self.tuning = irls.as_tuning(Tuning, self.tuning)
         parts: dict[str, Any] = {"dim": self.dim, "blocks": self._blocks, "shared": self._shared}
-        self._public = public.check(self.contexts, earnings=self.earnings is not None, week=self.week is not None)
+        self._public = public.check(self.contexts, week=self.week is not None)
         shaped = self.covariance is not None
         rounds: dict[str, Any] = {"horizon": self.horizon, "mu": self._mu}
         beside = {"prior": self.prior is not None, "warm": self.warm is not None, "covariance": shaped}
         beside |= {'contexts="public"': self._public}
         own, rate = self._own_dim, self.base_rate
         against = beside | {"base_rate": rate is not None, f'curvature="{self.curvature}"': self.curvature != "auto"}
-        against |= {
-            "earnings": self.earnings is not None,
-            "blocks": self._blocks > 1,
-            "control": self.control is not None,
-        }
+        against |= {"blocks": self._blocks > 1, "control": self.control is not None}
         self.positions = lists.check(self.positions, rewards=self.rewards, others=against)
         if self.positions is not None and self.missing_as is not None:
             check_missing_as(self.missing_as, *self.rewards, lists=True)
@@ -171,7 +166,7 @@ class JointGLM(Controlled):
         low, high = self.rewards
         self._unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
         self.contribution = self._contribution(low=low, high=high, link=self._link, **parts)
-        self._open_purse()
+        self._open_sides()
         means: dict[str, Any] = {"link": self._link, "rewards": (low, high), "radius": self.radius, "unit": self._unit}
         live = len(actions.live(self._declared, self._blocks))
         knowledge = prior.knowledge(self.prior, self.warm, live=live, **parts, **means)
@@ -201,7 +196,7 @@ class JointGLM(Controlled):
             prior=knowledge,
             shape=shape,
             gains=self.mechanism.gain(np.arange(self.mechanism.window + 1.0)),
-            purse=self._purse,
+            sides=self._sides,
         )
         self.epsilon = ledger.check(self._planned(), self.budget)
         self._check_idle()

@@ -10,8 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tacit import checks
-from tacit.algorithms import accounting, earnings, forgetting
-from tacit.algorithms.earnings import Earned, Earnings, Purse
+from tacit.algorithms import accounting, forgetting
 from tacit.algorithms.forgetting import FARTHEST, steps_before
 from tacit.algorithms.sides import Sides
 from tacit.algorithms.turns import Turns
@@ -60,19 +59,18 @@ class Joint(ContinualBandit):
     week: max_rounds_per_person are those of a week of so many choices, or "7 days" of `per_day` choices that are
     expected, and so is the claim; everybody is served. weeks: the claim is for a person for ever, who teaches in so
     many weeks at most, which may begin at any time (algorithms.turns); the noise is made for that (mechanisms.turns).
-    earnings: a share of the budget for `earned`, the average reward, as earlier versions had it (JointGLM: control)."""
+    """
 
     hold: int | None = None
     missing_as: float | None = None
     week: float | str | None = None
     weeks: int | None = None
     per_day: float | None = None
-    earnings: Earnings | None = None
     algorithm: Algorithm[Any] = field(init=False, repr=False)
     contribution: Contribution = field(init=False, repr=False)
     _state: JointState[PrefixSums] = field(init=False, repr=False)
     _live: Integers = field(init=False, repr=False)  # the blocks that the estimate is of
-    _purse: Purse | Sides | None = field(default=None, init=False, repr=False)
+    _sides: Sides | None = field(default=None, init=False, repr=False)
     _current: Any = field(default=None, init=False, repr=False)  # the estimate whose arrays are in the state
     _adder: tuple[Any, Any] = field(default=(None, None), init=False, repr=False)  # an estimate, and its Adder
 
@@ -135,19 +133,6 @@ class Joint(ContinualBandit):
             noiseless = Separated.of(noiseless, self.weeks)
         return super()._with_noise(noiseless, sensitivity, mu, **options)
 
-    def _open_purse(self) -> None:
-        """Before the mechanism is made."""
-        self._purse = earnings.purse(
-            self.earnings,
-            rewards=self.rewards,
-            blocks=self._blocks,
-            actions=() if self.features is None else self.features.actions,
-            room=0 if self.features is None else self.features.room,
-            sensitivity=self._bound,
-        )
-        if self.earnings is not None:
-            self.earnings = Earnings(*self.earnings)
-
     @property
     def _bound(self) -> float:
         """How far one person moves the sums, for each unit of the column norm."""
@@ -155,19 +140,19 @@ class Joint(ContinualBandit):
 
     @property
     def _size(self) -> int:
-        return self.contribution.size + (0 if self._purse is None else self._purse.size)
+        return self.contribution.size + (0 if self._sides is None else self._sides.size)
 
     @property
     def _sensitivity(self) -> float:
         """Of both parts as one vector."""
-        return self._bound if self._purse is None else float(np.hypot(self._bound, self._purse.sensitivity))
+        return self._bound if self._sides is None else float(np.hypot(self._bound, self._sides.sensitivity))
 
     def _plan(self, statistic: str, *numbers: float, contexts: int = 0, caveats: tuple[str, ...] = ()) -> Plan:
         """statistic: what is released, in words, with {} for how many numbers. numbers: beside the mechanism's, what
         noise is drawn with."""
-        most, mechanism, size, purse = self.max_rounds_per_person, self.mechanism, self.contribution.size, self._purse
+        most, mechanism, size, sides = self.max_rounds_per_person, self.mechanism, self.contribution.size, self._sides
         words = statistic.format(accounting.numbers(size, self._blocks, self._shared))
-        parts = size, self._bound, purse, most or 1, self._relation
+        parts = size, self._bound, sides, most or 1, self._relation
         releases = functools.partial(accounting.entries, words, mechanism, *parts)
         limits = Limits(most, self.on_limit == "serve", self._week, bool(self.require_person), self.weeks)
         claim = releases(mechanism.leaves), mechanism, limits, self.horizon or FARTHEST
@@ -179,7 +164,7 @@ class Joint(ContinualBandit):
             blocks=self._blocks,
             shared=self._shared,
             width=self._width,
-            row=self._width + (0 if purse is None else purse.kept) + self._public,
+            row=self._width + (0 if sides is None else sides.kept) + self._public,
             contexts=contexts,
             rewards=self.rewards,
             radius=self.radius,
@@ -402,11 +387,3 @@ class Joint(ContinualBandit):
     def theta(self) -> Array:
         """The estimate that choices are made by: a function of released sums."""
         return self.algorithm.theta(self._estimate)
-
-    @property
-    @owner_only
-    def earned(self) -> Earned | None:
-        """The average reward with an interval of level LEVEL, from released sums alone; None before the first release,
-        and without `earnings`."""
-        out: Earned | None = self.algorithm.earned(self._estimate)
-        return out

@@ -36,7 +36,7 @@ class JointLinUCB(Joint):
     choices (some 250, as they grow): bounds on the noise are for that many releases at once, and the bound on rewards
     is for all rounds there are, so that the confidence set holds for as long as choices are made, with probability 1 -
     failure, .999 by default. Beside a horizon of 20 000 that is 9 % more noise, and widths for 19 % more.
-    max_rounds_per_person and what goes with it: see ContinualBandit; hold, missing_as, week, earnings: see Joint.
+    max_rounds_per_person and what goes with it: see ContinualBandit; hold, missing_as, week: see Joint.
     blocks: as in JointGLM: sums, noise and work are those of each arm's own part, and bounds on the noise are those of
     its dim / blocks dimensions, for all parts at once.
     source: of noise. Secure by default; Simulated(seed) for experiments.
@@ -71,7 +71,6 @@ class JointLinUCB(Joint):
             high=self.rewards[1],
             blocks=self._blocks,
         )
-        self._open_purse()
         steps = 1 + steps_before(self.horizon or FARTHEST, self._schedule)
         noiseless = Toeplitz(leaves=steps, size=self._size, sigma=0.0, **self._columns(self._schedule))
         self.mechanism = self._with_noise(noiseless, self._sensitivity, self._mu)
@@ -84,7 +83,7 @@ class JointLinUCB(Joint):
             failure=self.failure,
             subgaussian=self.subgaussian,
             width_scale=self.width_scale,
-            purse=self._purse,
+            sides=None,
         )
         self.epsilon = ledger.check(self._planned(), self.budget)
         super().__post_init__()

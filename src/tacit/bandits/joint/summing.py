@@ -22,7 +22,7 @@ class Summer(NamedTuple):
 
     @classmethod
     def of(cls, adder: Adder, grid: Grid, size: int) -> "Summer":
-        """A row of a log counts for learning alone, so that nothing is added for what is earned."""
+        """A row of a log counts for learning alone, so that nothing is added for an experiment."""
         *numbers, tally = adder.given
         return cls(adder.cells, (*numbers, tally._replace(size=0)), size, grid.cell, grid.longest)
 

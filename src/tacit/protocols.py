@@ -72,7 +72,6 @@ class Plan:
     caveats: tuple[str, ...]  # what the certificate says beside the claim
     releases: Callable[[int], tuple[Release, ...]]  # what has happened to the data after so many steps
     person: Callable[[], PersonClaim | None]  # what the claim is for, where it is for a person or a person's week
-    places: int = 0  # of a list; 0: one arm is chosen
 
 
 class Loop(Protocol):
@@ -116,7 +115,7 @@ class Algorithm(Protocol[E]):
         ...
 
     def pick(self, estimate: E, arms: Array, rng: Generator) -> Integers:
-        """The arms for (n, K, width) users; (n, places) of them where lists are shown."""
+        """The arms for (n, K, width) users."""
         ...
 
     def chance(self, estimate: E, arms: Array, index: int, *, chosen: bool = True) -> Chance:
@@ -173,10 +172,6 @@ class Algorithm(Protocol[E]):
     ) -> Raw[Array]:
         """What is kept of a choice until it enters: `plan.row` numbers. arms: those on offer; place, name: of the
         arm in the request; declared: names of the actions that there are now."""
-        ...
-
-    def listed(self, arms: Array, shown: Integers) -> Raw[Array]:
-        """The same where a list was chosen (`plan.places`): shown are the arms in its places."""
         ...
 
     def logged(self, x: Array) -> Raw[Array]:

@@ -33,9 +33,6 @@ LATER = {"hold": 1}
 FIELDS = {"dim": 0, "features": Schema(context={"x": Number(0, 1, bins=2)}, arms="disjoint", actions=("a", "b"))}
 
 
-LISTS = {"positions": (1.0, 0.5)}
-
-
 def registered(table):
     """Every class of the registry as it comes: a new one is covered by its name. Below are those with settings that
     change a promise, one after the other, or that need some."""
@@ -57,8 +54,6 @@ JOINT = registered("JOINT") | {
         FIELDS | {"curvature": "fields"},
         FIELDS | {"base_rate": 0.02},
         {"base_rate": 0.02},
-        {"base_rate": 0.02},
-        LISTS,
         {"contexts": "public"},
         {"max_rounds_per_person": 2},
         {"max_rounds_per_person": 2, "on_limit": "serve"},

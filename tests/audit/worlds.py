@@ -226,8 +226,7 @@ def _visit(bandit, fate, person):
     except PersonLimit:
         return
     if fate.reward is not None:
-        reward = given(bandit, fate.reward)
-        bandit.observe(choice, reward if getattr(bandit, "positions", None) is None else [reward])
+        bandit.observe(choice, given(bandit, fate.reward))
 
 
 def _offer(bandit, arm):

@@ -69,11 +69,6 @@ def refusals(stored, choice, earlier):
     return out
 
 
-def reward(kind, value):
-    """For a list, of its first place, and the opposite of the second."""
-    return [value, 1.0 - value] if kind is lists else value
-
-
 def run(place, kind, people, name, **terms):
     """The users who are in all runs see everything; the others differ by `people`, in number of arms and names, and in
     whether, when and how often they answer, and whether their choices are shown: nobody answers in the last run. Where
@@ -92,8 +87,7 @@ def run(place, kind, people, name, **terms):
                         stored.tend()
                         seen = {"index": choice.index, "by": choice.version, "propensity": choice.propensity.hex()}
                         own.append(choice)
-                        seen["in time"] = stored.observe(choice, reward(kind, 0.5))
-                        seen |= {"list": (choice.indices, choice.names)}
+                        seen["in time"] = stored.observe(choice, 0.5)
                         seen |= shown(stored, given) | {"refused": refusals(stored, choice, own[len(own) // 2])}
                     out.append(seen | {"log": lines, "next": stored._versions.next_at})
                     continue
@@ -105,10 +99,10 @@ def run(place, kind, people, name, **terms):
                     stored.activate(choice)
                 fate = (1, int(others.integers(4)), 0)[people - 1]
                 for _ in range(fate):
-                    stored.observe(choice, reward(kind, float(others.random())))
+                    stored.observe(choice, float(others.random()))
                 late += [choice] if fate == 0 and people < 3 else []
                 if late and others.random() < 0.3:
-                    stored.observe(late.pop(), None if others.random() < 0.5 else reward(kind, 1.0))
+                    stored.observe(late.pop(), None if others.random() < 0.5 else 1.0)
         return [*out, {name: table(stored, statement, stored._vault.uid) for name, statement in SIZES.items()}]
 
 
@@ -133,10 +127,6 @@ def public(**options):
     return glm(contexts="public", **options)
 
 
-def lists(**options):
-    return glm(positions=(1.0, 0.5), **options)
-
-
 @pytest.mark.parametrize("kind", [glm, linear])
 def test_quite_other_people_change_nothing_that_is_shown(place, kind):
     check(place, kind)
@@ -151,10 +141,6 @@ def test_a_control_group_changes_nothing_of_that(place, monkeypatch):
 
 def test_quite_other_rewards_change_nothing_where_contexts_are_public(on_sqlite):
     check(on_sqlite, public)
-
-
-def test_quite_other_people_change_nothing_that_lists_show(on_sqlite):
-    check(on_sqlite, lists)
 
 
 # planted: each shows a little of what is raw, and is found

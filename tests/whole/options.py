@@ -96,7 +96,6 @@ OPTIONS: dict[type, dict[str, Values]] = {
         "warm": {"rows": {"warm": public_rows()}},
         "covariance": {"matrix": {"covariance": Shape()}},
         "base_rate": {"0.3": {"base_rate": 0.3}},
-        "positions": {"two": {"positions": (1.0, 0.5)}},
         "control": {"uniform": {"control": Control(policy="uniform", share=0.2), "hold": 5, "missing_as": 0.5}},
     },
     JointLinUCB: BOTH
@@ -156,15 +155,13 @@ def play(world: "World", holder: Any, rounds: range, waiting: list[tuple[int, An
             told.append("limit")
             continue
         told.append((choice.index, choice.name, choice.propensity if t % 100 == 99 else None))
-        listed = getattr(bandit, "positions", None) is not None  # then the first item's reward, or the second's
         if t % 3 == 0:
-            given = float(t * t % 7 < 3)
-            told.append(holder.observe(choice, [given] if listed else given))
+            told.append(holder.observe(choice, float(t * t % 7 < 3)))
         elif t % 3 == 1:
             waiting.append((t, choice))
         if waiting and waiting[0][0] <= t - LATE:
             try:
-                told.append(holder.observe(waiting.pop(0)[1], [0.0, 1.0] if listed else 1.0))
+                told.append(holder.observe(waiting.pop(0)[1], 1.0))
             except UnknownChoice:
                 told.append("expired")
     return told

@@ -19,12 +19,12 @@ import pytest
 from numpy.random import default_rng
 
 from tacit import JointGLM, JointLinUCB
-from tacit.algorithms.onepass import centred, fields, lists
+from tacit.algorithms.onepass import centred, fields
 from tacit.privacy import relations
 from tests.whole.options import DATABASE, DELTA, EPSILON, GIVEN, MEMORY, OPTIONS, World, build, play
 
 FOLDER = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None  # where nobody waits for a disk
-LINEAR = (fields, centred, lists)
+LINEAR = (fields, centred)
 OF_SCHEMA = "Expected blocks={} and shared={} with these features, as their schema has it, got blocks={} and shared={}."
 OF_COVARIANCE = (
     'Expected no covariance with contexts="public", whose curvature is exact, or coordinates that arms share '
@@ -36,7 +36,6 @@ OF_RATE = (
     "Expected base_rate with vectors, or with features of shared arms or of disjoint ones by fields, got it with {}."
 )
 OF_BLOCKS = "arms of blocks without a schema, or of hybrid ones"
-OF_LISTS = "Expected positions with vectors or features of shared arms alone, got {} beside it."
 OF_TUNING = 'Expected curvature="released" with tuning, which is of estimates by curvature, got {}.'
 BY_FIELDS = "features whose sums are by fields"
 WITH_CONTROL = "Expected no {} with control, got both."
@@ -71,24 +70,6 @@ REFUSED = {
         'noise, got "none".',
         ("curvature=none", "tuning=bold"): OF_TUNING.format("none"),
         ("features=disjoint", "tuning=bold"): OF_TUNING.format(BY_FIELDS),
-        ("positions=two", "control=uniform"): OF_LISTS.format("control"),
-        ("rewards=wide", "positions=two"): "Expected rewards=(0, 1) with positions, where each place has a reward, got "
-        "(-0.5, 2.0).",
-        (
-            "missing_as=0.5",
-            "positions=two",
-        ): "Expected missing_as=0 with positions, where silence is no click, got 0.5.",
-        ("features=disjoint", "positions=two"): OF_LISTS.format("blocks"),
-        ("features=hybrid", "positions=two"): OF_LISTS.format("blocks"),
-        ("blocks=2", "positions=two"): OF_LISTS.format("blocks"),
-        ("shared=6", "positions=two"): OF_LISTS.format("blocks"),
-        ("contexts=public", "positions=two"): OF_LISTS.format('contexts="public"'),
-        ("curvature=none", "positions=two"): OF_LISTS.format('curvature="none"'),
-        ("prior=some", "positions=two"): OF_LISTS.format("prior"),
-        ("warm=rows", "positions=two"): OF_LISTS.format("warm"),
-        ("covariance=matrix", "positions=two"): OF_LISTS.format("covariance"),
-        ("base_rate=0.3", "positions=two"): OF_LISTS.format("base_rate"),
-        ("tuning=bold", "positions=two"): OF_TUNING.format("positions"),
         ("tuning=bold", "base_rate=0.3"): OF_TUNING.format("base_rate"),
         ("contexts=public", "base_rate=0.3"): OF_RATE.format('contexts="public"'),
         ("curvature=none", "base_rate=0.3"): OF_RATE.format('curvature="none"'),
@@ -176,7 +157,7 @@ def check(world: World, kind: type, one: Value, other: Value) -> None:
 
 
 def linear(kind: type, settings: dict[str, Any], value: Value) -> bool:
-    """By fields, with a base rate or in lists chances are linear, whatever link and radius are: JointGLM says so."""
+    """By fields, or with a base rate chances are linear, whatever link and radius are: JointGLM says so."""
     return value.option in ("link", "radius") and getattr(build(kind, settings), "_form", None) in LINEAR
 
 
@@ -232,9 +213,6 @@ def test_a_pair(world, kind, one, other):
     sentence = REFUSED[kind].get((str(one), str(other)))
     if world is DATABASE and "source" in (one.option, other.option):
         with pytest.raises(ValueError, match="Expected secure noise"):
-            game(world, kind, one.settings | other.settings)
-    elif world is DATABASE and (one.option, other.option) == ("missing_as", "positions"):
-        with pytest.raises(ValueError, match=r"^Expected missing_as=0 with positions"):
             game(world, kind, one.settings | other.settings)
     elif sentence is None or (sentence == OF_HOLD and world.elsewhere):
         check(world, kind, one, other)

@@ -24,7 +24,6 @@ from tacit import (
 from tacit.algorithms.onepass import loops_kernel
 from tacit.audit.mutants import CountedWhenAnswered, ExactSums
 from tacit.bandits.two import memory
-from tacit.core.choices import Choices, ListChoice
 from tacit.errors import WrongBatch
 from tacit.features import Category, Number, Schema
 from tacit.mechanisms import recursive
@@ -77,20 +76,6 @@ def made(kind, **options):
     return make
 
 
-class Lists(JointGLM):
-    """Whoever answers does so for the first item, and in the opposite way for the second; a batch is one after the
-    other, and a bad row of it one whose items are 0."""
-
-    def observe(self, choice, reward):
-        by_item = [reward, 1.0 - reward] if isinstance(reward, float) else reward
-        return super().observe(choice, by_item[: len(choice.indices)] if isinstance(choice, ListChoice) else by_item)
-
-    def choose_many(self, rows):
-        made = [self.choose(np.nan_to_num(row)) for row in rows]
-        index, ids = (np.array([getattr(one, name) for one in made]) for name in ("index", "id"))
-        return Choices(index, ids, {}, None, [None] * len(made))
-
-
 def long_vectors(kind, **options):
     """With ten sums of the past, which vectors of any length have here."""
 
@@ -134,7 +119,6 @@ def registered(table, how, **options):
 
 HELD = {  # choices enter at their deadlines
     "joint-glm-hold": made(JointGLM, first=6, hold=7),
-    "joint-glm-lists-hold": made(Lists, first=6, positions=(1.0, 0.5), hold=7, missing_as=0.0),
     "joint-glm-hold-public": made(JointGLM, first=6, hold=7, contexts="public"),
     "joint-glm-control": made(JointGLM, first=6, hold=3, missing_as=0.0, control=Control(policy="uniform", share=0.5)),
     "joint-glm-control-coins": made(
@@ -153,7 +137,6 @@ JOINT = registered("JOINT", made, first=6) | {
     "joint-glm-covariance": made(JointGLM, first=6, covariance=[[0.7, 0.1], [0.1, 0.3]]),
     "joint-glm-scores": made(JointGLM, first=6, curvature="none"),
     "joint-glm-base-rate": made(JointGLM, first=6, base_rate=0.2),
-    "joint-glm-lists": made(Lists, first=6, positions=(1.0, 0.5)),
     "joint-glm-hybrid": made(JointGLM, first=6, dim=3, blocks=2, shared=1),
     "joint-lin-ucb-blocks": made(JointLinUCB, first=6, dim=4, blocks=2),
     "shariff-lin-ucb-tree": made(ShariffLinUCB, release="tree"),

@@ -36,9 +36,6 @@ class Summed(ABC):
             return self.logged(x)
         return Raw(np.concatenate([x, self.sides.tail(x, place, name, declared)]))
 
-    def listed(self, arms: Array, shown: Integers) -> Raw[Array]:
-        raise TypeError("Expected an algorithm that shows lists, got one that does not.")
-
     def logged(self, x: Array) -> Raw[Array]:
         more = self.plan.row - self.plan.width
         return Raw(np.concatenate([x, np.zeros(more)]) if more else x.copy())

@@ -62,7 +62,7 @@ def _random() -> Iterator[Arena]:
 
 
 def _page() -> Iterator[Arena]:
-    world = environments.front_page(places=1)
+    world = environments.front_page()
     yield Arena(name="front-page", group="page", world=world, horizon=10_000, runs=10)
 
 

@@ -180,43 +180,6 @@ class UnboundedScores(JointGLM):
     _play = Bandit._play  # by choose and observe
 
 
-@dataclass(kw_only=True, eq=False)
-class CutByItem(JointGLM):
-    """Lists whose items are cut one by one, each to what a whole list may add."""
-
-    def _each(self, row: Array, code: float) -> list[Exact]:
-        """What each item of a list would add alone."""
-        adder, places, out = self._adds(), self.algorithm.plan.places, list[Exact]()
-        for place in range(places):
-            alone, one = np.zeros((places, row.size // places)), Exact(np.zeros(self.mechanism.size))
-            alone[place] = row.reshape(places, -1)[place]
-            adder.each(alone.reshape(1, -1), np.array([code]), *adder.given, one)
-            out.append(one)
-        return out
-
-    def _join(self, row: Raw[Array], reward: Raw[float]) -> None:
-        def add(x: Array, code: float, out: Exact) -> None:
-            out += sum(self._each(x, code))
-
-        self._state.prefix.absorb(add, row, reward)
-
-
-@dataclass(kw_only=True, eq=False)
-class Averaged(CutByItem):
-    """Lists that add the average of their items, with noise as if a person were one item of them."""
-
-    @property
-    def _bound(self) -> float:
-        assert self.positions is not None
-        return super()._bound / len(self.positions)
-
-    def _join(self, row: Raw[Array], reward: Raw[float]) -> None:
-        def add(x: Array, code: float, out: Exact) -> None:
-            out += np.mean(self._each(x, code), axis=0)
-
-        self._state.prefix.absorb(add, row, reward)
-
-
 class UnclippedContribution(LinearContribution):
     """Adds x and y as they come: the sum is clipped later, by `ClippedSum`."""
 

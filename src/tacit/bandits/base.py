@@ -143,17 +143,16 @@ class Bandit(Kept, ABC):
         actions: Any = None,
         available: npt.ArrayLike | None = None,
         person: Person | None = None,
-        top: int | None = None,
     ) -> Choice:
         """The arm for one user. `arms`: (K, d) numbers, or a mapping name -> features; where the bandit has a Schema,
         the person's fields, and `actions` as in Schema.vectors; `available`: K booleans;
         `person`: who it is, where max_rounds_per_person is set (kept as a keyed hash; ValueError without one, unless
         require_person=False): an id that the caller has authenticated and normalised. 17, "17" and b"17" are one
         person, "Ada@" and "ada@" two. PersonLimit tells exactly how often that person came: answer with a default arm
-        and show it to nobody, or have on_limit="serve". top: how many places a list has for this user; all by default.
+        and show it to nobody, or have on_limit="serve".
         A bad request is no user: it changes nothing. One that is beyond its person's rounds counts as a choice, or its
         refusal would move everybody else."""
-        offer = self._door.offer(arms, available, actions, top)
+        offer = self._door.offer(arms, available, actions)
         self._room(1)
         try:
             digest = self._persons.admit(person)

@@ -16,7 +16,6 @@ from tacit.algorithms import chances
 from tacit.bandits.base import Bandit
 from tacit.bandits.embedded import Embedded
 from tacit.bandits.server import Server
-from tacit.core.choices import ListChoice
 from tacit.model.control import Control
 from tacit.model.fields import FieldContribution
 from tacit.privacy.noise import Secure, Simulated
@@ -82,7 +81,6 @@ def rehearse(bandit: Bandit) -> None:
         if bandit._blocks > 1:
             arms[:, -1] = rng.integers(bandit._blocks, size=3)
         choice = bandit.choose(arms if schema is None else dict.fromkeys(schema.context))
-        given: Any = [reward] if isinstance(choice, ListChoice) else reward
-        bandit.observe(choice, given)
+        bandit.observe(choice, reward)
     _ = choice.propensity, bandit.privacy
     chances.chance(chances.values(np.eye(4), np.zeros(4), np.eye(4)), 0)  # as many directions as it is hardest for

@@ -17,7 +17,6 @@ SAME = ("per_day", "base_rate", "hold", "contexts")
 WEEKLY = "The file promises for a week: read people as people times weeks."
 HELD = "The file has a deadline; --per-day says what it costs in people."
 OTHER = "The file has another bandit: this plan is for JointGLM."
-LISTED = "The file shows lists, which are not planned for: this plan is for one action a person."
 
 
 class AskedOfSchema(NamedTuple):
@@ -109,7 +108,6 @@ def read(path: Path, name: str | None = None) -> tuple[Schema, dict[str, Any], l
     settings |= {name: bandit[own] for name, own in SETTINGS.items() if own in bandit}
     settings |= {name: bandit[name] for name in SAME if name in bandit}
     notes = [WEEKLY] * ("week" in bandit and "weeks" not in bandit) + [OTHER] * (bandit.get("kind", KIND) != KIND)
-    notes += [LISTED] * ("positions" in bandit)
     try:
         if "hold" in settings:
             settings["hold"] = durations.seconds(settings["hold"], "hold")

@@ -37,30 +37,6 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class ListChoice(Choice):
-    """A list for one user: indices and names are those of its items, in the order of places; index and name are those
-    of the first place, and `propensity` is the probability that this item got it. That of a whole list is not
-    computed."""
-
-    indices: tuple[int, ...]
-    names: tuple[str, ...] | None
-
-    def by_place(self, rewards: object) -> object:
-        """Rewards by name, in the order of places: items that are left out have 0. Others as they are."""
-        return by_place(self.names, rewards)
-
-
-def by_place(names: Sequence[str] | None, rewards: object) -> object:
-    """Rewards by name in the order of these names, 0 where there is none; others as they are. ValueError for a name
-    that is not among them."""
-    if not isinstance(rewards, Mapping):
-        return rewards
-    if names is None or not set(rewards) <= set(names):
-        raise ValueError("Expected rewards by place, or by names of items in the list, got other names.")
-    return [rewards.get(name, 0.0) for name in names]
-
-
-@dataclass(frozen=True, slots=True)
 class Choices:
     """The arms for a batch. Rows in `refused` (index -> reason) have index -1 and id 0; they count as choices that
     nobody will answer, so that the schedule does not depend on what is in a row. It has as many elements as rows: the
@@ -93,10 +69,8 @@ def reward_problem(reward: object, low: float, high: float) -> str | None:
     return None if inside else f"Expected a finite reward in [{low:g}, {high:g}], got one outside."
 
 
-def check_missing_as(reward: object, low: float, high: float, *, lists: bool = False) -> None:
+def check_missing_as(reward: object, low: float, high: float) -> None:
     """ValueError unless what silence means is a reward: a setting, which may be named with its value."""
-    if lists and reward != 0:
-        raise ValueError(f"Expected missing_as=0 with positions, where silence is no click, got {reward!r}.")
     if reward_problem(reward, low, high):
         raise ValueError(f"Expected missing_as to be a reward in [{low:g}, {high:g}], or none, got {reward!r}.")
 

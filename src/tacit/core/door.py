@@ -1,7 +1,6 @@
 """What may be asked: every request and reward is checked here, whole, before anything of it meets a state."""
 
 import math
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,24 +9,22 @@ import numpy.typing as npt
 
 from tacit.core import actions
 from tacit.core.actions import Declared
-from tacit.core.choices import ListChoice, reward_problem
+from tacit.core.choices import reward_problem
 from tacit.data import Array, Integers, Raw
 from tacit.features import frames
 from tacit.features.schema import Schema
 from tacit.model import arms as arm_sets
 from tacit.model.arms import check_mask
-from tacit.model.lists import packed
 from tacit.protocols import Algorithm
 
 
 class Offer(NamedTuple):
     """RAW. One person's arms: their features, their names if they have any, and the indices of those that are
-    available; None if all are. top: how many places of a list there are for it; None: all."""
+    available; None if all are."""
 
     features: Array
     names: tuple[str, ...] | None
     available: Integers | None
-    top: int | None = None
 
     def __repr__(self) -> str:
         return "<raw>"
@@ -44,20 +41,10 @@ class Offer(NamedTuple):
     def name(self, place: int) -> str | None:
         return self.names[place] if self.names else None
 
-    def shown(self, picked: Iterable[int]) -> tuple[tuple[int, ...], tuple[str, ...] | None]:
-        """Of a list that was picked among them: the places in the request, and their names, if they have any."""
-        places = tuple(self.place(int(one)) for one in picked)
-        return places, tuple(self.names[place] for place in places) if self.names else None
-
-    def listed(self, picked: Iterable[int], ticket: int, propensity: Callable[[], float]) -> ListChoice:
-        indices, names = self.shown(picked)
-        return ListChoice(indices[0], self.name(indices[0]), ticket, propensity, indices, names)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Door:
-    """What one bandit takes, with the actions that are declared now. limited: persons are counted. places: of
-    a list; 0 where one arm is chosen."""
+    """What one bandit takes, with the actions that are declared now. limited: persons are counted."""
 
     dim: int
     blocks: int
@@ -66,7 +53,6 @@ class Door:
     schema: Schema | None
     limited: bool
     declared: tuple[Declared, ...] = ()
-    places: int = 0
 
     @classmethod
     def of(cls, algorithm: Algorithm[Any], declared: tuple[Declared, ...] = ()) -> "Door":
@@ -82,7 +68,6 @@ class Door:
             schema=schema,
             limited=plan.limits.most is not None,
             declared=declared,
-            places=plan.places,
         )
 
     @property
@@ -95,15 +80,10 @@ class Door:
         among them."""
         return Offer(*arm_sets.asked(self.schema, self.dim, arms, given, self.blocks, self.shared), None)
 
-    def offer(
-        self, arms: Any, available: npt.ArrayLike | None = None, given: Any = None, top: int | None = None
-    ) -> Offer:
+    def offer(self, arms: Any, available: npt.ArrayLike | None = None, given: Any = None) -> Offer:
         """The same for a request; ValueError for a bad one."""
-        if top is not None and (isinstance(top, bool) or not isinstance(top, int) or not 1 <= top <= self.places):
-            most = f"of 1 to {self.places}, as many as positions" if self.places else "with positions"
-            raise ValueError(f"Expected top, a number of places, {most}, got another.")
         found = self.arms(arms, given)
-        return found._replace(available=check_mask(available, len(found.features)), top=top)
+        return found._replace(available=check_mask(available, len(found.features)))
 
     def batch(self, arms: Any, given: Any = None) -> tuple[list[Array], list[str | None], tuple[str, ...] | None]:
         """Of many users at once: the features of each, what is wrong with them, and the names of arms if they have any.
@@ -133,9 +113,7 @@ class Door:
             return None
 
     def check(self, reward: object) -> Raw[float]:
-        """A reward in its range, or those of a list as one number; or ValueError."""
-        if self.places:
-            return Raw(packed(reward, self.places))
+        """A reward in its range, or ValueError."""
         problem = reward_problem(reward, *self.rewards)
         if problem:
             raise ValueError(problem)

@@ -56,8 +56,6 @@ def source(door: Door, table: Any, actions: Any) -> tuple[int, Callable[[int], I
 
 def check_columns(door: Door, names: Collection[str]) -> None:
     """ValueError for a table in which something is not named as it should be: before a row of it is spent."""
-    if door.places:
-        raise ValueError("Expected a bandit that chooses one arm for learn_log, got positions, which are of lists.")
     if "reward" not in names:
         raise ValueError("Expected a column reward, got none.")
     limited = door.limited

@@ -103,11 +103,6 @@ class Environment(ABC):
         `placed`, and vectors those of `rows`."""
         return None
 
-    @property
-    def positions(self) -> tuple[float, ...] | None:
-        """The weights of the places of a list, where lists are shown (JointGLM); None: one arm is."""
-        return None
-
     def suited(self, *, blocks: bool) -> Self:
         """This world for a bandit that takes blocks, or does not, where the setting leaves it open."""
         return self

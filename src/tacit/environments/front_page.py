@@ -1,4 +1,4 @@
-"""A page that opens with a list: ten of two hundred items, which come and go every hour."""
+"""A page that shows one of two hundred items, which come and go every hour."""
 
 import functools
 import itertools
@@ -20,7 +20,6 @@ TOPICS = ("business", "food", "health", "music", "science", "sport", "travel", "
 LEVELS = ("0", "1", "2", "3")
 OFTEN = (0.5, 0.25, 0.15, 0.1)  # how many people have each level of interest in a topic
 HOURS = 12  # that an item is on offer
-POSITIONS = tuple(1 / (1 + j / 4) for j in range(10))
 ALONE, INTEREST, APART, ROUGH = 0.4, 2.6, 0.4, 0.2  # of log rates: see front_page
 AGEING = 0.7  # the log rate that an item loses while it is on offer
 HIGHEST = 0.5  # chance of a click
@@ -32,18 +31,16 @@ SCHEMA = Schema(
 
 @dataclass(frozen=True, kw_only=True)
 class front_page(Environment):
-    """Lists of ten out of 200 items, the shape of a browser's start page. An item has one of eight topics and an age;
+    """One out of 200 items, the shape of a browser's start page. An item has one of eight topics and an age;
     after twelve hours it makes room for a new one. A person has one of four levels of interest in each topic. Features
     of an item for a person are its topic, the person's level in that topic, both crossed, and its age: what each of
-    them is worth is to be learnt, and no item is known by its name. The chance of a click in the first place is
+    them is worth is to be learnt, and no item is known by its name. The chance of a click is
     proportional to exp(topic + level within the topic - age): a topic's own part has standard deviation 0.4, and the
-    highest level adds 2.6 to the lowest, 0.4 more or less by topic; in place j it is 1 / (1 + (j - 1) / 4) times that.
-    Every run is a new world.
+    highest level adds 2.6 to the lowest, 0.4 more or less by topic. Every run is a new world.
 
     hour: people an hour. appeal: the standard deviation of what an item has for itself, which no feature tells, in log
-    rates. base_rate: the chance of a click on a random item in the first place, on average over people.
-    places: of a list; a bandit that shows no lists fills the first place alone, and all do with places=1. radius and
-    link: what a bandit is told."""
+    rates. base_rate: the chance of a click on a random item, on average over people. radius and link: what a bandit is
+    told."""
 
     dim: int = 0
     arms: int = 200
@@ -52,12 +49,9 @@ class front_page(Environment):
     hour: int = 1000
     appeal: float = 0.0
     base_rate: float = 0.02
-    places: int = len(POSITIONS)
 
     def __post_init__(self) -> None:
-        checks.positive_int(hour=self.hour, places=self.places)
-        if self.places > len(POSITIONS):
-            raise ValueError(f"Expected at most {len(POSITIONS)} places, got {self.places}.")
+        checks.positive_int(hour=self.hour)
         checks.non_negative(appeal=self.appeal)
         if not 0 < self.base_rate <= 0.1:
             raise ValueError(f"Expected base_rate above 0 and of at most 0.1, got {self.base_rate!r}.")
@@ -69,10 +63,6 @@ class front_page(Environment):
     @property
     def features(self) -> Schema:
         return SCHEMA
-
-    @property
-    def positions(self) -> tuple[float, ...] | None:
-        return POSITIONS[: self.places] if self.places > 1 else None
 
     @property
     def reward_kind(self) -> tuple[int, float]:
@@ -91,7 +81,7 @@ class front_page(Environment):
 
 
 def rates(rng: Generator, base_rate: float) -> Array:
-    """(topics, levels, ages): the chance of a click in the first place."""
+    """(topics, levels, ages): the chance of a click."""
     alone, slope = ALONE * rng.standard_normal(len(TOPICS)), INTEREST + APART * rng.standard_normal(len(TOPICS))
     levels = np.linspace(0, 1, len(LEVELS)) * slope[:, None] + ROUGH * rng.standard_normal((len(TOPICS), len(LEVELS)))
     logs = (alone[:, None] + levels)[:, :, None] - AGEING * np.arange(HOURS) / HOURS

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.random import SeedSequence, default_rng
 
 from tacit import checks, cluster
-from tacit.data import Array
 from tacit.environments.base import Environment
 from tacit.environments.delay import GRAMMAR, Delay
 from tacit.errors import Interrupted
@@ -135,7 +134,6 @@ def run_once(
     curve = np.empty(len(checkpoints))
     regret = reward = 0.0
     uniform, places, best = np.zeros(3), np.zeros(world.arms), 0.0
-    weights = np.array((getattr(bandit, "positions", None) or (1.0,))[: world.arms])  # of the places of a list
     played = used = mark = 0
     started = time.thread_time()
     while played < rounds:
@@ -156,7 +154,7 @@ def run_once(
         used += int(np.count_nonzero(block.index >= 0))
         played += count
         aside = time.thread_time()
-        uniform += _uniform(block, weights)
+        uniform += _uniform(block)
         places += block.means.sum(axis=0)
         best += float(block.means.max(axis=1).sum())
         started += time.thread_time() - aside  # no part of what a round takes
@@ -182,18 +180,18 @@ def run_once(
         reward_mean=reward / used if used else None,
         uniform_regret=None if logged else float(uniform[0]),
         uniform_reward=float(uniform[1] / uniform[2]) if uniform[2] else None,
-        single_regret=None if logged or len(weights) > 1 else best - float(places.max()),
+        single_regret=None if logged else best - float(places.max()),
         us_per_round=1e6 * seconds / rounds,
         at=checkpoints.tolist(),
         curve=[] if logged else curve.tolist(),
     )
 
 
-def _uniform(block: Block, weights: Array) -> tuple[float, float, int]:
+def _uniform(block: Block) -> tuple[float, float, int]:
     """Regret and reward to expect of uniform play in these rounds, and how many of them tell: all, or those of a log,
-    which rejection has made uniform. weights: of the places of a list, where several arms are shown."""
-    mean, tells = block.means.mean(axis=1) * weights.sum(), block.logged < block.means.shape[1]
-    best = np.sort(block.means, axis=1)[:, : -len(weights) - 1 : -1] @ weights
+    which rejection has made uniform."""
+    mean, tells = block.means.mean(axis=1), block.logged < block.means.shape[1]
+    best = block.means.max(axis=1)
     return float((best - mean).sum()), float(mean[tells].sum()), int(tells.sum())
 
 

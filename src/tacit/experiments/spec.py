@@ -53,13 +53,11 @@ class Spec:
                 f"where arms are apart, got {self.name}."
             )
         policy, privacy = seed.spawn(2)
-        lists = environment.positions is not None and "positions" in self._names
         known: dict[str, Any] = {
             "dim": environment.dim,
             "blocks": environment.parts if serves else environment.blocks,
             "shared": environment.shared or None if environment.blocks else None,
-            "features": environment.features if environment.blocks or lists else None,  # else arms are vectors
-            "positions": environment.positions,
+            "features": environment.features if environment.blocks else None,  # else arms are vectors
             "radius": environment.radius,
             "rewards": environment.rewards,
             "subgaussian": environment.subgaussian,

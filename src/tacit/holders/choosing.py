@@ -167,7 +167,7 @@ class Choosing:
     def choice(self, answer: Answer, propensity: Callable[[], float], *, degraded: bool = False) -> StoredChoice:
         ticket = self._vault.tickets.written(answer.ticket)
         given = answer.arm, answer.name, ticket, answer.version, answer.chance or propensity, degraded
-        return StoredChoice(*given, answer.indices, answer.names) if answer.items else StoredChoice(*given)
+        return StoredChoice(*given)
 
     def _as_choice(self, result: Result, propensity: Callable[[], float]) -> StoredChoice | TacitError:
         """A choice, or the refusal that is stored in its place: it has a number, or the schedule would tell of it."""

@@ -14,7 +14,7 @@ from tacit.core.assignment import Assignment
 from tacit.core.fold import Fold
 from tacit.data import Array
 from tacit.errors import BadState
-from tacit.holders.requests import WRONG, Answer, ListItem, Request, listed
+from tacit.holders.requests import WRONG, Answer, Request
 from tacit.model.chances import Chance, Later
 from tacit.protocols import Algorithm
 
@@ -61,12 +61,9 @@ def draw(request: Request, fold: Fold, assignment: Assignment | None, policy: Ge
     if request.problem is not None:
         return Answer(b"", fold.step, WRONG, None), another_answer
     arms = request.offer.arms
-    found, items = fold.algorithm.pick(fold.estimate, arms[None], policy)[0], tuple[ListItem, ...]()
-    if fold.algorithm.plan.places:
-        items, found = listed(request.offer, found[: request.offer.top], fold.algorithm.plan.places), found[0]
-    picked = int(found)
+    picked = int(fold.algorithm.pick(fold.estimate, arms[None], policy)[0])
     place = request.offer.place(picked)
-    answer = Answer(b"", fold.step, place, request.offer.name(place), items=items)
+    answer = Answer(b"", fold.step, place, request.offer.name(place))
     if assignment is not None:
         return answer, Mixture(fold.algorithm, fold.estimate, request, picked)
     return answer, Later(functools.partial(fold.algorithm.chance, fold.estimate, arms, picked))

@@ -12,15 +12,14 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from tacit.core.door import Offer
-from tacit.data import Integers, Raw
+from tacit.data import Raw
 from tacit.holders.rows import REWARD
 from tacit.model.chances import Chance, Later
 
 LONGEST_NAME = 255  # bytes
 # ticket, version, index, bytes of the name or -1, the name, the propensity and its error, or NaN
 ANSWER = struct.Struct(f">16sqqh{LONGEST_NAME}sdd")
-ITEM = struct.Struct(f">qh{LONGEST_NAME}s")  # one place of a list: index, bytes of the name or -1, the name
-REFUSED = -1  # the index of no arm: a person beyond the limit, or a place of a list that is empty
+REFUSED = -1  # the index of no arm: a person beyond the limit
 WRONG = -2  # the same: a bad request that keeps its number
 TICKET = 16  # bytes (tacit.holders.tickets)
 
@@ -33,20 +32,8 @@ class Ticket(NamedTuple):
     made_at: float
 
 
-class ListItem(NamedTuple):
-    """What is in one place of a list."""
-
-    arm: int = REFUSED
-    name: str | None = None
-
-    def packed(self) -> bytes:
-        text = b"" if self.name is None else self.name.encode()
-        return ITEM.pack(self.arm, -1 if self.name is None else len(text), text)
-
-
 class Answer(NamedTuple):
-    """What is stored for a request. RAW. items: where a list is shown, one for each place there is, also if it is
-    empty; the first is the arm."""
+    """What is stored for a request. RAW."""
 
     ticket: bytes
     version: int
@@ -54,7 +41,6 @@ class Answer(NamedTuple):
     name: str | None
     propensity: float | None = None  # where it was asked for
     error: float = math.nan  # of the propensity; NaN: not known
-    items: tuple[ListItem, ...] = ()
 
     def __repr__(self) -> str:
         return "<raw>"
@@ -69,36 +55,20 @@ class Answer(NamedTuple):
 
     def refusal(self) -> "Answer":
         """That of a person beyond the limit: it has a number, or the schedule would tell of it."""
-        return self._replace(arm=REFUSED, name=None, items=(ListItem(),) * len(self.items))
-
-    @property
-    def indices(self) -> tuple[int, ...]:
-        """Of a list."""
-        return tuple(item.arm for item in self.items if item.arm != REFUSED)
-
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """Of a list; None where arms have none."""
-        return None if self.name is None else tuple(item.name for item in self.items if item.name is not None)
+        return self._replace(arm=REFUSED, name=None)
 
     def packed(self) -> bytes:
         text = b"" if self.name is None else self.name.encode()
         propensity = math.nan if self.propensity is None else self.propensity
         length = -1 if self.name is None else len(text)
-        out = ANSWER.pack(self.ticket, self.version, self.arm, length, text, propensity, self.error)
-        return out + b"".join(item.packed() for item in self.items)
+        return ANSWER.pack(self.ticket, self.version, self.arm, length, text, propensity, self.error)
 
     @classmethod
     def unpacked(cls, packed: bytes) -> "Answer":
-        packed, more = packed[: ANSWER.size], packed[ANSWER.size :]
-        items = tuple(ListItem(arm, _named(length, text)) for arm, length, text in ITEM.iter_unpack(more))
         ticket, version, arm, length, text, propensity, error = ANSWER.unpack(packed)
         chance_or_none = None if math.isnan(propensity) else propensity
-        return cls(ticket, version, arm, _named(length, text), chance_or_none, error, items)
-
-
-def _named(length: int, text: bytes) -> str | None:
-    return None if length < 0 else text[:length].decode()
+        name = None if length < 0 else text[:length].decode()
+        return cls(ticket, version, arm, name, chance_or_none, error)
 
 
 class Request(NamedTuple):
@@ -129,8 +99,7 @@ class Report(NamedTuple):
 class StoredChoice:
     """The arm for one user: its index, its name if the arms had names, the opaque id with which its reward is reported,
     and the version (number of releases) that it was chosen by. degraded: the database was away, so that nothing is
-    learnt from it; its id is acknowledged like any other. indices, names: those of a list, where one is shown, in the
-    order of places; index, name and propensity are of the first place then."""
+    learnt from it; its id is acknowledged like any other."""
 
     index: int
     name: str | None
@@ -138,8 +107,6 @@ class StoredChoice:
     version: int
     _propensity: Callable[[], float] = field(repr=False, compare=False)
     degraded: bool = False
-    indices: tuple[int, ...] = ()
-    names: tuple[str, ...] | None = None
 
     @property
     def propensity(self) -> float:
@@ -155,13 +122,6 @@ class StoredChoice:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("Expected the id of a choice, got pickle or copy: what computes its propensity is raw data.")
-
-
-def listed(offer: Offer, picked: Integers, places: int) -> tuple[ListItem, ...]:
-    """A list that was picked among what is on offer, with places that are empty."""
-    indices, names = offer.shown(picked)
-    shown = [ListItem(arm, None if names is None else names[i]) for i, arm in enumerate(indices)]
-    return *shown, *[ListItem()] * (places - len(shown))
 
 
 def request_hash(request: str | bytes | None, asker: str, key: bytes) -> bytes:

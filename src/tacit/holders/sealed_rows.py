@@ -4,8 +4,6 @@ import functools
 import secrets
 from collections.abc import Callable, Collection, Iterable
 
-import numpy as np
-
 from tacit.core import door
 from tacit.holders import incarnation
 from tacit.holders.choice_rows import Placed
@@ -78,10 +76,7 @@ class SealedRows:
         if not self._people.teaches(request):
             return self._silent
         algorithm, arm = self._versions.fold.algorithm, answer.arm
-        if answer.items:
-            numbers = algorithm.listed(request.offer.features, np.array(answer.indices))
-        else:
-            numbers = algorithm.row(request.offer.features, arm, arm, answer.name, self._agreed.door.names)
+        numbers = algorithm.row(request.offer.features, arm, arm, answer.name, self._agreed.door.names)
         person = self._people.at_entry(request, self._agreed.now.on_limit) or NOBODY
         return WaitingRow(numbers, person, request.deferred)
 

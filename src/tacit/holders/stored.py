@@ -16,7 +16,6 @@ from tacit import checks, forks
 from tacit.bandits.joint.controlled import LOGS, NONE
 from tacit.clock import Steady
 from tacit.core.assignment import NEEDS_GIVEN
-from tacit.core.choices import by_place
 from tacit.core.persons import Person, digest
 from tacit.data import Raw
 from tacit.errors import TacitError, Unavailable
@@ -128,22 +127,20 @@ class Stored(Reading):
         deferred: bool = False,
         propensity: bool = False,
         own: str | int | None = None,
-        top: int | None = None,
     ) -> StoredChoice:
         """The arm for one user, on disk before it is returned. The same `request` again, by the same `asker`, has the
         same answer, until it expires; give one if you may have to ask again. deferred: nothing is learnt from it unless
         `activate` says that it was shown. propensity: it is stored with the answer. Otherwise as a bandit's
         `choose`."""
         given: dict[str, Any] = {"actions": actions, "request": request, "available": available, "person": person}
-        asked = self.prepare(arms, asker=asker, deferred=deferred, own=own, top=top, **given)
+        asked = self.prepare(arms, asker=asker, deferred=deferred, own=own, **given)
         answer = self.choose_group([self.with_propensity(asked) if propensity else asked])[0]
         if isinstance(answer, TacitError):
             raise answer
         return answer
 
     def observe(self, choice: StoredChoice | str, reward: Any) -> bool:
-        """Report a reward, by the choice or its id; None cancels, and nothing is learnt. Those of a list: all at once,
-        by place, or by the names of its items. On disk when this returns.
+        """Report a reward, by the choice or its id; None cancels, and nothing is learnt. On disk when this returns.
         Whether it came before the choice's deadline: later ones never count. The first one counts; again, the
         same is written once more: no answer tells, and the work is the same."""
         return self.write_group([self.report(choice, reward)])[0]
@@ -165,7 +162,6 @@ class Stored(Reading):
         asker: str = "",
         deferred: bool = False,
         own: str | int | None = None,
-        top: int | None = None,
     ) -> Request:
         """A request, checked: ValueError for a bad one, which then is no user and delays nobody. With a control group a
         bad one is prepared, too, and refused when it has its number. own: as a bandit's."""
@@ -173,7 +169,7 @@ class Stored(Reading):
         assignment = self._agreed.assignment
         try:
             hashed = requests.request_hash(request, asker, self._vault.requests)
-            offer = self._agreed.door.offer(arms, available, actions, top)
+            offer = self._agreed.door.offer(arms, available, actions)
             requests.check_names(offer.names)
             who = self._people.digest_of(person)
             if assignment is None and own is not None:
@@ -207,7 +203,6 @@ class Stored(Reading):
 
     def report(self, choice: StoredChoice | str, reward: Any) -> Report:
         """A reward, checked."""
-        reward = by_place(choice.names if isinstance(choice, StoredChoice) else None, reward)
         return Report(self._ticket(choice), Raw(math.nan) if reward is None else self._agreed.door.check(reward))
 
     def activation(self, choice: StoredChoice | str) -> Report:

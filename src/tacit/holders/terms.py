@@ -70,7 +70,7 @@ def checked(
         hold = durations.seconds(hold, "hold")
         checks.positive(hold=hold)
     if missing_as is not None:
-        check_missing_as(missing_as, *algorithm.plan.rewards, lists=algorithm.plan.places > 0)
+        check_missing_as(missing_as, *algorithm.plan.rewards)
         missing_as = float(missing_as)
     elif algorithm.control is not None:
         raise ValueError(NO_SILENCE)

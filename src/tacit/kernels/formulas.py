@@ -6,7 +6,7 @@ from numba import types
 from numba.extending import overload, register_jitable
 
 from tacit.kernels.compile import kernel
-from tacit.model import centred, control, fields, glm, linear, links, lists, public, scores, vectors
+from tacit.model import centred, control, fields, glm, linear, links, public, scores, vectors
 
 for _function in (
     links.decay,
@@ -32,8 +32,6 @@ for _function in (
     glm.in_units,
     glm.unit_reward,
     glm.in_centred_units,
-    lists.bits,
-    lists.digit,
     public.gauge,
     scores.mean_share,
     scores.score,
@@ -72,4 +70,3 @@ add_score = kernel(scores.add_score)
 add_fields = kernel(fields.add_fields)
 add_centred = kernel(centred.add_centred)
 add_sides = kernel(control.add_sides)
-add_list = kernel(lists.add_list)

@@ -26,9 +26,8 @@ Other weeks in the other world, as many: a set S of leaves and a set T. With M t
 - 2 <v, v'>, and 0,
     |z|^2 <= M (|U|^2 + |U'|^2) + H <U, U'> <= (2 M + H) N^2,   U and U' the sums of the columns of S and of T.
 That is D^2 N^2 wherever one pair attains all three: LinearContribution (M = 1 + b, H = b^2 / 2 or 2 b - 2),
-ScoreContribution (M = 1, H = 2), ListContribution (M = R^2, H = 0), and CentredContribution with c = 1/2 (a^2 = 1/8, M
-= 3/8, H = 1/4). For GLMContribution 2 M + H = 4 + 2 q is 5 to 14 % above D (q from .5 to 1.7), and yet
-D is enough:
+ScoreContribution (M = 1, H = 2), and CentredContribution with c = 1/2 (a^2 = 1/8, M = 3/8, H = 1/4). For
+GLMContribution 2 M + H = 4 + 2 q is 5 to 14 % above D (q from .5 to 1.7), and yet D is enough:
 
 Proof. |z| is convex in each v, so b = +-1 and each v has weight 0 or the largest. Let u and u' be the sums of those
 columns of S and T whose v has the largest, m and l their numbers, and N_m^2 for m weeks what N^2 is for `weeks`. In one

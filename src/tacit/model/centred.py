@@ -41,32 +41,9 @@ def add_centred(
 
 
 @dataclass(frozen=True, kw_only=True)
-class LiftedContribution(PairContribution):
-    """What contributions of y have in common. skip: so many numbers at the start of an arm, 0 or 1, are a constant,
-    which is left out. longest: the largest norm of the others."""
-
-    link: Link  # of the environment: what is learnt is linear whatever it is
-    skip: int = 0
-    longest: float = 1.0
-    blend: ClassVar[float] = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        checks.positive(longest=self.longest)
-
-    @property
-    def numbers(self) -> int:
-        """Of y."""
-        return self.dim - self.skip + 1
-
-    @property
-    def size(self) -> int:
-        return pair_size(self.numbers)
-
-
-@dataclass(frozen=True, kw_only=True)
-class CentredContribution(LiftedContribution):
-    """v of the module's text; `scale` is a.
+class CentredContribution(PairContribution):
+    """v of the module's text; `scale` is a. skip: so many numbers at the start of an arm, 0 or 1, are a constant, which
+    is left out. longest: the largest norm of the others.
 
     Guarantee: replacing a user moves the sum by at most D,
         D^2 = max{1 + 2 max(0, 2 a^2 - c (1 - c)) + e, 2 (C^2 + a^2)},   C = max(c, 1 - c),
@@ -83,16 +60,30 @@ class CentredContribution(LiftedContribution):
     comes in another step needs sqrt 2 C whatever s is: that is less than the other for s^2 < 1/2 alone. So s^2 = 1/2 is
     best where leaves follow from arrivals, and as good as any where they follow from numbers."""
 
+    link: Link  # of the environment: what is learnt is linear whatever it is
     centre: float
+    skip: int = 0
+    longest: float = 1.0
+    blend: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        checks.positive(longest=self.longest)
         checks.probability(centre=self.centre)
 
     @classmethod
     def of(cls, *, centre: float, **parts: object) -> "CentredContribution":
         scale = math.sqrt(max(SCALE * centre * (1 - centre), LEAST))
         return cls(scale=scale, centre=centre, **parts)  # type: ignore[arg-type]
+
+    @property
+    def numbers(self) -> int:
+        """Of y."""
+        return self.dim - self.skip + 1
+
+    @property
+    def size(self) -> int:
+        return pair_size(self.numbers)
 
     @property
     def sensitivity(self) -> float:

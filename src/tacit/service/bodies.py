@@ -29,7 +29,7 @@ class ChooseBody(msgspec.Struct, forbid_unknown_fields=True):
     the person's fields, and the fields of what may be offered; names are enough where actions have no fields, and all
     actions are meant without. available: a mask, or names. own: where a control group plays the caller's own choice,
     that one, in every request: a name, or a place. propensity: whether it is asked for. deferred: nothing is learnt
-    unless `activate` says that it was shown. top: how many places a list has for this person."""
+    unless `activate` says that it was shown."""
 
     arms: list[list[float]] | dict[str, list[float]] | msgspec.UnsetType = UNSET
     context: dict[str, Value] | msgspec.UnsetType = UNSET
@@ -40,7 +40,6 @@ class ChooseBody(msgspec.Struct, forbid_unknown_fields=True):
     own: Text | Whole | msgspec.UnsetType = UNSET
     propensity: bool | msgspec.UnsetType = UNSET
     deferred: bool | msgspec.UnsetType = UNSET
-    top: int | msgspec.UnsetType = UNSET
 
 
 class NamedBody(msgspec.Struct):
@@ -50,10 +49,10 @@ class NamedBody(msgspec.Struct):
 
 
 class RewardBody(msgspec.Struct, forbid_unknown_fields=True):
-    """reward: null cancels; those of a list by place, of which the last may be left out where they are 0."""
+    """reward: null cancels."""
 
     id: str
-    reward: float | list[float] | None
+    reward: float | None
 
 
 class ActivateBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -72,8 +71,7 @@ class EndControlBody(msgspec.Struct, forbid_unknown_fields=True):
 
 class Chosen(msgspec.Struct, omit_defaults=True):
     """propensity, and its standard error: where asked for; null with an answer that was given before without. degraded:
-    the database is away, so that nothing is learnt from this choice. indices, names: of a list, where one is shown, in
-    the order of places; index, name and propensity are of the first place then."""
+    the database is away, so that nothing is learnt from this choice."""
 
     index: int
     name: str | None
@@ -81,8 +79,6 @@ class Chosen(msgspec.Struct, omit_defaults=True):
     propensity: float | msgspec.UnsetType | None = UNSET
     propensity_error: float | msgspec.UnsetType | None = UNSET
     degraded: bool = False
-    indices: tuple[int, ...] | msgspec.UnsetType = UNSET
-    names: tuple[str, ...] | msgspec.UnsetType | None = UNSET
 
 
 class Acknowledged(msgspec.Struct):
@@ -190,12 +186,11 @@ choose = Reader(
     ChooseBody,
     'the form {"request": text, "arms": [[number, ...], ...] or {name: [number, ...]}, "available": [true or false, '
     '...] or [name, ...], "person": text or whole number, "own": text or whole number, "propensity": true or false, '
-    '"deferred": true or false, "top": whole number}, of which arms alone is required, with texts of 1 to 255 '
-    "characters; or, in place of "
+    '"deferred": true or false}, of which arms alone is required, with texts of 1 to 255 characters; or, in place of '
     'arms, "context": {field: value} and "actions": {name: {field: value}} or [name, ...], where a value is a number, '
     "a text, a list of texts or null",
 )
-reward = Reader(RewardBody, 'the form {"id": text, "reward": number, [number, ...] for a list, or null}')
+reward = Reader(RewardBody, 'the form {"id": text, "reward": number or null}')
 activate = Reader(ActivateBody, 'the form {"id": text}')
 erase = Reader(EraseBody, 'the form {"person": text of 1 to 255 characters or whole number}')
 end_control = Reader(EndControlBody, "the form {}")

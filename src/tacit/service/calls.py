@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from tacit import checks
-from tacit.core.choices import by_place
 from tacit.errors import TacitError, Unavailable
 from tacit.model.arms import Arms
 
@@ -37,13 +36,10 @@ class ServedChoice:
     propensity: float | None = None
     propensity_error: float | None = None
     degraded: bool = False
-    indices: tuple[int, ...] = ()  # of a list, in the order of places
-    names: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, found: dict[str, Any]) -> Self:
         """What a server answered: a newer one may say more."""
-        found = {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
         return cls(**{field.name: found[field.name] for field in fields(cls) if field.name in found})
 
 
@@ -112,7 +108,6 @@ class Caller:
         own: str | int | None,
         propensity: bool,
         deferred: bool,
-        top: int | None = None,
     ) -> Call:
         if (arms is None) == (context is None) or (arms is not None and actions is not None):
             raise ValueError("Expected arms, or context= with actions=, got both or neither.")
@@ -126,14 +121,10 @@ class Caller:
         given |= {} if own is None else {"own": own}
         given |= {"propensity": True} if propensity else {}
         given |= {"deferred": True} if deferred else {}
-        given |= {} if top is None else {"top": top}
         return self._post("choose", given)
 
     def reward(self, choice: ServedChoice | str, reward: Any) -> Call:
-        reward = by_place(None if isinstance(choice, str) else choice.names, reward)
-        several = isinstance(reward, Sequence | np.ndarray) and not isinstance(reward, str)
-        given = [float(one) for one in reward] if several else None if reward is None else float(reward)
-        return self._post("reward", {"id": _id(choice), "reward": given})
+        return self._post("reward", {"id": _id(choice), "reward": None if reward is None else float(reward)})
 
     def activate(self, choice: ServedChoice | str) -> Call:
         return self._post("activate", {"id": _id(choice)})

@@ -38,19 +38,17 @@ class Client:
         own: str | int | None = None,
         propensity: bool = False,
         deferred: bool = False,
-        top: int | None = None,
     ) -> ServedChoice:
         """The arm for one person: among arms or, where the bandit has features, by the person's fields (context) among
         actions, as in Schema.vectors. request: by default an id of its own. own: what you would have offered
         yourself, where the control group plays that. deferred: nothing is learnt unless `activate` says that it was
-        shown. top: how many places a list has for this person; all by default."""
-        call = self._caller.choose(arms, context, actions, request, available, person, own, propensity, deferred, top)
+        shown."""
+        call = self._caller.choose(arms, context, actions, request, available, person, own, propensity, deferred)
         return ServedChoice.of(self._send(call))
 
     def reward(self, choice: ServedChoice | str, reward: Any) -> bool:
-        """On the server's disk when this returns. Those of a list: by place, or by the names of its items, all at once.
-        None cancels. False: it came after the choice's deadline, and never counts. True says nothing else: the first
-        reward of a choice counts, and a second one is True as well."""
+        """On the server's disk when this returns. None cancels. False: it came after the choice's deadline, and never
+        counts. True says nothing else: the first reward of a choice counts, and a second one is True as well."""
         return in_time(self._send(self._caller.reward(choice, reward)))
 
     def activate(self, choice: ServedChoice | str) -> bool:

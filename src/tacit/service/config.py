@@ -22,7 +22,7 @@ from tacit.privacy import relations
 from tacit.privacy.budget import Budget
 
 KINDS = {registry.kebab(name): name for name in registry.STORED}
-OF_GLM = ("contexts", "curvature", "base_rate", "positions")  # taken as they are given
+OF_GLM = ("contexts", "curvature", "base_rate")  # taken as they are given
 LENGTHS = ("forget", "week")  # of time, in rounds or days
 Setting = TypeVar("Setting", bound=msgspec.Struct)
 GONE = {  # settings of a bandit in earlier versions, and what takes their place
@@ -89,7 +89,7 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     require_person: a request without a person is refused, by default where there is a limit. prior, warm: what is known
     from elsewhere, and a Parquet or CSV file of public rows; neither is protected. contexts: "public" where features
     and offered arms are no secret. curvature: what is released (JointGLM). base_rate: the usual reward, where it is
-    rare. positions: weights of the places of a list. features: a schema, as Schema.to_dict writes it: requests have
+    rare. features: a schema, as Schema.to_dict writes it: requests have
     fields then, and dim follows. coordinates, profiles: names of what is in vectors, and reference profiles, for the
     dashboard."""
 
@@ -114,7 +114,6 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     contexts: str | None = None
     curvature: str | None = None
     base_rate: float | None = None
-    positions: tuple[float, ...] | None = None
     on_limit: str = "serve"
     require_person: bool | None = None
     degraded: str = "refuse"

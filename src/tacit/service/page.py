@@ -82,15 +82,8 @@ def bandit(look: Look, several: bool, logout: bool) -> str:
         parts += [promise.section(look.certificate), events(look.status["events"])]
     setting = look.setting
     learns = "Learns" if look.ended is None else "Learnt"
-    about = f"{learns} {_offers(setting)}, from {_source(setting)} · {KINDS[setting.kind]}"
+    about = f"{learns} what to offer, from {_source(setting)} · {KINDS[setting.kind]}"
     return _page(look.name, _header(look.name, about, look, several, logout), parts)
-
-
-def _offers(setting: BanditSetting) -> str:
-    """What is chosen, in words."""
-    if setting.positions is None:
-        return "what to offer"
-    return f"which {counted(len(setting.positions), 'item')} to list, best first (chances are those of the first place)"
 
 
 def _source(setting: BanditSetting) -> str:

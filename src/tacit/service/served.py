@@ -65,7 +65,6 @@ class Served:
         """ValueError says which rule is broken."""
         arms, actions, names = offers.offered(body, self.stored.features, self.setting.most_arms)
         optional = {"actions": actions, "request": body.request, "person": body.person, "own": body.own}
-        optional["top"] = body.top
         given: dict[str, Any] = {key: value for key, value in optional.items() if value is not bodies.UNSET}
         mask = offers.mask(body.available, names)
         return self.stored.prepare(arms, available=mask, asker=asker, deferred=body.deferred is True, **given)
@@ -100,8 +99,6 @@ class Served:
 
     def chosen(self, choice: StoredChoice, propensity: bool) -> bodies.Chosen:
         out = bodies.Chosen(choice.index, choice.name, choice.id, degraded=choice.degraded)
-        if choice.indices:
-            out.indices, out.names = choice.indices, choice.names
         if propensity:
             out.propensity, out.propensity_error = _propensity(choice)
         return out

@@ -11,11 +11,11 @@ from numpy.random import Generator
 from tacit.algorithms import chances, irls
 from tacit.algorithms.chances import Values
 from tacit.algorithms.covariance import Shape
-from tacit.algorithms.onepass import centred, curvature, fields, hybrid, lists, public, scores, segments
+from tacit.algorithms.onepass import centred, curvature, fields, hybrid, public, scores, segments
 from tacit.algorithms.onepass.fields import FieldPosterior
 from tacit.algorithms.onepass.segments import Segments
 from tacit.algorithms.summed import Summed
-from tacit.data import Array, Integers, Raw, Released
+from tacit.data import Array, Integers, Released
 from tacit.kernels.glm import Known, Posterior, Tuning
 from tacit.mechanisms.leaves import gains_after
 from tacit.model import arms as arm_sets
@@ -25,12 +25,11 @@ from tacit.model.fields import FieldContribution
 from tacit.model.glm import GLMContribution
 from tacit.model.hybrid import Layout
 from tacit.model.links import Link
-from tacit.model.lists import ListContribution
 from tacit.model.public import RewardContribution
 from tacit.model.scores import ScoreContribution
 from tacit.protocols import Adder, Loop
 
-Linear = FieldContribution | CentredContribution | ListContribution  # the chance of a reward is, in the features
+Linear = FieldContribution | CentredContribution  # the chance of a reward is, in the features
 Contribution = GLMContribution | RewardContribution | ScoreContribution | Linear
 
 
@@ -48,7 +47,7 @@ class OnePassEstimate(NamedTuple):
 
 class Form(Protocol):
     """What is released, and how arms are held against the estimate that follows from it: curvature, hybrid, scores,
-    fields, centred, lists. posterior: the arrays of an estimate of that form."""
+    fields, centred. posterior: the arrays of an estimate of that form."""
 
     STATISTIC: str  # what is summed, in words
     GROWTH: float  # of steps
@@ -62,7 +61,7 @@ class Form(Protocol):
         """posterior <- the estimate from what was released."""
 
     def pick(self, of: "OnePass", posterior: Any, arms: Array, rng: Generator) -> Integers:
-        """For each user of (n, K, width) the arm to play, by a fresh draw; or the arms of each place of a list."""
+        """For each user of (n, K, width) the arm to play, by a fresh draw."""
 
     def values(self, of: "OnePass", posterior: Any, arms: Array) -> Values:
         """Of the (K, width) arms of a user under such a draw: for probabilities."""
@@ -94,8 +93,6 @@ class OnePass(Summed):
             return fields
         if isinstance(self.contribution, CentredContribution):
             return centred
-        if self.by_lists:
-            return lists
         if isinstance(self.contribution, ScoreContribution):
             return scores
         return hybrid if self.plan.shared else curvature
@@ -150,8 +147,6 @@ class OnePass(Summed):
         return fields.people(self, learnt) if self.by_fields else None
 
     def pick(self, estimate: OnePassEstimate, arms: Array, rng: Generator) -> Integers:
-        if estimate.random and self.by_lists:
-            return lists.drawn(self, estimate.arrays, arms, rng, random=True)
         if estimate.random:
             return irls.choose_many(rng, arms, estimate.arrays, random=True)
         return self.form.pick(self, estimate.arrays, arms, rng)
@@ -185,19 +180,12 @@ class OnePass(Summed):
     def by_fields(self) -> bool:
         return isinstance(self.contribution, FieldContribution)
 
-    @property
-    def by_lists(self) -> bool:
-        return isinstance(self.contribution, ListContribution)
-
     def segments(self, estimate: OnePassEstimate, live: Integers) -> Segments | None:
         if estimate.people is None or estimate.random:
             return None
         return segments.of(self, estimate.arrays, estimate.people, estimate.step, live)
 
     # contributions
-
-    def listed(self, arms: Array, shown: Integers) -> Raw[Array]:
-        return lists.row(self, arms, shown)
 
     def count(self, estimate: OnePassEstimate, row: Array, out: Array) -> Array:
         return public.count(self, estimate.arrays, row, out)
@@ -215,8 +203,6 @@ class OnePass(Summed):
             return functools.partial(fields.play, self)
         if isinstance(self.contribution, CentredContribution):
             return functools.partial(centred.play, self)
-        if self.by_lists:
-            return functools.partial(lists.play, self)
         form = scores if isinstance(self.contribution, ScoreContribution) else curvature
         return functools.partial(form.play, self)
 

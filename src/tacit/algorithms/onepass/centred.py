@@ -33,7 +33,6 @@ from tacit.kernels.glm import Posterior
 from tacit.kernels.rounds import Held
 from tacit.kernels.summing import Around, each_centred, sum_centred
 from tacit.model.centred import CONSTANT, CentredContribution
-from tacit.model.lists import ListContribution
 from tacit.model.vectors import packed_size
 from tacit.protocols import Adder
 
@@ -74,12 +73,9 @@ def check(
 
 
 def contribution(schema: Schema | None, centre: float, **parts: Any) -> CentredContribution:
-    return CentredContribution.of(centre=centre, **constant(schema), **parts)
-
-
-def constant(schema: Schema | None) -> dict[str, Any]:
-    """What a contribution leaves out: a schema's vectors begin with a constant."""
-    return {} if schema is None else {"skip": 1, "longest": math.sqrt(1 - schema.common[0].weight ** 2)}
+    if schema is not None:  # whose vectors begin with a constant, which is left out
+        parts |= {"skip": 1, "longest": math.sqrt(1 - schema.common[0].weight ** 2)}
+    return CentredContribution.of(centre=centre, **parts)
 
 
 def blank(of: "OnePass", live: Integers) -> Posterior:
@@ -137,8 +133,8 @@ def _parts(of: "OnePass") -> tuple[SchemaPart, ...]:
     return first._replace(weight=CONSTANT), *(part._replace(weight=unit * part.weight) for part in others)
 
 
-def _contribution(of: "OnePass") -> CentredContribution | ListContribution:
-    assert isinstance(of.contribution, CentredContribution | ListContribution)
+def _contribution(of: "OnePass") -> CentredContribution:
+    assert isinstance(of.contribution, CentredContribution)
     return of.contribution
 
 

@@ -11,7 +11,6 @@ from numpy.random import Generator
 from tacit.audit import mutants
 from tacit.audit.attack import Attack
 from tacit.audit.attacks.bandits import BUDGET, LINEAR_PAIR, OPPOSITE, WHITE, Pair, glm, lin_ucb, white_box
-from tacit.audit.attacks.lists import lists_attack
 from tacit.audit.attacks.mechanisms import calibrated, mechanism_attack
 from tacit.audit.canary import worst_canary
 from tacit.audit.stage import User, act, close, fresh, nobody
@@ -60,8 +59,6 @@ def attacks(*, sound: bool = False) -> Sequence[Attack]:
         ),
         unnoised_statistic(bad),
         counted_noise(bad),
-        lists_attack("items-cut-alone", mutants.CutByItem if bad else JointGLM, bug="Items are cut, not lists. "),
-        lists_attack("averaged-items", mutants.Averaged if bad else JointGLM, bug="An average, with a fifth of D. "),
         clipped_sum(bad),
         seeded_noise(bad),
     ]

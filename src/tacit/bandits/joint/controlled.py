@@ -64,7 +64,6 @@ class Controlled(Joint):
             "week, which a person's numbers on both sides would need noise of their own for,": self.week is not None,
             "max_rounds_per_person, since which numbers count would be private,": self.max_rounds_per_person
             is not None,
-            "positions, whose lists a control could not play,": getattr(self, "positions", None) is not None,
         }
         for what, there in beside.items():
             if there:
@@ -108,7 +107,6 @@ class Controlled(Joint):
         actions: Any = None,
         available: npt.ArrayLike | None = None,
         person: Person | None = None,
-        top: int | None = None,
         own: str | int | None = None,
     ) -> Choice:
         """As any bandit's. own: the caller's own choice, where the control plays that. With a control group a bad
@@ -116,13 +114,13 @@ class Controlled(Joint):
         if self._assignment is None:
             if own is not None:
                 raise ValueError(NEEDS_GIVEN)
-            return super().choose(arms, actions=actions, available=available, person=person, top=top)
+            return super().choose(arms, actions=actions, available=available, person=person)
         self._check_held()
         self._room(1)
         self._step()
         try:
             self._persons.admit(person)
-            offer = self._door.offer(arms, available, actions, top)
+            offer = self._door.offer(arms, available, actions)
             own_index = self._assignment.own(offer, own)
         except Exception:
             self._pick(np.zeros((1, 1, self._width)))  # the same draws, and the same work

@@ -1,7 +1,6 @@
 """Our own: generalised linear bandits under joint privacy, by one-pass private IRLS."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,17 +10,12 @@ from numpy.random import Generator
 from tacit import checks
 from tacit.algorithms import covariance, forgetting, irls, prior
 from tacit.algorithms.forgetting import FARTHEST, steps_before
-from tacit.algorithms.onepass import centred, curvature, fields, hybrid, lists, public, scores
+from tacit.algorithms.onepass import centred, curvature, fields, hybrid, public, scores
 from tacit.algorithms.onepass.algorithm import Contribution, Form, OnePass
 from tacit.bandits.joint.controlled import Controlled
 from tacit.core import actions
-from tacit.core.choices import Choice, Choices, ListChoice, check_missing_as
-from tacit.core.door import Offer
-from tacit.core.persons import Person
-from tacit.kernels.block import Block
 from tacit.kernels.blocks import BLOCKS
 from tacit.kernels.glm import Tuning
-from tacit.lock import locked
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.recursive import discounted
 from tacit.model import links
@@ -77,8 +71,6 @@ class JointGLM(Controlled):
     (onepass.centred): link and radius have no effect.
     contexts: "public" where features and offered arms are no secret: rewards alone are protected, and whether and when
     they came, with much less noise (onepass.public, docs/problem.md).
-    positions: weights of the places of a list, public: the first is 1, and that of another place is how often it is
-    looked at beside the first. `choose` then shows so many items, best first, and rewards are by item (docs/lists.md).
     prior: (theta, precision), what is known about theta* from elsewhere; precision: a number or a (d, d) matrix.
     warm: (features, rewards), rows as in `choose` or (n, d), and rewards, of people whose data is public. Neither is
     protected (algorithms.prior).
@@ -116,7 +108,6 @@ class JointGLM(Controlled):
     first: int | None = None
     curvature: str = "auto"
     base_rate: float | None = None
-    positions: tuple[float, ...] | None = None
     growth: float | None = None
     discount: float | None = None
     forget: float | str | None = None
@@ -143,17 +134,12 @@ class JointGLM(Controlled):
         beside = {"prior": self.prior is not None, "warm": self.warm is not None, "covariance": shaped}
         beside |= {'contexts="public"': self._public}
         own, rate = self._own_dim, self.base_rate
-        against = beside | {"base_rate": rate is not None, f'curvature="{self.curvature}"': self.curvature != "auto"}
-        against |= {"blocks": self._blocks > 1, "control": self.control is not None}
-        self.positions = lists.check(self.positions, rewards=self.rewards, others=against)
-        if self.positions is not None and self.missing_as is not None:
-            check_missing_as(self.missing_as, *self.rewards, lists=True)
         self._by_fields, why = fields.check(self.curvature, self.features, own=own, others=beside)
         dense: dict[str, Any] = {"dense": self._blocks == 1 and not self._shared, "dim": own}
         self._centred = centred.check(rate, self.curvature, by_fields=self._by_fields, others=beside, **dense)
         self._scores = False
-        if self._centred or self.positions is not None:
-            why = centred.WHY if self._centred else ""
+        if self._centred:
+            why = centred.WHY
         elif not self._by_fields:
             self._scores, why = scores.check(self.curvature, public=self._public, covariance=shaped, **rounds, **parts)
         self.growth = self._form.GROWTH if self.growth is None else self.growth
@@ -176,7 +162,7 @@ class JointGLM(Controlled):
         self.first = self._shortest(self._forget) if first is None else first
         self.mechanism = self._mechanism(self.first, self._forget)
         caveats = *prior.sentences(self.prior, self.warm), *[covariance.CAVEAT] * shaped
-        caveats += (centred.CAVEAT,) * (rate is not None) + (lists.CAVEAT,) * (self.positions is not None)
+        caveats += (centred.CAVEAT,) * (rate is not None)
         contexts = Layout(self._shared, self._blocks, self._own_dim).size if self._public else 0
         what = public.STATISTIC if self._public else self._form.STATISTIC
         forgotten = "" if self._forget is None else f", forgotten in {self._forget:g} rounds"
@@ -188,7 +174,7 @@ class JointGLM(Controlled):
             caveats=(*caveats, *[public.CAVEAT] * self._public),
         )
         self.algorithm = OnePass(
-            plan=plan if self.positions is None else lists.with_places(plan, len(self.positions)),
+            plan=plan,
             contribution=self.contribution,
             link=self._link,
             unit=self._unit,
@@ -209,8 +195,6 @@ class JointGLM(Controlled):
     def _form(self) -> Form:
         if self._centred:
             return centred
-        if self.positions is not None:
-            return lists
         return fields if self._by_fields else scores if self._scores else curvature
 
     def _contribution(self, **parts: Any) -> Contribution:
@@ -220,8 +204,6 @@ class JointGLM(Controlled):
         if self._centred:
             assert self.base_rate is not None
             return centred.contribution(self.features, self.base_rate, **parts)
-        if self.positions is not None:
-            return lists.contribution(self.features, self.positions, **parts)
         if self._scores:
             return ScoreContribution(**parts)
         parts["blend"] = curvature.blend(self._link, self._mu, self._forget)
@@ -246,7 +228,6 @@ class JointGLM(Controlled):
             raise ValueError(f"Expected growth of at least {least:g} with forget, got {growth:g}.")
         if self._form is not curvature and self.tuning not in (Tuning(), CHANGING, BLOCKS, hybrid.HYBRID):
             got = "features whose sums are by fields" if self._by_fields else "base_rate" if self._centred else "none"
-            got = "positions" if self.positions is not None else got
             raise ValueError(
                 f'Expected curvature="released" with tuning, which is of estimates by curvature, got {got}.'
             )
@@ -264,39 +245,3 @@ class JointGLM(Controlled):
         columns = self._columns(steps)
         noiseless = discounted(leaves=leaves, size=self._size, discount=fading, **columns)
         return self._with_noise(noiseless, self._sensitivity, self._mu)
-
-    # lists
-
-    def _chosen(self, offer: Offer, mark: bytes) -> Choice:
-        if self.positions is None:
-            return super()._chosen(offer, mark)
-        arms = offer.arms
-        shown = self._pick(arms[None])[0][: offer.top]
-        ticket = self._ticket(self.algorithm.listed(arms, shown), mark)
-        return offer.listed(shown, ticket, self._propensity(arms, int(shown[0])))
-
-    @locked
-    def choose_many(
-        self,
-        arms: Any,
-        *,
-        actions: Any = None,
-        persons: Sequence[Person | None] | None = None,
-        own: Sequence[str | int] | None = None,
-    ) -> Choices:
-        if self.positions is not None:
-            raise ValueError("Expected choose, one list after the other, with positions, got choose_many.")
-        return super().choose_many(arms, actions=actions, persons=persons, own=own)
-
-    @locked
-    def observe(self, choice: Choice | int, reward: Any) -> bool:
-        """With positions: the rewards of a list, all at once, by place, or by the names of its items; others have 0."""
-        if isinstance(choice, ListChoice):
-            reward = choice.by_place(reward)
-        return super().observe(choice, reward)
-
-    @locked
-    def play(self, block: Block) -> None:
-        if self.positions is not None and self.hold is None and block.delay.any():
-            raise ValueError("Expected hold with positions where rewards are late, got none.")
-        super().play(block)

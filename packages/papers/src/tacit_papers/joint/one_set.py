@@ -44,10 +44,8 @@ class SameArms(Door):
 
     problem_of: Callable[[Array], str | None]
 
-    def offer(
-        self, arms: Any, available: npt.ArrayLike | None = None, given: Any = None, top: int | None = None
-    ) -> Offer:
-        found = super().offer(arms, available, given, top)
+    def offer(self, arms: Any, available: npt.ArrayLike | None = None, given: Any = None) -> Offer:
+        found = super().offer(arms, available, given)
         whole = found.available is None or len(found.available) == len(found.features)
         problem = self.problem_of(found.arms) if whole else OTHERS
         if problem:

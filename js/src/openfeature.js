@@ -7,27 +7,18 @@ const PAUSE = 100; // before the second try; twice as long before each later one
 const LONGEST = 2000;
 
 /**
- * The same provider, with `track(flag, { value, id })`, which reports a reward, and a hook, which tells the server that a
- * deferred choice was shown when its flag is read. `id` is of the evaluation's flagMetadata; on a page the choice that
- * was read last is meant without it. headers: with the access key, where the application asks tacit itself.
+ * The same provider, with `track(flag, context, { value, id })`, which reports a reward: `id` is of the evaluation's
+ * flagMetadata. headers: with the access key, where the application asks tacit itself.
  */
 export function rewarding(provider, { baseUrl, headers = {}, onError = (error) => console.error(error.message) }) {
-  const read = new Map(); // flag -> the id of its choice where it is deferred, which is so on a page: of one person
-  const report = (flag, route, body) =>
-    send(`${baseUrl.replace(/\/+$/, "")}/v1/bandits/${encodeURIComponent(flag)}/${route}`, headers, body).catch(onError);
-  const hook = {
-    after({ flagKey }, { flagMetadata = {} }) {
-      const { id, deferred } = flagMetadata;
-      const before = read.get(flagKey);
-      read.set(flagKey, deferred ? id : undefined);
-      if (deferred && id !== before) report(flagKey, "activate", { id });
-    },
-  };
-  provider.hooks = [...(provider.hooks ?? []), hook];
-  provider.track = (flag, _, { value, id = read.get(flag) } = {}) => {
-    if (id === undefined && !read.has(flag)) return undefined; // an event of another kind
-    if (typeof id === "string" && Number.isFinite(value)) return report(flag, "reward", { id, reward: value });
-    return onError(new Error("Expected a finite value, and the id of a choice (flagMetadata.id), got another."));
+  const evaluated = new Set(); // flags
+  provider.hooks = [...(provider.hooks ?? []), { after: ({ flagKey }) => void evaluated.add(flagKey) }];
+  provider.track = (flag, _, { value, id } = {}) => {
+    if (id === undefined && !evaluated.has(flag)) return undefined; // an event of another kind
+    if (typeof id !== "string" || !Number.isFinite(value))
+      return onError(new Error("Expected a finite value, and the id of a choice (flagMetadata.id), got another."));
+    const url = `${baseUrl.replace(/\/+$/, "")}/v1/bandits/${encodeURIComponent(flag)}/reward`;
+    return send(url, headers, { id, reward: value }).catch(onError);
   };
   return provider;
 }

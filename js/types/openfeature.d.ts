@@ -6,7 +6,7 @@ export interface RewardingOptions {
   onError?: (error: Error) => void;
 }
 
-/** The same provider, with `track(flag, { value, id })` and a hook that activates what is read. */
+/** The same provider, with `track(flag, context, { value, id })`. */
 export function rewarding<P extends object>(
   provider: P,
   options: RewardingOptions,

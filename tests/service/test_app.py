@@ -111,14 +111,14 @@ POISON = [
     *(b'{"arms":[[%s,0,0]]}' % (b"9" * n) for n in (400, 5000)),
     *(b'{"id":"00","reward":%s}' % (b"9" * n) for n in (400, 5000)),
     *(b'{"id":"x","reward":1}', b'{"id":"00","reward":1e999}', b'{"id":"00","reward":NaN}', b'{"id":1,"reward":1}'),
-    *(b'{"id":"x"}', b'{"id":1}', b'{"id":"%s"}' % (b"0" * 48), b'{"id":"x","id":"x"}', b'{"id":"x","deferred":true}'),
-    *(b'{"arms":[[1,0,0]],"deferred":1}', b'{"arms":[[1,0,0]],"deferred":null}', b'{"arms":[[1,0,0]],"propensity":2}'),
+    *(b'{"id":"x"}', b'{"id":1}', b'{"id":"%s"}' % (b"0" * 48), b'{"id":"x","id":"x"}'),
+    *(b'{"arms":[[1,0,0]],"propensity":1}', b'{"arms":[[1,0,0]],"propensity":null}', b'{"arms":[[1,0,0]],"other":1}'),
     *(b'{"id":"%s","reward":1}' % (b"0" * 48), b'{"id":"x","id":"x","reward":1}', b'{"id":"\xff","reward":1}'),
 ]
 
 
 def test_poison_is_refused_and_changes_nothing(app):
-    call(app, *(("choose", {"arms": EYE, "request": f"first {x}", "deferred": x}) for x in (True, False)))
+    call(app, ("choose", {"arms": EYE, "request": "first"}))
     before = state(app)
     for body, route in itertools.product(POISON, hot.ROUTES):
         ((status, _, text),) = call(app, (route, body))
@@ -130,30 +130,12 @@ def test_poison_is_refused_and_changes_nothing(app):
     assert state(app) != before
 
 
-def test_a_deferred_choice_counts_once_it_was_shown(app):
-    asks = [{"arms": EYE, "request": f"{i}", "deferred": True} for i in range(3)]
-    ((_, _, body),) = call(app, ("choose:batch", lines(*asks)))
-    found = [json.loads(line) for line in body.splitlines()]
-    rewards = [{"id": each["id"], "reward": 0.5} for each in found]
-    call(app, ("reward", rewards[0]))
-    shown = [{"id": each["id"]} for each in found[:2]]
-    ((status, _, body),) = call(app, ("activate:batch", lines(*shown, {"id": "0" * 48})))
-    assert status == 200 and [b"error" in line for line in body.splitlines()] == [False, False, True]
-    assert call(app, ("activate", shown[0]))[0][2] == b'{"acknowledged":true}'
-    call(app, *(("reward", reward) for reward in rewards))
-    settle(stored(app))
-    expected = sum(contribution(linear(horizon=5000), np.eye(3)[each["index"]], 0.5) for each in found[:2])
-    assert np.array_equal(total(stored(app)), expected) and stored(app).head.choices == 3
-    assert call(app, ("activate", {"id": "0" * 48}))[0][0] == 404
-
-
 def test_what_comes_after_the_deadline_is_answered_and_late(app):
     """Whatever was written before, whoever it is of, and whether or not the choice has entered by then."""
-    asks = [{"arms": EYE, "request": f"{i}", "deferred": i == 2} for i in range(3)]
+    asks = [{"arms": EYE, "request": f"{i}"} for i in range(3)]
     ((_, _, body),) = call(app, ("choose:batch", lines(*asks)))
     ids = [json.loads(line)["id"] for line in body.splitlines()]
     reports = [("reward", {"id": ids[0], "reward": 1.0}), ("reward", {"id": ids[1], "reward": None})]
-    reports += [("activate", {"id": ids[2]})]
     stored(app)._clock.now += HOLD  # the last moment
     assert {body for _, _, body in call(app, *reports)} == {b'{"acknowledged":true}'}
     late = b'{"acknowledged":true,"late":true}'

@@ -74,12 +74,7 @@ class Visited:
         ((status, _, own),) = call(self.app, ("choose", self.body))
         assert status == 200 and json.loads(own)["name"] == texts["arm"]  # the answer, to whoever asked
         call(self.app, ("choose", self.body | {"request": texts["request"] + "2"}))  # nobody will answer
-        later = self.body | {"request": texts["request"] + "3", "deferred": True}  # not shown
-        ((_, _, unshown),) = call(self.app, ("choose", later))
-        self.replies = [
-            call(self.app, ("reward", {"id": json.loads(one)["id"], "reward": self.canaries.reward}))[0]
-            for one in (own, unshown)
-        ]
+        self.replies = call(self.app, ("reward", {"id": json.loads(own)["id"], "reward": self.canaries.reward}))
         self.copied = self.sealed()
         bandit = linear(horizon=5000, max_rounds_per_person=50, require_person=False)
         self.whole = contribution(bandit, np.array(self.canaries.numbers), self.canaries.reward)
@@ -130,7 +125,7 @@ class Visited:
         for name, keys, place in (
             ("choice", "request", lambda request: incarnation.choice_place(uid, bytes(request))),
             ("waiting", "number", lambda number: incarnation.waiting_place(uid, number)),
-            ("written", "number, kind", lambda *which: incarnation.written_place(uid, *which)),
+            ("written", "number", lambda number: incarnation.written_place(uid, number)),
         ):
             found = table(self.stored, f"SELECT {keys}, sealed FROM {name} WHERE number <= 3")
             out += [(place(*key), bytes(one)) for *key, one in found]
@@ -193,7 +188,7 @@ def test_refusals_do_not_echo(visited, monkeypatch):
         *({"id": texts["request"], "reward": reward}, {"id": "00" * 24, "reward": reward}, {"id": reward, "reward": 1}),
         *(json.dumps(body).encode()[:-1], json.dumps(body).encode() * 2),
     )
-    routes = [route + batch for route in ("choose", "reward", "activate") for batch in ("", ":batch")]
+    routes = [route + batch for route in ("choose", "reward") for batch in ("", ":batch")]
     for one in wrong:
         replies = call(visited.app, *((route, one) for route in routes))
         assert all(status in (404, 422) or b"error" in reply for status, _, reply in replies)

@@ -125,7 +125,7 @@ def test_a_reply_that_was_lost_is_asked_for_again(kind, server, wire):
         assert (choice.index, choice.name) == (1, "b") and choice.propensity in (None, 1.0)
         assert wire.seen == 3 and other.status()["choices"] == before + 1
         wire.lose = 1
-        assert client.reward(choice, 1.0) is client.reward(choice.id, None) is client.activate(choice) is True
+        assert client.reward(choice, 1.0) is client.reward(choice.id, None) is True
         assert client.choose(EYE, request=f"mine {kind}").id == client.choose(EYE, request=f"mine {kind}").id
         assert client.estimate()["version"] == 0 and client.certificate()["private"]
         with pytest.raises(Refused) as refused:
@@ -152,7 +152,6 @@ def test_what_is_late_is_told(kind, monkeypatch):
         monkeypatch.setattr(AsyncClient, "_reply", later)
         with kind("http://127.0.0.1:1", "messages") as client:
             assert client.reward("the id", 1.0) is client.reward("the id", None) is expected
-            assert client.activate("the id") is expected
 
 
 def test_both_clients_outlive_a_server_that_is_killed(tmp_path):
@@ -283,14 +282,15 @@ def test_a_key_cannot_add_to_a_request(key):
     assert call.path == "/be%20hind/v1/bandits/a%2F..%2Fb%3Fc%23d%20e%0D%0Ax-evil%3A%201/status"
 
 
-def test_a_deferred_choice_is_asked_for_and_activated_by_its_id():
+def test_what_is_sent():
     caller = Caller("https://host/behind", "mes/sages", key="k", patience=0)
-    asked = caller.choose(EYE, None, None, "r", None, None, 0, False, True)
-    assert json.loads(asked.body) == {"arms": EYE.tolist(), "request": "r", "own": 0, "deferred": True}
+    asked = caller.choose(EYE, None, None, "r", None, None, 0, False)
+    assert json.loads(asked.body) == {"arms": EYE.tolist(), "request": "r", "own": 0}
     assert caller.end_control().path.endswith("/end-control") and caller.end_control().body == b"{}"
-    shown = caller.activate("the id")
-    assert shown.path == "/behind/v1/bandits/mes%2Fsages/activate" and json.loads(shown.body) == {"id": "the id"}
-    assert shown.headers == {"authorization": "Bearer k", "content-type": "application/json"}
+    reward = caller.reward("the id", None)
+    assert reward.path == "/behind/v1/bandits/mes%2Fsages/reward"
+    assert json.loads(reward.body) == {"id": "the id", "reward": None}
+    assert reward.headers == {"authorization": "Bearer k", "content-type": "application/json"}
 
 
 def test_a_call_waits_as_long_as_the_server_asks_and_longer_each_time(monkeypatch):

@@ -53,7 +53,7 @@ def test_while_a_large_body_is_read_others_are_answered():
 def test_large_bodies_are_read_beside_the_loop(tmp_path, route, monkeypatch):
     """Small ones in it: a thread takes longer than they do."""
     app = application(tmp_path, dim=0, features=FIELDS["features"]) if route == "flag" else application(tmp_path)
-    path = f"{ofrep.START}/messages" if route == "flag" else f"/v1/bandits/messages/{route}"
+    path = f"{ofrep.START}messages" if route == "flag" else f"/v1/bandits/messages/{route}"
     threads = []
     for owner in (Served, ofrep):
         read = owner.read
@@ -85,7 +85,7 @@ def answered(app, path, body):
     return sent[0]["status"]
 
 
-@pytest.mark.parametrize("route", ["choose", "reward", "activate", "erase"])
+@pytest.mark.parametrize("route", ["choose", "reward", "erase"])
 def test_too_many_lists_are_refused_whatever_they_are(app, route):
     ((status, _, reply),) = call(app, (route, EMPTY))
     assert status == 422 and b"lists and objects" in reply

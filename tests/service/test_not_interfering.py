@@ -20,7 +20,6 @@ from tacit.core.assignment import Assignment
 from tacit.holders import rows, terms
 from tacit.holders.choosing import Choosing
 from tacit.holders.requests import ANSWER, Answer
-from tacit.holders.rows import REWARD
 from tacit.holders.steps import Steps
 from tacit.mechanisms.opening import opened
 from tacit.service import history as histories
@@ -39,7 +38,7 @@ PEOPLE, AT_ONCE = 40, 4
 EACH, HELD = 100.0, 150.0  # seconds from one batch of them to the next, and until a choice counts
 REPLACED, CROWD = {7}, {i for i in range(PEOPLE) if i % 5}  # who is replaced
 LAST = set(range(28, 32))  # a whole batch: after it, nobody comes for a while
-SILENT, UNSHOWN = 14, 10  # who never answers, and whose choice is never shown
+SILENT = 14  # who never answers
 OTHERS = {
     "as it was": ({"arms": ARMS}, [1.0]),
     "other arms": ({"arms": {"long name": [0.1, 0.2, 0.3], "b": [0, 0, -1]}, "available": ["b"]}, [1.0]),
@@ -49,8 +48,7 @@ OTHERS = {
     "reported three times": ({"arms": ARMS}, [1.0, 0.0, 1.0]),
     "bad rewards": ({"arms": ARMS}, [7.0, 1e300]),
     "late": ({"arms": ARMS}, [("late", 1.0), ("late", 0.0), ("late", None)]),
-    "never shown": ({"arms": ARMS, "deferred": True, "propensity": True}, [1.0]),
-    "shown late": ({"arms": ARMS, "deferred": True}, [1.0, "shown", 0.5, "shown"]),
+    "asks for a propensity": ({"arms": ARMS, "propensity": True}, [1.0]),
 }
 ERASE = "erased"
 HERE = {"context": {"age": 7}, "person": "x"}
@@ -124,7 +122,7 @@ def seen(place, other, monkeypatch, caplog, *, replaced=REPLACED, more=0, world=
 
 
 def usual(i):
-    return {"arms": ARMS, "deferred": i == UNSHOWN}
+    return {"arms": ARMS}
 
 
 class World(NamedTuple):
@@ -140,11 +138,11 @@ WITH_FIELDS = World(
     {
         "as it was": (HERE, [1.0]),
         "other fields": ({"context": {"age": 99, "likes": ["x" * 99]}, "actions": ["sleep"], "person": 17}, [0.0]),
-        "no fields": ({"context": {}, "person": "x", "deferred": True}, [1.0]),
+        "no fields": ({"context": {}, "person": "x"}, [1.0]),
         "erased": (HERE, [ERASE]),
         "erased after a reward": (HERE, [0.25, ERASE, ERASE, 0.5]),
     },
-    lambda i: {"context": {"age": i, "likes": ["music"] * (i % 2)}, "person": f"p{i}", "deferred": i == UNSHOWN},
+    lambda i: {"context": {"age": i, "likes": ["music"] * (i % 2)}, "person": f"p{i}"},
     {
         "dim": 0,
         "features": FIELDS["features"] | {"context": FIELDS["features"]["context"] | {"likes": LIKES}},
@@ -183,10 +181,10 @@ def said(rewards, late):
 
 
 def report(choice, reward):
-    """A reward, that the choice was shown, or that its person is erased."""
+    """A reward, or that the person is erased."""
     if reward == ERASE:
         return ("erase", {"person": HERE["person"]})
-    return ("activate", {"id": choice}) if reward == "shown" else ("reward", {"id": choice, "reward": reward})
+    return "reward", {"id": choice, "reward": reward}
 
 
 def row_sizes(stored):
@@ -334,7 +332,7 @@ def counting(patch):
     write = Stored.write_group
 
     def counted(self, reports):
-        self.came += sum(report.kind == REWARD and not math.isnan(opened(report.reward)) for report in reports)
+        self.came += sum(not math.isnan(opened(report.reward)) for report in reports)
         return write(self, reports)
 
     patch.setattr(Stored, "came", 0, raising=False)

@@ -12,10 +12,10 @@ from tacit.service.app import Application
 from tests.canaries import Canaries
 from tests.service.servers import FIELDS, KEYS, LINEAR, application, askers, call, stored
 from tests.service.test_openapi import fits
-from tests.store.places import HOLD, Clock, settle, total
+from tests.store.places import Clock, settle, total
 
 ADA = {"targetingKey": "ada", "age": 40, "theme": {"dark": [{"deep": True}]}}  # a theme is for other flags
-FLAG = f"{ofrep.START}/messages"
+FLAG = f"{ofrep.START}messages"
 
 
 @pytest.fixture
@@ -65,43 +65,15 @@ def test_a_single_evaluation_is_a_choice(app, tmp_path):
     assert np.array_equal(total(stored(app)), expected(tmp_path / "other", ADA, first["value"], 1.0))
 
 
-def test_bulk_choices_are_deferred_and_one_for_a_person_in_half_of_hold(app, clock, tmp_path):
-    clock.now = 10 * HOLD
-    contexts = [ADA, ADA | {"age": 41}, ADA | {"theme": 3}, ADA]
-    found = [evaluate(app, ofrep.START, context) for context in contexts]
-    assert all(one == found[0] for one in found) and stored(app).head.choices == 1
-    ((flag,),) = [reply["flags"] for _, reply in found[:1]]
-    assert flag["key"] == "messages" and flag["metadata"]["deferred"] is True
-    evaluate(app, ofrep.START, ADA | {"targetingKey": "bob"})
-    (own,) = evaluate(app, ofrep.START, ADA | {"requestId": "page 2"})[1]["flags"]
-    assert stored(app).head.choices == 3
-    clock.now += HOLD / 2 - 1
-    assert evaluate(app, ofrep.START, ADA) == found[0]
-    replies = call(app, *(("reward", {"id": one["metadata"]["id"], "reward": 1.0}) for one in (flag, own)))
-    replies += call(app, ("activate", {"id": flag["metadata"]["id"]}))  # the other was not shown
-    assert {body for _, _, body in replies} == {b'{"acknowledged":true}'}  # half of hold is left
-    clock.now += 1
-    ((later,),) = [evaluate(app, ofrep.START, ADA)[1]["flags"]]
-    assert later["metadata"]["id"] != flag["metadata"]["id"] and stored(app).head.choices == 4
-    settle(stored(app))
-    assert np.array_equal(total(stored(app)), expected(tmp_path / "other", ADA, flag["value"], 1.0))
-
-
-def test_a_flag_of_many_fails_alone(tmp_path):
+def test_a_bandit_without_named_actions_is_no_flag(tmp_path):
     others = {"health": FIELDS, "plain": LINEAR, "shared": SHARED, "reserved": RESERVED}
     bandits = {name: one | {"durable": f"{i}.db"} for i, (name, one) in enumerate(others.items())}
-    bandits["plan"] = FIELDS | {"durable": "plan.db", "features": FIELDS["features"] | {"context": PLAN}}
     app = Application(configs.placed(configs.convert({"bandits": bandits}), tmp_path), Clock())
     app.open()
-    _, found = evaluate(app, ofrep.START, {"targetingKey": "ada", "age": 40, "plan": ["a", 1]})
-    good, bad = found["flags"]
-    assert good["key"] == "health" and good["value"] in ("walk", "sleep")
-    assert set(bad) == {"key", "errorCode", "errorDetails"}
-    assert (bad["key"], bad["errorCode"]) == ("plan", "INVALID_CONTEXT")
-    for name in ("plain", "shared", "reserved", "nobody"):
-        status, reply = evaluate(app, f"{ofrep.START}/{name}", ADA)
+    for name in ("plain", "shared", "reserved", "nobody", ""):
+        status, reply = evaluate(app, f"{ofrep.START}{name}", ADA)
         assert status == 404 and reply["errorCode"] == "FLAG_NOT_FOUND" and reply["key"] == name
-    _, without = evaluate(app, f"{ofrep.START}/health", {"age": 3})  # nobody's rounds are limited
+    _, without = evaluate(app, f"{ofrep.START}health", {"age": 3})  # nobody's rounds are limited
     assert without["value"] in ("walk", "sleep")
     app.close()
 
@@ -131,9 +103,7 @@ def test_what_is_wrong_has_a_code_and_takes_no_number(app, context, code):
     status, reply = evaluate(app, FLAG, context)
     assert status == 400 and reply["errorCode"] == code and reply["key"] == "messages"
     assert reply["errorDetails"].startswith("Expected ")
-    status, reply = evaluate(app, ofrep.START, context)
-    found = reply if status == 400 else reply["flags"][0]
-    assert found["errorCode"] == code and stored(app).head.choices == 0
+    assert set(reply) == {"key", "errorCode", "errorDetails"} and stored(app).head.choices == 0
 
 
 CONTROLLED = {"kind": "joint-glm", "control": {"share": 0.5, "arm": "walk"}, "missing_as": 0.0, "horizon": None}
@@ -144,13 +114,12 @@ def test_with_a_control_group_a_person_has_as_many_numbers_whatever_the_fields_a
     app = application(tmp_path, dim=0, features=FIELDS["features"], clock=clock, **CONTROLLED)
     try:
         for _ in range(3):
-            evaluate(app, ofrep.START, ADA | {"age": age})  # one in half of the hold
             evaluate(app, FLAG, ADA | {"age": age, "requestId": "visit-17"})
-        assert stored(app).head.choices == 2
+        assert stored(app).head.choices == 1
         for body in (b"{}", b'{"context": {}}'):
             for _ in range(3):
-                evaluate(app, ofrep.START, body)
-        assert stored(app).head.choices == 8  # they name nobody, and may be of different people
+                evaluate(app, FLAG, body)
+        assert stored(app).head.choices == 7  # they name nobody, and may be of different people
     finally:
         app.close()
 
@@ -164,8 +133,8 @@ def test_refusals_do_not_echo(app):
         {"targetingKey": [texts["person"]], "age": number},
         {"targetingKey": texts["person"], "requestId": [texts["request"], number]},
     ]
-    replies = [call(app, (path, {"context": context}))[0] for context in contexts for path in (FLAG, ofrep.START)]
-    assert {status for status, _, _ in replies} == {200, 400}
+    replies = [call(app, (FLAG, {"context": context}))[0] for context in contexts]
+    assert {status for status, _, _ in replies} == {400}
     assert canaries.found_in([("replies", repr(replies).encode())], np.ones(3)) == []
 
 
@@ -180,34 +149,32 @@ def test_roles_rates_and_methods(tmp_path):
     found = [call(app, (FLAG, {"context": ADA}, header))[0] for _ in range(3)]
     assert found[-1][0] == 429 and int(found[-1][1][b"retry-after"]) >= 1
     assert json.loads(found[-1][2])["errorCode"] == "GENERAL"
-    assert [call(app, (path, None))[0][0] for path in (FLAG, ofrep.START)] == [405, 405]
+    assert call(app, (FLAG, None))[0][0] == 405
     app.close()
 
 
 def test_a_retired_bandit_is_a_flag_that_fails(tmp_path):
     options = {"dim": 0, "features": FIELDS["features"]}
     app = application(tmp_path, **options)
-    evaluate(app, ofrep.START, ADA)
+    evaluate(app, FLAG, ADA)
     app.close()
     retire(tmp_path / "bandit.db", name="messages")
     app = application(tmp_path, **options)
-    (flag,) = evaluate(app, ofrep.START, ADA)[1]["flags"]
     status, reply = evaluate(app, FLAG, ADA)
-    assert status == 400 and reply == flag and flag["errorCode"] == "GENERAL" and "retired" in flag["errorDetails"]
+    assert status == 400 and reply["errorCode"] == "GENERAL" and "retired" in reply["errorDetails"]
     app.close()
 
 
 def test_what_is_described_is_taken_and_given(app):
     document = json.loads(call(app, ("/openapi.json", None))[0][2])
-    for path in (ofrep.START, ofrep.START + "/{flag}"):
-        about = document["paths"][path]["post"]
-        given = about["requestBody"]["content"]["application/json"]
-        example = given["examples"]["a person"]["value"]
-        _, reply = evaluate(app, path.replace("{flag}", "messages"), example["context"])
-        _, failed = evaluate(app, path.replace("{flag}", "messages"), b"{}")
-        said = {status: one["content"]["application/json"]["schema"] for status, one in about["responses"].items()}
-        assert fits(example, given["schema"], document) and fits(reply, said["200"], document)
-        assert fits(failed, said["400"], document) and not fits(failed, said["200"], document)
+    about = document["paths"][ofrep.START + "{flag}"]["post"]
+    given = about["requestBody"]["content"]["application/json"]
+    example = given["examples"]["a person"]["value"]
+    _, reply = evaluate(app, FLAG, example["context"])
+    _, failed = evaluate(app, FLAG, b"{}")
+    said = {status: one["content"]["application/json"]["schema"] for status, one in about["responses"].items()}
+    assert fits(example, given["schema"], document) and fits(reply, said["200"], document)
+    assert fits(failed, said["400"], document) and not fits(failed, said["200"], document)
 
 
 def test_the_key_is_the_person(tmp_path):

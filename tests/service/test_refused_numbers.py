@@ -69,7 +69,7 @@ def test_a_batch_and_its_sums(app):
 
 @pytest.mark.parametrize("context", [{"targetingKey": "ada", "age": {}}, {"targetingKey": "ada", "age": "old"}])
 def test_flags(app, context):
-    ((status, _, _),) = call(app, (f"{ofrep.START}/messages", {"context": context}))
+    ((status, _, _),) = call(app, (f"{ofrep.START}messages", {"context": context}))
     assert status == 400 and stored(app).choices == 1
-    ((status, _, reply),) = call(app, (f"{ofrep.START}/messages", {"context": {"targetingKey": "ada", "age": 40}}))
+    ((status, _, reply),) = call(app, (f"{ofrep.START}messages", {"context": {"targetingKey": "ada", "age": 40}}))
     assert status == 200 and json.loads(reply)["metadata"]["propensity"] >= 0.25 and stored(app).choices == 2

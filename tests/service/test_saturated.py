@@ -116,12 +116,11 @@ def visit(server, prefix, rows, connections=4):
     async def one(number):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         for i in range(0, rows // connections, BATCH):
-            asks = [usual | {"request": f"{prefix} {number} {i + j}", "deferred": j % 2 == 0} for j in range(BATCH)]
+            asks = [usual | {"request": f"{prefix} {number} {i + j}"} for j in range(BATCH)]
             asks[0]["propensity"] = True
             found = [json.loads(line) for line in await post(reader, writer, "choose:batch", [*asks, {"arms": 1}])]
             assert list(found.pop()) == ["error"]
             ids = [each["id"] for each in found]
-            await post(reader, writer, "activate:batch", [{"id": known} for known in ids[::4]])
             await post(reader, writer, "reward:batch", [{"id": known, "reward": 1.0} for known in ids + ids[:3]])
         writer.close()
 

@@ -15,7 +15,7 @@ from tests.store.places import Clock, Place, arms, dies_at, glm, settle, sums, t
 
 CONTROL = Control(arm=1, share=0.2)
 MISSING = 0.25
-FATES = ("yes", "no", "silent", "cancels", "unshown", "bad", "lost")  # what becomes of a request
+FATES = ("yes", "no", "silent", "cancels", "bad", "lost")  # what becomes of a request
 
 
 @pytest.fixture
@@ -72,14 +72,12 @@ def test_every_number_counts_whatever_became_of_it(place, quiet):
                 with stored._database.transaction() as run:  # a worker that was killed before its rows came
                     stored._choosing.taken(run, 1, 1)
                 continue
-            choice = stored.choose(arms(rng), request=f"r{t}", deferred=t % 10 in (3, 4))
+            choice = stored.choose(arms(rng), request=f"r{t}")
             again = stored.choose(arms(rng), request=f"r{t}")
             assert again.id == choice.id and stored.choices == number
-            if t % 10 == 3 or t % 10 == 5:
+            if t % 10 in (3, 5):
                 continue
             stored.observe(choice, None if t % 10 == 6 else reward)
-            if t % 10 == 4:
-                stored.activate(choice)
             if t % 10 != 6:
                 happened[number] = happened[number][0], reward
         settle(stored)
@@ -371,7 +369,7 @@ def after(place, fate, monkeypatch):
                 with stored._database.transaction() as run:
                     stored._choosing.taken(run, 1, 1)
                 continue
-            choice = stored.choose(x if not own else -x, deferred=own and fate.startswith("unshown"))
+            choice = stored.choose(x if not own else -x)
             if not own or not fate.startswith("silent"):
                 reward = {"yes": 1.0, "no": 0.0, "cancels": None}.get(fate.split()[0], 1.0) if own else number % 2
                 stored.observe(choice, reward)

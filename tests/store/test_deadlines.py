@@ -37,7 +37,7 @@ def test_a_reward_after_the_deadline_is_late_and_never_counts_whenever_choices_e
         clock.now += HOLD
         assert stored.observe(first, 1.0)  # at the last moment
         clock.now += 0.01
-        assert not stored.observe(second, 1.0) and not stored.observe(second, None) and not stored.activate(second)
+        assert not stored.observe(second, 1.0) and not stored.observe(second, None)
         assert stored.entered == 0  # nobody has looked yet
         settle(stored)
         assert stored.entered == 2 and not stored.observe(first, 1.0)
@@ -69,22 +69,19 @@ def test_choices_enter_in_the_order_of_their_numbers(place):
 def test_what_enters_for_choices_without_a_reward(place, missing_as):
     rng, clock = np.random.default_rng(3), Clock()
     with place.open(linear(), clock=clock, missing_as=missing_as) as stored:
-        given = [arms(rng) for _ in range(7)]
-        deferred = (False, False, False, True, True, True, True)
-        choices = [stored.choose(one, deferred=later) for one, later in zip(given, deferred, strict=True)]
+        given = [arms(rng) for _ in range(4)]
+        choices = [stored.choose(one) for one in given]
         stored.observe(choices[0], 1.0)
         stored.observe(choices[1], None)  # cancelled
         stored.observe(choices[1], 1.0)
         # choices[2]: silence
-        stored.observe(choices[3], 1.0)  # not shown
-        stored.observe(choices[4], 0.5)
-        stored.activate(choices[4])  # shown, and its reward came before
-        stored.activate(choices[5])  # shown, and silence
+        stored.observe(choices[3], 0.5)
+        stored.observe(choices[3], None)  # too late to cancel: the first that is said counts
         settle(stored)
-        counts = [(0, 1.0), (4, 0.5)] + [] * (missing_as is None)
-        counts += [] if missing_as is None else [(2, missing_as), (5, missing_as)]
+        counts = [(0, 1.0), (3, 0.5)]
+        counts += [] if missing_as is None else [(2, missing_as)]
         played = [(given[i], choices[i], reward) for i, reward in counts]
-        assert stored.entered == 7 and np.array_equal(total(stored), expected(stored, played))
+        assert stored.entered == 4 and np.array_equal(total(stored), expected(stored, played))
 
 
 def test_the_step_of_a_choice_follows_from_its_number_alone(place):

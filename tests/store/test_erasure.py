@@ -24,9 +24,9 @@ def bandit(**options):
 
 
 def visited(stored):
-    """Of ada: answered, waiting, deferred, deferred with a reward, and one that was refused; of bob and of nobody: one
+    """Of ada: two with a reward, two that wait, and one that was refused; of bob and of nobody: one
     that waits. Their choices."""
-    asked = [stored.choose(EYE, person="ada", request=f"ada {i}", deferred=i >= 2) for i in range(4)]
+    asked = [stored.choose(EYE, person="ada", request=f"ada {i}") for i in range(4)]
     stored.observe(asked[0], 1.0)
     stored.observe(asked[3], 0.5)
     stored.choose(EYE, person="ada", request="ada 4")
@@ -65,7 +65,7 @@ def test_what_waits_is_gone_and_the_count_stays(place):
         assert left(stored) == [2, 2, 8, 0]
         assert said == stored.erase("ada") == stored.erase("nobody we know") == stored.erase(17) == erasure.ERASED
         for choice in asked:
-            assert stored.observe(choice, 0.25) and stored.activate(choice)  # acknowledged like any other
+            assert stored.observe(choice, 0.25)  # acknowledged like any other
         assert table(stored, "SELECT digest, rounds FROM person ORDER BY digest") == rounds and stored.choices == 9
         with pytest.raises(PersonLimit):  # a new request, since its answer is gone; the limit holds
             stored.choose(EYE, person="ada", request="ada 1")
@@ -160,8 +160,8 @@ def test_requests_and_rewards_go_on_while_somebody_is_erased(on_postgres, monkey
             try:
                 while not stop.is_set():
                     given = arms(rng)
-                    choices = [two.choose(given, person=who, deferred=who == "eve") for who in ("ada", "bob", "eve")]
-                    two.write_group([two.activation(choices[2]), *(two.report(choice, 0.5) for choice in choices)])
+                    choices = [two.choose(given, person=who) for who in ("ada", "bob", "eve")]
+                    two.write_group([two.report(choice, 0.5) for choice in choices])
                     counted.append(choices[1])
                     expected.append(contribution(most, given[choices[1].index], 0.5))
             except BaseException as error:

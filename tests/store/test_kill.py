@@ -46,25 +46,16 @@ def user(i):
     return arms(np.random.default_rng(i)), (i % 7) / 7
 
 
-def deferred(i):
-    return i % 3 == 0
-
-
 def operation(stored, k, ids, say):
     """The k-th thing that clients do: a choice, then what became of an earlier one. It is said once acknowledged."""
     i, rewarding = divmod(k, 2)
     if not rewarding:
-        choice = stored.choose(user(i)[0], request=f"{i}", deferred=deferred(i))
+        choice = stored.choose(user(i)[0], request=f"{i}")
         say("choice", k, i, choice.id, choice.index)
         ids[i] = choice.id
     elif i >= LATE:
-        j, shown = i - LATE, not deferred(i - LATE)
-        if i % 2:
-            shown |= stored.activate(ids[j])  # before the reward or after it
-        seen = stored.observe(ids[j], user(j)[1])
-        if not i % 2:
-            shown |= stored.activate(ids[j])
-        say("reward", k, j, int(shown), int(seen))
+        j = i - LATE
+        say("reward", k, j, ids[j], int(stored.observe(ids[j], user(j)[1])))
 
 
 def life(place, made, at, ids, end, pipe):
@@ -90,7 +81,7 @@ def life(place, made, at, ids, end, pipe):
 
 class Lives(NamedTuple):
     answers: dict  # user -> (id, index), of all that were acknowledged
-    outcomes: dict  # user -> the rewards that it may have entered with; None: with nothing
+    outcomes: dict  # user -> the rewards that it may have entered with
     versions: int  # that were seen
 
 
@@ -125,15 +116,14 @@ def lives(place, made, kills, seed):
                 elif what == "version":
                     assert versions.setdefault(int(i), word) == word, "another noise for a step"
                 else:
-                    known = user(int(i))[1] if last == "1" else SILENT
-                    outcomes[int(i)] = [known if word == "1" else None]
+                    outcomes[int(i)] = [user(int(i))[1] if last == "1" else SILENT]
                     if n and int(k) == unknown:
-                        outcomes[int(i)] = [user(int(i))[1], SILENT, *[None] * deferred(int(i))]
+                        outcomes[int(i)] = [user(int(i))[1], SILENT]
                 at = max(at, int(k) + 1)
         status = os.waitpid(child, 0)[1]
         assert status == (signal.SIGKILL if n < kills else 0)
     for i in answers:
-        outcomes.setdefault(i, [None if deferred(i) else SILENT])  # the last ones
+        outcomes.setdefault(i, [SILENT])  # the last ones
     return Lives(answers, outcomes, len(versions))
 
 

@@ -41,12 +41,10 @@ def lives(place, clock, part):
     with place.open(bandit(), clock=clock) as stored:
         for i in range(3):
             asked = [
-                stored.prepare(arms(rng), request=f"{part} {i} {j}", person=f"p{part} {i} {j % 3}", deferred=j == 2)
-                for j in range(9)
+                stored.prepare(arms(rng), request=f"{part} {i} {j}", person=f"p{part} {i} {j % 3}") for j in range(9)
             ]
             choices = stored.choose_group(asked)
             stored.write_group([stored.report(choice, float(rng.random() < 0.5)) for choice in choices[:6]])
-            stored.activate(choices[2])
             clock.now += stored.hold + SKEW + 0.01
             stored.tend()
             seen += [(choice.index, choice.id) for choice in choices]
@@ -55,7 +53,7 @@ def lives(place, clock, part):
         stored.tend()
         waiting = stored.choose(arms(rng), request=f"waits {part}", person="ada", propensity=True)
         stored.observe(waiting, 1.0)
-        stored.choose(arms(rng), request=f"silent {part}", deferred=True)
+        stored.choose(arms(rng), request=f"silent {part}")
         seen += [waiting.id, waiting.propensity, stored.version, stored.choices, stored.privacy.epsilon]
         return seen, table(stored, LEAVES), {s: one.tolist() for s, one in sums(stored).items()}, table(stored, PERSONS)
 

@@ -190,7 +190,6 @@ def test_workers_that_choose_and_tend_at_once(on_postgres):
 
 def lived(place, monkeypatch, kills, seed):
     """What is in the sums of contexts and rewards of each step is what the run nobody killed would have there."""
-    monkeypatch.setattr(test_kill, "deferred", lambda i: False)
     identity().warm_up()
     packed = packed_size(3)
 
@@ -322,21 +321,6 @@ def test_a_person_beyond_the_limit_adds_nothing(on_sqlite):
         stored.observe(stored.choose(ARM, person="bob"), 1.0)
         settle(stored)
         assert np.allclose(context_sums(stored)[0], 2 * before) and not total(stored).any()
-
-
-def test_a_choice_that_is_never_shown_has_its_curvature(on_sqlite):
-    """Whether it was shown is as private as its reward."""
-    with on_sqlite.open(public()) as stored:
-        never, _ = (stored.choose(ARM, deferred=True) for _ in range(2))
-        stored.observe(never, 1.0)
-        settle(stored)
-        assert context_sums(stored)[0].any() and not total(stored).any()
-        one = context_sums(stored)[0] / 2
-        shown = stored.choose(ARM, deferred=True)
-        stored.activate(shown)
-        stored.observe(shown, 1.0)
-        settle(stored)
-        assert total(stored).any() and np.allclose(context_sums(stored)[0], 3 * one)
 
 
 def test_it_is_fixed_for_ever(on_sqlite):

@@ -23,8 +23,8 @@ ASKED = {
     "offers": lambda stored, given: stored.offers(given),
 }
 QUIET = {  # they show nothing, or to the trusted only
-    *("choose", "choose_group", "observe", "write_group", "prepare", "report", "activation", "tend", "close", "secret"),
-    *("backup", "rotate_keys", "activate", "check_keys", "with_propensity", "learn_log", "look"),
+    *("choose", "choose_group", "observe", "write_group", "prepare", "report", "tend", "close", "secret"),
+    *("backup", "rotate_keys", "check_keys", "with_propensity", "learn_log", "look"),
     *("end_control", "unreadable"),
 }
 SIZES = {
@@ -54,7 +54,7 @@ def refusals(stored, choice, earlier):
     """What is said to a user who does something wrong, twice, or late."""
     wrong = (
         lambda: stored.observe(choice, 0.5),
-        lambda: (stored.observe(earlier, 0.5), stored.activate(earlier)),
+        lambda: stored.observe(earlier, 0.5),
         lambda: stored.observe(choice.id, 7.0),
         lambda: stored.observe("00" * 24, 0.5),
         lambda: stored.choose([[np.nan] * 3]),
@@ -71,8 +71,8 @@ def refusals(stored, choice, earlier):
 
 def run(place, kind, people, name, **terms):
     """The users who are in all runs see everything; the others differ by `people`, in number of arms and names, and in
-    whether, when and how often they answer, and whether their choices are shown: nobody answers in the last run. Where
-    contexts are public, all arms are the same."""
+    whether, when and how often they answer: nobody does in the last run. Where contexts are public, all arms are the
+    same."""
     same, others, clock, own, out = np.random.default_rng(0), np.random.default_rng(people), Clock(), [], []
     options, held, late = {} if kind is linear else {"policy": np.random.default_rng(7)}, replay.Held(), []
     offered = same if kind is public else others
@@ -91,12 +91,9 @@ def run(place, kind, people, name, **terms):
                         seen |= shown(stored, given) | {"refused": refusals(stored, choice, own[len(own) // 2])}
                     out.append(seen | {"log": lines, "next": stored._versions.next_at})
                     continue
-                given, deferred = arms(offered, count=int(offered.integers(1, 9))), bool(others.integers(4) < people)
-                choice = stored.choose(given, request=f"{i}", deferred=deferred)
+                choice = stored.choose(arms(offered, count=int(offered.integers(1, 9))), request=f"{i}")
                 if i % EVERY == 2:
                     stored.tend()
-                if others.random() < 0.5:
-                    stored.activate(choice)
                 fate = (1, int(others.integers(4)), 0)[people - 1]
                 for _ in range(fate):
                     stored.observe(choice, float(others.random()))

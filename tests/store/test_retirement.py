@@ -91,13 +91,13 @@ def test_a_retirement_that_is_killed_is_finished_when_the_bandit_is_opened(place
     assert (True, False) in outcomes and (True, True) in outcomes and outcomes[-1] == (False, True)
 
 
-def test_a_deferred_choice_of_a_retired_bandit_is_refused_and_its_row_is_gone(place):
+def test_a_choice_of_a_retired_bandit_is_refused_and_its_row_is_gone(place):
     rng = np.random.default_rng(4)
     with place.open(glm()) as stored:
-        waiting = stored.choose(arms(rng), deferred=True)
+        waiting = stored.choose(arms(rng))
         stored.observe(waiting, 1.0)
     retire(place.where, keys=place.keys)
     with place.open(glm()) as stored:
         with pytest.raises(Retired):
-            stored.activate(waiting.id)
+            stored.observe(waiting.id, 1.0)
         assert table(stored, "SELECT count(*) FROM written") == [(0,)]

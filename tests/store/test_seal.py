@@ -125,14 +125,14 @@ def test_a_row_cannot_be_put_in_the_place_of_another(place):
 
 
 def test_rows_have_one_size(place):
-    """Whoever chose among whatever, and a reward, that it was cancelled, or that it was shown."""
+    """Whoever chose among whatever, and a reward, or that it was cancelled."""
     with place.open(glm()) as stored:
         one = stored.choose({"a": [1.0, 0, 0]}, request="x")
         two = stored.choose({"b" * 255: [0.1, 0.1, 0.1], "c": [0, 0, 0.0]}, request="y" * 1000)
-        three = stored.choose(np.zeros((9, 3)), deferred=True)
+        three = stored.choose(np.zeros((9, 3)))
         stored.observe(one, 1.0)
         stored.observe(two, None)
-        stored.activate(three)
+        stored.observe(three, 0.5)
         for what in ("choice", "waiting", "written"):
             assert len(table(stored, f"SELECT DISTINCT length(sealed) FROM {what}")) == 1
             assert table(stored, f"SELECT count(*) FROM {what}") == [(3,)]

@@ -226,7 +226,6 @@ def test_an_id_of_a_choice_that_is_lost_stops_everything(place, folder, more):
         for call in (
             lambda: stored.choose(arms(rng)),
             lambda: stored.observe(own, 1.0),
-            lambda: stored.activate(own),
             stored.tend,
             lambda: stored.version,
         ):
@@ -249,18 +248,12 @@ def test_an_id_of_a_choice_that_is_lost_stops_everything(place, folder, more):
         assert [what for _, what in stored.events if "counted twice" in what]
 
 
-@pytest.mark.parametrize(
-    ("what", "own"),
-    [("observe", "nothing"), ("observe", "a reward before"), ("observe", "a reward after"), ("activate", "nothing")],
-)
-def test_a_number_that_was_given_to_another_choice_is_noticed_before_that_step_is_released(place, folder, own, what):
+@pytest.mark.parametrize("own", ["nothing", "a reward before", "a reward after"])
+def test_a_number_that_was_given_to_another_choice_is_noticed_before_that_step_is_released(place, folder, own):
     """What comes for the lost one comes in time, and is written down: it is noticed when the other enters, or by what
     was written of that one. Nothing of the step is released."""
     rng = np.random.default_rng(6)
     gone = taken_back(place, folder, rng)[0]
-
-    def tell(stored, choice):
-        return stored.observe(choice, 1.0) if what == "observe" else stored.activate(choice)
 
     with place.open(glm(), clock=later()) as stored:
         choices = stored.choose_group([stored.prepare(arms(rng)) for _ in range(8)])
@@ -268,9 +261,9 @@ def test_a_number_that_was_given_to_another_choice_is_noticed_before_that_step_i
         if own == "a reward before":
             stored.observe(choices[0], 1.0)
             with pytest.raises(RolledBack):
-                tell(stored, gone)
+                stored.observe(gone, 1.0)
         else:
-            assert tell(stored, gone)
+            assert stored.observe(gone, 1.0)
             with pytest.raises(RolledBack):
                 stored.observe(choices[0], 1.0) if own == "a reward after" else settle(stored)
         for call in (lambda: settle(stored), lambda: stored.choose(arms(rng)), lambda: stored.version):

@@ -118,15 +118,14 @@ def test_an_unreadable_answer_fails_alone(place):
         assert stored.entered == 5 and total(stored).any()
 
 
-def test_an_unreadable_row_fails_alone_over_http_and_when_it_is_activated(tmp_path):
+def test_an_unreadable_row_fails_alone_over_http(tmp_path):
     """Everybody is answered alike: what is in a row is not looked at before it enters."""
     app = application(tmp_path)
-    ((_, _, body),) = call(app, ("choose:batch", lines(*[{"arms": EYE, "deferred": True}] * 20)))
+    ((_, _, body),) = call(app, ("choose:batch", lines(*[{"arms": EYE}] * 20)))
     ids = [json.loads(line)["id"] for line in body.splitlines()]
     table(stored(app), "UPDATE waiting SET sealed = ? WHERE number = 6", b"\0" * 60)
-    for route, more in (("activate", {}), ("reward", {"reward": 1.0})):
-        replies = call(app, *((route, {"id": one} | more) for one in ids))
-        assert {status for status, _, _ in replies} == {200}
+    replies = call(app, *(("reward", {"id": one, "reward": 1.0}) for one in ids))
+    assert {status for status, _, _ in replies} == {200}
     settle(stored(app))
     unit = contribution(linear(horizon=5000), np.eye(3)[0], 1.0)
     assert stored(app).entered == 20 and total(stored(app)).sum() == 19 * unit.sum()

@@ -83,10 +83,10 @@ def on_a_database(world, folder):
     """Rewards in time, and again when they are late; choices enter, and steps are released."""
     with Place(str(folder / f"{world}.db"), None).open(build()) as stored:
         for i, (arms, person, reward) in enumerate(people(world)[1]):
-            choice = stored.choose(arms, person=person, request=f"{i}", deferred=i % 4 == 0)
-            assert stored.activate(choice) and (reward is None or stored.observe(choice, reward))
+            choice = stored.choose(arms, person=person, request=f"{i}")
+            assert reward is None or stored.observe(choice, reward)
             settle(stored)
-            assert not stored.activate(choice) and (reward is None or not stored.observe(choice, reward))
+            assert reward is None or not stored.observe(choice, reward)
         assert stored.entered == ROUNDS and stored.version > 1
         stored.erase(people(world)[1][0][1])
         refused(stored, people(world)[0])

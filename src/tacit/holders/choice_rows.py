@@ -99,7 +99,7 @@ def placed(found: Sequence[Rows]) -> tuple[set[bytes], set[bytes]]:
 
 
 def write(uid: str, rows: Sequence[Written], settings: str) -> list[Statement]:
-    """What is written of choices that were made and have not entered, one row of each kind: the first stays. The same
+    """What is written of choices that were made and have not entered: the first stays. The same
     work whatever there was: a row that stays is written again, as it is. settings: those that the bandit has, or
     nothing happens."""
     if not rows:
@@ -108,34 +108,31 @@ def write(uid: str, rows: Sequence[Written], settings: str) -> list[Statement]:
     return [
         Statement(tables.HEAD, (uid,)),
         Statement(
-            "INSERT INTO written (bandit, number, kind, ticket, sealed)"
-            f" SELECT ?, v.* FROM (VALUES {listed(rows, 4)}) AS v"
+            "INSERT INTO written (bandit, number, ticket, sealed)"
+            f" SELECT ?, v.* FROM (VALUES {listed(rows, 3)}) AS v"
             " WHERE v.column1 > (SELECT coalesce(max(settled), 0) FROM open_step WHERE bandit = ?)"
             " AND v.column1 <= (SELECT choices FROM bandit WHERE uid = ? AND retired = 0 AND settings = ?)"
-            " ON CONFLICT (bandit, number, kind) DO UPDATE SET ticket = written.ticket",
+            " ON CONFLICT (bandit, number) DO UPDATE SET ticket = written.ticket",
             (uid, *(value for row in rows for value in row), uid, uid, settings),
         ),
-        Statement(
-            f"SELECT number, kind, ticket FROM written WHERE bandit = ? AND number IN ({marks})", (uid, *numbers)
-        ),
+        Statement(f"SELECT number, ticket FROM written WHERE bandit = ? AND number IN ({marks})", (uid, *numbers)),
     ]
 
 
 class Stays(NamedTuple):
-    """What is written now: of which kinds, by numbers. own: whether all of it is of the same choices as what was to be
+    """Of which numbers something is written now. own: whether all of it is of the same choices as what was to be
     written."""
 
     head: Head
-    kinds: set[tuple[int, int]]
+    numbers: set[int]
     own: bool
 
 
 def written(found: Sequence[Rows], rows: Sequence[Written]) -> Stays:
     """What these statements have returned. RolledBack as `rows.head`."""
     head, last = tables.at_work(found[0]), found[2] if rows else []
-    stays = [(int(number), int(kind), bytes(ticket)) for number, kind, ticket in last]
-    own = {(row.number, row.ticket) for row in rows}
-    return Stays(head, {(n, kind) for n, kind, _ in stays}, {(n, ticket) for n, _, ticket in stays} <= own)
+    stays = {(int(number), bytes(ticket)) for number, ticket in last}
+    return Stays(head, {number for number, _ in stays}, stays <= {(row.number, row.ticket) for row in rows})
 
 
 def _wait(uid: str, rows: Sequence[Placed]) -> Statement:

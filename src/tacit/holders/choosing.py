@@ -5,8 +5,8 @@ sealed, and then the rows are sent at once: nobody computes while others wait, a
 for those who wait meanwhile are taken on the way (`following`). A number whose rows never come, since its worker was
 killed in between, enters as nothing.
 
-And what is written of a choice afterwards, a reward or that it was shown: a row of its own, which is not looked at
-before the choice enters. The same work whatever there is."""
+And what is written of a choice afterwards, its reward: a row of its own, which is not looked at before the choice
+enters. The same work whatever there is."""
 
 import contextlib
 import math
@@ -335,7 +335,7 @@ class Choosing:
         timely = [one for one, end in zip(reports, ends, strict=True) if one.ticket.number and now <= end]
         # two choices of one number: the database has lost the first
         twice = len({one.ticket[:2] for one in timely}) > len({one.ticket.number for one in timely})
-        firsts = {(one.ticket.number, one.kind): one for one in reversed(self._open(timely))}
+        firsts = {one.ticket.number: one for one in reversed(self._open(timely))}
         written = sorted(self.rows.written(one.ticket.number, one) for one in firsts.values())
         asked = choice_rows.write(self._vault.uid, written, terms)
         found = self._database.trip([*asked, *map(Statement, self._database.touching)])[0]
@@ -343,9 +343,7 @@ class Choosing:
         head = self._followed(stays.head)
         if self._agreed.text != terms:  # nothing was written: others have changed the settings
             return self.write(reports)
-        came = [
-            now <= end and (one.ticket.number, one.kind) in stays.kinds for one, end in zip(reports, ends, strict=True)
-        ]
+        came = [now <= end and one.ticket.number in stays.numbers for one, end in zip(reports, ends, strict=True)]
         late = [one.ticket for one, in_time in zip(reports, came, strict=True) if not in_time]
         if twice or not stays.own or late:
             self._check_lost(head, reports, late, sure=twice or not stays.own)

@@ -274,9 +274,9 @@ def waiting_place(uid: str, number: int) -> str:
     return f"{uid} waiting {number}"
 
 
-def written_place(uid: str, number: int, kind: int) -> str:
+def written_place(uid: str, number: int) -> str:
     """Where what was written of a choice is."""
-    return f"{uid} written {number} {kind}"
+    return f"{uid} written {number}"
 
 
 def plan(algorithm: Algorithm[Any]) -> str:

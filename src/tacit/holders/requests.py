@@ -13,7 +13,6 @@ import numpy as np
 
 from tacit.core.door import Offer
 from tacit.data import Raw
-from tacit.holders.rows import REWARD
 from tacit.model.chances import Chance, Later
 
 LONGEST_NAME = 255  # bytes
@@ -72,12 +71,11 @@ class Answer(NamedTuple):
 
 
 class Request(NamedTuple):
-    """One person's request. RAW. deferred: it is not known yet whether the choice will be shown."""
+    """One person's request. RAW."""
 
     hashed: bytes  # what stands for it
     offer: Offer
     person: bytes | None
-    deferred: bool = False
     ahead: Answer | None = None  # where it was drawn before
     own: int | None = None  # the caller's own choice among the arms that may be chosen, where a control plays that
     chances: tuple[Chance, ...] | None = None  # the bandit's own, of each arm, where `ahead` is with a control
@@ -88,11 +86,10 @@ class Request(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What is to be written of a choice. reward: NaN: it is cancelled. kind: as in tacit.holders.rows."""
+    """What is to be written of a choice. reward: NaN: it is cancelled."""
 
     ticket: Ticket
     reward: Raw[float]
-    kind: int = REWARD
 
 
 @dataclass(frozen=True, slots=True)

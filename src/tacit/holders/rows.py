@@ -237,24 +237,18 @@ def first_waiting(run: Run, uid: str, start: int) -> float | None:
     return float(found[0][0]) if found else None
 
 
-REWARD, SHOWN = 0, 1
-
-
 class Written(NamedTuple):
     """What was written of a choice. sealed: RAW."""
 
     number: int
-    kind: int
     ticket: bytes
     sealed: bytes
 
 
 def write(run: Run, uid: str, rows: Sequence[Written]) -> None:
-    """The first of each kind stays."""
     if rows:
         run(
-            f"INSERT INTO written (bandit, number, kind, ticket, sealed) VALUES {listed(rows, 5)}"
-            " ON CONFLICT DO NOTHING",
+            f"INSERT INTO written (bandit, number, ticket, sealed) VALUES {listed(rows, 4)}",
             *(value for row in rows for value in (uid, *row)),
         )
 
@@ -353,12 +347,12 @@ def due(run: Run, uid: str, start: int, stop: int, locking: str) -> list[Waiting
 def written(run: Run, uid: str, start: int, stop: int) -> list[Written]:
     """What was written of choices start + 1, ..., stop."""
     found = run(
-        "SELECT number, kind, ticket, sealed FROM written WHERE bandit = ? AND number > ? AND number <= ?",
+        "SELECT number, ticket, sealed FROM written WHERE bandit = ? AND number > ? AND number <= ?",
         uid,
         start,
         stop,
     )
-    return [Written(int(number), int(kind), bytes(text), bytes(sealed or b"")) for number, kind, text, sealed in found]
+    return [Written(int(number), bytes(text), bytes(sealed or b"")) for number, text, sealed in found]
 
 
 def entered(run: Run, uid: str, stop: int) -> None:

@@ -31,9 +31,9 @@ ENTRIES = (
     """CREATE TABLE waiting (
         bandit TEXT, number BIGINT, ticket BLOB, made_at DOUBLE PRECISION, sealed BLOB,
         PRIMARY KEY (bandit, number))""",
-    # RAW: what was written of a choice before its deadline. kind: 0, a reward or that it was cancelled; 1, it was shown
+    # RAW: what was written of a choice before its deadline.
     """CREATE TABLE written (
-        bandit TEXT, number BIGINT, kind BIGINT, ticket BLOB, sealed BLOB, PRIMARY KEY (bandit, number, kind))""",
+        bandit TEXT, number BIGINT, ticket BLOB, sealed BLOB, PRIMARY KEY (bandit, number))""",
     # the step that choices enter, for each bandit. settled: the number that entered last. sums RAW. closed_at: when the
     # deadline of the last of its choices had passed
     """CREATE TABLE open_step (

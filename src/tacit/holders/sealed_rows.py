@@ -78,7 +78,7 @@ class SealedRows:
         algorithm, arm = self._versions.fold.algorithm, answer.arm
         numbers = algorithm.row(request.offer.features, arm, arm, answer.name, self._agreed.door.names)
         person = self._people.at_entry(request, self._agreed.now.on_limit) or NOBODY
-        return WaitingRow(numbers, person, request.deferred)
+        return WaitingRow(numbers, person)
 
     def nothing(self, number: int, ticket: bytes, at: float) -> Waiting:
         """What enters as nothing."""
@@ -101,8 +101,8 @@ class SealedRows:
         return Answered(request.hashed, number, self._seal(number, where)(answer.packed()), mark)
 
     def written(self, number: int, report: Report) -> Written:
-        seal = self._seal(number, incarnation.written_place(self._vault.uid, number, report.kind))
-        return Written(number, report.kind, report.ticket.text, waiting.sealed_reward(report.reward, seal))
+        seal = self._seal(number, incarnation.written_place(self._vault.uid, number))
+        return Written(number, report.ticket.text, waiting.sealed_reward(report.reward, seal))
 
     def _seal(self, number: int, place: str) -> Callable[[bytes], bytes]:
         """What seals for that place."""

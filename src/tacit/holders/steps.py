@@ -27,7 +27,7 @@ from tacit.holders.database import Database, Run
 from tacit.holders.incarnation import Vault, place
 from tacit.holders.leaf_rows import SealedLeaf
 from tacit.holders.limits import RoundLimits
-from tacit.holders.rows import REWARD, SHOWN, Head, OpenStep, Waiting, Written
+from tacit.holders.rows import Head, OpenStep, Waiting, Written
 from tacit.holders.seal import number_of
 from tacit.holders.terms import Agreed
 from tacit.holders.witness import older
@@ -52,7 +52,7 @@ class _Part(NamedTuple):
     are passed over. closed_at: when their deadlines had passed, if they are the last of the step."""
 
     waiting: list[Waiting]
-    written: dict[tuple[int, int], Written]
+    written: dict[int, Written]
     end: int
     closed_at: float
 
@@ -95,7 +95,7 @@ class Steps:
     def _compile(self) -> None:
         """Kernels, by an entry that is thrown away: within a transaction that would take too long."""
         plan = self._algorithm.plan
-        made_up = Entry(Raw(np.zeros(plan.row)), entering.NOBODY, True, True, Raw(plan.rewards[0]))
+        made_up = Entry(Raw(np.zeros(plan.row)), entering.NOBODY, True, Raw(plan.rewards[0]))
         sides = None if self._agreed.assignment is None else self._agreed.assignment.sides(range(1, 2))
         self._join([made_up], StepSums(self._grid), np.zeros(plan.contexts), bool, sides)
 
@@ -168,7 +168,7 @@ class Steps:
         if end == opened.settled:
             return None
         waiting = rows.due(run, uid, opened.settled, end, self._database.locking)
-        written = {(one.number, one.kind): one for one in rows.written(run, uid, opened.settled, end)}
+        written = {one.number: one for one in rows.written(run, uid, opened.settled, end)}
         return _Part(waiting, written, end, latest + hold if end == head.boundary else 0.0)
 
     def _enter(self, run: Run, opened: OpenStep, part: _Part) -> None:
@@ -213,7 +213,7 @@ class Steps:
         )
         sums.add(found, algorithm.adder(estimate))
 
-    def _entry(self, choice: Waiting, written: dict[tuple[int, int], Written]) -> Entry:
+    def _entry(self, choice: Waiting, written: dict[int, Written]) -> Entry:
         """A row that is damaged enters as nothing: it fails alone."""
         uid, size = self._vault.uid, self._algorithm.plan.row
         with contextlib.suppress(BadState):
@@ -221,14 +221,13 @@ class Steps:
             row = WaitingRow.unsealed(choice.sealed, unseal, size)
             if row is None:
                 return entering.nothing(size)
-            shown = not row.deferred or (choice.number, SHOWN) in written
-            reward, given = NO_REWARD, written.get((choice.number, REWARD))
+            reward, given = NO_REWARD, written.get(choice.number)
             if given is None:
                 unseal(choice.sealed)  # the same work
             else:
-                unseal = self._opener(incarnation.written_place(uid, choice.number, REWARD))
+                unseal = self._opener(incarnation.written_place(uid, choice.number))
                 reward = waiting.unsealed_reward(given.sealed, unseal)
-            return Entry(row.numbers, row.person, row.teaches, shown, reward)
+            return Entry(row.numbers, row.person, row.teaches, reward)
         return entering.nothing(size)
 
     def _opener(self, place: str) -> Callable[[bytes], bytes | None]:

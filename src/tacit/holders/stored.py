@@ -28,7 +28,6 @@ from tacit.holders.outage import MODES, Outage
 from tacit.holders.playing import Drawn, Mixture
 from tacit.holders.reading import Reading
 from tacit.holders.requests import Answer, Report, Request, StoredChoice, Ticket
-from tacit.holders.rows import SHOWN
 from tacit.holders.sqlite import SQLite
 from tacit.holders.steps import Steps
 from tacit.holders.terms import Agreed
@@ -124,16 +123,14 @@ class Stored(Reading):
         available: npt.ArrayLike | None = None,
         person: Person | None = None,
         asker: str = "",
-        deferred: bool = False,
         propensity: bool = False,
         own: str | int | None = None,
     ) -> StoredChoice:
         """The arm for one user, on disk before it is returned. The same `request` again, by the same `asker`, has the
-        same answer, until it expires; give one if you may have to ask again. deferred: nothing is learnt from it unless
-        `activate` says that it was shown. propensity: it is stored with the answer. Otherwise as a bandit's
-        `choose`."""
+        same answer, until it expires; give one if you may have to ask again. propensity: it is stored with the answer.
+        Otherwise as a bandit's `choose`."""
         given: dict[str, Any] = {"actions": actions, "request": request, "available": available, "person": person}
-        asked = self.prepare(arms, asker=asker, deferred=deferred, own=own, **given)
+        asked = self.prepare(arms, asker=asker, own=own, **given)
         answer = self.choose_group([self.with_propensity(asked) if propensity else asked])[0]
         if isinstance(answer, TacitError):
             raise answer
@@ -145,12 +142,6 @@ class Stored(Reading):
         same is written once more: no answer tells, and the work is the same."""
         return self.write_group([self.report(choice, reward)])[0]
 
-    def activate(self, choice: StoredChoice | str) -> bool:
-        """A deferred choice was shown: its reward counts, also one that came before, and silence does. A choice that is
-        not shown by its deadline teaches nothing. On disk when this returns; again, and for other choices: nothing
-        happens. Whether it came before the deadline."""
-        return self.write_group([self.activation(choice)])[0]
-
     def prepare(
         self,
         arms: Arms | Mapping[str, Any],
@@ -160,7 +151,6 @@ class Stored(Reading):
         available: npt.ArrayLike | None = None,
         person: Person | None = None,
         asker: str = "",
-        deferred: bool = False,
         own: str | int | None = None,
     ) -> Request:
         """A request, checked: ValueError for a bad one, which then is no user and delays nobody. With a control group a
@@ -179,7 +169,7 @@ class Stored(Reading):
             if assignment is None:
                 raise
             return self.unreadable(error, asker, request)
-        return Request(hashed, offer, who, deferred, own=chosen)
+        return Request(hashed, offer, who, own=chosen)
 
     def unreadable(self, error: Exception, asker: str = "", request: Any = None) -> Request:
         """With a control group: a request that cannot be read has a number, too, and one alone however often it is
@@ -204,10 +194,6 @@ class Stored(Reading):
     def report(self, choice: StoredChoice | str, reward: Any) -> Report:
         """A reward, checked."""
         return Report(self._ticket(choice), Raw(math.nan) if reward is None else self._agreed.door.check(reward))
-
-    def activation(self, choice: StoredChoice | str) -> Report:
-        """That a choice was shown."""
-        return Report(self._ticket(choice), Raw(0.0), SHOWN)
 
     def _ticket(self, choice: StoredChoice | str) -> Ticket:
         """UnknownChoice if it was never made here."""
@@ -239,7 +225,7 @@ class Stored(Reading):
 
     @locked
     def write_group(self, reports: Sequence[Report]) -> list[bool]:
-        """Several rewards, or choices that were shown, in one transaction: whether each came before its deadline."""
+        """Several rewards in one transaction: whether each came before its deadline."""
         return self._write(lambda: self._choosing.write(reports))
 
     def end_control(self) -> None:

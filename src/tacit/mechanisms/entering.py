@@ -1,6 +1,6 @@
 """How a choice enters: once, in the order of numbers, at its deadline, with what was written of it by then.
 
-A choice that was cancelled, not shown, erased, refused, or that is beyond a person's rounds enters as nothing; so does
+A choice that was cancelled, erased, refused, or that is beyond a person's rounds enters as nothing; so does
 a number that no choice has. Where contexts are public, a choice's own enters whatever was written of it: whether a
 reward came is private.
 
@@ -28,7 +28,6 @@ class Entry(NamedTuple):
     row: Raw[Array]
     person: bytes  # whose it is, where that is counted now; NOBODY where it is not
     teaches: bool  # False: beyond the limit already when it was made
-    shown: bool
     reward: Raw[float | None]
 
 
@@ -44,7 +43,7 @@ NO_REWARD: Raw[float | None] = Raw(None)
 
 def nothing(size: int) -> Entry:
     """What a number enters as that teaches nothing."""
-    return Entry(Raw(np.zeros(size)), NOBODY, teaches=False, shown=False, reward=NO_REWARD)
+    return Entry(Raw(np.zeros(size)), NOBODY, teaches=False, reward=NO_REWARD)
 
 
 def one(row: Raw[Array], reward: Raw[float]) -> Raw[EnteringRows]:
@@ -58,8 +57,6 @@ def counted(row: Raw[Array], count: Callable[[Array], Array]) -> Raw[Array]:
 
 def value(entry: Entry, missing_as: float | None) -> float:
     """RAW. The reward that it enters with; NaN for none."""
-    if not entry.shown:
-        return math.nan
     reward = opened(entry.reward)
     if reward is None:
         return math.nan if missing_as is None else missing_as

@@ -84,7 +84,7 @@ class Ring(Raw[RingArrays]):
         if tickets.ids[slot] != number or mark == SILENT:
             return entering.nothing(tickets.features.shape[1])
         given: Raw[float | None] = NO_REWARD if np.isnan(reward) else Raw(reward)
-        return Entry(Raw(tickets.features[slot].copy()), mark, teaches=True, shown=True, reward=given)
+        return Entry(Raw(tickets.features[slot].copy()), mark, teaches=True, reward=given)
 
     def held(self, hold: int, missing: float) -> Raw[Held]:
         """As compiled loops take it."""

@@ -13,8 +13,7 @@ from tacit.errors import BadState
 from tacit.mechanisms.entering import HASH, NOBODY
 from tacit.mechanisms.opening import opened, sealed, unsealed
 
-ROW = struct.Struct(f">B{HASH}s")  # the flags, and whose it is or nobody's; numbers follow
-DEFERRED, SILENT = 1, 2  # flags
+ROW = struct.Struct(f">?{HASH}s")  # whether it teaches, and whose it is or nobody's; numbers follow
 NUMBER = struct.Struct(">d")
 
 Seal = Callable[[bytes], bytes]
@@ -26,12 +25,10 @@ class WaitingRow(NamedTuple):
 
     numbers: Raw[Array]
     person: bytes = NOBODY  # whose rounds are counted when it enters
-    deferred: bool = False
     teaches: bool = True
 
     def sealed(self, seal: Seal) -> bytes:
-        flags = DEFERRED * self.deferred | SILENT * (not self.teaches)
-        return sealed(Raw(ROW.pack(flags, self.person) + opened(self.numbers).tobytes()), seal)
+        return sealed(Raw(ROW.pack(self.teaches, self.person) + opened(self.numbers).tobytes()), seal)
 
     @classmethod
     def unsealed(cls, text: bytes, unseal: Unseal, size: int) -> "WaitingRow | None":
@@ -42,14 +39,14 @@ class WaitingRow(NamedTuple):
         packed = opened(found)
         if len(packed) != ROW.size + 8 * size:
             raise BadState("Expected what is kept of this bandit's choices, got something else.")
-        flags, person = ROW.unpack_from(packed)
+        teaches, person = ROW.unpack_from(packed)
         numbers = np.frombuffer(packed, np.float64, offset=ROW.size)
-        return cls(Raw(numbers), person, bool(flags & DEFERRED), not flags & SILENT)
+        return cls(Raw(numbers), person, teaches)
 
 
 def blank(packed: bytes) -> bytes:
     """A row that adds nothing, as long as that one."""
-    return ROW.pack(SILENT, NOBODY).ljust(len(packed), b"\0")
+    return ROW.pack(False, NOBODY).ljust(len(packed), b"\0")
 
 
 def sealed_reward(reward: Raw[float], seal: Seal) -> bytes:

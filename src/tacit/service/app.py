@@ -81,8 +81,8 @@ class Application:
         try:
             self._keys.check_host(scope["headers"])
             path: str = scope["path"]
-            if path == ofrep.START or path.startswith(ofrep.START + "/"):
-                await self._evaluate(scope, receive, send, ofrep.key_of(path))
+            if path.startswith(ofrep.START):
+                await self._evaluate(scope, receive, send, path.removeprefix(ofrep.START))
                 return
             name, _, route = path.removeprefix(START).partition("/")
             if route not in hot.ROUTES or not path.startswith(START):
@@ -102,8 +102,8 @@ class Application:
             found = refusal(error)
             await respond(send, found.status, found.body, JSON, found.headers, close=found.status in UNREAD)
 
-    async def _evaluate(self, scope: Scope, receive: Receive, send: Send, key: str | None) -> None:
-        """A flag of OpenFeature, or all of them; errors are in the form of that protocol."""
+    async def _evaluate(self, scope: Scope, receive: Receive, send: Send, key: str) -> None:
+        """A flag of OpenFeature; errors are in the form of that protocol."""
         server, read = self._config.server, False
         try:
             if scope["method"] != "POST":
@@ -112,7 +112,7 @@ class Application:
             with self._rooms["choose"].held() as hold:
                 body = await hot.whole(scope, receive, server.body, server.patience, hold)
                 read, asked = True, ofrep.Asked(self.served, asker, body, self._readers)
-                out = await (asked.all_flags(self._now()) if key is None else asked.one_flag(key))
+                out = await asked.one_flag(key)
             await respond(send, 200, out, JSON)
         except Exception as error:
             found = refusal(error)

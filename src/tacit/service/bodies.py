@@ -28,8 +28,7 @@ class ChooseBody(msgspec.Struct, forbid_unknown_fields=True):
     """arms: rows of features, or names with features. context, actions: instead of arms, where the bandit has features:
     the person's fields, and the fields of what may be offered; names are enough where actions have no fields, and all
     actions are meant without. available: a mask, or names. own: where a control group plays the caller's own choice,
-    that one, in every request: a name, or a place. propensity: whether it is asked for. deferred: nothing is learnt
-    unless `activate` says that it was shown."""
+    that one, in every request: a name, or a place. propensity: whether it is asked for."""
 
     arms: list[list[float]] | dict[str, list[float]] | msgspec.UnsetType = UNSET
     context: dict[str, Value] | msgspec.UnsetType = UNSET
@@ -39,7 +38,6 @@ class ChooseBody(msgspec.Struct, forbid_unknown_fields=True):
     person: Text | Whole | msgspec.UnsetType | None = UNSET
     own: Text | Whole | msgspec.UnsetType = UNSET
     propensity: bool | msgspec.UnsetType = UNSET
-    deferred: bool | msgspec.UnsetType = UNSET
 
 
 class NamedBody(msgspec.Struct):
@@ -53,10 +51,6 @@ class RewardBody(msgspec.Struct, forbid_unknown_fields=True):
 
     id: str
     reward: float | None
-
-
-class ActivateBody(msgspec.Struct, forbid_unknown_fields=True):
-    id: str
 
 
 class EraseBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -185,13 +179,12 @@ def _keys_anywhere(value: Any) -> int:
 choose = Reader(
     ChooseBody,
     'the form {"request": text, "arms": [[number, ...], ...] or {name: [number, ...]}, "available": [true or false, '
-    '...] or [name, ...], "person": text or whole number, "own": text or whole number, "propensity": true or false, '
-    '"deferred": true or false}, of which arms alone is required, with texts of 1 to 255 characters; or, in place of '
-    'arms, "context": {field: value} and "actions": {name: {field: value}} or [name, ...], where a value is a number, '
-    "a text, a list of texts or null",
+    '...] or [name, ...], "person": text or whole number, "own": text or whole number, "propensity": true or false}, '
+    'of which arms alone is required, with texts of 1 to 255 characters; or, in place of arms, "context": '
+    '{field: value} and "actions": {name: {field: value}} or [name, ...], where a value is a number, a text, a list of '
+    "texts or null",
 )
 reward = Reader(RewardBody, 'the form {"id": text, "reward": number or null}')
-activate = Reader(ActivateBody, 'the form {"id": text}')
 erase = Reader(EraseBody, 'the form {"person": text of 1 to 255 characters or whole number}')
 end_control = Reader(EndControlBody, "the form {}")
 encode = msgspec.json.Encoder().encode

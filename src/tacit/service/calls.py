@@ -107,7 +107,6 @@ class Caller:
         person: str | int | None,
         own: str | int | None,
         propensity: bool,
-        deferred: bool,
     ) -> Call:
         if (arms is None) == (context is None) or (arms is not None and actions is not None):
             raise ValueError("Expected arms, or context= with actions=, got both or neither.")
@@ -120,14 +119,10 @@ class Caller:
         given |= {} if person is None else {"person": person}
         given |= {} if own is None else {"own": own}
         given |= {"propensity": True} if propensity else {}
-        given |= {"deferred": True} if deferred else {}
         return self._post("choose", given)
 
     def reward(self, choice: ServedChoice | str, reward: Any) -> Call:
         return self._post("reward", {"id": _id(choice), "reward": None if reward is None else float(reward)})
-
-    def activate(self, choice: ServedChoice | str) -> Call:
-        return self._post("activate", {"id": _id(choice)})
 
     def erase(self, person: str | int) -> Call:
         return self._post("erase", {"person": person})
@@ -163,7 +158,7 @@ def _unsent(given: dict[str, Any]) -> list[str]:
 
 
 def in_time(found: dict[str, Any]) -> bool:
-    """Of what a server answered to a reward, or to `activate`."""
+    """Of what a server answered to a reward."""
     return not found.get("late", False)
 
 

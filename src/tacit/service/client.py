@@ -37,24 +37,17 @@ class Client:
         person: str | int | None = None,
         own: str | int | None = None,
         propensity: bool = False,
-        deferred: bool = False,
     ) -> ServedChoice:
         """The arm for one person: among arms or, where the bandit has features, by the person's fields (context) among
         actions, as in Schema.vectors. request: by default an id of its own. own: what you would have offered
-        yourself, where the control group plays that. deferred: nothing is learnt unless `activate` says that it was
-        shown."""
-        call = self._caller.choose(arms, context, actions, request, available, person, own, propensity, deferred)
+        yourself, where the control group plays that."""
+        call = self._caller.choose(arms, context, actions, request, available, person, own, propensity)
         return ServedChoice.of(self._send(call))
 
     def reward(self, choice: ServedChoice | str, reward: Any) -> bool:
         """On the server's disk when this returns. None cancels. False: it came after the choice's deadline, and never
         counts. True says nothing else: the first reward of a choice counts, and a second one is True as well."""
         return in_time(self._send(self._caller.reward(choice, reward)))
-
-    def activate(self, choice: ServedChoice | str) -> bool:
-        """A deferred choice was shown: it is learnt from. False: this came after the choice's deadline, and nothing is
-        learnt from it."""
-        return in_time(self._send(self._caller.activate(choice)))
 
     def erase(self, person: str | int) -> str:
         """What is still waiting of that person is deleted. Says what cannot be undone, in words."""

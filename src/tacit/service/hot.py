@@ -1,4 +1,4 @@
-"""The routes that every visitor costs: choose, reward and activate, alone and in batches, as plain ASGI; and two that
+"""The routes that every visitor costs: choose and reward, alone and in batches, as plain ASGI; and two that
 are rare, erase and end-control."""
 
 import asyncio
@@ -10,7 +10,6 @@ from tacit.errors import TacitError
 from tacit.holders.requests import Request, StoredChoice
 from tacit.service import bodies, errors
 from tacit.service.errors import Reply
-from tacit.service.groups import Group
 from tacit.service.keys import Asker
 from tacit.service.readers import Readers
 from tacit.service.served import Served
@@ -29,8 +28,8 @@ MEDIA: dict[tuple[bytes, ...], str] = {
 MOST_ROWS = 1000  # of a batch
 AT_A_TIME = 16  # rows that are read before others get their turn
 ACKNOWLEDGED, LATE = (bodies.encode(bodies.Acknowledged(late=late)) for late in (bodies.UNSET, True))
-KINDS = ("choose", "reward", "activate", "erase", "end-control")
-ROUTES = (*(kind + end for kind in KINDS[:3] for end in ("", ":batch")), *KINDS[3:])
+KINDS = ("choose", "reward", "erase", "end-control")
+ROUTES = (*(kind + end for kind in KINDS[:2] for end in ("", ":batch")), *KINDS[2:])
 
 
 async def answer(one: Served, route: str, asker: Asker, body: bytes, readers: Readers) -> tuple[bytes, bytes]:
@@ -88,20 +87,13 @@ def _read(one: Served, kind: str, asker: Asker, line: bytes) -> tuple[Any, bool]
             if one.stored.algorithm.control is None:
                 raise
             return one.stored.unreadable(error, asker.name, bodies.named(line)), False
-    if kind == "reward":
-        return one.report(bodies.reward(line)), False
-    return one.activation(bodies.activate(line)), False
+    return one.report(bodies.reward(line)), False
 
 
 async def _submitted(one: Served, kind: str, items: list[Any], wanted: list[bool]) -> list[asyncio.Future[Any]]:
-    if kind == "choose":
-        items = await one.with_propensities(items, wanted)
-    groups: dict[str, Group[Any, Any]] = {
-        "choose": one.chooses,
-        "reward": one.written,
-        "activate": one.written,
-    }
-    return groups[kind].submit(items)
+    if kind == "reward":
+        return one.written.submit(items)
+    return one.chooses.submit(await one.with_propensities(items, wanted))
 
 
 def _written(one: Served, result: StoredChoice | TacitError | bool, wanted: bool) -> bytes:

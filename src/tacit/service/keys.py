@@ -11,10 +11,10 @@ from tacit.service.config import KeySetting, is_here
 from tacit.service.errors import Reply
 
 READS = 20.0  # a second, of status and the like, and of erasures
-OFTEN = ("choose", "reward", "activate", "batches")
+OFTEN = ("choose", "reward", "batches")
 BURST = 1.0  # seconds of its rate that a key may use at once
 MAY = {  # role -> what it may ask for
-    "app": frozenset({"bandits", "choose", "reward", "activate", "erase"}),
+    "app": frozenset({"bandits", "choose", "reward", "erase"}),
     "operator": frozenset(
         {
             "bandits",

@@ -5,9 +5,8 @@ How many choices there are is public. So which evaluation is a new choice depend
 `requestId`, and never on a person's fields: a number that is taken only if a field changed would tell of that field,
 without noise."""
 
-import asyncio
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -15,7 +14,7 @@ import msgspec
 from tacit.core.persons import canonical
 from tacit.errors import RefusedRequest
 from tacit.holders.requests import StoredChoice
-from tacit.service import bodies, errors, hot
+from tacit.service import bodies, hot
 from tacit.service.errors import Reply
 from tacit.service.keys import Asker
 from tacit.service.readers import Readers
@@ -23,9 +22,8 @@ from tacit.service.served import Served
 
 T = TypeVar("T")
 
-START = "/ofrep/v1/evaluate/flags"
+START = "/ofrep/v1/evaluate/flags/"
 MOST = 1000  # lists and objects of a context
-SHORTEST = 0.001  # seconds: a bandit that was retired has no hold
 PERSON, REQUEST = "targetingKey", "requestId"  # of a context, and never fields
 PARSE, MISSING, CONTEXT, UNKNOWN, GENERAL = (
     *("PARSE_ERROR", "TARGETING_KEY_MISSING", "INVALID_CONTEXT"),
@@ -43,8 +41,7 @@ class EvaluateBody(msgspec.Struct):
 
 class Evaluated(msgspec.Struct, omit_defaults=True):
     """value, variant: the name of the action. reason: SPLIT before the first release, TARGETING_MATCH later, STALE
-    while the database is away. metadata: the choice's id and propensity; deferred: nothing is learnt unless
-    `activate` says that it was shown."""
+    while the database is away. metadata: the choice's id and propensity."""
 
     key: str
     value: str
@@ -58,7 +55,7 @@ class Failed(msgspec.Struct, omit_defaults=True, rename="camel"):
 
     error_code: str
     error_details: str
-    key: str | None = None
+    key: str
 
 
 class FlagProblem(Reply):
@@ -67,11 +64,6 @@ class FlagProblem(Reply):
     def __init__(self, code: str, text: str) -> None:
         super().__init__(400, text)
         self.code = code
-
-
-def key_of(path: str) -> str | None:
-    """The flag that a path names; None: all of them."""
-    return path.removeprefix(START).removeprefix("/") or None
 
 
 def is_flag(one: Served) -> bool:
@@ -95,46 +87,22 @@ class Asked:
         if one is None or not is_flag(one):
             raise Reply(404, "Expected the name of a bandit whose schema names its actions.")
         self._asker.take("choose", 1)
-        return bodies.encode(await self._evaluated(one, await self._context([one]), None))
+        return bodies.encode(await self._evaluated(one, await self._context(one)))
 
-    async def all_flags(self, now: float) -> bytes:
-        """Deferred choices: nobody has seen them yet. A person has one of each flag in half of its `hold`, so that a
-        page may ask as often as it likes and half of the hold is left; or one for each `requestId`. What else is in the
-        context does not matter. A flag that fails does so alone."""
-        flags = [one for one in self._served.values() if is_flag(one)]
-        self._asker.take("choose", max(1, len(flags)))
-        context = await self._context(flags, person=True)
-        found = await asyncio.gather(*(self._entry(one, context, now) for one in flags))
-        return bodies.encode({"flags": found})
-
-    async def _entry(self, one: Served, context: dict[str, Any], now: float) -> Evaluated | Failed:
+    async def _evaluated(self, one: Served, context: dict[str, Any]) -> Evaluated:
         try:
-            return await self._evaluated(one, context, int(now // max(one.stored.hold / 2, SHORTEST)))
-        except Exception as error:
-            found = errors.reply(error)
-            if found is None:
-                raise
-            return failure(found, one.name)
-
-    async def _evaluated(self, one: Served, context: dict[str, Any], window: int | None) -> Evaluated:
-        """window: for how long a bulk evaluation has one answer; None: a single one."""
-        try:
-            request = await self._beside(lambda: one.prepare(_choice(one, context, window), self._asker.name))
+            request = await self._beside(lambda: one.prepare(_choice(one, context), self._asker.name))
         except (ValueError, Reply) as error:
-            await self._refused(one, error, _named(context, window))
+            await self._refused(one, error, _named(context))
             raise
-        return _written(one, await hot.decided(one, request), deferred=window is not None)
+        return _written(one, await hot.decided(one, request))
 
-    async def _context(self, flags: Sequence[Served], *, person: bool = False) -> dict[str, Any]:
-        """Of the body, in which a person may have to be named."""
+    async def _context(self, one: Served) -> dict[str, Any]:
+        """Of the body."""
         try:
-            context = await self._beside(lambda: read(self._body))
-            if person and _missing(context):
-                raise FlagProblem(MISSING, f"Expected {PERSON} in the context.")
-            return context
+            return await self._beside(lambda: read(self._body))
         except (ValueError, Reply) as error:
-            for one in flags:
-                await self._refused(one, error, self._body if PERSON.encode() in self._body else None)
+            await self._refused(one, error, self._body if PERSON.encode() in self._body else None)
             raise
 
     async def _refused(self, one: Served, error: Exception, request: str | bytes | None) -> None:
@@ -160,7 +128,7 @@ def read(body: bytes) -> dict[str, Any]:
     return context
 
 
-def _named(context: dict[str, Any], window: int | None) -> str | None:
+def _named(context: dict[str, Any]) -> str | None:
     """What tells a choice from others, whatever its fields are: the answer to it is kept under this name. None: nothing
     that can be read."""
     try:
@@ -168,14 +136,13 @@ def _named(context: dict[str, Any], window: int | None) -> str | None:
         request = msgspec.convert(context.get(REQUEST), bodies.Text | None)
     except msgspec.ValidationError:
         return None
-    if request is None and window is None:
+    if request is None:
         return None
-    kind = "one" if window is None else "all"
     named = "" if who is None else canonical(who).decode("utf-8", "surrogatepass")
-    return repr((START, kind, named, window if request is None else request))
+    return repr((START, named, request))
 
 
-def _choice(one: Served, context: dict[str, Any], window: int | None) -> bodies.ChooseBody:
+def _choice(one: Served, context: dict[str, Any]) -> bodies.ChooseBody:
     """What is asked for, as the route `choose` has it."""
     schema = one.stored.features
     assert schema is not None
@@ -191,10 +158,10 @@ def _choice(one: Served, context: dict[str, Any], window: int | None) -> bodies.
     limited = one.setting.max_rounds_per_person is not None
     if who is None and limited:
         raise FlagProblem(MISSING, f"Expected {PERSON} in the context: this bandit limits a person's rounds.")
-    body = bodies.ChooseBody(context=fields, deferred=window is not None)
+    body = bodies.ChooseBody(context=fields)
     if limited:
         body.person = who
-    request = _named(context, window)
+    request = _named(context)
     if request is not None:
         body.request = request
     return body
@@ -204,17 +171,17 @@ def _missing(context: dict[str, Any]) -> bool:
     return context.get(PERSON) in (None, "")
 
 
-def _written(one: Served, choice: StoredChoice, *, deferred: bool) -> Evaluated:
+def _written(one: Served, choice: StoredChoice) -> Evaluated:
     found = one.chosen(choice, True)
     assert found.name is not None
     reason = "STALE" if choice.degraded else "TARGETING_MATCH" if choice.version else "SPLIT"
     metadata: dict[str, str | float | bool] = {"id": found.id}
     if isinstance(found.propensity, float):
         metadata["propensity"] = found.propensity
-    return Evaluated(one.name, found.name, found.name, reason, metadata | ({"deferred": True} if deferred else {}))
+    return Evaluated(one.name, found.name, found.name, reason, metadata)
 
 
-def failure(found: Reply, key: str | None) -> Failed:
+def failure(found: Reply, key: str) -> Failed:
     code = found.code if isinstance(found, FlagProblem) else CODES.get(found.status, (found.status, GENERAL))[1]
     return Failed(code, found.text, key)
 

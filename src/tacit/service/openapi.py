@@ -58,11 +58,6 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {  # what is posted: summary, exa
         "the choice's deadline has passed. A reward that comes after it is answered with late, and never counts.",
         {"a reward": {"id": "the id of a choice", "reward": 1.0}},
     ),
-    "activate": (
-        "A choice that was asked for as deferred has been shown: it is learnt from, unless this comes after its "
-        "deadline, which is answered with late.",
-        {"an id": {"id": "the id of a choice"}},
-    ),
     "erase": (
         "What is still waiting of a person is deleted; the same answer whether or not there was anything.",
         {"a person": {"person": "ada"}},
@@ -106,17 +101,6 @@ PAGES: dict[str, tuple[str, int, str | None, tuple[int, ...], str | None]] = {
     "POST /login": ("A key for a cookie, for the dashboard.", 204, None, (400, 408, 413, 415, *PAGE), None),
     "POST /logout": ("The cookie is taken back.", 204, None, (400, 408, 413, 415), None),
 }
-FLAGS = {  # of OpenFeature: id and summary by path
-    ofrep.START: (
-        "evaluate_flags",
-        "OpenFeature's evaluation of all flags: deferred choices, one of each flag for a person in half of its hold.",
-    ),
-    ofrep.START + "/{flag}": (
-        "evaluate_flag",
-        "OpenFeature's evaluation of a flag, which is a bandit whose schema names its actions: a choice, on disk when "
-        "it is answered.",
-    ),
-}
 FLAG_EXAMPLE = {"context": {"targetingKey": "ada", "age": 71, "plan": "free"}}
 BODIES = {"/login": {"key": {"type": "string"}}, "/logout": {}}  # of what pages post
 
@@ -159,7 +143,7 @@ def document(start: str, served: Iterable[Route], shown: Iterable[str]) -> dict[
                 "responses": _responses(200, {JSON: {"schema": schemas[what]}}, READING, refused),
             }
         }
-    paths |= _flags(evaluate, evaluated, failed)
+    paths[ofrep.START + "{flag}"] = _flag(evaluate, evaluated, failed)
     for one in served:
         for method in sorted((one.methods or set()) - {"HEAD"}):
             paths.setdefault(one.path, {})[method.lower()] = _page(one.path, refused, *PAGES[f"{method} {one.path}"])
@@ -185,21 +169,17 @@ ABOUT = "Private contextual bandits. A server whose configuration has no keys as
 ROWS = f"One JSON document a line, at most {hot.MOST_ROWS} lines."
 
 
-def _flags(evaluate: Any, evaluated: Any, failed: Any) -> dict[str, Any]:
-    every = {"type": "array", "items": {"anyOf": [evaluated, failed]}}
-    all_of_them = {"type": "object", "properties": {"flags": every}, "required": ["flags"]}
+def _flag(evaluate: Any, evaluated: Any, failed: Any) -> dict[str, Any]:
     return {
-        path: {
-            "post": {
-                "operationId": name,
-                "summary": summary,
-                **_allowed("choose"),
-                "parameters": _parameters(path),
-                "requestBody": {"required": True, "content": _content(evaluate, "", {"a person": FLAG_EXAMPLE})},
-                "responses": _responses(200, {JSON: {"schema": reply}}, EVALUATING, failed),
-            }
+        "post": {
+            "operationId": "evaluate_flag",
+            "summary": "OpenFeature's evaluation of a flag, which is a bandit whose schema names its actions: a "
+            "choice, on disk when it is answered.",
+            **_allowed("choose"),
+            "parameters": _parameters("{flag}"),
+            "requestBody": {"required": True, "content": _content(evaluate, "", {"a person": FLAG_EXAMPLE})},
+            "responses": _responses(200, {JSON: {"schema": evaluated}}, EVALUATING, failed),
         }
-        for (path, (name, summary)), reply in zip(FLAGS.items(), (all_of_them, evaluated), strict=True)
     }
 
 

@@ -67,13 +67,10 @@ class Served:
         optional = {"actions": actions, "request": body.request, "person": body.person, "own": body.own}
         given: dict[str, Any] = {key: value for key, value in optional.items() if value is not bodies.UNSET}
         mask = offers.mask(body.available, names)
-        return self.stored.prepare(arms, available=mask, asker=asker, deferred=body.deferred is True, **given)
+        return self.stored.prepare(arms, available=mask, asker=asker, **given)
 
     def report(self, body: bodies.RewardBody) -> Report:
         return self.stored.report(body.id, body.reward)
-
-    def activation(self, body: bodies.ActivateBody) -> Report:
-        return self.stored.activation(body.id)
 
     async def erase(self, body: bodies.EraseBody) -> bodies.Erased:
         """Answered at multiples of SLOT after the request: the rows that were deleted take less. One after the other:

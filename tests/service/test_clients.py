@@ -141,6 +141,30 @@ def test_a_reply_that_was_lost_is_asked_for_again(kind, server, wire):
 
 
 @both
+def test_a_default_is_what_a_stopped_server_would_have_chosen_from(kind, tmp_path):
+    stopped = Running(tmp_path, TOML)
+    with kind(stopped.address, "messages", patience=0.0, timeout=60) as client:
+        assert client.choose({"a": EYE[0], "b": EYE[1]}, default="b").id
+        assert stopped.stop() == 0
+        for given, default, expected in (
+            ({"arms": {"a": EYE[0], "b": EYE[1]}}, "b", (1, "b")),
+            ({"arms": {"a": EYE[0], "b": EYE[1]}}, 0, (0, "a")),
+            ({"arms": EYE}, 2, (2, None)),
+            ({"context": {}, "actions": ["a", "b"]}, "b", (1, "b")),
+            ({"context": {}, "actions": {"a": {}, "b": {}}}, 1, (1, "b")),
+            ({"context": {}}, "b", (-1, "b")),
+        ):
+            found = client.choose(**given, default=default)
+            assert (found.index, found.name, found.id, found.propensity) == (*expected, "", None)
+            assert client.reward(found, 1.0) is client.reward(found.id, None) is False
+            with pytest.raises(Unavailable):
+                client.choose(**given)
+        for given, default in (({"a": EYE[0]}, "b"), ({"a": EYE[0]}, 1), (EYE, "b")):
+            with pytest.raises(ValueError, match="Expected default to be a name or place among those on offer, got"):
+                client.choose(given, default=default)
+
+
+@both
 def test_what_is_late_is_told(kind, monkeypatch):
     for body, expected in ((b'{"acknowledged":true}', True), (b'{"acknowledged":true,"late":true}', False)):
         reply = HTTPReply(200, None, body)

@@ -170,16 +170,6 @@ def test_a_database_that_is_away_is_said(tmp_path, monkeypatch):
     assert b"canary" not in body and b"tiles" not in body
 
 
-def test_an_outage_is_said(tmp_path, monkeypatch):
-    app = application(tmp_path, degraded="serve")
-    outage = app.served["messages"].stored._outage
-    monkeypatch.setattr(outage, "end", lambda: None)  # the disk stays full
-    outage.begins(0.0)  # what is there can be read
-    ((status, _, body),) = call(app, ("/dashboard/messages", None))
-    app.close()
-    assert status == 200 and b"Needs attention" in body and b"nothing is learnt from them" in body and b"tiles" in body
-
-
 def test_assets_are_sent_once_and_nothing_else_is(tmp_path):
     app = application(tmp_path)
     ((status, headers, body),) = call(app, ("/assets/uPlot.iife.min.js", None))

@@ -102,3 +102,13 @@ def test_errors_are_those_that_the_provider_knows(server):
     assert evaluated("app", "health", {}, None) == ErrorCode.TARGETING_KEY_MISSING
     assert evaluated("auditor", "health", {}) == ErrorCode.GENERAL
     assert choices(server) == 0
+
+
+def test_a_server_that_is_stopped_leaves_the_default(tmp_path):
+    server = Running(tmp_path, TOML)
+    provider = OFREPProvider(server.address, headers_factory=lambda: {"authorization": f"Bearer {KEYS['app']}"})
+    api.set_provider_and_wait(rewarding(provider, server.address, key=KEYS["app"]))
+    assert server.stop() == 0
+    found = api.get_client().get_string_details("health", "walk", EvaluationContext("ada", {"age": 71}))
+    api.clear_providers()
+    assert found.value == "walk" and found.error_code == ErrorCode.GENERAL and "id" not in found.flag_metadata

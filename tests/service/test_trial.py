@@ -128,7 +128,7 @@ def test_operators_end_it_once(tmp_path):
 
 def test_the_command_ends_it(tmp_path, capsys, monkeypatch):
     """And leaves all other settings as they are."""
-    given = GLM | {"delay": 7.0, "degraded": "serve"}
+    given = GLM | {"delay": 7.0}
     text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in given.items() if name != "budget")
     text += 'budget = {epsilon = 1.0, delta = 1e-5}\ncontrol = {share = 0.5, arm = "hello"}\n'
     (tmp_path / "serve.toml").write_text("[bandits.messages]\n" + text)

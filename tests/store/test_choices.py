@@ -200,7 +200,6 @@ def test_what_a_store_cannot_hold_is_refused(bandit, on_sqlite):
         {"delay": -1.0},
         {"on_limit": "ignore"},
         {"name": "../other"},
-        {"degraded": "perhaps"},
     ],
 )
 def test_wrong_options_are_refused(on_sqlite, wrong):

@@ -242,21 +242,6 @@ def test_what_it_needs_and_what_it_refuses(on_sqlite):
             stored.end_control()
 
 
-def test_an_outage_is_answered_by_the_bandit(on_sqlite):
-    """Nothing is learnt, and there is no number: no side."""
-    with opened(on_sqlite, degraded="serve") as stored:
-        play(stored, 30)
-        with pytest.raises(RefusedRequest):
-            stored.choose(np.full((4, 3), np.nan), request="bad")
-        stored._outage.begins(0.0)
-        with pytest.raises(RefusedRequest, match="refused before"):
-            stored.choose(arms(np.random.default_rng(4)), request="bad")
-        found = [stored.choose(arms(np.random.default_rng(4))) for _ in range(3)]
-        assert all(choice.degraded for choice in found) and 0 < found[0].propensity <= 1
-        with pytest.raises(RefusedRequest):
-            stored.choose(np.full((4, 3), np.nan))
-
-
 def test_a_store_and_a_bandit_in_memory_play_alike(on_sqlite, quiet):
     """With the same key: the same sums, whatever the arms."""
     made = [

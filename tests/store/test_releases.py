@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import BadState, RolledBack, Unavailable
-from tacit.holders import leaf_rows, rehearsal, rows
+from tacit.holders import leaf_rows, rows
 from tacit.holders.leaf_rows import SealedLeaf
 from tacit.holders.steps import LATE, Steps
 from tacit.mechanisms import entering, recursive
@@ -199,32 +199,12 @@ def test_a_worker_that_reads_while_another_releases_does_not_think_that_the_data
 
         monkeypatch.setattr(leaf_rows, "sums", slowly)
         one.tend()
-        assert one.version == two.version == 1 and not meanwhile and not one._outage.refused
+        assert one.version == two.version == 1 and not meanwhile
 
 
-def test_a_delay_that_is_too_short_is_an_event_once(place):
-    for _ in range(2):
-        with place.open(glm(), delay=1e-6) as stored:
-            assert [what for _, what in stored.events] == [rehearsal.SHORT]
-            for left in ("leaf", "drawn", "choice", "waiting", "written"):
-                assert table(stored, f"SELECT count(*) FROM {left}") == [(0,)]
-            assert table(stored, "SELECT bandit FROM open_step") == [(stored._vault.uid,)]
-    with place.open(glm(), name="patient", delay=1e6) as stored:
-        assert stored.events == []
+def test_a_delay_of_no_time_is_refused(on_sqlite):
     with pytest.raises(ValueError, match="Expected delay to be 0 or at least 1e-06 seconds"):
-        place.open(glm(), name="hasty", delay=1e-320)  # of which no second is a finite multiple
-
-
-def test_what_is_measured_does_not_depend_on_people(place, heard, monkeypatch):
-    """The same statements with rows of the same sizes, whoever came and whatever they answered."""
-    seen = []
-    for people in (0, 25):
-        with place.open(glm(), name=f"people{people}") as stored:
-            play(stored, np.random.default_rng(0), people, together=5)
-            seen.append(heard(stored))
-            rehearsal.measured(stored.algorithm, glm().source, stored._vault)
-            monkeypatch.undo()
-    assert seen[0] == seen[1] and len(seen[0]) > 10
+        on_sqlite.open(glm(), delay=1e-320)  # of which no second is a finite multiple
 
 
 def closed(stored, rng):

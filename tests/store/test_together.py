@@ -9,6 +9,7 @@ import pytest
 
 from tacit.errors import BadState, Unavailable
 from tacit.holders import postgres
+from tacit.holders.database import again
 from tacit.kernels.rounds import next_boundary
 from tests.store.places import HOLD, Clock, arms, contribution, glm, linear, play, settle, sums, table, total
 
@@ -126,7 +127,7 @@ def test_a_connection_that_breaks_at_a_commit(place, happens):
         stored._clock.now += HOLD + stored._database.skew + 0.01
         Cut(stored._other, happens)
         with stored._steps._lock:
-            assert not stored._outage.again(stored._steps._next)  # they enter, and the step is closed
+            assert not again(stored._steps._next)  # they enter, and the step is closed
         before = sums(stored)[0]
         _ = stored.version
         Cut(stored._other, happens)

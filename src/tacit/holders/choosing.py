@@ -139,35 +139,9 @@ class Choosing:
         """Those that requests have already."""
         return self._opened(rows.answers_to(run, self._vault.uid, [one.hashed for one in requests]))
 
-    def answered_before(self, requests: Sequence[Request]) -> dict[bytes, Answer]:
-        """The answers that requests already have, from a database that may be full. Nothing is written."""
-        self._versions.check()
-        with self._database.transaction() as run:
-            self.head(run)  # still the incarnation at work
-            found = self._answers(run, requests)
-        return {hashed: answer for hashed, answer in found.items() if isinstance(answer, Answer)}
-
-    def without(
-        self, requests: Sequence[Request], drawn: Sequence[Drawn], before: dict[bytes, Answer]
-    ) -> list[StoredChoice | TacitError]:
-        """Answers that are stored nowhere, but for those that were given before; one for each request of the group.
-        Their ids hold no number: the database may never come to it."""
-        fresh: dict[bytes, StoredChoice | TacitError] = {}
-        for request, (answer, propensity) in zip(requests, drawn, strict=True):
-            if request.problem is not None:
-                fresh[request.hashed] = RefusedRequest(request.problem)
-                continue
-            if request.hashed not in before:
-                unnumbered = answer._replace(ticket=self._vault.tickets.made(0, 0.0))
-                fresh.setdefault(request.hashed, self.choice(unnumbered, propensity, degraded=True))
-                continue
-            fresh[request.hashed] = self._as_choice(before[request.hashed], another_answer)
-        return [fresh[request.hashed] for request in requests]
-
-    def choice(self, answer: Answer, propensity: Callable[[], float], *, degraded: bool = False) -> StoredChoice:
+    def choice(self, answer: Answer, propensity: Callable[[], float]) -> StoredChoice:
         ticket = self._vault.tickets.written(answer.ticket)
-        given = answer.arm, answer.name, ticket, answer.version, answer.chance or propensity, degraded
-        return StoredChoice(*given)
+        return StoredChoice(answer.arm, answer.name, ticket, answer.version, answer.chance or propensity)
 
     def _as_choice(self, result: Result, propensity: Callable[[], float]) -> StoredChoice | TacitError:
         """A choice, or the refusal that is stored in its place: it has a number, or the schedule would tell of it."""
@@ -332,7 +306,7 @@ class Choosing:
         self._versions.check()
         now, terms = self._clock(), self._agreed.text
         ends = [one.ticket.made_at + self._agreed.now.hold for one in reports]
-        timely = [one for one, end in zip(reports, ends, strict=True) if one.ticket.number and now <= end]
+        timely = [one for one, end in zip(reports, ends, strict=True) if now <= end]
         # two choices of one number: the database has lost the first
         twice = len({one.ticket[:2] for one in timely}) > len({one.ticket.number for one in timely})
         firsts = {one.ticket.number: one for one in reversed(self._open(timely))}
@@ -347,7 +321,7 @@ class Choosing:
         late = [one.ticket for one, in_time in zip(reports, came, strict=True) if not in_time]
         if twice or not stays.own or late:
             self._check_lost(head, reports, late, sure=twice or not stays.own)
-        return [in_time or one.ticket.number == 0 for one, in_time in zip(reports, came, strict=True)]
+        return came
 
     def _open(self, timely: list[Report]) -> list[Report]:
         """Those whose keys there are. Keys are destroyed when all of their choices have entered."""

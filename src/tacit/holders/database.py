@@ -2,9 +2,16 @@
 
 import contextlib
 import threading
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
 
+from tacit.errors import Unavailable
+
+T = TypeVar("T")
+
+TRIES = 3  # of a transaction whose end was not seen
+QUICK = 1.0  # seconds: an error that came sooner is worth another try at once
 Rows = list[tuple[Any, ...]]
 
 
@@ -24,6 +31,19 @@ class Statement(NamedTuple):
 def ran(run: Run, statements: Sequence[Statement]) -> list[Rows]:
     """One after the other, within a transaction."""
     return [run(one.text, *one.arguments) for one in statements]
+
+
+def again(work: Callable[[], T]) -> T:
+    """Once more after an error of the database, from what it holds then: what was committed is found there. Not after
+    one that took long, as in a broken network: others wait."""
+    began = time.monotonic()
+    for _ in range(TRIES - 1):
+        try:
+            return work()
+        except Unavailable:
+            if time.monotonic() - began > QUICK:
+                raise
+    return work()
 
 
 class DatabaseIdentity(NamedTuple):

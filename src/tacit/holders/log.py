@@ -25,9 +25,9 @@ from tacit.errors import BadState, HorizonReached
 from tacit.features import frames
 from tacit.holders import bookmarks, incarnation, rows
 from tacit.holders.choosing import Choosing
+from tacit.holders.database import again
 from tacit.holders.incarnation import Vault
 from tacit.holders.limits import RoundLimits
-from tacit.holders.outage import Outage
 from tacit.holders.requests import Answer, Report, Request, Ticket
 from tacit.holders.terms import Agreed
 from tacit.holders.tickets import MILLI
@@ -62,11 +62,10 @@ class Log:
         agreed: Agreed,
         people: RoundLimits,
         choosing: Choosing,
-        outage: Outage,
         lock: Lock,
     ) -> None:
         self._algorithm, self._vault, self._agreed, self._people = algorithm, vault, agreed, people
-        self._choosing, self._outage, self._lock = choosing, outage, lock
+        self._choosing, self._lock = choosing, lock
 
     def learn(self, table: Any, log: str, actions: Any, left: int | None, tend: Callable[[], None]) -> dict[int, str]:
         """Row -> reason for those that were refused by this call. left: choices that can still be made."""
@@ -78,7 +77,7 @@ class Log:
         named = b"log" + log.encode("utf-8", "surrogatepass")
         name = hashlib.blake2b(named, key=self._vault.persons, digest_size=16).hexdigest()
         logs.check_rows(rows_from(0), self._agreed.door.rewards, self._people.digest_of)
-        learnt = self._outage.again(lambda: self._begin(name, digest))
+        learnt = again(lambda: self._begin(name, digest))
         if learnt > count:
             raise ValueError(f"Expected at least the {learnt} rows that were learnt under this name, got fewer.")
         if left is not None and count - learnt > left:
@@ -87,7 +86,7 @@ class Log:
         coming = self._rows(rows_from(learnt))
         while waiting := list(itertools.islice(coming, AT_ONCE)):
             with self._lock:
-                now, problems = self._outage.again(functools.partial(self._learn, name, learnt, waiting))
+                now, problems = again(functools.partial(self._learn, name, learnt, waiting))
             if now != learnt + len(waiting):  # another worker is ahead
                 coming = self._rows(rows_from(now))
             learnt = now

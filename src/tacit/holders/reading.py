@@ -15,10 +15,9 @@ from tacit.features.schema import Schema
 from tacit.holders import bookmarks, certificate, incarnation, person_rows, rows
 from tacit.holders.certificate import Counts
 from tacit.holders.choosing import Choosing
-from tacit.holders.database import Database
+from tacit.holders.database import Database, again
 from tacit.holders.history import LEVEL, Offers, Past
 from tacit.holders.incarnation import Vault
-from tacit.holders.outage import Outage
 from tacit.holders.terms import Agreed
 from tacit.holders.versions import Versions
 from tacit.lock import Lock, locked
@@ -39,7 +38,6 @@ class Reading:
     _agreed: Agreed
     _versions: Versions
     _choosing: Choosing
-    _outage: Outage
     _lock: Lock
     _clock: Callable[[], float]
     _closing: threading.Event
@@ -49,7 +47,7 @@ class Reading:
     @locked
     def choices(self) -> int:
         """Choices made so far, of this incarnation: numbers that were given out."""
-        return self._outage.again(lambda: self.head).choices
+        return again(lambda: self.head).choices
 
     @property
     def left(self) -> int | None:
@@ -58,11 +56,6 @@ class Reading:
         if plan.horizon is None and plan.mechanism.capacity is None:
             return None
         return 0 if self.retired else max(0, self._choosing.most - self.choices)
-
-    @property
-    def degraded(self) -> bool:
-        """Whether choices are answered without learning, because the database is away or cannot be written."""
-        return self._outage.on
 
     @property
     def head(self) -> rows.Head:
@@ -253,9 +246,8 @@ class Reading:
     def _at_present(self) -> Fold:
         """The estimate at the version that is visible now; under the lock."""
         self._own()
-        self._outage.check(reading=True)
-        self._versions.expected = max(self._versions.expected, self._outage.again(lambda: self.head).step)
-        self._outage.again(self._versions.refresh)
+        self._versions.expected = max(self._versions.expected, again(lambda: self.head).step)
+        again(self._versions.refresh)
         return self._versions.fold
 
     def _own(self) -> None:

@@ -24,7 +24,7 @@ TICKET = 16  # bytes (tacit.holders.tickets)
 
 
 class Ticket(NamedTuple):
-    """What a choice is known by (tacit.holders.tickets). number: 0: an answer that nobody saw committed."""
+    """What a choice is known by (tacit.holders.tickets)."""
 
     text: bytes
     number: int
@@ -95,15 +95,13 @@ class Report(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class StoredChoice:
     """The arm for one user: its index, its name if the arms had names, the opaque id with which its reward is reported,
-    and the version (number of releases) that it was chosen by. degraded: the database was away, so that nothing is
-    learnt from it; its id is acknowledged like any other."""
+    and the version (number of releases) that it was chosen by."""
 
     index: int
     name: str | None
     id: str
     version: int
     _propensity: Callable[[], float] = field(repr=False, compare=False)
-    degraded: bool = False
 
     @property
     def propensity(self) -> float:

@@ -25,7 +25,7 @@ def lost(run: Run, vault: Vault, head: rows.Head, tickets: Sequence[Ticket], lat
     another."""
     if any(ticket.number > head.choices for ticket in tickets):
         return True
-    numbered = [(ticket.number, ticket.text) for ticket in late if ticket.number]
+    numbered = [(ticket.number, ticket.text) for ticket in late]
     placed = _placed(run, vault, [number for number, _ in numbered]) if numbered else {}
     return any(placed.get(number, text) != text for number, text in numbered)
 

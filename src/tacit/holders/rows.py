@@ -307,10 +307,6 @@ def put_step(run: Run, uid: str, new: OpenStep) -> None:
     run("UPDATE open_step SET step = ?, settled = ?, closed_at = ?, sums = ? WHERE bandit = ?", *new, uid)
 
 
-def end_step(run: Run, uid: str) -> None:
-    run("DELETE FROM open_step WHERE bandit = ?", uid)
-
-
 def settled(run: Run, uid: str) -> int:
     """The number that entered last."""
     ((number,),) = run("SELECT coalesce(max(settled), 0) FROM open_step WHERE bandit = ?", uid)
@@ -374,7 +370,3 @@ def event(run: Run, uid: str, at: float, what: str) -> None:
 
 def events(run: Run, uid: str) -> list[tuple[float, str]]:
     return [(float(at), str(what)) for at, what in run("SELECT at, what FROM event WHERE bandit = ? ORDER BY at", uid)]
-
-
-def forget_events(run: Run, uid: str, what: str) -> None:
-    run("DELETE FROM event WHERE bandit = ? AND what = ?", uid, what)

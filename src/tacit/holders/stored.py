@@ -3,7 +3,6 @@
 import contextlib
 import math
 import threading
-import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,22 +11,21 @@ from typing import Any, NoReturn, Self, TypeVar
 import numpy.typing as npt
 from numpy.random import default_rng
 
-from tacit import checks, forks
+from tacit import forks
 from tacit.bandits.joint.controlled import LOGS, NONE
 from tacit.clock import Steady
 from tacit.core.assignment import NEEDS_GIVEN
 from tacit.core.persons import Person, digest
 from tacit.data import Raw
 from tacit.errors import TacitError, Unavailable
-from tacit.holders import certificate, control, erasure, incarnation, rehearsal, requests, rotation, terms, upkeep
+from tacit.holders import certificate, control, erasure, incarnation, requests, rotation, terms, upkeep
 from tacit.holders.choosing import Choosing, Following
-from tacit.holders.disc import Disc
+from tacit.holders.database import again
 from tacit.holders.limits import RoundLimits
 from tacit.holders.log import Log
-from tacit.holders.outage import MODES, Outage
-from tacit.holders.playing import Drawn, Mixture
+from tacit.holders.playing import Mixture
 from tacit.holders.reading import Reading
-from tacit.holders.requests import Answer, Report, Request, StoredChoice, Ticket
+from tacit.holders.requests import Report, Request, StoredChoice, Ticket
 from tacit.holders.sqlite import SQLite
 from tacit.holders.steps import Steps
 from tacit.holders.terms import Agreed
@@ -51,12 +49,10 @@ class Stored(Reading):
     that has none by then, for where only clicks are reported and silence means 0; without it, such a choice teaches
     nothing. name: of the bandit within its database. keys: the folder of keys and the witness (tacit.holders.seal,
     .witness), by default FILE.keys. delay: the time from the end of a step until its release is used. on_limit: what a
-    person beyond max_rounds_per_person gets, by default as the bandit has it. degraded: what a choice gets while the
-    database is away or cannot be written: "refuse" raises Unavailable, "serve" answers by the last estimate that was
-    shown, without learning (tacit.holders.outage). background: whether a thread does what is due; without it, call
-    `tend`. The bandit's `pending` is for how many later choices the answer to a request is kept. clock: by default one
-    that goes on evenly while the process lives (tacit.clock): if the system's clock is set, an event tells, and nothing
-    else changes."""
+    person beyond max_rounds_per_person gets, by default as the bandit has it. background: whether a thread does what is
+    due; without it, call `tend`. The bandit's `pending` is for how many later choices the answer to a request is kept.
+    clock: by default one that goes on evenly while the process lives (tacit.clock): if the system's clock is set, an
+    event tells, and nothing else changes."""
 
     def __init__(
         self,
@@ -69,12 +65,10 @@ class Stored(Reading):
         keys: str | Path | None = None,
         delay: float | str = 1.0,
         on_limit: str | None = None,
-        degraded: str = "refuse",
         background: bool = True,
         clock: Callable[[], float] | None = None,
     ) -> None:
         self.algorithm = algorithm = incarnation.check(bandit, name)
-        checks.one_of(MODES, degraded=degraded)
         given = {"delay": delay, "missing_as": missing_as, "hold": hold, "on_limit": bandit.limit_mode(on_limit)}
         self._agreed = Agreed(terms.checked(algorithm, pending=bandit.pending, **given), algorithm)
         self._sources = certificate.Sources(bandit.source, getattr(bandit, "policy_given", False))
@@ -90,21 +84,17 @@ class Stored(Reading):
             self._agreed.decide(vault, clock())
             self._people = RoundLimits(algorithm, vault)
             self._versions = Versions(algorithm, vault, self._agreed, clock)
-            self._outage = Outage(degraded, vault, clock)
             self._other = self._database.another()
             policy = getattr(bandit, "policy", None) or default_rng()
             self._choosing = Choosing(policy, vault, self._versions, self._agreed, self._people, clock)
-            self._log = Log(algorithm, vault, self._agreed, self._people, self._choosing, self._outage, self._lock)
+            self._log = Log(algorithm, vault, self._agreed, self._people, self._choosing, self._lock)
             self._steps = Steps(algorithm, bandit.source, vault, self._other, self._agreed, self._people, clock)
-            rehearsal.check(algorithm, bandit.source, vault, self._agreed, clock())
             incarnation.destroy_keys(self._database, folder, vault.bandit, ended=self.retired)
         except BaseException:
             self._database.close()
             raise
         self._control: control.WorkerSide | None = None
-        self._disc = Disc([folder.folder])
         if isinstance(self._database, SQLite):
-            self._disc = Disc([self._database.path.parent, folder.folder])
             self._control = control.WorkerSide(folder.folder, name, self._database.path)
         self._thread: threading.Thread | None = None
         if background and (self._control is not None or not self._agreed.ended):
@@ -181,9 +171,8 @@ class Stored(Reading):
         """The same, with an answer drawn now and its probability: by whoever asks for it, since it takes its time."""
         with self._lock:
             self._own()
-            if not self._outage.on:
-                with contextlib.suppress(Unavailable):
-                    self._outage.again(self._versions.refresh)
+            with contextlib.suppress(Unavailable):
+                again(self._versions.refresh)
             answer, propensity = self._choosing.draw(request)
         if request.problem is not None:
             return request
@@ -208,20 +197,9 @@ class Stored(Reading):
         following: what gives the requests of the next call, as far as they are known when the rows of these are sent:
         then their numbers are taken on the way."""
         self._own()
-        if self._outage.on:
-            return self._answer_without(requests, [self._choosing.draw(one) for one in requests])
-        drawn, began = list[Drawn](), time.monotonic()
-        try:
-            self._outage.again(self._versions.refresh)
-            drawn = [self._choosing.draw(one) for one in requests]
-            out = self._outage.again(lambda: self._choosing.choose(requests, drawn, following))
-        except Unavailable:
-            if not self._outage.begins(time.monotonic() - began):
-                raise
-            # what was drawn may have been committed without our seeing it: then this is its answer, by another id
-            return self._answer_without(requests, drawn or [self._choosing.draw(one) for one in requests])
-        self._outage.refused = False
-        return out
+        again(self._versions.refresh)
+        drawn = [self._choosing.draw(one) for one in requests]
+        return again(lambda: self._choosing.choose(requests, drawn, following))
 
     @locked
     def write_group(self, reports: Sequence[Report]) -> list[bool]:
@@ -259,17 +237,13 @@ class Stored(Reading):
         this."""
         self._own()
         if isinstance(self._clock, Steady) and self._clock.jumped():
-            self._outage.again(lambda: upkeep.tell_of_a_jump(self._vault, self._other, self._clock()))
-        if self._disc.runs_low(self._clock()):
-            self._outage.again(lambda: upkeep.tell_of_little_room(self._vault, self._other, self._clock()))
-        self._outage.again(self._steps.run)
+            again(lambda: upkeep.tell_of_a_jump(self._vault, self._other, self._clock()))
+        again(self._steps.run)
         with self._lock:
             self._versions.expected = max(self._versions.expected, self._versions.released + 1)
-            self._outage.again(self._versions.refresh)
-            if self._outage.on:
-                self._outage.again(self._outage.end)
-        self._outage.again(lambda: upkeep.purge(self._vault, self._other, self._agreed))
-        self._outage.again(lambda: self._people.sweep(self._other))
+            again(self._versions.refresh)
+        again(lambda: upkeep.purge(self._vault, self._other, self._agreed))
+        again(lambda: self._people.sweep(self._other))
 
     def look(self) -> None:
         """Whether another process asks for something that only this one can do (tacit.holders.control), and begins it.
@@ -288,7 +262,7 @@ class Stored(Reading):
     def rotate_keys(self) -> None:
         """Seals all sums with a new key, and destroys the old one."""
         self._own()
-        self._outage.again(lambda: rotation.rotate(self._vault, self._database))
+        again(lambda: rotation.rotate(self._vault, self._database))
 
     def secret(self, purpose: str) -> bytes:
         """32 random bytes that all workers share, from the folder of keys: made when first asked for."""
@@ -316,18 +290,7 @@ class Stored(Reading):
 
     def _write(self, work: Callable[[], T]) -> T:
         self._own()
-        self._outage.check()
-        return self._outage.again(work)
-
-    def _answer_without(self, asked: Sequence[Request], drawn: Sequence[Drawn]) -> list[StoredChoice | TacitError]:
-        """In an outage: the answers that are in the database, where it can be read, and others by what was drawn."""
-        before: dict[bytes, Answer] = {}
-        if self._outage.readable:
-            try:
-                before = self._outage.again(lambda: self._choosing.answered_before(asked))
-            except Unavailable:
-                self._outage.readable = False
-        return self._choosing.without(asked, drawn, before)
+        return again(work)
 
     @property
     def next_at(self) -> float | None:

@@ -6,8 +6,8 @@ that no restore takes back: a number that the database has not reached, or has g
 lost choices which were answered from it, even where the folder of keys was taken back with it. An id of an incarnation
 that was replaced is unknown, and proves nothing.
 
-Number, time and zeros are one block of AES, so that the ticket looks random; a keyed hash behind it authenticates it.
-Number 0: an answer that nobody saw committed."""
+Number, time and zeros are one block of AES, so that the ticket looks random; a keyed hash behind it authenticates
+it."""
 
 import hashlib
 import secrets
@@ -32,10 +32,9 @@ class Tickets:
         self._block: Any = ciphers.Cipher(ciphers.algorithms.AES(own), ciphers.modes.ECB())  # of one block
 
     def made(self, number: int, at: float) -> bytes:
-        """The ticket of the choice with that number, which is made at that time, a whole number of milliseconds. 0 for
-        one without: it is another each time."""
-        when = round(at * MILLI) if number else secrets.randbits(8 * TIME)
-        text = number.to_bytes(NUMBER, "big") + when.to_bytes(TIME, "big") + ZEROS
+        """The ticket of the choice with that number, which is made at that time, a whole number of
+        milliseconds."""
+        text = number.to_bytes(NUMBER, "big") + round(at * MILLI).to_bytes(TIME, "big") + ZEROS
         ticket: bytes = self._block.encryptor().update(text)
         return ticket
 

@@ -6,7 +6,7 @@ import weakref
 from threading import Event
 from typing import TYPE_CHECKING
 
-from tacit.holders import disc, fingerprints, rotation, rows
+from tacit.holders import fingerprints, rotation, rows
 from tacit.holders.database import Database
 from tacit.holders.incarnation import Vault, check_epochs, coming
 from tacit.holders.terms import Agreed
@@ -40,13 +40,6 @@ def work(stored: "weakref.ref[Stored]", closing: Event) -> None:
 def tell_of_a_jump(vault: Vault, database: Database, at: float) -> None:
     with database.transaction() as run:
         rows.event(run, vault.uid, at, JUMPED)
-
-
-def tell_of_little_room(vault: Vault, database: Database, at: float) -> None:
-    """In the place of an earlier one."""
-    with database.transaction() as run:
-        rows.forget_events(run, vault.uid, disc.EVENT)
-        rows.event(run, vault.uid, at, disc.EVENT)
 
 
 def purge(vault: Vault, database: Database, agreed: Agreed) -> None:

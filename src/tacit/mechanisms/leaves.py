@@ -137,7 +137,3 @@ class ClosedSteps(Raw[PrefixState]):
     def measured(self, sums: StepSums, source: Any) -> Released:
         """The noisy leaf of the next step, which has these sums, with fresh noise. Nothing is closed."""
         return self._grid.measure(opened(self), opened(sums), source)
-
-    def pretend(self, step: int) -> None:
-        """That so many steps are closed, of nothing: for a rehearsal."""
-        opened(self).noise.step[0] = step

@@ -181,8 +181,7 @@ class Application:
             self._unready = next((error for error in found if isinstance(error, Exception)), None)
         if self._unready is not None:
             raise Reply(503, refusal(self._unready).text)
-        degraded = any(one.stored.degraded for one in self.served.values())
-        return PlainTextResponse("degraded\n" if degraded else "ready\n")
+        return PlainTextResponse("ready\n")
 
     async def _metrics(self, request: Request) -> Response:
         self._asker(request.scope, "metrics").take("metrics", 1)

@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
+from tacit.errors import Unavailable
 from tacit.model.arms import Arms
-from tacit.service.calls import Call, Caller, HTTPReply, ServedChoice, in_time
+from tacit.service.calls import Call, Caller, HTTPReply, ServedChoice, in_time, is_counted
 
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -39,17 +40,27 @@ class AsyncClient:
         person: str | int | None = None,
         own: str | int | None = None,
         propensity: bool = False,
+        default: str | int | None = None,
     ) -> ServedChoice:
         """The arm for one person: among arms or, where the bandit has features, by the person's fields (context) among
         actions, as in Schema.vectors. request: by default an id of its own. own: what you would have offered
-        yourself, where the control group plays that."""
+        yourself, where the control group plays that. default: the arm or action, by name or place, that is returned
+        where the server does not answer or replies 503, instead of Unavailable. Its id is empty, and nothing is learnt
+        from it."""
         call = self._caller.choose(arms, context, actions, request, available, person, own, propensity)
-        return ServedChoice.of(await self._send(call))
+        otherwise = None if default is None else ServedChoice.default(default, arms, actions)
+        try:
+            return ServedChoice.of(await self._send(call))
+        except Unavailable:
+            if otherwise is None:
+                raise
+            return otherwise
 
     async def reward(self, choice: ServedChoice | str, reward: Any) -> bool:
-        """On the server's disk when this returns. None cancels. False: it came after the choice's deadline, and never
-        counts. True says nothing else: the first reward of a choice counts, and a second one is True as well."""
-        return in_time(await self._send(self._caller.reward(choice, reward)))
+        """On the server's disk when this returns. None cancels. False: it came after the choice's deadline, or the
+        choice is a default, and it never counts. True says nothing else: the first reward of a choice counts, and a
+        second one is True as well."""
+        return is_counted(choice) and in_time(await self._send(self._caller.reward(choice, reward)))
 
     async def erase(self, person: str | int) -> str:
         """What is still waiting of that person is deleted. Says what cannot be undone, in words."""

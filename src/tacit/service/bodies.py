@@ -64,15 +64,13 @@ class EndControlBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Chosen(msgspec.Struct, omit_defaults=True):
-    """propensity, and its standard error: where asked for; null with an answer that was given before without. degraded:
-    the database is away, so that nothing is learnt from this choice."""
+    """propensity, and its standard error: where asked for; null with an answer that was given before without."""
 
     index: int
     name: str | None
     id: str
     propensity: float | msgspec.UnsetType | None = UNSET
     propensity_error: float | msgspec.UnsetType | None = UNSET
-    degraded: bool = False
 
 
 class Acknowledged(msgspec.Struct):

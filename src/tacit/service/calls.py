@@ -6,7 +6,7 @@ import ssl
 import time
 import urllib.parse
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Self
 
@@ -30,12 +30,26 @@ class Refused(TacitError):
 
 @dataclass(frozen=True)
 class ServedChoice:
+    """id: what its reward is reported by; empty for a default, of which nothing is learnt."""
+
     index: int
     name: str | None
     id: str
     propensity: float | None = None
     propensity_error: float | None = None
-    degraded: bool = False
+
+    @classmethod
+    def default(cls, given: str | int, arms: Arms | None, actions: Iterable[str] | None) -> Self:
+        """What a caller shows without an answer, by its name or place; -1 is the place of a name that the server alone
+        knows."""
+        named = arms if isinstance(arms, Mapping) else actions
+        if named is None and (arms is None or isinstance(given, int)):
+            return cls(-1, given, "") if isinstance(given, str) else cls(given, None, "")
+        names = list(named or ())
+        if given not in (range(len(names)) if isinstance(given, int) else names):
+            raise ValueError(f"Expected default to be a name or place among those on offer, got {given!r}.")
+        place = given if isinstance(given, int) else names.index(given)
+        return cls(place, names[place], "")
 
     @classmethod
     def of(cls, found: dict[str, Any]) -> Self:
@@ -155,6 +169,11 @@ def _unsent(given: dict[str, Any]) -> list[str]:
             within = _unsent(value) if key == "context" and isinstance(value, dict) else []
             out += [f"{key} ({', '.join(within)})" if within else key]
     return out
+
+
+def is_counted(choice: ServedChoice | str) -> bool:
+    """Not a default, of which the server knows nothing."""
+    return _id(choice) != ""
 
 
 def in_time(found: dict[str, Any]) -> bool:

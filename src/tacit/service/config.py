@@ -14,8 +14,8 @@ from tacit import checks, durations, logs, registry
 from tacit.algorithms import forgetting
 from tacit.algorithms.onepass.public import PUBLIC
 from tacit.bandits.joint.joint import Joint
+from tacit.core.persons import MODES
 from tacit.features.schema import Schema
-from tacit.holders.outage import MODES
 from tacit.model import arms
 from tacit.model.control import Control
 from tacit.privacy import relations
@@ -82,8 +82,7 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
 
     durable: an SQLite file of its own, or "postgresql://...". keys: the folder of keys. hold: the time after which a
     choice counts, with the reward that came by then. missing_as: what it counts as without one; else it teaches
-    nothing. pending: for how many later choices the answer to a request is kept. degraded: what choices get while the
-    database is away or cannot be written: "refuse", or "serve" without learning. control: a control group. forget,
+    nothing. pending: for how many later choices the answer to a request is kept. control: a control group. forget,
     week, per_day: rounds, or "30 days" of so many choices each. weeks: the promise is for a person for ever, who
     teaches in so many weeks.
     require_person: a request without a person is refused, by default where there is a limit. prior, warm: what is known
@@ -116,7 +115,6 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     base_rate: float | None = None
     on_limit: str = "serve"
     require_person: bool | None = None
-    degraded: str = "refuse"
     hold: Seconds | None = None
     missing_as: float | None = None
     delay: Seconds = Seconds(1.0)
@@ -355,7 +353,6 @@ def _check_bandit(name: str, setting: BanditSetting) -> None:
     for length in LENGTHS:
         _length(setting, length)
     checks.one_of(MODES, on_limit=setting.on_limit)
-    checks.one_of(MODES, degraded=setting.degraded)
     checks.positive_int(dim=setting.dim, most_arms=setting.most_arms)
     if setting.coordinates is not None and setting.schema is not None:
         raise ValueError(f"Expected no coordinates of {name}, whose features say them, got some.")

@@ -112,13 +112,13 @@ class Dashboard:
 
     def _look(self, one: Served, asker: Asker) -> page.Look:
         """What this asker may see. Where the database cannot be read: that, and nothing else."""
-        look = page.Look(one.name, one.setting, self._clock(), problem=page.DEGRADED if one.stored.degraded else None)
+        look = page.Look(one.name, one.setting, self._clock())
         try:
             look = look._replace(status=one.status(), certificate=one.certificate(), trial=one.past.trial())
             look = look._replace(learnt=one.past.summary() if "history" in asker.may else None)
             one.ready()
         except TacitError as error:
-            look = look._replace(problem=look.problem or _text(error))
+            look = look._replace(problem=_text(error))
         return look
 
     async def _asset(self, request: Request) -> Response:

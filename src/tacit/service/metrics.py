@@ -21,7 +21,6 @@ LISTED = {
     "tacit_epsilon_spent": "What the releases so far have cost, for these neighbours.",
     "tacit_delta": "The claim's delta.",
     "tacit_ready": "1 if it serves by its last release.",
-    "tacit_degraded": "1 if choices are answered without learning: the database is away.",
 }
 CLAIMS = ("tacit_epsilon", "tacit_epsilon_spent")  # numbers that say nothing without their neighbours
 
@@ -40,9 +39,7 @@ def text(everyone: Iterable[Served]) -> bytes:
 
 
 def values(one: Served) -> dict[str, float]:
-    """Nothing but that it is not ready or degraded, where its database is away."""
-    if one.stored.degraded:
-        return {"tacit_ready": 0, "tacit_degraded": 1}
+    """Nothing but that it is not ready, where its database is away."""
     try:
         one.ready()
         head, privacy, left = one.stored.head, one.certificate(), one.stored.left
@@ -56,7 +53,6 @@ def values(one: Served) -> dict[str, float]:
             "tacit_epsilon_spent": privacy.spent or 0.0,
             "tacit_delta": privacy.delta or 0.0,
             "tacit_ready": 1,
-            "tacit_degraded": 0,
         }
     except TacitError:
-        return {"tacit_ready": 0, "tacit_degraded": 0}
+        return {"tacit_ready": 0}

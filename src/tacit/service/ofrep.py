@@ -40,8 +40,8 @@ class EvaluateBody(msgspec.Struct):
 
 
 class Evaluated(msgspec.Struct, omit_defaults=True):
-    """value, variant: the name of the action. reason: SPLIT before the first release, TARGETING_MATCH later, STALE
-    while the database is away. metadata: the choice's id and propensity."""
+    """value, variant: the name of the action. reason: SPLIT before the first release, TARGETING_MATCH later.
+    metadata: the choice's id and propensity."""
 
     key: str
     value: str
@@ -174,7 +174,7 @@ def _missing(context: dict[str, Any]) -> bool:
 def _written(one: Served, choice: StoredChoice) -> Evaluated:
     found = one.chosen(choice, True)
     assert found.name is not None
-    reason = "STALE" if choice.degraded else "TARGETING_MATCH" if choice.version else "SPLIT"
+    reason = "TARGETING_MATCH" if choice.version else "SPLIT"
     metadata: dict[str, str | float | bool] = {"id": found.id}
     if isinstance(found.propensity, float):
         metadata["propensity"] = found.propensity

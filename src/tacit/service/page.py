@@ -22,10 +22,6 @@ NOT_SHOWN = (
 )
 CAPTION = "Weights after each release. Shaded: their intervals, once they are narrower than at first."
 PLOT = "Weights after each release; the table below has the latest."
-DEGRADED = (
-    "The database is away or cannot be written: choices go on by the last release, nothing is learnt from them, and "
-    "rewards are refused."
-)
 ENDED = {  # pill -> what there is to know about it
     "Retired": "This bandit was retired: it makes no more choices and learns nothing more. What it was stays here.",
     "Used up": (

@@ -23,7 +23,7 @@ from tacit.service.groups import Group
 
 LATE = 5.0  # seconds after its delay
 SLOT = 0.25  # seconds
-OPTIONS = ("keys", "delay", "on_limit", "degraded", "hold", "missing_as")  # settings that Stored has
+OPTIONS = ("keys", "delay", "on_limit", "hold", "missing_as")  # settings that Stored has
 
 
 class Served:
@@ -95,7 +95,7 @@ class Served:
         ]
 
     def chosen(self, choice: StoredChoice, propensity: bool) -> bodies.Chosen:
-        out = bodies.Chosen(choice.index, choice.name, choice.id, degraded=choice.degraded)
+        out = bodies.Chosen(choice.index, choice.name, choice.id)
         if propensity:
             out.propensity, out.propensity_error = _propensity(choice)
         return out
@@ -159,8 +159,8 @@ class Served:
 
     def ready(self) -> None:
         """TacitError if its database is away or was taken back in time, its keys are others, or entries and releases do
-        not go on. In an outage that choices go on in, it is ready: whoever looks asks `stored.degraded` as well."""
-        if self.stored.degraded or self.stored.retired:
+        not go on."""
+        if self.stored.retired:
             return
         self.stored.check_keys()
         found, now = (self.stored.version, self.stored.entered), time.monotonic()

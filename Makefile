@@ -4,7 +4,7 @@ BIN := .venv/bin
 PARTS := -e . -e packages/lab -e packages/papers
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: env demo serve serve-postgres demo-roles demo-two browser test test-full test-ray check docs bench plan-fit generated expected kept kept-status dist packed js node lock clean
+.PHONY: env demo serve serve-postgres demo-roles demo-two browser test test-full test-ray check docs bench plan-judge generated expected kept kept-status dist packed js node lock clean
 
 env: .venv/.ready
 
@@ -85,9 +85,6 @@ docs: .venv/.docs         ## the documentation as a site in site/, to be read wi
 bench: .venv/.bench       ## noise of each mechanism, and microseconds a round beside other libraries
 	$(BIN)/tacit bench noise
 	$(BIN)/tacit bench speed
-
-plan-fit: .venv/.ready    ## the formula of `tacit plan`, and its error; simulations that are not stored are done first
-	$(BIN)/python -m tools.plan.fit --simulate
 
 plan-judge: .venv/.ready  ## how far off `tacit plan --schema` is in random worlds, written anew
 	$(BIN)/python -m tools.plan.judge

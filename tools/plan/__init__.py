@@ -1,1 +1,1 @@
-"""Simulations, and the fit of the formula of `tacit plan` to them: run from a clone, no part of the package."""
+"""How far off `tacit plan` is: run from a clone, no part of the package."""

@@ -16,7 +16,7 @@ from tacit.environments.random import random
 from tacit.experiments.runner import run_once
 from tacit.experiments.spec import Spec
 from tacit.planning import trials
-from tacit.planning.trials import DAY, JUDGED, PEOPLE, TASTES, Case, SchemaQuestion
+from tacit.planning.trials import DAY, JUDGED, PEOPLE, TASTES, Case, Question
 
 RUNS, SEED, SOON, TOLERANCE = 8, 7, 0.9, 0.05
 HIGH = 0.6  # from there on it is said how much too high that is
@@ -46,7 +46,7 @@ def judge(number: int) -> list[Judged]:
     if schema is None or not ends:
         return []
     asked = question(world)
-    size = trials.full(schema)._replace(most=ends[-1], longer=0)
+    size = trials.full(schema.dim)._replace(most=ends[-1], longer=0)
     plan = trials.run(asked, size, lambda _: None, [Case(asked.epsilon, tastes=name) for name in TASTES])
     found = {each.case.tastes: each for each in plan.found}
     had = np.mean([shares(asked, world, run, ends) for run in range(RUNS)], axis=0)
@@ -68,15 +68,15 @@ def judge(number: int) -> list[Judged]:
     ]
 
 
-def question(world: random) -> SchemaQuestion:
+def question(world: random) -> Question:
     """What is declared of a world that has a schema."""
     assert world.features is not None
     hold = None if world.delay is None else world.delay.soon(SOON)
     per_day = None if hold is None else DAY
-    return SchemaQuestion(schema=world.features, base_rate=world.setting.rate, hold=hold, per_day=per_day)
+    return Question(schema=world.features, base_rate=world.setting.rate, hold=hold, per_day=per_day)
 
 
-def shares(asked: SchemaQuestion, world: random, run: int, ends: Sequence[int]) -> list[float]:
+def shares(asked: Question, world: random, run: int, ends: Sequence[int]) -> list[float]:
     """Of people between n / 2 and n, in one draw of that world."""
     at = sorted({*ends, *(n // 2 for n in ends)})
     made = [

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from tacit import durations
 from tacit.features.schema import Schema
-from tacit.planning.advice import Question
-from tacit.planning.trials import SchemaQuestion
+from tacit.planning.trials import Question
 
 SETTINGS = {"rounds_per_person": "max_rounds_per_person"}  # by other names in a file
 KIND = "joint-glm"
@@ -19,21 +18,19 @@ HELD = "The file has a deadline; --per-day says what it costs in people."
 OTHER = "The file has another bandit: this plan is for JointGLM."
 
 
-class AskedOfSchema(NamedTuple):
+class Asked(NamedTuple):
     """notes: what was taken from a file, for the heading."""
 
-    question: SchemaQuestion
+    question: Question
     notes: list[str]
 
 
-def of_vectors(*, dim: int | None, arms: int | None, hold: str | None, **options: Any) -> Question:
-    if hold is not None:
-        raise ValueError("Expected --schema with --hold: what a deadline costs is simulated, got --dim and --arms.")
+def of_vectors(*, dim: int | None, arms: int | None, **options: Any) -> Asked:
     if dim is None:
         raise ValueError("Expected --dim or --schema, got neither.")
     if arms is None:
         raise ValueError("Expected --arms: how many there are to choose from, got none.")
-    return Question(dim=dim, arms=arms, **_given(options))
+    return Asked(Question(dim=dim, arms=arms, **_given(options)), [])
 
 
 def of_schema(
@@ -43,11 +40,10 @@ def of_schema(
     dim: int | None = None,
     arms: int | None = None,
     radius: float | None = None,
-    hold: str | None = None,
     **options: Any,
-) -> AskedOfSchema:
+) -> Asked:
     """Sizes that a schema has need not be given, and must not differ from it; other options win over the file."""
-    given = _given(options | {"hold": None if hold is None else durations.seconds(_number(hold), "hold")})
+    given = _given(options)
     made, settings, told = read(schema, name)
     small = offered(made)
     if dim not in (None, small.dim):
@@ -63,10 +59,12 @@ def of_schema(
     notes = [f"From {schema}: {taken}."]
     if small.dim < made.dim:
         notes.append("Places of actions that are not offered, spare or retired, do not count.")
-    return AskedOfSchema(SchemaQuestion(schema=small, **settings | given), notes + told)
+    return Asked(Question(schema=small, **settings | given), notes + told)
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
+    hold = options.get("hold")
+    options = options | {"hold": None if hold is None else durations.seconds(_number(hold), "hold")}
     return {name: value for name, value in options.items() if value is not None}
 
 

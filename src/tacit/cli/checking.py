@@ -16,8 +16,8 @@ from tacit.core.door import Door
 from tacit.core.persons import check_named
 from tacit.features.sample import EXAMPLES, PROBLEMS, FieldCounts, Sample
 from tacit.features.schema import Schema
-from tacit.planning import advice, counsel, trials
-from tacit.planning.advice import Question
+from tacit.planning import counsel, trials
+from tacit.planning.trials import Question
 from tacit.service import bodies, config, offers
 from tacit.service.config import BanditSetting
 
@@ -181,21 +181,26 @@ def document(looked: Looked, name: str, planned: list[str]) -> dict[str, Any]:
 
 def _plan(path: Path, name: str, looked: Looked, setting: BanditSetting) -> list[str]:
     """What `tacit plan` says, in short."""
-    if looked.schema is None:
-        if not looked.arms:
-            return []
-        budget, rounds = setting.budget, setting.max_rounds_per_person or 1
-        question = Question(
-            dim=setting.dim, arms=looked.arms, epsilon=budget.epsilon, delta=budget.delta, rounds_per_person=rounds
-        )
-        return [f"Plan, as tacit plan --dim {setting.dim} --arms {looked.arms} says it:", *advice.words(question)]
+    if looked.schema is None and not looked.arms:
+        return []
     try:
-        simulated = asked.of_schema(path, name=name).question
+        if looked.schema is None:
+            said, budget, rounds = (
+                f"--dim {setting.dim} --arms {looked.arms}",
+                setting.budget,
+                setting.max_rounds_per_person,
+            )
+            question = Question(
+                dim=setting.dim,
+                arms=looked.arms,
+                epsilon=budget.epsilon,
+                delta=budget.delta,
+                rounds_per_person=rounds or 1,
+            )
+        else:
+            said, question = f"--schema {path}", asked.of_schema(path, name=name).question
     except ValueError as error:
         return [f"Plan: none for this schema. {error}"]
     with progress("plan") as report:
-        plan = trials.run(simulated, trials.QUICK, report)
-    return [
-        f"Plan, as tacit plan --schema {path} --quick says it; without --quick it knows more:",
-        *counsel.words(plan),
-    ]
+        plan = trials.run(question, trials.QUICK, report)
+    return [f"Plan, as tacit plan {said} --quick says it; without --quick it knows more:", *counsel.words(plan)]

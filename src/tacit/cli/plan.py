@@ -27,11 +27,10 @@ def plan_command(
     ] = None,
     per_day: Annotated[float | None, typer.Option(help="Requests a day that are learnt from.")] = None,
     base_rate: Annotated[
-        float | None, typer.Option(help="Mean reward of random actions, as you will declare it: .01 for one in 100.")
+        float | None,
+        typer.Option(help="With --schema: mean reward of random actions, as you will declare it, such as .01."),
     ] = None,
-    hold: Annotated[
-        str | None, typer.Option(help='With --schema: seconds, or "1 day", after which a choice counts.')
-    ] = None,
+    hold: Annotated[str | None, typer.Option(help='Seconds, or "1 day", after which a choice counts.')] = None,
     control: Annotated[
         float | None,
         typer.Option(help="How long a trial takes: the share of people who are the control's, such as .1."),
@@ -39,15 +38,13 @@ def plan_command(
     effect: Annotated[
         float | None, typer.Option(help="With --control: what the bandit brings more, such as .05 for 5 points.")
     ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="With --schema: two worlds and 10,000 people, in a few seconds.")
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Two worlds and 10,000 people, in a few seconds.")] = False,
     plot: Annotated[Path | None, typer.Option(help="The shares: a .png, .svg or .pdf file.")] = None,
     as_json: Json = False,
 ) -> None:
     """How many people until it is useful: the share of the attainable reward after so many people, and what to do about
-    it. For people with fields (--schema) it is simulated, for vectors (--dim, --arms) computed by a formula. With
-    --control: how many people until a control group shows an effect."""
+    it. It is simulated, for people with fields (--schema) or for vectors (--dim, --arms). With --control: how many
+    people until a control group shows an effect."""
     check_figure(plot)
     from tacit.cli import asked
 
@@ -70,14 +67,8 @@ def plan_command(
         others |= {"schema": schema, "plot": plot, "quick": quick}
         question = planning_control.asked(control, effect, others=others, **{name: options[name] for name in own})
         planning_control.show(question, as_json=as_json)
-    elif schema is None:
+    else:
         from tacit.cli import planning
 
-        if quick:
-            raise ValueError("Expected --schema with --quick: a formula takes no time, got none.")
-        planning.show(asked.of_vectors(**options), as_json=as_json, plot=plot)
-    else:
-        from tacit.cli import planning_schema
-
-        found, notes = asked.of_schema(schema, **options)
-        planning_schema.show(found, notes, quick=quick, as_json=as_json, plot=plot)
+        found, notes = asked.of_vectors(**options) if schema is None else asked.of_schema(schema, **options)
+        planning.show(found, notes, quick=quick, as_json=as_json, plot=plot)

@@ -1,99 +1,100 @@
-"""`tacit plan`: the table of shares, what is said about it, and the picture."""
+"""`tacit plan`: the table of what was simulated, what is said about it, and the picture."""
 
+import json
 import shutil
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tacit.cli.output import tell, write_json
-from tacit.planning import advice, surface
-from tacit.planning.advice import PEOPLE, USEFUL, Question
-from tacit.planning.players import possible
-from tacit.planning.setting import MODELS
+from tacit import durations
+from tacit.cli.output import progress, tell, write_json
+from tacit.planning import counsel, crowd, trials
+from tacit.planning.counsel import USEFUL, count, percent
+from tacit.planning.trials import ORDINARY, PEOPLE, TASTES, Case, Found, Plan, Question
 
-MANY = 50  # dimensions
-SHUFFLED = (
-    f"Shuffle was simulated with estimate='batches'. From {MANY} dimensions on the default learns faster: its rows are "
-    "pessimistic."
-)
+SHOWN = [n for n in PEOPLE if n != 300_000]  # the table fits a terminal
+UNKNOWN = "?"
 MEANING = (
-    "Per cent of what personalising can bring: what those get who come between n/2 and n, for n = 1,000 to 10,000,000 "
-    "people. 0 is as good as random offers, 100 as good as knowing what everybody likes. Arms are vectors, drawn anew "
-    "for everybody, and random ones are rewarded half of the time. If people have fields, ask with --schema instead."
+    "Per cent of what personalising can bring: what those get who come between n/2 and n, for n people. 0 is as good "
+    "as random actions, 100 as good as knowing what everybody likes."
 )
 
 
-def show(question: Question, *, as_json: bool, plot: Path | None) -> None:
-    rows, said = advice.rows(question), advice.words(question)
+def show(question: Question, notes: list[str], *, quick: bool, as_json: bool, plot: Path | None) -> None:
+    size = trials.QUICK if quick else trials.full(question.dim)
+    with progress("plan") as report:
+        plan = trials.run(question, size, report)
     if plot is not None:
-        draw(question, plot)
+        draw(plan, plot)
         tell(f"Figure: {plot}")
     if as_json:
-        write_json(document(question, rows, said))
+        write_json(document(plan, notes))
     else:
-        sys.stdout.write(text(question, rows, said) + "\n")
+        sys.stdout.write(text(plan, notes) + "\n")
 
 
-def text(question: Question, rows: Sequence[Mapping[str, Any]], said: Sequence[str]) -> str:
-    """Heading, table, error and recommendation. Prose is as wide as the terminal, and no wider than all tables."""
+def text(plan: Plan, notes: list[str]) -> str:
+    from tacit.experiments.table import WIDTH, to_text
+
+    width = min(WIDTH, shutil.get_terminal_size((WIDTH, 0)).columns)
+    before, after = [heading(plan.question), *([" ".join(notes)] if notes else [])], [meaning(plan)]
+    if plan.question.schema is not None:
+        before.append(counsel.numbers(plan))
+        after += [counsel.tastes(plan), error()]
+    before, after = [*before, MEANING], [*after, *counsel.words(plan)]
+    wrapped = [[textwrap.fill(paragraph, width) for paragraph in part] for part in (before, after)]
+    return "\n\n".join([*wrapped[0], to_text(table(plan)), *wrapped[1]])
+
+
+def table(plan: Plan) -> Any:
+    """A row for each epsilon, and at the one that is asked for: worlds, tastes and fields."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from tacit.experiments.table import WIDTH, to_text
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for name in ("trust", "ε"):
-        table.add_column(name, justify="left" if name == "trust" else "right", no_wrap=True)
-    for people in PEOPLE:
-        table.add_column(f"{people:,}", justify="right", no_wrap=True)
-    table.add_column(f"{advice.percent(USEFUL)} after", justify="right", no_wrap=True)
-    for row in rows:
-        here = row["epsilon"] == question.epsilon
-        first = row["epsilon"] == question.epsilons[0]
-        if first and row["model"] != MODELS[0]:
-            table.add_row()
-        name = row["model"] if first else ""
-        table.add_row(name, f"{row['epsilon']:g}{'*' if here else ' '}", *cells(row), after(question, row))
+    question = plan.question
+    out = Table(box=SIMPLE_HEAD, pad_edge=False)
+    out.add_column("")
+    for people in SHOWN:
+        out.add_column(f"{people:,}", justify="right", no_wrap=True)
+    out.add_column(f"{percent(USEFUL)} after", justify="right", no_wrap=True)
+    for epsilon in question.epsilons:
+        own = epsilon == question.epsilon
+        _add(out, f"ε = {epsilon:g}{'*' * own}", plan.of(Case(epsilon)))
+        if own:
+            out.add_row("  worst world", *_cells(plan.asked.low), "")
+            out.add_row("  best world", *_cells(plan.asked.high), "")
+    if question.schema is not None:
+        out.add_row("best single action", *[short(plan.floor)] * len(SHOWN), "")
+        out.add_row()
+    for tastes in TASTES:
+        if tastes != ORDINARY and question.schema is not None:
+            _add(out, f"{tastes} tastes", plan.of(Case(question.epsilon, tastes=tastes)))
+    out.add_row()
+    for found in plan.found:
+        label = _label(found.case)
+        if label:
+            _add(out, label, found)
     if question.per_day is not None:
-        days = [question.days(people) or 0.0 for people in PEOPLE]
-        table.add_row()
-        table.add_row("days", "", *(f"{d:,.1f} " if d < 10 else f"{d:,.0f} " for d in days), "")
-    width = min(WIDTH, shutil.get_terminal_size((WIDTH, 0)).columns)
-    parts = [
-        textwrap.fill(heading(question), width, subsequent_indent="  "),
-        textwrap.fill(MEANING, width),
-        to_text(table),
-        *(textwrap.fill(paragraph, width) for paragraph in (notes(), *warnings(question), *said)),
-    ]
-    return "\n\n".join(parts)
+        days = [question.days(people) or 0.0 for people in SHOWN]
+        out.add_row()
+        out.add_row("days", *(f"{d:,.1f}" if d < 10 else f"{d:,.0f}" for d in days), "")
+    return out
 
 
-def heading(question: Question) -> str:
-    parts = [
-        f"d = {question.dim}",
-        f"K = {question.arms}",
-        f"radius = {question.radius:g}",
-        f"ε = {question.epsilon:g} (*)",
-        f"δ = {question.delta:g}",
-        f"{question.rounds_per_person} round{'s' * (question.rounds_per_person > 1)} learnt from each person",
-    ]
-    if question.base_rate is not None:
-        parts.append(f"{100 * question.base_rate:g} % rewards")
-    if question.per_day is not None:
-        parts.append(f"{question.per_day:,g} requests a day")
-    return f"plan: {', '.join(parts)}"
+def _label(case: Case) -> str:
+    """Of a row of fields."""
+    if case.left_out:
+        return f"without {case.left_out}"
+    if case.alone:
+        return "the right one alone"
+    return f"weight = {case.weight:g} for the right one" if case.weight != 1 else ""
 
 
-def cells(row: Mapping[str, Any]) -> list[str]:
-    """Per cent; ~ where no simulation reaches, ? where nothing is known, – where no noise would do."""
-    if not row["known"]:
-        return ["?" for _ in PEOPLE]
-    if row["share"] is None:
-        return ["–" for _ in PEOPLE]
-    return [short(s) + ("~" if beyond else " ") for s, beyond in zip(row["share"], row["computed"], strict=True)]
+def _add(out: Any, label: str, found: Found) -> None:
+    need = found.after(USEFUL)
+    after = f"> {found.most:,}" if need is None else ("≤ " if need <= PEOPLE[0] else "") + count(need)
+    out.add_row(label, *_cells(found.mean), after)
 
 
 def short(share: float) -> str:
@@ -101,65 +102,112 @@ def short(share: float) -> str:
     return f"{100 * share:.1f}" if 0.99 <= share < 0.9995 else f"{round(100 * share)}"
 
 
-def after(question: Question, row: Mapping[str, Any]) -> str:
-    need, k = row["useful_after"], question.rounds_per_person
-    if not row["known"]:
-        return "?"
-    if need is None:
-        return "never"
-    return ("≤ " if need * k <= surface.LEAST + k else "") + advice.count(need)
+def _cells(shares: list[float | None]) -> list[str]:
+    by = dict(zip(PEOPLE, shares, strict=True))
+    return [UNKNOWN if share is None else short(share) for share in (by[people] for people in SHOWN)]
 
 
-def notes() -> str:
-    error = surface.ERROR
-    return (
-        "~ computed, beyond what was simulated. All from a formula that was fitted to simulations: it is within "
-        f"{100 * error['tolerance']:.0f} per cent for {100 * error['within']:.1f} % of {error['points']} numbers from "
-        f"{error['settings']} settings that it was not fitted to; the worst is {100 * error['worst']:.0f} off. "
-        "Worlds of other kinds differ more: docs/plan.md. Two servers learn as joint does with the noise of both."
+def heading(question: Question) -> str:
+    k = question.rounds_per_person
+    rewards = "declared" if question.base_rate is not None else "assumed"
+    schema = question.schema
+    parts = [
+        f"d = {question.dim}, radius = {question.radius:g}" if schema is None else f"{len(schema.context)} fields",
+        f"K = {question.arms}",
+        f"ε = {question.epsilon:g} (*)",
+        f"δ = {question.delta:g}",
+        f"{k} round{'s' * (k > 1)} learnt from each person",
+        f"{counsel.rate(question.rate)} rewards ({rewards})",
+    ]
+    if question.per_day is not None:
+        parts.append(f"{question.per_day:,g} requests a day")
+    if question.hold is not None:
+        parts.append(f"a deadline of {durations.words(question.hold)} ({question.held:,} choices)")
+    return f"plan: {', '.join(parts)}"
+
+
+def meaning(plan: Plan) -> str:
+    size = plan.size
+    kind = "of vectors" if plan.question.schema is None else "of your schema"
+    long = f", of {size.longer} beyond {size.most:,}" * (size.longer > 0)
+    said = f"Simulated with JointGLM itself: means of {size.worlds} made-up worlds {kind}{long}; ? was not simulated. "
+    if plan.question.schema is None:
+        return said + (
+            "Arms are drawn anew for everybody, uniform in the unit ball. Worlds of other kinds differ: simulate yours "
+            "(docs/product.md). If people have fields, ask with --schema instead."
+        )
+    return said + (
+        "Fields are independent and their values equally likely. In each world another field matters most, "
+        f'each of the others {percent(crowd.DECAY)} as much as the one before. "The right one" is the field that '
+        "matters most, which you may know."
     )
 
 
-def warnings(question: Question) -> list[str]:
-    return [SHUFFLED] * (question.dim >= MANY)
+def error() -> str:
+    off = json.loads(trials.JUDGED.read_text())
+    return (
+        f"How sure that is: in {off['worlds']} worlds of other kinds, whose tastes the plan could not know, it was off "
+        f"by {100 * off['median']:.0f} points in the middle, and by up to {100 * off['most']:.0f} in 19 of 20 numbers. "
+        f"Where it said {100 * off['high']:.0f} or more, people had {-100 * off['high_bias']:.0f} less in the middle "
+        "(docs/measurements/plan.md)."
+    )
 
 
-def document(question: Question, rows: Sequence[Mapping[str, Any]], said: Sequence[str]) -> dict[str, Any]:
+def document(plan: Plan, notes: list[str]) -> dict[str, Any]:
+    """See docs/plan.md for what is in it."""
+    question = plan.question
+    own = None if question.schema is None else question.schema.own
+    setting = {name: value for name, value in vars(question).items() if name != "schema"}
     return {
-        "setting": vars(question),
+        "setting": setting | {"rate": question.rate, "hold_choices": question.held},
+        "notes": notes,
+        "numbers": {} if own is None else {" x ".join(part.names) or "constant": part.size for part in own},
         "people": list(PEOPLE),
         "days": None if question.per_day is None else [question.days(people) for people in PEOPLE],
-        "rows": list(rows),
-        "error": surface.ERROR,
-        "outside": advice.outside(question),
-        "recommendation": list(said),
+        "rows": [_row(plan, found) for found in plan.found],
+        "single_action": None if own is None else round(plan.floor, 4),
+        "earned": {
+            tastes: dict(zip(("random", "single", "best"), means, strict=True)) for tastes, means in plan.rates.items()
+        },
+        "error": None if own is None else json.loads(trials.JUDGED.read_text()),
+        "recommendation": counsel.words(plan),
     }
 
 
-def draw(question: Question, path: Path) -> None:
-    """A panel for each model: the share against the number of people, a line for each epsilon."""
-    import numpy as np
+def _row(plan: Plan, found: Found) -> dict[str, Any]:
+    need = found.after(USEFUL)
+    shares = {"share": found.mean, "worst": found.low, "best": found.high}
+    return {
+        "model": "joint",
+        "bandit": "JointGLM",
+        **found.case._asdict(),
+        **{name: [None if s is None else round(s, 4) for s in values] for name, values in shares.items()},
+        "useful_after": need,
+        "days": None if need is None else plan.question.days(need),
+        "worlds": len(found.share),
+    }
 
+
+def draw(plan: Plan, path: Path) -> None:
+    """The share against the number of people, a line for each epsilon, and the worst and best world of the one that is
+    asked for."""
     from tacit.experiments import figure
 
-    at = np.unique(np.logspace(3, 7, 81).astype(int)).tolist()
-    canvas, axes = figure.subplots(1, len(MODELS), width=4.2, height=3.8)
-    for axis, model in zip(axes.flat, MODELS, strict=True):
-        for index, epsilon in enumerate(question.epsilons):
-            setting = question.setting(model, epsilon=epsilon)
-            if possible(setting) and not advice.outside(replace(question, epsilon=epsilon)):
-                shares = np.array(surface.shares(setting, at))
-                beyond = np.array([surface.computed(setting, n) for n in at])
-                look = {"color": figure.COLOURS[index]}
-                axis.plot(at, np.where(beyond, np.nan, shares), label=f"ε = {epsilon:g}", **look)
-                axis.plot(at, np.where(beyond, shares, np.nan), linestyle=":", **look)
-        axis.axhline(USEFUL, color="#444444", linewidth=0.8)
-        axis.set_xscale("log")
-        axis.set_xlim(at[0], at[-1])
-        axis.set_ylim(0, 1)
-        axis.set_title(f"{model} ({surface.BANDITS[model]})", loc="left")
-        axis.set_xlabel("people")
-    axes.flat[0].set_ylabel("share of the attainable reward")
-    axes.flat[0].legend(loc="lower right", fontsize=8.5)
-    canvas.suptitle(heading(question).replace(" (*)", "") + "; dotted: computed", x=0.01, ha="left", fontsize=10)
+    canvas, axes = figure.subplots(1, 1, width=6.4, height=3.8)
+    axis = axes.flat[0]
+    for index, epsilon in enumerate(plan.question.epsilons):
+        found = plan.of(Case(epsilon))
+        known = [i for i, share in enumerate(found.mean) if share is not None]
+        people, colour = [PEOPLE[i] for i in known], figure.COLOURS[index]
+        axis.plot(people, [found.mean[i] for i in known], label=f"ε = {epsilon:g}", color=colour)
+        if epsilon == plan.question.epsilon:
+            axis.fill_between(people, [found.low[i] for i in known], [found.high[i] for i in known], alpha=0.15)
+    if plan.question.schema is not None:
+        axis.axhline(plan.floor, color="#444444", linewidth=0.8, linestyle=":", label="best single action")
+    axis.set_xscale("log")
+    axis.set_ylim(0, 1)
+    axis.set_xlabel("people")
+    axis.set_ylabel("share of the attainable reward")
+    axis.legend(loc="upper left", fontsize=8.5)
+    canvas.suptitle(heading(plan.question).replace(" (*)", ""), x=0.01, ha="left", fontsize=10)
     figure.save(canvas, path)

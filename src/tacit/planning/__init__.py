@@ -1,1 +1,1 @@
-"""How many people until it is useful: simulations, a formula that was fitted to them, and what follows from it."""
+"""How many people until it is useful: simulations, and what follows from them."""

@@ -10,7 +10,7 @@ from tacit import checks
 from tacit.algorithms.forgetting import steps_before
 from tacit.bandits import JointGLM
 from tacit.model.control import Control
-from tacit.planning.advice import EPSILONS
+from tacit.planning.trials import EPSILONS
 from tacit.privacy.budget import Budget
 from tacit.trials import waits
 from tacit.trials.sides import Places

@@ -3,9 +3,10 @@
 import numpy as np
 
 from tacit import durations
-from tacit.planning.advice import HOPELESS, USEFUL, count, percent, span
-from tacit.planning.trials import ORDINARY, PEOPLE, WEIGHT, Case, Found, SchemaPlan
+from tacit.planning.trials import ORDINARY, PEOPLE, WEIGHT, YEAR, Case, Found, Plan
 
+USEFUL = 0.8  # of what could be had: worth the work
+HOPELESS = 0.3  # less is not
 SIZE = 10_000  # people whom fields are judged by, where nobody knows how many come
 CLEARLY = 0.05  # by so much, and in every world, another schema is better
 ENOUGH = 4  # worlds
@@ -14,20 +15,24 @@ RARE = 0.2  # rewards: fewer are rare
 FAR = 10  # times as many people a year as were simulated: a low share then tells nothing of the year
 
 
-def words(plan: SchemaPlan) -> list[str]:
-    """A paragraph each: whether to, what one action for all would bring, which fields, what to declare."""
+def words(plan: Plan) -> list[str]:
+    """A paragraph each: whether to, what one action for all would bring, which fields, what to declare; of vectors
+    whether to alone."""
+    if plan.question.schema is None:
+        return [_verdict(plan)]
     return [_verdict(plan), _floor(plan), _fields(plan), _declare(plan)]
 
 
-def numbers(plan: SchemaPlan) -> str:
+def numbers(plan: Plan) -> str:
     """How many numbers are learnt of an action, and of which fields they are."""
     schema = plan.question.schema
+    assert schema is not None
     each = ", ".join(f"{' x '.join(part.names) or 'constant'} {part.size}" for part in schema.own)
     size = sum(part.size for part in schema.own)
     return f"{size} numbers are learnt of each of {len(schema.offered)} actions: {each}."
 
 
-def tastes(plan: SchemaPlan) -> str:
+def tastes(plan: Plan) -> str:
     """What can be had, in the user's units."""
     told = []
     for name, (_, _, best) in plan.rates.items():
@@ -43,13 +48,13 @@ def rate(mean: float) -> str:
     return f"{100 * mean:.3g} %"
 
 
-def size(plan: SchemaPlan) -> int:
+def size(plan: Plan) -> int:
     """People whom fields are judged by: a year's, or SIZE, as far as they were simulated."""
     year = plan.question.year
     return plan.asked.at(SIZE if year is None else min(year, 100_000))[1]
 
 
-def _verdict(plan: SchemaPlan) -> str:
+def _verdict(plan: Plan) -> str:
     question, asked = plan.question, plan.asked
     need, year = asked.after(USEFUL), question.year
     if year is None:
@@ -81,7 +86,7 @@ def _verdict(plan: SchemaPlan) -> str:
     return f"Do not personalise {here}: {said}."
 
 
-def _floor(plan: SchemaPlan) -> str:
+def _floor(plan: Plan) -> str:
     """Whether personalising is better than finding one action for all."""
     asked = plan.asked
     better = asked.after(plan.floor)
@@ -97,8 +102,9 @@ def _floor(plan: SchemaPlan) -> str:
     )
 
 
-def _fields(plan: SchemaPlan) -> str:
+def _fields(plan: Plan) -> str:
     at, question, asked = size(plan), plan.question, plan.asked
+    assert question.schema is not None
     names = list(question.schema.context)
     if len(names) < 2:
         return "Fields: there is one or none to leave out."
@@ -127,8 +133,9 @@ def _better(other: Found, asked: Found, at: int) -> bool:
     return bool(len(apart) >= ENOUGH and apart.mean() > CLEARLY and apart.min() > 0)
 
 
-def _declare(plan: SchemaPlan) -> str:
+def _declare(plan: Plan) -> str:
     question, told = plan.question, []
+    assert question.schema is not None
     if question.base_rate is None:
         told.append(
             f"base_rate, if fewer than {percent(RARE)} of people bring a reward (this plan is for "
@@ -147,3 +154,20 @@ def _declare(plan: SchemaPlan) -> str:
     else:
         told.append(f"hold = {durations.words(question.hold)}, as here: {question.held:,} choices")
     return f"Declare, before anybody comes: {'; '.join(told)}."
+
+
+def count(people: float) -> str:
+    """Two digits: nobody knows more."""
+    return f"{float(f'{people:.2g}'):,.0f}"
+
+
+def percent(share: float) -> str:
+    return f"{100 * max(0.0, share):.0f} %"
+
+
+def span(days: float) -> str:
+    if days < 1:
+        return "within a day"
+    if days < 2 * YEAR:
+        return f"{float(f'{days:.2g}'):,.0f} days"
+    return f"{float(f'{days / YEAR:.2g}'):,.0f} years"

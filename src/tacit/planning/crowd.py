@@ -1,4 +1,4 @@
-"""Made-up people of a schema, with made-up tastes: the worlds that a plan for a schema is simulated in."""
+"""Made-up people with made-up tastes: the worlds that a plan is simulated in."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -8,6 +8,7 @@ from numpy.random import Generator, default_rng
 
 from tacit.data import Array
 from tacit.environments.base import Environment, World
+from tacit.environments.synthetic import ball
 from tacit.features.columns import read, written
 from tacit.features.people import made_up
 from tacit.features.schema import Schema
@@ -41,6 +42,27 @@ class Crowd(NamedTuple):
     def single(self) -> float:
         """That of the best action for all."""
         return float(self.means.mean(axis=0).max())
+
+
+class Vectors(NamedTuple):
+    """A world of vectors, and the mean rewards of random and of best arms: by symmetry those of every theta*."""
+
+    place: Environment
+    random: float
+    best: float
+
+    @property
+    def single(self) -> float:
+        """No action is for all: what is offered is another each time."""
+        return self.random
+
+
+def vectors(dim: int, arms: int, radius: float) -> Vectors:
+    place = ball(dim=dim, arms=arms, radius=radius, link="logistic")
+    fill, _ = place.start(default_rng([dim, arms]), PEOPLE)
+    block = place.block(PEOPLE)
+    fill(block)
+    return Vectors(place, float(block.means.mean()), float(block.means.max(axis=1).mean()))
 
 
 def drawn(schema: Schema, number: int, *, rate: float, strength: float) -> Crowd:

@@ -1,4 +1,4 @@
-"""How many people until it is useful, for a schema: the bandit itself, in a handful of worlds of that schema."""
+"""How many people until it is useful: the bandit itself, in a handful of worlds of a schema, or of vectors."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -11,15 +11,17 @@ import numpy as np
 from tacit import checks
 from tacit.bandits import JointGLM
 from tacit.data import Array
+from tacit.environments.base import Environment
 from tacit.experiments import sweeps
 from tacit.experiments.result import SimulatedRun
 from tacit.experiments.runner import run_once
 from tacit.experiments.spec import Spec
 from tacit.features.schema import Schema
 from tacit.planning import crowd
-from tacit.planning.advice import EPSILONS, YEAR
 from tacit.privacy.budget import Budget
 
+EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
+YEAR = 365  # days, in which a plan is to pay
 PEOPLE = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 RATE = 0.3  # of rewards of random actions, where nobody says
 TASTES = {"weak": 0.25, "ordinary": 0.5, "strong": 1.0}  # standard deviation of log odds among a person's actions
@@ -42,18 +44,23 @@ class Size(NamedTuple):
 QUICK = Size(2, 10_000, 0, 0)
 
 
-def full(schema: Schema) -> Size:
+def full(dim: int) -> Size:
     """4 to 12 worlds, more of what takes little time: 4 from six actions of 25 numbers on."""
-    return Size(min(12, max(4, 600 // schema.dim)), 100_000, 2, 1_000_000)
+    return Size(min(12, max(4, 600 // dim)), 100_000, 2, 1_000_000)
 
 
 @dataclass(frozen=True, kw_only=True)
-class SchemaQuestion:
-    """schema: of disjoint arms. rounds_per_person: those that are learnt from, and protected together. per_day: rounds
-    a day. base_rate: the share of the range of rewards that random actions bring, as it is declared to the bandit; None
-    if it is not. hold: seconds after which a choice counts. contexts: as the bandit has them."""
+class Question:
+    """schema: of disjoint arms; without it dim numbers of a vector, and arms to choose from, which are drawn anew for
+    everybody. radius: of vectors, the norm of theta*. rounds_per_person: those that are learnt from, and protected
+    together. per_day: rounds a day. base_rate: the share of the range of rewards that random actions bring, as it is
+    declared to the bandit; None if it is not. hold: seconds after which a choice counts. contexts: as the bandit has
+    them."""
 
-    schema: Schema
+    schema: Schema | None = None
+    dim: int = 0
+    arms: int = 0
+    radius: float = 3.0
     epsilon: float = 1.0
     delta: float = 1e-6
     contexts: str = "private"
@@ -74,11 +81,21 @@ class SchemaQuestion:
             checks.positive(hold=self.hold)
             if self.per_day is None:
                 raise ValueError("Expected per_day with hold: a deadline costs the choices that are made meanwhile.")
+        checks.positive(radius=self.radius)
+        if self.schema is None:
+            checks.positive_int(dim=self.dim, arms=self.arms)
+            if self.arms < 2:
+                raise ValueError(f"Expected at least 2 arms, got {self.arms}: there is nothing to choose.")
+            if self.base_rate is not None:
+                raise ValueError("Expected no base_rate with vectors: half of random arms are rewarded, got one.")
+            return
         if self.schema.arms != "disjoint" or len(self.schema.offered) < 2:
             raise ValueError(
                 "Not known: a plan for a schema is for two or more disjoint actions (arms = 'disjoint'), got "
                 f"arms = {self.schema.arms!r} with {len(self.schema.offered)}. Simulate it (docs/product.md)."
             )
+        object.__setattr__(self, "dim", self.schema.dim)
+        object.__setattr__(self, "arms", len(self.schema.offered))
 
     @property
     def epsilons(self) -> list[float]:
@@ -86,7 +103,7 @@ class SchemaQuestion:
 
     @property
     def rate(self) -> float:
-        return RATE if self.base_rate is None else self.base_rate
+        return (0.5 if self.schema is None else RATE) if self.base_rate is None else self.base_rate
 
     @property
     def held(self) -> int | None:
@@ -182,10 +199,10 @@ class Found(NamedTuple):
         return [(n, share) for n, share in zip(PEOPLE, self.mean, strict=True) if share is not None]
 
 
-class SchemaPlan(NamedTuple):
+class Plan(NamedTuple):
     """rates: what random actions, the best one for all and the best one for each person earn, by tastes."""
 
-    question: SchemaQuestion
+    question: Question
     size: Size
     rates: dict[str, tuple[float, float, float]]
     found: list[Found]
@@ -204,9 +221,11 @@ class SchemaPlan(NamedTuple):
         return self.of(Case(self.question.epsilon))
 
 
-def cases(question: SchemaQuestion) -> list[Case]:
-    names, own = list(question.schema.context), question.epsilon
-    rows = [Case(epsilon) for epsilon in question.epsilons]
+def cases(question: Question) -> list[Case]:
+    own, rows = question.epsilon, [Case(epsilon) for epsilon in question.epsilons]
+    if question.schema is None:
+        return rows
+    names = list(question.schema.context)
     rows += [Case(own, tastes=name) for name in TASTES if name != ORDINARY]
     if len(names) > 1:
         rows += [Case(own, left_out=name) for name in names]
@@ -215,13 +234,11 @@ def cases(question: SchemaQuestion) -> list[Case]:
     return rows
 
 
-def run(question: SchemaQuestion, size: Size, report: Callable[[float], None], only: Sequence[Case] = ()) -> SchemaPlan:
+def run(question: Question, size: Size, report: Callable[[float], None], only: Sequence[Case] = ()) -> Plan:
     """All rows, or those. Worlds are the same in all of them, but for how strong tastes are."""
     rows = list(only) or cases(question)
     crowds = {
-        tastes: [
-            crowd.drawn(question.schema, i, rate=question.rate, strength=TASTES[tastes]) for i in range(size.worlds)
-        ]
+        tastes: [_world(question, i, TASTES[tastes]) for i in range(size.worlds)]
         for tastes in TASTES
         if any(row.tastes == tastes for row in rows)
     }
@@ -233,10 +250,7 @@ def run(question: SchemaQuestion, size: Size, report: Callable[[float], None], o
 
     def play(number: int, report: Callable[[float], None]) -> SimulatedRun:
         row, world = tasks[number]
-        here = crowds[row.tastes][world]
-        schema = row.schema(question.schema, here.important)
-        people = crowd.seen(here, question.schema, schema)
-        place = crowd.crowded(dim=schema.dim, arms=len(schema.offered), radius=3.0, schema=schema, crowd=people)
+        place = _place(question, row, crowds[row.tastes][world])
 
         def heard(share: float) -> None:
             played[number] = share * rounds[number]
@@ -258,10 +272,26 @@ def run(question: SchemaQuestion, size: Size, report: Callable[[float], None], o
         ]
         found.append(Found(row, np.array(own)))
     rates = {tastes: _rates(worlds) for tastes, worlds in crowds.items()}
-    return SchemaPlan(question, size, rates, found)
+    return Plan(question, size, rates, found)
 
 
-def _rounds(question: SchemaQuestion, size: Size, row: Case, world: int) -> int:
+def _world(question: Question, number: int, strength: float) -> crowd.Crowd | crowd.Vectors:
+    if question.schema is None:
+        return crowd.vectors(question.dim, question.arms, question.radius)
+    return crowd.drawn(question.schema, number, rate=question.rate, strength=strength)
+
+
+def _place(question: Question, row: Case, here: crowd.Crowd | crowd.Vectors) -> Environment:
+    """What the bandit of that row plays in."""
+    if isinstance(here, crowd.Vectors):
+        return here.place
+    assert question.schema is not None
+    schema = row.schema(question.schema, here.important)
+    people = crowd.seen(here, question.schema, schema)
+    return crowd.crowded(dim=schema.dim, arms=question.arms, radius=question.radius, schema=schema, crowd=people)
+
+
+def _rounds(question: Question, size: Size, row: Case, world: int) -> int:
     """That are played: no more than the last number of people in them needs."""
     long = world < size.longer and row == Case(question.epsilon)
     most = size.long if long else size.most
@@ -269,13 +299,13 @@ def _rounds(question: SchemaQuestion, size: Size, row: Case, world: int) -> int:
     return k * max([n for n in PEOPLE if n * k <= most], default=PEOPLE[0])
 
 
-def _ends(question: SchemaQuestion, rounds: int) -> list[int]:
+def _ends(question: Question, rounds: int) -> list[int]:
     """Rounds of which regret is needed: those of n / 2 and of n people."""
     ends = [n * question.rounds_per_person for n in PEOPLE if n * question.rounds_per_person <= rounds]
     return sorted({*ends, *(n // 2 for n in ends)})
 
 
-def _shares(question: SchemaQuestion, made: SimulatedRun, world: crowd.Crowd) -> list[float]:
+def _shares(question: Question, made: SimulatedRun, world: crowd.Crowd | crowd.Vectors) -> list[float]:
     curve, gain = dict(zip(made.at, made.curve, strict=True)), world.best - world.random
     out = []
     for people in PEOPLE:
@@ -286,7 +316,7 @@ def _shares(question: SchemaQuestion, made: SimulatedRun, world: crowd.Crowd) ->
     return out
 
 
-def _rates(worlds: Sequence[crowd.Crowd]) -> tuple[float, float, float]:
+def _rates(worlds: Sequence[crowd.Crowd | crowd.Vectors]) -> tuple[float, float, float]:
     means = [(world.random, world.single, world.best) for world in worlds]
     random, single, best = np.mean(means, axis=0)
     return float(random), float(single), float(best)

@@ -65,7 +65,6 @@ def test_it_is_for_vectors_and_shared_arms():
         ({"curvature": "released"}, 'curvature="released"'),
         ({"curvature": "none"}, 'curvature="none"'),
         ({"contexts": "public"}, 'contexts="public"'),
-        ({"covariance": np.eye(3)}, "covariance"),
         ({"prior": (np.zeros(3), 1.0)}, "prior"),
         ({"warm": (np.zeros((1, 3)), [1.0])}, "warm"),
     ],

@@ -29,7 +29,6 @@ KINDS = {
     "scores of blocks": (JointGLM, {"dim": 6, "blocks": 2, "curvature": "none"}),
     "public": (JointGLM, {"dim": 3, "contexts": "public"}),
     "public blocks": (JointGLM, {"dim": 6, "blocks": 2, "contexts": "public"}),
-    "covariance": (JointGLM, {"dim": 3, "covariance": np.diag([3.0, 2.0, 1.0])}),
     "hybrid": (JointGLM, {"dim": 5, "blocks": 2, "shared": 1}),  # without a compiled loop
     "linear": (JointLinUCB, {"dim": 3, "rewards": (0.0, 1.0)}),
 }

@@ -97,34 +97,8 @@ def test_which_of_the_two_by_public_numbers_and_the_certificate_says_so():
         make(curvature="some")
     with pytest.raises(ValueError, match="public arms"):
         make(public_arms=True)
-    with pytest.raises(ValueError, match="public arms"):
-        make(public_arms=True, curvature="auto", covariance=np.eye(3))
-    with pytest.raises(ValueError, match="no covariance"):
-        make(curvature="released", covariance=np.eye(3))
     with pytest.raises(ValueError, match="divide dim"):
         make(blocks=2)
-
-
-def test_sums_are_turned_by_a_public_covariance_and_the_certificate_says_so(tmp_path):
-    """Two blocks of 2: theta is along P S, P = (p C / trace C + 2)^-1 for each block; devices send what they sent."""
-    given = np.array([[0.5, 0.1], [0.1, 0.2]])
-    server = seeded(dim=4, blocks=2, covariance=given, curvature="auto", first=5, forced=5)
-    client = server.device()
-    for i in range(5):
-        server.observe(client.report(np.eye(4)[i % 4] / 2, float(i % 2)))
-    sums = server._state.sums[0].copy()
-    turn = np.linalg.inv(2 * given / np.trace(given) + 2 * np.eye(2))
-    values = np.linalg.eigvalsh(2 * given / np.trace(given))
-    noise = math.sqrt(np.mean(values / (values + 2) ** 2)) * server.std * math.sqrt(5)
-    slope = np.max(values / (values + 2)) / 2
-    eta = 1 / (noise * math.sqrt(4) / (PACE * 2) + 2 * 0.25 * slope * 5 / TURN)
-    moved = eta * (sums.reshape(2, 2) @ turn).ravel()
-    np.testing.assert_allclose(server.theta, moved * min(1.0, REACH * 2 / np.linalg.norm(moved)), rtol=1e-12)
-    assert any("covariance=" in caveat for caveat in server.privacy.caveats)
-    assert server._randomizer == make(dim=4)._randomizer
-    real = make(dim=4, blocks=2, covariance=given)
-    real.save(tmp_path / "server.json")
-    assert LocalIRLS.load(tmp_path / "server.json").billboard() == real.billboard()
 
 
 def test_reports_and_billboards_stay_short():

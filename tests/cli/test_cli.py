@@ -190,7 +190,7 @@ def test_a_bad_value_is_answered_in_words():
             parse_bandit(f"joint-glm:{text}", [1.0], 1e-6)
 
 
-@pytest.mark.parametrize("key", ["covariance", "tuning", "prior", "budget", "horizon"])
+@pytest.mark.parametrize("key", ["tuning", "prior", "budget", "horizon"])
 def test_what_no_word_can_say_is_refused_and_not_offered(key):
     with pytest.raises(
         ValueError, match=f"^Expected an option of joint-glm .*, got '{key}', which no word can say.$"

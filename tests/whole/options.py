@@ -48,13 +48,6 @@ class Seeded(Secure):
         pass
 
 
-class Shape(NamedTuple):
-    """A covariance of as many features as an arm has of its own."""
-
-    def of(self, own: int) -> Any:
-        return np.diag(np.arange(1.0, own + 1))
-
-
 def public_rows() -> tuple[Any, Any]:
     """Each in one block."""
     rows = np.zeros((6, DIM))
@@ -94,7 +87,6 @@ OPTIONS: dict[type, dict[str, Values]] = {
         "tuning": {"bold": {"tuning": Tuning(ridge=4.0, explore=1.0)}},
         "prior": {"some": {"prior": (np.full(DIM, 0.1), 50.0)}},
         "warm": {"rows": {"warm": public_rows()}},
-        "covariance": {"matrix": {"covariance": Shape()}},
         "base_rate": {"0.3": {"base_rate": 0.3}},
         "control": {"uniform": {"control": Control(policy="uniform", share=0.2), "hold": 5, "missing_as": 0.5}},
     },
@@ -114,9 +106,6 @@ def build(kind: type, settings: dict[str, Any]) -> Any:
     given = {"dim": DIM, "budget": Budget(EPSILON, DELTA), "horizon": 400, "pending": 40, "first": 10} | settings
     given["source"] = Simulated(1) if settings.get("source") is Simulated else Seeded()
     given |= {} if issubclass(kind, JointLinUCB) else {"policy": default_rng(2)}
-    if "covariance" in given:
-        apart = "blocks" in given or given.get("features") is SCHEMAS["disjoint"]
-        given["covariance"] = given["covariance"].of(OWN if apart else DIM)
     return kind(**given)
 
 

@@ -26,10 +26,6 @@ from tests.whole.options import DATABASE, DELTA, EPSILON, GIVEN, MEMORY, OPTIONS
 FOLDER = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None  # where nobody waits for a disk
 LINEAR = (fields, centred)
 OF_SCHEMA = "Expected blocks={} and shared={} with these features, as their schema has it, got blocks={} and shared={}."
-OF_COVARIANCE = (
-    'Expected no covariance with contexts="public", whose curvature is exact, or coordinates that arms share '
-    "(shared, features of hybrid arms), got one."
-)
 OF_WEEK = 'Expected rounds that are counted when they are chosen with contexts="public", got week.'
 OF_HOLD = "Expected hold below pending = 5, got 5."
 OF_RATE = (
@@ -63,9 +59,6 @@ REFUSED = {
         ("features=hybrid", "blocks=2"): OF_SCHEMA.format(2, 6, 2, None),
         ("features=shared", "blocks=2"): OF_SCHEMA.format(None, None, 2, None),
         ("features=shared", "shared=6"): OF_SCHEMA.format(None, None, 2, 6),
-        ("features=hybrid", "covariance=matrix"): OF_COVARIANCE,
-        ("shared=6", "covariance=matrix"): OF_COVARIANCE,
-        ("contexts=public", "covariance=matrix"): OF_COVARIANCE,
         ("contexts=public", "curvature=none"): 'Expected curvature="released" with contexts="public", where it has no '
         'noise, got "none".',
         ("curvature=none", "tuning=bold"): OF_TUNING.format("none"),
@@ -75,7 +68,6 @@ REFUSED = {
         ("curvature=none", "base_rate=0.3"): OF_RATE.format('curvature="none"'),
         ("prior=some", "base_rate=0.3"): OF_RATE.format("prior"),
         ("warm=rows", "base_rate=0.3"): OF_RATE.format("warm"),
-        ("covariance=matrix", "base_rate=0.3"): OF_RATE.format("covariance"),
         ("blocks=2", "base_rate=0.3"): OF_RATE.format(OF_BLOCKS),
         ("shared=6", "base_rate=0.3"): OF_RATE.format(OF_BLOCKS),
         ("features=hybrid", "base_rate=0.3"): OF_RATE.format(OF_BLOCKS),

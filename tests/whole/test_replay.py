@@ -134,7 +134,6 @@ JOINT = registered("JOINT", made, first=6) | {
     "joint-glm-public": made(JointGLM, first=6, contexts="public"),
     "joint-glm-public-blocks": made(JointGLM, first=6, dim=4, blocks=2, contexts="public"),
     "joint-glm-public-hybrid": made(JointGLM, first=6, dim=3, blocks=2, shared=1, contexts="public"),
-    "joint-glm-covariance": made(JointGLM, first=6, covariance=[[0.7, 0.1], [0.1, 0.3]]),
     "joint-glm-scores": made(JointGLM, first=6, curvature="none"),
     "joint-glm-base-rate": made(JointGLM, first=6, base_rate=0.2),
     "joint-glm-hybrid": made(JointGLM, first=6, dim=3, blocks=2, shared=1),

@@ -10,7 +10,6 @@ from numpy.random import Generator
 
 from tacit.algorithms import chances, irls
 from tacit.algorithms.chances import Values
-from tacit.algorithms.covariance import Shape
 from tacit.algorithms.onepass import centred, curvature, fields, hybrid, public, scores, segments
 from tacit.algorithms.onepass.fields import FieldPosterior
 from tacit.algorithms.onepass.segments import Segments
@@ -76,15 +75,13 @@ class Form(Protocol):
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OnePass(Summed):
     """gains: std of release k per unit of the noise's, the last one also that of all later ones. unit: of rewards,
-    where the link is the identity. prior: what is known from elsewhere. shape: of the features' covariance, if given.
-    """
+    where the link is the identity. prior: what is known from elsewhere."""
 
     contribution: Contribution
     link: Link
     unit: float
     tuning: Tuning
     prior: Known
-    shape: Shape | None
     gains: Array
 
     @property
@@ -208,4 +205,4 @@ class OnePass(Summed):
 
     @property
     def by_step(self) -> bool:
-        return self.shape is not None or isinstance(self.contribution, Linear)
+        return isinstance(self.contribution, Linear)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit import special
-from tacit.algorithms import covariance, irls
+from tacit.algorithms import irls
 from tacit.algorithms.chances import Values
 from tacit.algorithms.onepass.loops_kernel import glm_block_rounds, glm_rounds
 from tacit.data import Array, Integers, Released
@@ -75,8 +75,6 @@ def fit(of: "OnePass", released: Released, step: int, live: Integers, posterior:
             options["std"] = notice(released, step, of.plan.schedule, fading, scale, of.unit, std, posterior)
             released = posterior.rest
         posterior = plain(posterior)
-    if of.shape is not None:
-        released, options["scale"] = covariance.drawn(released, of.shape, of.contribution.scale, options["std"])
     irls.update(released, live=live, posterior=posterior, **options)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit import checks
-from tacit.algorithms import chances, covariance
+from tacit.algorithms import chances
 from tacit.algorithms.chances import Values
 from tacit.algorithms.onepass.hybrid import coordinates
 from tacit.algorithms.onepass.scores_kernel import score_rounds
@@ -50,7 +50,6 @@ def check(
     curvature: str,
     *,
     public: bool,
-    covariance: bool,
     dim: int,
     blocks: int,
     shared: int,
@@ -66,8 +65,6 @@ def check(
         return curvature == "none", ""
     if public:
         return False, ""
-    if covariance and dim >= LEAST:
-        return True, f"; without curvature, as dimensions are {LEAST} or more and the features' covariance is given"
     return _few_rounds(dim, blocks, shared, horizon, mu)
 
 
@@ -117,8 +114,6 @@ def paces(of: "OnePass", here: Integers) -> tuple[Array, Array]:
     """`steps` for an estimate of these coordinates."""
     mechanism = of.plan.mechanism
     stds, people = mechanism.sigma * of.gains, lengths(of.plan.schedule, mechanism.leaves)
-    if of.shape is not None:
-        stds, people = of.shape.noise * stds, of.shape.slope * people
     low, high = of.plan.rewards
     return steps(stds, people, len(here), of.plan.radius, of.link, high - low)
 
@@ -127,8 +122,7 @@ def fit(of: "OnePass", released: Released, step: int, live: Integers, posterior:
     here = of.layout.coordinates(live)
     etas, spreads = paces(of, here)
     k = min(step, len(etas) - 1)
-    sums = released if of.shape is None else covariance.turned(released, of.shape)
-    follow(sums, step, etas[k], AVERAGE, spreads[k], REACH * of.plan.radius, here, of.prior, posterior)
+    follow(released, step, etas[k], AVERAGE, spreads[k], REACH * of.plan.radius, here, of.prior, posterior)
 
 
 def pick(of: "OnePass", posterior: Posterior, arms: Array, rng: Generator) -> Integers:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit import checks
-from tacit.algorithms import covariance, forgetting, irls, prior
+from tacit.algorithms import forgetting, irls, prior
 from tacit.algorithms.forgetting import FARTHEST, steps_before
 from tacit.algorithms.onepass import centred, curvature, fields, hybrid, public, scores
 from tacit.algorithms.onepass.algorithm import Contribution, Form, OnePass
@@ -88,8 +88,6 @@ class JointGLM(Controlled):
     the number of the part. Sums, noise and work are those of the parts alone (GLMContribution).
     shared: how many coordinates, the first ones, all arms have beside their parts: an arm is a row (s, z, a) then; so
     it is with features of hybrid arms. Sums and noise are those of model.hybrid (docs/problem.md).
-    covariance: of features, public: a (p, p) matrix, or rows of p features without rewards, p = dim / blocks. Its shape
-    alone counts (algorithms.covariance).
     first: the smallest step, and how many users get random arms; by default 8 + 2.5 sigma, so that a step says more
     than its noise. growth, discount: how steps grow, and how the past fades.
     tuning: of the estimate; its default depends on whether there are blocks, and whether anything is forgotten.
@@ -115,7 +113,6 @@ class JointGLM(Controlled):
     policy: Generator | None = field(default=None, repr=False)
     prior: Any = field(default=None, repr=False)
     warm: Any = field(default=None, repr=False)
-    covariance: Any = field(default=None, repr=False)
     algorithm: OnePass = field(init=False, repr=False)
     contribution: Contribution = field(init=False, repr=False)
 
@@ -129,9 +126,8 @@ class JointGLM(Controlled):
         self.tuning = irls.as_tuning(Tuning, self.tuning)
         parts: dict[str, Any] = {"dim": self.dim, "blocks": self._blocks, "shared": self._shared}
         self._public = public.check(self.contexts, week=self.week is not None)
-        shaped = self.covariance is not None
         rounds: dict[str, Any] = {"horizon": self.horizon, "mu": self._mu}
-        beside = {"prior": self.prior is not None, "warm": self.warm is not None, "covariance": shaped}
+        beside = {"prior": self.prior is not None, "warm": self.warm is not None}
         beside |= {'contexts="public"': self._public}
         own, rate = self._own_dim, self.base_rate
         self._by_fields, why = fields.check(self.curvature, self.features, own=own, others=beside)
@@ -141,7 +137,7 @@ class JointGLM(Controlled):
         if self._centred:
             why = centred.WHY
         elif not self._by_fields:
-            self._scores, why = scores.check(self.curvature, public=self._public, covariance=shaped, **rounds, **parts)
+            self._scores, why = scores.check(self.curvature, public=self._public, **rounds, **parts)
         self.growth = self._form.GROWTH if self.growth is None else self.growth
         self.discount = self._form.DISCOUNT if self.discount is None else self.discount
         if not 1 < self.growth < math.inf:
@@ -156,12 +152,11 @@ class JointGLM(Controlled):
         means: dict[str, Any] = {"link": self._link, "rewards": (low, high), "radius": self.radius, "unit": self._unit}
         live = len(actions.live(self._declared, self._blocks))
         knowledge = prior.knowledge(self.prior, self.warm, live=live, **parts, **means)
-        shape = covariance.shape(self.covariance, self._own_dim, refused=self._public or self._shared > 0)
         first = self.first
         forgetting.check(self._forget, self._shortest if first is None else lambda _: first)
         self.first = self._shortest(self._forget) if first is None else first
         self.mechanism = self._mechanism(self.first, self._forget)
-        caveats = *prior.sentences(self.prior, self.warm), *[covariance.CAVEAT] * shaped
+        caveats = prior.sentences(self.prior, self.warm)
         caveats += (centred.CAVEAT,) * (rate is not None)
         contexts = Layout(self._shared, self._blocks, self._own_dim).size if self._public else 0
         what = public.STATISTIC if self._public else self._form.STATISTIC
@@ -180,7 +175,6 @@ class JointGLM(Controlled):
             unit=self._unit,
             tuning=self.tuning,
             prior=knowledge,
-            shape=shape,
             gains=self.mechanism.gain(np.arange(self.mechanism.window + 1.0)),
             sides=self._sides,
         )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tacit import checks
-from tacit.algorithms import covariance, irls
+from tacit.algorithms import irls
 from tacit.bandits.local import scores
 from tacit.bandits.local.irls_kernel import (
     BOUNDARY,
@@ -71,8 +71,6 @@ class LocalIRLS(LocalServer):
     arms, and the certificate says so. scale, blend, tuning: with curvature alone.
     blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one, as with features
     of disjoint arms. Devices do the same whatever it is; "auto" decides by it.
-    covariance: of features, public: a (p, p) matrix, or rows of p features without rewards, p = dim / blocks. Scores
-    alone then, and their sums are turned by its shape (algorithms.covariance).
 
     Bounds. A contribution is (w svec(X X'), B X) for unit X, 0 <= w <= scale 2 mu'(0) and |B| <= 1 (model.glm.line):
     take v >= 0, so that mu(v) >= 1/2. The slope w of the line lies between mu'(v) and the chord (mu(v) - 1/2) / v, both
@@ -84,7 +82,6 @@ class LocalIRLS(LocalServer):
     randomizer: str = "best"
     curvature: str = "auto"
     blocks: int | None = None
-    covariance: Any = field(default=None, repr=False)
     scale: float | None = None
     first: int | None = None
     forced: int | None = None
@@ -103,12 +100,9 @@ class LocalIRLS(LocalServer):
             raise ValueError("Expected blend in [0, 1] and discount in (0, 1], got one outside.")
         low, high = self.rewards
         parts = blocks_of(self.blocks, self)
-        given = self.covariance is not None
-        self._scores, self._why = scores.check(
-            self.curvature, dim=self.dim, blocks=parts, covariance=given, public_arms=self.public_arms
-        )
-        shape = covariance.of(self.covariance, self.dim // parts) if given else None
-        self._score_settings = scores.settings(self, self.discount, shape)
+        public = self.public_arms
+        self._scores, self._why = scores.check(self.curvature, dim=self.dim, blocks=parts, public_arms=public)
+        self._score_settings = scores.settings(self, self.discount)
         self._unit = 1.0 if self._link.bounded else (high - low) / 2
         middle = 0.0 if self._link.bounded or self._scores else (high + low) / 2
         self._features, self._pad, radius = self.dim, (1.0, 0.0), float(self.radius)
@@ -250,4 +244,4 @@ class LocalIRLS(LocalServer):
     def _caveats(self) -> tuple[str, ...]:
         if self.public_arms:
             return ("Arm sets are public: only the reward is private.",)
-        return (covariance.CAVEAT,) if self.covariance is not None else ()
+        return ()

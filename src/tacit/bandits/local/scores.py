@@ -3,17 +3,13 @@ numbers, and the estimate is a multiple of the sum of all reports.
 
 The noise of a report's number depends on how long the vector is, and hardly on how many numbers it has: leaving out the
 curvature takes little noise from what is left. What goes is the curvature's own noise, and most of the report's bytes.
-While theta is wrong scores push it, until their mean is 0.
-
-Where the shape of the features' covariance is public (covariance=), the sums are turned by it
-(algorithms.covariance)."""
+While theta is wrong scores push it, until their mean is 0."""
 
 from typing import Any
 
 import numpy as np
 
 from tacit import checks
-from tacit.algorithms.covariance import Shape
 from tacit.bandits.local.scores_kernel import LocalScoreSettings
 from tacit.bandits.local.server import LocalServer
 from tacit.kernels.glm import Posterior
@@ -23,20 +19,16 @@ CURVATURES = ("auto", "released", "none")
 MANY = 50  # dimensions from which on, as for disjoint arms, "auto" asks for scores alone: docs/measurements/local.md
 
 
-def check(curvature: str, *, dim: int, blocks: int, covariance: bool, public_arms: bool) -> tuple[bool, str]:
+def check(curvature: str, *, dim: int, blocks: int, public_arms: bool) -> tuple[bool, str]:
     """Whether scores alone are sent, and why, in words for the certificate where "auto" has chosen; ValueError if they
     cannot be. All of it is public."""
     checks.one_of(CURVATURES, curvature=curvature)
-    if public_arms and (covariance or curvature == "none"):
-        raise ValueError("Expected curvature and no covariance with public arms, where it is exact, got another.")
-    if covariance and curvature == "released":
-        raise ValueError('Expected no covariance with curvature="released", got one: it is for scores.')
+    if public_arms and curvature == "none":
+        raise ValueError('Expected curvature with public arms, where it is exact, got "none".')
     if public_arms:
         return False, ""
     if curvature != "auto":
         return curvature == "none", ""
-    if covariance:
-        return True, "; without curvature, as that of the features is known"
     if blocks > 1:
         return True, "; without curvature, as arms are disjoint"
     if dim >= MANY:
@@ -44,11 +36,11 @@ def check(curvature: str, *, dim: int, blocks: int, covariance: bool, public_arm
     return False, f"; with curvature, as dimensions are fewer than {MANY}"
 
 
-def settings(bandit: LocalServer, discount: float, by: Shape | None) -> LocalScoreSettings:
+def settings(bandit: LocalServer, discount: float) -> LocalScoreSettings:
     (low, high), link = bandit.rewards, bandit._link
-    steep = steepness(link, high - low)
-    turn, noise, slope = (np.zeros((0, 0)), 1.0, 1.0) if by is None else (by.turn, by.noise, by.slope)
-    return LocalScoreSettings(float(low), float(high), steep, float(bandit.radius), float(discount), turn, noise, slope)
+    return LocalScoreSettings(
+        float(low), float(high), steepness(link, high - low), float(bandit.radius), float(discount)
+    )
 
 
 def before(dim: int) -> Posterior:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.bandits.local.irls_kernel import BOUNDARY, IRLSSchedule, LocalState, close_step, local_absorb
-from tacit.data import Array, Exact
+from tacit.data import Exact
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import add_score
@@ -25,24 +25,17 @@ class LocalScoreSettings(NamedTuple):
     steep: float  # the steepest slope of the mean, in shares of that range
     radius: float
     discount: float
-    turn: Array  # (p, p): what the sums of each block are multiplied by, as algorithms.covariance has it; or of size 0
-    noise: float  # what that changes the noise in predictions and the slope of scores by
-    slope: float
 
 
 @kernel
 def score_publish(state: LocalState, std: float, settings: LocalScoreSettings, schedule: IRLSSchedule) -> None:
-    """theta <- eta times the (turned) sum of all reports, eta = model.scores.pace, projected on |theta| <= REACH
+    """theta <- eta times the sum of all reports, eta = model.scores.pace, projected on |theta| <= REACH
     radius."""
     close_step(state, settings.discount, schedule)
     counts, theta, sums = state.counts, state.posterior.theta, np.asarray(state.sums[1])
     length, spread = float(counts[BOUNDARY] - counts[CHOICES]), std * math.sqrt(state.weights[1])
-    eta = pace(settings.noise * spread, settings.slope * length, theta.size, settings.radius, settings.steep)
+    eta = pace(spread, length, theta.size, settings.radius, settings.steep)
     theta[:] = sums
-    p = settings.turn.shape[0]
-    if p > 0:
-        for start in range(0, theta.size, p):
-            theta[start : start + p] = np.dot(settings.turn, sums[start : start + p])
     square = 0.0
     for i in range(theta.size):
         theta[i] *= eta

@@ -4,8 +4,6 @@ import contextlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from tacit import environments
 from tacit.arena.worlds import small
 from tacit.bandits import JointGLM
@@ -27,10 +25,9 @@ LONG = {"fashion": 60_000}  # rounds of a world that has more to learn
 SEED = 31
 DELTA, SMALL_DELTA = 0.02, 1e-6
 EPSILONS = (1.0, 4.0)  # of the worlds with many dimensions
-UNLABELLED = 300  # public rows
 GONE = 0.5
 DEFAULT, PUBLIC = "default", "contexts public"
-WARM, COVARIANCE = "first 200 users public", f"covariance of {UNLABELLED} rows"
+WARM = "first 200 users public"
 
 
 def worlds() -> list[Environment]:
@@ -65,12 +62,10 @@ def silent_specs() -> list[Spec]:
     return out
 
 
-def wide_specs(world: Labelled, epsilon: float) -> list[Spec]:
-    budget, rows = Budget(epsilon, SMALL_DELTA), world.rows().contexts
-    some = rows[np.random.default_rng(SEED).choice(len(rows), UNLABELLED, replace=False)]
+def wide_specs(epsilon: float) -> list[Spec]:
+    budget = Budget(epsilon, SMALL_DELTA)
     return [
         Spec(JointGLM, budget=budget, label=DEFAULT),
-        Spec(JointGLM, budget=budget, covariance=tuple(map(tuple, some.tolist())), label=COVARIANCE),
         Spec(JointGLM, budget=budget, contexts="public", label=PUBLIC),
     ]
 
@@ -90,7 +85,7 @@ def tasks(count: int) -> list[Task]:
     for epsilon in EPSILONS:
         for wide in wide_worlds():
             rounds, runs = LONG.get(wide.name, ROUNDS), few if wide.name not in LONG else max(1, few // 4)
-            out.append(Task(f"ε = {epsilon:g}, δ = {SMALL_DELTA:g}", wide, wide_specs(wide, epsilon), runs, rounds))
+            out.append(Task(f"ε = {epsilon:g}, δ = {SMALL_DELTA:g}", wide, wide_specs(epsilon), runs, rounds))
     return out
 
 

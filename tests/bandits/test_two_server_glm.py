@@ -66,7 +66,7 @@ def test_the_certificate_says_against_whom():
     text = " ".join(str(told).split())
     first = "If the operator and the helper work together, or somebody takes what both have stored, nothing"
     assert text.startswith(f"Privacy certificate: TwoServerGLM {first}") and text.index(first) < text.index("Had one")
-    assert "helper sees is right at most 98.2" in text and "not been reviewed by anybody outside" in text
+    assert "helper sees is right at most 98.3" in text and "not been reviewed by anybody outside" in text
     assert "an operator who changes the page reads" in text and "of the last 668 steps" in text
     assert not server(source=Simulated(0)).privacy.private
 

@@ -185,7 +185,7 @@ def test_lattice_noise_is_calibrated_by_the_exact_curve_and_the_stated_distance(
 
 
 def test_a_large_epsilon_is_calibrated_or_named():
-    """At 30 the sampler alone costs a delta of 6e-4: with .1 a little more noise makes up for that, with 1e-6 none can."""
+    """At 30 the sampler alone costs a delta of 6e-4: a little more noise makes up for that at .1, and none at 1e-6."""
     made = local.lattice(Budget(30.0, 0.1), 2 * math.sqrt(2), 4)
     assert 29.9 < local.lattice_epsilon(made, 2 * math.sqrt(2), 4, 0.1) <= 30
     with pytest.raises(BudgetExceeded, match="got epsilon 30 and delta 1e-06: at that epsilon the sampler .* 0.0006"):

@@ -1,6 +1,8 @@
 """Certificates open with plain words, and these follow from the numbers."""
 
 import re
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,7 +28,7 @@ def test_guesses_are_those_of_the_randomiser_that_attains_epsilon_and_delta():
 
 def test_a_certificate_opens_with_plain_words_for_its_model():
     joint = opening(JointGLM(dim=2, budget=BUDGET).privacy)
-    assert joint.startswith("Had one visit been entirely different") and "at most 73.1 %" in joint
+    assert "which of two versions of one visit is the true one" in joint and "at most 73.2 %" in joint
     assert "so far it is at most 50.0 %" in joint and "database and its keys hold people's data" in joint
     local = opening(LocalIRLS(dim=2, budget=BUDGET).privacy)
     assert "the server ever see" in local and "Nobody is trusted but" in local
@@ -38,7 +40,7 @@ def test_the_words_name_the_unit():
     assert "all visits of one person, up to 3 of them," in person and "comes often" not in person
     assert "comes often is protected less" in opening(JointGLM(dim=2, budget=BUDGET).privacy)
     rows = PrivateRidge(budget=BUDGET).fit([[0.5, 0.5]] * 20, [0.5] * 20)
-    assert opening(rows.privacy).startswith("Had what one person gave been entirely different")
+    assert "versions of what one person gave is the true one" in opening(rows.privacy)
 
 
 def test_no_promise_where_none_holds():
@@ -46,11 +48,61 @@ def test_no_promise_where_none_holds():
         assert opening(bandit.privacy) == words.NO_PROMISE
 
 
-def test_spent_grows_to_the_budget_and_says_that_it_never_exceeds_it():
-    bandit = JointGLM(dim=2, budget=Budget(epsilon=0.5, delta=1e-6))
-    for _ in range(200):
-        bandit.choose([[1.0, 0.0], [0.0, 1.0]])
-    assert 0 < bandit.privacy.spent <= 0.5
-    text = " ".join(str(bandit.privacy).split())
-    assert re.search(r"spent epsilon 0\.\d+ so far; it never exceeds the budget, and there is no need to stop", text)
-    assert float(re.search(r"so far it is at most ([\d.]+)", text)[1]) <= 100 * words.guess(0.5, 1e-6) + 0.05
+EPSILONS = (0.5, 1.0, 3.0, 5.0, 8.0, 12.0)
+
+
+def numbers(pattern, text):
+    found = re.search(pattern, " ".join(text.replace("\n>", "\n").split()))
+    assert found, pattern
+    return [float(one.replace(" ", "")) for one in found.groups()]
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("options", [{}, {"max_rounds_per_person": 5}, {"horizon": 1000}])
+def test_a_certificates_sentences_are_bounds_of_its_numbers(epsilon, options):
+    bandit = JointGLM(dim=2, budget=Budget(epsilon, 1e-6), first=20, **options)
+    for t in range(40):
+        bandit.choose([[1.0, 0.0], [0.0, 1.0]], **({"person": str(t)} if "max_rounds_per_person" in options else {}))
+    told, text = bandit.privacy, " ".join(str(bandit.privacy).split())
+    most, released = numbers(r"right at most ([\d.]+).%.* has been released so far it is at most ([\d.]+).%", text)
+    for stated, spent in ((most, told.epsilon), (released, told.spent)):
+        assert 0 <= stated - 100 * words.guess(spent, told.delta) < 0.1
+    assert ("protects little: epsilon is above 4" in text) == (4 < epsilon <= 10)
+    assert ("protects hardly at all: epsilon is above 10" in text) == (epsilon > 10)
+    assert not re.search("almost|hardly any|close|same", " ".join(words.promise(told)))
+    assert "never exceeds" not in text and 0 < told.spent <= told.epsilon
+    planned = "horizon" in options
+    assert planned or numbers(r"reveal\w+ a user outright from (\d+) users on", text) == [1e6]
+    assert ("no number is planned" in text) == (not planned)
+
+
+def test_a_weeks_sentences_are_bounds_too():
+    told = JointGLM(dim=2, budget=BUDGET, forget=600, max_rounds_per_person=1, week=140).privacy
+    for weeks, epsilon in told.over.items():
+        (stated,) = numbers(rf"([\d.]+).% over {weeks} weeks", str(told))
+        assert 0 <= stated - 100 * words.guess(epsilon, told.delta) < 0.1
+
+
+def test_without_a_horizon_delta_is_told_before_it_is_too_late():
+    text = str(JointGLM(dim=2, budget=Budget(1.0, 0.1)).privacy)
+    assert numbers(r"reveal\w+ a user outright from (\d+) users on", text) == [10]
+
+
+def test_notices_and_pages_are_bounds_and_name_all_that_is_kept():
+    root = Path(__file__).parents[2]
+    tutorial, lawyer, readme = (
+        " ".join((root / name).read_text().replace("\n>", "\n").split())
+        for name in ("docs/tutorial.md", "docs/lawyer.md", "README.md")
+    )
+    settings = tomllib.loads((root / "examples/messages/serve.toml").read_text())["bandits"]["messages"]
+    made = JointGLM(dim=2, budget=Budget(**settings["budget"]), max_rounds_per_person=settings["max_rounds_per_person"])
+    for text in (tutorial, lawyer):
+        (stated,) = numbers(r"is right at most (\d+) times in 100; a coin is right 50", text)
+        assert 0 <= stated - 100 * words.guess(made.privacy.epsilon, made.privacy.delta) < 1
+        assert "nobody but us" not in text and "under a code made from your" in text
+    assert settings["hold"] == "1 hour" and "We keep these, encrypted, for one hour." in tutorial
+    assert numbers(r"encrypted, until ([\d ]+) later visits", tutorial) == [made.pending]
+    assert "max_age=365 * 86400" in tutorial and "stays in your browser for a year" in tutorial
+    sure = numbers(r"at most ([\d.]+) % sure afterwards \(([\d.]+) % at ε = 0.1, ([\d.]+) % at ε = 4\)", readme)
+    for stated, epsilon in zip(sure, (1.0, 0.1, 4.0), strict=True):
+        assert 0 <= stated - 100 * words.guess(epsilon, 0.0) < 0.1

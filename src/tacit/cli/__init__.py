@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tacit.experiments.result import Result
     from tacit.experiments.spec import Spec
 
-ABOUT = "Contextual bandits under differential privacy: what is shown hardly depends on any one person."
+ABOUT = "Contextual bandits under differential privacy: they limit, provably, what anyone can infer about one person."
 HORIZON = 10_000  # rounds, where none are given and the bandit needs a number
 
 app = typer.Typer(
@@ -52,7 +52,7 @@ def options(
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Contextual bandits under differential privacy: what is shown hardly depends on any one person."""
+    """Contextual bandits under differential privacy: they limit, provably, what anyone can infer about one person."""
 
 
 @app.command("simulate")

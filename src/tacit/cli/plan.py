@@ -18,7 +18,10 @@ def plan_command(
     epsilon: Annotated[
         float | None, typer.Option(help="What a person is promised, 1 by default; the table has others beside it.")
     ] = None,
-    delta: Annotated[float | None, typer.Option(help="How far an event may exceed e^epsilon; 1e-6 by default.")] = None,
+    delta: Annotated[
+        float | None,
+        typer.Option(help="What an event may have beyond e^epsilon times its probability; 1e-6 by default."),
+    ] = None,
     rounds_per_person: Annotated[
         int | None, typer.Option(help="Rounds of a person that are learnt from, and protected together; 1 by default.")
     ] = None,

@@ -54,7 +54,7 @@ OWN = (DEVICES, AGGREGATORS, SIMULATED_AGGREGATORS, SIMULATED_DEVICES)
 
 class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     """What is guaranteed. `epsilon` is recomputed from the noise in use (None: no privacy); `spent` is what the
-    releases so far have cost the user they cost most: it never exceeds epsilon, and there is no need to stop when it
+    releases so far have cost the user they cost most: at most epsilon, so that there is no need to stop when it
     comes near; `private` is false where the claim does not hold for a person's data, and `caveats` say why. `group`:
     epsilon at the same delta for a person with so many rounds, where one round is the unit; `person`: the most rounds
     of one person, where a person is; `week`: that many in each week of so many choices, and `over`: epsilon for all
@@ -118,6 +118,9 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
             ]
         rows += [("holds for", _holds(self.private, bool(self.caveats)))]
         if self.epsilon is not None:
+            if self.delta and self.horizon is None:
+                most = f"{self.delta:g} would allow revealing a user outright from {math.ceil(1 / self.delta)} users on"
+                rows += [("delta", f"{most}; no number is planned")]
             rows += [("unit", self.unit), ("neighbours", self.relation), ("noise", self.source)]
             if self.distance is not None:
                 law = "none: exact" if self.distance == 0 else f"{self.distance:.3g}"

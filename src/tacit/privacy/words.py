@@ -17,6 +17,7 @@ from tacit.privacy.ledger import (
 if TYPE_CHECKING:
     from tacit.privacy.certificate import Certificate
 
+LITTLE, HARDLY = 4.0, 10.0  # epsilon above which a claim protects little, and hardly at all
 NO_PROMISE = "No promise is made for people's data: the caveats say why."
 TWO_SERVERS = "two-server"
 BOTH = (
@@ -82,8 +83,16 @@ def guess(epsilon: float, delta: float) -> float:
 
 
 def rate(epsilon: float, delta: float) -> str:
-    """That, in per cent."""
-    return f"{100 * guess(epsilon, delta):.1f}\u00a0%"
+    """That, in per cent, rounded up."""
+    return f"{math.ceil(1000 * guess(epsilon, delta) - 1e-9) / 10:.1f}\u00a0%"
+
+
+def strength(epsilon: float) -> str | None:
+    """What has to be said of so large an epsilon."""
+    if epsilon <= LITTLE * (1 + 1e-6):
+        return None
+    most, much = (HARDLY, "hardly at all") if epsilon > HARDLY * (1 + 1e-6) else (LITTLE, "little")
+    return f"That protects {much}: epsilon is above {most:g}."
 
 
 def shuffle_assumes(malicious: float) -> str:
@@ -111,7 +120,10 @@ def aggregator_assumes(malicious: float) -> str:
 def spent(certificate: "Certificate") -> str:
     """What goes with the number `spent`, which looks like something that runs out and is not."""
     bound = "budget" if certificate.private else "claim"
-    return f"so far; it never exceeds the {bound}, and there is no need to stop"
+    return (
+        f"so far; it stays within the {bound} as long as this bandit runs, so that there is no need to stop; going on "
+        "from a backup would cost more"
+    )
 
 
 def promise(certificate: "Certificate") -> list[str]:
@@ -120,19 +132,18 @@ def promise(certificate: "Certificate") -> list[str]:
     if not certificate.private or epsilon is None or delta is None:
         return [NO_PROMISE]
     visit = certificate.neighbours in relations.ROUNDS
+    whose = "one visit" if visit else "what one person gave"
     if certificate.person is not None:
-        whose, it = _visits(certificate), "those visits"
-    else:
-        whose, it = ("one visit", "that visit") if visit else ("what one person gave", "it")
+        whose = _visits(certificate)
     if relations.of_rewards(certificate.neighbours):
-        whose, it = f"the response to {whose}", "that response"
+        whose = f"the response to {whose}"
+    released = certificate.spent or 0.0
     out = [
-        f"Had {whose} been entirely different, {SEEN[certificate.model]} would be almost the same.",
-        "How close is almost? Take somebody who sees all of that, for ever, and knows everything about everyone else. "
-        f"Asked which of two versions of {it}, equally likely before, is the true one, they are right at most "
-        f"{rate(epsilon, delta)} of the time. "
-        f"Whoever tosses a coin is right 50\u00a0% of the time. "
-        f"With what has been released so far it is at most {rate(certificate.spent or 0.0, delta)}.",
+        f"Take somebody who sees {SEEN[certificate.model]} and knows everything about everyone else. Asked which of "
+        f"two versions of {whose} is the true one, each as likely before, they are right at most "
+        f"{rate(epsilon, delta)} of the time; a coin is right 50\u00a0% of the time. With what has been released so "
+        f"far it is at most {rate(released, delta if released else 0.0)}.",
+        *filter(None, [strength(epsilon)]),
     ]
     if certificate.model == TWO_SERVERS:
         out = [BOTH, *out, HELPER.format(rate(*certificate.against["the helper"]))]

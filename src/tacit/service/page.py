@@ -282,12 +282,12 @@ def _reading(learnt: Summary, kind: str, neighbours: str) -> str:
     if of_rewards(neighbours):
         text += (
             "All of this is computed from features, which are declared public, and from sums of rewards that were "
-            "released with noise: it tells almost nothing about any one person's rewards. "
+            "released with noise: how much it can tell about any one person's rewards is promised below. "
         )
     else:
         text += (
-            "All of this is computed from sums that were released with noise: it tells almost nothing about any one "
-            "person. "
+            "All of this is computed from sums that were released with noise: how much it can tell about any one "
+            "person is promised below. "
         )
     if kind == "joint-glm":
         return text + (

@@ -52,10 +52,9 @@ if TYPE_CHECKING:
     from tacit.experiments.result import Result as Result
     from tacit.experiments.runner import simulate as simulate
     from tacit.experiments.spec import Spec as Spec
-    from tacit.holders.backups import restore as restore
     from tacit.holders.moving import move as move
-    from tacit.holders.recovery import recover as recover
     from tacit.holders.requests import StoredChoice as StoredChoice
+    from tacit.holders.restoring import restore as restore
     from tacit.holders.retirement import retire as retire
     from tacit.holders.stored import Stored as Stored
     from tacit.model.control import Control as Control

@@ -23,7 +23,7 @@ class BadState(TacitError):
 
 class RolledBack(BadState):
     """A database that is older than what was shown from it, that lacks choices which were answered, or whose witness is
-    missing, as after a restore: `recover` starts anew from it."""
+    missing, as where an older copy was put in its place: `restore` makes a new bandit from a backup."""
 
 
 class Moved(BadState):

@@ -59,8 +59,7 @@ HOMES = (
         "Stored": "tacit.holders.stored",
         "StoredChoice": "tacit.holders.requests",
         "move": "tacit.holders.moving",
-        "recover": "tacit.holders.recovery",
-        "restore": "tacit.holders.backups",
+        "restore": "tacit.holders.restoring",
         "retire": "tacit.holders.retirement",
         "simulate": "tacit.experiments.runner",
     }

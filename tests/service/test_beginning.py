@@ -11,7 +11,7 @@ PRIOR = {"prior": {"theta": [0.1, 0.2, 0.0], "precision": 2.0}}
 STATUS = {
     "version": 0,
     "retired": False,
-    "incarnation": 1,
+    "predecessors": [],
     "choices": 20,
     "entered": 0,
     "next_release_after": 33,
@@ -42,7 +42,7 @@ def test_from_then_on_it_says_when():
         (GLM | PRIOR, {}, "arms by what was known at the start"),
         (GLM | {"warm": "rows.csv"}, {}, "arms by what was known at the start"),
         (LINEAR, {}, "arms by their features alone"),
-        (GLM, {"incarnation": 2}, "since the recovery. People get arms by what was released before it"),
+        (GLM, {"predecessors": ["0"]}, "since the restore. People get arms by what was released before it"),
     ],
 )
 def test_what_people_get_meanwhile(setting, status, words):

@@ -6,7 +6,6 @@ import re
 import numpy as np
 import pytest
 
-from tacit import recover
 from tacit.errors import Unavailable
 from tacit.holders.retirement import retire
 from tacit.service import config as configs
@@ -14,7 +13,7 @@ from tacit.service import dashboard, page, words
 from tacit.service import history as histories
 from tacit.service.app import Application
 from tests.service.servers import KEYS, LINEAR, application, askers, call, lines, stored
-from tests.store.places import HOLD, Clock, Place, glm, play, settle
+from tests.store.places import HOLD, Clock, Place, glm, play, restored, settle
 
 EYE = np.eye(3).tolist()
 
@@ -291,33 +290,19 @@ def test_a_retired_bandit_is_said_to_be(tmp_path):
     assert "Healthy" not in body and "a choice counts" not in body and ">none<" in body
 
 
-def test_what_is_counted_since_a_recovery_is_said_to_be(tmp_path):
+def test_what_is_counted_since_a_restore_is_said_to_be(tmp_path):
     app = application(tmp_path)
     call(app, ("choose:batch", lines(*[{"arms": EYE}] * 20)))
-    assert "since the recovery" not in page_of(app)
+    assert "since the restore" not in page_of(app)
     app.close()
-    recover(configs.build(served_setting(), "messages"), tmp_path / "bandit.db", name="messages")
+    place = Place(str(tmp_path / "bandit.db"), tmp_path / "bandit.db.keys")
+    restored(place, configs.build(served_setting(), "messages"), "messages")
     app = application(tmp_path)
     body = page_of(app)
     app.close()
     assert (
-        "Choices so far since the recovery" in body
+        "Choices so far since the restore" in body
         and "a choice counts 10 seconds after it was made" in body
         and ">Healthy<" in body
     )
-    assert "Nothing has been released since the recovery. People get arms by what was released before it until" in body
-
-
-def test_after_a_recovery_nothing_is_listed_twice(tmp_path):
-    """A person's rounds may be counted too low since a restore, so that the ledger has each release once more."""
-    options = {"max_rounds_per_person": 2}
-    application(tmp_path, **options).close()
-    for _ in range(2):
-        recover(configs.build(served_setting(**options), "messages"), tmp_path / "bandit.db", name="messages")
-    app = application(tmp_path, **options)
-    body, certificate = page_of(app), str(app.served["messages"].certificate())
-    app.close()
-    terms = re.findall("<dt>(.*?)</dt>", body)
-    assert len(terms) == len(set(terms)) and "Noise" in terms
-    assert body.count("recovered: incarnation 3") == 1
-    assert certificate.count("gaussian, 3 alike: ") == certificate.count("column norm c") == 1
+    assert "Nothing has been released since the restore. People get arms by what was released before it until" in body

@@ -2,12 +2,15 @@
 
 import os
 import signal
+import tempfile
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from tacit import Budget, JointGLM, JointLinUCB, Stored
+from tacit import Budget, JointGLM, JointLinUCB, Stored, restore
 from tacit.holders import leaf_rows, rows
+from tacit.holders.backups import Backup
 from tacit.holders.incarnation import database_at
 from tacit.holders.incarnation import place as place_of
 from tacit.holders.postgres import Postgres
@@ -108,6 +111,16 @@ def rows_of(place, statement, *arguments):
         found = run(statement, *arguments)
     database.close()
     return [tuple(bytes(v) if isinstance(v, memoryview) else v for v in row) for row in found]
+
+
+def restored(place, bandit, name="bandit"):
+    """A new bandit from what is there now, by a backup; its uid."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "backup"
+        made = Backup(file)
+        made.add(place.where, name=name, keys=place.keys)
+        made.finish()
+        return restore(bandit, file, place.where, name=name, keys=place.keys)
 
 
 def dies_at(number, place, work, begun=lambda: ()):

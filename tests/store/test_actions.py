@@ -8,8 +8,7 @@ from tacit import JointGLM
 from tacit.core.actions import Declared
 from tacit.errors import BadState
 from tacit.features import Number, Schema
-from tacit.holders.recovery import recover
-from tests.store.places import BUDGET, Clock, settle, table, total
+from tests.store.places import BUDGET, Clock, restored, settle, table, total
 
 
 def bandit(*names, most=4, **options):
@@ -81,8 +80,8 @@ def test_what_was_declared_cannot_be_taken_back(on_sqlite, names, gone, match):
     with pytest.raises(BadState, match="got another features"):
         on_sqlite.open(bandit("walk", "sleep", "read", gone=("walk",), most=5))
     with pytest.raises(BadState, match=match):
-        recover(bandit(*names, gone=gone), on_sqlite.where, keys=on_sqlite.keys)
-    recover(bandit("walk", "sleep", "read", "run", gone=("walk",)), on_sqlite.where, keys=on_sqlite.keys)
+        restored(on_sqlite, bandit(*names, gone=gone))
+    restored(on_sqlite, bandit("walk", "sleep", "read", "run", gone=("walk",)))
     with on_sqlite.open(bandit("walk", "sleep", "read", "run", gone=("walk",))) as stored:
         assert stored.actions == (Declared("walk", 0, 0), Declared("sleep"), Declared("read"), Declared("run"))
 

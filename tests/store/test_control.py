@@ -6,12 +6,12 @@ import itertools
 import numpy as np
 import pytest
 
-from tacit import Control, Stored, move, recover, retire
+from tacit import Control, Stored, move, retire
 from tacit.core.assignment import Assignment
 from tacit.errors import BadState, RefusedRequest, Unavailable, WrongKeys
 from tacit.holders import rows
 from tacit.holders.playing import by_side
-from tests.store.places import Clock, Place, arms, dies_at, glm, settle, sums, table
+from tests.store.places import Clock, Place, arms, dies_at, glm, restored, settle, sums, table
 
 CONTROL = Control(arm=1, share=0.2)
 MISSING = 0.25
@@ -189,19 +189,19 @@ def test_its_end_is_tried_again_and_not_believed_before_it_is_committed(on_sqlit
         assert stored.trial_sums.ended == 10
 
 
-def test_a_recovery_begins_a_new_experiment(on_sqlite, quiet):
+def test_a_restore_begins_a_new_experiment(on_sqlite, quiet):
     """With another key; one that has ended stays so."""
     with opened(on_sqlite) as stored:
         play(stored, 40)
         key = stored._vault.sides
-    recover(glm(control=CONTROL), on_sqlite.where, keys=on_sqlite.keys)
+    restored(on_sqlite, glm(control=CONTROL))
     clock = Clock()
     clock.now = 9000.0
     with opened(on_sqlite, clock=clock) as stored:
         assert stored.trial_sums.looks == () and stored._vault.sides != key and stored.version == 0
         assert check(stored, play(stored, 40, seed=5))
         stored.end_control()
-    recover(glm(control=CONTROL), on_sqlite.where, keys=on_sqlite.keys)
+    restored(on_sqlite, glm(control=CONTROL))
     with opened(on_sqlite, clock=clock) as stored:
         assert stored.trial_sums.ended == 0
         assert {side for side, _ in play(stored, 20, seed=6).values()} == {0}

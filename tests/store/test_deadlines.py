@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from tacit import recover
 from tacit.errors import Unavailable
-from tests.store.places import HOLD, Clock, arms, contribution, linear, settle, table, total
+from tests.store.places import HOLD, Clock, arms, contribution, linear, restored, settle, table, total
 
 
 def expected(stored, played):
@@ -143,9 +142,9 @@ def test_a_hold_has_to_be_said_once(on_sqlite):
         assert stored.hold == 7.0
     with on_sqlite.open(linear(), hold=8.0) as stored:
         assert stored.hold == 8.0 and "settings changed for all workers: hold" in [what for _, what in stored.events]
-    recover(linear(), on_sqlite.where, keys=on_sqlite.keys)
+    restored(on_sqlite, linear())
     with on_sqlite.open(linear(), hold=None) as stored:
-        assert stored.hold == 8.0 and [what for _, what in stored.events] == ["recovered: incarnation 2"]
+        assert stored.hold == 8.0 and stored.events[0][1].startswith("restored: ")
     for wrong in (0.0, -1.0, float("nan"), "0 days", "soon"):
         with pytest.raises(ValueError, match="hold"):
             on_sqlite.open(linear(), hold=wrong)

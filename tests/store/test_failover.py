@@ -5,10 +5,9 @@ import shutil
 import numpy as np
 import pytest
 
-from tacit import recover
 from tacit.errors import BadState, RolledBack
 from tacit.holders import incarnation, rows
-from tests.store.places import arms, glm, play, settle, table
+from tests.store.places import arms, glm, play, restored, settle, table
 
 
 def back_in_time(stored):
@@ -47,7 +46,7 @@ def test_no_second_noise_is_drawn_on_a_database_that_went_back(place):
             with pytest.raises(RolledBack):
                 stored.tend()
         assert table(stored, "SELECT step, noisy FROM leaf") == kept
-    recover(glm(), place.where, keys=place.keys)
+    restored(place, glm())
     with place.open(glm()) as stored:
         assert stored._vault.bandit.prior_std == glm().mechanism.sigma * glm().mechanism.gain(np.array([1.0]))[0]
 
@@ -70,7 +69,7 @@ def test_of_two_that_went_on_from_one_history_one_is_shown(on_sqlite, folder):
         assert table(second, "SELECT step FROM leaf ORDER BY step") == [(0,)]
         assert second._versions.version == 1
         play(first, rng, 12, prefix="still", together=12)
-    recover(glm(), other.where, keys=other.keys)
+    restored(other, glm())
     with other.open(glm()) as stored:
         assert stored._vault.bandit.prior_std == glm().mechanism.sigma * glm().mechanism.gain(np.array([1.0]))[0]
 

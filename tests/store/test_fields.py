@@ -1,16 +1,11 @@
 """A bandit by fields on a database: its estimate is built up release by release, and the same whoever computes it."""
 
-import contextlib
-import json
-import sqlite3
-
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM, recover
-from tacit.errors import BadState
+from tacit import Budget, JointGLM
 from tacit.features import Category, Number, Schema
-from tests.store.places import BUDGET, settle, sums
+from tests.store.places import BUDGET, restored, settle, sums
 
 LITTLE_NOISE = Budget(50.0, 1e-3)
 CONTEXT = {"age": Number(0, 100, bins=3), "plan": Category("free", "paid")}
@@ -88,11 +83,11 @@ def test_another_hold_does_not_change_what_was_shown(on_sqlite):
         assert [age for _, age in stored._agreed.now.ages] == [10.0, 1000.0, 5.0]
 
 
-def test_a_recovery_starts_from_what_was_released(place):
+def test_a_restore_starts_from_what_was_released(place):
     with place.open(bandit("walk", "sleep", budget=LITTLE_NOISE)) as stored:
         play(stored, 40)
         released, before = stored._versions.fold._released.copy(), stored.theta
-    assert recover(bandit("walk", "sleep", budget=LITTLE_NOISE), place.where, keys=place.keys) == 2
+    restored(place, bandit("walk", "sleep", budget=LITTLE_NOISE))
     with place.open(bandit("walk", "sleep", budget=LITTLE_NOISE)) as stored:
         fold = stored._versions.fold
         assert stored.version == 0 and np.array_equal(fold._released, released) and not fold.estimate.random
@@ -102,23 +97,3 @@ def test_a_recovery_starts_from_what_was_released(place):
         assert fold.estimate.arrays.target[:, 0, 0].sum() / fold.algorithm.plan.features.own[0].weight ** 2 > 20
         play(stored, 20, seed=2)
         assert stored.version > 1 and not np.array_equal(stored.theta, theta)
-
-
-def test_a_database_of_an_earlier_release_goes_on_with_its_curvature(on_sqlite):
-    """Plans of 0.8.0 say "auto" for what "released" does now, and know of no base rate."""
-    with on_sqlite.open(bandit("walk", "sleep", curvature="released")) as stored:
-        play(stored, 12)
-        before = stored.theta
-    with contextlib.closing(sqlite3.connect(on_sqlite.where)) as rows, rows:
-        ((plan,),) = rows.execute("SELECT plan FROM bandit").fetchall()
-        early = {name: value for name, value in json.loads(plan).items() if name != "base_rate"}
-        rows.execute("UPDATE bandit SET plan = ?", (json.dumps(early | {"curvature": "auto"}),))
-    with pytest.raises(BadState, match='curvature="released".*by fields, which are the default'):
-        on_sqlite.open(bandit("walk", "sleep"))
-    with pytest.raises(BadState, match="got another discount, growth"):  # and no word of fields
-        on_sqlite.open(bandit("walk", "sleep", curvature="none"))
-    with pytest.raises(BadState, match="another budget"):
-        on_sqlite.open(bandit("walk", "sleep", curvature="released", budget=LITTLE_NOISE))
-    with on_sqlite.open(bandit("walk", "sleep", curvature="released")) as stored:
-        assert np.array_equal(stored.theta, before)
-        play(stored, 12, seed=1)

@@ -1,14 +1,126 @@
-"""What does not match is refused, and nothing is written."""
+"""One bandit is one uid, one database and one witness: what does not match is refused, and nothing is written, not a
+file."""
 
+import json
+import shutil
+from pathlib import Path
+
+import apsw
+import numpy as np
 import pytest
 
-from tacit.errors import BadState
-from tests.store.places import linear
+from tacit import move, retire
+from tacit.errors import BadState, RolledBack, WrongKeys
+from tacit.holders.erasure import erase_at
+from tacit.holders.incarnation import database_at
+from tests.store.places import glm, linear, play, table
+
+
+def files(*folders):
+    """With what is in them."""
+    found = [path for folder in folders if folder.exists() for path in folder.rglob("*") if path.is_file()]
+    return {path: path.read_bytes() for path in found}
 
 
 @pytest.mark.parametrize("format", [7, 9])
 def test_a_database_of_another_format_is_refused(place, format):
-    with place.open(linear()) as stored, stored._database.transaction() as run:
-        run("UPDATE store_version SET version = ?", format)
+    with place.open(linear()) as stored:
+        table(stored, "UPDATE store_version SET version = ?", format)
     with pytest.raises(BadState, match=f"Expected a database of format 8, got format {format}"):
         place.open(linear())
+
+
+@pytest.mark.parametrize("releases", [True, False])
+def test_a_mistyped_name_of_the_database_is_refused(on_sqlite, on_postgres, folder, releases):
+    """Before anything was released, too: the witness of the real bandit was overwritten then."""
+    with on_sqlite.open(glm()) as stored:
+        play(stored, np.random.default_rng(0), 12 if releases else 3, together=12)
+    before = files(folder)
+    typo = on_sqlite._replace(where=str(folder / "bandti.db"))
+    for other in (typo, on_postgres._replace(keys=on_sqlite.keys)):
+        for hold in (10.0, None):
+            with pytest.raises(RolledBack) as error:
+                other.open(glm(), hold=hold)
+            assert str(on_sqlite.keys) in str(error.value) and "Nothing was written" in str(error.value)
+            assert other is not typo or str(folder / "bandti.db") in str(error.value)
+    assert files(folder) == before
+    empty = database_at(on_postgres.where)
+    with empty.transaction() as run:
+        assert not run(empty.finding, "bandit")
+    empty.close()
+    on_sqlite.open(glm()).close()
+
+
+def test_a_database_that_has_another_bandit_of_that_name_is_refused(place, folder):
+    """It has lived as long as the real one, and with its folder of keys it goes on."""
+    place.open(glm()).close()
+    other = place._replace(where=str(folder / "other.db"), keys=folder / "other keys")
+    with other.open(glm()) as stored:
+        play(stored, np.random.default_rng(0), 12, together=12)
+    before = files(place.keys, other.keys)
+    wrong = other._replace(keys=place.keys)
+    content = Path(other.where).read_bytes()
+    for work in (
+        lambda: wrong.open(glm(), hold=99.0),
+        lambda: retire(wrong.where, keys=wrong.keys),
+        lambda: move(wrong.where, str(folder / "third.db"), keys=wrong.keys),
+    ):
+        with pytest.raises(BadState):
+            work()
+    assert files(place.keys, other.keys) == before and Path(other.where).read_bytes() == content
+    assert not (folder / "third.db").exists()
+    with other.open(glm(), hold=None) as stored:
+        assert stored.version == 1 and stored.hold == 10.0
+
+
+def test_a_mistyped_folder_of_keys_is_refused(place, folder):
+    place.open(glm()).close()
+    with pytest.raises(WrongKeys, match=str(folder / "kesy")):
+        place._replace(keys=folder / "kesy").open(glm())
+    assert not (folder / "kesy").exists()
+
+
+def test_an_older_database_is_not_written_to(on_sqlite, folder):
+    database = Path(on_sqlite.where)
+    with on_sqlite.open(glm()) as stored:
+        play(stored, np.random.default_rng(0), 12, together=12)
+    shutil.copy(database, folder / "old.db")
+    with on_sqlite.open(glm()) as stored:
+        play(stored, np.random.default_rng(1), 12, prefix="s", together=12)
+    shutil.copy(folder / "old.db", database)
+    before = files(folder)
+    with pytest.raises(RolledBack):
+        on_sqlite.open(glm(), hold=99.0, delay=3.0)
+    assert files(folder) == before
+
+
+def test_commands_make_no_database_where_there_is_none(folder):
+    for work in (retire, lambda where: move(where, str(folder / "to.db")), lambda where: erase_at(where, "ada")):
+        with pytest.raises(BadState, match=f"{folder}/none.db, got none"):
+            work(str(folder / "none.db"))
+    assert files(folder) == {} and list(folder.iterdir()) == []
+
+
+def test_another_application_s_database_stays_as_it_is(on_sqlite, folder):
+    on_sqlite.open(glm()).close()
+    other = folder / "other.db"
+    connection = apsw.Connection(str(other))
+    connection.execute("CREATE TABLE shop (item TEXT)").fetchall()
+    connection.close()
+    before = other.read_bytes()
+    with pytest.raises(RolledBack):
+        on_sqlite._replace(where=str(other)).open(glm())
+    assert other.read_bytes() == before
+
+
+def test_every_database_has_an_identity_of_its_own(place, folder):
+    """Which a copy has, too, and a move alone changes on record."""
+    with place.open(glm()) as stored:
+        one = stored._database.identity()
+    other = place._replace(where=str(folder / "other.db"), keys=folder / "other keys")
+    with other.open(glm()) as stored:
+        assert stored._database.identity().system != one.system
+    with place.open(glm()) as stored:
+        assert stored._database.identity() == one
+    witness = json.loads((place.keys / "bandit.witness").read_text())
+    assert witness["system"] == one.system and witness["timeline"] == one.timeline

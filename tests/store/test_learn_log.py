@@ -6,11 +6,23 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tacit import recover
 from tacit.errors import BadState, HorizonReached
 from tacit.holders import log as learning
 from tacit.holders.postgres import Postgres
-from tests.store.places import HOLD, Clock, Place, arms, contribution, dies_at, linear, settle, sums, table, total
+from tests.store.places import (
+    HOLD,
+    Clock,
+    Place,
+    arms,
+    contribution,
+    dies_at,
+    linear,
+    restored,
+    settle,
+    sums,
+    table,
+    total,
+)
 
 ROWS = 90
 
@@ -210,18 +222,18 @@ def test_a_folder_is_its_rows(place, tmp_path):
         assert stored.choices == ROWS and np.array_equal(total(stored), expected(ROWS))
 
 
-def test_a_log_from_before_a_recovery_is_not_learnt_again(on_sqlite, tmp_path):
+def test_a_log_from_before_a_restore_is_not_learnt_again(on_sqlite, tmp_path):
     """Also if the restored database has never heard of it: the folder of keys, which is in no backup, has."""
     place, copy = on_sqlite, tmp_path / "copy.db"
     with place.open(linear()) as stored:
         stored.choose([[0.1, 0.2, 0.3]])
         stored.backup(copy)
         stored.learn_log(log(), log="june")
-    restored = Place(str(copy), stored._vault.seal.keys.folder)
-    recover(linear(), restored.where, keys=restored.keys)
-    with restored.open(linear()) as stored:
+    other = Place(str(copy), stored._vault.seal.keys.folder)
+    restored(other, linear())
+    with other.open(linear()) as stored:
         for name in ("june", "july"):  # its rows are known as well
-            with pytest.raises(BadState, match="begun before a recovery"):
+            with pytest.raises(BadState, match="begun before a restore"):
                 stored.learn_log(log(), log=name)
         assert stored.choices == 0
         stored.learn_log(log(seed=1), log="july")

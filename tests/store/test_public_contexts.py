@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 
-from tacit import recover
-from tacit.errors import BadState, PersonLimit, RolledBack
+from tacit.errors import BadState, PersonLimit
 from tacit.features import Number, Schema
 from tacit.holders import erasure
 from tacit.holders.retirement import retire
 from tacit.model.vectors import add_pair, packed_size, pair_size
 from tests.store import test_kill
-from tests.store.places import HOLD, Clock, arms, dies_at, glm, settle, sums, table, total
+from tests.store.places import HOLD, Clock, arms, dies_at, glm, restored, settle, sums, table, total
 from tests.store.test_both_holders import Same
 from tests.store.test_together import at_once
 
@@ -259,14 +258,14 @@ def test_every_worker_has_the_same_estimate_where_an_action_was_added(on_sqlite,
         assert all(np.array_equal(a.estimate, b.estimate) for a, b in zip(history, stored.history, strict=True))
 
 
-def test_a_recovery_starts_from_contexts_and_releases_of_the_same_steps(place):
+def test_a_restore_starts_from_contexts_and_releases_of_the_same_steps(place):
     rng = np.random.default_rng(6)
     with place.open(public()) as stored:
         play(stored, rng, 35)
         before, theta = copied(stored), stored.theta
         assert stored.version == 3 and context_sums(stored)[-1].any()
-    for incarnation in (2, 3):
-        assert recover(public(), place.where, keys=place.keys) == incarnation
+    for _ in range(2):
+        restored(place, public())
         with place.open(public()) as stored:
             assert stored.version == 0 and np.allclose(stored.theta, theta) and theta.any()
             assert alike(copied(stored)[-1:], before[-1:])
@@ -348,27 +347,3 @@ def test_the_certificate_says_that_two_copies_tell_a_choice(on_sqlite):
         read = np.linalg.eigh(matrix)[1][:, -1]
         assert np.allclose(abs(given @ read)[index], 1) and np.argmax(abs(given @ read)) == index
         assert any("before and after a choice" in one for one in stored.privacy.caveats)
-
-
-MISSING, CHANGED = "DELETE FROM context_sum WHERE step = 2", "UPDATE context_sum SET sums = ? WHERE step = 2"
-
-
-@pytest.mark.parametrize(("damage", "witness"), [(MISSING, True), (MISSING, False), (CHANGED, True)])
-def test_sums_that_are_missing_or_changed_are_noticed_and_recovered_from(on_sqlite, damage, witness):
-    """By the witness; if that was lost, too, those that are missing. A recovery uses all steps before."""
-    with on_sqlite.open(public()) as stored:
-        play(stored, np.random.default_rng(8), 25)
-        theta, closed, version = stored.theta, copied(stored)[-1], stored.version
-        play(stored, np.random.default_rng(9), 20)
-        assert version == 2 and stored.version == 4
-        other = (2.0 * context_sums(stored)[2]).tobytes()
-        table(stored, damage, *[other] * (damage == CHANGED))
-    if not witness:
-        (on_sqlite.keys / "bandit.witness").unlink()
-    with pytest.raises(RolledBack if witness else BadState, match="recover"), on_sqlite.open(public()) as stored:
-        stored.choose(ARM)
-    assert recover(public(), on_sqlite.where, keys=on_sqlite.keys) == 2
-    with on_sqlite.open(public()) as stored:
-        assert np.allclose(stored.theta, theta) and theta.any() and alike(copied(stored)[-1:], [closed])
-        play(stored, np.random.default_rng(10), 15)
-        assert stored.version == 1

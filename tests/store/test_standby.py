@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit import recover
-from tacit.errors import RolledBack, UnknownChoice
+from tacit.errors import RolledBack
 from tests.store.clusters import Cluster
 from tests.store.conftest import MEMORY
-from tests.store.places import Place, arms, glm, play, table
+from tests.store.places import Place, arms, glm, play, restored, table
 
 
 @pytest.fixture
@@ -32,19 +31,18 @@ def beside(primary, name):
     return Cluster(primary.folder.parent / name)
 
 
-def refused_and_recovered(place, old):
+def refused_and_restored(place, old):
     with pytest.raises(RolledBack):
         place.open(glm())
-    assert recover(glm(), place.where, keys=place.keys) == 2
+    restored(place, glm())
     with place.open(glm()) as stored:
-        with pytest.raises(UnknownChoice):
-            stored.observe(old.id, 1.0)
-        assert any("Recovered once" in caveat for caveat in stored.privacy.caveats)
+        assert stored.observe(old.id, 1.0) is False
+        assert any("Restored from a backup" in caveat for caveat in stored.privacy.caveats)
         play(stored, np.random.default_rng(9), 12, together=12)
         assert stored.version == 1
 
 
-def test_a_base_backup_that_is_restored_is_refused_and_recovered(primary, folder):
+def test_a_base_backup_is_refused_and_restored_from(primary, folder):
     rng, place = np.random.default_rng(0), Place(primary.address, folder / "keys")
     with place.open(glm()) as stored:
         play(stored, rng, 12, together=12)
@@ -53,7 +51,7 @@ def test_a_base_backup_that_is_restored_is_refused_and_recovered(primary, folder
         assert stored.version == 2
     primary.stop()
     backup.start()
-    refused_and_recovered(place._replace(where=backup.address), old)
+    refused_and_restored(place._replace(where=backup.address), old)
 
 
 @pytest.mark.full
@@ -87,7 +85,7 @@ def test_workers_go_on_after_a_failover_unless_the_replica_lags(primary, folder,
             play(stored, rng, 12, prefix="t", together=12)
             assert stored.version == 3 and stored._vault.witness.read().timeline == 2
     if lags:
-        refused_and_recovered(place, old)
+        refused_and_restored(place, old)
 
 
 @pytest.mark.full
@@ -111,4 +109,4 @@ def test_a_replica_that_lacks_the_last_choices_alone_goes_on_until_one_of_them_c
             with pytest.raises(RolledBack):
                 stored.observe(choice, 1.0)
         assert table(stored, "SELECT step FROM leaf") == [(0,)]
-    refused_and_recovered(place, lost[-1])
+    refused_and_restored(place, lost[-1])

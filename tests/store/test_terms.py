@@ -1,14 +1,12 @@
 """What all workers of a bandit do alike: the one that was opened last decides, and the others follow."""
 
-import json
-
 import numpy as np
 import pytest
 
-from tacit import Budget, recover
+from tacit import Budget
 from tacit.errors import BadState, PersonLimit
 from tacit.kernels.glm import Tuning
-from tests.store.places import Clock, arms, contribution, glm, linear, play, settle, table, total
+from tests.store.places import Clock, arms, contribution, glm, linear, play, restored, settle, table, total
 
 
 def told(stored):
@@ -104,36 +102,21 @@ def test_a_restart_with_other_settings_is_an_event_on_both_databases(place):
 LEAVES = "SELECT step, noisy FROM leaf ORDER BY bandit, step"
 
 
-def test_a_plan_with_another_tuning_opens_and_recovers(on_sqlite):
-    """As version 0.5.0 wrote it: what was released stays, and the estimate from it is that of the present tuning."""
+def test_a_plan_with_another_tuning_opens_and_is_restored(on_sqlite):
+    """What was released stays, and the estimate from it is that of the present tuning."""
     rng = np.random.default_rng(5)
     with on_sqlite.open(glm(tuning=Tuning(ridge=4.0, explore=0.35))) as stored:
         play(stored, rng, 35, together=12)
         before, noisy, claimed = stored.theta, table(stored, LEAVES), stored.privacy
-        plan = json.loads(stored._vault.bandit.plan) | {"tuning": {"tuple": [2.0, 4.0, 0.35, 1.5, 1.0, 0.0]}}
-        table(stored, "UPDATE bandit SET plan = ?", json.dumps(plan, sort_keys=True))
     with on_sqlite.open(glm()) as stored:
         assert stored.version == len(noisy) == 3 and table(stored, LEAVES) == noisy and stored.privacy == claimed
         now = stored.theta
         assert not np.allclose(now, before) and len(stored.history) == 4
     with pytest.raises(BadState, match="another budget"):
-        recover(glm(budget=Budget(2.0, 1e-5)), on_sqlite.where, keys=on_sqlite.keys)
-    assert recover(glm(), on_sqlite.where, keys=on_sqlite.keys) == 2
+        restored(on_sqlite, glm(budget=Budget(2.0, 1e-5)))
+    restored(on_sqlite, glm())
     with on_sqlite.open(glm()) as stored:
         assert stored.version == 0 and np.allclose(stored.theta, now)
-
-
-def test_a_plan_with_settings_that_had_no_effect_opens(on_sqlite):
-    """As version 0.7.0 took them: beside `forget` neither was heard."""
-    with on_sqlite.open(glm(forget=600)) as stored:
-        play(stored, np.random.default_rng(5), 35, together=12)
-        noisy = table(stored, LEAVES)
-        plan = json.loads(stored._vault.bandit.plan) | {"discount": 0.9, "growth": 1.05}
-        table(stored, "UPDATE bandit SET plan = ?", json.dumps(plan, sort_keys=True))
-    with on_sqlite.open(glm(forget=600)) as stored:
-        assert table(stored, LEAVES) == noisy
-    with pytest.raises(BadState, match="another growth"):
-        on_sqlite.open(glm(forget=600, growth=1.5))
 
 
 def test_workers_of_two_tunings_share_what_is_released(on_postgres):

@@ -7,10 +7,9 @@ import shutil
 import numpy as np
 import pytest
 
-from tacit import recover
 from tacit.errors import BadState, WrongKeys
 from tests.service.servers import application, call, lines, stored
-from tests.store.places import Clock, arms, contribution, linear, play, settle, table, total
+from tests.store.places import Clock, arms, contribution, linear, play, restored, settle, table, total
 
 EYE = np.eye(3).tolist()
 PENDING = 64  # eight choices share a key
@@ -132,17 +131,7 @@ def test_an_unreadable_row_fails_alone_over_http(tmp_path):
     app.close()
 
 
-def test_a_database_of_0_6_0_takes_the_folder_that_it_is_first_opened_with(place):
-    with place.open(linear(pending=PENDING)) as stored:
-        play(stored, np.random.default_rng(3), 12, together=6)
-        with stored._database.transaction() as run:
-            run("DELETE FROM key_fingerprint")
-    with place.open(linear(pending=PENDING)) as stored:
-        play(stored, np.random.default_rng(3), 12, prefix="later", together=6)
-        assert len(table(stored, "SELECT label FROM key_fingerprint")) >= 5
-
-
-def test_rotating_and_recovering_leave_fingerprints_of_the_keys_that_are_there(place):
+def test_rotating_and_restoring_leave_fingerprints_of_the_keys_that_are_there(place):
     with place.open(linear(pending=PENDING)) as stored:
         play(stored, np.random.default_rng(4), 100, together=10)
         stored.rotate_keys()
@@ -152,9 +141,9 @@ def test_rotating_and_recovering_leave_fingerprints_of_the_keys_that_are_there(p
         labels = {label for (label,) in table(stored, "SELECT label FROM key_fingerprint")}
         assert labels == {path.stem for path in place.keys.glob("*.key")}  # none of a key that is gone
     shutil.rmtree(place.keys)
-    with pytest.raises(BadState, match="tacit recover"):
+    with pytest.raises(BadState, match="tacit restore"):
         place.open(linear(pending=PENDING))
-    recover(linear(pending=PENDING), place.where, keys=place.keys)
+    restored(place, linear(pending=PENDING))
     with place.open(linear(pending=PENDING)) as stored:
         play(stored, np.random.default_rng(4), 10, prefix="anew", together=10)
         labels = {label for (label,) in table(stored, "SELECT label FROM key_fingerprint")}

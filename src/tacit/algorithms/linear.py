@@ -49,7 +49,7 @@ class LinearEstimate(NamedTuple):
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Linear(Summed):
     """failure: the probability with which the confidence set may fail. subgaussian: of rewards. width_scale: of the
-    confidence set. prior_std: of the noise in what an earlier incarnation released, which does not fade."""
+    confidence set. prior_std: of the noise in what a predecessor released, which does not fade."""
 
     contribution: LinearContribution
     failure: float

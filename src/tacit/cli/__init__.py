@@ -18,7 +18,7 @@ from tacit.cli.auditing import audit_command
 from tacit.cli.benching import bench_command
 from tacit.cli.check import check_command
 from tacit.cli.operating import backup_command, end_control_command, move_command, restore_command, rotate_command
-from tacit.cli.options import Arms, Delta, Dim, Engine, Epsilon, Json, Link, Radius, WithinBudget, Yes
+from tacit.cli.options import Arms, Delta, Dim, Engine, Epsilon, Json, Link, Radius, Yes
 from tacit.cli.output import confirm, fail, progress, tell, write_json
 from tacit.cli.parse import check_name, parse_bandit, parse_environment, parse_epsilon
 from tacit.cli.places import check_figure, check_folder
@@ -200,21 +200,6 @@ def serve_command(
     from tacit.service import command
 
     command.run(Path(words[0]) if words else None, port=port, say=tell)
-
-
-@app.command("recover")
-def recover_command(
-    config: Annotated[Path, typer.Argument(help="What is served: a TOML file.")],
-    bandit: Annotated[str, typer.Argument(help="Its name there.")],
-    within_budget: WithinBudget = False,
-    yes: Yes = False,
-) -> None:
-    """After a restore, with all servers stopped: start anew from what was released. First says what that costs."""
-    from tacit.service import command
-
-    work = command.recover(config, bandit, within_budget=within_budget, say=tell)
-    confirm(f"drop what waits and is not released of {bandit}, and destroy its keys", yes)
-    sys.stdout.write(work() + "\n")
 
 
 @app.command("retire")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tacit.cli.options import WithinBudget, Yes
+from tacit.cli.options import Yes
 from tacit.cli.output import confirm, tell
 
 Config = Annotated[Path, typer.Argument(help="What is served: a TOML file.")]
@@ -25,15 +25,17 @@ def backup_command(config: Config, words: BanditAndFile) -> None:
 
 
 def restore_command(
-    config: Config, words: BanditAndFile, within_budget: WithinBudget = False, yes: Yes = False
+    config: Config,
+    bandit: Annotated[str, typer.Argument(help="Its name there.")],
+    file: Annotated[Path, typer.Argument(help="The backup.")],
+    yes: Yes = False,
 ) -> None:
-    """Put bandits back from a backup, with all servers stopped, and recover them: they start anew from what the backup
-    has of releases. First says what that costs."""
+    """Make a new bandit from a backup, in the place of the one of that name, with all servers stopped. It starts from
+    what the backup has of releases. First says what that costs."""
     from tacit.service import operating
 
-    name, file = _split(words)
-    work = operating.restore(config, name, file, within_budget=within_budget, say=tell)
-    confirm(f"replace what the database has of {name or 'all bandits'} by what {file} has, and destroy the keys", yes)
+    work = operating.restore(config, bandit, file, say=tell)
+    confirm(f"drop what the database has of {bandit}, and destroy its keys", yes)
     sys.stdout.write(work() + "\n")
 
 

@@ -4,12 +4,6 @@ from typing import Annotated
 
 import typer
 
-WithinBudget = Annotated[
-    bool,
-    typer.Option(
-        "--within-budget", help="Keep epsilon where a person's rounds are limited: nobody who is named teaches."
-    ),
-]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")]
 Epsilon = Annotated[list[str], typer.Option(help="Privacy budget; give it several times for several. inf: no noise.")]

@@ -15,7 +15,7 @@ from tacit.protocols import Algorithm
 
 
 class Prior(NamedTuple):
-    """What an earlier incarnation released, the std of its noise, and what its public contexts summed to."""
+    """What a predecessor released, the std of its noise, and what its public contexts summed to."""
 
     released: Released
     std: float
@@ -36,7 +36,7 @@ class Fold:
         self._fading, self._schedule, self._prior = plan.mechanism.fading, plan.schedule, prior
         self._prefixes = leaves.Prefixes(plan.mechanism)
         self._released: Released | None = None
-        self.looks: list[Released] = []  # what was released of an experiment, at each step of this incarnation
+        self.looks: list[Released] = []  # what was released of an experiment, at each step
         self._live = algorithm.live(actions.at(declared, 0))
         self.estimate = self._last = algorithm.blank(self._live)  # _last: whatever was offered since
         if prior is not None:

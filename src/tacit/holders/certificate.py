@@ -1,5 +1,6 @@
-"""The certificate of a bandit on a database: the bandit's own, and what recoveries have cost."""
+"""The certificate of a bandit on a database: the bandit's own, and what it costs with those in whose place it came."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -8,8 +9,9 @@ from tacit.bandits.joint.continual import LOGGED
 from tacit.core import actions
 from tacit.core.actions import Declared
 from tacit.holders.rows import BanditRow
-from tacit.privacy.certificate import ROUNDING, Certificate, certify
-from tacit.privacy.ledger import epsilon_of, grid_delta
+from tacit.holders.witness import Predecessor
+from tacit.privacy.certificate import Certificate, certify
+from tacit.privacy.ledger import Release, epsilon_of
 from tacit.privacy.persons import many
 from tacit.protocols import Algorithm
 
@@ -34,21 +36,11 @@ class Sources(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Public. choices: of one incarnation. The others: of all that the database has had, since what they released is
-    promised the same."""
+    """Public."""
 
     choices: int = 0
     unnamed: int = 0  # without a person
     logged: int = 0  # rows of logs
-    recovered: bool = False  # a restore may have lost some of them
-
-
-def all_rounds(algorithm: Algorithm[Any]) -> int | None:
-    """The most rounds of a person that the releases of a certificate are for; None where they are for one week's."""
-    limits = algorithm.plan.limits
-    if limits.weeks is not None:
-        return (limits.most or 0) * limits.weeks
-    return limits.most if limits.week is None else None
 
 
 def deadline(wait: str, missing_as: float | None) -> str:
@@ -64,11 +56,9 @@ def claimed(
     declared: tuple[Declared, ...] = (),
     deadline: str = "",
 ) -> Certificate:
-    """The claim of one incarnation, with nothing released yet."""
+    """With nothing released yet."""
     plan = algorithm.plan
     planned, person = plan.releases(plan.mechanism.leaves), plan.person()
-    if person is not None and counts.recovered:
-        person = person._replace(required=False)  # nobody knows whether it was of those that are lost
     return certify(
         plan.name,
         model="joint",
@@ -88,70 +78,40 @@ def claimed(
     )
 
 
+def charged(algorithm: Algorithm[Any], predecessors: Sequence[Predecessor]) -> list[Release]:
+    """What these have released, or may have."""
+    plan, out = algorithm.plan, list[Release]()
+    for one in predecessors:
+        out += plan.releases(plan.mechanism.leaves if one.steps is None else one.steps) * one.times
+    return out
+
+
 def of(
-    algorithm: Algorithm[Any],
-    found: Certificate,
-    row: BanditRow,
-    released: int,
-    *,
-    ended: bool = False,
+    algorithm: Algorithm[Any], found: Certificate, row: BanditRow, released: int, *, ended: bool = False
 ) -> Certificate:
     """`found` as claimed above. `released`: leaves that are committed, whether or not they are visible.
 
-    After a recovery nothing raw of an earlier incarnation is used again, so a round is in one incarnation only and the
-    claim for a round is that of one incarnation. A person's rounds may be counted too low by what the restore lost: up
-    to max_rounds_per_person in each incarnation in which they teach. Those are separate Gaussian mechanisms, mu each,
-    sqrt(n) mu together. An incarnation that went on from a database which had been taken back in time counts twice: its
-    rounds may have been released before, with other noise."""
+    Nothing raw of a predecessor is used again, so a round is in one bandit only, and the claim is that of one bandit.
+    Those who were in several have the releases of all of them together."""
     plan = algorithm.plan
-    spent = plan.releases(released)
     if found.epsilon is None or found.delta is None or found.budget is None:
         return found
-    n, epsilon = row.incarnation, found.epsilon
-    caveats, releases, over = [*found.caveats, RAW_ROWS, *[SUMS] * (plan.contexts > 0)], found.releases, found.over
+    caveats = [*found.caveats, RAW_ROWS, *[SUMS] * (plan.contexts > 0)]
     if ended:
         caveats.append("Retired: what was raw was dropped and its keys are destroyed; nothing more is released.")
-    if n > 1:
-        spent = found.releases  # by those of an earlier incarnation, at most
-        times = "once" if n == 2 else f"{n - 1} times"
+    if row.predecessors:
+        together = epsilon_of([*found.releases, *charged(algorithm, row.predecessors)], found.delta)
         caveats.append(
-            f"Recovered {times}: what was raw before was dropped, so that no round is in two incarnations; going on "
-            "from a restored database would have cost up to sqrt 2 times mu. A request that is sent again after a "
-            "recovery is another round."
+            f"Restored from a backup: a new bandit, which started from what was released before it by "
+            f"{', and by '.join(map(_said, row.predecessors))}. A person who was in one of them alone has epsilon "
+            f"{found.epsilon:.4g}. A person who was in all of them has epsilon {together:.4g} together, at the same "
+            "delta. A request that is sent again after the restore is another round."
         )
-    if row.twice:
-        releases = spent = found.releases * 2
-        epsilon = epsilon_of(releases, found.delta)
-        caveats.append(
-            "An id, or two noises of one step, showed that the database had been taken back in time before it was "
-            "recovered: what was released until then may be a second release of the same people, and is counted so."
-        )
-    if row.silent:
-        caveats.append(
-            "Recovered within the budget: counts of a person's rounds may be too low since a restore, so that nobody "
-            "who is named by person= teaches any more."
-        )
-    taught = n - row.silences + row.twice  # incarnations in which people who are named may teach, some of them twice
-    if taught > 1 and plan.limits.most is not None:
-        earlier = found.releases * (taught - (not row.silent))
-        releases, spent = found.releases * taught, earlier if row.silent else earlier + plan.releases(released)
-        epsilon = epsilon_of(releases, found.delta)
-        caveats.append(
-            "Counts of a person's rounds may be too low since a restore. Accounted for: up to "
-            f"{many(all_rounds(algorithm) or plan.limits.most, 'round')} in each of {taught} incarnations"
-            + ("; one that is counted twice is two of them." if row.twice else ".")
-        )
-        claim = plan.person()
-        assert claim is not None
-        over = {weeks: epsilon_of([*several] * taught, found.delta) for weeks, several in claim.over.items()}
-    return msgspec.structs.replace(
-        found,
-        epsilon=epsilon,
-        private=found.private and epsilon <= found.budget * (1 + ROUNDING),
-        spent=epsilon_of(spent, found.delta),
-        grid_delta=grid_delta(releases, epsilon),
-        group={rounds: epsilon_of(releases, found.delta, rounds=rounds) for rounds in found.group},
-        releases=releases,
-        over=over,
-        caveats=tuple(caveats),
-    )
+    spent = epsilon_of(plan.releases(released), found.delta)
+    return msgspec.structs.replace(found, spent=spent, caveats=tuple(caveats))
+
+
+def _said(one: Predecessor) -> str:
+    much = "its whole plan, since its witness is lost" if one.steps is None else many(one.steps, "release")
+    twice = "; twice, since it had released something after its database was taken back in time" * (one.times > 1)
+    return f"bandit {one.uid} (counted: {much}{twice})"

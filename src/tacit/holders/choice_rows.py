@@ -4,7 +4,7 @@ nobody computes, and nothing is under way, while others wait.
 The first gives out numbers, to those requests that have no answer yet. The second has the rows: an answer for each
 request, unless another worker was first, and what waits for each answer. It is for the database to say whether a person
 is beyond the limit; what is kept in either case is sealed before. Rows that come when their numbers have entered as
-nothing, for an incarnation that is not at work, or by settings that were changed meanwhile are not taken."""
+nothing, for a bandit that is not at work, or by settings that were changed meanwhile are not taken."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -15,13 +15,13 @@ from tacit.holders.rows import Answered, Head, Waiting, Written, listed
 
 AT_WORK = (
     "(SELECT coalesce(max(settled), 0) FROM open_step WHERE bandit = ?) < ?"
-    " AND EXISTS (SELECT 1 FROM bandit WHERE uid = ? AND retired = 0 AND step >= ? AND settings = ?)"
+    " AND EXISTS (SELECT 1 FROM bandit WHERE uid = ? AND state = 'open' AND step >= ? AND settings = ?)"
 )
 
 
 class Taken(NamedTuple):
     """Numbers that were given out, of which the last is `head.choices`. head: None if there are not so many, or the
-    incarnation is not at work. answers: of requests that have one, sealed. agree: whether they were the same when
+    bandit is not at work. answers: of requests that have one, sealed. agree: whether they were the same when
     numbers were given out; else these are lost."""
 
     head: Head | None
@@ -42,7 +42,7 @@ def take(uid: str, requests: Sequence[tuple[bytes, bool]], most: int) -> list[St
             f" FROM (VALUES {listed(requests, 2)}) AS v CROSS JOIN choice"
             " WHERE choice.bandit = ? AND choice.request = v.column1)"
             " UPDATE bandit SET choices = choices + ? - had.n, unnamed = unnamed + ? - had.nobody FROM had"
-            " WHERE uid = ? AND retired = 0 AND choices + ? - had.n <= ?"
+            " WHERE uid = ? AND state = 'open' AND choices + ? - had.n <= ?"
             " RETURNING step, choices, boundary, unnamed, sums_key, settings, (SELECT n FROM had)",
             (
                 *(value for request, nobody in requests for value in (request, int(nobody))),
@@ -74,7 +74,7 @@ class Placed(NamedTuple):
 
 def place(uid: str, name: str, rows: Sequence[Placed], *, step: int, settings: str, most: int) -> list[Statement]:
     """Answers and what waits, and one round more of everybody who is counted and has less than `most`. name: of the
-    bandit. step: one that its incarnation has reached; settings: those that it has, or nothing happens. In the order of
+    bandit. step: one that it has reached; settings: those that it has, or nothing happens. In the order of
     requests, and of persons: nobody waits in a circle."""
     rows = sorted(rows)
     first = min(row.answered.number for row in rows)
@@ -111,7 +111,7 @@ def write(uid: str, rows: Sequence[Written], settings: str) -> list[Statement]:
             "INSERT INTO written (bandit, number, ticket, sealed)"
             f" SELECT ?, v.* FROM (VALUES {listed(rows, 3)}) AS v"
             " WHERE v.column1 > (SELECT coalesce(max(settled), 0) FROM open_step WHERE bandit = ?)"
-            " AND v.column1 <= (SELECT choices FROM bandit WHERE uid = ? AND retired = 0 AND settings = ?)"
+            " AND v.column1 <= (SELECT choices FROM bandit WHERE uid = ? AND state = 'open' AND settings = ?)"
             " ON CONFLICT (bandit, number) DO UPDATE SET ticket = written.ticket",
             (uid, *(value for row in rows for value in row), uid, uid, settings),
         ),

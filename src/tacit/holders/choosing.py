@@ -290,7 +290,7 @@ class Choosing:
     def _others(self, run: Run, missed: Sequence[Placed]) -> dict[bytes, Result]:
         """The answers that other workers have given meanwhile: our numbers enter as nothing. Unavailable where rows
         were not taken since their numbers have entered."""
-        self.head(run)  # still the incarnation at work
+        self.head(run)  # still at work
         found = rows.answers_to(run, self._vault.uid, [one.answered.request for one in missed])
         if len(found) < len(missed):
             self.rows.forget()
@@ -318,7 +318,7 @@ class Choosing:
         if self._agreed.text != terms:  # nothing was written: others have changed the settings
             return self.write(reports)
         came = [now <= end and one.ticket.number in stays.numbers for one, end in zip(reports, ends, strict=True)]
-        late = [one.ticket for one, in_time in zip(reports, came, strict=True) if not in_time]
+        late = [one.ticket for one, in_time in zip(reports, came, strict=True) if not in_time and one.ticket.number > 0]
         if twice or not stays.own or late:
             self._check_lost(head, reports, late, sure=twice or not stays.own)
         return came

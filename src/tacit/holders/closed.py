@@ -1,65 +1,45 @@
-"""Incarnations that nobody may open in this database, and why: they are being moved to another one or were, or they are
-a copy, which is older than what was shown since it was made.
-
-Such a row is also marked as one that was taken back in time (3), or replaced (1). Callers hold a transaction
-(`run`)."""
-
-from typing import NamedTuple
+"""What the row of a bandit says of whether it may be opened there."""
 
 from tacit.errors import BadState, Moved, RolledBack
-from tacit.holders.database import Run
 
-LEAVING, ARRIVING, GONE, COPY = "leaving", "arriving", "gone", "copy"
-MARK = 3  # rows.DISPUTED
+BEGUN, OPEN, ENDED = "begun", "open", "ended"  # begun: its witness may not be there yet
+LEAVING, ARRIVING, GONE = "leaving", "arriving", "gone"  # it is being moved to another database, or was
+COPY = "copy"  # a backup, which is older than what was shown since it was made
+BACK = "taken back"  # an id proved that the database was taken back in time
+RESTORE = "Stop all servers, then `tacit restore CONFIG NAME FILE` with a backup."
 
 
-class Closed(NamedTuple):
-    why: str
-    place: str  # the other database, in words that hold no password
+def refuse(state: str, place: str) -> None:
+    """An error unless it is open, or has ended. place: the other database, in words that hold no password."""
+    if state not in (OPEN, ENDED):
+        raise _refusal(state, place)
 
-    @property
-    def recoverable(self) -> bool:
-        """Whether a new incarnation may take its place here. What has gone, or may come to be open elsewhere, is
-        there."""
-        return self.why in (LEAVING, COPY)
 
-    @property
-    def refusal(self) -> BadState:
-        if self.why == COPY:
-            return RolledBack(
-                "Expected the database that was served from, got a backup of it: choices and releases since then are "
-                "not in it. Stop all servers, then `tacit recover CONFIG NAME`."
-            )
-        if self.why == GONE:
-            return Moved(
-                f"Expected the database that this bandit is in, got the one that it was moved from, to {self.place}: "
-                "change `durable` in the configuration."
-            )
-        to, place = ("to", self.place) if self.why == LEAVING else ("from", self.place)
-        return Moved(
-            f"Expected a bandit that stays where it is, got one whose move {to} {place} is not finished: run the same "
-            "`tacit move` again."
+def refuse_moved(state: str, place: str) -> None:
+    """Moved if it is in another database."""
+    if state in (ARRIVING, GONE):
+        raise _refusal(state, place)
+
+
+def _refusal(state: str, place: str) -> BadState:
+    if state == BEGUN:
+        return BadState("Expected a bandit that is made, got one that was begun: open it once more.")
+    if state == BACK:
+        return RolledBack(
+            "Expected a database with all choices that were answered from it, got one that lacks some, as an id "
+            f"showed: it was taken back in time. {RESTORE}"
         )
-
-
-def found(run: Run, uid: str) -> Closed | None:
-    rows = run("SELECT why, place FROM closed WHERE bandit = ?", uid)
-    return Closed(str(rows[0][0]), str(rows[0][1])) if rows else None
-
-
-def refuse(why: Closed | None) -> None:
-    if why is not None:
-        raise why.refusal
-
-
-def close(run: Run, uid: str, why: str, place: str = "") -> None:
-    """One that is at work, or closed already."""
-    reopen(run, uid)
-    run("UPDATE bandit SET retired = ? WHERE uid = ? AND retired = 0", MARK, uid)
-    run("INSERT INTO closed (bandit, why, place) VALUES (?, ?, ?)", uid, why, place)
-
-
-def reopen(run: Run, uid: str) -> None:
-    """One that is closed; others stay as they are."""
-    if run("DELETE FROM closed WHERE bandit = ? RETURNING bandit", uid):
-        run("UPDATE bandit SET retired = 0 WHERE uid = ? AND retired = ?", uid, MARK)
+    if state == COPY:
+        return RolledBack(
+            "Expected the database that was served from, got a backup of it: choices and releases since then are not "
+            f"in it. {RESTORE}"
+        )
+    if state == GONE:
+        return Moved(
+            f"Expected the database that this bandit is in, got the one that it was moved from, to {place}: change "
+            "`durable` in the configuration."
+        )
+    return Moved(
+        f"Expected a bandit that stays where it is, got one whose move {'to' if state == LEAVING else 'from'} {place} "
+        "is not finished: run the same `tacit move` again."
+    )

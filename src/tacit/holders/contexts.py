@@ -53,7 +53,7 @@ def of_prior(prior: bytes | None, size: int) -> Array:
 
 def read(row: bytes | None, size: int) -> Array:
     if row is None or not _whole(row, size):
-        raise BadState("Expected what a step's contexts sum to, got a database without it: recover.")
+        raise BadState("Expected what a step's contexts sum to, got a database without it.")
     return np.frombuffer(row, np.float64).copy()
 
 

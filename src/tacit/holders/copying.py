@@ -1,4 +1,4 @@
-"""All rows of a bandit, from one database to another: of all its incarnations, what is sealed as it is sealed.
+"""All rows of a bandit, from one database to another: what is sealed as it is sealed.
 
 Which tables there are, and which columns, is read from the schema: a table that is added there is copied from then on.
 Counts of rows are compared, and told to nobody: those of some tables are raw."""
@@ -14,7 +14,7 @@ from tacit.holders.database import Database, Rows, Run
 
 AT_ONCE = 200  # rows of a statement: SQLite takes 32 766 arguments of one
 OWNERS = {"bandit": "name", "person": "name", "key_fingerprint": "owner"}  # others: bandit, by its uid
-LEFT = ("store_version", "closed")
+LEFT = ("store_version",)
 
 
 class Table(NamedTuple):
@@ -38,8 +38,6 @@ def copy(read: Run, write: Run, name: str) -> None:
 
 def delete(run: Run, name: str) -> None:
     """All of that bandit's rows."""
-    for _, uid in rows.incarnations(run, name):
-        run("DELETE FROM closed WHERE bandit = ?", uid)
     for table in reversed(TABLES):  # the table that says who the owners are comes last
         for owner in _owners(run, table, name):
             run(f"DELETE FROM {table.name} WHERE {table.owner} = ?", owner)
@@ -71,7 +69,8 @@ def _patient(database: Database, run: Run) -> None:
 def _owners(run: Run, table: Table, name: str) -> list[str]:
     if table.owner == "name":
         return [name]
-    uids = [uid for _, uid in rows.incarnations(run, name)]
+    found = rows.last(run, name)
+    uids = [] if found is None else [found.uid]
     return uids if table.owner == "bandit" else [*uids, name]
 
 

@@ -47,8 +47,9 @@ def again(work: Callable[[], T]) -> T:
 
 
 class DatabaseIdentity(NamedTuple):
-    """Which database this is. A copy that was restored into another server has another system; one that was taken back
-    in time, or promoted, has another timeline."""
+    """Which database this is. system: random, since it was made, and copied with its file; on a server together with
+    the server's own, which a copy in another server has not. timeline: another one where a server was taken back in
+    time, or promoted."""
 
     system: str
     timeline: int
@@ -68,6 +69,11 @@ class Database(Protocol):
     hurried: str  # a statement after which the transaction does not wait for the disk: the next one that does, does
     generation: int
     several_hosts: bool
+
+    @property
+    def there(self) -> bool:
+        """Whether there is one; else the first transaction makes it."""
+        ...
 
     def transaction(self) -> contextlib.AbstractContextManager[Run]:
         """All of it or nothing; on disk when it ends without an error."""

@@ -67,7 +67,7 @@ def _blank(vault: Vault, number: int, sealed: bytes | None) -> bytes | None:
 
 def erase_at(where: str | Path, person: Person, *, name: str = "bandit", keys: str | Path | None = None) -> str:
     """Without a worker, as `Stored.erase`: on PostgreSQL workers may go on meanwhile, an SQLite file must be free."""
-    database = incarnation.connect(where)
+    database = incarnation.existing(where)
     try:
         folder = incarnation.keys_of(where, database, keys)
         with database.transaction() as run:

@@ -30,7 +30,7 @@ def check(run: Run, keys: Keys, owner: str, labels: Sequence[str], *, make: bool
         if key is None or not hmac.compare_digest(recorded[label], _fingerprint(label, key)):
             raise WrongKeys(
                 "Expected the folder of keys that this database is sealed with, got a copy that went its own way, or "
-                "an older one: give all workers one folder. If it is lost, `tacit recover CONFIG NAME`."
+                "an older one: give all workers one folder. If it is lost, restore a backup."
             )
 
 

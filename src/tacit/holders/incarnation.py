@@ -1,9 +1,10 @@
-"""The place of one incarnation in a store: its rows, its keys and its witness; opened, or made if there is none."""
+"""The place of a bandit in a store: its rows, its keys and its witness; opened, or made if there is none."""
 
 import dataclasses
 import json
 import re
 import secrets
+import urllib.parse
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -13,16 +14,16 @@ import numpy as np
 from tacit.bandits.snapshot import encoded
 from tacit.core import actions
 from tacit.core.actions import Declared
-from tacit.errors import BadState, WrongKeys
+from tacit.errors import BadState, RolledBack, WrongKeys
 from tacit.features.schema import Schema
-from tacit.holders import fingerprints, rows, schema
-from tacit.holders.database import Database, DatabaseIdentity, Run
+from tacit.holders import closed, fingerprints, rows, schema
+from tacit.holders.database import Database, Run
 from tacit.holders.postgres import Postgres
 from tacit.holders.rows import BanditRow, OpenStep
 from tacit.holders.seal import Keys, Seal, label_of
 from tacit.holders.sqlite import SQLite
 from tacit.holders.tickets import Tickets
-from tacit.holders.witness import Shown, Witness, digests
+from tacit.holders.witness import Witness, check_uid
 from tacit.kernels.rounds import next_boundary
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.tree import Tree
@@ -50,7 +51,7 @@ FREE = ("source", "policy", "pending", "on_limit", "require_person", "tuning")
 
 @dataclasses.dataclass(frozen=True)
 class Vault:
-    """Where one incarnation of a bandit is: its database, its row there, its keys and its witness."""
+    """Where a bandit is: its database, its row there, its keys and its witness."""
 
     database: Database
     bandit: BanditRow
@@ -77,6 +78,20 @@ def connect(where: str | Path) -> Database:
     return database
 
 
+def existing(where: str | Path) -> Database:
+    """The same of one that is there; else BadState, and nothing is made."""
+    database = database_at(where)
+    try:
+        if database.there:
+            with database.transaction() as run:
+                if schema.made(database, run):
+                    return database
+        raise BadState(f"Expected a database with bandits in {place_of(where)}, got none.")
+    except BaseException:
+        database.close()
+        raise
+
+
 def database_at(where: str | Path) -> Database:
     """As it is."""
     if isinstance(where, str) and where.startswith(("postgresql://", "postgres://")):
@@ -91,20 +106,47 @@ def keys_of(where: str | Path, database: Database, keys: str | Path | None) -> K
     return Keys(Path(f"{where}.keys") if keys is None else Path(keys))
 
 
-def destroy_keys(database: Database, keys: Keys, present: BanditRow, *, ended: bool) -> None:
-    """Those of all earlier incarnations of that name; if it has ended, all."""
-    with database.transaction() as run:
-        found = rows.incarnations(run, present.name)
-    for number, uid in found:
-        if number < present.incarnation or (ended and uid == present.uid):
-            for label in keys.labels(f"{uid}."):
+def place_of(where: str | Path) -> str:
+    """A database in words that hold no password."""
+    if "://" not in str(where):
+        return str(Path(where).absolute())
+    parts = urllib.parse.urlsplit(str(where))
+    options = urllib.parse.parse_qs(parts.query)
+    host = parts.hostname or options.get("host", ["this machine"])[0]
+    schema = options.get("options", [""])[0].partition("search_path=")[2]
+    return f"postgresql://{host}:{parts.port or 5432}{parts.path}" + (f" ({schema})" if schema else "")
+
+
+def destroy_keys(keys: Keys, present: BanditRow, *, ended: bool) -> None:
+    """Those of all bandits before it, but for the keys of their ids; if it has ended, all."""
+    for uid in (*(one.uid for one in present.predecessors), *[present.uid] * ended):
+        for label in keys.labels(f"{uid}."):
+            if ended or label != f"{uid}.tickets":
                 keys.destroy(label)
     if ended:
         keys.destroy(f"{present.name}.persons")
 
 
+def known(database: Database, name: str) -> bool:
+    """Whether it has a bandit of that name; nothing is made."""
+    if not database.there:
+        return False
+    with database.transaction() as run:
+        return schema.made(database, run) and rows.last(run, name) is not None
+
+
+def check_new(keys: Keys, name: str, where: str | Path) -> None:
+    """RolledBack if a bandit of that name, which that database does not have, has released something from another."""
+    if Witness(keys.folder, name).read() is not None:
+        raise RolledBack(
+            f"Expected the database of the bandit {name} whose witness is in {keys.folder}, got {place_of(where)}, "
+            "which has none of that name. Nothing was written. Correct `durable` or `keys`; `tacit move CONFIG --to` "
+            "takes a bandit to another database; a new bandit needs another name or another folder of keys."
+        )
+
+
 def last(run: Run, name: str) -> BanditRow:
-    """The last incarnation of that name; BadState if there is none."""
+    """The bandit of that name; BadState if there is none."""
     found = rows.last(run, name)
     if found is None:
         raise BadState(f"Expected a bandit of the name {name} in this database, got none.")
@@ -129,24 +171,36 @@ def check(bandit: Any, name: str) -> Algorithm[Any]:
 
 
 def opened(database: Database, keys: Keys, name: str, algorithm: Algorithm[Any], pending: int) -> Vault:
-    """The last incarnation of that name; the first, if there is none. BadState if it has other settings or its keys are
-    gone."""
-    identity = database.identity()
+    """The bandit of that name, which is made if there is none. BadState if it has other settings or its keys are gone.
+
+    Its row is there before its witness, and is at work after it: killed in between, it is opened the next time."""
     with database.transaction() as run:
         found = rows.last(run, name)
         if found is None:
-            new = new_row(algorithm, name, pending, 1, None, 0.0)
-            make(run, keys, new, algorithm, identity)
-            found = rows.last(run, name)
-    assert found is not None
+            new = new_row(algorithm, name, pending, None, 0.0)
+            make_keys(keys, new)
+            if not make(run, keys, new, algorithm, closed.BEGUN):
+                for label in _first_labels(new):
+                    keys.destroy(label)
+            found = last(run, name)
+        head = rows.standing(run, found.uid)
+    witnessed = Witness(keys.folder, name).read()
+    if witnessed is not None and not head.ended:
+        check_uid(witnessed, found.uid)
     check_plan(algorithm, found)
+    if head.state == closed.BEGUN:
+        with database.transaction() as run:
+            fingerprints.check(run, keys, found.uid, _first_labels(found), make=False)
+        Witness(keys.folder, name).begin(found.uid, database.identity())
+        with database.transaction() as run:
+            rows.put_state(run, found.uid, closed.OPEN)
     with database.transaction() as run:
         ended = rows.head(run, found.uid).ended
     return vault_of(database, keys, found, ended=ended)
 
 
 def check_plan(algorithm: Algorithm[Any], found: BanditRow) -> None:
-    """BadState unless that incarnation was made with the algorithm's settings."""
+    """BadState unless that bandit was made with the algorithm's settings."""
     given, fixed = map(_fixed, (plan(algorithm), found.plan))
     others = [name for name in fixed.keys() | given.keys() if name != "plan" and given.get(name) != fixed.get(name)]
     if others or given["plan"] != fixed["plan"]:
@@ -160,13 +214,13 @@ def check_plan(algorithm: Algorithm[Any], found: BanditRow) -> None:
 
 
 def made_with(row: BanditRow) -> tuple[Declared, ...]:
-    """The actions that an incarnation was made with."""
+    """The actions that a bandit was made with."""
     found = json.loads(row.plan).get("features")
     return actions.of(None if found is None else Schema.from_dict(found["schema"]))
 
 
 def is_public(row: BanditRow) -> bool:
-    """Whether contexts are, in an incarnation."""
+    """Whether contexts are, in a bandit."""
     return bool(json.loads(row.plan).get("contexts") == "public")
 
 
@@ -192,23 +246,26 @@ def vault_of(database: Database, keys: Keys, found: BanditRow, *, ended: bool) -
     persons, requests, tickets, *sides = [b"", b"", b""] if ended else map(keys.find, needed)
     if persons is None or requests is None or tickets is None or None in sides:
         raise WrongKeys(
-            "Expected the keys that this database was sealed with, got a folder of keys without them: `tacit recover "
-            "CONFIG NAME`."
+            f"Expected the keys that this database was sealed with, got {keys.folder} without them. If they are lost: "
+            f"{closed.RESTORE}"
         )
     if not ended:
         check_keys(database, keys, found)
     seal, witness = Seal(keys, found.uid), Witness(keys.folder, found.name)
-    return Vault(database, found, seal, witness, persons, requests, Tickets(tickets), *(key or b"" for key in sides))
+    former = [key for one in found.predecessors if (key := keys.find(f"{one.uid}.tickets")) is not None]
+    return Vault(
+        database, found, seal, witness, persons, requests, Tickets(tickets, former), *(key or b"" for key in sides)
+    )
 
 
 def _fixed_labels(row: BanditRow) -> list[str]:
-    """Of the keys that an incarnation has from its beginning on: of requests, of ids, and of an experiment's sides."""
+    """Of the keys that a bandit has from its beginning on: of requests, of ids, and of an experiment's sides."""
     experiment = json.loads(row.plan).get("control") is not None
     return [f"{row.uid}.{what}" for what in ("requests", "tickets", *["sides"] * experiment)]
 
 
 def check_keys(database: Database, keys: Keys, found: BanditRow) -> None:
-    """WrongKeys unless the folder has the keys that this incarnation is sealed with now."""
+    """WrongKeys unless the folder has the keys that this bandit is sealed with now."""
     with database.transaction() as run:
         head = rows.head(run, found.uid)
         fixed = [*_fixed_labels(found), f"{found.uid}.sums.{head.sums_key}"]
@@ -229,28 +286,29 @@ def check_epochs(run: Run, keys: Keys, found: BanditRow, epochs: Iterable[int], 
         fingerprints.check(run, keys, found.uid, labels, make=make)
 
 
-def new_row(
-    algorithm: Algorithm[Any], name: str, pending: int, incarnation: int, prior: bytes | None, prior_std: float
-) -> BanditRow:
-    """An incarnation that is not made yet. Its epochs stay as long as they are now, whatever `pending` will be."""
+def new_row(algorithm: Algorithm[Any], name: str, pending: int, prior: bytes | None, prior_std: float) -> BanditRow:
+    """A bandit that is not made yet. Its epochs stay as long as they are now, whatever `pending` will be."""
     epoch = max(1, pending // EPOCHS)
-    return BanditRow(secrets.token_hex(16), name, incarnation, plan(algorithm), epoch, prior, prior_std)
+    return BanditRow(secrets.token_hex(16), name, plan(algorithm), epoch, prior, prior_std)
 
 
-def make(run: Run, keys: Keys, new: BanditRow, algorithm: Algorithm[Any], identity: DatabaseIdentity) -> None:
-    """Its keys, its rows, and a witness of no leaves, which is there before the rows are committed. If another worker
-    makes the same at once, one of them does."""
-    labels = (f"{new.name}.persons", *_fixed_labels(new), f"{new.uid}.sums.0")
-    for label in labels:
+def make_keys(keys: Keys, new: BanditRow) -> None:
+    for label in (f"{new.name}.persons", *_first_labels(new)):
         keys.make(label)
-    if rows.make(run, new, next_boundary(0, *algorithm.plan.schedule)):
-        fingerprints.check(run, keys, new.name, labels[:1])
-        fingerprints.check(run, keys, new.uid, labels[1:])
-        rows.make_step(run, new.uid, empty(Seal(keys, new.uid), new.uid, 0, 0, 0, algorithm))
-        Witness(keys.folder, new.name).begin(Shown(new.incarnation, digests(new.uid, []), *identity, twice=new.twice))
-    else:
-        for label in labels[1:]:
-            keys.destroy(label)
+
+
+def make(run: Run, keys: Keys, new: BanditRow, algorithm: Algorithm[Any], state: str) -> bool:
+    """Its rows; False if another worker has made one of that name."""
+    if not rows.make(run, new, next_boundary(0, *algorithm.plan.schedule), state):
+        return False
+    fingerprints.check(run, keys, new.name, [f"{new.name}.persons"])
+    fingerprints.check(run, keys, new.uid, _first_labels(new))
+    rows.make_step(run, new.uid, empty(Seal(keys, new.uid), new.uid, 0, 0, 0, algorithm))
+    return True
+
+
+def _first_labels(new: BanditRow) -> list[str]:
+    return [*_fixed_labels(new), f"{new.uid}.sums.0"]
 
 
 def empty(seal: Seal, uid: str, key: int, step: int, settled: int, algorithm: Algorithm[Any]) -> OpenStep:

@@ -2,8 +2,8 @@
 
 Where a person beyond the limit is refused, a round counts when it is chosen: those that wait count as well. Else a
 person's rounds count when they enter, with a reward, in the transaction that adds them to a step and, where a week has
-a limit of its own, in that step's week. The count of a week is kept under the incarnation and the week, which come
-first, so that those of weeks that are over can be deleted. Turns (algorithms.turns) are kept for ever."""
+a limit of its own, in that step's week. The count of a week is kept under the week, which comes first, so that those of
+weeks that are over can be deleted. Turns (algorithms.turns) are kept for ever."""
 
 import contextlib
 import hashlib
@@ -22,7 +22,7 @@ from tacit.holders.requests import Request
 from tacit.mechanisms.entering import HASH
 from tacit.protocols import Algorithm
 
-WEEK = struct.Struct(">IQ")  # the incarnation and the week
+WEEK = struct.Struct(">Q")
 
 
 class RoundLimits:
@@ -30,11 +30,11 @@ class RoundLimits:
 
     def __init__(self, algorithm: Algorithm[Any], vault: Vault) -> None:
         plan, self._vault = algorithm.plan, vault
-        self._most, self._required, self._silent = plan.limits.most, plan.limits.required, bool(vault.bandit.silent)
+        self._most, self._required = plan.limits.most, plan.limits.required
         week, weeks, most = plan.limits.week, plan.limits.weeks, plan.limits.most
         self._turns, self._weeks = None, None if week is None or weeks is not None else Weeks(plan.schedule, week)
         if week is not None and weeks is not None and most is not None:
-            self._turns = Turns(plan.schedule, week, most, weeks, vault.bandit.incarnation)
+            self._turns = Turns(plan.schedule, week, most, weeks)
         self._lock, self._swept = threading.Lock(), 0
 
     def digest_of(self, person: Person | None) -> bytes | None:
@@ -47,10 +47,6 @@ class RoundLimits:
             raise ValueError("Expected max_rounds_per_person for choices with person=, got a bandit without it.")
         return digest(person, self._vault.persons)
 
-    def teaches(self, request: Request) -> bool:
-        """Not where an incarnation was recovered within its budget, and the person is named."""
-        return request.person is None or not self._silent
-
     def refuses(self, run: Run, request: Request, on_limit: str) -> bool:
         """Whether all rounds of that person are used. One more is counted, where rounds count when they are chosen."""
         person = self.counted_now(request, on_limit)
@@ -58,7 +54,7 @@ class RoundLimits:
 
     def counted_now(self, request: Request, on_limit: str) -> bytes | None:
         """Whose rounds are counted when that choice is made."""
-        return request.person if self._counted_now(on_limit) and not self._silent else None
+        return request.person if self._counted_now(on_limit) else None
 
     def at_entry(self, request: Request, on_limit: str) -> bytes | None:
         """Whose rounds are to be counted when that choice enters."""
@@ -116,4 +112,4 @@ class RoundLimits:
             return self._weeks.of(step)
 
     def _key(self, week: int) -> bytes:
-        return WEEK.pack(self._vault.bandit.incarnation, week)
+        return WEEK.pack(week)

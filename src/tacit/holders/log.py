@@ -3,7 +3,7 @@ lost and none is learnt twice.
 
 A row is a choice that was made elsewhere and its reward: both are written at once, under the next number, and it enters
 as soon as those before it have; where several workers serve, once none of those can be on its way. That a log was begun
-is also on record in the folder of keys, which no restore of the database takes back: what was learnt before a recovery
+is also on record in the folder of keys, which no restore of the database takes back: what was learnt before a restore
 is not learnt again."""
 
 import functools
@@ -107,7 +107,7 @@ class Log:
             new = [name] * (found is None) + [digest] * (owner is None and digest is not None)
             if any(keys.find(label.format(one)) is not None for one in new):
                 raise BadState(
-                    "Expected a log that is new to this bandit, got one that was begun before a recovery: nobody "
+                    "Expected a log that is new to this bandit, got one that was begun before a restore: nobody "
                     "knows which of its rows were released. Give rows that are certainly new, under another name."
                 )
             bookmarks.begin(run, vault.uid, name)
@@ -156,7 +156,7 @@ class Log:
                 if people.refuses(run, row.request, terms.on_limit):
                     problem, teaches = problem or str(beyond(self._algorithm.plan.limits.most or 0)), False
                 person = people.at_entry(row.request, terms.on_limit) or NOBODY
-                waiting_row = WaitingRow(row.numbers, person, teaches=teaches and people.teaches(row.request))
+                waiting_row = WaitingRow(row.numbers, person, teaches=teaches)
                 ticket = Ticket(vault.tickets.made(number, max(0.0, at)), number, at)
                 answered.append(choosing.rows.answered(row.request, number, Answer(ticket.text, head.step, 0, None)))
                 waiting.append(choosing.rows.waits(number, ticket.text, at, waiting_row))

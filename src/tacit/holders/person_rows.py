@@ -53,8 +53,3 @@ def forget_weeks(run: Run, name: str, length: int, before: bytes) -> None:
 
 def forget_all(run: Run, name: str) -> None:
     run("DELETE FROM person WHERE name = ?", name)
-
-
-def unnamed(run: Run, name: str) -> int:
-    """Choices without a person, of all that this database has had of that name."""
-    return int(run("SELECT coalesce(sum(unnamed), 0) FROM bandit WHERE name = ?", name)[0][0])

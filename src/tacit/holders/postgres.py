@@ -26,7 +26,7 @@ class Postgres:
     blob = "BYTEA"
     touching: tuple[str, ...] = ()  # rows that are written as they are will do
     hurried = "SET LOCAL synchronous_commit = off"
-    several_hosts = True
+    several_hosts = there = True
 
     def __init__(self, address: str) -> None:
         self._psycopg = extras.load("psycopg", "a bandit on PostgreSQL", extra="store")
@@ -122,8 +122,8 @@ class Postgres:
     def identity(self) -> DatabaseIdentity:
         with self.transaction() as run:
             ((system, timeline),) = run(
-                "SELECT system_identifier::text, substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)"
-                " FROM pg_control_system()"
+                "SELECT identity || ' ' || system_identifier, substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)"
+                " FROM pg_control_system(), store_version"
             )
         return DatabaseIdentity(system, int(timeline, 16))
 

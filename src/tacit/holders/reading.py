@@ -12,7 +12,7 @@ from tacit.core.fold import Fold
 from tacit.data import Array
 from tacit.errors import BadState
 from tacit.features.schema import Schema
-from tacit.holders import bookmarks, certificate, incarnation, person_rows, rows
+from tacit.holders import bookmarks, certificate, incarnation, rows
 from tacit.holders.certificate import Counts
 from tacit.holders.choosing import Choosing
 from tacit.holders.database import Database, again
@@ -46,12 +46,12 @@ class Reading:
     @property
     @locked
     def choices(self) -> int:
-        """Choices made so far, of this incarnation: numbers that were given out."""
+        """Choices made so far: numbers that were given out."""
         return again(lambda: self.head).choices
 
     @property
     def left(self) -> int | None:
-        """Choices that this incarnation can still make; None: there is no end. Public."""
+        """Choices that can still be made; None: there is no end. Public."""
         plan = self.algorithm.plan
         if plan.horizon is None and plan.mechanism.capacity is None:
             return None
@@ -59,7 +59,7 @@ class Reading:
 
     @property
     def head(self) -> rows.Head:
-        """Where this incarnation stands: the open step, the choices so far, and how many close the step. All public."""
+        """Where it stands: the open step, the choices so far, and how many close the step. All public."""
         self._own()
         with self._database.transaction() as run:
             return rows.head(run, self._vault.uid)
@@ -112,7 +112,7 @@ class Reading:
     @property
     @locked
     def history(self) -> tuple[Past, ...]:
-        """What was believed before the first release, and at each one that is visible, of this incarnation."""
+        """What was believed before the first release, and at each one that is visible."""
         self._at_present()
         return tuple(self._versions.history)
 
@@ -130,7 +130,7 @@ class Reading:
     @property
     @locked
     def trial_sums(self) -> TrialSums | None:
-        """What the experiment has released so far, as sums over people of this incarnation; None without a control
+        """What the experiment has released so far, as sums over people; None without a control
         group, and where sides were coins and a retired bandit's key is destroyed."""
         fold, assignment = self._at_present(), self._agreed.assignment
         if assignment is None or not assignment.countable:
@@ -140,7 +140,7 @@ class Reading:
 
     @property
     def trial(self) -> Trial | None:
-        """What the control group says, as a bandit's; None before the first look of this incarnation."""
+        """What the control group says, as a bandit's; None before the first look."""
         sums = self.trial_sums
         return None if sums is None else trial.trial(sums, self.algorithm.plan.horizon)
 
@@ -180,11 +180,9 @@ class Reading:
     def counts(self) -> Counts:
         """What a certificate counts, and all of it is public."""
         self._own()
-        row = self._vault.bandit
         with self._database.transaction() as run:
-            choices, unnamed = rows.head(run, row.uid).choices, person_rows.unnamed(run, row.name)
-            learnt = [bookmarks.all_learnt(run, uid) for _, uid in rows.incarnations(run, row.name)]
-        return Counts(choices, unnamed, sum(learnt), row.incarnation > 1)
+            head, learnt = rows.head(run, self._vault.uid), bookmarks.all_learnt(run, self._vault.uid)
+        return Counts(head.choices, head.unnamed, learnt)
 
     @property
     def features(self) -> Schema | None:
@@ -193,7 +191,7 @@ class Reading:
 
     @property
     def actions(self) -> tuple[Declared, ...]:
-        """Its actions, and since and until when they are offered, in choices of this incarnation. Public. New and
+        """Its actions, and since and until when they are offered, in choices. Public. New and
         retired ones are named in the schema that the bandit is opened with."""
         return self._agreed.now.actions
 
@@ -222,6 +220,11 @@ class Reading:
         if opened is not None and opened.closed_at:
             return opened.closed_at + terms.delay
         return None if last is None else last + terms.hold + self._database.skew + terms.delay
+
+    @property
+    def predecessors(self) -> tuple[str, ...]:
+        """The uids of the bandits in whose place it came, by restores. Public."""
+        return tuple(one.uid for one in self._vault.bandit.predecessors)
 
     @property
     def retired(self) -> bool:

@@ -21,10 +21,12 @@ ANSWER = struct.Struct(f">16sqqh{LONGEST_NAME}sdd")
 REFUSED = -1  # the index of no arm: a person beyond the limit
 WRONG = -2  # the same: a bad request that keeps its number
 TICKET = 16  # bytes (tacit.holders.tickets)
+PASSED = -1  # the number of no choice of this bandit
 
 
 class Ticket(NamedTuple):
-    """What a choice is known by (tacit.holders.tickets)."""
+    """What a choice is known by (tacit.holders.tickets). number: PASSED: a choice of a bandit in whose place this one
+    came, which counts for nothing."""
 
     text: bytes
     number: int

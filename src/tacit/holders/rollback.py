@@ -3,7 +3,7 @@
 A client sends an id back. It holds the number of its choice (tacit.holders.tickets), and was given out after the choice
 was committed. If the database has not come to that number, or has given it to another choice, it was taken back in time
 since: what it has released since then may be a second noise for the same people, and rewards of what is lost cannot
-count. So nothing more is released, and everybody is told, until the bandit is recovered.
+count. So nothing more is released, and everybody is told, until a backup is restored.
 
 That a number is another choice's is seen by what was written of both, or when the choice enters (tacit.holders.steps);
 what comes later is compared with the answers that are still kept."""
@@ -12,7 +12,7 @@ import contextlib
 from collections.abc import Sequence
 
 from tacit.errors import BadState
-from tacit.holders import incarnation, rows
+from tacit.holders import closed, incarnation, rows
 from tacit.holders.database import Run
 from tacit.holders.incarnation import Vault
 from tacit.holders.requests import Answer, Ticket
@@ -32,8 +32,8 @@ def lost(run: Run, vault: Vault, head: rows.Head, tickets: Sequence[Ticket], lat
 
 def declare(run: Run, vault: Vault, at: float) -> None:
     """The database was taken back in time: on the witness's record, too, which the next restore does not take back."""
-    vault.witness.dispute(vault.bandit.incarnation)
-    rows.dispute(run, vault.uid)
+    vault.witness.take_back(vault.uid)
+    rows.put_state(run, vault.uid, closed.BACK)
     rows.event(run, vault.uid, at, EVENT)
 
 

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from tacit.errors import BadState, Retired
-from tacit.holders import control, fingerprints, incarnation, leaf_rows, rows, schema
+from tacit.holders import control, fingerprints, incarnation, leaf_rows, rows
 from tacit.holders.database import Database
 from tacit.holders.incarnation import Vault, place
 from tacit.mechanisms import leaves
@@ -20,7 +20,6 @@ def rotate_at(where: str | Path, *, name: str = "bandit", keys: str | Path | Non
         with control.asked(database, folder, name, control.ROTATE) as done:
             if done is not None:
                 return
-        schema.ready(database)
         with database.transaction() as run:
             found = incarnation.last(run, name)
             _check(rows.head(run, found.uid))

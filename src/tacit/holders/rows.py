@@ -3,35 +3,32 @@
 What happens once happens by a constraint, never by looking first: one choice for each request, one row for each number,
 one reward for each choice, one leaf for each step."""
 
+import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from tacit.errors import RolledBack
 from tacit.holders import closed
-from tacit.holders.closed import Closed
 from tacit.holders.database import Rows, Run
+from tacit.holders.witness import Predecessor, predecessors
 
-REPLACED, ENDED, DISPUTED = 1, 2, 3  # why an incarnation is retired: recovered from, for good, or until it is recovered
 MOST_AT_ONCE = 1000  # rows that one transaction purges
 
 
 class BanditRow(NamedTuple):
-    """An incarnation, as it was made."""
+    """A bandit, as it was made."""
 
     uid: str
     name: str
-    incarnation: int
     plan: str
     epoch: int  # choices that share a key
     prior: bytes | None
     prior_std: float
-    twice: int = 0  # earlier incarnations whose releases are counted twice
-    silent: int = 0  # 1: nobody who is named teaches
-    silences: int = 0  # incarnations of which that holds, up to this one
+    predecessors: tuple[Predecessor, ...] = ()
 
 
 class Head(NamedTuple):
-    """Where an incarnation stands: step `step` is open and closes at `boundary` choices. All public."""
+    """Where a bandit stands: step `step` is open and closes at `boundary` choices. All public."""
 
     step: int
     choices: int
@@ -39,79 +36,67 @@ class Head(NamedTuple):
     unnamed: int  # choices without a person
     sums_key: int  # the number of the key that sums are sealed with
     settings: str | None = None  # what all workers do alike
-    ended: bool = False  # retired for good
-    disputed: bool = False  # an id proved that the database was taken back in time
-    shut: closed.Closed | None = None  # why nobody may open it here
+    state: str = closed.OPEN
+    place: str = ""
+
+    @property
+    def ended(self) -> bool:
+        """Retired for good."""
+        return self.state == closed.ENDED
 
 
 # bandits
 
 
-def last(run: Run, name: str) -> BanditRow | None:
-    """The latest incarnation."""
+def last(run: Run, name: str, locking: str = "") -> BanditRow | None:
+    """The one of that name."""
     found = run(
-        "SELECT uid, name, incarnation, plan, epoch, prior, prior_std, coalesce(twice, 0),"
-        " coalesce(silent, 0), (SELECT count(*) FROM bandit AS other"
-        " WHERE other.name = bandit.name AND other.silent = 1) FROM bandit WHERE name = ?"
-        " ORDER BY incarnation DESC LIMIT 1",
-        name,
+        f"SELECT uid, name, plan, epoch, prior, prior_std, predecessors FROM bandit WHERE name = ?{locking}", name
     )
-    return BanditRow(*found[0]) if found else None
+    if not found:
+        return None
+    *others, before = found[0]
+    return BanditRow(*others)._replace(predecessors=predecessors(json.loads(before)))
 
 
-def make(run: Run, bandit: BanditRow, boundary: int) -> bool:
-    """False if another has made it meanwhile."""
+def make(run: Run, bandit: BanditRow, boundary: int, state: str) -> bool:
+    """False if another has made one of that name meanwhile."""
     made = run(
-        "INSERT INTO bandit (uid, name, incarnation, plan, epoch, prior, prior_std, twice, silent, retired,"
-        " step, choices, boundary, unnamed, sums_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?, 0, 0)"
+        "INSERT INTO bandit (uid, name, plan, epoch, prior, prior_std, predecessors, state, place, step, choices,"
+        " boundary, unnamed, sums_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', 0, 0, ?, 0, 0)"
         " ON CONFLICT DO NOTHING RETURNING uid",
-        *bandit[:9],
+        *bandit[:-1],
+        json.dumps(bandit.predecessors),
+        state,
         boundary,
     )
     return bool(made)
 
 
-HEAD = (
-    "SELECT step, choices, boundary, unnamed, sums_key, settings, retired,"
-    " (SELECT why FROM closed WHERE closed.bandit = uid), (SELECT place FROM closed WHERE closed.bandit = uid)"
-    " FROM bandit WHERE uid = ?"
-)
+HEAD = "SELECT step, choices, boundary, unnamed, sums_key, settings, state, place FROM bandit WHERE uid = ?"
 
 
 def head(run: Run, uid: str, locking: str = "") -> Head:
-    """RolledBack if another incarnation has taken its place, or has to; Moved if it is in another database."""
+    """RolledBack if another bandit has taken its place, or has to; Moved if it is in another database."""
     return at_work(run(HEAD + locking, uid))
 
 
 def at_work(found: Rows) -> Head:
     """What HEAD has found, with the same errors."""
-    out = _standing(found)
-    closed.refuse(out.shut)
-    if out.disputed:
-        raise RolledBack(
-            "Expected a database with all choices that were answered from it, got one that lacks some, as an id "
-            "showed: it was taken back in time. Stop all servers, then `tacit recover CONFIG NAME`."
-        )
+    if not found:
+        raise RolledBack("Expected the bandit that was opened, got a database without it: it was restored since.")
+    out = Head(*found[0])
+    closed.refuse(out.state, out.place)
     return out
 
 
-def standing(run: Run, uid: str, locking: str = "") -> Head:
-    """As `head`, also of a database that is known to have been taken back in time, and of what could be recovered."""
-    return _standing(run(HEAD + locking, uid))
+def standing(run: Run, uid: str) -> Head:
+    """As `head`, whatever its state."""
+    return Head(*run(HEAD, uid)[0])
 
 
-def _standing(found: Rows) -> Head:
-    shut = Closed(str(found[0][-2]), str(found[0][-1])) if found and found[0][-2] is not None else None
-    closed.refuse(None if shut is None or shut.recoverable else shut)
-    if not found or found[0][-3] == REPLACED:
-        raise RolledBack("Expected the incarnation at work, got one that was recovered from since: open it again.")
-    *numbers, retired, _, _ = found[0]
-    return Head._make((*numbers, retired == ENDED, retired == DISPUTED and shut is None, shut))
-
-
-def dispute(run: Run, uid: str) -> None:
-    """Nobody goes on from that incarnation until it is recovered."""
-    run("UPDATE bandit SET retired = ? WHERE uid = ? AND retired = 0", DISPUTED, uid)
+def put_state(run: Run, uid: str, state: str, place: str = "") -> None:
+    run("UPDATE bandit SET state = ?, place = ? WHERE uid = ?", state, place, uid)
 
 
 def advance(run: Run, uid: str, new: Head) -> None:
@@ -129,26 +114,13 @@ def settle(run: Run, uid: str, settings: str) -> None:
     run("UPDATE bandit SET settings = ? WHERE uid = ?", settings, uid)
 
 
-def retire(run: Run, uid: str, why: int) -> None:
-    """Nothing raw stays, and nobody goes on from it; its noisy leaves stay, with sums of public contexts."""
-    for table in ("waiting", "written", "choice", "open_step", "drawn", "closed"):
+def drop_raw(run: Run, uid: str) -> None:
+    """Its noisy leaves stay, with sums of public contexts."""
+    for table in ("waiting", "written", "choice", "open_step", "drawn"):
         run(f"DELETE FROM {table} WHERE bandit = ?", uid)
     run("UPDATE leaf SET sums = ? WHERE bandit = ?", b"", uid)
     released = "SELECT step FROM leaf WHERE bandit = ?"
     run(f"DELETE FROM context_sum WHERE bandit = ? AND step NOT IN ({released})", uid, uid)
-    run("UPDATE bandit SET retired = ? WHERE uid = ?", why, uid)
-
-
-def incarnations(run: Run, name: str) -> list[tuple[int, str]]:
-    """(number, uid) of all that this database has had of that name, the first one first."""
-    found = run("SELECT incarnation, uid FROM bandit WHERE name = ? ORDER BY incarnation", name)
-    return [(int(number), str(uid)) for number, uid in found]
-
-
-def lines(run: Run) -> list[tuple[str, str]]:
-    """(name, uid of its first incarnation) of all bandits of this database."""
-    found = run("SELECT name, uid FROM bandit ORDER BY incarnation DESC")
-    return sorted({str(name): str(uid) for name, uid in found}.items())
 
 
 # choices
@@ -165,9 +137,9 @@ class Answered(NamedTuple):
 
 def take(run: Run, uid: str, count: int, unnamed: int, most: int) -> Head | None:
     """Gives out so many numbers, of which the last is `choices`; None, and none is given, if they would be more than
-    `most`, or if the incarnation is not at work."""
+    `most`, or if the bandit is not at work."""
     found = run(
-        "UPDATE bandit SET choices = choices + ?, unnamed = unnamed + ? WHERE uid = ? AND retired = 0"
+        "UPDATE bandit SET choices = choices + ?, unnamed = unnamed + ? WHERE uid = ? AND state = 'open'"
         " AND choices + ? <= ? RETURNING step, choices, boundary, unnamed, sums_key, settings",
         count,
         unnamed,

@@ -4,20 +4,21 @@ Raw columns, which depend on people's data, are sealed (tacit.holders.seal) and 
 no CHECK, since PostgreSQL prints the rows that break one in its log. Rows of a table have one size, whatever is in
 them."""
 
+import secrets
+
 from tacit.errors import BadState
-from tacit.holders.database import Database
+from tacit.holders.database import Database, Run
 
 VERSION = 8  # of the tables, and of what is in sealed rows
 
 BANDIT = (
-    # one row for each incarnation of a bandit; retired: 1, another one has taken its place; 2, it has ended; 3, an id
-    # proved that this database was taken back in time. choices: numbers that were given out. settings: what all workers
-    # do alike. twice: earlier incarnations that are counted twice. silent: nobody who is named teaches
+    # state, place: whether it may be opened here (tacit.holders.closed). choices: numbers that were given out. prior,
+    # predecessors: what others released that it starts from, and what that is charged with. settings: what all workers
+    # do alike
     """CREATE TABLE bandit (
-        uid TEXT PRIMARY KEY, name TEXT, incarnation BIGINT, plan TEXT, epoch BIGINT, retired BIGINT,
-        step BIGINT, choices BIGINT, boundary BIGINT, unnamed BIGINT, sums_key BIGINT,
-        prior BLOB, prior_std DOUBLE PRECISION, settings TEXT, twice BIGINT, silent BIGINT,
-        UNIQUE (name, incarnation))""",
+        uid TEXT PRIMARY KEY, name TEXT UNIQUE, plan TEXT, epoch BIGINT, prior BLOB, prior_std DOUBLE PRECISION,
+        predecessors TEXT, state TEXT, place TEXT, step BIGINT, choices BIGINT, boundary BIGINT, unnamed BIGINT,
+        sums_key BIGINT, settings TEXT)""",
 )
 CHOICES = (
     # RAW: an answer depends on features. mark: whose choice it is, for who has the epoch's key and the person's id;
@@ -56,30 +57,35 @@ OTHERS = (
         name TEXT, digest BLOB, rounds BIGINT, PRIMARY KEY (name, digest))""",
     # what happened; never a value
     "CREATE TABLE event (bandit TEXT, at DOUBLE PRECISION, what TEXT)",
-    # the format of this database
-    "CREATE TABLE store_version (version BIGINT PRIMARY KEY)",
+    # the format of this database, and what it is known by
+    "CREATE TABLE store_version (version BIGINT PRIMARY KEY, identity TEXT)",
     # how many rows of each log are learnt, by the log's keyed hash: in the transaction that learns them
     """CREATE TABLE bookmark (
         bandit TEXT, log TEXT, learnt BIGINT, PRIMARY KEY (bandit, log))""",
-    # which keys this database is sealed with; owner: the incarnation, or the bandit's name
+    # which keys this database is sealed with; owner: the bandit's uid, or its name
     "CREATE TABLE key_fingerprint (owner TEXT, label TEXT PRIMARY KEY, fingerprint BLOB)",
-    # incarnations that nobody may open here, and why (tacit.holders.closed)
-    "CREATE TABLE closed (bandit TEXT PRIMARY KEY, why TEXT, place TEXT)",
 )
 TABLES = (*BANDIT, *CHOICES, *ENTRIES, *RELEASES, *OTHERS)
 
 
-def ready(database: Database) -> None:
-    """Makes the tables of an empty database; BadState, and nothing is written, if it has another format."""
-    with database.transaction() as run:
-        run(database.alone)
+def made(database: Database, run: Run) -> bool:
+    """Whether the tables are there; BadState if they have another format."""
+    if run(database.finding, "store_version"):
+        found = int(run("SELECT max(version) FROM store_version")[0][0])
+    elif run(database.finding, "bandit"):
         found = 0
-        if run(database.finding, "store_version"):
-            found = int(run("SELECT max(version) FROM store_version")[0][0])
-        elif not run(database.finding, "bandit"):
-            for statement in TABLES:
-                run(statement.replace(" BLOB", f" {database.blob}"))
-            run("INSERT INTO store_version (version) VALUES (?)", VERSION)
-            return
+    else:
+        return False
     if found != VERSION:
         raise BadState(f"Expected a database of format {VERSION}, got format {found}, which another release writes.")
+    return True
+
+
+def ready(database: Database) -> None:
+    """Makes the tables of an empty database, with an identity of its own."""
+    with database.transaction() as run:
+        run(database.alone)
+        if not made(database, run):
+            for statement in TABLES:
+                run(statement.replace(" BLOB", f" {database.blob}"))
+            run("INSERT INTO store_version (version, identity) VALUES (?, ?)", VERSION, secrets.token_hex(16))

@@ -28,12 +28,12 @@ OVERHEAD = NUMBER + NONCE + TAG  # bytes that sealing adds
 
 
 class Keys:
-    """The folder: one file for each key, by its label. A key is made once and never changes."""
+    """The folder, which is made with its first key: one file for each key, by its label. A key is made once and never
+    changes."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if stat.S_IMODE(self.folder.stat().st_mode) & 0o077:
+        if self.folder.exists() and stat.S_IMODE(self.folder.stat().st_mode) & 0o077:
             raise BadState(f"Expected a folder of keys that only its owner may enter, got {self.folder.name}.")
         self._cache: dict[str, bytes] = {}
         self._lock = threading.Lock()
@@ -44,6 +44,7 @@ class Keys:
             return self._cache[label]
         new = self.folder / f".{secrets.token_hex(8)}.new"
         with self._lock, using():
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             try:
                 descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
                 with os.fdopen(descriptor, "wb") as file:
@@ -101,7 +102,7 @@ class Keys:
 
 
 class Seal:
-    """Seals and opens for one incarnation of a bandit. `kind` and `number` say under which of its keys."""
+    """Seals and opens for one bandit. `kind` and `number` say under which of its keys."""
 
     def __init__(self, keys: Keys, uid: str) -> None:
         self.keys, self._uid = keys, uid
@@ -138,7 +139,7 @@ class Seal:
     def _key(self, kind: str, number: int) -> bytes:
         key = self.keys.find(self.label(kind, number))
         if key is None:
-            raise BadState("Expected the keys that this database was sealed with, got a folder without them: recover.")
+            raise BadState("Expected the keys that this database was sealed with, got a folder without them.")
         return key
 
     def _with(self, key: bytes, place: str) -> Any:
@@ -147,7 +148,7 @@ class Seal:
 
 
 def label_of(uid: str, kind: str, number: int) -> str:
-    """Of an incarnation's key."""
+    """Of a bandit's key."""
     return f"{uid}.{kind}.{number}"
 
 

@@ -73,8 +73,6 @@ class SealedRows:
 
     def _row(self, request: Request, answer: Answer) -> WaitingRow:
         """What is kept until it enters."""
-        if not self._people.teaches(request):
-            return self._silent
         algorithm, arm = self._versions.fold.algorithm, answer.arm
         numbers = algorithm.row(request.offer.features, arm, arm, answer.name, self._agreed.door.names)
         person = self._people.at_entry(request, self._agreed.now.on_limit) or NOBODY

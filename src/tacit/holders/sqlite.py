@@ -40,14 +40,19 @@ class SQLite:
         self._lock = InTurn()
         self._connection: Any = None
 
+    @property
+    def there(self) -> bool:
+        return self.path.exists() and self.path.stat().st_size > 0
+
     def _open(self) -> Any:
         if not self.path.exists():
             self.path.touch(mode=0o600)
         connection = self._apsw.Connection(str(self.path))
         try:
-            pragmas = "locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL"
-            for pragma in (*pragmas, f"secure_delete = {int(self._erase)}"):
+            for pragma in ("locking_mode = EXCLUSIVE", "synchronous = FULL", f"secure_delete = {int(self._erase)}"):
                 connection.execute(f"PRAGMA {pragma}").fetchall()
+            if connection.execute("PRAGMA page_count").fetchall() == [(0,)]:  # others stay as they are
+                connection.execute("PRAGMA journal_mode = WAL").fetchall()
             connection.execute("BEGIN IMMEDIATE; COMMIT").fetchall()  # takes the lock, which stays
         except self._apsw.Error as error:
             connection.close(True)
@@ -123,7 +128,8 @@ class SQLite:
             copy.close(True)
 
     def identity(self) -> DatabaseIdentity:
-        return DatabaseIdentity("sqlite", 0)
+        with self.transaction() as run:
+            return DatabaseIdentity(str(run("SELECT identity FROM store_version")[0][0]), 0)
 
     def another(self) -> "SQLite":
         return self

@@ -149,7 +149,7 @@ class Steps:
         self._agreed.follow(head)
         found = opened or rows.open_step(run, self._vault.uid)
         if found is None or (opened is not None and opened.step != head.step):
-            raise BadState("Expected the sums of the open step, got a database without them: recover.")
+            raise BadState("Expected the sums of the open step, got a database without them.")
         return opened is None
 
     # entries

@@ -18,7 +18,18 @@ from tacit.core.assignment import NEEDS_GIVEN
 from tacit.core.persons import Person, digest
 from tacit.data import Raw
 from tacit.errors import TacitError, Unavailable
-from tacit.holders import certificate, control, erasure, incarnation, requests, rotation, terms, upkeep
+from tacit.holders import (
+    certificate,
+    control,
+    erasure,
+    incarnation,
+    requests,
+    rotation,
+    schema,
+    terms,
+    upkeep,
+    versions,
+)
 from tacit.holders.choosing import Choosing, Following
 from tacit.holders.database import again
 from tacit.holders.limits import RoundLimits
@@ -74,12 +85,16 @@ class Stored(Reading):
         self._sources = certificate.Sources(bandit.source, getattr(bandit, "policy_given", False))
         self._clock = clock = Steady() if clock is None else clock
         self._lock, self._process, self._closing = Lock(), forks.process(), threading.Event()
-        self._database = incarnation.connect(where)
+        self._database = incarnation.database_at(where)
         try:
-            terms.check_hold(self._database, name, hold)
             folder = incarnation.keys_of(where, self._database, keys)
+            if not incarnation.known(self._database, name):
+                incarnation.check_new(folder, name, where)
+                if hold is None:
+                    raise ValueError(terms.NO_HOLD)
+                schema.ready(self._database)
             self._vault = vault = incarnation.opened(self._database, folder, name, algorithm, bandit.pending)
-            self.incarnation = vault.bandit.incarnation  # 1, and one more for each recovery
+            versions.verify(vault, self._database)  # before anything is written
             self._agreed.begin(vault)
             self._agreed.decide(vault, clock())
             self._people = RoundLimits(algorithm, vault)
@@ -89,7 +104,7 @@ class Stored(Reading):
             self._choosing = Choosing(policy, vault, self._versions, self._agreed, self._people, clock)
             self._log = Log(algorithm, vault, self._agreed, self._people, self._choosing, self._lock)
             self._steps = Steps(algorithm, bandit.source, vault, self._other, self._agreed, self._people, clock)
-            incarnation.destroy_keys(self._database, folder, vault.bandit, ended=self.retired)
+            incarnation.destroy_keys(folder, vault.bandit, ended=self.retired)
         except BaseException:
             self._database.close()
             raise

@@ -16,7 +16,6 @@ from tacit.core.door import Door
 from tacit.errors import Retired
 from tacit.features.schema import Schema
 from tacit.holders import rows
-from tacit.holders.database import Database
 from tacit.holders.incarnation import Vault, made_with
 from tacit.holders.rows import BanditRow, Head
 from tacit.protocols import Algorithm
@@ -77,22 +76,14 @@ def checked(
     return Terms(pending, float(delay), on_limit, missing_as, float(hold or 0.0))
 
 
-def check_hold(database: Database, name: str, hold: float | str | None) -> None:
-    """ValueError, before anything is made, for a bandit that is new and whose hold nobody says."""
-    if hold is None:
-        with database.transaction() as run:
-            if rows.last(run, name) is None:
-                raise ValueError(NO_HOLD)
-
-
 def recorded(head: Head, row: BanditRow) -> tuple[Declared, ...]:
-    """The actions of an incarnation, as far as it is known."""
+    """The actions of a bandit, as far as it is known."""
     recorded_actions = json.loads(head.settings or "{}").get("actions")
     return made_with(row) if recorded_actions is None else actions.read(recorded_actions)
 
 
 def inherited(head: Head) -> str:
-    """The settings of an incarnation for the one that takes its place: all but those whose numbers begin anew."""
+    """The settings of a bandit for the one that takes its place: all but those whose numbers begin anew."""
     found = json.loads(head.settings or "{}")
     kept = {name: value for name, value in found.items() if name not in COUNTED}
     if found.get("control_ended") is not None:

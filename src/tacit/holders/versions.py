@@ -43,13 +43,13 @@ class Versions:
         all of it is read and found to be no older than what was drawn. What was used already is shown at once, whatever
         the clock says now."""
         last, generation = self._vault.witness.read(), self._vault.database.generation
-        identity, incarnation = self._vault.database.identity(), self._vault.bandit.incarnation
+        identity = self._vault.database.identity()
         head, read = self._found(0)
         digests = [witness.start_digest(self._vault.uid)]
         add(digests, read)
         used = len(read)  # of a bandit that has ended: nothing is drawn any more
         if not head.ended:
-            used = witness.check(last, incarnation=incarnation, digests=digests, identity=identity).used
+            used = witness.check(last, uid=self._vault.uid, digests=digests, identity=identity).used
         self._generation, self._identity, self.expected = generation, identity, head.step
         self._digests, self._waiting = digests, deque(self._timed(read))
         self.fold = begun(self._algorithm, self._vault, self._agreed)
@@ -92,7 +92,7 @@ class Versions:
         visible = [leaf for _, leaf in itertools.takewhile(lambda one: set_back or one[0] <= now, self._waiting)]
         if visible:
             used = visible[-1].step + 1
-            shown = Shown(self._vault.bandit.incarnation, self._digests[: used + 1], *self._identity, used)
+            shown = Shown(self._vault.uid, self._digests[: used + 1], *self._identity, used)
             self._vault.witness.record(shown)
         for leaf in visible:
             self._waiting.popleft()
@@ -120,7 +120,7 @@ class Versions:
 
 
 def begun(algorithm: Algorithm[Any], vault: Vault, agreed: Agreed) -> Fold:
-    """Before the first release of an incarnation: with what those before it released, if there were any."""
+    """Before the first release: with what those before it released, if there were any."""
     given, size = vault.bandit.prior, algorithm.plan.mechanism.size
     prior = None
     if given is not None:
@@ -160,8 +160,8 @@ def verify(vault: Vault, database: Database) -> Shown:
         ended = rows.head(run, vault.uid).ended
         add(digests, found(vault, run, 0))
     if not ended:
-        witness.check(last, incarnation=vault.bandit.incarnation, digests=digests, identity=identity)
-    return Shown(vault.bandit.incarnation, digests, *identity)
+        witness.check(last, uid=vault.uid, digests=digests, identity=identity)
+    return Shown(vault.uid, digests, *identity)
 
 
 def add(digests: list[str], new: list[Leaf]) -> None:

@@ -20,7 +20,7 @@ from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.opening import opened, sealed, unsealed
 from tacit.privacy.noise import Simulated
 
-NO_KEY = "Expected the key that sums are sealed with, got a folder without it: recover."
+NO_KEY = "Expected the key that sums are sealed with, got a folder without it."
 
 
 def left(grid: Grid, step: int) -> int | None:

@@ -3,7 +3,6 @@
 import itertools
 import math
 import textwrap
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -135,12 +134,9 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
         rows += [("actions", self.actions)] * bool(self.actions)
         rows += [("deadline", self.deadline)] * bool(self.deadline)
         lines += [_wrapped(f"  {name:<14}", text) for name, text in rows]
-        times = Counter(self.releases)  # a recovery counts the same releases again
-        for (statistic, details), group in itertools.groupby(times, lambda r: (r.statistic, words.details(r))):
-            alike = list(group)
-            names, count = [release.name for release in alike], sum(times[release] for release in alike)
-            title = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
-            title += f", {count} alike" if count > 1 else ""
+        for (statistic, details), group in itertools.groupby(self.releases, lambda r: (r.statistic, words.details(r))):
+            names = [release.name for release in group]
+            title = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}, {len(names)} alike"
             lines += ["", _wrapped("  ", f"{title}: {statistic}")]
             lines += [_wrapped(f"    {name:<22}", text) for name, text in details]
         if self.caveats:

@@ -13,7 +13,7 @@ def sentence(setting: BanditSetting, status: dict[str, Any]) -> str | None:
     if status["version"] > 0 or status["retired"]:
         return None
     size, made, entered, due = (status[name] for name in ("next_release_after", "choices", "entered", "due_at"))
-    since = "since the recovery" if status["incarnation"] > 1 else "so far"
+    since = "since the restore" if status["predecessors"] else "so far"
     start = f"Nothing has been released {since}. People get {_offered(setting, status)} until"
     if due is not None:
         return f"{start} about {date(due)}, when the first step of {counted(size, 'choice')} counts."
@@ -24,7 +24,7 @@ def sentence(setting: BanditSetting, status: dict[str, Any]) -> str | None:
 
 
 def _offered(setting: BanditSetting, status: dict[str, Any]) -> str:
-    if status["incarnation"] > 1:
+    if status["predecessors"]:
         return "arms by what was released before it"
     if setting.kind != "joint-glm":
         return "arms by their features alone"

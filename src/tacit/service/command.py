@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from tacit import checks
-from tacit.holders import erasure, recovery, retirement
+from tacit.holders import erasure, retirement
 from tacit.service import config as configs
 from tacit.service import demo, keys
 from tacit.service.server import serve
@@ -27,34 +27,6 @@ def run(path: Path | None, *, port: int | None, say: Callable[[str], None]) -> N
             demo.populate(address)
 
     serve(config, started)
-
-
-def recover(path: Path, name: str, *, within_budget: bool, say: Callable[[str], None]) -> Callable[[], str]:
-    """Says what a recovery of that bandit costs. What is returned does it, and says what the bandit is then."""
-    bandits = configs.read(path).bandits
-    checks.name("a bandit of this configuration", name, bandits)
-    setting = bandits[name]
-    bandit, where = configs.build(setting, name), setting.durable
-    say(cost_text(name, recovery.cost(bandit, where, name=name, keys=setting.keys), within_budget))
-
-    def work() -> str:
-        number = recovery.recover(bandit, where, name=name, keys=setting.keys, within_budget=within_budget)
-        return f"{name}: incarnation {number}. Its certificate says what that costs."
-
-    return work
-
-
-def cost_text(name: str, found: recovery.Cost, within_budget: bool) -> str:
-    after = found.within_budget if within_budget else found.after
-    said = f"{name}: epsilon is {found.now:.4g} at delta {found.delta:g}, and {after:.4g} after this recovery."
-    if found.after == found.within_budget:
-        return said
-    if within_budget:
-        return f"{said} Nobody who is named by person= will teach any more; without --within-budget: {found.after:.4g}."
-    return (
-        f"{said} A restore may have lost counts of a person's rounds, which max_rounds_per_person limits. With "
-        f"--within-budget: {found.within_budget:.4g}, and nobody who is named by person= teaches any more."
-    )
 
 
 def retire(path: Path, name: str) -> str:

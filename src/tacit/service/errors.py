@@ -28,7 +28,11 @@ class Reply(Exception):
 TABLE: tuple[tuple[type[Exception], int, str | None], ...] = (  # the first that fits; None: the rule by its own words
     (Full, 503, "Expected fewer requests at the same time: come again."),
     (errors.Unavailable, 503, "Expected a database that can be written: come again."),
-    (errors.RolledBack, 503, "Expected a database with all that was shown from it: the operator must recover."),
+    (
+        errors.RolledBack,
+        503,
+        "Expected a database with all that was shown from it: the operator must restore a backup.",
+    ),
     (errors.Moved, 503, "Expected the database that this bandit is in: the operator has moved it, come again."),
     (
         errors.WrongKeys,

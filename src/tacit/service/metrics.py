@@ -11,8 +11,8 @@ from tacit.errors import TacitError
 from tacit.service.served import Served
 
 LISTED = {
-    "tacit_choices": "Choices made so far, of this incarnation.",
-    "tacit_entered": "Choices that have entered the sums, of this incarnation: each does at its deadline.",
+    "tacit_choices": "Choices made so far.",
+    "tacit_entered": "Choices that have entered the sums: each does at its deadline.",
     "tacit_choices_left": "Choices until its horizon, or whatever ends it, is used up; 0 if it was retired.",
     "tacit_version": "Releases that choices are made by.",
     "tacit_next_release_after": "The number of choices that have entered when the open step closes.",

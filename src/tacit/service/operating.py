@@ -6,10 +6,9 @@ from pathlib import Path
 
 from tacit import checks
 from tacit.errors import Retired
-from tacit.holders import backups, moving, rotation
+from tacit.holders import backups, incarnation, moving, restoring, rotation
 from tacit.holders.stored import Stored
 from tacit.service import config as configs
-from tacit.service.command import cost_text
 from tacit.service.config import BanditSetting
 from tacit.service.served import OPTIONS
 
@@ -36,23 +35,24 @@ def backup(path: Path, name: str | None, file: Path) -> str:
     return f"{', '.join(bandits)}: in {file}. It holds no keys; keep the configuration with it."
 
 
-def restore(
-    path: Path, name: str | None, file: Path, *, within_budget: bool, say: Callable[[str], None]
-) -> Callable[[], str]:
-    """Says what it costs. What is returned does it, and says what the bandits are then."""
-    bandits = {one: (setting, configs.build(setting, one)) for one, setting in chosen(path, name).items()}
-    for one, (setting, bandit) in bandits.items():
-        cost = backups.cost(bandit, file, setting.durable, name=one, keys=setting.keys)
-        say(cost_text(one, cost, within_budget))
+def restore(path: Path, name: str, file: Path, *, say: Callable[[str], None]) -> Callable[[], str]:
+    """Says what it costs. What is returned does it, and says what the bandit is then."""
+    (setting,) = chosen(path, name).values()
+    bandit = configs.build(setting, name)
+    found = restoring.cost(bandit, file, setting.durable, name=name, keys=setting.keys)
+    before = ", ".join(
+        f"{one.uid} ({'its whole plan' if one.steps is None else f'{one.steps} releases'}"
+        f"{', counted twice' if one.times > 1 else ''})"
+        for one in found.predecessors
+    )
+    say(
+        f"{name}: a new bandit of epsilon {found.alone:.4g} at delta {found.delta:g}, in the place of {before}. A "
+        f"person who was in all of them has epsilon {found.together:.4g} together."
+    )
 
     def work() -> str:
-        said = []
-        for one, (setting, bandit) in bandits.items():
-            number = backups.restore(
-                bandit, file, setting.durable, name=one, keys=setting.keys, within_budget=within_budget
-            )
-            said.append(f"{one}: incarnation {number}. Its certificate says what that costs.")
-        return "\n".join(said)
+        uid = restoring.restore(bandit, file, setting.durable, name=name, keys=setting.keys)
+        return f"{name}: bandit {uid}. Its certificate says what that costs."
 
     return work
 
@@ -73,8 +73,8 @@ def move(path: Path, name: str | None, to: str) -> str:
     def moved(one: str, setting: BanditSetting) -> str:
         keys = moving.move(setting.durable, to, name=one, keys=setting.keys)
         return (
-            f"{one} is in {moving.place_of(to)} now. In [bandits.{one}] of {path}, write as `durable` what you gave as "
-            f'--to, and keys = "{keys}". Then start the workers.'
+            f"{one} is in {incarnation.place_of(to)} now. In [bandits.{one}] of {path}, write as `durable` what you "
+            f'gave as --to, and keys = "{keys}". Then start the workers.'
         )
 
     return _each(bandits, name, moved)

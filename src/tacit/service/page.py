@@ -221,8 +221,8 @@ def tile(
 
 
 def since(status: dict[str, Any]) -> str:
-    """Counts begin anew with a recovery."""
-    return " since the recovery" if status["incarnation"] > 1 else ""
+    """Counts begin anew with a restore."""
+    return " since the restore" if status["predecessors"] else ""
 
 
 def _learning(look: Look, learnt: Summary, status: dict[str, Any]) -> Markup:

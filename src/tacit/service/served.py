@@ -115,7 +115,7 @@ class Served:
             "bandit": self.name,
             "kind": self.setting.kind,
             "dim": self.setting.dim,
-            "incarnation": self.stored.incarnation,
+            "predecessors": self.stored.predecessors,
             "choices": head.choices,
             "choices_left": self.stored.left,
             "entered": self.stored.entered,

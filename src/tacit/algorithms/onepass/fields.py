@@ -71,7 +71,7 @@ class FieldPosterior(NamedTuple):
     target: Array  # (blocks, p, p): of each action's curvature
     variances: Array  # (2, parts): of the prior, before this release and after it; 0 before anything was learnt
     past: Array  # (SLOTS, blocks, p): theta after the latest releases, by their number modulo SLOTS
-    folded: Array  # (2,): the release that the target is of; 1 if an earlier incarnation released something
+    folded: Array  # (2,): the release that the target is of; 1 if a predecessor released something
 
 
 def check(curvature: str, schema: Schema | None, *, own: int, others: dict[str, bool]) -> tuple[bool, str]:
@@ -151,7 +151,7 @@ def fold(of: "OnePass", released: Released, step: int, live: Integers, chosen: i
     posterior.variances[0] = posterior.variances[1]
     schema = _schema(of)
     together = people(of, released)
-    if step == 0:  # released by an earlier incarnation, whose people are not known otherwise
+    if step == 0:  # released by a predecessor, whose people are not known otherwise
         posterior.folded[1] = 1.0
         count = max(float(together[0]) / schema.own[0].weight, 1.0)
     else:

@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
+from tacit.algorithms.sides import NO_SIDES
 from tacit.environments import worlds_kernel as worlds
 from tacit.kernels import continual, formulas, linalg, linear, noise, rounds, summing
 from tacit.kernels.block import BERNOULLI, GAUSSIAN_REWARD, LOGGED, SIGN, Block, reward
@@ -248,7 +249,7 @@ def test_sums_of_rows_are_the_contributions_of_each(blocks):
                 out[a] += np.rint(v / cell).astype(np.int64)
     found = np.zeros_like(expected)
     at, places = summing.Linearised(theta, inverse, links.LOGISTIC, 0.3, 0.7, 0.0, 1.0), np.arange(5 * blocks)
-    nothing = summing.Tally(0, 0, 0, 0.0, 0.0, 1.0)
+    nothing = summing.Tally(0, 0, 0, 0.0, 0.0, 1.0, NO_SIDES)
     places, plain = places.reshape(blocks, 5), summing.Plain(0.7, 0.0, 1.0)
     summing.sum_glm(given, rewards, at, places, nothing, cell, longest, found[0].reshape(-1))
     summing.sum_linear(given, rewards, plain, places, nothing, cell, longest, found[1].reshape(-1))

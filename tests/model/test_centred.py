@@ -9,13 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from tacit.algorithms.sides import NO_SIDES
 from tacit.kernels.summing import Around, Tally, each_centred, sum_centred
 from tacit.model import links
 from tacit.model.centred import CentredContribution, add_centred
 from tacit.model.vectors import pair_size
 
 CENTRES = [0.003, 0.01, 0.03, 0.1, 0.3, 0.45, 0.5, 0.9]
-NOWHERE = Tally(0, 0, 0, 0.0, 0.0, 1.0)
+NOWHERE = Tally(0, 0, 0, 0.0, 0.0, 1.0, NO_SIDES)
 P = 3
 
 

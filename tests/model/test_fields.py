@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from tacit.algorithms.sides import NO_SIDES
 from tacit.kernels.summing import Counted, Tally, each_fields, sum_fields
 from tacit.model import links
 from tacit.model.fields import FieldContribution, add_fields
 from tacit.model.vectors import packed_size, pair_size
 
 CENTRES = [0.003, 0.01, 0.03, 0.1, 0.3, 0.45, 0.5, 0.9]
-NOWHERE = Tally(0, 0, 0, 0.0, 0.0, 1.0)
+NOWHERE = Tally(0, 0, 0, 0.0, 0.0, 1.0, NO_SIDES)
 ACTIONS, P = 2, 4
 CASES = [(centre, signed) for centre in CENTRES for signed in (False, True)]
 

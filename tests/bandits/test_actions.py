@@ -10,8 +10,12 @@ from tacit import Budget, JointGLM, JointLinUCB, LocalIRLS
 from tacit.bandits import snapshot
 from tacit.core import actions
 from tacit.core.actions import Declared
+from tacit.core.fold import Fold
+from tacit.data import Released
 from tacit.errors import BadState
 from tacit.features import Number, Schema
+from tacit.kernels.rounds import next_boundary
+from tacit.mechanisms import grid
 from tacit.mechanisms.opening import opened
 from tacit.privacy.noise import Simulated
 
@@ -271,3 +275,42 @@ def test_a_record_only_grows():
     ):
         with pytest.raises(BadState, match=match):
             actions.changed(later, wrong, 9)
+
+
+# the same releases
+
+
+@pytest.mark.parametrize("hold", [None, 10])
+@pytest.mark.parametrize("curvature", ["fields", "released", "none"])
+def test_memory_and_a_fold_of_its_leaves_estimate_the_same_whatever_was_added_and_retired(
+    curvature, hold, monkeypatch, tmp_path
+):
+    """To the last bit, and also after the bandit was saved between a change and the next release."""
+    leaves, close = [], grid.close_on_grid
+
+    def spy(state, closed, z, closing):
+        leaves.append(np.array(z[0]))
+        close(state, closed, z, closing)
+
+    monkeypatch.setattr(grid, "close_on_grid", spy)
+    options = {"hold": hold, "policy": np.random.default_rng(2)}
+    bandit = glm("walk", "ride", "swim", most=6, budget=Budget(3.0, 1e-6), curvature=curvature, pending=40, **options)
+    fold, fed, changes = Fold(bandit.algorithm, bandit.actions, None), 0, 0
+    for i in range(400):
+        if i in (3, 150, 250):
+            bandit.add_action(f"new {i}")
+        if i == 300:
+            bandit.retire_action("ride")
+        if i == 151:
+            bandit.save(tmp_path / "bandit.json")
+            bandit = JointGLM.load(tmp_path / "bandit.json")
+        rounds(bandit, 1, i)
+        while fed < len(leaves):
+            end = float(next_boundary(fold.entries, *bandit.algorithm.plan.schedule))
+            fold.follow(Released(leaves[fed]), None, bandit.actions, end + (hold or 0), (hold or 0) + 0.5)
+            fed += 1
+        fold.offer(bandit.actions)
+        changes += bandit._last is not None
+        same = zip(fold.estimate.arrays, bandit._estimate.arrays, strict=True)
+        assert all(np.array_equal(one, other) for one, other in same), i
+    assert fed > 5 and changes > 3

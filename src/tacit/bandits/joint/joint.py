@@ -17,6 +17,8 @@ from tacit.algorithms.turns import Turns
 from tacit.algorithms.weeks import Weeks, fewest_leaves
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.joint.summing import Summer
+from tacit.bandits.snapshot import decoded, encoded
+from tacit.core import actions
 from tacit.core.choices import Index, check_missing_as
 from tacit.core.door import Door
 from tacit.core.persons import Persons
@@ -72,6 +74,7 @@ class Joint(ContinualBandit):
     _live: Integers = field(init=False, repr=False)  # the blocks that the estimate is of
     _sides: Sides | None = field(default=None, init=False, repr=False)
     _current: Any = field(default=None, init=False, repr=False)  # the estimate whose arrays are in the state
+    _last: Any = field(default=None, init=False, repr=False)  # the last release's, where another is shown: see _offer
     _adder: tuple[Any, Any] = field(default=(None, None), init=False, repr=False)  # an estimate, and its Adder
 
     # settings
@@ -213,18 +216,43 @@ class Joint(ContinualBandit):
         self._state = self._state._replace(estimate=new.arrays)
 
     def _update(self, released: Released) -> None:
+        """For the actions that were offered when the step ended, from the estimate of the release before: what was
+        shown since, for other actions, changes nothing that follows (core.fold)."""
         contexts, steps = self._state.public.closed, self._steps
         chosen = None if self.hold is None else min(steps - 1, steps_before(self._entries - self.hold, self._schedule))
-        self._show(self.algorithm.estimate(self._estimate, released, contexts, steps, self._live, chosen))
+        before, self._last = self._estimate if self._last is None else self._last, None
+        live = self.algorithm.live(actions.at(self._declared, self._entries))
+        self._show(self.algorithm.estimate(before, released, contexts, steps, live, chosen))
+        if not np.array_equal(live, self._live):
+            self._offer()
+
+    def _offer(self) -> None:
+        """The same release, for the actions that are offered now."""
+        if self._last is None:
+            self._last = self._estimate
+        if self._steps:
+            given = self._state.prefix.released, self._state.public.closed, self._steps, self._live
+            self._show(self.algorithm.estimate(self._last, *given))
+        else:
+            self._show(self.algorithm.blank(self._live))
 
     @locked
     def _redeclare(self, change: Callable[[Schema], Schema]) -> None:
         super()._redeclare(change)
-        self._live = self.algorithm.live(self._declared)
-        if self._steps:
-            self._update(self._state.prefix.released)
-        else:
-            self._show(self.algorithm.blank(self._live))
+        before, self._live = self._live, self.algorithm.live(self._declared)
+        if not np.array_equal(before, self._live):
+            self._offer()
+
+    def _saved(self) -> dict[str, Any]:
+        last = () if self._last is None else self._last.arrays
+        return super()._saved() | {"last": [encoded(part) for part in last]}
+
+    def _resume(self, body: dict[str, Any], where: str) -> None:
+        super()._resume(body, where)
+        if body["last"]:
+            state = self._state
+            last = type(state.estimate)(*map(decoded, body["last"]))
+            self._last = self.algorithm.of_arrays(last, state.prefix.released, self._steps)
 
     # choices
 
@@ -346,7 +374,7 @@ class Joint(ContinualBandit):
 
     def _play(self, block: Block) -> None:
         loop, waits = self.algorithm.loop, self.hold is not None
-        if loop is None or (waits and self._persons.most is not None):  # loops count nobody
+        if loop is None or self._last is not None or (waits and self._persons.most is not None):  # loops count nobody
             super()._play(block)
             return
         if waits and len(block.noise):

@@ -1,14 +1,14 @@
 # Every target builds what it needs from nothing: Python >= 3.11, gcc and pip are enough.
 PYTHON ?= python3
 BIN := .venv/bin
-PARTS := -e . -e packages/lab -e packages/papers
+PARTS := -e . -e packages/lab -e packages/papers -e experimental/two-servers
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: env demo serve serve-postgres demo-roles demo-two browser test test-full test-ray check docs bench plan-judge generated expected kept kept-status dist packed js node lock clean
+.PHONY: env demo serve serve-postgres demo-roles demo-two browser test test-full test-two test-ray check docs bench plan-judge generated expected kept kept-status dist packed js node lock clean
 
 env: .venv/.ready
 
-.venv/.ready: requirements.lock pyproject.toml packages/lab/pyproject.toml packages/papers/pyproject.toml
+.venv/.ready: requirements.lock pyproject.toml packages/lab/pyproject.toml packages/papers/pyproject.toml experimental/two-servers/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Expected Python 3.11 or later, got %d.%d: make PYTHON=python3.11 ..." % \
 	  sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
 	@echo "Making .venv from locked versions, once: some 35 seconds of CPU time beside the downloads, and 1.8 GB on disk."
@@ -43,7 +43,7 @@ demo-roles: .venv/.ready  ## shuffler, analyzer and local server as processes, 1
 	$(BIN)/python examples/roles.py
 
 demo-two: .venv/.ready    ## two servers as processes, neither trusted alone, 10 000 devices, and what each party sees
-	$(BIN)/python examples/two.py
+	$(BIN)/python experimental/two-servers/demo.py
 
 browser: .venv/.ready     ## a browser for the dashboard's tests: Debian's chromium, if none is found
 	$(BIN)/python -m tests.browser || { \
@@ -57,9 +57,12 @@ test: .venv/.node        ## everything from nothing to green, in minutes; instal
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/boundscheck $(BIN)/python -m pytest -n 2 tests/kernels/test_kernels.py
 
-test-full: .venv/.node test-ray  ## the heavier statistical runs as well
+test-full: .venv/.node test-ray test-two  ## the heavier statistical runs as well
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ray"
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/boundscheck $(BIN)/python -m pytest -n 2 --dist loadfile tests/bandits/test_baselines.py
+
+test-two: .venv/.node      ## the experiment with two servers
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ray" experimental/two-servers/tests
 
 test-ray: .cache/ray/.ready  ## logs and sweeps on Ray, in an environment of their own: Ray is large
 	.cache/ray/bin/python -m pytest -m ray tests/bandits/test_ray.py tests/experiments/test_ray_sweeps.py packages/papers/tests/test_on_ray.py
@@ -130,9 +133,9 @@ js: .venv/.node           ## the device in JavaScript as a package in dist/
 
 lock: .venv/.ready        ## renew the locked versions
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
-	  --extra experiments --extra aggregator --group dev pyproject.toml -o requirements.lock
+	  --extra experiments --extra service --group dev pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
-	  --extra experiments --extra aggregator --group dev --group bench pyproject.toml -o requirements-bench.lock
+	  --extra experiments --extra service --group dev --group bench pyproject.toml -o requirements-bench.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
 	  --constraint requirements.lock --group docs -o requirements-docs.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \

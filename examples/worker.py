@@ -8,10 +8,10 @@ from pathlib import Path
 
 
 class Worker:
-    """words: what follows `tacit serve`."""
+    """words: what follows `tacit serve`, or another module."""
 
-    def __init__(self, name: str, folder: Path, *words: str) -> None:
-        command = [sys.executable, "-m", "tacit", "serve", *words]
+    def __init__(self, name: str, folder: Path, *words: str, module: tuple[str, ...] = ("tacit", "serve")) -> None:
+        command = [sys.executable, "-m", *module, *words]
         self.process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True, start_new_session=True)
         self._name, self._found, self._ready = name, "", threading.Event()
         threading.Thread(target=self._listen, daemon=True).start()

@@ -28,7 +28,7 @@ function stripped(name) {
 
 const listed = (name) => [...source(name).matchAll(IMPORT)].flatMap(([, names]) => names.split(", "));
 const core = needed("index.js");
-const others = ["features.js", "openfeature.js", "outbox.js", "two.js"].map((name) => [name, needed(name, core)]);
+const others = ["features.js", "openfeature.js", "outbox.js"].map((name) => [name, needed(name, core)]);
 const names = (files) =>
   [...files].flatMap((file) =>
     [...source(file).matchAll(/^export (?:async )?(?:const|function|class) (\w+)/gm)].map(([, own]) => own),

@@ -13,14 +13,12 @@ from unittest import mock
 import numpy as np
 from scipy.stats import norm
 
-from tacit import Budget, JointGLM, JointLinUCB, LocalIRLS, Secure, ShuffleNewton, TwoServerGLM, registry
+from tacit import Budget, JointGLM, JointLinUCB, LocalIRLS, ShuffleNewton, registry
 from tacit.audit.canary import responses
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.mechanisms import recursive
-from tacit.mechanisms.shares import SharedSteps
 from tacit.roles import billboard, wire
 from tacit.roles.fleet import Fleet
-from tacit.vdaf.field_kernel import P
 from tacit_papers import (
     AdaCGOPE,
     DistributedElimination,
@@ -250,24 +248,6 @@ def summed() -> Draw:
     return Draw(DistributedElimination, "laplace", make, known=False)
 
 
-def aggregator(kind: type, party: int, **options: Any) -> Draw:
-    """One of two aggregators, to whom nobody has reported: what it releases of eight steps."""
-
-    def make(source: Any) -> Run:
-        server = kind(dim=2, horizon=LEAVES, first=1, budget=BUDGET, **options)
-        grid = server.task.grids[party]
-        sigma = server.privacy.releases[1 - party].sigma  # what protects against the other one
-
-        def run() -> list[Any]:
-            sums = SharedSteps(grid)
-            leaves = [sums.release(source if hasattr(source, "integers") else Secure()) for _ in range(LEAVES)]
-            return [(leaf.astype(np.int64) + (leaf > P // 2) * (2**32 - 1)) * grid.step / sigma for leaf in leaves]
-
-        return run
-
-    return Draw(kind, "shares", make)
-
-
 def _heads(counts: Any, of: wire.Parameters, trials: int) -> Any:
     return (counts.astype(float) - of.reach - trials / 2) / (np.sqrt(trials) / 2)
 
@@ -280,12 +260,10 @@ def registered() -> dict[str, Draw]:
         kind = registry.load(*home)
         out[name] = continual(name, kind, **{"first": 1} if "first" in kind.__dataclass_fields__ else {})
     out |= {name: coins(registry.load(*home)) for name, home in registry.bandits("SHUFFLE").items()}
-    out |= {name: aggregator(registry.load(*home), 0) for name, home in registry.bandits("TWO").items()}
     return out | {name: device(name, registry.load(*home)) for name, home in registry.bandits("LOCAL").items()}
 
 
 DRAWS = registered() | {
-    "two-server-glm-helper": aggregator(TwoServerGLM, 1, helper_budget=Budget(4.0, 0.02)),
     "joint-lin-ucb": continual("toeplitz", JointLinUCB, first=1, growth=1.01),
     "shariff-lin-ucb-tree": continual("tree", ShariffLinUCB, release="tree"),
     "shariff-lin-ucb-consistent-tree": continual("consistent", ShariffLinUCB, release="consistent-tree", known=False),

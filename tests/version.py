@@ -15,7 +15,7 @@ found = {
     "js/package.json": json.loads((root / "js/package.json").read_text())["version"],
     **{
         path.relative_to(root).as_posix(): tomllib.loads(path.read_text())["project"]["version"]
-        for path in root.glob("packages/*/pyproject.toml")
+        for path in [*root.glob("packages/*/pyproject.toml"), *root.glob("experimental/*/pyproject.toml")]
     },
 }
 for name, version in found.items():

@@ -1,15 +1,14 @@
-// A page that is a device: ?local=URL&shuffler=URL&two=URL, the servers whose billboards it asks for and to which it
-// reports. It shows the person what was sent, and what that means. &arms=public: arms may be sent as they are, and it
-// says so. &identity=HEX: the shuffler's, to whom reports are sealed then; &leader=HEX&helper=HEX: those of two
-// aggregators. A real application has them in its code: whoever gives this address gives them here.
+// A page that is a device: ?local=URL&shuffler=URL, the servers whose billboards it asks for and to which it reports. It
+// shows the person what was sent, and what that means. &arms=public: arms may be sent as they are, and it says so.
+// &identity=HEX: the shuffler's, to whom reports are sealed then. A real application has it in its code: whoever gives
+// this address gives it here.
 import "./account.js";
 import { LocalClient, ShuffleClient } from "../src/index.js";
 import { LifetimeSpent, Outbox, TooManyReports, get, post, sealing } from "../src/outbox.js";
-import { openTwoServer } from "../src/two.js";
 
 const EPSILON = 4; // the application's own limits, whatever a billboard says
 const WEEKLY = 20;
-const LIFETIME = { epsilon: 200, delta: 1e-3, mu: 6 };
+const LIFETIME = { epsilon: 200, delta: 1e-3 };
 const REWARDS = [0, 1];
 const THINGS = ["a walk", "a poem", "a recipe", "a song", "a riddle"];
 const asked = new URLSearchParams(location.search);
@@ -39,22 +38,6 @@ const MODELS = {
         "others are not the server's own: whoever sends all the others reads this one.",
     },
   },
-  two: {
-    label: "two aggregators",
-    open: (board) =>
-      openTwoServer(board, {
-        identities: [unhex(asked.get("leader")), unhex(asked.get("helper"))],
-        epsilon: EPSILON,
-        delta: 1e-5,
-        rewards: REWARDS,
-      }),
-    meaning: {
-      replace:
-        "The report is two halves, each sealed to one aggregator, and each half alone is random. Each aggregator adds up " +
-        "its halves of many people and adds noise that hides any one of them. What is said above holds against either " +
-        "of them, and whoever works with that one. Against both together nothing does.",
-    },
-  },
 };
 
 const unhex = (text) => Uint8Array.from(text?.match(/../g) ?? [], (two) => parseInt(two, 16));
@@ -72,7 +55,6 @@ function outbox(name) {
   return new Outbox({
     open,
     send: name === "shuffler" && PINNED.length ? sealing(PINNED, `${asked.get(name)}/key`, reports) : reports,
-    billboard: () => get(`${asked.get(name)}/billboard`),
     wait,
     jitter,
     weekly: WEEKLY,
@@ -197,7 +179,7 @@ const guarded = (work) => async () => {
 };
 
 if (!model) {
-  $("problem").textContent = "Expected ?local=URL, ?shuffler=URL or ?two=URL in the address, got none.";
+  $("problem").textContent = "Expected ?local=URL or ?shuffler=URL in the address, got none.";
   $("problem").hidden = false;
 } else {
   models();

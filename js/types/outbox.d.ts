@@ -1,7 +1,6 @@
 import type { Arms, Fields, LocalClient, ShuffleClient } from "./index.js";
-import type { TwoServerClient } from "./two.js";
 
-type Client = LocalClient | ShuffleClient | TwoServerClient;
+type Client = LocalClient | ShuffleClient;
 
 /** The device's own limit on its reports in a week. */
 export class TooManyReports extends Error {}

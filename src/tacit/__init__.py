@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from tacit.bandits.references.uniform import Uniform as Uniform
     from tacit.bandits.server import Server as Server
     from tacit.bandits.shuffle.newton import ShuffleNewton as ShuffleNewton
-    from tacit.bandits.two.glm import TwoServerGLM as TwoServerGLM
     from tacit.core.choices import Choice as Choice
     from tacit.core.choices import Choices as Choices
     from tacit.experiments.result import Result as Result

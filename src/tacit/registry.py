@@ -3,7 +3,7 @@
 Nothing is imported here before it is asked for: neither a device nor `tacit --help` waits for a compiler.
 
 Another package adds names by an entry point of the group "tacit" that names a module of its own; `tacit_papers` does.
-Of the tables below that module may have any: JOINT, SHUFFLE, TWO, LOCAL, REFERENCES and ACRONYMS, and ENVIRONMENTS, as
+Of the tables below that module may have any: JOINT, SHUFFLE, LOCAL, REFERENCES and ACRONYMS, and ENVIRONMENTS, as
 they are here, COMMANDS (name on the command line -> module, function in it), ATTACKS, the name of a package whose files
 are as those of tacit.audit.attacks, and APART, files and folders of it that change no result (of
 experiments.disk_cache)."""
@@ -25,9 +25,6 @@ STORED = ("JointGLM", "JointLinUCB")  # whose state is released sums: a database
 SHUFFLE = {
     "ShuffleNewton": "tacit.bandits.shuffle.newton",
 }
-TWO = {
-    "TwoServerGLM": "tacit.bandits.two.glm",
-}
 LOCAL = {
     "LocalIRLS": "tacit.bandits.local.irls",
 }
@@ -39,7 +36,6 @@ REFERENCES = {
 HOMES = (
     JOINT
     | SHUFFLE
-    | TWO
     | LOCAL
     | REFERENCES
     | {  # of every public name of this package
@@ -88,8 +84,8 @@ ENVIRONMENTS = {  # what the command line calls it -> (module, name in it)
 }
 FETCHED = tuple(name for name, (home, _) in ENVIRONMENTS.items() if ".real." in home)  # data of `tacit fetch`
 COMMANDS: dict[str, tuple[str, str]] = {}
-ROLES = ("analyzer", "shuffler", "local", "aggregator")  # that run as processes of their own
-BENCHES = ("speed", "noise", "shuffle", "local", "serve", "roles", "two", "blocks", "dimension", "worlds")
+ROLES = ("analyzer", "shuffler", "local")  # that run as processes of their own
+BENCHES = ("speed", "noise", "shuffle", "local", "serve", "roles", "blocks", "dimension", "worlds")
 
 
 @functools.cache
@@ -119,7 +115,7 @@ def algorithms(*trust: str) -> dict[str, str]:
     """The home of each class of bandits: of all of them, or of some tables."""
     return {
         name: home
-        for each in trust or ("JOINT", "SHUFFLE", "TWO", "LOCAL", "REFERENCES")
+        for each in trust or ("JOINT", "SHUFFLE", "LOCAL", "REFERENCES")
         for name, home in table(each).items()
     }
 

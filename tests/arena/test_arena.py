@@ -67,7 +67,7 @@ def test_a_version_of_the_worlds_does_not_change():
 
 def test_every_private_algorithm_plays_at_every_epsilon():
     played = {(entry.name.split()[0], entry.epsilon) for entry in entries()}
-    for table_name in ("JOINT", "SHUFFLE", "TWO", "LOCAL"):
+    for table_name in ("JOINT", "SHUFFLE", "LOCAL"):
         for name in registry.bandits(table_name):
             assert {(name, epsilon) for epsilon in worlds.EPSILONS} <= played, name
     assert ("uniform", math.inf) in played

@@ -80,9 +80,6 @@ SHUFFLE = registered("SHUFFLE") | {
     "ShuffleSBLB": [{"horizon": 100}, {"horizon": 100, "bits": 3}],
 }
 LEAVING = {"ShuffleGLM": worlds.batches_of_rounds, "DistributedElimination": worlds.sums_of_an_arm}
-TWO = registered("TWO") | {
-    "TwoServerGLM": [{}, {"curvature": "none"}, {"helper_budget": Budget(4.0, 0.02)}],
-}
 DEVICES = registered("LOCAL") | {
     "LocalIRLS": [{}, {"curvature": "none"}, {"randomizer": "gaussian"}, {"public_arms": True}],
     "LocalCombiner": [{"horizon": 1000}],
@@ -90,13 +87,13 @@ DEVICES = registered("LOCAL") | {
     "LocalSquareCB": [{"horizon": 1000}],
 }
 REGRESSIONS = {name: [{}] for name in regression.__all__} | {"PrivateRidge": [{}, {"model": "local"}]}
-EVERY = JOINT | SHUFFLE | TWO | DEVICES | REGRESSIONS
+EVERY = JOINT | SHUFFLE | DEVICES | REGRESSIONS
 # Settings of sizes, schedules, estimates and amounts of noise: they change what is learnt, and no promise's words.
 SILENT = """
-    batches blend blocks bounds budget calibration closing_share commitments constant constants criterion curvature
+    batches blend blocks bounds budget calibration closing_share constant constants criterion curvature
     descents dim
-    discount dropout eigenvalue era estimate explore factor failure features first forced forget greed growth
-    horizon identities iterations kappa_star largest learner length_scale link malicious model most_o most_tau noise
+    discount dropout eigenvalue estimate explore factor failure features first forced forget greed growth
+    horizon iterations kappa_star largest learner length_scale link malicious model most_o most_tau noise
     optimism oracle_kappa oracle_kappa_star pending per_day policy power prior projection radius randomizer release
     rewards ridge scale schedule share shared shift shrink source sparsity step step_scale steps subgaussian targets
     threshold timing tuning variant warm width width_scale"""
@@ -135,16 +132,6 @@ def test_shuffled_sums(name, options, runs):
     server = algorithm(name)(**{"dim": 2, "budget": COARSE, "first": 4} | options)
     leave = LEAVING.get(name, worlds.batches)(server)
     assert not worlds.convicted(server.privacy, leave, **runs)
-
-
-@pytest.mark.parametrize("runs", RUNS)
-@pytest.mark.parametrize(("name", "options"), each(TWO))
-def test_shares_against_each_aggregator(name, options, runs):
-    server = algorithm(name)(**{"dim": 2, "budget": COARSE, "first": 2} | options)
-    certificate = server.privacy
-    for party, (epsilon, delta) in enumerate(certificate.against.values()):
-        claim = msgspec.structs.replace(certificate, epsilon=epsilon, delta=delta)
-        assert not worlds.convicted(claim, worlds.shares(server, 1 - party), **runs)
 
 
 def joint(name, **options):

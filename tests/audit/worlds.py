@@ -9,16 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit import Secure, Shuffler
+from tacit import Shuffler
 from tacit.audit.bound import gaussian_bound, general_bound
 from tacit.audit.stage import fresh
 from tacit.errors import PersonLimit
 from tacit.mechanisms.randomizers import from_document
-from tacit.mechanisms.shares import SharedSteps, joined
 from tacit.privacy.ledger import Gaussian
 from tacit.roles import local, wire
 from tacit.roles.billboard import TAG
-from tacit.roles.two import wire as wired
 from tacit_papers.local.device import PublishedClient
 from tacit_papers.shuffle import aggregation, rounds
 from tests.roles.boards import another
@@ -125,41 +123,6 @@ def sums_of_an_arm(server):
     """The same where the server is shown a sum modulo m; it is moved so that what is near 0 is not near m."""
     leave, plan = batches(server, aggregation.Aggregator), server._plan_of(0)
     return lambda fate, runs: (leave(fate, runs) + plan.reach) % plan.modulus
-
-
-def shares(server, party):
-    """Two aggregators: what that one releases of two steps, the first of which has one person's report and no other,
-    as the other aggregator sees it, who knows its own share of that report."""
-    client, task = server.device(), server.task
-    grid, circuit = task.grids[party], task.circuit
-
-    def leave(fate, runs):
-        out = []
-        for _ in range(runs):
-            device = another(client)
-            made = wired.unpacked(task, device.randomize(device.choose([fate.arm]), given(server, fate.reward)))
-            own, known = SharedSteps(grid), SharedSteps(grid)
-            for index, key in enumerate(server._own.keys):
-                share = wired.share(task, index, made, key)
-                kept, _ = task.prio3.verifier_share(bytes(32), index, made.nonce, made.public, share)
-                (own if index == party else known).add(kept.numbers)
-            leaves = [[one.release(source) for one in (own, known)] for source in (Paired(), Paired())]
-            counts = [1], [1, 0]
-            out.append(np.concatenate([joined(grid, circuit, *both) for both in zip(counts, leaves, strict=True)]))
-        return np.array(out)
-
-    return leave
-
-
-class Paired:
-    """Noise for the first who asks, and none for the other, who knows what its own was."""
-
-    def __init__(self):
-        self.asked = False
-
-    def integers(self, count, size, cells):
-        first, self.asked = not self.asked, True
-        return Secure().integers(count, size, cells) if first else np.zeros((count, size), np.int64)
 
 
 def report(client, arm, reward):

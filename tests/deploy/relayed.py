@@ -1,6 +1,6 @@
 """deploy/relay.conf in a real nginx: python -m pytest tests/deploy/relayed.py, where nginx is installed.
 
-What reaches the receiver of a report tells nothing of its sender, and reports to two aggregators arrive."""
+What reaches the receiver of a report tells nothing of its sender."""
 
 import contextlib
 import http.server
@@ -15,13 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tacit.roles.outbox import post
-from tacit.roles.two.device import TwoServerClient
 from tests.deploy.outside import program
 from tests.service import certificates
-from tests.service.roles.conftest import nursery, start  # noqa: F401
-from tests.service.roles.pair import ARMS, Pair
-from tests.service.roles.running import until
 
 RELAY = (Path(__file__).parents[2] / "deploy" / "relay.conf").read_text()
 IDENTIFYING = {
@@ -122,15 +117,3 @@ def test_nothing_of_the_sender_arrives_and_nothing_comes_back_to_know_it_by(fold
     assert post_[2] == {"host": "localhost", "content-length": "15"}
     assert all(body == b"board" and not {"Set-Cookie", "ETag"} & set(headers) for body, headers in boards)
     assert not list(folder.rglob("*access*")) and "203.0.113.7" not in (folder / "error").read_text()
-
-
-def test_reports_to_two_aggregators_arrive_through_the_relay(start, folder, tmp_path):  # noqa: F811
-    """Boards come through it as well: who asks for one is as telling as who reports."""
-    pair = Pair(start, tmp_path)
-    pair.billboard()
-    with relay(folder, pair.leader.port, tls=False) as address:
-        with urllib.request.urlopen(f"{address}/billboard", timeout=10) as answer:
-            device = TwoServerClient(answer.read(), identities=pair.identities)
-        send = post(f"{address}/reports")
-        assert [send(device.randomize(device.choose(ARMS), 1.0)) for _ in range(3)] == [True] * 3
-        until(lambda: pair.status(0)["step"] == 1)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from numpy.random import default_rng
 
-from tacit import Budget, LocalIRLS, ShuffleNewton, TwoServerGLM
+from tacit import Budget, LocalIRLS, ShuffleNewton
 from tests.js import chromium, node, vectors
 
 SERVERS = {
@@ -15,12 +15,6 @@ SERVERS = {
     "LocalIRLS, cap, d = 20": LocalIRLS(dim=20, radius=3.0, budget=Budget(4.0, 0.0)),
     "LocalIRLS, Gaussian, d = 5": LocalIRLS(dim=5, radius=3.0, budget=Budget(1.0, 1e-6), randomizer="gaussian"),
     "LocalIRLS, public arms, d = 5": LocalIRLS(dim=5, radius=3.0, budget=Budget(1.0, 0.0), public_arms=True),
-}
-TWO = {
-    "TwoServerGLM, d = 5: 20 numbers": {"dim": 5},
-    "TwoServerGLM, d = 20, scores: 20": {"dim": 20, "curvature": "none"},
-    "TwoServerGLM, d = 10: 65 numbers": {"dim": 10},
-    "TwoServerGLM, d = 20: 230 numbers": {"dim": 20},
 }
 DRAWS = 50
 
@@ -32,22 +26,12 @@ def main():
         arms = rng.uniform(-1, 1, (10, server.dim)) / server.dim**0.5
         boards.append({"board": vectors.text(server.billboard()), "arms": arms.tolist()})
     file = vectors.save({"boards": boards, "draws": DRAWS}, folder / "timed.json")
-    two = [(name, TwoServerGLM(**options, budget=Budget(1.0, 1e-6))) for name, options in TWO.items()]
-    files = [sealed(server, folder / f"{number}.json", rng) for number, (_, server) in enumerate(two)]
     package = node.packed(folder) / "dist"
     with chromium.opened(tests=node.HERE) as browser:
         for place, run in (("node", node.task), ("chromium", browser)):
-            told = run(package, "timed", file) + [run(package, "timedTwo", each)[0] for each in files]
-            for name, one in zip([*SERVERS, *TWO], told, strict=True):
+            told = run(package, "timed", file)
+            for name, one in zip(SERVERS, told, strict=True):
                 print(f"{place:10}{name:34}" + "".join(f"{what} {ms:8.2f} ms  " for what, ms in one.items()))
-
-
-def sealed(server, path, rng):
-    """For a device of two aggregators, which are in this process."""
-    arms = rng.uniform(-1, 1, (10, server.dim)) / server.dim**0.5
-    board = {"board": vectors.text(server.billboard()), "arms": arms.tolist()}
-    pair = list(map(vectors.text, server._own.identities))
-    return vectors.save({"identities": pair, "boards": [board], "draws": DRAWS}, path)
 
 
 if __name__ == "__main__":

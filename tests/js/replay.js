@@ -189,98 +189,9 @@ function laws({ gaussians, halves, uniforms, below, coin }, { draws, sigma, tria
   };
 }
 
-/** Reports in two shares: {public, leader, helper, refused} of each case. */
-function shared({ Bounded, Prio3 }, cases) {
-  return cases.map(({ circuit, context, numbers, nonce, random, wrong }) => {
-    const prio3 = new Prio3(new Bounded(circuit), decoded(context));
-    const report = prio3.shard(numbers, decoded(nonce), decoded(random));
-    const [leader, helper] = report.shares.map(encoded);
-    let refused = "";
-    try {
-      prio3.shard(wrong, decoded(nonce), decoded(random));
-    } catch (error) {
-      refused = error.message;
-    }
-    return { public: encoded(report.public), leader, helper, refused };
-  });
-}
-
-/** Devices of two aggregators: {cost, mu, index, report} of each case, or the name of the error. */
-async function two({ openTwoServer }, { random, now, identities, boards, cases }) {
-  const state = random ? tape(decoded(random)) : { at: 0 };
-  Date.now = () => now * 1000;
-  const pinned = identities.map((one) => decoded(one));
-  const opened = (board, options) => openTwoServer(decoded(board), { identities: pinned, ...options });
-  const made = await Promise.all(boards.map(({ board, options }) => opened(board, options).catch((error) => error)));
-  const told = [];
-  for (const { at, board, arms, floor, reward } of cases) {
-    state.at = at;
-    const device = another(made[board]);
-    const choice = device.choose(arms, undefined, floor);
-    told.push({ index: choice.index, report: encoded(await device.randomize(choice, number(reward))) });
-  }
-  const said = (one) =>
-    one instanceof Error ? { error: one.name, why: one.message } : { cost: one.cost, mu: one.mu, parties: one.parties };
-  return { boards: made.map(said), cases: told };
-}
-
-/** Hostile billboards of two aggregators: the name of the error, or of each person the random bytes that a choice and a
- * report take, and the report's length. */
-async function hostileTwo({ openTwoServer }, { random, now, identities, boards, people }) {
-  const state = tape(decoded(random));
-  Date.now = () => now * 1000;
-  const out = [];
-  for (const board of boards)
-    try {
-      const device = await openTwoServer(decoded(board), { identities: identities.map((one) => decoded(one)) });
-      const told = [];
-      if (device.dim === people[0].arms[0].length)
-        for (const { arms, reward } of people) {
-          state.at = 0;
-          const choice = device.choose(arms);
-          const first = state.at;
-          told.push([first, (await device.randomize(choice, number(reward))).length, state.at]);
-        }
-      out.push({ told });
-    } catch (error) {
-      out.push({ error: error.name, why: error.message });
-    }
-  return out;
-}
-
-/** Whether billboards may be acted by one after another, on one device: the name of each error, or null. */
-async function followed({ openTwoServer }, { now, identities, boards }) {
-  Date.now = () => now * 1000;
-  let marks = {};
-  const told = [];
-  for (const board of boards)
-    try {
-      marks = (await openTwoServer(decoded(board), { identities: identities.map((one) => decoded(one)) })).seen(marks);
-      told.push(null);
-    } catch (error) {
-      told.push(error.name);
-    }
-  return { told, marks };
-}
-
 /** What entries of a ledger add up to, and how sure somebody can be after them. */
 const totals = ({ composed, certainty }, given) =>
   given.map((entries) => ({ ...composed(entries), certainty: certainty(composed(entries)) }));
-
-/** Milliseconds of a device of two aggregators: to verify a billboard, for the first report and for each after it. */
-async function timedTwo({ openTwoServer }, { identities, boards, draws }) {
-  const out = [];
-  for (const { board, arms } of boards) {
-    const started = performance.now();
-    const device = await openTwoServer(decoded(board), { identities: identities.map((one) => decoded(one)) });
-    const read = performance.now();
-    await device.randomize(device.choose(arms), 1);
-    const first = performance.now();
-    for (let i = 0; i < draws; i++) await device.randomize(device.choose(arms), 1);
-    out.push({ read: read - started, first: first - read, each: (performance.now() - first) / draws });
-  }
-  return out;
-}
 
 /** Milliseconds to read a billboard, and for a choice with its report. */
 const timed = (tacit, { boards, draws }) =>
@@ -310,10 +221,5 @@ const TASKS = {
   tables: { modules: SOURCE, work: tables },
   numbers: { modules: SOURCE, work: numbers },
   laws: { modules: SOURCE, work: laws },
-  shared: { modules: ["prio3"], work: shared },
   totals: { modules: ["ledger", "account"], work: totals },
-  two: { modules: ["index", "two"], work: two },
-  hostileTwo: { modules: ["index", "two"], work: hostileTwo },
-  followed: { modules: ["index", "two"], work: followed },
-  timedTwo: { modules: ["index", "two"], work: timedTwo },
 };

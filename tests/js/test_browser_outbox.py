@@ -1,8 +1,7 @@
 """The outbox in a real Chromium, with servers that are real: killed by kill -9, in several tabs at once, on http
-without locks, in a service worker, in the local model and with two aggregators. Whatever happens, one choice is one
+without locks, in a service worker. Whatever happens, one choice is one
 report: the same bytes, and the browser still shows them."""
 
-import contextlib
 import functools
 import http.server
 import json
@@ -15,25 +14,18 @@ from types import SimpleNamespace
 
 import pytest
 
-from tacit import Budget, TwoServerGLM
-from tacit.bandits.two.memory import BothAggregators
-from tacit.errors import BadReport
-from tacit.privacy import gaussian
 from tacit.roles import outbox
 from tests import browser as found
-from tests.js import node, vectors
+from tests.js import node
 from tests.roles.boards import published
 
 PROGRAM = """
 import { LocalClient } from "/src/index.js";
-import { openTwoServer } from "/src/two.js";
 import { Outbox, get, post } from "/src/outbox.js";
-const identities = IDENTITIES.map((one) => Uint8Array.from(atob(one), (c) => c.charCodeAt(0)));
 export const board = () => get("/board");
 export const made = (options) => new Outbox({
-  open: (board) =>
-    identities.length ? openTwoServer(board, { identities }) : new LocalClient(board, { publicArms: true }),
-  billboard: board, send: post("/reports"), wait: 1, jitter: 1, weekly: 1000, lifetime: { epsilon: 1e4, mu: 1e4 },
+  open: (board) => new LocalClient(board, { publicArms: true }),
+  send: post("/reports"), wait: 1, jitter: 1, weekly: 1000, lifetime: { epsilon: 1e4 },
   resident: true, ...options,
 });
 export const hex = (bytes) => bytes && Array.from(bytes, (v) => v.toString(16).padStart(2, "0")).join("");
@@ -105,20 +97,11 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-MODELS = ["local", "two"]
-
-
-@pytest.fixture(params=["local"])
-def world(request):
+@pytest.fixture
+def world():
     """ids: where they are in a report, in hexadecimal digits."""
     made = SimpleNamespace(asked=[], told=[], got=[], answer=lambda say: say(200))
-    if request.param == "local":
-        made.board, made.identities, made.ids = published("irls-public")[1], [], slice(2, 18)
-    else:
-        made.server = TwoServerGLM(dim=2, budget=Budget(1.0, 1e-6))
-        made.board, made.ids = made.server.billboard(), slice(64, 96)
-        made.identities = list(map(vectors.text, made.server._own.identities))
-    made.two = request.param == "two"
+    made.board, made.ids = published("irls-public")[1], slice(2, 18)
     kind = type("One", (Handler,), {"world": made})
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(kind, directory=str(node.JS)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -141,21 +124,6 @@ def until(condition):
     pytest.fail("Expected Chromium to come so far within 100 s.")
 
 
-def told_of(world, count):
-    """What is spent after so many reports: (epsilon, mu)."""
-    return (0.0, count * gaussian.mu(Budget(1.0, 1e-6))) if world.two else (count, 0.0)
-
-
-def counted(world, reports):
-    """How many of them aggregators count."""
-    both = BothAggregators(world.server.task, world.server._own)
-    for report in reports:
-        with contextlib.suppress(BadReport):
-            both.add(bytes.fromhex(report))
-    return both.reports
-
-
-@pytest.mark.parametrize("world", MODELS, indirect=True)
 def test_after_kill_9_only_the_bytes_on_the_disc_leave(world, executable, tmp_path):
     """Chromium is killed while the server keeps its answer back, and as soon as it has answered. What localStorage
     holds then is some seconds old: the report is lost, or made again with other noise."""
@@ -171,11 +139,9 @@ def test_after_kill_9_only_the_bytes_on_the_disc_leave(world, executable, tmp_pa
                 os.killpg(process.pid, signal.SIGKILL)
     last = world.told[-1]
     assert [report for report, _ in last["shown"]] == list(dict.fromkeys(world.got))[:2]
-    spent = last["spent"]["epsilon"], last["spent"]["mu"]
-    assert all(taken for _, taken in last["shown"]) and spent == pytest.approx(told_of(world, 2), rel=1e-6)
+    assert all(taken for _, taken in last["shown"]) and last["spent"]["epsilon"] == 2
     assert len(world.told) == len(set(world.got)) == len({report[world.ids] for report in world.got}) == 3  # ids
     assert set(world.asked) == {None}  # no ETag comes back, after a restart
-    assert not world.two or counted(world, world.got) == 3
 
 
 CHOICES = 8
@@ -196,14 +162,13 @@ SHOWN = """async () => {
 }"""
 
 
-@pytest.mark.parametrize("world", MODELS, indirect=True)
 def test_tabs_of_one_site_make_each_report_once(world, browser, executable):
     """Two tabs of a secure site and five of one without locks choose and flush all at once: no choice is lost, and none
     leaves as two reports."""
     rules = ["--no-sandbox", "--host-resolver-rules=MAP device.test 127.0.0.1"]
     with browser.page.context.browser.browser_type.launch(executable_path=executable, args=rules) as other:
         context = other.new_context()
-        for host, count in (("127.0.0.1", 2), ("device.test", 5))[: 1 if world.two else 2]:  # sealing needs https
+        for host, count in (("127.0.0.1", 2), ("device.test", 5)):
             world.got.clear()
             tabs = [context.new_page() for _ in range(count)]
             for tab in tabs:
@@ -215,8 +180,7 @@ def test_tabs_of_one_site_make_each_report_once(world, browser, executable):
             assert secure == (count == 2) and len(shown) == count * CHOICES
             assert {report for report, _ in shown} == set(world.got) and all(taken for _, taken in shown)
             assert len({report[world.ids] for report in world.got}) == count * CHOICES
-            assert (spent["epsilon"], spent["mu"]) == pytest.approx(told_of(world, count * CHOICES), rel=1e-6)
-            assert not world.two or counted(world, world.got) == count * CHOICES
+            assert spent["epsilon"] == count * CHOICES
             assert [entry["count"] for entry in spent["entries"]] == [count * CHOICES]
     assert set(world.asked) == {None}  # an ETag that came back would be a cookie
 

@@ -7,8 +7,7 @@ import time
 
 import pytest
 
-from tacit import Budget, LocalIRLS, ShuffleNewton, Shuffler, TwoServerGLM
-from tacit.bandits.two.memory import BothAggregators
+from tacit import Budget, LocalIRLS, ShuffleNewton, Shuffler
 from tests.js import node
 
 WAIT, JITTER = 800, 400  # milliseconds
@@ -48,13 +47,12 @@ def servers():
     local = LocalIRLS(dim=3, budget=Budget(4.0, 1e-6), radius=3.0)
     newton = ShuffleNewton(dim=3, budget=Budget(1.0, 1e-6), first=1000)
     public = LocalIRLS(dim=3, budget=Budget(4.0, 1e-6), public_arms=True)
-    pair = TwoServerGLM(dim=3, budget=Budget(1.0, 1e-6))
-    both = {"local": local, "shuffler": newton, "clear": public, "two": pair}
+    both = {"local": local, "shuffler": newton, "clear": public}
     made = {name: {"board": one.billboard(), "asked": [], "got": []} for name, one in both.items()}
     kind = type("One", (Handler,), {"servers": made})
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(kind, directory=str(node.JS)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield {**made, "address": f"http://127.0.0.1:{server.server_port}", "server": local, "public": public, "pair": pair}
+    yield {**made, "address": f"http://127.0.0.1:{server.server_port}", "server": local, "public": public}
     server.shutdown()
     server.server_close()
 
@@ -98,30 +96,6 @@ def test_a_person_sees_what_was_sent(servers, page):
         assert servers[name]["got"][0][0] - servers[name]["asked"][0] >= WAIT / 1000
     servers["server"].observe(servers["local"]["got"][0][1])
     Shuffler(servers["shuffler"]["board"]).add(servers["shuffler"]["got"][0][1])
-
-
-def test_a_report_that_chromium_sealed_is_counted_by_both_aggregators(servers, browser):
-    """The page has both identities, and says against whom its reports protect."""
-    address, made = servers["address"], servers["pair"]
-    leader, helper = (one.hex() for one in made._own.identities)
-    page = browser.page.context.browser.new_page()
-    page.goto(f"{address}/demo/?two={address}/two&leader={leader}&helper={helper}&wait={WAIT}&jitter={JITTER}")
-    page.click("#choose")
-    page.wait_for_selector("#like:enabled")
-    page.click("#like")
-    page.wait_for_selector("#like:disabled")
-    page.wait_for_timeout(WAIT + JITTER)
-    page.click("#again")
-    page.wait_for_selector("text=taken")
-    text = page.inner_text("main")
-    ((_, report),) = servers["two"]["got"]
-    BothAggregators(made.task, made._own).add(report)
-    assert "Against both together nothing does" in text and f"aggregators {leader[:8]} and {helper[:8]}" in text
-    assert "mu = 0.237 of at most 6" in text
-    page.goto(f"{address}/demo/?two={address}/two&leader={helper}&helper={leader}&wait={WAIT}&jitter={JITTER}")
-    page.click("#choose")
-    page.wait_for_function("document.querySelector('#problem').textContent.includes('signature of both known')")
-    page.close()
 
 
 def test_the_page_says_what_its_reports_protect(servers, browser):

@@ -60,7 +60,7 @@ def test_the_device_is_below_12_kilobytes(package):
 
 
 def test_the_package_is_found_by_its_name_and_has_what_its_types_say(package):
-    for name in ("index", "features", "openfeature", "outbox", "two"):
+    for name in ("index", "features", "openfeature", "outbox"):
         types = (package.parent / "types" / f"{name}.d.ts").read_text()
         stated = re.findall(r"^export (?:class|function|const) (\w+)", types, re.MULTILINE)
         module = "tacit-device" if name == "index" else f"tacit-device/{name}"

@@ -18,7 +18,6 @@ from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.randomize_kernel import randomize
 from tacit.mechanisms.recursive_grid import RecursiveGrid
-from tacit.mechanisms.shares import joined
 from tacit.mechanisms.shuffle import laplace
 from tacit.mechanisms.shuffle.sums_kernel import unshuffle, with_coins
 from tacit.mechanisms.sums import with_noise
@@ -146,15 +145,6 @@ def shuffled_sum(tape, kernel):
     return seam
 
 
-def joined_leaf(tape, function):
-    def seam(grid, circuit, counts, leaves):
-        out = function(grid, circuit, counts, leaves)
-        tape.release(("joined", grid.size, counts), out)
-        return out
-
-    return seam
-
-
 METHODS = {
     (Continual, "release"): prefix,
     (Grid, "release"): prefix,
@@ -165,7 +155,6 @@ METHODS = {
 }
 SEAMS = {
     with_noise: noisy_sum,
-    joined: joined_leaf,
     simulate_step: after("prefix", lambda rng, state, law: law, lambda rng, state, law: [state.released, *state.noise]),
     simulate_wishart_step: after(
         "prefix", lambda rng, state, *law: law, lambda rng, state, *law: [state.released, *state.noise]

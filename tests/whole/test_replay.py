@@ -18,12 +18,10 @@ from tacit import (
     Secure,
     ShuffleNewton,
     Simulated,
-    TwoServerGLM,
     registry,
 )
 from tacit.algorithms.onepass import loops_kernel
 from tacit.audit.mutants import CountedWhenAnswered, ExactSums
-from tacit.bandits.two import memory
 from tacit.errors import WrongBatch
 from tacit.features import Category, Number, Schema
 from tacit.mechanisms import recursive
@@ -90,19 +88,6 @@ def embedded(kind, **options):
     return lambda source, leak=None: leaking(leak, Embedded)(made(kind, **options)(source))
 
 
-SECRETS = memory.drawn()
-
-
-def paired(kind, **options):
-    """Both aggregators in one process, of the same era and with the same keys in every run."""
-
-    def make(source, leak=None):
-        with mock.patch.object(memory, "drawn", return_value=SECRETS):
-            return embedded(kind, era="0" * 64, **options)(source, leak)
-
-    return make
-
-
 def leaking(leak, kind):
     return kind if leak is None else type(kind)(kind.__name__, (leak, kind), {})
 
@@ -159,9 +144,6 @@ SHUFFLE = registered("SHUFFLE", embedded, first=16) | {
     "shuffle-newton-scores": embedded(ShuffleNewton, first=16, curvature="none"),
     "shuffle-newton-sum": embedded(ShuffleNewton, first=16, estimate="sum"),
     "shuffle-newton-elimination": embedded(ShuffleNewton, first=16, explore="elimination"),
-}
-TWO = registered("TWO", paired, first=16) | {
-    "two-server-glm-scores": paired(TwoServerGLM, first=16, curvature="none"),
 }
 # A report that is sent when a reward comes is there or not: everybody answers.
 LOCAL = registered("LOCAL", embedded) | {
@@ -257,7 +239,7 @@ def test_step_by_step_with_simulated_noise(name):
     assert replay.check(lambda: (JOINT | SIMULATED)[name](Simulated(4))) >= 2
 
 
-EVERYTHING = JOINT | SIMULATED | SHUFFLE | TWO | LOCAL
+EVERYTHING = JOINT | SIMULATED | SHUFFLE | LOCAL
 
 
 @pytest.mark.parametrize("name", [name for name in EVERYTHING if name != "anytime"])
@@ -266,8 +248,8 @@ def test_in_a_compiled_loop(name):
 
 
 @pytest.mark.parametrize("source", [None, 4])
-@pytest.mark.parametrize("name", SHUFFLE | TWO)
-def test_shuffle_and_two_aggregators(name, source):
+@pytest.mark.parametrize("name", SHUFFLE)
+def test_shuffle(name, source):
     assert replay.check(lambda: EVERYTHING[name](source and Simulated(source))) >= 2
 
 
@@ -303,7 +285,7 @@ def test_regression(name, source):
 JOINTLY = [name for name in JOINT if name != "anytime" and name not in HELD]
 LEAKS = [(leak, name) for leak in (Entered, Patient, Told) for name in HELD]
 LEAKS += [(leak, name) for leak in (Raw, Counted, Timed, Waiting) for name in JOINTLY]
-LEAKS += [(leak, name) for leak in (Raw, Counted, Answered, Waiting) for name in SHUFFLE | TWO]
+LEAKS += [(leak, name) for leak in (Raw, Counted, Answered, Waiting) for name in SHUFFLE]
 
 
 @pytest.mark.parametrize(("leak", "name"), LEAKS, ids=lambda part: getattr(part, "__name__", part))

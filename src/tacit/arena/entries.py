@@ -10,7 +10,7 @@ from tacit.arena.worlds import DELTA, EPSILONS, Arena
 from tacit.experiments.spec import Spec
 from tacit.privacy.budget import Budget
 
-TRUST = {"JOINT": "joint", "SHUFFLE": "shuffle", "TWO": "two servers", "LOCAL": "local"}
+TRUST = {"JOINT": "joint", "SHUFFLE": "shuffle", "LOCAL": "local"}
 PLAIN = ("Uniform", "LinUCB", "MLEUCB", "RSGLinUCB")
 WIDE = 12  # dimensions above which these are left out: seconds and more a run
 HEAVY = {

@@ -11,7 +11,7 @@ from tacit.arena.worlds import EPSILONS, VERSION, arenas
 from tacit.experiments import figure
 
 START, END = "<!-- arena: written by tacit arena --page -->\n", "<!-- end of arena -->"
-ORDER = ("none", "joint", "two servers", "shuffle", "local")
+ORDER = ("none", "joint", "shuffle", "local")
 GROUPS = {
     "small": "The six small worlds",
     "random": "Random worlds",

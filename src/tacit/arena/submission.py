@@ -36,7 +36,7 @@ from tacit.data import Array, Integers
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, plain_certificate
 
-TRUSTS = ("joint", "shuffle", "two servers", "local")
+TRUSTS = ("joint", "shuffle", "local")
 KEYS = {"file", "class", "trust", "options", "runs"}
 STATED = "As its author states, not computed by tacit: "
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from tacit.bandits.references.uniform import Uniform as Uniform
     from tacit.bandits.server import Server as Server
     from tacit.bandits.shuffle.newton import ShuffleNewton as ShuffleNewton
-    from tacit.bandits.two.glm import TwoServerGLM as TwoServerGLM
 
 HOMES = {name: home for name, home in registry.HOMES.items() if home.startswith("tacit.bandits.")}
 if not TYPE_CHECKING:  # which would take any name for one

@@ -175,22 +175,17 @@ def serve_command(
     what: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[analyzer|shuffler|local|aggregator] [CONFIG]",
+            metavar="[analyzer|shuffler|local] [CONFIG]",
             help="What to serve: a TOML file (docs/operator.md); one of the roles' (docs/roles.md) after its name.",
         ),
     ] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Serve simulated people, in the working folder.")] = False,
     port: Annotated[int | None, typer.Option(help="Instead of the file's; 0 for any that is free.")] = None,
 ) -> None:
-    """Serve bandits over HTTP, from a database that loses nothing, until SIGTERM; or one role of the shuffle, local and
-    two-server models."""
+    """Serve bandits over HTTP, from a database that loses nothing, until SIGTERM; or one role of the shuffle and local
+    models."""
     words = what or []
     if len(words) == 2 and words[0] in registry.ROLES:
-        if words[0] == "aggregator":
-            from tacit.service.two import command as aggregators
-
-            aggregators.run(Path(words[1]), port=port, say=tell)
-            return
         from tacit.service.roles import command as roles
 
         roles.run(words[0], Path(words[1]), port=port, say=tell)

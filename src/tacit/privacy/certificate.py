@@ -3,7 +3,7 @@
 import itertools
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -36,19 +36,9 @@ class Devices(NamedTuple):
     description: str
 
 
-class Aggregators(NamedTuple):
-    """The origin of noise that each of two aggregators draws."""
-
-    private: bool
-    description: str
-    distance: float | None
-
-
 DEVICES = Devices(True, "each device's cryptographic generator: exact integers")
-AGGREGATORS = Aggregators(True, "each aggregator's own, secure (discrete Gaussian, exact; its operating system's)", 0.0)
-SIMULATED_AGGREGATORS = Aggregators(False, "simulated: for experiments, not for people's data", None)
 SIMULATED_DEVICES = Devices(False, "simulated: for experiments, not for people's data")
-OWN = (DEVICES, AGGREGATORS, SIMULATED_AGGREGATORS, SIMULATED_DEVICES)
+OWN = (DEVICES, SIMULATED_DEVICES)
 
 
 class Certificate(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,8 +54,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     that were added or retired, and when, in numbers of choices. `deadline`: when a choice enters the sums, and with
     what, where there is such a time. `horizon`: the choices that it was planned for, if it was for so many.
     `neighbours`: the relation by its name (privacy.relations), from which `unit` and `relation`, its words, follow; all
-    three are empty where nothing is claimed. `against`: epsilon and delta against each of those who see
-    different things, where there are such; the claim is the first of them."""
+    three are empty where nothing is claimed."""
 
     bandit: str
     model: str
@@ -91,7 +80,6 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     actions: str = ""
     deadline: str = ""
     horizon: int | None = None
-    against: dict[str, tuple[float, float]] = {}
 
     def json(self) -> bytes:
         return msgspec.json.encode(self)
@@ -111,7 +99,6 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
         rows = [("claim", claim)]
         if self.epsilon is not None:
             rows += [
-                *(("against", f"{who}: ({e:.4g}, {d:g})") for who, (e, d) in self.against.items()),
                 ("budget", f"epsilon {self.budget:g} at delta {self.delta:g}"),
                 ("spent", f"epsilon {self.spent:.4g} {words.spent(self)}"),
             ]
@@ -163,7 +150,6 @@ def certify(
     features: Schema | None = None,
     actions: str = "",
     deadline: str = "",
-    against: Mapping[str, tuple[Sequence[Release], Budget]] | None = None,
 ) -> Certificate:
     """The certificate of all that is released, in any model: the ledger computes its epsilon.
 
@@ -172,8 +158,7 @@ def certify(
     rounds: the number of choices so far. horizon: how many were planned. delta: of the claim, the budget's by default.
     person: what the claim is for, where it is for one person; `unnamed`: choices made without an id. policy_given:
     whether the policy's draws come from the caller's generator. features: how people's fields become vectors. actions:
-    what changed among them. deadline: when a choice enters, in words. against: what counts against each of those who
-    see different things, and what it is to cost."""
+    what changed among them. deadline: when a choice enters, in words."""
     described = "" if features is None else str(features)
     if budget.epsilon == math.inf:
         return plain_certificate(bandit, "No noise is added: epsilon is infinite.", described)
@@ -237,7 +222,6 @@ def certify(
         actions=actions,
         deadline=deadline,
         horizon=horizon,
-        against={who: (epsilon_of(seen, of.delta), of.delta) for who, (seen, of) in (against or {}).items()},
     )
 
 

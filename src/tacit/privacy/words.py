@@ -19,30 +19,10 @@ if TYPE_CHECKING:
 
 LITTLE, HARDLY = 4.0, 10.0  # epsilon above which a claim protects little, and hardly at all
 NO_PROMISE = "No promise is made for people's data: the caveats say why."
-TWO_SERVERS = "two-server"
-BOTH = (
-    "If the operator and the helper work together, or somebody takes what both have stored, nothing is left of the "
-    "promise: each of the two runs a server that holds one share of people's data."
-)
-HELPER = "Somebody who sees what the helper sees is right at most {} of the time."
-REVIEW = (
-    "The cryptography (tacit.vdaf, tacit.roles.two) has not been reviewed by anybody outside. Have it reviewed before "
-    "people's data rest on it."
-)
-PAGE = (
-    "On a web page that the operator serves, an operator who changes the page reads what its visitors send: there the "
-    "promise holds against the helper, against theft from one server, and against an operator who keeps to it. "
-    "An installed program that the operator cannot change has it against the operator, too."
-)
-STAYS = (
-    "Each server keeps its share of the sums of the last {} steps, which later releases need, and its keys for a day: "
-    "whoever takes both servers' shares has these sums without noise."
-)
 SEEN = {
     "joint": "all that others ever see, pages and certificates included,",
     "shuffle": "all that others and the server ever see",
     "local": "all that others and the server ever see",
-    TWO_SERVERS: "all that others and the operator ever see",
 }
 TRUST = {
     "joint": (
@@ -54,10 +34,6 @@ TRUST = {
         "server does not run."
     ),
     "local": "Nobody is trusted but the person's own device.",
-    TWO_SERVERS: (
-        "This rests on who is trusted: not the operator, and not the helper, but that the two do not work together, "
-        "and that the program on the person's device is one that the operator cannot change."
-    ),
 }
 DISPLAYED = (
     "Which arm a person is shown is not covered: devices fetch all arms ahead, so that nobody sees which one is "
@@ -145,8 +121,6 @@ def promise(certificate: "Certificate") -> list[str]:
         f"far it is at most {rate(released, delta if released else 0.0)}.",
         *filter(None, [strength(epsilon)]),
     ]
-    if certificate.model == TWO_SERVERS:
-        out = [BOTH, *out, HELPER.format(rate(*certificate.against["the helper"]))]
     if relations.of_rewards(certificate.neighbours):
         out.append(PUBLIC[certificate.model])
     elif certificate.model != "joint":

@@ -10,9 +10,8 @@ from tests.service.roles.analyzer_stub import Stub, server
 from tests.service.roles.running import Process
 
 
-@pytest.fixture(scope="session")
-def nursery():
-    command = [sys.executable, "-m", "tests.service.roles.nursery"]
+def bred(command):
+    """A function that starts a role, by a process that forks them."""
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def start(path, role, port):
@@ -22,6 +21,11 @@ def nursery():
 
     with process:
         yield start
+
+
+@pytest.fixture(scope="session")
+def nursery():
+    yield from bred([sys.executable, "-m", "tests.service.roles.nursery"])
 
 
 @pytest.fixture

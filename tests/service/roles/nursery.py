@@ -9,7 +9,6 @@ from pathlib import Path
 
 from tacit.errors import TacitError
 from tacit.service.roles import command, settings
-from tacit.service.two import command as two
 
 
 def serve(path, role, port):
@@ -19,14 +18,7 @@ def serve(path, role, port):
     os.chdir(path.parent)
     status = 1
     try:
-
-        def say(text):
-            print(text, flush=True)
-
-        if role == "aggregator":
-            two.run(path, port=port, say=say)
-        else:
-            command.run(role, path, port=port, say=say)
+        command.run(role, path, port=port, say=lambda text: print(text, flush=True))
         status = 0
     except (ValueError, TacitError) as error:
         print(error, flush=True)
@@ -39,9 +31,7 @@ def main():
     ready = set()
     for line in sys.stdin:
         path, role, port = json.loads(line)
-        if role == "aggregator" and role not in ready:
-            two.warm()
-        elif role not in ready:
+        if role not in ready:
             command.application(role, settings.read(role, Path(path)))  # compiles what the child then has
         ready.add(role)
         child = os.fork()

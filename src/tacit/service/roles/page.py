@@ -3,7 +3,7 @@
 from typing import Any
 
 from tacit.privacy.relations import REPLACE, REWARDS, of_rewards
-from tacit.privacy.words import BOTH, PAGE, REVIEW, shuffle_assumes
+from tacit.privacy.words import shuffle_assumes
 from tacit.service.markup import Child, Markup, document, tag
 from tacit.service.page import LOST, events, tile
 from tacit.service.words import count, counted, signed
@@ -14,8 +14,6 @@ ABOUT = {
     ("analyzer", REPLACE): "Learns from the sum of each batch, and shows everybody what devices choose by.",
     ("shuffler", REPLACE): "Adds up the reports of a batch and forgets who sent them. People trust it to do so.",
     ("local", REPLACE): "Learns from reports that are private by themselves. Nobody has to be trusted.",
-    ("leader", REPLACE): "Takes one share of every report, adds them up, and adds noise of its own to each sum.",
-    ("helper", REPLACE): "Takes the other share of every report, adds them up, and adds noise of its own to each sum.",
     ("local", REPLACE_REWARDS): (
         "Learns from reports in which the reward alone is private by itself: the arm that was played comes as it is."
     ),
@@ -31,18 +29,6 @@ SEES = {
         "report and knows the features reads the reward from it, and the sign of a feature nearly always.",
         "From which address it comes, as any server does, unless devices send through a relay. It keeps and logs none.",
         "The sum of the open batch, and random ids by which a retry counts once.",
-    ),
-    ("leader", REPLACE): (
-        "From which address a report comes, as any server does, and when. It keeps and logs neither.",
-        "Its own share of each report: numbers that are uniform by themselves, whatever the person did.",
-        "Whether the proof of a report holds: honest ones always do.",
-        "The noisy sums that both servers release, and the billboard, as everybody.",
-    ),
-    ("helper", REPLACE): (
-        "Random numbers of reports, in the jobs that the leader sends at a timer; no address.",
-        "Its own share of each report: numbers that are uniform by themselves, whatever the person did.",
-        "Whether the proof of a report holds: honest ones always do.",
-        "The noisy sums that both servers release, and the billboard, as everybody.",
     ),
     ("local", REPLACE): (
         "Each report: a person's numbers behind noise that protects them by itself, at the epsilon above.",
@@ -62,14 +48,6 @@ NEVER = {
     ("shuffler", REPLACE): (
         "Reports of an earlier batch: its keys are destroyed when it is closed.",
         "On disk: a report, or anything about its sender.",
-    ),
-    ("leader", REPLACE): (
-        "The helper's share of a report, which is sealed to the helper: with both shares it would read the report.",
-        "A sum without the helper's noise.",
-    ),
-    ("helper", REPLACE): (
-        "The leader's share of a report, which is sealed to the leader: with both shares it would read the report.",
-        "A sum without the leader's noise.",
     ),
     ("local", REPLACE): (
         "Anybody's features, choice or reward without that noise.",
@@ -99,7 +77,7 @@ def of(status: dict[str, Any], problem: str | None, name: str = "", where: str =
         tag("section", tag("h2", "What it can see of people"), _list(SEES[promised])),
         tag("section", tag("h2", "What it cannot see"), _list(NEVER[promised]), tag("p", tag("strong", DISPLAYED))),
         _assumed(shuffle_assumes(status["malicious"])) if "malicious" in status else None,
-        _assumed(f"{BOTH} {REVIEW} {PAGE}") if role in ("leader", "helper") else None,
+        _assumed(status["assumes"]) if "assumes" in status else None,
         _weights(status["theta"]) if "theta" in status else None,
         events(status["events"]),
     ]
@@ -173,28 +151,7 @@ def _local(status: dict[str, Any]) -> list[Markup]:
     ]
 
 
-def _aggregator(status: dict[str, Any]) -> list[Markup]:
-    if status["step"] is None:
-        state = "The era is retired" if status["retired"] else "No era has begun"
-        return [tile("State", state, "a new one needs a new database and counter file" if status["retired"] else "")]
-    steps = status["step"], status["steps"]
-    return [
-        tile("Steps released", count(status["step"]), f"of {count(status['steps'])}; each has one noise", *steps),
-        tile("Reports in them", count(status["users"]), f"of {count(status['bytes'])} bytes each, one for each choice"),
-        *(
-            tile(f"Privacy against the {who}", f"ε {status['epsilon'][party]:.3g}", f"at δ {status['delta'][party]:g}")
-            for who, party in (("operator", "leader"), ("helper", "helper"))
-        ),
-    ]
-
-
-TILES = {
-    "analyzer": _analyzer,
-    "shuffler": _shuffler,
-    "local": _local,
-    "leader": _aggregator,
-    "helper": _aggregator,
-}
+TILES = {"analyzer": _analyzer, "shuffler": _shuffler, "local": _local}
 
 
 def _weights(theta: list[float]) -> Markup:

@@ -23,7 +23,7 @@ MALICIOUS = (
     "send any number, no share is safe. The noise grows by 1 / sqrt(1 - malicious)."
 )
 GIVEN = ("dim", "link", "radius", "rewards", "horizon")
-TABLES = {"analyzer": "SHUFFLE", "local": "LOCAL", "aggregator": "TWO"}  # of the registry
+TABLES = {"analyzer": "SHUFFLE", "local": "LOCAL"}  # of the registry
 
 
 class BanditSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -182,9 +182,14 @@ def build(role: str, setting: BanditSettings, **agreed: Any) -> Server:
     operator's to set."""
     kinds = registry.bandits(TABLES[role])
     checks.name("a kind that can be served", setting.kind, kinds)
-    made: type[Server] = registry.load(*kinds[setting.kind])
+    made = registry.load(*kinds[setting.kind])
     if not issubclass(made, Server):
         raise ValueError(f"[{role}]: Expected a kind with devices and reports, got {setting.kind}, which is simulated.")
+    return of(made, role, setting, **agreed)
+
+
+def of(made: type[Server], role: str, setting: BanditSettings, **agreed: Any) -> Server:
+    """As `build`, of that class."""
     taken = [field.name for field in dataclasses.fields(made) if field.init]
     free = [name for name in taken if name not in (*GIVEN, *agreed, "budget", "features", "source", "policy")]
     for name in setting.options:

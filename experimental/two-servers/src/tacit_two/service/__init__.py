@@ -1,0 +1,1 @@
+"""`tacit-two CONFIG`: leader and helper of the two-server model as processes."""

@@ -1,0 +1,79 @@
+"""What `tacit-two` does."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tacit.bandits.embedded import Embedded
+from tacit.privacy.budget import Budget
+from tacit.service import server
+from tacit.service.config import ServerSetting
+from tacit.service.roles.app import RoleApplication
+from tacit.service.roles.role import Events
+from tacit_two.aggregators.agreement import Agreement
+from tacit_two.bandits.glm import TwoServerGLM
+from tacit_two.roles.identity import Identities
+from tacit_two.roles.task import HELPER, LEADER
+from tacit_two.service import files, peer, settings
+from tacit_two.service.leader import Leader
+from tacit_two.service.peer import Helper, PeerServer
+from tacit_two.service.role import HelperRole, LeaderRole
+from tacit_two.service.settings import AggregatorConfig
+
+
+def run(path: Path, *, port: int | None, say: Callable[[str], None]) -> None:
+    """Serves one aggregator as its configuration says, until SIGTERM."""
+    server.needed()
+    config = settings.read(path)
+    setting: ServerSetting = config.server
+    if port is not None:
+        setting = msgspec.structs.replace(setting, port=port)
+    app = application(config, say)
+    say("Compiling and opening: aggregator")
+    warm()
+
+    def started(address: str) -> None:
+        say(f"Dashboard: {address}/dashboard")
+        say(f"Serving on {address}")
+
+    server.run(app, setting, started)
+
+
+def warm() -> None:
+    """Compile all that a report and a step need."""
+    bandit = Embedded(TwoServerGLM(dim=2, budget=Budget(1.0, 1e-6), first=1, horizon=4))
+    for _ in range(2):
+        bandit.observe(bandit.choose([[0.5, 0.0], [0.0, 0.5]]), 1.0)
+
+
+def application(config: AggregatorConfig, say: Callable[[str], None] = lambda text: None) -> Any:
+    """Not open yet. The keys are made, if there are none; ValueError says what the other operator has to send."""
+    own = config.aggregator
+    mine = files.opened(Path(own.identity))
+    say(f"The identity of this {own.role}, for applications and for the other operator: {mine.public.hex()}")
+    say(f"Its certificate, for the other operator: {mine.certificate}")
+    if own.peer_identity is None or own.peer_certificate is None or not Path(own.peer_certificate).exists():
+        raise ValueError("Expected peer_identity and peer_certificate, which the other operator sends, got none yet.")
+    party = LEADER if own.role == "leader" else HELPER
+    both = [mine.public, bytes.fromhex(own.peer_identity)]
+    agreement = Agreement(
+        party,
+        mine.private,
+        Identities(*(both if party == LEADER else both[::-1])),
+        Budget(own.budget.epsilon, own.budget.delta),
+        database=Path(own.durable),
+        counter=own.counter_file,
+        lifetime=int(own.key_life),
+    )
+    tls = peer.context(mine, Path(own.peer_certificate), server=party == HELPER)
+    if party == LEADER:
+        assert own.peer is not None and config.bandit is not None
+        work = Leader(own, config.bandit, agreement, Helper(own.peer, tls))
+        leader = LeaderRole(work, config.server.waiting)
+        return RoleApplication(leader, config.server, (), {"/task": leader.task}, name=own.name)
+    assert own.listen is not None
+    helper = HelperRole(agreement, Events())
+    helper.server = PeerServer(own.listen, tls, helper.handlers)
+    return RoleApplication(helper, config.server, name=own.name)

@@ -1,0 +1,28 @@
+"""Stores in memory: what is written is synced, and nobody waits for a disc. Aggregators that are processes come from
+one nursery."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.service.roles import conftest as roles
+from tests.service.roles.conftest import start as start
+from tests.store.conftest import folder as folder
+
+from .parties import places, server
+
+
+@pytest.fixture(scope="session")
+def nursery():
+    yield from roles.bred([sys.executable, Path(__file__).with_name("nursery.py")])
+
+
+@pytest.fixture
+def both(folder):
+    """A server, leader and helper."""
+    made = server()
+    opened = [place.open() for place in places(folder, made.task)]
+    yield made, *opened
+    for one in opened:
+        one.close()

@@ -1,0 +1,103 @@
+"""Both aggregators as processes, each in a folder of its own, and devices that send to the leader."""
+
+import contextlib
+import json
+import socket
+import sqlite3
+
+import numpy as np
+
+from tacit.kernels.rounds import next_boundary
+from tacit.privacy import entropy
+from tacit_two.roles import signed
+from tacit_two.roles.device import TwoServerClient
+from tacit_two.roles.identity import Identities
+from tacit_two.service import files
+from tests.service.roles.running import ask, until
+
+LEADER = """
+[aggregator]
+role = "leader"
+budget = {{epsilon = 4.0, delta = 1e-6}}
+durable = "leader.db"
+counter = "apart/leader.counter"
+identity = "leader.identity"
+peer_identity = "{theirs}"
+peer_certificate = "{folder}/helper/helper.identity.crt"
+peer = "https://127.0.0.1:{port}"
+every = 0.05
+
+[bandit]
+dim = 2
+budget = {{epsilon = 1.0, delta = 1e-6}}
+helper_budget = {{epsilon = 4.0, delta = 1e-6}}
+horizon = 100000
+options = {{first = {first}, curvature = "{curvature}"}}
+"""
+HELPER = """
+[aggregator]
+role = "helper"
+budget = {{epsilon = 1.0, delta = 1e-6}}
+durable = "helper.db"
+counter = "apart/helper.counter"
+identity = "helper.identity"
+peer_identity = "{theirs}"
+peer_certificate = "{folder}/leader/leader.identity.crt"
+listen = "127.0.0.1:{port}"
+"""
+ARMS = np.array([[0.8, 0.1], [0.1, 0.8], [-0.5, 0.5]])
+
+
+class Pair:
+    def __init__(self, start, folder, first=3, curvature="none"):
+        self._start, self.folder = start, folder
+        with socket.socket() as place:
+            place.bind(("127.0.0.1", 0))
+            port = place.getsockname()[1]
+        self.peer, known = f"https://127.0.0.1:{port}", []
+        for name in ("leader", "helper"):
+            (folder / name / "apart").mkdir(parents=True)
+            known.append(files.opened(folder / name / f"{name}.identity").public)
+        self.identities = Identities(*known)
+        given = {"folder": folder, "port": port, "first": first, "curvature": curvature}
+        self._texts = LEADER.format(theirs=known[1].hex(), **given), HELPER.format(theirs=known[0].hex(), **given)
+        self.helper, self.leader = self.start(1), self.start(0)
+
+    def rename(self, old, new):
+        """Other files, in both configurations."""
+        self._texts = tuple(text.replace(old, new) for text in self._texts)
+
+    def start(self, party):
+        name = ("leader", "helper")[party]
+        made = self._start("aggregator", self._texts[party], folder=self.folder / name)
+        setattr(self, name, made)
+        return made
+
+    def billboard(self, seconds=60.0):
+        until(lambda: ask(self.leader.port, "GET", "/billboard")[0] == 200, seconds, lambda: self.status(0))
+        return ask(self.leader.port, "GET", "/billboard")[2]
+
+    def device(self, **options):
+        return TwoServerClient(self.billboard(), identities=self.identities, **options)
+
+    def reports(self, count, reward=1.0):
+        own = self.device()
+        return [own.report(ARMS[i % 3], reward, entropy.octets(16)) for i in range(count)]
+
+    def send(self, report):
+        return ask(self.leader.port, "POST", "/reports", report)
+
+    def settled(self, sent):
+        """Whether all reports but those of a step that is not full are in closed ones."""
+        board, users, steps = signed.read(self.billboard()), 0, 0
+        while (following := next_boundary(users, *board.task.steps.schedule)) <= sent:
+            users, steps = following, steps + 1
+        return all(self.status(party)["users"] == users for party in (0, 1)) and board.step == steps
+
+    def read(self, party, query, ending=""):
+        name = ("leader", "helper")[party]
+        with contextlib.closing(sqlite3.connect(self.folder / name / f"{name}.db{ending}")) as database:
+            return database.execute(query).fetchall()
+
+    def status(self, party):
+        return json.loads(ask((self.leader, self.helper)[party].port, "GET", "/status")[2])

@@ -1,0 +1,64 @@
+"""Exact sums and shares are gone once an era is over, or retired."""
+
+import contextlib
+import sqlite3
+
+import pytest
+
+from tacit.errors import HorizonReached, Retired
+
+from .parties import close, places, reports, server, verify
+
+
+def read(place, query):
+    with contextlib.closing(sqlite3.connect(place.database)) as database:
+        return [value for (value,) in database.execute(query)]
+
+
+def test_no_sums_are_left_after_the_last_step(folder):
+    made = server(horizon=4, first=3)
+    where = places(folder, made.task)
+    leader, helper = (place.open() for place in where)
+    for _ in range(made.task.steps.leaves):
+        leader.receive(reports(made, leader.missing))
+        verify(leader, helper)
+        made.observe(close(leader, helper))
+    for one in (leader, helper):
+        one.close()
+    for place in where:
+        assert set(read(place, "SELECT share FROM steps")) == {None}
+        assert not any(read(place, "SELECT open FROM state")[0])
+    leader, helper = (place.open() for place in where)
+    leader.receive(reports(made, 1))
+    assert not leader.jobs() and helper.verify(b"") == b""
+    leader.decide(b"")
+    with pytest.raises(HorizonReached):
+        helper.certificate()
+    for one in (leader, helper):
+        one.close()
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_nothing_of_people_is_left_in_a_retired_era(folder, asked):
+    """By `retire`, or where the counter file is gone at a start; another counter file does not bring it back."""
+    made = server()
+    where = places(folder, made.task)
+    leader, helper = (place.open() for place in where)
+    leader.receive(reports(made, leader.missing))
+    verify(leader, helper)
+    close(leader, helper)
+    leader.receive(reports(made, leader.missing))
+    leader.decide(helper.verify(leader.jobs(1)))
+    helper.close()
+    if asked:
+        with pytest.raises(Retired):
+            leader.retire()
+        with pytest.raises(Retired):
+            leader.receive(b"")
+    leader.close()
+    if not asked:
+        where[0].counter.unlink()
+    with pytest.raises(Retired):
+        where[0].open()
+    assert set(read(where[0], "SELECT share FROM steps")) == {None} == set(read(where[0], "SELECT open FROM state"))
+    assert set(read(where[0], "SELECT job FROM reports UNION SELECT kept FROM reports")) == {None}

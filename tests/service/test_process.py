@@ -4,6 +4,7 @@ import hashlib
 import json
 import resource
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -299,6 +300,30 @@ def test_sigterm_answers_those_at_work(tmp_path):
     bandit = linear(horizon=5000, first=15, max_rounds_per_person=2, require_person=False)
     with afterwards(Place(str(tmp_path / "bandit.db"), None), bandit) as stored:
         assert stored.choices == len(set(replies)) > 10  # nobody's choice was made and not answered
+
+
+COMPILING = """
+import ctypes, os, signal, sys
+from tacit.service import config, server
+
+class Compiling:
+    def open(self):  # an exception in a callback of the compiler is printed, and compiling goes on
+        ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), signal.{kind}))()
+        sys.exit("went on")
+
+    def close(self):
+        pass
+
+signal.signal(signal.SIGTERM, signal.default_int_handler)  # as `tacit` does
+server.run(Compiling(), config.ServerSetting(port=0), print)
+"""
+
+
+@pytest.mark.parametrize("kind", ["SIGTERM", "SIGINT"])
+def test_a_server_that_is_compiling_stops_at_once_with_one_line(kind):
+    command = [sys.executable, "-c", COMPILING.replace("{kind}", kind)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "Stopped.\n")
 
 
 def test_what_keeps_a_server_from_starting_is_one_line(tmp_path, monkeypatch, capsys):

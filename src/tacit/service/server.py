@@ -7,11 +7,12 @@ import logging
 import math
 import os
 import resource
+import signal
 import socket
 import ssl
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from tacit import extras
@@ -58,7 +59,8 @@ def run(app: ServedApplication, setting: ServerSetting, started: Callable[[str],
     place = bound(setting)
     try:
         become(setting.user)
-        app.open()
+        with _stopping_at_once():
+            app.open()
         gc.freeze()  # whatever is there by now stays, so that no collection looks at it while people wait
     except BaseException:
         place.close()
@@ -100,6 +102,23 @@ def run(app: ServedApplication, setting: ServerSetting, started: Callable[[str],
         place.close()
         app.close()
         end.cancel()
+
+
+@contextlib.contextmanager
+def _stopping_at_once() -> Iterator[None]:
+    """Until databases are open, SIGTERM and SIGINT end the process where it is: what is on disk stands whenever that
+    happens. An exception might be raised in one of the compiler's callbacks, which print it and go on."""
+
+    def stop(*_: object) -> None:
+        os.write(2, b"Stopped.\n")
+        os._exit(130)
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def bound(setting: ServerSetting) -> socket.socket:

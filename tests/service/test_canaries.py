@@ -17,7 +17,7 @@ from tacit.holders import incarnation
 from tacit.holders.seal import Keys, Seal
 from tacit.service import bodies, served
 from tacit.service.app import SHOWN
-from tests.canaries import Canaries
+from tests.canaries import Canaries, contents
 from tests.service.servers import application, call, lines
 from tests.store.conftest import of_postgres
 from tests.store.places import Clock, Place, contribution, linear, settle, sums, table
@@ -112,10 +112,9 @@ class Visited:
             found = Path(connection.execute("SHOW data_directory").fetchone()[0])
             log = connection.execute("SELECT pg_current_logfile()").fetchone()[0]
         new = [
-            (name, path.read_bytes().rstrip(b"\0"))  # a log of 16 MB is empty at first
+            (name, content.rstrip(b"\0"))  # a log of 16 MB is empty at first
             for name in ("base", "pg_wal")
-            for path in (found / name).rglob("*")
-            if path.is_file() and path.stat().st_mtime >= self.began
+            for _, content in contents(found / name, self.began)
         ]
         return [*new, (".log", (found / (log or "log")).read_bytes()), (".dump", dump)]
 

@@ -231,10 +231,10 @@ def test_one_person_with_fields_replaced_or_erased_changes_nothing_that_is_seen(
 
 def test_what_a_control_group_says_is_the_same_whoever_people_are(on_sqlite, monkeypatch, caplog):
     """With the same releases, draws and sides: also of its picture, which is on the page from the first look on."""
-    monkeypatch.setattr(glm, "default_rng", lambda: np.random.default_rng(5))
+    monkeypatch.setattr(glm, "policy_of", lambda source: np.random.default_rng(5))
     monkeypatch.setattr(terms, "Assignment", lambda control, key, **more: Assignment(control, bytes(32), **more))
     monkeypatch.setattr(looks, "FIRST", 2)
-    others = ["another reward", "no reward", "late", "shown late"]
+    others = ["another reward", "no reward", "late", "cancelled"]
     assert differences(on_sqlite, monkeypatch, caplog, others, replaced=CROWD, world=CONTROLLED) == []
     found = seen(on_sqlite(), "as it was", monkeypatch, caplog, world=CONTROLLED)
     assert any(b'class="band"' in each[2] for each in found if isinstance(each, tuple) and len(each) == 3)
@@ -242,7 +242,7 @@ def test_what_a_control_group_says_is_the_same_whoever_people_are(on_sqlite, mon
 
 def test_what_fields_say_of_people_is_the_same_whoever_they_are(on_sqlite, monkeypatch, caplog):
     """With the same releases and draws: one person replaced, and all but one in five. The page has charts meanwhile."""
-    monkeypatch.setattr(glm, "default_rng", lambda: np.random.default_rng(5))
+    monkeypatch.setattr(glm, "policy_of", lambda source: np.random.default_rng(5))
     others = ["other fields", "no fields"]
     assert differences(on_sqlite, monkeypatch, caplog, others, world=BY_FIELDS) == []
     assert differences(on_sqlite, monkeypatch, caplog, others, replaced=CROWD, world=BY_FIELDS) == []
@@ -252,7 +252,7 @@ def test_what_fields_say_of_people_is_the_same_whoever_they_are(on_sqlite, monke
 
 def test_that_a_share_of_raw_fields_would_be_seen(on_sqlite, monkeypatch, caplog):
     """Planted: how frequent values are is counted as people come, and not read from what was released."""
-    monkeypatch.setattr(glm, "default_rng", lambda: np.random.default_rng(5))
+    monkeypatch.setattr(glm, "policy_of", lambda source: np.random.default_rng(5))
     prepare, told, ages = Stored.prepare, histories.History._summary, []
 
     def counted(self, arms, **given):

@@ -171,6 +171,48 @@ def test_a_board_of_an_equal_task_with_another_text_is_refused(both):
 # aggregators
 
 
+def test_one_estimate_of_a_step_and_its_renewals(folder):
+    """300 boards of one step were signed in 4.8 s; by 20 of them the arms that one device chose told a feature to 3e-7.
+    A renewal has the same estimate; the next step has its own; none goes back."""
+    made = server()
+    where = places(folder, made.task)
+    leader, helper = (place.open() for place in where)
+
+    def proposed(before, **changed):
+        document = json.loads(signed.split(billboard(made, leaves=leader.leaves(made.version))).board)
+        version = json.loads(before)["version"] + 1
+        return canonical(document | {"version": version, "previous": boards.hashed(before)} | changed)
+
+    first = signed.split(billboard(made)).board
+    last = first
+    for one in (leader, helper):
+        one.sign(first)
+    for number in range(20):
+        with pytest.raises(BadBillboard, match="one estimate of a step"):
+            helper.sign(proposed(first, theta=[0.1 * number, 1.0], random=False))
+    now = int(time.time())
+    for later in (1, 2):
+        last = proposed(last, made=now + later, expires=now + 1000 + later)
+        for one in (leader, helper):
+            one.sign(last)
+    helper.close()
+    helper = where[HELPER].open()
+    with pytest.raises(BadBillboard, match="one estimate of a step"):  # the counter file knows
+        helper.sign(proposed(last, theta=[0.1, 1.0]))
+    leader.receive(reports(made, leader.missing))
+    verify(leader, helper)
+    made.observe(close(leader, helper))
+    following = proposed(last)
+    assert json.loads(following)["step"] == 1
+    for one in (leader, helper):
+        one.sign(following)
+    back = json.loads(last) | {"version": json.loads(following)["version"] + 1, "previous": boards.hashed(following)}
+    with pytest.raises(BadBillboard, match="one estimate of a step"):
+        helper.sign(canonical(back))
+    for one in (leader, helper):
+        one.close()
+
+
 def test_one_board_of_a_version_ever(folder):
     made = server()
     where = places(folder, made.task)

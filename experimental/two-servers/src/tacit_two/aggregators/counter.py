@@ -7,7 +7,8 @@ was stopped between the two, and nothing has left. A counter file that is missin
 era. So does a copy of both in another folder, which the lock's inode tells. A copy of the whole machine is not
 noticed.
 
-It also has the hash of the last board that was signed, so that no second one of a version is."""
+It also has the hash of the last board that was signed, and of its estimate, so that no second one of a version is, and
+no second estimate of a step."""
 
 import json
 import os
@@ -26,10 +27,12 @@ class ChainLink(NamedTuple):
 
 
 class SignedBoard(NamedTuple):
-    """The last board that was signed: of a version there is one, ever."""
+    """The last board that was signed: of a version there is one, ever, and of a step one estimate."""
 
     version: int
     board: str  # its hash
+    step: int
+    content: str  # the hash of what a renewal has again
 
 
 class CounterMark(NamedTuple):
@@ -42,7 +45,7 @@ class CounterMark(NamedTuple):
     retired: bool
 
 
-UNREADABLE = CounterMark("", -1, ChainLink(-1, ""), SignedBoard(-1, ""), True)
+UNREADABLE = CounterMark("", -1, ChainLink(-1, ""), SignedBoard(-1, "", -1, ""), True)
 
 
 class CounterFile:
@@ -62,7 +65,8 @@ class CounterFile:
         try:
             document = json.loads(self._path.read_text())
             link = ChainLink(int(document["number"]), str(document["chain"]))
-            signed = SignedBoard(int(document["version"]), str(document["board"]))
+            version, step = int(document["version"]), int(document["step"])
+            signed = SignedBoard(version, str(document["board"]), step, str(document["content"]))
             task, party = str(document["task"]), int(document["party"])
             return CounterMark(task, party, link, signed, document["retired"] is not False)
         except FileNotFoundError:

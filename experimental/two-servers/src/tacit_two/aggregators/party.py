@@ -59,7 +59,7 @@ class Party:
         if identity.public(signer) != task.known[party]:
             raise BadBillboard("Expected a task with this aggregator's identity, got another.")
         self.task, self.party, self._signer, self._clock = task, party, signer, clock
-        self._signed = SignedBoard(-1, NOTHING)
+        self._signed = SignedBoard(-1, NOTHING, -1, NOTHING)
         self._lock = InTurn()
         self._sums: SharedSteps | None = None
         self._counter = CounterFile(Path(counter))
@@ -221,17 +221,20 @@ class Party:
             return self._keys.shown()
 
     def sign(self, text: bytes) -> bytes:
-        """The signature of the next board, whose hash is in the counter file before it leaves: one of a version, ever.
-        It has to follow the last one, and to cite what both parties have released. That its estimate is right is not
-        checked."""
+        """The signature of the next board, whose hash is in the counter file before it leaves: one of a version, ever,
+        and one estimate of a step, which may be renewed. It has to follow the last one, and to cite what both parties
+        have released. That its estimate is right is not checked: a leader that could have any number of them signed
+        would read a person's features from the arms that are chosen by one after the other."""
         board, hashed = boards.read(self.task, text), boards.hashed(text)
+        content = boards.content(board)
         with self._acting() as (run, state, _):
             last = self._signed
-            if (board.version, hashed) != last:
+            if (board.version, hashed) != last[:2]:
                 need(board.version == last.version + 1 and board.previous == last.board, "the hash of the last board")
+                need(board.step > last.step or content == last.content, "one estimate of a step")
                 need(board.step <= state.step and board.leaves == self._leaves(run, board.step), "what was released")
                 need(board.made - self._clock() < DAY, "a time that is not ahead")  # an old one may have waited
-                self._signed = SignedBoard(board.version, hashed)
+                self._signed = SignedBoard(board.version, hashed, board.step, content)
                 self._counter.write(self._mark(state.link, retired=False))
             return identity.signed(self._signer, identity.BOARD, text)
 

@@ -87,6 +87,16 @@ def _read(task: Task, digest: bytes, text: bytes) -> TwoServerBoard:
     return TwoServerBoard(task=task, **board)
 
 
+def renewed(board: TwoServerBoard, *, previous: str, made: int, expires: int) -> TwoServerBoard:
+    """The same estimate, for longer."""
+    return board._replace(version=board.version + 1, previous=previous, made=made, expires=expires)
+
+
+def content(board: TwoServerBoard) -> str:
+    """A hash of what stays when a board is renewed: its step, and all that devices choose and contribute by."""
+    return hashed(written(board._replace(version=0, previous=NOTHING, made=0, expires=0)))
+
+
 def hashed(text: bytes) -> str:
     """What the next board cites, and what a signer remembers."""
     return hashlib.sha256(text).hexdigest()

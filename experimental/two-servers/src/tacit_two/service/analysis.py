@@ -72,21 +72,19 @@ class Analysis:
         """The last one, or the next where there is something new, or the last is half over. leaves: hashes of what both
         have released of the last step."""
         last, step = self._last, self.server.version
-        if last is not None:
-            read = boards.read(self.server.task, last.text)
-            if last.signatures is None or (read.step == step and now < read.made + self._life / 2):
+        read = None if last is None else boards.read(self.server.task, last.text)
+        if last is not None and read is not None:
+            valid = read.step == step and now < read.made + self._life / 2
+            if valid or last.signatures is None:
                 return last
-        new = StoredBoard(
-            version := 0 if last is None else last.version + 1,
-            self.server.board(
-                version=version,
-                previous=NOTHING if last is None else boards.hashed(last.text),
-                leaves=leaves,
-                made=int(now),
-                expires=int(now) + self._life,
-            ),
-            None,
-        )
+        version, previous = (0, NOTHING) if last is None else (last.version + 1, boards.hashed(last.text))
+        until = int(now) + self._life
+        if read is not None and read.step == step:
+            text = boards.written(boards.renewed(read, previous=previous, made=int(now), expires=until))
+        else:
+            given = {"version": version, "previous": previous, "made": int(now), "expires": until}
+            text = self.server.board(leaves=leaves, **given)
+        new = StoredBoard(version, text, None)
         with self._database.transaction() as run:
             run("INSERT INTO board (version, text) VALUES (?, ?)", new.version, new.text)
         self._last = new  # now that it is on disk: nobody signs another one of its version

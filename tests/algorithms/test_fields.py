@@ -148,6 +148,15 @@ def test_curvature_is_that_of_people_seen_or_of_made_up_ones():
             assert np.mean((curvature - target) ** 2) < 0.02 * std**2 and doubt.min() > 0.01
 
 
+def test_without_noise_the_curvature_is_what_was_summed_whatever_the_target():
+    """Also where a value came far more, or far less, often than among the people who are made up, or never."""
+    rng, truth = np.random.default_rng(4), with_constant(np.random.default_rng(3), 60)
+    truth[0] *= 30.0
+    truth[1, 2:] = truth[1, :, 2:] = 0.0
+    curvature, doubt = fields.drawn(with_constant(rng), seen_of(rng, truth, 0.0), np.zeros(OWN, bool), PARTS)
+    assert np.array_equal(curvature, truth) and not doubt.any()
+
+
 # what it learns
 
 

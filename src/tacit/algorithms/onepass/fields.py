@@ -205,6 +205,8 @@ def drawn(target: Array, seen: Seen, signed: Booleans, parts: tuple[SchemaPart, 
     """The curvature of each action, from its target and from what was seen: first as many people as there were, then
     as often as each value came (the constant's row), then products of two fields, of all actions together and of its
     own. And the variance that is left in the constant's row, on average."""
+    if not seen.products_std:  # nothing is in doubt
+        return seen.products, np.zeros(len(target))
     weight, total = parts[0].weight, target[:, 0, 0].sum()
     more, noise = weight * seen.sums[:, 0].sum() - total, len(target) * (weight * seen.sums_std) ** 2
     keep = float(_kept(np.array(more**2), np.array(noise), np.array(1.0)))

@@ -55,7 +55,7 @@ node: .venv/.node         ## node and npm for the tests of js/, from the package
 test: .venv/.node        ## everything from nothing to green, in minutes; installs a browser where it may without asking
 	@$(BIN)/python -m tests.browser || { [ "$$(id -u)" = 0 ] || sudo -n true; } 2>/dev/null && $(MAKE) browser || true
 	$(BIN)/python -m pytest -n 2 --dist loadfile
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/boundscheck $(BIN)/python -m pytest -n 2 tests/kernels/test_kernels.py
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/boundscheck $(BIN)/python -m pytest -n 2 tests/kernels/test_kernels.py packages/lab/tests/environments/test_kernels.py
 
 test-full: .venv/.node test-ray test-two  ## the heavier statistical runs as well
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ray"
@@ -65,7 +65,7 @@ test-two: .venv/.node      ## the experiment with two servers
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ray" experimental/two-servers/tests
 
 test-ray: .cache/ray/.ready  ## logs and sweeps on Ray, in an environment of their own: Ray is large
-	.cache/ray/bin/python -m pytest -m ray tests/bandits/test_ray.py tests/experiments/test_ray_sweeps.py packages/papers/tests/test_on_ray.py
+	.cache/ray/bin/python -m pytest -m ray packages/lab/tests/logs/test_ray.py packages/lab/tests/experiments/test_ray_sweeps.py packages/papers/tests/test_on_ray.py
 
 .cache/ray/.ready: requirements.lock requirements-ray.lock
 	$(PYTHON) -m venv .cache/ray
@@ -133,15 +133,15 @@ js: .venv/.node           ## the device in JavaScript as a package in dist/
 
 lock: .venv/.ready        ## renew the locked versions
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
-	  --extra experiments --extra service --group dev pyproject.toml -o requirements.lock
+	  --extra logs --extra composition --extra service --group dev --group packages pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
-	  --extra experiments --extra service --group dev --group bench pyproject.toml -o requirements-bench.lock
+	  --extra logs --extra composition --extra service --group dev --group packages --group bench pyproject.toml -o requirements-bench.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
 	  --constraint requirements.lock --group docs -o requirements-docs.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
 	  --group node -o requirements-node.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
-	  --constraint requirements.lock --extra ray pyproject.toml -o requirements-ray.lock
+	  --constraint requirements.lock --extra logs --group ray pyproject.toml -o requirements-ray.lock
 
 clean:
 	rm -rf .venv .cache dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

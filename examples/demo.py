@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Spec, environments, simulate
 from tacit.cli.output import progress
+from tacit_lab.experiments.figure import regret_curves
 from tacit_papers import ShariffLinUCB
 
 HORIZON = 50_000
@@ -29,7 +30,7 @@ def main() -> None:
         result = simulate(specs, world, horizon=HORIZON, runs=20, seed=0, progress=done)
     print(result.table())
     picture = Path("out/demo.png")
-    result.plot(picture, title="Regret of learning privately, δ = 10⁻⁶", log=True)
+    regret_curves(result.groups(), picture, title="Regret of learning privately, δ = 10⁻⁶", log=True)
     bandit = JointGLM(dim=5, link="identity", rewards=(-1.0, 1.0), budget=budget)
     print("\nWhat a new bandit, JointGLM with secure noise, promises to people before its first choice:\n")
     print(f"{bandit.privacy}\n\nPicture: {picture}, after {time.monotonic() - began:.0f} seconds.")

@@ -14,11 +14,11 @@ import numpy as np
 from scipy.stats import norm
 
 from tacit import Budget, JointGLM, JointLinUCB, LocalIRLS, ShuffleNewton, registry
-from tacit.audit.canary import responses
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.mechanisms import recursive
 from tacit.roles import billboard, wire
 from tacit.roles.fleet import Fleet
+from tacit.testing.canary import responses
 from tacit_papers import (
     AdaCGOPE,
     DistributedElimination,

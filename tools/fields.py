@@ -16,6 +16,7 @@ import numpy as np
 from tacit import MLEUCB, Budget, JointGLM, Spec, environments, simulate
 from tacit.environments.base import Environment
 from tacit.experiments.result import SimulatedRun
+from tacit_lab.environments import clicks
 from tools.eight import MATTER, Eight
 from tools.texts import DENSE, DISJOINT, HYBRID, Texts
 from tools.topics import Topics
@@ -80,8 +81,8 @@ def rates() -> Iterator[Row]:
 def vectors() -> Iterator[Row]:
     for rate in (0.01, 0.03):
         worlds = {
-            "without a constant": environments.clicks(base_rate=rate, dim=4, constant=0.0),
-            "with a constant of 0.8": environments.clicks(base_rate=rate),
+            "without a constant": clicks(base_rate=rate, dim=4, constant=0.0),
+            "with a constant of 0.8": clicks(base_rate=rate),
         }
         for words, world in worlds.items():
             name = f"{100 * rate:g} % click, {words}"

@@ -5,8 +5,8 @@ Nothing is imported here before it is asked for: neither a device nor `tacit --h
 Another package adds names by an entry point of the group "tacit" that names a module of its own; `tacit_papers` does.
 Of the tables below that module may have any: JOINT, SHUFFLE, LOCAL, REFERENCES and ACRONYMS, and ENVIRONMENTS, as
 they are here, COMMANDS (name on the command line -> module, function in it), ATTACKS, the name of a package whose files
-are as those of tacit.audit.attacks, and APART, files and folders of it that change no result (of
-experiments.disk_cache)."""
+are as those of tacit_lab.audit.attacks, and APART, files and folders of it that change no result (of
+tacit_lab.experiments.disk_cache)."""
 
 import functools
 import importlib
@@ -65,27 +65,13 @@ ENVIRONMENTS = {  # what the command line calls it -> (module, name in it)
     name.replace("_", "-"): (f"tacit.environments.{home}", name)
     for home, names in {
         "synthetic": ("ball", "basis", "drift", "fixed", "gap", "rare", "shift", "skewed", "sphere", "tail"),
-        "classification": ("breast_cancer", "digits"),
-        "clicks": ("clicks",),
         "disjoint": ("disjoint",),
-        "front_page": ("front_page",),
-        "hybrid": ("hybrid",),
         "messages": ("messages",),
-        "random": ("random",),
-        "real.adult": ("adult",),
-        "real.census": ("census",),
-        "real.fashion": ("fashion",),
-        "real.keel": ("letter", "optdigits", "texture"),
-        "real.movielens": ("movielens",),
-        "replay": ("replay",),
-        "sparse": ("sparse",),
     }.items()
     for name in names
 }
-FETCHED = tuple(name for name, (home, _) in ENVIRONMENTS.items() if ".real." in home)  # data of `tacit fetch`
 COMMANDS: dict[str, tuple[str, str]] = {}
 ROLES = ("analyzer", "shuffler", "local")  # that run as processes of their own
-BENCHES = ("speed", "noise", "shuffle", "local", "serve", "roles", "blocks", "dimension", "worlds")
 
 
 @functools.cache

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from tacit import Budget, Control, JointGLM, LocalIRLS, Simulated, registry
-from tacit.audit.attacks import bandits as attacks
 from tacit.data import Raw
 from tacit.features import Number, Schema
 from tacit.mechanisms.opening import opened
+from tacit_lab.audit.attacks import bandits as attacks
 from tacit_papers import regression
 from tests.audit import worlds
 

@@ -258,9 +258,9 @@ def test_the_noise_of_a_side_that_does_not_teach_is_small():
     assert tau[0] == pytest.approx(6.5, abs=0.2) and tau[96] == pytest.approx(10.9, abs=0.3)
 
 
-def test_experiments_and_warming_up_take_a_control_group(tmp_path):
+def test_experiments_and_warming_up_take_a_control_group():
     spec = Spec(JointGLM, budget=Budget(1.0, 1e-6), control=Control(arm=0), hold=20, missing_as=0.0)
-    found = simulate([spec], environments.ball(dim=3, arms=4), horizon=300, runs=1, seed=1, out=tmp_path)
+    found = simulate([spec], environments.ball(dim=3, arms=4), horizon=300, runs=1, seed=1)
     assert found.runs[0].options["control"]["arm"] == 0 and found.runs[0].regret > 0
     for control, held in ((CONTROLS["given"], {}), (CONTROLS["sides"], {"hold": None, "missing_as": None})):
         bandit = build(control, **held)

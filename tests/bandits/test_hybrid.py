@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Spec, environments, simulate
+from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Spec, simulate
 from tacit.algorithms.onepass import hybrid
 from tacit.features import Category, Number, Schema, Tags
 from tacit.kernels.glm import Tuning
@@ -18,6 +18,7 @@ from tacit.model.glm import GLMContribution
 from tacit.model.hybrid import Layout
 from tacit.model.vectors import pair
 from tacit.privacy.noise import Simulated
+from tacit_lab import environments
 from tests.store.places import Clock, Place, settle
 
 BUDGET, NO_NOISE = Budget(1.0, 1e-6), Budget(math.inf, 0.0)

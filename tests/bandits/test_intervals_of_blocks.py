@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointGLM, Spec, environments
+from tacit_lab.environments import hybrid
 
 BUDGET = Budget(1.0, 1e-6)
 
@@ -15,7 +16,7 @@ BUDGET = Budget(1.0, 1e-6)
     "world",
     [
         environments.disjoint(dim=54, arms=6, radius=3.0, link="logistic", apart=True),
-        environments.hybrid(radius=4.0, link="logistic", apart=True),
+        hybrid(radius=4.0, link="logistic", apart=True),
     ],
     ids=lambda world: world.name,
 )

@@ -95,12 +95,6 @@ def test_a_deadline_is_worth_it_where_silence_is_an_answer():
     assert row["regret_mean"] < 0.6 * row["uniform"]["regret_mean"] and row["us_per_round"] < 60
 
 
-def test_runs_with_other_delays_are_kept_apart(tmp_path):
-    for delay in (None, "fixed:3", "fixed:3,never:0.1"):
-        simulate([Spec(Uniform)], BALL, horizon=50, runs=1, seed=0, out=tmp_path, delay=delay)
-    assert len(list((tmp_path / "runs").iterdir())) == 3
-
-
 def test_on_the_command_line(capsys, monkeypatch):
     line = "tacit simulate lin-ucb --env ball --horizon 200 --runs 1 --delay exponential:30,never:0.1"
     monkeypatch.setattr(sys, "argv", [*line.split(), "--json"])

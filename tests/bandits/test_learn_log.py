@@ -11,8 +11,8 @@ from tacit import Budget, JointGLM, JointLinUCB, Secure, Simulated, Stored
 from tacit.core import repeated
 from tacit.errors import HorizonReached
 from tacit.features import Category, Number, Schema
-from tacit.logs import mabwiser, vowpal
 from tacit.mechanisms.opening import opened
+from tests.pieces import Pieces
 
 BUDGET = Budget(1.0, 0.02)
 
@@ -65,15 +65,14 @@ def test_a_bad_row_is_refused_alone_and_counts():
 
 @pytest.mark.parametrize("bad", [120, 13, 12])
 def test_a_log_of_which_more_than_a_tenth_is_refused_is_another_than_was_meant(bad, tmp_path):
-    """Nothing of it is learnt, in memory, from a folder or on a database, and the first rows are named."""
+    """Nothing of it is learnt, in memory, in pieces or on a database, and the first rows are named."""
     table = log()
     table["x0"] = np.where(np.arange(120) < bad, 3.0, table["x0"])
-    pl.DataFrame(table).write_parquet(tmp_path / "log.parquet")
     with Stored(make(source=Secure()), tmp_path / "stored.db", hold=60, background=False) as stored:
         holders = [
             (made := make(source=source), functools.partial(made.learn_log, given))
             for source in (Simulated(2), Secure())
-            for given in (table, tmp_path)
+            for given in (table, Pieces(pl.DataFrame(table)))
         ]
         holders += [(stored, functools.partial(stored.learn_log, table, log="june"))]
         for bandit, learn in holders:
@@ -126,10 +125,9 @@ def test_persons_are_in_a_log_where_they_are_limited_and_nowhere_else(tmp_path):
         ({}, named, "Expected max_rounds_per_person for a log"),
         ({"max_rounds_per_person": 2}, table, "Expected a column person"),
     ):
-        pl.DataFrame(wrong).write_parquet(tmp_path / "log.parquet")
         bandit = JointGLM(dim=4, budget=BUDGET, **options)
         with Stored(JointGLM(dim=4, budget=BUDGET, **options), tmp_path / f"{len(options)}.db", hold=60) as stored:
-            for given in (wrong, tmp_path):
+            for given in (wrong, Pieces(pl.DataFrame(wrong))):
                 with pytest.raises(ValueError, match=message):
                     bandit.learn_log(given)
                 with pytest.raises(ValueError, match=message):
@@ -151,7 +149,7 @@ def test_the_certificate_counts_them_and_files_keep_that(tmp_path):
 def test_actions_have_blocks_of_their_own():
     x = default_rng(3).uniform(-0.5, 0.5, (50, 2))
     actions, rewards = ["tea", "coffee"] * 25, [1.0, 0.0] * 25
-    table = mabwiser.columns(actions, rewards, 8 * x, bound=8.0)
+    table = {"action": actions, "reward": rewards, "x0": x[:, 0], "x1": x[:, 1]}
     dense = make()
     dense.learn_log(table, actions=("coffee", "tea"))
     expected = make()
@@ -179,14 +177,13 @@ def test_fields_of_a_schema():
 def test_a_field_of_the_schema_without_a_column_is_no_missing_value(tmp_path):
     schema = Schema(context={"age": Number(0, 100), "sex": Category("F", "M")}, arms="disjoint", actions=("a", "b"))
     table = {"Age": [30, 60], "sex": ["F", None], "action": ["a", "b"], "reward": [1.0, 1.0]}
-    pl.DataFrame(table).write_parquet(tmp_path / "log.parquet")
     bandit = JointGLM(features=schema, budget=BUDGET)
-    for given in (table, tmp_path):
+    for given in (table, Pieces(pl.DataFrame(table))):
         with pytest.raises(ValueError, match="got none named age\\."):
             bandit.learn_log(given)
     assert bandit.choices == 0 and bandit.learn_log(table | {"age": [None, None]}) == {}
     with Stored(JointGLM(features=schema, budget=BUDGET), tmp_path / "stored.db", hold=60, background=False) as stored:
-        for given in (table, tmp_path):
+        for given in (table, Pieces(pl.DataFrame(table))):
             with pytest.raises(ValueError, match="got none named age\\."):
                 stored.learn_log(given, log="june")
         assert stored.choices == 0 and stored.learn_log(table | {"age": [None, None]}, log="june") == {}
@@ -203,33 +200,6 @@ def test_tables_without_what_is_needed():
             make().learn_log(table)
 
 
-def test_vowpal_text_and_json_say_the_same():
-    text = ["shared |u ada", "|v one:0.5", "0:-1:0.7 |v two", "", "shared |u bob", "0:0:0.3 |v one:0.5", "|v two", ""]
-    lines = [
-        '{"_label_cost": -1, "_label_probability": 0.7, "_labelIndex": 1, '
-        '"c": {"u": {"ada": 1}, "_multi": [{"v": {"one": 0.5}}, {"v": {"two": true}}]}}',
-        '{"_label_cost": 0, "_label_probability": 0.3, "_labelIndex": 0, '
-        '"c": {"u": {"bob": 1}, "_multi": [{"v": {"one": 0.5}}, {"v": {"two": 1}}]}}',
-    ]
-    one, other = vowpal.text(text, dim=8), vowpal.dsjson(lines, dim=8)
-    assert one["action"] == [1, 0] and one["reward"] == [1.0, 0.0] and one["propensity"] == [0.7, 0.3]
-    assert np.array_equal(one["arms"], other["arms"])
-    assert (np.linalg.norm(one["arms"], axis=2) <= 1 + 1e-12).all()
-    assert make(dim=8).learn_log(one) == {}
-
-
-def test_vowpal_text_of_numbered_actions():
-    found = vowpal.text(["1:-0.5:0.4 | age:0.3 new", "3:2:0.2 tag|a x"], dim=4, scale=0.5)
-    assert found["action"] == [0, 2] and found["reward"] == [0.5, -2.0]
-    expected = vowpal.hashed({"constant": 1.0, "age": 0.3, "new": 1.0}, 4, 0.5)
-    assert np.array_equal([found[f"x{i}"][0] for i in range(4)], expected)
-    for bad in ("1:2 | a", "1:2:0.5 a", "1:2:0.5 | a:b"):
-        with pytest.raises(ValueError, match="line 1"):
-            vowpal.text([bad], dim=4)
-    with pytest.raises(ValueError, match="line 1"):
-        vowpal.dsjson(["[]"], dim=4)
-
-
 def test_a_row_of_any_kind_is_refused_alone():
     """Whatever is in one row, the others are learnt from."""
     schema = Schema(context={"age": Number(0, 100)}, arms="disjoint", actions=("walk", "sleep"))
@@ -243,10 +213,7 @@ def test_a_row_of_any_kind_is_refused_alone():
 def test_the_same_log_is_refused_a_second_time(tmp_path):
     """In whatever form it comes, and after a file; a part of it, another row, or a log of few different rows is not."""
     path, table = tmp_path / "bandit.json", log()
-    folder = tmp_path / "log"
-    folder.mkdir()
-    for i, (start, end) in enumerate(((0, 50), (50, 120))):
-        pl.DataFrame(table)[start:end].write_parquet(folder / f"{i}.parquet")
+    pieces = Pieces(pl.DataFrame(table))
     bandit = make()
     bandit.learn_log(table)
     bandit.save(path)
@@ -254,7 +221,7 @@ def test_the_same_log_is_refused_a_second_time(tmp_path):
         table,
         pl.DataFrame(table),
         {n: list(table[n]) for n in reversed(table)},
-        folder,
+        pieces,
         table | {"day": [1] * 120},
     ]
     for known in (bandit, JointGLM.load(path)):
@@ -270,14 +237,13 @@ def test_the_same_log_is_refused_a_second_time(tmp_path):
     bandit.learn_log(alike)
     bandit.learn_log(alike)
     other = make()
-    other.learn_log(folder)
+    other.learn_log(pieces)
     with pytest.raises(ValueError, match="one whose rows it has learnt"):
         other.learn_log(table)
 
 
-def test_a_log_that_was_refused_as_a_whole_may_be_given_again(tmp_path):
-    pl.DataFrame(log()).write_parquet(tmp_path / "0.parquet")
-    for table in (log(), tmp_path):
+def test_a_log_that_was_refused_as_a_whole_may_be_given_again():
+    for table in (log(), Pieces(pl.DataFrame(log()))):
         small, other = make(JointLinUCB, horizon=100), make(dim=6)
         with pytest.raises(HorizonReached):
             small.learn_log(table)

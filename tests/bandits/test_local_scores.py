@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit import Budget, LocalIRLS, Simulated, Spec, environments, simulate
+from tacit import Budget, LocalIRLS, Simulated
 from tacit.features import Number, Schema
 from tacit.model.scores import PACE, REACH, TURN
 from tacit.roles.local import LocalClient
@@ -119,11 +119,3 @@ def test_a_server_goes_on_where_it_was_saved(tmp_path):
     server.save(tmp_path / "server.json")
     again = LocalIRLS.load(tmp_path / "server.json")
     assert again.billboard() == server.billboard() and again.theta.any()
-
-
-def test_it_learns_where_features_vary_unevenly():
-    """Real data, disjoint arms, 4 runs of a seed that nothing was tuned on: 492 with scores, 1086 with curvature."""
-    world = environments.breast_cancer()
-    with_scores, without = (Spec(LocalIRLS, budget=Budget(2.0, 0.0), curvature=kind) for kind in ("auto", "released"))
-    rows = simulate([with_scores, without], world, horizon=4000, runs=4, seed=3).rows
-    assert rows[0]["regret_mean"] < 0.8 * rows[1]["regret_mean"]

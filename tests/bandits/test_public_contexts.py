@@ -5,10 +5,11 @@ import polars as pl
 import pytest
 
 from tacit import Budget, JointGLM, Simulated, Spec, environments, simulate
-from tacit.audit.stage import User, act, users
 from tacit.kernels.glm import Tuning
 from tacit.mechanisms.opening import opened
 from tacit.privacy.noise import Secure
+from tacit.testing.stage import User, act, users
+from tests.pieces import Pieces
 
 BUDGET = Budget(1.0, 0.02)
 SILENT = Budget(np.inf, 0.02)
@@ -180,15 +181,13 @@ def test_a_reward_in_a_log_moves_nothing_that_has_no_noise(options):
     assert not np.array_equal(opened(fine._state.prefix).open, opened(silent._state.prefix).open)
 
 
-def test_a_reward_in_a_folder_moves_nothing_that_has_no_noise(tmp_path):
-    """The same rows from Parquet files."""
+def test_a_reward_in_pieces_moves_nothing_that_has_no_noise():
+    """The same rows in pieces."""
     found = []
     for name, reward in (("good", 1.0), ("bad", 7.0), ("none", None)):
-        (tmp_path / name).mkdir()
         rows = {"x0": [0.5, 0.1, -0.3] * 4, "x1": [0.0, 0.4, 0.2] * 4, "reward": [1.0, reward, *[0.0] * 10]}
-        pl.DataFrame(rows).write_parquet(tmp_path / name / "rows.parquet")
         bandit = made(first=20)
-        assert set(bandit.learn_log(tmp_path / name)) == ({1} if name == "bad" else set())
+        assert set(bandit.learn_log(Pieces(pl.DataFrame(rows)))) == ({1} if name == "bad" else set())
         found.append(bandit._state.public.open)
     assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2]) and found[0].any()
 

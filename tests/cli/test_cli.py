@@ -33,16 +33,6 @@ def test_simulate_json():
     assert rows[0]["setting"]["gap"] == 0.2
 
 
-def test_simulate_table_plot_and_rows(tmp_path):
-    done = tacit(
-        "simulate", "lin-ucb", "--env", "ball", "--link", "probit", "--radius", "3", "--horizon", "200", "--runs", "2",
-        "--plot", str(tmp_path / "a.png"), "--out", str(tmp_path / "rows"),
-    )  # fmt: skip
-    assert "lin-ucb" in done.stdout
-    assert (tmp_path / "a.png").exists()
-    assert (tmp_path / "rows" / "result.parquet").exists()
-
-
 def test_privacy():
     certificate = json.loads(tacit("privacy", "joint-glm", "--horizon", "1000000", "--json").stdout)
     assert certificate["epsilon"] == pytest.approx(1.0, rel=1e-6)
@@ -83,9 +73,6 @@ def test_a_plan_has_a_horizon_only_where_one_is_given_or_needed(capsys, monkeypa
             "Expected delta in [0, 1), got 1.0.",
         ),
         (["simulate", "lin-ucb", "--env", "ball", "--runs", "0"], "Expected runs"),
-        (["simulate", "lin-ucb", "--env", "ball", "--plot", "a.jpg"], "Expected a .png, .svg or .pdf file to plot to"),
-        (["simulate", "lin-ucb", "--env", "ball", "--engine", "spark"], "Expected engine to be one of local, ray, got"),
-        (["bench", "weight"], "Expected a bench, got 'weight'. There are speed"),
         (["privacy", "joint-glm", "--horizon", "0"], "Expected horizon"),
     ],
 )
@@ -97,32 +84,6 @@ def test_errors_say_what_was_expected(arguments, message, capsys, monkeypatch):
     captured = capsys.readouterr()
     assert message in " ".join(captured.err.split())
     assert captured.out == ""
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["simulate", "lin-ucb", "--env", "ball", "--plot", "{file}/a.png"],
-        ["simulate", "lin-ucb", "--env", "ball", "--plot", "{folder}/b.png"],
-        ["simulate", "lin-ucb", "--env", "ball", "--out", "{file}/rows"],
-        ["simulate", "lin-ucb", "--env", "ball", "--out", "/proc/rows"],
-        ["simulate", "lin-ucb", "--env", "replay:file={log}", "--plot", "a.png"],
-        ["audit", "tree", "--plot", "/proc/a.png"],
-    ],
-)
-def test_where_nothing_can_be_written_is_said_before_the_run(arguments, tmp_path, capsys, monkeypatch):
-    """A folder in a file, a picture that is a folder, a file system that takes no files; and a picture of nothing."""
-    (tmp_path / "file").touch()
-    (tmp_path / "b.png").mkdir()
-    (tmp_path / "log.csv").write_text("x0,action,reward\n" + "0.5,0,1\n0.5,1,0\n" * 5)
-    places = {"file": tmp_path / "file", "folder": tmp_path, "log": tmp_path / "log.csv"}
-    monkeypatch.setattr("tacit.experiments.runner.run_once", lambda *_: pytest.fail("It ran."))
-    monkeypatch.setattr("tacit.audit.carry_out_all", lambda *_, **__: pytest.fail("It ran."))
-    monkeypatch.setattr(sys, "argv", ["tacit", *(argument.format(**places) for argument in arguments)])
-    with pytest.raises(SystemExit) as stop:
-        cli.main()
-    assert stop.value.code == 1
-    assert capsys.readouterr().err.startswith("Expected")
 
 
 def test_a_folder_that_fails_later_is_no_traceback(tmp_path, monkeypatch, capsys):
@@ -139,35 +100,6 @@ def test_usage_errors_and_help(capsys, monkeypatch):
             cli.main()
         assert stop.value.code == code
     capsys.readouterr()
-
-
-def test_bench_dimension(capsys, monkeypatch):
-    from tools.bench import dimension
-
-    monkeypatch.setattr(dimension, "DIMS", (20,))
-    monkeypatch.setattr(sys, "argv", ["tacit", "bench", "dimension", "--json"])
-    with pytest.raises(SystemExit):
-        cli.main()
-    rows = json.loads(capsys.readouterr().out)["rows"]
-    assert [row["numbers"] for row in rows] == [20 * 21 // 2 + 20, 10 * (3 + 2), 20]
-    assert all(row["round_us"] > 0 and row["release_ms"] > 0 and row["noise_ms"] > 0 for row in rows)
-    assert rows[0]["state_mb"] > rows[1]["state_mb"] > 0
-    assert "dense" in dimension.render(rows)
-
-
-def test_bench_noise(capsys, monkeypatch):
-    from tools.bench import noise
-
-    monkeypatch.setattr(noise, "HORIZONS", (1000, 10_000))
-    monkeypatch.setattr(sys, "argv", ["tacit", "bench", "noise", "--json"])
-    with pytest.raises(SystemExit) as stop:
-        cli.main()
-    assert stop.value.code == 0
-    rows = json.loads(capsys.readouterr().out)["rows"]
-    buffered = next(r for r in rows if r["mechanism"] == "buffered" and r["horizon"] == 10_000)
-    assert buffered["lower_bound"] < buffered["worst_std"] < 1.12 * buffered["lower_bound"]
-    longest = [row | {"horizon": 10**8, "releases": 10**8, "floats_per_coordinate": 10**8} for row in rows]
-    assert max(map(len, noise.render(longest).splitlines())) <= 100
 
 
 def test_every_name_on_the_command_line_is_documented():
@@ -203,8 +135,3 @@ def test_what_no_word_can_say_is_refused_and_not_offered(key):
 def test_a_delta_of_one_bandit_is_a_number():
     with pytest.raises(ValueError, match="Expected delta to be a number, got 'x'"):
         parse_bandit("joint-glm:delta=x", [1.0], 1e-6)
-
-
-def test_help_tells_of_every_bench():
-    command = next(each for each in cli.app.registered_commands if each.name == "bench")
-    assert all(f"({name})" in command.help for name in registry.BENCHES)

@@ -5,8 +5,6 @@ import sys
 import tomllib
 from pathlib import Path
 
-import pytest
-
 BLOCK = """
 import sys
 class Missing:
@@ -40,28 +38,24 @@ simulated = simulate([Spec(JointGLM, budget=Budget(4.0, 1e-6))], world, horizon=
 assert simulated.table() and simulated.json()
 """
 ASK = """
-from tacit import environments
+from pathlib import Path
+from tacit import logs
 from tacit.errors import NotInstalled, TacitError
 from tacit.privacy.composition import repeated_epsilon
-open("log.csv", "w").write("x0,action,reward\\n0.5,0,1\\n")
+Path("log.csv").write_text("x0,action,reward\\n0.5,0,1\\n")
 asked = {
-    "polars for result rows": lambda: simulated.frame,
-    "polars for logs": lambda: environments.replay(file="log.csv"),
-    "matplotlib for figures": lambda: simulated.plot("curves.png"),
-    "scikit-learn for real data": lambda: environments.digits(),
-    "dp-accounting for composition beyond Gaussians": lambda: repeated_epsilon(0.1, 0.0, 9, 0.1),
+    ("polars for logs", "logs"): lambda: logs.read("log.csv"),
+    ("dp-accounting for composition beyond Gaussians", "composition"): lambda: repeated_epsilon(0.1, 1e-6, 9, 0.1),
 }
-for name, ask in asked.items():
+for (name, extra), ask in asked.items():
     try:
         ask()
     except NotInstalled as error:
         assert isinstance(error, TacitError) and isinstance(error, ImportError)
-        assert str(error) == f"Expected {name}, got none: pip install '.[experiments]' in a checkout of tacit.", error
+        assert str(error) == f"Expected {name}, got none: pip install '.[{extra}]' in a checkout of tacit.", error
     else:
         raise AssertionError(name)
 """
-COMMAND = "import sys; sys.argv[0] = 'tacit'\nfrom tacit.cli import main\nmain()\n"
-SIMULATE = ["simulate", "uniform", "--env", "ball", "--horizon", "9", "--runs", "1"]
 
 
 def python(code, *arguments, folder):
@@ -74,32 +68,18 @@ def test_a_core_installation_serves_and_says_what_else_is_missing(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            [*SIMULATE, "--out", "rows"],
-            "Expected polars for --out, got none: pip install '.[experiments]' in a checkout of tacit.",
-        ),
-        ([*SIMULATE, "--plot", "a.png"], "Expected matplotlib for --plot, got none"),
-    ],
-)
-def test_commands_say_it_before_any_work(arguments, message, tmp_path):
-    done = python(COMMAND, *arguments, folder=tmp_path)
-    assert done.returncode == 1 and done.stdout == ""
-    assert message in " ".join(done.stderr.split())
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_package_that_is_there_but_broken_is_not_called_missing(tmp_path):
     (tmp_path / "polars.py").write_text("import something_else\n")
-    code = "import sys; sys.path.insert(0, '.')\nfrom tacit import extras\nextras.load('polars', 'rows')\n"
+    code = (
+        "import sys; sys.path.insert(0, '.')\nfrom tacit import extras\nextras.load('polars', 'rows', extra='logs')\n"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert "No module named 'something_else'" in done.stderr
 
 
 def test_the_extra_has_what_the_code_asks_for():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-    names = {line.partition(">")[0] for line in project["optional-dependencies"]["experiments"]}
-    assert names == {"polars", "matplotlib", "scikit-learn", "dp-accounting"}
+    extras = project["optional-dependencies"]
+    names = {line.partition(">")[0] for name in ("logs", "composition") for line in extras[name]}
+    assert names == {"polars", "dp-accounting"}
     assert not names & {line.partition(">")[0] for line in project["dependencies"]}

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -40,7 +39,7 @@ def test_help_needs_no_numbers(arguments):
 
 
 def test_an_unknown_name_is_refused_without_a_compiler():
-    for arguments in (["privacy", "joint-glmm"], ["bench", "weight"]):
+    for arguments in (["privacy", "joint-glmm"],):
         assert not loaded(COMMAND, *arguments) & (HEAVY | {"scipy", "numba"})
 
 
@@ -86,9 +85,7 @@ def test_start_up_is_quick_beside_the_compiler():
 def test_every_name_is_where_the_registry_says():
     for name in tacit.__all__:
         assert getattr(tacit, name) is not None
-    for names in (registry.bandits(), registry.table("ENVIRONMENTS")):
+    for names in (registry.bandits(), registry.ENVIRONMENTS):
         for home in names.values():
             assert callable(registry.load(*home))
     assert all(isinstance(getattr(environments, name), type) for _, name in registry.ENVIRONMENTS.values())
-    benches = Path(tacit.__file__).parents[2] / "tools" / "bench"
-    assert all((benches / f"{name}.py").exists() for name in registry.BENCHES)

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointLinUCB, LinUCB, Spec, Uniform, environments, simulate
-from tacit.errors import Interrupted
-from tacit.experiments import figure
 from tacit.experiments.runner import run_once
 
 WORLD = environments.ball(dim=3, arms=5)
@@ -37,7 +35,6 @@ def test_rows_sum_up_the_runs():
     assert run.at[-1] == 500
     assert run.curve[-1] == pytest.approx(run.regret)
     assert (np.diff(run.curve) >= 0).all()
-    assert result.frame.shape[0] == 8
     assert "joint-lin-ucb ε=1" in result.table()
 
 
@@ -72,26 +69,6 @@ def test_no_noise_is_null_in_rows():
     assert row["label"] == "joint-lin-ucb no noise"
 
 
-def test_interrupted_work_goes_on(tmp_path):
-    """Stopped after some of 12 runs; the second call computes only the rest and equals an uninterrupted one."""
-    whole = simulate(SPECS, WORLD, horizon=20_000, runs=6, seed=1)
-
-    def stop(share):
-        if share > 0.3:
-            raise KeyboardInterrupt
-
-    with pytest.raises(Interrupted, match="runs are kept"):
-        simulate(SPECS, WORLD, horizon=20_000, runs=6, seed=1, out=tmp_path, progress=stop, workers=2)
-    kept = list((tmp_path / "runs").iterdir())
-    assert 0 < len(kept) < 12
-    times = {path: path.stat().st_mtime_ns for path in kept}
-    rest = simulate(SPECS, WORLD, horizon=20_000, runs=6, seed=1, out=tmp_path)
-    assert {path: path.stat().st_mtime_ns for path in kept} == times
-    assert len(list((tmp_path / "runs").iterdir())) == 12
-    assert [run.regret for run in rest.runs] == [run.regret for run in whole.runs]
-    assert rest.write(tmp_path).exists()
-
-
 def test_budgets_that_look_alike_are_different_rows():
     specs = [Spec(JointLinUCB, budget=Budget(1.0, delta)) for delta in (1e-3, 1e-9)]
     rows = simulate(specs, WORLD, horizon=50, runs=2, seed=0).rows
@@ -102,26 +79,6 @@ def test_what_the_run_settles_is_no_option():
     for name, value in (("horizon", 5), ("source", None), ("pending", 3)):
         with pytest.raises(ValueError, match=f"got {name}"):
             Spec(JointLinUCB, **{name: value})
-
-
-def test_a_log_that_changed_is_run_again(tmp_path):
-    log = tmp_path / "log.csv"
-    means = []
-    for reward in (0.0, 1.0):
-        log.write_text("x0,action,reward\n" + f"0.5,0,{reward}\n0.5,1,{reward}\n" * 20)
-        spec = Spec(LinUCB, label=f"reward {reward}")
-        result = simulate([spec], environments.replay(file=str(log)), horizon=40, runs=1, seed=0, out=tmp_path)
-        means.append(result.rows[0]["reward_mean"])
-        again = Spec(LinUCB, label="another name")
-        kept = simulate([again], environments.replay(file=str(log)), horizon=40, runs=1, seed=0, out=tmp_path)
-        assert kept.rows[0]["label"] == "another name"
-    assert means == [0.0, 1.0]
-
-
-def test_kept_runs_are_told_apart_by_everything_that_matters(tmp_path):
-    for seed, horizon, scale in ((0, 50, 1.0), (1, 50, 1.0), (0, 60, 1.0), (0, 50, 0.5)):
-        simulate([Spec(LinUCB, width_scale=scale)], WORLD, horizon=horizon, runs=1, seed=seed, out=tmp_path)
-    assert len(list((tmp_path / "runs").iterdir())) == 4
 
 
 @pytest.mark.parametrize(
@@ -154,22 +111,3 @@ def test_a_private_bandit_learns():
         world.start(np.random.default_rng(0), 20_000).fill(block)
         uniform = (block.means.max(axis=1) - block.means.mean(axis=1)).mean() * 20_000
         assert run.regret < uniform / 3
-
-
-def test_figures_are_drawn(tmp_path):
-    result = simulate(SPECS, [WORLD, environments.tail()], horizon=300, runs=2, seed=0)
-    for name in ("curves.png", "curves.svg"):
-        result.plot(tmp_path / name)
-        assert (tmp_path / name).stat().st_size > 5000
-    result.plot(tmp_path / "log.png", title="On logarithmic axes", log=True)
-
-
-@pytest.mark.parametrize(("count", "named"), [(8, False), (9, True)])
-def test_more_curves_than_colours_have_their_names_at_their_ends(count, named):
-    specs = [Spec(LinUCB, label=f"number {i}") for i in range(count)]
-    groups = simulate(specs, WORLD, horizon=60, runs=1, seed=0).groups()
-    axis = figure.subplots(1, 1)[1][0, 0]
-    figure.draw_panel(axis, groups)
-    figure.at_ends(axis) if named else None  # as a reproduction may: they are there once
-    assert (axis.get_legend() is None) == named
-    assert sorted(text.get_text() for text in axis.texts) == [spec.label for spec in specs] * named

@@ -258,22 +258,6 @@ def test_sums_of_rows_are_the_contributions_of_each(blocks):
     assert np.array_equal(found, expected)
 
 
-def test_rated_films_are_those_of_the_person_each_once():
-    rng, start = np.random.default_rng(0), np.array([0, 4, 9])
-    people, films = np.array([[1.0, 0.0], [0.0, 1.0]]), np.arange(1.0, 10.0)[:, None]
-    arrays, outs = (
-        (np.zeros((50, 4, 2)), np.zeros((50, 4)), np.zeros(50)),
-        (np.zeros(50, int), np.zeros(50), np.zeros(50)),
-    )
-    block = Block(*arrays, np.full(50, -1), np.array([BERNOULLI]), np.array([1.0]), *outs)
-    worlds.fill_ratings(rng, block, people, films, start, np.arange(9), np.arange(9.0), np.arange(9))
-    for arms, means in zip(block.arms, block.means, strict=True):
-        user = int(arms[0, 1] > 0)
-        assert np.array_equal(arms[:, user], means + 1) and not arms[:, 1 - user].any()
-        assert len(set(means)) == 4 and set(means) <= set(range(start[user], start[user + 1]))
-    assert 10 < (block.arms[:, 0, 0] > 0).sum() < 40  # both come
-
-
 def test_worlds_fill_every_round_of_a_block():
     rng = np.random.default_rng(11)
     d, K, size = 4, 6, 9
@@ -306,8 +290,6 @@ def test_worlds_fill_every_round_of_a_block():
         assert ((b.noise >= 0) & (b.noise < 1)).all()
     for apart, width in ((False, K), (True, 2)):
         rows = block(d=width)
-        worlds.fill_rows(rng, rows, np.full((3, 1), 0.5), np.array([0, 2, 3]), apart)
-        assert (rows.means.sum(axis=1) == 1).all()
         worlds.fill_disjoint(rng, rows, np.full((K, 1), 0.5), apart, 1)
         assert np.isfinite(rows.arms).all() and (rows.arms[:, :, -1] == np.arange(K)).all() == apart
 

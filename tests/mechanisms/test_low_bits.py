@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from tacit import Secure
-from tacit.audit.attacks.grid import with_size
 from tacit.mechanisms.grid import on_grid
 from tacit.mechanisms.tree import Tree
+from tacit.testing.canary import with_size
 
 SIGMA = 2.0
 

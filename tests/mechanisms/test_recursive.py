@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit import Budget, JointGLM, Simulated
-from tacit.audit.canary import released, responses, worst_canary
 from tacit.errors import BadState
 from tacit.kernels.recursive import DECAY_BITS
 from tacit.mechanisms import leaves as one_by_one
@@ -18,6 +17,7 @@ from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.recursive import Recursive, discounted
 from tacit.mechanisms.recursive_grid import RecursiveGrid, on_integers
+from tacit.testing.canary import released, responses, worst_canary
 from tests.mechanisms.test_grid import Given, run
 
 LEAVES = 60

@@ -7,10 +7,8 @@ import sys
 import msgspec
 import numpy as np
 import pytest
-from tools.plan import judge
 
 from tacit import cli
-from tacit.environments.random import random
 from tacit.experiments.runner import run_once
 from tacit.features import Category, Hashed, Number, Schema, Tags
 from tacit.planning import counsel, crowd, trials
@@ -218,13 +216,12 @@ def test_the_table_fits_and_says_what_it_rests_on(capsys, monkeypatch, file):
         "2 made-up worlds",
         "?",
         "Declare, before anybody comes: base_rate",
-        f"in {judge.error(judge.read())['worlds']} worlds of other kinds",
+        f"in {json.loads(trials.JUDGED.read_text())['worlds']} worlds of other kinds",
     ):
         assert words in said, words
 
 
-def test_json_and_picture(capsys, monkeypatch, file, tmp_path):
-    picture = tmp_path / "plan.png"
+def test_json(capsys, monkeypatch, file):
     code, out, _ = run(
         capsys,
         monkeypatch,
@@ -236,11 +233,9 @@ def test_json_and_picture(capsys, monkeypatch, file, tmp_path):
         "--epsilon",
         3,
         "--json",
-        "--plot",
-        picture,
     )
     document = json.loads(out)
-    assert code == 0 and picture.stat().st_size > 10_000
+    assert code == 0
     assert document["setting"] == {
         "epsilon": 3.0,
         "delta": 1e-6,
@@ -263,7 +258,7 @@ def test_json_and_picture(capsys, monkeypatch, file, tmp_path):
         assert row["worst"][0] <= row["share"][0] <= row["best"][0] and row["share"][1] is None
     earned = document["earned"]["ordinary"]
     assert earned["random"] < earned["single"] < earned["best"] and 0 < document["single_action"] < 1
-    assert document["error"] == judge.error(judge.read()) and len(document["recommendation"]) == 4
+    assert document["error"] == json.loads(trials.JUDGED.read_text()) and len(document["recommendation"]) == 4
 
 
 SERVED = """
@@ -379,7 +374,6 @@ def test_the_table_of_vectors(capsys, monkeypatch):
         (["--dim", "4", "--arms", "4", "--delta", "0"], "Expected delta in (0, 1), got 0.0."),
         (["--dim", "4", "--arms", "4", "--per-day", "0"], "Expected per_day to be a positive number, got 0.0."),
         (["--dim", "4", "--arms", "4", "--rounds-per-person", "0"], "Expected rounds_per_person"),
-        (["--dim", "4", "--arms", "4", "--plot", "a.jpg"], "Expected a .png, .svg or .pdf file to plot to"),
         (["--dim", "4", "--arms", "4", "--hold", "1 day"], "Expected per_day with hold"),
         (["--dim", "4", "--arms", "4", "--base-rate", ".1"], "Expected no base_rate with vectors"),
         (["--schema", "missing.json"], "Expected a schema in missing.json, got: No such file or directory."),
@@ -391,18 +385,3 @@ def test_bad_questions(arguments, message, capsys, monkeypatch):
 
 
 # how far off it is
-
-
-def test_the_error_that_is_told_is_that_of_the_stored_worlds():
-    rows = judge.read()
-    assert json.loads(trials.JUDGED.read_text()) == judge.error(rows)
-    assert {row.number for row in rows} <= set(random.VALIDATION)
-    assert abs(judge.error(rows)["bias"]) <= 0.05
-
-
-@pytest.mark.full
-def test_a_stored_world_comes_out_again():
-    first = judge.read()[0]
-    again = judge.judge(first.number)[0]
-    assert again.share == pytest.approx(first.share, abs=0.01)
-    assert again.said == pytest.approx(first.said, abs=0.01)

@@ -9,6 +9,7 @@ import pytest
 from tacit.errors import BadState, HorizonReached
 from tacit.holders import log as learning
 from tacit.holders.postgres import Postgres
+from tests.pieces import Pieces
 from tests.store.places import (
     HOLD,
     Clock,
@@ -213,12 +214,10 @@ def test_a_number_that_is_on_its_way_is_not_passed_over(on_postgres):
         assert stored.entered == 6 and np.array_equal(total(stored), expected(5))
 
 
-def test_a_folder_is_its_rows(place, tmp_path):
-    for i, start in enumerate((0, 7, 50)):
-        pl.DataFrame(log())[start : (7, 50, ROWS)[i]].write_parquet(tmp_path / f"{i}.parquet")
+def test_pieces_are_their_rows(place):
     with place.open(linear()) as stored:
         stored.learn_log({name: column[:33] for name, column in log().items()}, log="june")
-        assert learn(stored, tmp_path, log="june") == {}
+        assert learn(stored, Pieces(pl.DataFrame(log())), log="june") == {}
         assert stored.choices == ROWS and np.array_equal(total(stored), expected(ROWS))
 
 

@@ -2,7 +2,6 @@
 release has counted of them under three."""
 
 import json
-import shutil
 import unicodedata
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 
 from tacit import Simulated
 from tacit.errors import BadState, PersonLimit
+from tests.pieces import Pieces
 from tests.service.servers import application, call
 from tests.store.places import contribution, glm, linear, settle, total
 
@@ -61,24 +61,22 @@ def test_what_is_no_id_is_refused(on_sqlite, wrong):
 
 
 def test_a_log_and_http_count_the_same_person(tmp_path):
-    """A column of whole numbers, a folder of Parquet files, and text over HTTP: limit 1, one round."""
+    """A column of whole numbers, a log in pieces, and text over HTTP: limit 1, one round."""
     app = application(tmp_path, max_rounds_per_person=1, on_limit="refuse")
     stored = app.served["messages"].stored
     rows = {"x0": [1.0], "x1": [0.0], "x2": [0.0], "reward": [1.0]}
     assert stored.learn_log(rows | {"person": np.array([17])}, log="numbers") == {}
-    polars.DataFrame(rows | {"person": [17]}).write_parquet(tmp_path / "one.parquet")
-    (tmp_path / "log").mkdir()
-    shutil.move(tmp_path / "one.parquet", tmp_path / "log" / "one.parquet")
+    pieces = Pieces(polars.DataFrame(rows | {"person": [17]}))
     for name, log in (("texts", rows | {"person": ["17"]}), ("bytes", rows | {"person": [b"17"]})):
         assert set(stored.learn_log(log, log=name)) == {0}
-    assert set(stored.learn_log(tmp_path / "log", log="folder")) == {0}
+    assert set(stored.learn_log(pieces, log="pieces")) == {0}
     replies = call(app, *(("choose", {"arms": ARM, "person": person}) for person in ("17", 17)))
     assert [status for status, _, _ in replies] == [409, 409]
     assert [call(app, ("choose", {"arms": ARM, "person": wrong}))[0][0] for wrong in (True, 17.5)] == [422, 422]
     app.close()
     memory = linear(max_rounds_per_person=1)
     assert memory.learn_log(rows | {"person": [17]}) == {}
-    assert set(memory.learn_log(rows | {"person": ["17"]})) == {0} and set(memory.learn_log(tmp_path / "log")) == {0}
+    assert set(memory.learn_log(rows | {"person": ["17"]})) == {0} and set(memory.learn_log(pieces)) == {0}
 
 
 def test_erasing_finds_all_forms(place):

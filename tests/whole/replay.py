@@ -16,10 +16,10 @@ from unittest import mock
 
 import numpy as np
 
-from tacit.audit.stage import users
 from tacit.bandits import Server
 from tacit.errors import UnknownChoice
 from tacit.privacy.randomness import Seeded, System
+from tacit.testing.stage import users
 from tests.whole.tape import Tape, frozen
 
 # what is shown

@@ -28,7 +28,8 @@ COMMANDS = [
 @pytest.mark.parametrize("code", BLOCKS)
 def test_python_blocks_run(code, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(ROOT / "examples")
+    for folder in ("examples", "packages/papers/examples"):
+        monkeypatch.syspath_prepend(ROOT / folder)
     monkeypatch.setitem(sys.modules, "docs", module := type(sys)("docs"))
     exec(compile(code, "docs", "exec", dont_inherit=True), module.__dict__)
 
@@ -90,9 +91,9 @@ def test_every_picture_is_shown():
 def test_what_is_named_exists(page):
     """Modules and what is in them (`tacit.model.links`), and files of the project (`tests/whole/replay.py`)."""
     text = re.sub(r"^```python\n# .*$", "", page.read_text(), flags=re.MULTILINE)  # files that an example is for
-    for name in re.findall(r"`(tacit(?:\.\w+)+)`", text):
+    for name in re.findall(r"`(tacit(?:_\w+)?(?:\.\w+)+)`", text):
         assert resolves(name), name
-    for path in re.findall(r"\b((?:src|tests|examples|docs)/[\w./-]*\w\.(?:py|md|png))\b", text):
+    for path in re.findall(r"\b((?:packages/\w+/)?(?:src|tests|examples|docs)/[\w./-]*\w\.(?:py|md|png))\b", text):
         assert (ROOT / path).exists(), path
     for path in re.findall(r"`tacit/([\w/]+(?:\.py)?)`", text):
         assert (ROOT / "src" / "tacit" / path).exists(), path

@@ -21,11 +21,11 @@ from tacit import (
     registry,
 )
 from tacit.algorithms.onepass import loops_kernel
-from tacit.audit.mutants import CountedWhenAnswered, ExactSums
 from tacit.errors import WrongBatch
 from tacit.features import Category, Number, Schema
 from tacit.mechanisms import recursive
 from tacit.mechanisms.opening import opened
+from tacit.testing.leaks import CountedWhenAnswered, ExactSums
 from tacit_papers import (
     AdaCGOPE,
     Anytime,

@@ -12,13 +12,13 @@ from rich.table import Table
 
 from tacit import checks
 from tacit.bandits import MLEUCB, JointGLM, Uniform
-from tacit.environments.random import random
 from tacit.experiments.result import SimulatedRun
-from tacit.experiments.runner import simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import number as shown
 from tacit.experiments.table import to_text
 from tacit.privacy.budget import Budget
+from tacit_lab.environments.random import random
+from tacit_lab.experiments.sweeps import simulate
 from tools.bench.commit import ExploreThenCommit
 
 NUMBERS = {"tuning": random.TUNING, "validation": random.VALIDATION, "reporting": random.REPORTING}

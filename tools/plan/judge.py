@@ -12,11 +12,11 @@ import msgspec
 import numpy as np
 
 from tacit.bandits import Uniform
-from tacit.environments.random import random
 from tacit.experiments.runner import run_once
 from tacit.experiments.spec import Spec
 from tacit.planning import trials
 from tacit.planning.trials import DAY, JUDGED, PEOPLE, TASTES, Case, Question
+from tacit_lab.environments.random import random
 
 RUNS, SEED, SOON, TOLERANCE = 8, 7, 0.9, 0.05
 HIGH = 0.6  # from there on it is said how much too high that is

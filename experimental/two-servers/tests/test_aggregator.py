@@ -9,9 +9,9 @@ import pytest
 from numpy.random import default_rng
 
 from tacit import Budget
-from tacit.audit.attacks.grid import with_size
 from tacit.errors import BadBillboard, BadReport, BadState, BatchTooSmall, HorizonReached, NotSecure, WrongBatch
 from tacit.privacy.noise import Secure
+from tacit.testing.canary import with_size
 from tacit_two.aggregators import messages
 from tacit_two.aggregators.aggregator import Aggregator
 from tacit_two.aggregators.messages import COUNTED, LATER, REFUSED

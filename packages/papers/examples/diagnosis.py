@@ -1,4 +1,4 @@
-"""Private logistic regression on people's data: python examples/diagnosis.py [SPLITS]. Needs '.[experiments]'.
+"""Private logistic regression on people's data: python examples/diagnosis.py [SPLITS]. Needs scikit-learn.
 
 scikit-learn's breast-cancer data: 569 people, benign or malignant. Public, in round numbers that were not computed from
 these rows: which four measurements are used, the range that each is clipped to, the radius, and that 400 people are

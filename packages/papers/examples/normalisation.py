@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from tacit import Budget, Simulated
-from tacit.experiments import figure
+from tacit_lab.experiments import figure
 from tacit_papers.regression import ReweightedLinear
 
 rng = np.random.default_rng(0)

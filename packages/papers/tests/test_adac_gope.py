@@ -8,12 +8,12 @@ from numpy.random import SeedSequence, default_rng
 from scipy import linalg
 
 from tacit import Budget, Secure, Simulated, Spec, environments
-from tacit.arena.entries import entries
-from tacit.arena.worlds import arenas
 from tacit.data import Exact
 from tacit.errors import NoHorizon
 from tacit.mechanisms.opening import opened
 from tacit.privacy import gaussian, relations
+from tacit_lab.arena.entries import entries
+from tacit_lab.arena.worlds import arenas
 from tacit_papers import AdaCGOPE
 from tacit_papers.designs import g_optimal
 from tacit_papers.joint.one_set import add_in_time

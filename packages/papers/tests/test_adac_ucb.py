@@ -8,12 +8,12 @@ import pytest
 from numpy.random import SeedSequence, default_rng
 
 from tacit import Budget, Secure, Simulated, Spec, environments
-from tacit.arena.audit import audited
-from tacit.arena.entries import entries
-from tacit.arena.worlds import arenas
-from tacit.audit.bound import gaussian_bound
 from tacit.errors import NoHorizon
 from tacit.privacy import gaussian, relations
+from tacit.testing.bound import gaussian_bound
+from tacit_lab.arena.audit import audited
+from tacit_lab.arena.entries import entries
+from tacit_lab.arena.worlds import arenas
 from tacit_papers import AdaCGOPE, AdaCUCB
 
 ARMS = np.eye(3)

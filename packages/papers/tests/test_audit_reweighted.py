@@ -2,7 +2,7 @@
 
 import pytest
 
-from tacit.audit.verdict import carry_out
+from tacit_lab.audit.verdict import carry_out
 from tacit_papers.attacks.late import attacks as late_attacks
 from tacit_papers.attacks.reweighted import attacks
 

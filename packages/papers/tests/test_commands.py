@@ -8,8 +8,6 @@ import pytest
 
 import tacit_papers
 from tacit import cli, registry
-from tests.cli import test_extras
-from tests.cli.test_extras import python
 from tests.cli.test_start_up import COMMAND, HEAVY, loaded
 
 
@@ -111,20 +109,3 @@ def test_help_and_unknown_names_need_no_numbers():
     light = {"numpy", "scipy", "numba", "msgspec"}
     assert not loaded(COMMAND, "reproduce", "--help") & (HEAVY | light)
     assert not loaded(COMMAND, "reproduce", "table3") & (HEAVY | {"scipy", "numba"})
-
-
-def test_what_is_missing_is_said_before_any_work(tmp_path):
-    done = python(test_extras.COMMAND, "reproduce", "table2", folder=tmp_path)
-    assert done.returncode == 1 and done.stdout == "" and not list(tmp_path.iterdir())
-    assert "Expected matplotlib for reproductions, got none" in " ".join(done.stderr.split())
-    wishart = """
-from tacit import Budget, Simulated
-from tacit.errors import NotInstalled
-from tacit_papers import ShariffLinUCB
-try:
-    ShariffLinUCB(dim=2, horizon=9, budget=Budget(1.0, 0.1), noise="wishart", source=Simulated(0))
-except NotInstalled as error:
-    print(error)
-"""
-    done = python(wishart, folder=tmp_path)
-    assert "Expected dp-accounting for composition beyond Gaussians, got none" in done.stdout, done.stderr

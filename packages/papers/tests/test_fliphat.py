@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence, default_rng
 
-from tacit import Budget, Secure, Simulated, Spec, Uniform, environments, simulate
+from tacit import Budget, Secure, Simulated, Spec, Uniform, simulate
 from tacit.data import Exact
 from tacit.errors import BudgetExceeded, NoHorizon
 from tacit.privacy import gaussian, ledger
+from tacit_lab.environments import sparse
 from tacit_papers import Fliphat
 from tacit_papers.joint.fliphat import SEEN, largest, moments, products
 from tacit_papers.queries import Queries
@@ -174,7 +175,7 @@ def test_any_arm_before_the_first_release_and_the_best_one_after():
 
 
 def test_playing_a_block_is_choosing_one_by_one():
-    world = environments.sparse(dim=20, arms=5)
+    world = sparse(dim=20, arms=5)
     made = [Spec(Fliphat, budget=Budget(4.0, 1e-4), first=30).build(world, 500, SeedSequence(3)) for _ in range(2)]
     block = world.block(500)
     world.start(default_rng(2), 500).fill(block)
@@ -187,7 +188,7 @@ def test_playing_a_block_is_choosing_one_by_one():
 
 
 def test_it_learns_where_few_features_matter():
-    world = environments.sparse(dim=50, arms=10)
+    world = sparse(dim=50, arms=10)
     specs = [Spec(Uniform), Spec(Fliphat, budget=Budget(8.0, 1e-4)), Spec(Fliphat, budget=Budget(math.inf, 1e-4))]
     uniform, private, plain = (row["regret_mean"] for row in simulate(specs, world, horizon=6000, runs=3, seed=1).rows)
     assert plain < 0.6 * uniform and private < 0.85 * uniform

@@ -4,8 +4,8 @@ import sys
 
 import tacit_papers.reproductions.table2 as table2
 from tacit import LinUCB, environments
-from tacit.experiments import disk_cache
-from tacit.experiments.imports import closure
+from tacit_lab.experiments import disk_cache
+from tacit_lab.experiments.imports import closure
 from tacit_papers import GLOC, JointGLMRare, outcome
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from packages.lab.tests.experiments.test_ray_sweeps import same, two_workers
 from tacit_papers import outcome as reproductions
-from tests.experiments.test_ray_sweeps import same, two_workers
 
 __all__ = ["two_workers"]
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]

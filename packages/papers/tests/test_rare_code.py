@@ -7,9 +7,10 @@ import pytest
 from numpy.random import SeedSequence, default_rng
 
 from packages.papers.tests.reference import rare
-from tacit import Budget, Simulated, Spec, audit, environments
+from tacit import Budget, Simulated, Spec, environments
 from tacit.data import Exact
 from tacit.privacy import gaussian
+from tacit_lab import audit
 from tacit_papers import JointGLMRare, RSGLinUCB
 from tacit_papers.attacks import rare_code as attacks
 from tacit_papers.joint import glm_rare_code as as_coded

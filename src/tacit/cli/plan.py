@@ -6,7 +6,6 @@ from typing import Annotated, Any
 import typer
 
 from tacit.cli.options import Json
-from tacit.cli.places import check_figure
 
 
 def plan_command(
@@ -42,13 +41,11 @@ def plan_command(
         float | None, typer.Option(help="With --control: what the bandit brings more, such as .05 for 5 points.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Two worlds and 10,000 people, in a few seconds.")] = False,
-    plot: Annotated[Path | None, typer.Option(help="The shares: a .png, .svg or .pdf file.")] = None,
     as_json: Json = False,
 ) -> None:
     """How many people until it is useful: the share of the attainable reward after so many people, and what to do about
     it. It is simulated, for people with fields (--schema) or for vectors (--dim, --arms). With --control: how many
     people until a control group shows an effect."""
-    check_figure(plot)
     from tacit.cli import asked
 
     options: dict[str, Any] = {
@@ -67,11 +64,11 @@ def plan_command(
 
         own = ("epsilon", "delta", "per_day", "base_rate")
         others = {name.replace("_", "-"): value for name, value in options.items() if name not in own}
-        others |= {"schema": schema, "plot": plot, "quick": quick}
+        others |= {"schema": schema, "quick": quick}
         question = planning_control.asked(control, effect, others=others, **{name: options[name] for name in own})
         planning_control.show(question, as_json=as_json)
     else:
         from tacit.cli import planning
 
         found, notes = asked.of_vectors(**options) if schema is None else asked.of_schema(schema, **options)
-        planning.show(found, notes, quick=quick, as_json=as_json, plot=plot)
+        planning.show(found, notes, quick=quick, as_json=as_json)

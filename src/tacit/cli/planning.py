@@ -4,11 +4,10 @@ import json
 import shutil
 import sys
 import textwrap
-from pathlib import Path
 from typing import Any
 
 from tacit import durations
-from tacit.cli.output import progress, tell, write_json
+from tacit.cli.output import progress, write_json
 from tacit.planning import counsel, crowd, trials
 from tacit.planning.counsel import USEFUL, count, percent
 from tacit.planning.trials import ORDINARY, PEOPLE, TASTES, Case, Found, Plan, Question
@@ -21,13 +20,10 @@ MEANING = (
 )
 
 
-def show(question: Question, notes: list[str], *, quick: bool, as_json: bool, plot: Path | None) -> None:
+def show(question: Question, notes: list[str], *, quick: bool, as_json: bool) -> None:
     size = trials.QUICK if quick else trials.full(question.dim)
     with progress("plan") as report:
         plan = trials.run(question, size, report)
-    if plot is not None:
-        draw(plan, plot)
-        tell(f"Figure: {plot}")
     if as_json:
         write_json(document(plan, notes))
     else:
@@ -186,28 +182,3 @@ def _row(plan: Plan, found: Found) -> dict[str, Any]:
         "days": None if need is None else plan.question.days(need),
         "worlds": len(found.share),
     }
-
-
-def draw(plan: Plan, path: Path) -> None:
-    """The share against the number of people, a line for each epsilon, and the worst and best world of the one that is
-    asked for."""
-    from tacit.experiments import figure
-
-    canvas, axes = figure.subplots(1, 1, width=6.4, height=3.8)
-    axis = axes.flat[0]
-    for index, epsilon in enumerate(plan.question.epsilons):
-        found = plan.of(Case(epsilon))
-        known = [i for i, share in enumerate(found.mean) if share is not None]
-        people, colour = [PEOPLE[i] for i in known], figure.COLOURS[index]
-        axis.plot(people, [found.mean[i] for i in known], label=f"ε = {epsilon:g}", color=colour)
-        if epsilon == plan.question.epsilon:
-            axis.fill_between(people, [found.low[i] for i in known], [found.high[i] for i in known], alpha=0.15)
-    if plan.question.schema is not None:
-        axis.axhline(plan.floor, color="#444444", linewidth=0.8, linestyle=":", label="best single action")
-    axis.set_xscale("log")
-    axis.set_ylim(0, 1)
-    axis.set_xlabel("people")
-    axis.set_ylabel("share of the attainable reward")
-    axis.legend(loc="upper left", fontsize=8.5)
-    canvas.suptitle(heading(plan.question).replace(" (*)", ""), x=0.01, ha="left", fontsize=10)
-    figure.save(canvas, path)

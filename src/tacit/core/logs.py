@@ -7,25 +7,67 @@ bad reward is a choice whose reward never came: where contexts are public, what 
 import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from tacit import logs
 from tacit.core.choices import reward_problem
 from tacit.core.door import Door
-from tacit.data import Array
+from tacit.core.persons import Persons
+from tacit.data import Array, Exact, Integers, Raw
+from tacit.errors import PersonLimit
 from tacit.features import frames
-from tacit.logs import parquet
-from tacit.logs.parquet import Folder
+from tacit.mechanisms.entering import NOBODY
 
 ROW = "Expected an action of the bandit and finite features of norm at most 1, got a row with others."
 FEW = 10  # one row in so many may be refused
 NAMED = 5  # rows that an error names
 
-ROWS_AT_ONCE = 1 << 14  # of a folder, in memory, where they are looked at one by one
+FEATURES, REWARD = 1, 2  # what may be wrong with a row
+ROWS_AT_ONCE = 1 << 14  # of a log in pieces, in memory, where they are looked at one by one
+SUMMED_AT_ONCE = 1 << 20  # and where they are columns of numbers
 Row = tuple[Array | None, Any, Any]  # RAW: features, None where they are wrong; reward; person
+Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+
+class Summer(Protocol):
+    def __call__(self, rows: Array, rewards: Array) -> Exact:
+        """The sum over checked rows at one estimate; a row whose reward is NaN contributes nothing."""
+        ...
+
+
+class Whole(NamedTuple):
+    """All of a step."""
+
+    total: Raw[Exact]
+    wrong: Integers  # by row: what is wrong with it, or 0
+
+
+class Sums(Protocol):
+    """What sums the rows of a log, wherever they are."""
+
+    def __call__(self, start: int, count: int, summer: Summer, teach: Mask | None) -> Whole:
+        """Rows start, ..., start + count - 1. teach: which of them may teach; None: all."""
+        ...
+
+
+@runtime_checkable
+class Log(Protocol):
+    """A log in pieces, too large for one table."""
+
+    columns: list[str]
+
+    @property
+    def count(self) -> int: ...  # of rows
+    def tables(self, start: int, count: int, at_once: int, names: Sequence[str] | None = None) -> Iterator[Any]:
+        """Rows start, ..., start + count - 1, in frames of at most `at_once`, with these columns or all."""
+        ...
+
+    def sums(self, door: Door, actions: Any, *, anywhere: bool) -> Sums | None:
+        """What sums its rows without looking at them one by one, if `anywhere` is true and they are columns of numbers;
+        else None."""
+        ...
 
 
 def read(door: Door, table: Any, actions: Any) -> tuple[int, Iterator[Row]]:
@@ -38,20 +80,38 @@ def read(door: Door, table: Any, actions: Any) -> tuple[int, Iterator[Row]]:
 
 
 def source(door: Door, table: Any, actions: Any) -> tuple[int, Callable[[int], Iterator[Row]]]:
-    """How many rows a table or folder has, and what gives those from a position on, one by one."""
-    if not isinstance(table, str | Path):
+    """How many rows a table or log has, and what gives those from a position on, one by one."""
+    if not isinstance(table, Log):
         table = frames.columns(table)  # an Arrow stream is read once
         count, _ = read(door, table, actions)
         return count, lambda start: itertools.islice(read(door, table, actions)[1], start, None)
-    folder = Folder(table)
-    for piece in folder.pieces(0, 1, 1):
-        read(door, parquet.frame(piece), actions)  # ValueError, before a row of it is spent
+    for first in table.tables(0, 1, 1):
+        read(door, first, actions)  # ValueError, before a row of it is spent
 
     def rows_from(start: int) -> Iterator[Row]:
-        for piece in folder.pieces(start, folder.count - start, ROWS_AT_ONCE):
-            yield from read(door, parquet.frame(piece), actions)[1]
+        for piece in table.tables(start, table.count - start, ROWS_AT_ONCE):
+            yield from read(door, piece, actions)[1]
 
-    return folder.count, rows_from
+    return table.count, rows_from
+
+
+def teaching(persons: Persons, log: Log, first: int, count: int) -> tuple[Mask | None, dict[int, str]]:
+    """Which of these rows may teach, each counted for its person, and row -> reason for those that are refused."""
+    if "person" not in log.columns:
+        persons.unnamed += count
+        return None, {}
+    teach, refused = np.zeros(count, np.bool_), {}
+    for row, person in enumerate(_named(log, first, count)):
+        try:
+            teach[row] = persons.count(persons.admit(person)) == NOBODY
+        except (ValueError, PersonLimit) as error:
+            refused[row] = str(error)
+    return teach, refused
+
+
+def _named(log: Log, first: int, count: int) -> Iterator[Any]:
+    for piece in log.tables(first, count, SUMMED_AT_ONCE, ["person"]):
+        yield from frames.values(piece["person"])
 
 
 def check_columns(door: Door, names: Collection[str]) -> None:
@@ -79,6 +139,32 @@ def check_rows(rows: Iterable[Row], rewards: tuple[float, float], check_person: 
         if why is not None:
             refused[row] = why
     check_few(refused, count)
+
+
+def check_sums(sums: Sums, log: Log, persons: Persons, rewards: tuple[float, float]) -> None:
+    """The same of a log whose rows are columns of numbers."""
+    refused: dict[int, str] = {}
+    for first in range(0, log.count, SUMMED_AT_ONCE):
+        count = min(SUMMED_AT_ONCE, log.count - first)
+        refused |= reasons(sums(first, count, _nothing, None).wrong, first, rewards)
+        if "person" in log.columns:
+            for row, person in enumerate(_named(log, first, count), first):
+                try:
+                    persons.digest(person)
+                except ValueError as error:
+                    refused[row] = refused.get(row, str(error))
+    check_few(dict(sorted(refused.items())), log.count)
+
+
+def _nothing(rows: Array, rewards: Array) -> Exact:
+    """Adds no row."""
+    return Exact(np.zeros(0, np.int64))
+
+
+def reasons(wrong: Integers, first: int, rewards: tuple[float, float]) -> dict[int, str]:
+    """Row -> reason, of rows from `first` on."""
+    reward = reward_problem(math.inf, *rewards) or ""
+    return {first + int(row): ROW if wrong[row] == FEATURES else reward for row in np.flatnonzero(wrong)}
 
 
 def check_few(refused: Mapping[int, str], count: int) -> None:

@@ -8,17 +8,15 @@ alike, may well be the same for other people: it is learnt."""
 
 import hashlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tacit import logs
 from tacit.core.door import Door
+from tacit.core.logs import Log
 from tacit.data import Integers
 from tacit.features import frames
-from tacit.logs import parquet
-from tacit.logs.parquet import Folder
 
 SEVERAL = 16
 ROWS_AT_ONCE = 1 << 14
@@ -31,8 +29,8 @@ TWICE = (
 
 
 def digest(door: Door, table: Any, key: bytes) -> str | None:
-    """The same for the same rows, from a frame, a mapping of columns or a folder, of what is learnt from them; None for
-    a log that may be the same for other people."""
+    """The same for the same rows, from a frame, a mapping of columns or a log in pieces, of what is learnt from them;
+    None for a log that may be the same for other people."""
     made = hashlib.blake2b(key=key, digest_size=SIZE, person=b"tacit log")
     different: set[bytes] = set()
     for piece in _pieces(door, table):
@@ -47,11 +45,9 @@ def digest(door: Door, table: Any, key: bytes) -> str | None:
 
 
 def _pieces(door: Door, table: Any) -> Iterator[dict[str, list[Any]]]:
-    if isinstance(table, str | Path):
-        folder = Folder(table)
-        names = _used(door, folder.columns)
-        for piece in folder.pieces(0, folder.count, ROWS_AT_ONCE):
-            frame = parquet.frame(piece, names)
+    if isinstance(table, Log):
+        names = _used(door, table.columns)
+        for frame in table.tables(0, table.count, ROWS_AT_ONCE, names):
             yield {name: frames.values(frame[name]) for name in names}
     else:
         columns = frames.columns(table)

@@ -10,7 +10,7 @@ from tacit.kernels.block import GAUSSIAN_REWARD, Block
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.formulas import link_mean
 from tacit.kernels.linalg import copy
-from tacit.model.links import IDENTITY, Code
+from tacit.model.links import Code
 
 FLIP, REDRAW, TURN = 0, 1, 2
 
@@ -179,21 +179,6 @@ def fill_skewed(rng: Generator, block: Block, axes: Array, constant: float, thet
 
 
 @kernel
-def fill_constant(rng: Generator, block: Block, constant: float, theta: Array) -> None:
-    """x = (constant, rest), rest uniform in the ball of the length that is left; all of x where the constant is 0.
-    means[a] = <x_a, theta>, before any link."""
-    skip, length = int(constant > 0.0), np.sqrt(1.0 - constant * constant)
-    for t in range(block.noise.size):
-        for a in range(block.arms.shape[1]):
-            x = block.arms[t, a]
-            x[0] = constant
-            ball_point(rng, x[skip:])
-            for i in range(skip, x.size):
-                x[i] *= length
-        finish_round(rng, block, t, theta, IDENTITY)
-
-
-@kernel
 def fill_tail(rng: Generator, block: Block, theta: Array, link: Code) -> None:
     """x = (w / sqrt 2, 1 / sqrt 2), w uniform on the unit sphere of d - 1 dimensions."""
     d = theta.size
@@ -234,80 +219,3 @@ def fill_disjoint(rng: Generator, block: Block, theta: Array, apart: bool, link:
                 value += z[i] * theta[a, i]
             block.means[t, a] = link_mean(link, value)
         block.noise[t] = rng.standard_normal() if block.kind[0] == GAUSSIAN_REWARD else rng.random()
-
-
-@kernel
-def fill_hybrid(
-    rng: Generator, block: Block, theta: Array, features: Array, still: bool, apart: bool, link: Code
-) -> None:
-    """A person's features z, and those s of each arm, all uniform in a unit ball, are worth
-    mu((<s, theta_s> + <z, theta_a>) / sqrt 2); `features` are those of the arms, drawn anew each round unless still."""
-    shared, half = features.shape[1], np.sqrt(0.5)
-    own = theta[shared:].reshape(features.shape[0], -1)
-    z = np.empty(own.shape[1])
-    for t in range(block.noise.size):
-        ball_point(rng, z)
-        place(half * z, apart, block.arms[t, :, shared:])
-        for a in range(features.shape[0]):
-            if not still:
-                ball_point(rng, features[a])
-            value = 0.0
-            for i in range(shared):
-                block.arms[t, a, i] = half * features[a, i]
-                value += half * features[a, i] * theta[i]
-            for i in range(z.size):
-                value += half * z[i] * own[a, i]
-            block.means[t, a] = link_mean(link, value)
-        block.noise[t] = rng.standard_normal() if block.kind[0] == GAUSSIAN_REWARD else rng.random()
-
-
-@kernel
-def fill_rows(rng: Generator, block: Block, contexts: Array, classes: Integers, apart: bool) -> None:
-    """Each arm has a random row's context in its own block of coordinates; arm a is worth 1 if a is the row's class."""
-    for t in range(block.noise.size):
-        row = int(rng.random() * contexts.shape[0])
-        place(contexts[row], apart, block.arms[t])
-        for a in range(block.arms.shape[1]):
-            block.means[t, a] = 1.0 if a == classes[row] else 0.0
-        block.noise[t] = rng.random()
-
-
-@kernel
-def fill_log(block: Block, arms: Array, actions: Integers, rewards: Array, order: Integers, clock: Integers) -> None:
-    """Logged rounds in the given order; a round's reward is known for its logged action only. After the last one come
-    rounds whose logged action is none of the arms, so that they never count."""
-    for t in range(block.noise.size):
-        row = order[min(clock[0], order.size - 1)]
-        copy(arms[row], block.arms[t])
-        block.logged[t] = actions[row] if clock[0] < order.size else block.arms.shape[1]
-        clock[0] += 1
-        for a in range(block.means.shape[1]):
-            block.means[t, a] = rewards[row]
-        block.noise[t] = 0.0
-
-
-@kernel
-def fill_ratings(
-    rng: Generator,
-    block: Block,
-    people: Array,
-    films: Array,
-    start: Integers,
-    film: Integers,
-    liked: Array,
-    order: Integers,
-) -> None:
-    """A random person and K of the films that this person rated, no film twice; an arm is the outer product of film and
-    person, and worth what the person said. order holds each person's ratings in the order of the last draw."""
-    for t in range(block.noise.size):
-        user = int(rng.random() * people.shape[0])
-        first, count = start[user], start[user + 1] - start[user]
-        for a in range(block.arms.shape[1]):
-            place = first + a + int(rng.random() * (count - a))
-            order[first + a], order[place] = order[place], order[first + a]
-            rating = order[first + a]
-            for i in range(films.shape[1]):
-                for j in range(people.shape[1]):
-                    block.arms[t, a, i * people.shape[1] + j] = films[film[rating], i] * people[user, j]
-            block.means[t, a] = liked[rating]
-        block.noise[t] = rng.random()

@@ -1,21 +1,12 @@
-"""Results: one row a run, summed up in a table, a picture and JSON."""
+"""Results: one row a run, summed up in a table and JSON."""
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
-
-from tacit import extras
-from tacit.experiments import disk_cache
-
-if TYPE_CHECKING:
-    import polars
-
-    from tacit.experiments.figure import Line
 
 
 class SimulatedRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,16 +32,6 @@ class SimulatedRun(msgspec.Struct, frozen=True, kw_only=True):
     at: list[int]
     curve: list[float]
 
-    def write(self, path: Path) -> None:
-        # JSON has no infinity: epsilon without noise is written as -1
-        plain = msgspec.structs.replace(self, epsilon=-1.0 if self.epsilon == math.inf else self.epsilon)
-        disk_cache.write(path, msgspec.json.encode(plain))
-
-    @classmethod
-    def read(cls, path: Path) -> "SimulatedRun":
-        run = msgspec.json.decode(path.read_bytes(), type=cls)
-        return msgspec.structs.replace(run, epsilon=math.inf) if run.epsilon == -1 else run
-
 
 class Result:
     """All runs, and ways to look at them."""
@@ -71,26 +52,6 @@ class Result:
         """One row a group: mean, standard error, 95th percentile and maximum of regret over runs."""
         return [_row(group) for group in self.groups()]
 
-    @property
-    def frame(self) -> "polars.DataFrame":
-        """One row a run (polars)."""
-        pl = extras.load("polars", "result rows")
-        columns = [f for f in SimulatedRun.__struct_fields__ if f not in ("options", "setting")]
-        data: dict[str, Any] = {name: [getattr(run, name) for run in self.runs] for name in columns}
-        data["options"] = [json.dumps(run.options, sort_keys=True) for run in self.runs]
-        data["setting"] = [json.dumps(run.setting, sort_keys=True) for run in self.runs]
-        numbers = ("epsilon", "delta", "regret", "reward_mean", "uniform_regret", "uniform_reward", "single_regret")
-        schema = dict.fromkeys(numbers, pl.Float64)
-        frame: polars.DataFrame = pl.DataFrame(data, schema_overrides=schema)
-        return frame
-
-    def write(self, folder: str | Path) -> Path:
-        """result.parquet in that folder."""
-        path = Path(folder) / "result.parquet"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self.frame.write_parquet(path)
-        return path
-
     def json(self) -> dict[str, Any]:
         return {"rows": self.rows}
 
@@ -99,19 +60,6 @@ class Result:
         from tacit.experiments.table import render
 
         return render(self.rows)
-
-    def plot(
-        self,
-        path: str | Path,
-        *,
-        title: str | None = None,
-        log: bool = False,
-        bounds: Mapping[str, Sequence["Line"]] | None = None,
-    ) -> None:
-        """Regret curves with bands, as PNG, SVG or PDF by the file's name; beside them bounds, by environment."""
-        from tacit.experiments.figure import regret_curves
-
-        regret_curves(self.groups(), Path(path), title=title, log=log, bounds=bounds)
 
 
 def _row(group: list[SimulatedRun]) -> dict[str, Any]:

@@ -1,32 +1,37 @@
-"""The runner: every (bandit, environment, run) is a task, and an engine does them (`sweeps`).
-
-With `out`, each finished run is a file there, and a second call with the same arguments and the same code takes up
-where the first one stopped."""
+"""The runner: every (bandit, environment, run) is a task. Threads do them, because kernels release Python's lock."""
 
 import dataclasses
-import functools
+import os
+import threading
 import time
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import NamedTuple, Protocol
 
-import msgspec
 import numpy as np
 from numpy.random import SeedSequence, default_rng
 
-from tacit import checks, cluster
+from tacit import checks
 from tacit.environments.base import Environment
 from tacit.environments.delay import GRAMMAR, Delay
 from tacit.errors import Interrupted
-from tacit.experiments import disk_cache, sweeps
 from tacit.experiments.result import Result, SimulatedRun
 from tacit.experiments.spec import Spec
-from tacit.experiments.sweeps import Progress as Progress
 from tacit.kernels.block import Block
 from tacit.model.links import named
 
 CURVE = 200  # points of a regret curve
 BLOCK = 1 << 15  # features in a block: it stays in the cache
+LOOK = 0.2  # seconds from one look at what is done to the next
+
+Progress = Callable[[float], None]  # called with the share of the work that is done
+Finished = Callable[[int, SimulatedRun], None]  # called with the number of a run, here, as soon as it is done
+
+
+class Play(Protocol):
+    def __call__(self, number: int, report: Progress) -> SimulatedRun:
+        """The run of that number. report: called with the share of it that is done; may raise, to stop it."""
+        ...
 
 
 def simulate(
@@ -36,10 +41,8 @@ def simulate(
     horizon: int,
     runs: int,
     seed: int,
-    out: str | Path | None = None,
     progress: Progress | None = None,
     workers: int | None = None,
-    engine: str | None = None,
     delay: Delay | str | None = None,
 ) -> Result:
     """Play every bandit in every environment, `runs` times. Run i has the same world for every bandit.
@@ -47,17 +50,61 @@ def simulate(
     delay: when rewards come, e.g. "exponential:100" (`environments.Delay`); by default as the environment says, which
     for most is at once. The same rewards come at the same times for every bandit that makes the same choices.
 
-    engine: "local", or "ray": the same bits from many machines (docs/cluster.md). workers: threads, or Ray's processes.
+    workers: threads.
 
     Privacy noise is simulated: the rows say what a bandit would do, not what may be shown of people's data."""
+    sweep = planned(bandits, environment, horizon=horizon, runs=runs, seed=seed, delay=delay)
+    done: dict[int, SimulatedRun] = {}
+
+    def report(runs: float) -> None:
+        if progress is not None:
+            progress(runs / len(sweep.tasks))
+
+    report(0.0)
+    try:
+        on_threads(sweep.play, range(len(sweep.tasks)), done.__setitem__, report, workers=workers)
+    except KeyboardInterrupt:
+        raise Interrupted("Stopped; nothing is kept.") from None
+    return Result([done[i] for i in range(len(sweep.tasks))])
+
+
+class Task(NamedTuple):
+    """run: its number. delay: when rewards come."""
+
+    spec: Spec
+    world: Environment
+    run: int
+    delay: Delay | None
+
+
+class Sweep(NamedTuple):
+    """What is to be played, checked: each task can be done anywhere, and is the same wherever it is done."""
+
+    tasks: list[Task]
+    horizon: int
+    seed: int
+
+    def play(self, number: int, report: Progress) -> SimulatedRun:
+        spec, world, run, delay = self.tasks[number]
+        return run_once(spec, world, self.horizon, self.seed, run, report, delay)
+
+
+def planned(
+    bandits: Sequence[Spec],
+    environment: Environment | Sequence[Environment],
+    *,
+    horizon: int,
+    runs: int,
+    seed: int,
+    delay: Delay | str | None,
+) -> Sweep:
+    """The tasks of `simulate`; ValueError for what cannot be played."""
     environments = [environment] if isinstance(environment, Environment) else list(environment)
     if not isinstance(bandits, Sequence) or not all(isinstance(spec, Spec) for spec in bandits):
         raise ValueError("Expected a sequence of Specs, e.g. [Spec(JointGLM, budget=...)], got something else.")
     if not all(isinstance(world, Environment) for world in environments):
         raise ValueError("Expected environments, e.g. environments.ball(), got something else.")
     checks.positive_int(horizon=horizon, runs=runs)
-    if engine is not None:
-        checks.one_of(cluster.ENGINES, engine=engine)
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise ValueError(f"Expected seed to be a whole number of at least 0, got {seed!r}.")
     if not bandits or not environments:
@@ -67,46 +114,39 @@ def simulate(
         for spec in bandits:
             _try_out(spec, world, _rounds(world, horizon), late)
     pairs = list(zip(environments, delays, strict=True))
-    tasks = [(spec, world, run, late) for world, late in pairs for run in range(runs) for spec in bandits]
-    places: list[Path | None] = [None] * len(tasks)
-    if out is not None:
-        found = [_place(Path(out) / "runs", *task, horizon, seed) for task in tasks]
-        disk_cache.tell(found)
-        places = [*found]
-    done: dict[int, SimulatedRun] = {}
-    for number, place in enumerate(places):
-        if place is not None and place.exists():
-            done[number] = msgspec.structs.replace(SimulatedRun.read(place), label=tasks[number][0].label)
-    todo = [number for number in range(len(tasks)) if number not in done]
-    before = len(done)
-
-    def finished(number: int, run: SimulatedRun) -> None:
-        place = places[number]
-        if place is not None:
-            run.write(place)
-        done[number] = run
-
-    def report(runs: float) -> None:
-        if progress is not None:
-            progress((before + runs) / len(tasks))
-
-    report(0.0)
-    folder = None if out is None else Path(out)
-    try:
-        play = functools.partial(_play, tasks, horizon, seed)
-        sweeps.sweep(engine, play, todo, finished, report, folder=folder, workers=workers)
-    except KeyboardInterrupt:
-        safe = f"{len(done)} of {len(tasks)} runs are kept in {out}; the same command goes on from there."
-        raise Interrupted(safe if out is not None else "Stopped; nothing is kept without `out`.") from None
-    return Result([done[i] for i in range(len(tasks))])
+    tasks = [Task(spec, world, run, late) for world, late in pairs for run in range(runs) for spec in bandits]
+    return Sweep(tasks, horizon, seed)
 
 
-Task = tuple[Spec, Environment, int, Delay | None]  # the number of the run, and when rewards come
+def on_threads(
+    play: Play, numbers: Sequence[int], finished: Finished, report: Progress, *, workers: int | None
+) -> None:
+    """Do those runs. report: called with how many of them are done, parts of runs included."""
+    shares = dict.fromkeys(numbers, 0.0)
+    stop = threading.Event()
 
+    def work(number: int) -> SimulatedRun:
+        def progress(share: float) -> None:
+            shares[number] = share
+            if stop.is_set():
+                raise Interrupted("stopped")
 
-def _play(tasks: Sequence[Task], horizon: int, seed: int, number: int, report: Progress) -> SimulatedRun:
-    spec, world, run, delay = tasks[number]
-    return run_once(spec, world, horizon, seed, run, report, delay)
+        run = play(number, progress)
+        finished(number, run)
+        return run
+
+    with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
+        waiting: set[Future[SimulatedRun]] = {pool.submit(work, number) for number in numbers}
+        try:
+            while waiting:
+                done, waiting = wait(waiting, timeout=LOOK, return_when=FIRST_COMPLETED)
+                for future in done:
+                    future.result()
+                report(sum(shares.values()))
+        except BaseException:
+            stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
 
 
 def run_once(
@@ -221,21 +261,3 @@ def _try_out(spec: Spec, world: Environment, rounds: int, delay: Delay | None) -
 
 def _rounds(world: Environment, horizon: int) -> int:
     return min(horizon, world.rounds or horizon)
-
-
-def _place(
-    folder: Path, spec: Spec, world: Environment, run: int, delay: Delay | None, horizon: int, seed: int
-) -> Path:
-    """Where that run is kept."""
-    identity: dict[str, Any] = {
-        "bandit": f"{spec.kind.__module__}.{spec.kind.__qualname__}",
-        "options": spec.plain_options(),
-        "budget": repr(spec.budget),
-        "env": repr(world),
-        "data": world.data,
-        "delay": repr(delay),
-        "horizon": horizon,
-        "seed": seed,
-        "run": run,
-    }
-    return disk_cache.place(folder, identity, spec.kind, type(world))

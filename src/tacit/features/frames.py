@@ -28,7 +28,7 @@ def columns(table: Any) -> dict[str, Any]:
     if not is_frame(table):
         raise ValueError(f"Expected a frame, an Arrow table or a mapping of columns, got {type(table).__name__}.")
     if not _is_named(table):
-        table = extras.load("polars", "frames").DataFrame(table)
+        table = extras.load("polars", "frames", extra="logs").DataFrame(table)
     names = getattr(table, "column_names", None) or table.columns
     return {str(name): table[name] for name in names}
 

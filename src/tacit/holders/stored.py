@@ -230,10 +230,10 @@ class Stored(Reading):
             self._write(lambda: self._agreed.end_control(self._vault, self._clock()))
 
     def learn_log(self, table: Any, *, log: str, actions: Any = None) -> Mapping[int, str]:
-        """Learn from logged rounds, as a bandit's learn_log, some rows in each transaction. table: also the path of a
-        folder of Parquet files. log: what it is called. Its rows are learnt once under that name: after a crash, or
-        with rows added at the end, the same call goes on with the next one. A row enters as soon as the choices before
-        it have. Returns row -> reason for those that this call refused."""
+        """Learn from logged rounds, as a bandit's learn_log, some rows in each transaction. log: what it is called. Its
+        rows are learnt once under that name: after a crash, or with rows added at the end, the same call goes on with
+        the next one. A row enters as soon as the choices before it have. Returns row -> reason for those that this call
+        refused."""
         self._own()
         if self._agreed.assignment is not None:
             raise ValueError(LOGS)

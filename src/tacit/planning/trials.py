@@ -12,9 +12,8 @@ from tacit import checks
 from tacit.bandits import JointGLM
 from tacit.data import Array
 from tacit.environments.base import Environment
-from tacit.experiments import sweeps
 from tacit.experiments.result import SimulatedRun
-from tacit.experiments.runner import run_once
+from tacit.experiments.runner import on_threads, run_once
 from tacit.experiments.spec import Spec
 from tacit.features.schema import Schema
 from tacit.planning import crowd
@@ -262,7 +261,7 @@ def run(question: Question, size: Size, report: Callable[[float], None], only: S
     def finished(number: int, made: SimulatedRun) -> None:
         done[number] = made
 
-    sweeps.on_threads(play, todo, finished, lambda _: report(sum(played) / sum(rounds)), workers=None)
+    on_threads(play, todo, finished, lambda _: report(sum(played) / sum(rounds)), workers=None)
     found = []
     for row in rows:
         own = [

@@ -13,7 +13,9 @@ def repeated_epsilon(epsilon0: float, delta0: float, count: int, delta: float) -
     Pessimistic: its privacy loss distribution is rounded up, on a grid of epsilon0 / 1000 per mechanism."""
     checks.probability(delta=delta, delta0=delta0)
     checks.positive_int(count=count)
-    pld = extras.load("dp_accounting.pld.privacy_loss_distribution", "composition beyond Gaussians")
+    pld = extras.load(
+        "dp_accounting.pld.privacy_loss_distribution", "composition beyond Gaussians", extra="composition"
+    )
     one = pld.from_privacy_parameters(
         pld.common.DifferentialPrivacyParameters(epsilon0, delta0),
         value_discretization_interval=epsilon0 / 1000,

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.random import Generator
 
-from tacit.audit.attack import Attack
-from tacit.audit.attacks.grid import with_size
-from tacit.audit.attacks.mechanisms import BUDGET
 from tacit.data import Array, Integers, Words
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Secure, WholeNoise
+from tacit.testing.canary import with_size
+from tacit_lab.audit.attack import Attack
+from tacit_lab.audit.attacks.mechanisms import BUDGET
 from tacit_two.bandits.glm import TwoServerGLM
 from tacit_two.roles.task import HELPER, LEADER
 from tacit_two.shares import SharedSteps, joined

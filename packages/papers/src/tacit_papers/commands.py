@@ -10,12 +10,12 @@ from typing import Annotated, Any
 import typer
 
 import tacit_papers
-from tacit import extras
-from tacit.cli.options import Arms, Delta, Dim, Engine, Epsilon, Json, Link, Radius
+from tacit.cli.options import Arms, Delta, Dim, Epsilon, Json, Link, Radius
 from tacit.cli.output import progress, tell, write_json
 from tacit.cli.parse import check_name, parse_bandit, parse_environment, parse_epsilon, parse_number, split
-from tacit.cli.places import check_figure, check_folder
 from tacit.errors import Interrupted
+from tacit_lab.cli.options import Engine
+from tacit_lab.cli.places import check_figure, check_folder
 
 ALL = "all"
 
@@ -38,8 +38,6 @@ def reproduce_command(
     is not done again."""
     known = list(tacit_papers.REPRODUCTIONS)
     check_name("a reproduction", name, [*known, ALL])
-    for module in ("matplotlib", "polars"):
-        extras.load(module, "reproductions")
     from tacit_papers import outcome as reproductions
 
     names = known if name == ALL else [name]
@@ -95,6 +93,7 @@ def bounds_command(
     from tacit.experiments.runner import simulate
     from tacit.model.links import named
     from tacit.privacy.budget import Budget
+    from tacit_lab.experiments.figure import regret_curves
     from tacit_papers.bounds.drawn import BOUNDS, Problem, line
 
     lines = []
@@ -109,7 +108,7 @@ def bounds_command(
             lines.append(line(name, sizes._replace(**numbers), horizon))
     with progress("simulating") as report:
         result = simulate(specs, world, horizon=horizon, runs=runs, seed=seed, progress=report)
-    result.plot(plot, bounds={world.name.replace("_", "-"): lines})
+    regret_curves(result.groups(), plot, bounds={world.name.replace("_", "-"): lines})
     tell(f"Figure: {plot}")
     sys.stdout.write(result.table() + "\n")
 

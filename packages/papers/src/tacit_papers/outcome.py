@@ -8,9 +8,9 @@ from typing import Any
 
 import tacit_papers
 from tacit import __version__, registry
-from tacit.experiments import disk_cache, sweeps
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
+from tacit_lab.experiments import disk_cache, rows, sweeps
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Outcome:
 
     def write(self, folder: Path) -> None:
         if self.result.runs:
-            self.result.write(folder)
+            rows.write(self.result, folder)
         (folder / "outcome.json").write_text(json.dumps(self.json(), indent=1))
         (folder / "outcome.txt").write_text(self.text() + "\n")
 

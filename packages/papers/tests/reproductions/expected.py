@@ -15,6 +15,7 @@ from unittest.mock import patch
 import tacit_papers
 from tacit import environments
 from tacit.experiments.runner import Progress
+from tacit_lab.environments import breast_cancer
 from tacit_papers import outcome as reproductions
 from tacit_papers.reproductions.ablations import parts
 
@@ -47,7 +48,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "public": {
         "ROUNDS": 300,
         "worlds": lambda: [environments.ball(dim=3, radius=3.0, link="probit")],
-        "wide_worlds": lambda: [environments.breast_cancer()],
+        "wide_worlds": lambda: [breast_cancer()],
     },
     "oracles": {"ROUNDS": 300, "worlds": lambda: [environments.ball(dim=3, radius=3.0, link="probit")]},
     "optimiser": {

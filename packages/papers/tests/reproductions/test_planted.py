@@ -13,9 +13,9 @@ import pytest
 import tacit_papers
 from packages.papers.tests.reproductions import expected
 from tacit.environments import gap
-from tacit.experiments import figure
 from tacit.experiments.spec import Spec
 from tacit.kernels.block import BERNOULLI
+from tacit_lab.experiments import figure
 from tacit_papers.regression import ImproperSGD
 from tacit_papers.reproductions.optimiser import descent
 

@@ -6,13 +6,11 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from tacit import checks, cluster
-from tacit.bandits import engines, folders
+from tacit import checks
 from tacit.bandits.base import Bandit
 from tacit.bandits.joint.forms import form
 from tacit.bandits.joint.summing import Summer
@@ -27,7 +25,6 @@ from tacit.features.schema import Schema
 from tacit.kernels.continual import NOTHING, Closing
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Schedule, next_boundary
 from tacit.lock import locked
-from tacit.logs.parquet import Folder
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.entering import NOBODY
 from tacit.mechanisms.prefix import PrefixSums
@@ -271,7 +268,7 @@ class ContinualBandit(Bandit):
         self.__dict__.pop("_door", None)
 
     @locked
-    def learn_log(self, table: Any, *, actions: Any = None, engine: str = "local") -> Mapping[int, str]:
+    def learn_log(self, table: Any, *, actions: Any = None) -> Mapping[int, str]:
         """Learn from logged rounds whose people are protected by the same budget, before or between live choices: each
         row is a choice that was made elsewhere, and its reward. Returns row -> reason for those that were refused;
         ValueError, and nothing is learnt, if more than a tenth would be for what is in them.
@@ -280,28 +277,16 @@ class ContinualBandit(Bandit):
         max_rounds_per_person is set, and the features, as fields of the schema, x0, x1, ... or `arms` (docs/
         coming-from.md). actions: their names in the order of the blocks, or what the schema takes. A row must be
         learnt once: the same log is refused a second time, and on a database `Stored.learn_log` goes on after a crash.
-
-        A folder of Parquet files, in the order of their names, may be given by its path; with engine="ray" the workers
-        of Ray sum its steps (docs/cluster.md), to the same bits."""
-        checks.one_of(cluster.ENGINES, engine=engine)
-        if not isinstance(table, str | Path):
-            if engine != "local":
-                raise ValueError(f"Expected a folder of Parquet files for engine={engine!r}, got a table.")
+        """
+        if not isinstance(table, logs.Log):
             table = frames.columns(table)  # an Arrow stream is read once
-            return self._learn_rows(table, actions)
-        folder = Folder(table)
-        logs.check_columns(self._door, folder.columns)
-        encoder = folders.encoder(self._door, folder, actions) if self._summed_anywhere else None
-        if encoder is not None:
-            made = engines.Ray(folder, encoder) if engine == "ray" else engines.Local(folder, encoder)
-            folders.check_rows(made, folder, self._persons, self.rewards)
-            self._begin(table, folder.count)
-            return self._learn_folder(folder, made)
-        if engine != "local":
-            raise ValueError(
-                "Expected secure noise, rounds that count when they are chosen, and the columns x0, x1, ... of numbers "
-                "for engine='ray', got others: schema.encode(frame) makes such columns."
-            )
+        else:
+            logs.check_columns(self._door, table.columns)
+            sums = table.sums(self._door, actions, anywhere=self._summed_anywhere)
+            if sums is not None:
+                logs.check_sums(sums, table, self._persons, self.rewards)
+                self._begin(table, table.count)
+                return self._learn_steps(table, sums)
         return self._learn_rows(table, actions)
 
     def _begin(self, table: Any, count: int) -> None:
@@ -339,23 +324,23 @@ class ContinualBandit(Bandit):
                 self.observe(ticket, float(reward))
         return refused
 
-    def _learn_folder(self, folder: Folder, engine: engines.Engine) -> dict[int, str]:
+    def _learn_steps(self, log: logs.Log, sums: logs.Sums) -> dict[int, str]:
         """Step by step: the rows of a step are summed at the estimate that it opened with, wherever that is done."""
         refused: dict[int, str] = {}
         first = 0
-        while first < folder.count:
+        while first < log.count:
             self._step()
             counts = self._state.counts
-            count = min(folder.count - first, int(counts[BOUNDARY] - counts[CHOICES]))
-            teach, people = folders.people(self._persons, folder, first, count)
+            count = min(log.count - first, int(counts[BOUNDARY] - counts[CHOICES]))
+            teach, people = logs.teaching(self._persons, log, first, count)
             summer = self._summer()
             assert summer is not None
-            total, wrong = engine(first, count, summer, teach)
+            total, wrong = sums(first, count, summer, teach)
             self._state.prefix.join(total)  # a row counts for no more than the bandit learns
             counts[CHOICES] += count
             self._logged += count
             refused |= {first + row: why for row, why in people.items()}
-            refused |= folders.reasons(wrong, first, self.rewards)
+            refused |= logs.reasons(wrong, first, self.rewards)
             first += count
         return refused
 

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from tacit.audit.attack import Attack
-from tacit.audit.stage import User, users
 from tacit.data import Array, Exact
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
+from tacit.testing.stage import User, users
+from tacit_lab.audit.attack import Attack
 from tacit_papers import JointReweighted
 from tacit_papers.attacks.reweighted import TINY, Watched, WatchedLinear, likelihood_ratio
 from tacit_papers.regression.reweighting import Sample

@@ -5,9 +5,9 @@ import json
 import numpy as np
 from numpy.random import Generator
 
-from tacit.audit.attack import Attack
-from tacit.audit.attacks.local import BUDGET
 from tacit.data import Array
+from tacit_lab.audit.attack import Attack
+from tacit_lab.audit.attacks.local import BUDGET
 from tacit_papers.local.device import PublishedClient
 from tacit_papers.local.square_cb import LocalSquareCB
 

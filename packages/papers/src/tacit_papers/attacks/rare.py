@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from tacit.audit.attack import Attack
-from tacit.audit.attacks.bandits import BLACK, BUDGET, WHITE, Pair, black_box
-from tacit.audit.canary import worst_canary
-from tacit.audit.stage import Make, User, fresh, nobody, users
 from tacit.data import Array
 from tacit.mechanisms.opening import opened
 from tacit.privacy.noise import Simulated, Source
+from tacit.testing.canary import worst_canary
+from tacit.testing.stage import Make, User, fresh, nobody, users
+from tacit_lab.audit.attack import Attack
+from tacit_lab.audit.attacks.bandits import BLACK, BUDGET, WHITE, Pair, black_box
 from tacit_papers import JointGLMRare
 from tacit_papers.joint.glm_rare_kernel import CALLS_O
 

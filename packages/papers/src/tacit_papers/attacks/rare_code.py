@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from tacit.audit.attack import Attack
-from tacit.audit.attacks.bandits import BLACK, BUDGET, WHITE
 from tacit.data import Array, Exact
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
+from tacit_lab.audit.attack import Attack
+from tacit_lab.audit.attacks.bandits import BLACK, BUDGET, WHITE
 from tacit_papers import JointGLMRare
 from tacit_papers.attacks.rare import noticed
 from tacit_papers.joint import glm_rare_code as as_coded

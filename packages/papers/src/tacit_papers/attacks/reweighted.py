@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from tacit.audit.attack import Attack
 from tacit.data import Array, Exact, Released
 from tacit.kernels.matrices import root
 from tacit.mechanisms.randomizers import Coin
@@ -19,6 +18,7 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Secure, Simulated, Source
 from tacit.roles.billboard import TAG
 from tacit.roles.device import ID_BYTES
+from tacit_lab.audit.attack import Attack
 from tacit_papers import JointSquareCB, LocalReweighted
 from tacit_papers.local.device import PublishedClient
 from tacit_papers.queries import Queries

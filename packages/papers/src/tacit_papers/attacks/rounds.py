@@ -12,7 +12,6 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import gammaln
 
-from tacit.audit.attack import Attack
 from tacit.data import Array, Coded, Exact
 from tacit.mechanisms.shuffle.encoding import coded
 from tacit.privacy.budget import Budget
@@ -21,6 +20,7 @@ from tacit.roles import wire
 from tacit.roles.device import DeviceChoice
 from tacit.roles.shuffler import Shuffler
 from tacit.roles.wire import Parameters
+from tacit_lab.audit.attack import Attack
 from tacit_papers.shuffle.glm import ShuffleGLM
 from tacit_papers.shuffle.rounds import RoundsClient
 

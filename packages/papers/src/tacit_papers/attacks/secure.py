@@ -1,16 +1,16 @@
-"""Attacks on what people see of a published bandit as it is served: as tacit.audit.attacks.secure."""
+"""Attacks on what people see of a published bandit as it is served: as tacit_lab.audit.attacks.secure."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from numpy.random import default_rng
 
-from tacit.audit.attack import Attack
-from tacit.audit.attacks.bandits import BUDGET, OPPOSITE, black_box
-from tacit.audit.attacks.grid import secure
-from tacit.audit.attacks.secure import ARM, CLICK, SHARE, estimate_attack, theta
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Source
+from tacit_lab.audit.attack import Attack
+from tacit_lab.audit.attacks.bandits import BUDGET, OPPOSITE, black_box
+from tacit_lab.audit.attacks.grid import secure
+from tacit_lab.audit.attacks.secure import ARM, CLICK, SHARE, estimate_attack, theta
 from tacit_papers import JointReweighted, JointSquareCB
 from tacit_papers.attacks.rare import ROUNDS, rare
 

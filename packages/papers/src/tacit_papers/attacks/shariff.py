@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tacit.audit.attack import Attack
-from tacit.audit.attacks.bandits import BUDGET, LINEAR_PAIR, STEPS, white_box
-from tacit.audit.attacks.people import late_reward
-from tacit.audit.stage import Make
 from tacit.privacy.noise import Source
+from tacit.testing.stage import Make
+from tacit_lab.audit.attack import Attack
+from tacit_lab.audit.attacks.bandits import BUDGET, LINEAR_PAIR, STEPS, white_box
+from tacit_lab.audit.attacks.people import late_reward
 from tacit_papers import ShariffLinUCB
 
 EACH_CHOICE = ("tree", "consistent-tree", "toeplitz", "buffered")  # is a step

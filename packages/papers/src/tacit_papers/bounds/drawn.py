@@ -8,9 +8,9 @@ import numpy as np
 
 from tacit import checks
 from tacit.bandits.joint.lin_ucb import JointLinUCB
-from tacit.experiments.figure import Line
 from tacit.model.links import Link
 from tacit.privacy.budget import Budget
+from tacit_lab.experiments.figure import Line
 from tacit_papers.bounds import chen, improved, sarmasarkar, shariff
 
 

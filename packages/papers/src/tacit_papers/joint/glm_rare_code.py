@@ -244,9 +244,11 @@ def multiplier(call: Budget, steps: int, batch: int, users: int) -> float:
 
 
 def _epsilon(sigma: float, call: Budget, steps: int, batch: int, users: int, orders: Sequence[float]) -> float:
-    rdp = extras.load("dp_accounting.rdp", "the fits of constants='code'")
-    events = extras.load("dp_accounting.dp_event", "the fits of constants='code'")
-    relation = extras.load("dp_accounting.privacy_accountant", "the fits of constants='code'").NeighboringRelation
+    rdp = extras.load("dp_accounting.rdp", "the fits of constants='code'", extra="composition")
+    events = extras.load("dp_accounting.dp_event", "the fits of constants='code'", extra="composition")
+    relation = extras.load(
+        "dp_accounting.privacy_accountant", "the fits of constants='code'", extra="composition"
+    ).NeighboringRelation
     accountant = rdp.RdpAccountant(orders=list(orders), neighboring_relation=relation.REPLACE_ONE)
     accountant.compose(events.SampledWithoutReplacementDpEvent(users, batch, events.GaussianDpEvent(sigma)), steps)
     return float(accountant.get_epsilon(call.delta))

@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from tacit import environments
-from tacit.arena.worlds import small
 from tacit.bandits import MLEUCB, JointGLM, JointLinUCB, LocalIRLS, ShuffleNewton, Uniform
 from tacit.environments import Environment, ball
 from tacit.experiments.result import Result
-from tacit.experiments.runner import Progress, simulate
+from tacit.experiments.runner import Progress
 from tacit.experiments.spec import Spec
 from tacit.kernels.glm import Tuning
 from tacit.privacy.budget import Budget
+from tacit_lab.arena.worlds import small
+from tacit_lab.experiments.sweeps import simulate
 from tacit_papers import GLMUCB, GLOC, BGLinCB, ECOLog, JointGLMRare, RSGLinUCB, ShuffleGLM
 from tacit_papers.reproductions.findings import part, together
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tacit.experiments import figure
 from tacit.experiments.result import Result
+from tacit_lab.experiments import figure
 from tacit_papers.reproductions.ablations.parts import EPSILONS
 
 Rows = list[dict[str, Any]]

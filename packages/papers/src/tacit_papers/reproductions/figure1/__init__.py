@@ -6,13 +6,14 @@ from pathlib import Path
 
 from tacit.bandits import MLEUCB, JointGLM, LinUCB
 from tacit.environments import ball
-from tacit.experiments import figure
 from tacit.experiments.result import Result
-from tacit.experiments.runner import Progress, simulate
+from tacit.experiments.runner import Progress
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import render
 from tacit.model.links import named
 from tacit.privacy.budget import Budget
+from tacit_lab.experiments import figure
+from tacit_lab.experiments.sweeps import simulate
 from tacit_papers import GLMUCB, GLOC, ECOLog, JointGLMRare, RSGLinUCB
 from tacit_papers.bounds.drawn import Problem, line
 from tacit_papers.outcome import Finding, Outcome

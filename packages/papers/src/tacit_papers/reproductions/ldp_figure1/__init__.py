@@ -8,12 +8,13 @@ from pathlib import Path
 
 from tacit.bandits import JointLinUCB, LinUCB, LocalIRLS
 from tacit.environments import tail
-from tacit.experiments import figure
 from tacit.experiments.result import Result
-from tacit.experiments.runner import Progress, simulate
+from tacit.experiments.runner import Progress
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import render
 from tacit.privacy.budget import Budget
+from tacit_lab.experiments import figure
+from tacit_lab.experiments.sweeps import simulate
 from tacit_papers import LocalLinUCB, LocalOnlineUCB, ShariffLinUCB, ShuffleLinUCB
 from tacit_papers.outcome import Finding, Outcome
 from tacit_papers.reproductions.findings import HALF, above_plain, alike, below, mean, part, together

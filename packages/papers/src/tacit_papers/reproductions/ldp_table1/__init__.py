@@ -17,11 +17,12 @@ from numpy.random import Generator, SeedSequence, default_rng
 from tacit.bandits import LinUCB
 from tacit.data import Array
 from tacit.environments import Environment, World, sphere, tail
-from tacit.experiments import figure
 from tacit.experiments.result import Result
-from tacit.experiments.runner import Progress, simulate
+from tacit.experiments.runner import Progress
 from tacit.experiments.spec import Spec
 from tacit.kernels.block import Block
+from tacit_lab.experiments import figure
+from tacit_lab.experiments.sweeps import simulate
 from tacit_papers.outcome import Finding, Outcome
 
 ARMS = (5, 25, 100)

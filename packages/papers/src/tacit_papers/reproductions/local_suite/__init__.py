@@ -7,15 +7,17 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from tacit import environments
-from tacit.arena.worlds import small
 from tacit.bandits import LocalIRLS, Server, Uniform
 from tacit.environments import Environment
-from tacit.experiments import figure
 from tacit.experiments.result import Result
-from tacit.experiments.runner import Progress, simulate
+from tacit.experiments.runner import Progress
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import to_text
 from tacit.privacy.budget import Budget
+from tacit_lab.arena.worlds import small
+from tacit_lab.environments import breast_cancer, digits
+from tacit_lab.experiments import figure
+from tacit_lab.experiments.sweeps import simulate
 from tacit_papers import LocalAnytimeUCB, LocalCombiner, LocalGLM, LocalLinUCB, LocalOnlineUCB
 from tacit_papers.outcome import Finding, Outcome
 from tacit_papers.reproductions.findings import Regret, anchored, part, regret
@@ -44,8 +46,8 @@ def worlds() -> list[Environment]:
         environments.sphere(radius=3.0, link="probit"),
         environments.skewed(),
         environments.tail(radius=1.0),
-        environments.breast_cancer(),
-        environments.digits(),
+        breast_cancer(),
+        digits(),
     ]
 
 

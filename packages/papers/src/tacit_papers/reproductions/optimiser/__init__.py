@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.random import default_rng
 
-from tacit.experiments import figure
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
+from tacit_lab.experiments import figure
 from tacit_papers.outcome import Finding, Outcome
 from tacit_papers.reproductions.optimiser import descent
 

@@ -7,16 +7,17 @@ from pathlib import Path
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tacit import environments
-from tacit.arena.worlds import small
 from tacit.bandits import MLEUCB, JointGLM
 from tacit.environments import Environment
-from tacit.experiments import figure
 from tacit.experiments.result import Result
-from tacit.experiments.runner import Progress, simulate
+from tacit.experiments.runner import Progress
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import to_text
 from tacit.privacy.budget import Budget
+from tacit_lab.arena.worlds import small
+from tacit_lab.environments import digits
+from tacit_lab.experiments import figure
+from tacit_lab.experiments.sweeps import simulate
 from tacit_papers.outcome import Finding, Outcome
 from tacit_papers.reproductions.findings import Regret, above_plain, anchored, part, regret, together
 from tacit_papers.reproductions.oracles.bandit import Oracle
@@ -37,7 +38,7 @@ ORACLES = {
 
 def worlds() -> list[Environment]:
     """The six small worlds, and one of many dimensions."""
-    return [*small(), environments.digits()]
+    return [*small(), digits()]
 
 
 def specs(budget: Budget) -> list[Spec]:

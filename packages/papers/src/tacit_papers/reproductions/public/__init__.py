@@ -4,17 +4,18 @@ import contextlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tacit import environments
-from tacit.arena.worlds import small
 from tacit.bandits import JointGLM
 from tacit.environments import Environment
-from tacit.environments.labelled import Labelled
 from tacit.errors import NotInstalled
-from tacit.experiments.figure import regret_curves
 from tacit.experiments.result import Result
-from tacit.experiments.runner import Progress, simulate
+from tacit.experiments.runner import Progress
 from tacit.experiments.spec import Spec
 from tacit.privacy.budget import Budget
+from tacit_lab.arena.worlds import small
+from tacit_lab.environments import breast_cancer, digits, fashion
+from tacit_lab.environments.labelled import Labelled
+from tacit_lab.experiments.figure import regret_curves
+from tacit_lab.experiments.sweeps import simulate
 from tacit_papers.outcome import Finding, Outcome
 from tacit_papers.reproductions.findings import anchored, part, regret, together
 from tacit_papers.reproductions.oracles import render
@@ -37,9 +38,9 @@ def worlds() -> list[Environment]:
 
 def wide_worlds() -> list[Labelled]:
     """Those of many dimensions that have unlabelled rows; fashion if it was fetched."""
-    out: list[Labelled] = [environments.digits(), environments.breast_cancer()]
+    out: list[Labelled] = [digits(), breast_cancer()]
     with contextlib.suppress(NotInstalled):
-        out.append(environments.fashion())
+        out.append(fashion())
     return out
 
 

@@ -11,10 +11,10 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tacit.experiments import figure
 from tacit.experiments.result import Result, SimulatedRun
 from tacit.experiments.runner import Progress
 from tacit.experiments.table import WIDTH, render, to_text
+from tacit_lab.experiments import figure
 from tacit_papers.outcome import Finding, Outcome
 from tacit_papers.reproductions.findings import claims, part
 from tacit_papers.reproductions.reweighted import dimensions, errors, regret, widths

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.random import SeedSequence, default_rng
 
-from tacit.experiments import disk_cache
 from tacit.experiments.runner import Progress
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
+from tacit_lab.experiments import disk_cache
 from tacit_papers.regression import (
     ImproperSGD,
     OutputPerturbation,

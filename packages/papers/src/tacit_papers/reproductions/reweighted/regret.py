@@ -10,9 +10,10 @@ from tacit import environments
 from tacit.bandits import JointGLM, LocalIRLS, Uniform
 from tacit.environments import Environment
 from tacit.experiments.result import Result
-from tacit.experiments.runner import Progress, simulate
+from tacit.experiments.runner import Progress
 from tacit.experiments.spec import Spec
 from tacit.privacy.budget import Budget
+from tacit_lab.experiments.sweeps import simulate
 from tacit_papers import JointReweighted, JointSquareCB, LocalReweighted, LocalSquareCB
 from tacit_papers.reproductions.findings import part
 

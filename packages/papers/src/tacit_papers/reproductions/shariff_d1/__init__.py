@@ -10,12 +10,13 @@ import numpy as np
 
 from tacit.bandits import JointLinUCB, LinUCB
 from tacit.environments import gap
-from tacit.experiments import figure
 from tacit.experiments.result import Result
-from tacit.experiments.runner import Progress, simulate
+from tacit.experiments.runner import Progress
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import render
 from tacit.privacy.budget import Budget
+from tacit_lab.experiments import figure
+from tacit_lab.experiments.sweeps import simulate
 from tacit_papers.outcome import Finding, Outcome
 from tacit_papers.reproductions.findings import above_plain, anchored, claims, part, regret, together
 

@@ -11,13 +11,14 @@ import numpy as np
 
 from tacit.data import Array
 from tacit.environments import gap
-from tacit.experiments import figure
 from tacit.experiments.result import Result
-from tacit.experiments.runner import Progress, simulate
+from tacit.experiments.runner import Progress
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import number, to_text
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
+from tacit_lab.experiments import figure
+from tacit_lab.experiments.sweeps import simulate
 from tacit_papers import ShariffLinUCB
 from tacit_papers.outcome import Finding, Outcome
 from tacit_papers.reproductions.findings import Regret, anchored, claims, part, regret, together

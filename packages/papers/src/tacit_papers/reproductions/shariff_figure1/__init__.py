@@ -10,9 +10,9 @@ from scipy import stats
 
 from tacit.data import Array
 from tacit.environments import gap
-from tacit.experiments import figure
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
+from tacit_lab.experiments import figure
 from tacit_papers.outcome import Finding, Outcome
 
 SEED = 1

@@ -10,13 +10,14 @@ from pathlib import Path
 
 from tacit import environments
 from tacit.bandits import ShuffleNewton, Uniform
-from tacit.experiments import figure
 from tacit.experiments.result import Result
-from tacit.experiments.runner import Progress, simulate
+from tacit.experiments.runner import Progress
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import render
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
+from tacit_lab.experiments import figure
+from tacit_lab.experiments.sweeps import simulate
 from tacit_papers import BGLinCB, ShuffleGLM, ShuffleLinUCB
 from tacit_papers.outcome import Finding, Outcome
 from tacit_papers.reproductions.findings import HALF, above_plain, anchored, part, regret

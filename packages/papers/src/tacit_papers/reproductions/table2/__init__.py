@@ -10,13 +10,14 @@ from rich.table import Table
 
 from tacit.bandits import MLEUCB, JointGLM, JointLinUCB, LinUCB
 from tacit.environments import ball
-from tacit.experiments import figure
 from tacit.experiments.result import Result
-from tacit.experiments.runner import Progress, simulate
+from tacit.experiments.runner import Progress
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import number, to_text
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
+from tacit_lab.experiments import figure
+from tacit_lab.experiments.sweeps import simulate
 from tacit_papers import GLMUCB, GLOC, JointGLMRare, RSGLinUCB
 from tacit_papers.joint.glm_rare_code import spent
 from tacit_papers.joint.glm_rare_theory import theory

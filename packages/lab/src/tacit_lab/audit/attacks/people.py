@@ -1,0 +1,196 @@
+"""Attacks by what people can do: come in several rounds, answer late, ask what earlier answers suggest."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from tacit.data import Array
+from tacit.privacy.noise import Simulated
+from tacit.testing.canary import difference
+from tacit.testing.stage import Make, act, close, contribution, fresh, nobody, probe, released
+from tacit_lab.audit import mutants
+from tacit_lab.audit.attack import Attack
+from tacit_lab.audit.attacks.bandits import (
+    BLACK,
+    BUDGET,
+    GLM_PAIR,
+    LINEAR_PAIR,
+    OPPOSITE,
+    WHITE,
+    glm,
+    lin_ucb,
+    white_box,
+)
+
+ROUNDS = 3  # of one person
+PROBES = 6
+WEEKS = 8  # of a step each
+MANY_WEEKS: dict[str, Any] = {"max_rounds_per_person": 1, "first": 1, "horizon": WEEKS, "pending": WEEKS, "week": 1}
+TURNS: dict[str, Any] = {"max_rounds_per_person": 1, "first": 1, "growth": 1.001, "week": 2, "weeks": WEEKS}
+TURNS |= {"horizon": 2 * WEEKS, "pending": 2 * WEEKS}
+
+
+def attacks() -> Sequence[Attack]:
+    several = lin_ucb(max_rounds_per_person=ROUNDS, first=ROUNDS, horizon=4 * ROUNDS, pending=4 * ROUNDS)
+    return [
+        white_box("joint-lin-ucb-person", several, LINEAR_PAIR, rounds=ROUNDS, share=0.5),
+        person_in_weeks("joint-glm-weeks", glm(dim=2, **MANY_WEEKS)),
+        person_in_weeks(
+            "joint-glm-weeks-square-root",
+            glm(mutants.SquareRoot, dim=2, **MANY_WEEKS),
+            bug="The claim for 8 weeks is that of sqrt 8 columns instead of a sum of 8. ",
+        ),
+        person_in_turns("joint-glm-turns", glm(dim=2, **TURNS)),
+        person_in_turns(
+            "joint-glm-turns-crowded",
+            glm(mutants.Crowded, dim=2, **TURNS),
+            bug="Turns are counted, however near to each other; all rewards come with the last. ",
+        ),
+        late_reward("joint-lin-ucb-late", lin_ucb()),
+        adaptive_probes(),
+    ]
+
+
+def person_in_weeks(name: str, make: Make, *, bug: str = "") -> Attack:
+    """One person is in every week, and nobody else contributes: the claim is the certificate's for so many weeks."""
+    bandit = make(Simulated(0))
+    leaves, size = bandit.mechanism.leaves, bandit.contribution.size
+    moves = np.zeros((2, leaves, size))
+    for world, (x, reward) in enumerate(GLM_PAIR):
+        moves[world, :WEEKS] = contribution(bandit, x, reward)
+    test = difference(bandit.mechanism, *moves)
+
+    def scores(world: int, runs: int, rng: Generator) -> Array:
+        canary, empty = GLM_PAIR.user(world), nobody(2)
+        out = np.zeros(runs)
+        for i, played in enumerate(fresh(make, runs, rng)):
+            for t in range(leaves):
+                for _ in range(bandit.first):
+                    act(played, canary if t < WEEKS else empty, "ada" if t < WEEKS else None)
+                out[i] += test.score(t, close(played))
+        return out
+
+    return Attack(
+        name=name,
+        view=WHITE,
+        epsilon=bandit.privacy.over[WEEKS],
+        delta=BUDGET.delta,
+        claimed=not bug,
+        how=f"{bug}One person has {GLM_PAIR}, once in each of {WEEKS} weeks, nobody else "
+        "contributes; score: all releases, whitened, along the difference.",
+        scores=scores,
+        family="gaussian",
+        share=0.1 if bug else 0.2,
+        fewest=600 if bug else 200,
+    )
+
+
+def person_in_turns(name: str, make: Make, *, bug: str = "") -> Attack:
+    """One person has all turns of the promise for ever, and nobody else contributes. With a bug, in one step."""
+    bandit = make(Simulated(0))
+    leaves, apart = bandit.mechanism.leaves, bandit.mechanism.apart
+    turns = range(0, WEEKS * apart, apart)
+    moves = np.zeros((2, leaves, bandit.contribution.size))
+    for world, (x, reward) in enumerate(GLM_PAIR):
+        for t in turns:
+            moves[world, turns[-1] if bug else t] += contribution(bandit, x, reward)
+    test = difference(bandit.mechanism, *moves)
+
+    def scores(world: int, runs: int, rng: Generator) -> Array:
+        canary, empty = GLM_PAIR.user(world), nobody(2)
+        out = np.zeros(runs)
+        for i, played in enumerate(fresh(make, runs, rng)):
+            waiting = []
+            for t in range(leaves):
+                if t in turns:
+                    waiting.append(played.choose(canary.arms, person="ada"))
+                    for choice in waiting if t == turns[-1] or not bug else ():
+                        played.observe(choice, canary.reward)
+                    waiting = waiting if bug else []
+                else:
+                    act(played, empty, "nobody")
+                out[i] += test.score(t, close(played))
+        return out
+
+    return Attack(
+        name=name,
+        view=WHITE,
+        epsilon=bandit.privacy.epsilon,
+        delta=BUDGET.delta,
+        claimed=not bug,
+        how=f"{bug}One person has {GLM_PAIR}, in each of {WEEKS} turns that are {apart} steps apart, nobody else "
+        "contributes; score: all releases, whitened, along the difference.",
+        scores=scores,
+        family="gaussian",
+        share=0.1,
+        fewest=200,
+    )
+
+
+def late_reward(name: str, make: Make) -> Attack:
+    """The first user answers at once in world 0; in world 1 it is somebody else, who answers a step later."""
+    bandit = make(Simulated(0))
+    leaves, size = bandit.mechanism.leaves, bandit.contribution.size
+    moves = np.zeros((2, leaves, size))
+    for world, (x, reward) in enumerate(LINEAR_PAIR):
+        bandit.contribution.add(np.array(x), reward, moves[world, world])  # world 1: in the second leaf
+    test = difference(bandit.mechanism, *moves)
+
+    def scores(world: int, runs: int, rng: Generator) -> Array:
+        canary, empty = LINEAR_PAIR.user(world), nobody(2)
+        out = np.zeros(runs)
+        for i, played in enumerate(fresh(make, runs, rng)):
+            waiting = played.choose(canary.arms)
+            for t in range(leaves):
+                if t == world:
+                    played.observe(waiting, canary.reward)
+                act(played, empty) if t + 1 < leaves else close(played)  # closes step t
+                out[i] += test.score(t, released(played))
+        return out
+
+    return Attack(
+        name=name,
+        view=WHITE,
+        epsilon=bandit.privacy.epsilon,
+        delta=BUDGET.delta,
+        how=f"User 1 has {LINEAR_PAIR}; the first one answers at once, the other one step later; score: all releases, "
+        "whitened, along the difference.",
+        scores=scores,
+        family="gaussian",
+        share=0.1,
+    )
+
+
+def adaptive_probes() -> Attack:
+    """Later users find the angle of the estimate by bisection: each asks where the answers so far leave doubt."""
+    make = lin_ucb(first=PROBES, horizon=2 * PROBES, pending=2 * PROBES)
+
+    def scores(world: int, runs: int, rng: Generator) -> Array:
+        out = np.empty(runs)
+        for i, played in enumerate(fresh(make, runs, rng)):
+            act(played, OPPOSITE.user(world))
+            for _ in range(PROBES - 1):
+                act(played, nobody(2))
+            low, high = -np.pi, np.pi  # where the estimate points
+            for k in range(PROBES):
+                middle = (low + high) / 2
+                across = middle + np.pi / 2 if k else np.pi / 2  # the first probe tells the upper half from the lower
+                direction = np.array([np.cos(across), np.sin(across)])
+                ahead = played.choose(probe(direction, 0.0).arms).index == 0
+                low, high = (middle, high) if ahead else (low, middle)
+            out[i] = np.cos((low + high) / 2)
+        return out
+
+    return Attack(
+        name="joint-lin-ucb-adaptive",
+        view=BLACK,
+        epsilon=make(Simulated(0)).privacy.epsilon,
+        delta=BUDGET.delta,
+        how=f"User 1 has {OPPOSITE}; {PROBES} later users find the angle of the estimate by bisection, each with tiny "
+        "arms v and -v that depend on the answers so far; score: the cosine of that angle.",
+        scores=scores,
+        family="gaussian",
+        share=0.1,
+    )

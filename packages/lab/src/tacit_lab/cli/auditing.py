@@ -1,0 +1,39 @@
+"""`tacit audit`: attacks on this package's own code."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tacit.cli.options import Json
+from tacit.cli.output import progress, tell, write_json
+from tacit_lab.cli.places import check_figure
+
+
+def audit_command(
+    names: Annotated[list[str] | None, typer.Argument(help="Attacks, e.g. tree or joint-glm. Default: all.")] = None,
+    runs: Annotated[
+        int, typer.Option(help="Runs of each of the two worlds; slow attacks take a share of them.")
+    ] = 30_000,
+    seed: Annotated[int, typer.Option(help="Of the attacks' random numbers.")] = 0,
+    plot: Annotated[Path | None, typer.Option(help="The two distributions of each score: .png, .svg or .pdf.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Try to break every claim, and find every planted bug. Exit code 0 only if claims hold and bugs are found."""
+    from tacit_lab import audit
+    from tacit_lab.audit import report
+
+    check_figure(plot)
+    attacks = audit.named(names or [])
+    with progress("attacking") as bar:
+        rows = audit.carry_out_all(attacks, runs=runs, seed=seed, progress=bar)
+    if plot is not None:
+        report.plot(rows, plot)
+        tell(f"Figure: {plot}")
+    if as_json:
+        write_json({"rows": [row.json() for row in rows]})
+    else:
+        sys.stdout.write(report.text(rows) + "\n")
+    if not all(row.as_expected for row in rows):
+        raise typer.Exit(1)

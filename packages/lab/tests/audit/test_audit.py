@@ -1,0 +1,313 @@
+"""The audit: claims stand, planted bugs do not, and what it says about mechanisms is true.
+
+Every bound is at 99.9 %: a sound mechanism is convicted by accident in at most one row in a thousand."""
+
+import dataclasses
+import itertools
+import json
+import math
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tacit import Budget, Simulated, cli
+from tacit.kernels.noise import gaussian_law
+from tacit.mechanisms.buffered import Buffered
+from tacit.mechanisms.discounted import Discounted
+from tacit.mechanisms.toeplitz import Toeplitz, coefficients
+from tacit.mechanisms.tree import Tree
+from tacit.testing.canary import responses, worst_canary
+from tacit_lab import audit
+from tacit_lab.audit import Attack, mutants, report
+from tacit_lab.audit.attacks import bandits as attacks_bandits
+from tacit_lab.audit.attacks import control, served
+from tacit_lab.audit.attacks.mechanisms import BUDGET, SMALL, attacks_at, calibrated
+from tacit_lab.audit.attacks.planted import attacks as mutant_attacks
+
+PAIRS = [  # a planted bug, and the same attack on the sound code
+    *zip(mutant_attacks(), mutant_attacks(sound=True), strict=True),
+    *zip(control.planted(), control.planted(sound=True), strict=True),
+]
+FAST = 2000  # runs of each world; planted bugs in mechanisms take ten times as many
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """All but those through HTTP, which test_served_audit.py carries out."""
+    through_http = {attack.name for attack in served.attacks()}
+    attacks = [attack for attack in audit.all_attacks() if attack.name not in through_http]
+    return {row.attack.name: row for row in audit.carry_out_all(attacks, runs=FAST)}
+
+
+def test_every_claim_stands_and_every_planted_bug_is_found(rows):
+    """False alarm below .1 % a claim for a new seed, and the seed is fixed; secure noise has none, but of its rows only
+    those of mechanisms come so near to their claim. Bugs: measured power 20 of 20 each at the default runs
+    (test_power)."""
+    assert [name for name, row in rows.items() if not row.as_expected] == []
+    bugs = {name for name, row in rows.items() if not row.attack.claimed}
+    assert bugs >= {
+        "forgotten-level", "silent-level", "redrawn-noise", "quiet-noise", "half-sensitivity", "unnoised-statistic",
+        "counted-noise", "unbounded-scores", "clipped-sum", "seeded-noise",
+        "exact-sums-in-the-estimate", "exact-sums-in-the-actions", "control-late-sums", "control-counts-of-answers",
+        "control-sides-by-person",
+    }  # fmt: skip
+
+
+def test_gaussian_mechanisms_come_near_their_claim():
+    """3e4 runs of each world at delta .02: between .8 and 1 (false alarm .001 a row above; below .8 in about 6 % for
+    the consistent tree, whose prefixes tell 5 % less than its nodes, and 1e-4 for the others)."""
+    for attack in attacks_at(BUDGET):
+        lower = audit.carry_out(attack, runs=30_000).epsilon_lower
+        assert 0.8 <= lower <= attack.epsilon, attack.name
+
+
+@pytest.mark.full
+def test_gaussian_mechanisms_come_near_their_claim_at_a_small_delta():
+    """3e5 runs of each world at delta 1e-6."""
+    for attack in attacks_at(SMALL):
+        lower = audit.carry_out(attack, runs=300_000).epsilon_lower
+        assert 0.8 <= lower <= attack.epsilon, attack.name
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair[0].name)
+def test_power(pair):
+    """Each planted bug is convicted for 20 of 20 seeds, and the sound code by the same attack for none of 20 (false
+    alarm below 2 % for new seeds). Slow attacks take a tenth of the default runs here."""
+    for seed in range(1, 21):
+        bad, sound = pair
+        runs = 3000 if bad.share < 1 else 30_000
+        assert audit.carry_out(bad, runs=runs, seed=seed).convicted, (bad.name, seed)
+        assert not audit.carry_out(sound, runs=runs, seed=seed).convicted, (sound.name, seed)
+
+
+@pytest.mark.full
+def test_everything_at_the_default_runs():
+    rows = audit.carry_out_all(audit.all_attacks(), seed=1)
+    assert [row.attack.name for row in rows if not row.as_expected] == []
+    near = {row.attack.name: row.epsilon_lower for row in rows}
+    assert near["joint-glm"] >= 0.8
+    assert near["joint-lin-ucb-batched"] >= 0.8
+    assert near["control-sums"] >= 0.8 and near["control-own-people"] >= 0.65
+
+
+# the canary
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        Tree(leaves=13, size=1, sigma=2.0),
+        Toeplitz(leaves=13, size=1, sigma=2.0),
+        Buffered(leaves=13, size=1, sigma=2.0),
+        Discounted(leaves=13, size=1, sigma=2.0, discount=0.8),
+    ],
+    ids=lambda m: type(m).__name__,
+)
+def test_the_worst_canary_is_as_visible_as_the_column_norm_says(mechanism):
+    canary = worst_canary(mechanism)
+    assert canary.mu == pytest.approx(mechanism.column_norm / mechanism.sigma, rel=1e-6)
+    noise, _ = responses(mechanism)
+    assert canary.weights @ noise @ noise.T @ canary.weights == pytest.approx(1.0, rel=1e-6)
+
+
+def test_responses_are_the_matrices():
+    noise, data = responses(Toeplitz(leaves=5, size=1, sigma=3.0))
+    f = coefficients(5)
+    expected = np.array([[f[t - s] if t >= s else 0.0 for s in range(5)] for t in range(5)])
+    assert np.allclose(noise, 3 * expected)
+    assert np.allclose(data, np.tri(5))
+    nodes, _ = responses(Tree(leaves=4, size=1, sigma=1.0))
+    assert np.array_equal(nodes, [[1, 0, 0, 0], [0, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1]])
+
+
+def test_a_consistent_tree_tells_less_than_its_nodes():
+    mechanism = calibrated(lambda sigma: Tree(leaves=4, size=1, sigma=sigma, consistent=True), BUDGET)
+    canary = worst_canary(mechanism)
+    assert 0.9 < canary.mu / (mechanism.column_norm / mechanism.sigma) < 0.96
+
+
+def test_the_linear_canary_attains_the_sensitivity():
+    bandit = attacks_bandits.lin_ucb()(Simulated(0))
+    vectors = []
+    for x, reward in attacks_bandits.LINEAR_PAIR:
+        out = np.zeros(5)
+        bandit.contribution.add(np.array(x), reward, out)
+        vectors.append(out)
+    distance = np.linalg.norm(vectors[1] - vectors[0])
+    assert 0.999 * bandit.contribution.sensitivity < distance <= bandit.contribution.sensitivity
+
+
+def test_compiled_and_step_by_step_attacks_are_the_same():
+    make, pair = attacks_bandits.lin_ucb(), attacks_bandits.LINEAR_PAIR
+    compiled, stepwise = (attacks_bandits.white_box("a", make, pair, stepwise=flag) for flag in (False, True))
+    scores = [attack.scores(1, 20, np.random.default_rng(0)) for attack in (compiled, stepwise)]
+    assert np.array_equal(*scores)
+
+
+# planted bugs do what they say
+
+
+def test_bugs_claim_what_the_sound_code_claims():
+    """Nothing but the code is changed: the claims come out as 1."""
+    for attack in itertools.chain(*PAIRS):
+        assert attack.epsilon == pytest.approx(1.0, rel=1e-6)
+        assert attack.delta == 0.02
+
+
+def test_bugs_change_the_noise_as_told():
+    law = gaussian_law(2.0)
+    loud, quiet = Simulated(0).rows(3, 4, law), mutants.Quiet(Simulated(0), 0.8).rows(3, 4, law)
+    assert np.array_equal(quiet, 0.8 * loud)
+    assert np.array_equal(mutants.WrittenSeed(1).rows(2, 2, law), mutants.WrittenSeed(2).rows(2, 2, law))
+    noise, _ = responses(mutants.SilentLevel(leaves=4, size=1, sigma=1.0))
+    assert not noise[1].any()
+    assert mutants.ForgottenLevel(leaves=15, size=1, sigma=1.0).column_norm == math.sqrt(3)
+
+
+# attacks, rows, names
+
+
+def coin(**changes):
+    settings = {
+        "name": "coin", "view": "one report", "epsilon": 1.0, "delta": 0.0, "how": "A coin.",
+        "scores": lambda world, runs, rng: (rng.random(runs) < (0.73 if world else 0.27)).astype(float),
+    }  # fmt: skip
+    return Attack(**(settings | changes))
+
+
+def test_a_fair_claim_about_a_coin():
+    """P = .73 against .27 is epsilon .995: the claim 1 holds, and .9 does not."""
+    row = audit.carry_out(coin(), runs=30_000)
+    assert row.as_expected and 0.9 < row.epsilon_lower <= 1.0
+    assert audit.carry_out(coin(epsilon=0.8), runs=30_000).convicted
+    assert audit.carry_out(coin(epsilon=0.8, claimed=False), runs=30_000).as_expected
+
+
+def test_rows_depend_on_the_seed_and_the_name_alone():
+    one, again, other = (audit.carry_out(coin(), runs=500, seed=s).scores for s in (1, 1, 2))
+    assert np.array_equal(one[0], again[0]) and not np.array_equal(one[0], other[0])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"name": "Not kebab"}, {"epsilon": 0.0}, {"delta": 1.0}, {"family": "x"}, {"family": "gaussian"}, {"share": 0}],
+)
+def test_bad_attacks_are_refused(wrong):
+    with pytest.raises(ValueError, match="Expected"):
+        coin(**wrong)
+
+
+def test_too_few_runs_and_wrong_scores_are_refused():
+    with pytest.raises(ValueError, match="Expected runs of at least 10"):
+        audit.carry_out(coin(), runs=5)
+    with pytest.raises(ValueError, match="Expected 100 scores"):
+        audit.carry_out(coin(scores=lambda world, runs, rng: np.zeros(3)), runs=100)
+
+
+def test_names_are_unique_and_unknown_ones_are_told(monkeypatch):
+    from tacit_lab.audit import catalogue
+
+    with pytest.raises(ValueError, match="Expected an attack, got 'nothing'"):
+        catalogue.named(["nothing"])
+    monkeypatch.setattr(catalogue, "files", lambda: [SimpleNamespace(attacks=lambda: [coin()])] * 2)
+    with pytest.raises(ValueError, match="unique names"):
+        catalogue.all_attacks()
+
+
+# the command line and the report
+
+
+def run(monkeypatch, capsys, *arguments):
+    monkeypatch.setattr(sys, "argv", ["tacit", "audit", *arguments])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    return stop.value.code, capsys.readouterr()
+
+
+def test_json_and_picture(monkeypatch, capsys, tmp_path):
+    code, out = run(
+        monkeypatch, capsys, "tree", "redrawn-noise", "discrete-gaussian", "--runs", "3000", "--json", "--plot",
+        str(tmp_path / "a.png"),
+    )  # fmt: skip
+    assert code == 0
+    rows = json.loads(out.out)["rows"]
+    keys = {"name", "epsilon", "delta", "epsilon_lower", "confidence", "runs", "view", "claimed"}
+    assert [set(row) for row in rows] == [keys] * 3
+    assert [row["claimed"] for row in rows] == [True, False, True]
+    assert [row["runs"] for row in rows] == [3000, 30_000, 0]
+    assert (tmp_path / "a.png").stat().st_size < 400_000
+
+
+def test_an_audit_can_fail(monkeypatch, capsys):
+    """With too few runs a small bug is not found, and a broken claim is told: both are failures."""
+    code, out = run(monkeypatch, capsys, "forgotten-level", "--runs", "10")
+    assert code == 1
+    assert "NOT FOUND" in out.out and "Not as expected: forgotten-level" in out.out
+    broken = [dataclasses.replace(attack, claimed=True) for attack in mutant_attacks() if attack.name == "silent-level"]
+    monkeypatch.setattr("tacit_lab.audit.catalogue.files", lambda: [SimpleNamespace(attacks=lambda: broken)])
+    code, out = run(monkeypatch, capsys, "--runs", "100")
+    assert code == 1
+    assert "BROKEN" in out.out
+
+
+def test_bad_arguments(monkeypatch, capsys):
+    code, out = run(monkeypatch, capsys, "nothing")
+    assert code == 1 and "Expected an attack, got" in out.err
+    code, out = run(monkeypatch, capsys, "tree", "--runs", "0")
+    assert code == 1 and "Expected runs" in out.err
+    code, out = run(monkeypatch, capsys, "tree", "--plot", "a.txt")
+    assert code == 1 and "Expected a .png" in out.err
+
+
+def test_the_report_says_what_was_attacked_and_how(rows, tmp_path):
+    text = report.text(list(rows.values()))
+    for name, row in rows.items():
+        assert name in text and row.attack.view in text
+    assert "releases, whitened" in text and "99.9%" in text and "exact" in text
+    chances = sum(0.001 for row in rows.values() if row.attack.claimed and row.runs)
+    assert f"Chance that a true claim is convicted by accident: below {chances:.1%}" in text
+    assert max(map(len, text.splitlines())) <= 120
+    report.plot(list(rows.values()), tmp_path / "all.png")
+    assert (tmp_path / "all.png").stat().st_size < 400_000
+
+
+def test_a_budget_is_what_is_claimed():
+    assert Budget(1.0, 0.02) == BUDGET
+    assert all(attack.epsilon <= 1.0 + 1e-9 for attack in attacks_at(SMALL))
+
+
+# integers
+
+
+def test_what_the_ledger_says_of_a_grid_is_above_the_exact_law_and_near():
+    from tacit_lab.audit.attacks.grid import one_release
+
+    row = audit.carry_out(one_release(), runs=100)
+    assert 0.9999 < row.epsilon_lower <= row.attack.epsilon <= 1.0 + 1e-9
+
+
+def test_many_runs_of_a_grid_are_coordinates_of_one():
+    from tacit.mechanisms.grid import on_grid
+    from tacit.privacy import gaussian
+    from tacit.testing.canary import with_size
+
+    grid = on_grid(Toeplitz(leaves=4, size=1, sigma=0.0), sensitivity=1.0, mu=gaussian.mu(BUDGET))
+    many = with_size(grid, 1000)
+    assert (many.cell, many.cells, many.column_norm) == (grid.cell, grid.cells, grid.column_norm)
+    assert np.array_equal(many.encode(np.full(1000, 0.5)), np.repeat(grid.encode(np.array([0.5])), 1000))
+
+
+def test_late_sums_exceed_the_claim_by_a_quarter():
+    """What is claimed of the control's sum, and how far a click that comes later, from 0 to 1, moves it over 60 steps;
+    centred and at a deadline it is all of the claim."""
+    made = attacks_bandits.glm(dim=2, first=10, horizon=None, control=control.Control(arm=0))(Simulated(0))
+    mechanism = dataclasses.replace(made.mechanism, leaves=control.LEAVES, size=1)
+    noise, data = responses(mechanism)
+    whitened = np.linalg.solve(noise, data)
+    claim = mechanism.column_norm / mechanism.sigma
+    late = max(np.linalg.norm(whitened[:, 0] - whitened[:, leaf]) for leaf in range(1, control.LEAVES))
+    assert np.linalg.norm(whitened[:, 0]) == pytest.approx(claim, rel=1e-9)
+    assert late / claim == pytest.approx(1.27, abs=0.005)

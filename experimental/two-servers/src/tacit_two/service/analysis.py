@@ -82,7 +82,7 @@ class Analysis:
         if read is not None and read.step == step:
             text = boards.written(boards.renewed(read, previous=previous, made=int(now), expires=until))
         else:
-            given = {"version": version, "previous": previous, "made": int(now), "expires": until}
+            given: Any = {"version": version, "previous": previous, "made": int(now), "expires": until}
             text = self.server.board(leaves=leaves, **given)
         new = StoredBoard(version, text, None)
         with self._database.transaction() as run:

@@ -59,7 +59,7 @@ test: .venv/.node        ## everything from nothing to green, in minutes; instal
 
 test-full: .venv/.node test-ray test-two  ## the heavier statistical runs as well
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ray"
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/boundscheck $(BIN)/python -m pytest -n 2 --dist loadfile tests/bandits/test_baselines.py
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/boundscheck $(BIN)/python -m pytest -n 2 --dist loadfile packages/papers/tests/test_baselines.py
 
 test-two: .venv/.node      ## the experiment with two servers
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ray" experimental/two-servers/tests

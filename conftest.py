@@ -4,8 +4,28 @@ end of a run names what could not run here, and which command makes it run."""
 import pytest
 from hypothesis import settings
 
+from tests import registered
+from tests.roles import boards
+
 settings.register_profile("tacit", deadline=None)
 settings.load_profile("tacit")
+
+
+def pytest_generate_tests(metafunc):
+    """`registered` is each bandit of the package whose tests these are; `served` each server that publishes billboards,
+    `served_local` and `served_shuffled` those of one model."""
+    if "registered" in metafunc.fixturenames:
+        metafunc.parametrize("registered", registered.bandits(registered.of(metafunc.module.__name__)))
+    servers = getattr(metafunc.module, "SERVERS", boards.SERVERS)
+    for name, wanted in (("served", (True, False)), ("served_local", (True,)), ("served_shuffled", (False,))):
+        if name in metafunc.fixturenames:
+            metafunc.parametrize(name, [each for each in servers if boards.is_local(each) in wanted])
+
+
+@pytest.fixture
+def registering(request):
+    """The package whose tests these are."""
+    return registered.of(request.module.__name__)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -13,7 +13,6 @@ from tacit.bandits.base import Bandit
 from tacit.errors import HorizonReached, UnknownChoice
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.saving import arrays
-from tacit_papers import ShariffLinUCB
 from tests.reference import linear as reference
 
 ARMS = np.array([[1.0, 0.0, 0.0], [0.0, 0.6, 0.0], [0.3, 0.3, 0.3]])
@@ -23,11 +22,6 @@ EVERY_CHOICE = {"first": 1, "growth": 1.001}  # is a step
 def joint(**options):
     defaults = {"dim": 3, "horizon": 200, "budget": Budget(1.0, 1e-3), "source": Simulated(0), "pending": 50}
     return JointLinUCB(**(defaults | options))
-
-
-def published(**options):
-    defaults = {"dim": 3, "horizon": 200, "budget": Budget(1.0, 1e-3), "source": Simulated(0), "pending": 50}
-    return ShariffLinUCB(**(defaults | options))
 
 
 def both():
@@ -137,27 +131,6 @@ def test_bad_settings(wrong):
         joint(**wrong)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"horizon": None},
-        {"noise": "laplace"},
-        {"release": "magic"},
-        {"noise": "wishart", "release": "toeplitz"},
-        {"calibration": "none"},
-        {"shift": 0.0},
-        {"failure": 1.0},
-        {"width_scale": -1},
-        {"noise": "wishart", "budget": Budget(math.inf, 0.1)},
-        {"noise": "wishart", "budget": Budget(100.0, 1e-6), "calibration": "paper"},
-    ],
-    ids=str,
-)
-def test_bad_settings_of_the_published_one(wrong):
-    with pytest.raises(ValueError, match="Expected"):
-        published(**wrong)
-
-
 def test_names_and_masks():
     bandit = LinUCB(dim=3)
     offers = {"tea": [0, 0.5, 0], "coffee": [0, 1, 0], "milk": [0, 0.2, 0]}
@@ -260,7 +233,9 @@ def test_no_pickle_and_numpy_settings():
     assert joint(horizon=np.int64(200), dim=np.int64(3)).choose(ARMS).id == 1
 
 
-@pytest.mark.parametrize("make", [joint, published], ids=["steps", "every choice"])
+@pytest.mark.parametrize(
+    "make", [joint, lambda **options: joint(**EVERY_CHOICE, **options)], ids=["steps", "every choice"]
+)
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=10, deadline=None)
 def test_whole_algorithm_against_the_pseudo_code(make, seed):
@@ -331,21 +306,6 @@ def test_certificate():
     assert "replace one user" in str(certificate)
     assert joint(budget=Budget(math.inf, 0.1)).privacy.epsilon is None
     assert LinUCB(dim=2).privacy.epsilon is None
-    paper = published(calibration="paper").privacy
-    assert paper.epsilon < 0.2  # what the published constants really give at epsilon = 1
-    wishart = published(noise="wishart").privacy
-    assert 0.9 < wishart.epsilon <= 1.0
-
-
-def test_exact_noise_is_less_than_a_tenth_of_the_published():
-    for horizon in (1000, 10**6):
-        exact, paper = (published(horizon=horizon, calibration=c) for c in ("exact", "paper"))
-        assert exact.mechanism.sigma < paper.mechanism.sigma / 10
-        default = joint(horizon=horizon)
-        steps = np.array([float(default.mechanism.leaves)])
-        std = default.mechanism.sigma * default.mechanism.gain(steps)[0]
-        worst = paper.mechanism.sigma * math.sqrt(horizon.bit_length())
-        assert std < worst / 10
 
 
 def test_a_bandit_that_draws_for_people_says_when():

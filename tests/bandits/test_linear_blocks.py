@@ -15,7 +15,6 @@ from tacit.errors import BadState
 from tacit.features import Number, Schema
 from tacit.model.linear import LinearContribution
 from tacit.privacy.noise import Simulated
-from tacit_papers import ShariffLinUCB
 from tests.bandits.test_blocks import dense
 
 BLOCKS, OWN = 3, 4
@@ -124,11 +123,3 @@ def _as_saved_before(path, schema):
     body["settings"]["features"] = {"schema": schema.to_dict()}
     path.write_text(json.dumps(snapshot.document(body, format=snapshot.FORMAT, version=snapshot.VERSION, raw=True)))
     return JointLinUCB.load(path)
-
-
-def test_the_published_one_has_no_blocks():
-    with pytest.raises(TypeError, match="blocks"):
-        ShariffLinUCB(dim=6, blocks=3, horizon=100, budget=BUDGET, calibration="paper")
-    schema = Schema(context={"age": Number(0, 100)}, arms="disjoint", actions=("walk", "sleep"))
-    dense_still = ShariffLinUCB(features=schema, horizon=100, budget=BUDGET, calibration="paper")
-    assert dense_still._blocks == 1 and dense_still.choose({"age": 3}).name in ("walk", "sleep")

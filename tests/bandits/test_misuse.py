@@ -16,13 +16,12 @@ from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Simulated
 from tacit.errors import HorizonReached, PersonLimit, UnknownChoice
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.saving import arrays
-from tacit_papers import JointGLMRare, ShariffLinUCB
 from tests.reference import linear as reference
 
 BUDGET = Budget(1.0, 1e-3)
 LIMIT = {"max_rounds_per_person": 3, "require_person": False}
 ARMS = np.array([[0.8, 0.1], [0.1, 0.8], [-0.5, 0.5]])
-KINDS = [JointGLM, JointLinUCB, JointGLMRare, LinUCB]
+KINDS = [JointGLM, LinUCB]
 
 
 def build(kind=JointLinUCB, **options):
@@ -137,9 +136,8 @@ def test_every_setting_is_checked():
         {"rewards": (1.0, 0.0)},
         {"radius": math.nan},
     ):
-        for kind in (JointGLM, JointLinUCB, JointGLMRare):
-            with pytest.raises(ValueError, match="Expected"):
-                build(kind, **wrong)
+        with pytest.raises(ValueError, match="Expected"):
+            build(JointGLM, **wrong)
     for epsilon, delta in ((0.0, 0.1), (math.nan, 0.1), (-1.0, 0.1), (1.0, -0.1), (1.0, 1.0), (1.0, math.nan)):
         with pytest.raises(ValueError, match="Expected"):
             Budget(epsilon, delta)
@@ -153,7 +151,7 @@ def spellings():
     return ["12345678", "98765432", NAME, PERSON]
 
 
-@pytest.mark.parametrize("kind", [JointGLM, JointLinUCB, JointGLMRare])
+@pytest.mark.parametrize("kind", [JointGLM])
 def test_no_raw_value_in_what_is_shown(kind, tmp_path, caplog):
     """repr, errors, logs, certificates, and what a release holds: none has a context, a reward, a name or an id."""
     caplog.set_level(logging.DEBUG)
@@ -213,7 +211,7 @@ class Machine(RuleBasedStateMachine):
     def start(self, grows):
         self.folder = tempfile.TemporaryDirectory()
         settings = {"dim": 2, "horizon": 60, "budget": BUDGET, "pending": 6} | LIMIT
-        self.bandit = JointLinUCB(**settings, first=4) if grows else ShariffLinUCB(**settings)
+        self.bandit = JointLinUCB(**settings, first=4) if grows else JointLinUCB(**settings, first=1, growth=1.001)
         self.grows = grows  # the length of steps; else each choice is one
         self.made = 0  # choices
         self.waiting = {}  # ticket -> features

@@ -27,8 +27,6 @@ from tacit.mechanisms.shuffle import calibration
 from tacit.privacy import gaussian
 from tacit.roles.local import LocalClient
 from tacit.roles.shuffle import ShuffleClient as ShuffleClient
-from tacit_papers import Anytime, ShuffleLinUCB
-from tacit_papers.regression import ReweightedLinear
 
 BUDGET = Budget(epsilon=1.0, delta=1e-6)
 PURE = Budget(epsilon=1.0, delta=0.0)
@@ -39,12 +37,10 @@ PURE = Budget(epsilon=1.0, delta=0.0)
     [
         (lambda: JointGLM(dim=3, budget=1.0), "to be a Budget, .* got float"),
         (lambda: LocalIRLS(dim=3, budget=(1.0, 0.1)), "to be a Budget, .* got tuple"),
-        (lambda: ReweightedLinear(budget=1.0), "to be a Budget, .* got float"),
         (lambda: JointLinUCB(dim=3, budget=BUDGET, horizon=9, source=3), r"Secure\(\) or Simulated.*, got int"),
         (lambda: LocalIRLS(dim=3, budget=BUDGET, source=Secure()), "source to be None .* got Secure"),
         (lambda: JointGLM(dim=3, budget=BUDGET, source=Secure), r"Secure\(\) or Simulated.*, got the class Secure"),
         (lambda: JointGLM(dim=3, budget=BUDGET, tuning=1), "a Tuning of 6 numbers, got int"),
-        (lambda: Anytime(3), "function of a horizon that makes a bandit, got int"),
         (lambda: Spec("joint-glm"), "the class of a bandit, .* got 'joint-glm'"),
         (lambda: simulate(JointGLM, environments.ball(), horizon=9, runs=1, seed=0), "a sequence of Specs"),
         (lambda: simulate([Spec(LinUCB)], "ball", horizon=9, runs=1, seed=0), "environments.ball"),
@@ -78,8 +74,6 @@ def test_a_server_says_who_chooses():
 
 
 def test_names_that_are_nearly_right_are_guessed():
-    with pytest.raises(AttributeError, match="'JointGLMRare', which is in tacit_papers"):  # up to 0.6.0 it was here
-        _ = tacit.JointGLMRare
     with pytest.raises(AttributeError, match="Did you mean JointGLM"):
         tacit.JointGML  # noqa: B018
     with pytest.raises(ValueError, match=r"Expected a fruit, got 'Aple'. Did you mean apple\?"):
@@ -93,7 +87,6 @@ def test_pure_epsilon_is_for_mechanisms_that_have_it():
         lambda: gaussian.mu(PURE),
         lambda: JointGLM(dim=3, budget=PURE),
         lambda: ShuffleNewton(dim=3, budget=PURE),
-        lambda: ShuffleLinUCB(dim=3, budget=PURE, horizon=1000),
         lambda: LocalIRLS(dim=3, budget=PURE, randomizer="gaussian"),
     ):
         with pytest.raises(ValueError, match="Expected delta above 0"):
@@ -126,7 +119,6 @@ def test_arms_scaled_to_one_in_single_precision_are_taken_and_cut():
     assert not bandit.choose_many(arms).refused
     assert np.linalg.norm(opened(bandit._tickets).features, axis=1).max() <= 1 + 1e-9
     LocalClient(LocalIRLS(dim=3, budget=BUDGET).billboard()).choose(arms[0])
-    ReweightedLinear(budget=BUDGET).fit(arms[0], np.zeros(10))
     for long in (arms[0] * 1.00001, arms[0] * np.nan):
         with pytest.raises(ValueError, match="Expected"):
             bandit.choose(long)
@@ -152,20 +144,6 @@ def test_a_device_may_keep_its_choice_over_a_restart(client):
     assert restored.index == choice.index and restored.propensity > 0
     again = pickle.loads(pickle.dumps((kept, restored, kept.randomize(restored, 1.0))))
     assert again[0].randomize(again[1], 1.0) == again[2]  # the same bytes
-
-
-def test_regressors_in_scikit_learns_pipelines_and_searches():
-    from sklearn.model_selection import cross_val_score
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import FunctionTransformer
-
-    rng = np.random.default_rng(0)
-    x = rng.uniform(-0.5, 0.5, (4000, 3))
-    y = x @ [0.5, -0.5, 0.2]
-    made = ReweightedLinear(budget=Budget(np.inf, 0.1))
-    pipeline = make_pipeline(FunctionTransformer(), made)
-    assert cross_val_score(pipeline, x, y, cv=2).min() > 0.9
-    assert made.fit(x, y).score(x, y) > 0.9 > made.score(x, -y)
 
 
 def test_a_saved_server_of_public_arms_loads(tmp_path):

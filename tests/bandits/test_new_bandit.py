@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from numpy.random import Generator, SeedSequence, default_rng
 
-from tacit import MLEUCB, Budget, JointGLM, JointLinUCB, Spec, Uniform, environments, simulate
+from tacit import Budget, JointGLM, LinUCB, Spec, Uniform, environments, simulate
 from tacit.bandits.base import Bandit
 from tacit.mechanisms.saving import arrays
 from tacit.privacy.certificate import plain_certificate
-from tacit_papers import BGLinCB
 
 
 class Sums(NamedTuple):
@@ -79,9 +78,7 @@ BUDGET = Budget(1.0, 1e-3)
     "spec",
     [
         Spec(JointGLM, budget=BUDGET),
-        Spec(JointLinUCB, budget=BUDGET),
-        Spec(MLEUCB),
-        Spec(BGLinCB, width_scale=0.03),
+        Spec(LinUCB),
     ],
     ids=lambda s: s.label,
 )

@@ -6,16 +6,15 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM, JointLinUCB, Simulated, Stored
+from tacit import Budget, JointGLM, Simulated, Stored
 from tacit.errors import PersonLimit, UnknownChoice
 from tacit.mechanisms.grid import on_grid
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.privacy import gaussian
-from tacit_papers import Anytime, JointGLMRare, ShariffLinUCB
 
 BUDGET = Budget(1.0, 1e-6)
 ARMS = np.eye(2)
-KINDS = [JointGLM, JointLinUCB, JointGLMRare]
+KINDS = [JointGLM]
 
 
 def test_numpy_numbers_are_people_too():
@@ -28,7 +27,7 @@ def test_numpy_numbers_are_people_too():
         bandit.choose(np.eye(2), person=np.float64(3))
 
 
-def build(kind=JointLinUCB, **options):
+def build(kind=JointGLM, **options):
     return kind(**({"dim": 2, "horizon": 500, "budget": BUDGET, "pending": 50} | options))
 
 
@@ -73,8 +72,6 @@ def test_group_privacy_without_a_cap(kind):
     assert privacy.group[2] > 2 and privacy.group[10] > privacy.group[5]
     assert json.loads(privacy.json())["group"]["2"] == pytest.approx(privacy.group[2])
     assert build(kind, max_rounds_per_person=2).privacy.group == {}
-    wishart = build(ShariffLinUCB, noise="wishart", source=Simulated(0))
-    assert wishart.privacy.group == {}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -150,7 +147,7 @@ def test_one_round_is_no_plural(tmp_path):
                 either.choose([[0.0, 1.0]], person="ada")
 
 
-@pytest.mark.parametrize("kind", [JointGLM, JointLinUCB, ShariffLinUCB, JointGLMRare])
+@pytest.mark.parametrize("kind", [JointGLM])
 def test_a_choice_says_whose_it_is(kind, tmp_path):
     """Where rounds of a person are limited. A request without is no user; a row of a batch or a log without counts and
     teaches nothing, like any other bad row."""
@@ -194,10 +191,6 @@ def test_misuse():
         for kind in KINDS:
             with pytest.raises(ValueError, match="max_rounds_per_person"):
                 build(kind, max_rounds_per_person=wrong)
-    with pytest.raises(ValueError, match="Gaussian noise"):
-        build(ShariffLinUCB, noise="wishart", max_rounds_per_person=2, source=Simulated(0))
-    with pytest.raises(ValueError, match="count from zero"):
-        Anytime(lambda horizon: build(horizon=horizon, max_rounds_per_person=2))
 
 
 def test_the_certificate_does_not_tell_which_rows_were_refused():

@@ -8,7 +8,6 @@ comparisons, and the choices' seeds are fixed.
 import math
 
 import numpy as np
-import pytest
 from numpy.random import SeedSequence, default_rng
 
 from tacit import Budget, JointGLM, Simulated, Spec, environments
@@ -16,7 +15,6 @@ from tacit.bandits.base import Bandit
 from tacit.core.choices import certain
 from tacit.registry import bandits, load
 from tacit.roles.device import Device
-from tacit_papers import LogisticTS
 
 DRAWS = 4000
 LIMIT = 6 * math.sqrt(0.25 / DRAWS + 0.25 / 4096) + 1 / 4096
@@ -45,11 +43,8 @@ def furthest(bandit, arms):
     return max(abs(stated[index] - shares[index]) for index in stated)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.full] * (name == "shuffle-glm")) for name in bandits()]
-)
-def test_stated_propensities_are_the_frequencies(name):
-    bandit, world = build(name)
+def test_stated_propensities_are_the_frequencies(registered):
+    bandit, world = build(registered)
     fill, theta = world.start(default_rng(3), HORIZON)
     alike = ARMS - np.outer(ARMS @ theta, theta) / (theta @ theta)  # equally good: random choices stay random
     offers = (np.eye(3),) if world is ONE_SET else (ARMS, alike)
@@ -62,8 +57,8 @@ def test_stated_propensities_are_the_frequencies(name):
 
 
 def test_a_wrong_propensity_is_found(monkeypatch):
-    bandit, _ = build("logistic-ts")
-    monkeypatch.setattr(LogisticTS, "_propensity", certain)
+    bandit, _ = build("joint-glm")
+    monkeypatch.setattr(JointGLM, "_propensity", certain)
     assert furthest(bandit, ARMS) > LIMIT
 
 
@@ -85,11 +80,10 @@ def test_a_propensity_is_of_the_arms_that_were_given():
     assert abs(choice.propensity - before) < 0.1
 
 
-@pytest.mark.parametrize("name", bandits())
-def test_a_propensity_is_exact_or_states_its_error(name):
+def test_a_propensity_is_exact_or_states_its_error(registered):
     """Of two that are computed from different draws: those of devices that draw differ, by a few stated errors (six of
     their difference: one in 5e8 comparisons); all others are the same each time."""
-    bandit, world = build(name)
+    bandit, world = build(registered)
     block = world.block(400)
     world.start(default_rng(3), HORIZON)[0](block)
     bandit.play(block)

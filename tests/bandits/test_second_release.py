@@ -13,11 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM, JointLinUCB
+from tacit import Budget, JointLinUCB
 from tacit.bandits import witness
 from tacit.errors import BadState
 from tacit.mechanisms.opening import opened
-from tacit_papers import JointSquareCB
 
 BUDGET = Budget(1.0, 1e-6)
 ARMS = np.array([[0.8, 0.1], [0.1, 0.8], [-0.5, 0.5]])
@@ -165,22 +164,6 @@ def test_forty_copies_released_by_as_many_threads_give_one_release(tmp_path):
     assert len([each for each in had if each is not None]) == 1
 
 
-@pytest.mark.parametrize("kind", [JointGLM, JointSquareCB], ids=["glm", "square-cb"])
-def test_other_bandits_too(kind, tmp_path):
-    bandit = filled(kind=kind, **({"rewards": (-1.0, 1.0)} if kind is JointGLM else {}))
-    for i in range(3):
-        bandit.save(tmp_path / str(i))
-    shutil.copy(tmp_path / "2", tmp_path / "copy")
-    went_on = 0
-    for name in ("0", "1", "2", "copy"):
-        try:
-            kind.load(tmp_path / name).choose(ARMS)
-        except BadState:
-            continue
-        went_on += 1
-    assert went_on == 1
-
-
 def test_another_process_knows_it(tmp_path):
     path, copy = tmp_path / "b.json", tmp_path / "copy.json"
     bandit = filled()
@@ -299,18 +282,3 @@ def test_the_register_is_one_wherever_the_process_goes(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", "state")
     with pytest.raises(BadState, match="absolute path"):
         JointLinUCB(dim=2, horizon=400, budget=Budget(1.0, 1e-3)).save(tmp_path / "one")
-
-
-def test_an_interrupted_epoch_is_released_once(monkeypatch):
-    """Whatever is interrupted, nothing is shown of an epoch that will be noised again."""
-    bandit = JointSquareCB(dim=2, horizon=400, budget=Budget(1.0, 1e-3), first=10)
-    for _ in range(10):
-        bandit.observe(bandit.choose([[0.6, 0.0], [0.0, 0.6]]), 1.0)
-    for name in ("_open", "_step_and_error"):
-        with monkeypatch.context() as patch:
-            patch.setattr(JointSquareCB, name, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-            with pytest.raises(KeyboardInterrupt):
-                bandit.choose([[0.6, 0.0], [0.0, 0.6]])
-        assert not bandit.theta.any()
-        if bandit.closed:
-            break

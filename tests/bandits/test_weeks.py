@@ -14,7 +14,6 @@ from tacit.errors import PersonLimit
 from tacit.kernels.rounds import Schedule, next_boundary
 from tacit.mechanisms.opening import opened
 from tacit.privacy import gaussian
-from tacit_papers import JointGLMRare, ShariffLinUCB
 from tests.mechanisms.test_grid import Given
 
 BUDGET = Budget(1.0, 1e-3)
@@ -25,8 +24,6 @@ NOBODY = [[0.0, 0.0]]
 def build(kind=JointGLM, **options):
     settings = {"dim": 2, "horizon": 400, "budget": BUDGET, "pending": 400, "first": 10}
     settings |= {"max_rounds_per_person": 2, "require_person": "weeks" in options}
-    if kind in (JointGLMRare, ShariffLinUCB):
-        del settings["first"]
     return kind(**settings | options)
 
 
@@ -42,7 +39,7 @@ def taught(bandit):
 # serving without learning
 
 
-@pytest.mark.parametrize("kind", [JointGLM, JointLinUCB, JointGLMRare])
+@pytest.mark.parametrize("kind", [JointGLM])
 def test_beyond_the_limit_people_are_served_and_teach_nothing(kind):
     """The states of two bandits: one in which a person goes on beyond the limit, one in which nobody comes instead."""
     states = []
@@ -219,9 +216,6 @@ def test_misuse():
     for options in ({"week": 0}, {"week": math.nan}, {"on_limit": "ignore"}):
         with pytest.raises(ValueError, match="Expected"):
             build(**options)
-    for kind in (JointGLMRare, ShariffLinUCB):
-        with pytest.raises(TypeError, match="week"):
-            build(kind, week=20)
     assert build(week=20).on_limit == build(on_limit="serve", week=20).on_limit == "serve"
     with pytest.raises(ValueError, match="with week, which refuses nobody"):
         build(on_limit="refuse", week=20)

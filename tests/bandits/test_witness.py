@@ -10,7 +10,6 @@ from tacit import Budget, JointGLM, JointLinUCB
 from tacit.bandits import witness
 from tacit.errors import BadState
 from tacit.mechanisms import saving
-from tacit_papers import JointGLMRare
 
 BUDGET = Budget(1.0, 1e-3)
 ARMS = np.array([[0.8, 0.1], [0.1, 0.8], [-0.5, 0.5]])
@@ -52,17 +51,16 @@ def test_one_of_two_bandits_draws_no_noise_and_shows_nothing(tmp_path):
     assert three.statistics.gram.any()
 
 
-@pytest.mark.parametrize("kind", [JointGLM, JointGLMRare])
+@pytest.mark.parametrize("kind", [JointGLM])
 def test_nothing_is_read_of_one_of_two_bandits(kind, tmp_path):
     path = tmp_path / "b.json"
-    build(kind, **({} if kind is JointGLMRare else {"first": 1})).save(path)
+    build(kind, first=1).save(path)
     one, two = kind.load(path), kind.load(path)
     play(one, 2)
     with pytest.raises(BadState, match="budget twice"):
         play(two, 2)
     reads = {
         JointGLM: [lambda b: b.theta, lambda b: b.interval(ARMS)],
-        JointGLMRare: [lambda b: b.theta, lambda b: b.recomputations],
     }[kind]
     for read in reads:
         read(one)

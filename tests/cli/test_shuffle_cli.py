@@ -85,13 +85,3 @@ def test_designs_agree_and_reach_twice_the_optimum():
         if np.linalg.matrix_rank(kept) == d:
             worst = np.einsum("ki,ij,kj->k", kept, np.linalg.inv(matrix), kept).max()
             assert worst <= 2.1 * d
-
-
-@pytest.mark.full
-def test_the_reproduction_end_to_end(tmp_path):
-    from tacit_papers.reproductions import shuffle
-
-    outcome = shuffle.reproduce(quick=True, runs=2, out=tmp_path)
-    assert len(outcome.findings) == 9 and "Computed, not run" in outcome.text()
-    assert outcome.extra["computed"]["T=5000, ε=1"]["warm-up"] > 1e8
-    assert (tmp_path / "figure.png").stat().st_size > 10_000

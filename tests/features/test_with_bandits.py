@@ -9,7 +9,6 @@ import pytest
 from tacit import Budget, JointGLM, JointLinUCB, Simulated, Stored
 from tacit.errors import BadState
 from tacit.features import Category, Number, Schema
-from tacit_papers import Anytime
 from tests.features.test_schema import FILMS, HEALTH, PERSON
 
 BUDGET = Budget(1.0, 1e-6)
@@ -50,14 +49,6 @@ def test_a_bad_row_of_a_batch_is_refused_alone():
     with pytest.raises(ValueError, match="features=Schema"):
         JointGLM(dim=2, budget=BUDGET).choose_many([[[1.0, 0.0]]], actions=["a"])
     assert bandit.choices == 5
-
-
-def test_a_bandit_that_starts_anew_takes_fields():
-    bandit = Anytime(lambda horizon: JointLinUCB(features=APART, horizon=horizon, budget=BUDGET), first=4)
-    for _ in range(6):
-        assert bandit.choose({"age": 3}, actions=["walk"]).name == "walk"
-    found = bandit.choose_many([{"age": 3}, {"age": "x"}], actions=["sleep"])
-    assert found.index.tolist() == [0, -1] and bandit.choices == 8
 
 
 @pytest.mark.parametrize("kind", [JointGLM, JointLinUCB])

@@ -43,7 +43,7 @@ def plans():
 
 def weaker():
     """Plans whose coins give a little more or less than they claim."""
-    for name in ("newton", "newton-elimination", "newton-greedy", "newton-linear", "newton-scores", "shuffle-lin-ucb"):
+    for name in ("newton", "newton-elimination", "newton-greedy", "newton-linear", "newton-scores"):
         made = document(name)
         plan = made["plan"]
         for factor in (0.5, 0.9, 1 - 1e-4, 1 + 1e-4, 1.1, 2.0):
@@ -110,7 +110,7 @@ def limits():
             for delta in (None, 0.0, 1e-6, 1e-7, 0.5):
                 given = {"epsilon": epsilon, "delta": delta}
                 yield published(name)[1], {key: value for key, value in given.items() if value is not None}
-    for name in ("newton", "shuffle-lin-ucb"):
+    for name in ("newton",):
         for epsilon in (0.5, 1.0 - 1e-4, 1.0, 8.0):
             for delta in (0.0, 1e-3, 1e-2, 0.5):
                 yield published(name)[1], {"epsilon": epsilon, "delta": delta}

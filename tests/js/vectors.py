@@ -28,9 +28,7 @@ from tests.roles.boards import (
 from tests.roles.test_hostile_billboards import MISSHAPEN, MISSING, NESTED, PLANS
 from tests.roles.test_plans import PLANNED, hostile_plan
 
-NAMES = [
-    name for name in SERVERS if name.startswith(("irls", "newton")) or name == "shuffle-lin-ucb"
-]  # it is for these
+NAMES = [name for name in SERVERS if name.startswith(("irls", "newton"))]  # it is for these
 DAMAGED = 75  # billboards made of each of them
 PLANS_EACH = 30  # hostile plans for each of those in the shuffle model
 EACH = 48  # reports by each of them

@@ -11,7 +11,6 @@ from tacit.kernels import continual, formulas, linalg, linear, noise, rounds, su
 from tacit.kernels.block import BERNOULLI, GAUSSIAN_REWARD, LOGGED, SIGN, Block, reward
 from tacit.model import glm, links
 from tacit.model import linear as linear_model
-from tacit_papers.joint import wishart_kernel
 from tests.reference import linear as reference
 
 
@@ -214,22 +213,6 @@ def test_rewards():
     assert reward(LOGGED, 1.0, 0.25, 0.5) == 0.25
 
 
-def test_bartlett_has_the_law_of_a_sum_of_squares():
-    """Mean and covariance of Wishart entries from 20000 draws, each within 5 standard errors: false alarm < 1e-4."""
-    rng = np.random.default_rng(10)
-    d, dof, scale, count = 3, 50, 2.0, 20000
-    out, draws = np.empty((d, d)), np.empty((count, d, d))
-    for i in range(count):
-        wishart_kernel.bartlett(rng, scale, dof, out)
-        draws[i] = out
-    assert np.array_equal(draws, draws.transpose(0, 2, 1))
-    mean = draws.mean(axis=0)
-    diagonal, other = 2 * dof * scale**4, dof * scale**4
-    variance = np.where(np.eye(d) > 0, diagonal, other)
-    assert (np.abs(mean - dof * scale**2 * np.eye(d)) < 5 * np.sqrt(variance / count)).all()
-    assert np.allclose(draws.var(axis=0), variance, rtol=0.07)
-
-
 @pytest.mark.parametrize("blocks", [1, 3])
 def test_sums_of_rows_are_the_contributions_of_each(blocks):
     """In whole cells, by plain numpy; a row without a reward, and one that is no user's, add nothing."""
@@ -295,18 +278,14 @@ def test_worlds_fill_every_round_of_a_block():
 
 
 def test_fused_rounds_run_under_bounds_checks():
-    from tacit import JointLinUCB, LinUCB, Simulated, environments
+    from tacit import JointGLM, LinUCB, Simulated, environments
     from tacit.privacy.budget import Budget
-    from tacit_papers import ShariffLinUCB
 
     world = environments.ball(dim=3, arms=4)
     fill = world.start(np.random.default_rng(12), 100).fill
     block = world.block(50)
-    options = [("tree", "gaussian"), ("consistent-tree", "gaussian"), ("toeplitz", "gaussian")]
-    options += [("buffered", "gaussian"), ("tree", "wishart")]
     settings = {"dim": 3, "horizon": 100, "budget": Budget(1, 0.1), "source": Simulated(0)}
-    published = [ShariffLinUCB(**settings, release=r, noise=n) for r, n in options]
-    for bandit in [LinUCB(dim=3), JointLinUCB(**settings), *published]:
+    for bandit in [LinUCB(dim=3), JointGLM(**settings), JointGLM(**settings, curvature="none")]:
         for _ in range(2):
             fill(block)
             bandit.play(block)

@@ -6,16 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tacit import Budget, JointLinUCB, Simulated
+from tacit import Simulated
 from tacit.errors import HorizonReached
 from tacit.mechanisms.alone import Alone
 from tacit.mechanisms.buffered import Buffered, _design, encoder_of
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.toeplitz import Toeplitz, coefficients, lower_bound
 from tacit.mechanisms.tree import Tree
-from tacit.privacy import gaussian
-from tacit_papers import ShariffLinUCB
-from tacit_papers.joint.wishart import WishartTree
 
 MECHANISMS = {
     "tree": lambda **k: Tree(**k),
@@ -168,16 +165,6 @@ def test_toeplitz_refuses_a_table_that_does_not_fit():
     assert coefficients(3) == pytest.approx([1, 1 / 2, 3 / 8])
 
 
-def test_wishart_tree_has_the_same_law_at_every_step():
-    """Diagonal entries have mean levels dof scale^2; 5 standard errors over 200 runs: false alarm < 1e-5."""
-    mechanism = WishartTree(leaves=20, size=5, scale=1.5, dof=400)  # d = 2
-    sums = np.array([releases(mechanism, seed=s)[:, [0, 2]] for s in range(200)])
-    levels = 5
-    mean, std = levels * 400 * 1.5**2, math.sqrt(2 * levels * 400) * 1.5**2
-    assert (np.abs(sums.mean(axis=0) - mean) < 5 * std / math.sqrt(200)).all()
-    assert not (np.abs(sums.mean(axis=0) - mean * 4 / 5) < 5 * std / math.sqrt(200)).any()
-
-
 def wishart_loss(k, p, v, u, rng, count=20_000):
     """ln f(W) - ln f(W + v v' - u u') for W ~ Wishart(I, k), from the densities: the privacy loss of replacing row v by
     row u. Infinite where W + v v' - u u' is not positive definite."""
@@ -197,35 +184,3 @@ def test_wishart_theorem_8_holds_for_its_privacy_loss_and_not_far_below():
     for v, u in ((e[0], e[1]), (e[0], 0 * e[0]), (0 * e[0], e[0])):
         assert np.mean(wishart_loss(k, p, v, u, rng) > epsilon0) <= delta0
     assert np.mean(wishart_loss(max(p + 1, k // 100), p, e[0], e[1], rng) > epsilon0) > delta0
-
-
-def test_wishart_budgets_outside_the_theorem_are_refused_or_kept_inside():
-    """Beyond epsilon0 = 1 the theorem is false: at 9.99 a removed row leaves the cone of positive matrices."""
-    rng = np.random.default_rng(4)
-    p = 4
-    k = p + math.ceil(28 / 9.99**2 * math.log(4 / 1e-6))
-    assert np.mean(np.isinf(wishart_loss(k, p, np.zeros(p), np.eye(p)[0], rng))) > 1e-4
-    bandit = ShariffLinUCB(dim=3, horizon=1000, budget=Budget(100.0, 1e-6), noise="wishart", source=Simulated(0))
-    assert bandit.privacy.releases[0].epsilon0 < 1
-    with pytest.raises(ValueError, match="epsilon below 1"):
-        ShariffLinUCB(
-            dim=3, horizon=1000, budget=Budget(100.0, 1e-6), noise="wishart", calibration="paper", source=Simulated(0)
-        )
-
-
-def test_wishart_covers_a_user_whose_reward_comes_late():
-    """Leaf 1 in one world and a leaf of the other half in the other: nodes on both paths, the root shared."""
-    bandit = ShariffLinUCB(dim=3, horizon=1023, budget=Budget(1.0, 1e-6), noise="wishart", source=Simulated(0))
-    release = bandit.privacy.releases[0]
-    touched = {(h, 0 >> h) for h in range(10)} | {(h, 512 >> h) for h in range(10)}
-    assert release.count == 2 * 10 - 1 >= len(touched) - 1
-
-
-@pytest.mark.parametrize("release", [None, "tree", "consistent-tree", "toeplitz", "buffered"])
-def test_the_bandits_sigma_is_the_one_its_claim_needs(release):
-    kind, options = (JointLinUCB, {}) if release is None else (ShariffLinUCB, {"release": release})
-    bandit = kind(dim=3, horizon=1000, budget=Budget(1.0, 1e-5), source=Simulated(0), **options)
-    needed = bandit.contribution.sensitivity * bandit.mechanism.column_norm / gaussian.mu(Budget(1.0, 1e-5))
-    assert bandit.mechanism.sigma == pytest.approx(needed, rel=1e-12)
-    assert bandit.privacy.epsilon == pytest.approx(1.0, rel=1e-9)
-    assert bandit.privacy.epsilon <= 1.0 + 1e-9

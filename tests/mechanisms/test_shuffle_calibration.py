@@ -10,7 +10,6 @@ from tacit import Budget
 from tacit.mechanisms.shuffle import calibration as cal
 from tacit.mechanisms.shuffle import nearness, portable
 from tacit.privacy import gaussian
-from tacit_papers.shuffle.published import calibrate_paper
 
 
 def hockey(p, q, epsilon):
@@ -172,15 +171,3 @@ def test_bad_settings():
             cal.calibrate(Budget(1.0, 1e-6), **(options | change))
     with pytest.raises(ValueError, match="batch large enough"):
         cal.calibrate(Budget(1e-6, 1e-9), **(options | {"users": 1, "size": 2000}))
-
-
-def test_the_published_constants_are_kept_and_large():
-    plan = calibrate_paper(Budget(1.0, 1e-6), users=10_000, dim=5, sensitivity=1.0)
-    assert plan.reach == 200
-    expected = 24e4 * 200**2 * math.log(4 * 26 / 1e-6) ** 2 / 10_000
-    assert plan.trials == math.ceil(expected)
-    assert plan.bits > 1e8
-    central = 1.0 / gaussian.mu(Budget(1.0, 1e-6))
-    assert plan.std > 300 * central
-    with pytest.raises(ValueError, match="at most 15"):
-        calibrate_paper(Budget(16.0, 1e-6), users=10, dim=2, sensitivity=1.0)

@@ -8,11 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from tacit import Budget, JointGLM, Simulated, Spec, environments, simulate
+from tacit import Budget, JointGLM, ShuffleNewton, Simulated, Spec, environments, simulate
 from tacit.algorithms import irls
 from tacit.model import links
 from tacit.model.glm import GLMContribution, balanced_curvature, glm_sensitivity, largest_weight
-from tacit_papers import GLMUCB, JointGLMRare
 from tests.bandits.test_joint_glm import posterior_at, vector
 
 CLOGLOG = links.given(lambda z: -np.expm1(-np.exp(z)), lambda z: np.exp(z - np.exp(z)), steepest=math.exp(-1), reach=4)
@@ -146,6 +145,4 @@ def test_a_radius_beyond_the_table_and_other_algorithms_are_refused():
     with pytest.raises(ValueError, match="known for"):
         JointGLM(dim=2, link=CLOGLOG, radius=5.0, budget=Budget(1.0, 1e-3))
     with pytest.raises(ValueError, match="identity, logistic"):
-        GLMUCB(dim=2, link=CLOGLOG, horizon=100)
-    with pytest.raises(ValueError, match="identity, logistic"):
-        JointGLMRare(dim=2, link=CLOGLOG, horizon=100, budget=Budget(1.0, 1e-3))
+        ShuffleNewton(dim=2, link=CLOGLOG, budget=Budget(1.0, 1e-3))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit import Budget, JointGLM, LocalIRLS, ShuffleNewton, Simulated
+from tacit import Budget, JointGLM, LocalIRLS, ShuffleNewton
 from tacit.privacy import ledger
 from tacit.privacy.certificate import DEVICES, certify
 from tacit.privacy.ledger import (
@@ -21,7 +21,6 @@ from tacit.privacy.ledger import (
     SideReleases,
 )
 from tacit.privacy.relations import REPLACE
-from tacit_papers import ShuffleGLM
 
 DELTA = 1e-5
 GAUSSIAN = GaussianRelease("sum", "numbers", 1.0, 1.0, 4.0, relation=REPLACE)
@@ -165,7 +164,6 @@ def test_certificates_are_what_the_ledger_computes_from_their_releases():
         JointGLM(dim=3, budget=budget),
         LocalIRLS(dim=3, budget=budget),
         ShuffleNewton(dim=3, budget=budget),
-        ShuffleGLM(dim=3, horizon=20_000, budget=budget, source=Simulated(0)),
     )
     for bandit in made:
         document = json.loads(bandit.privacy.json())

@@ -9,7 +9,6 @@ import pytest
 
 from tacit import Budget, JointGLM, LinUCB, LocalIRLS, ShuffleNewton, Simulated
 from tacit.privacy import words
-from tacit_papers.regression import PrivateRidge
 
 BUDGET = Budget(epsilon=1.0, delta=1e-6)
 
@@ -39,8 +38,6 @@ def test_the_words_name_the_unit():
     person = opening(JointGLM(dim=2, budget=BUDGET, max_rounds_per_person=3).privacy)
     assert "all visits of one person, up to 3 of them," in person and "comes often" not in person
     assert "comes often is protected less" in opening(JointGLM(dim=2, budget=BUDGET).privacy)
-    rows = PrivateRidge(budget=BUDGET).fit([[0.5, 0.5]] * 20, [0.5] * 20)
-    assert "versions of what one person gave is the true one" in opening(rows.privacy)
 
 
 def test_no_promise_where_none_holds():

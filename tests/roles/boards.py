@@ -12,20 +12,6 @@ from numpy.random import default_rng
 from tacit import Budget, LocalIRLS, ShuffleNewton, Shuffler
 from tacit.features import Number, Schema
 from tacit.roles import local, shuffle
-from tacit_papers import (
-    LocalAnytimeUCB,
-    LocalCombiner,
-    LocalGLM,
-    LocalLinUCB,
-    LocalOnlineUCB,
-    LocalReweighted,
-    LocalSquareCB,
-    ShuffleGLM,
-    ShuffleLinUCB,
-    ShuffleSBLB,
-)
-from tacit_papers.local.device import PublishedClient
-from tacit_papers.shuffle import rounds, sblb_device
 
 BUDGET, COARSE = Budget(1.0, 1e-6), Budget(1.0, 1e-2)
 FIELDS = Schema(context={"age": Number(0, 100)}, arms="disjoint", actions=("walk",))
@@ -44,18 +30,6 @@ SERVERS = {
         dim=2, link="identity", rewards=(2.0, 5.0), budget=BUDGET, public_arms=True
     ),
     "irls-fields": lambda: LocalIRLS(features=FIELDS, budget=BUDGET),
-    "lin-ucb": lambda: LocalLinUCB(dim=2, budget=BUDGET),
-    "online-ucb": lambda: LocalOnlineUCB(dim=2, budget=BUDGET, rewards=(5.0, 6.0), eigenvalue=0.0, width_scale=1.0),
-    "anytime-ucb": lambda: LocalAnytimeUCB(dim=2, budget=BUDGET),
-    "combiner": lambda: LocalCombiner(dim=2, budget=BUDGET, horizon=1000),
-    "glm": lambda: LocalGLM(dim=3, budget=BUDGET),
-    "glm-linear": lambda: LocalGLM(dim=1, link="identity", budget=BUDGET, randomizer="gaussian", radius=2.0),
-    "square-cb": lambda: LocalSquareCB(dim=2, budget=BUDGET, horizon=1000, first=20, rewards=(-2.0, 1.0)),
-    "reweighted": lambda: LocalReweighted(dim=2, budget=BUDGET, horizon=1000, first=60),
-    "reweighted-steps": lambda: LocalReweighted(dim=2, budget=BUDGET, horizon=1000, first=200, link="probit"),
-    "reweighted-linear": lambda: LocalReweighted(
-        dim=2, link="identity", rewards=(-1.0, 1.0), budget=BUDGET, horizon=1000, first=200
-    ),
     "newton": lambda: ShuffleNewton(dim=2, budget=COARSE, first=60),
     "newton-fields": lambda: ShuffleNewton(features=FIELDS, budget=COARSE, first=60),
     "newton-ucb": lambda: ShuffleNewton(dim=3, budget=COARSE, first=60, explore="ucb", link="probit"),
@@ -67,26 +41,30 @@ SERVERS = {
     "newton-scores-linear": lambda: ShuffleNewton(
         dim=3, budget=COARSE, first=60, curvature="none", link="identity", rewards=(-2.0, 1.0)
     ),
-    "shuffle-lin-ucb": lambda: ShuffleLinUCB(dim=2, budget=COARSE, first=60, horizon=1000),
-    "shuffle-sblb": lambda: ShuffleSBLB(dim=2, budget=COARSE, first=60, horizon=1000, rewards=(-2.0, 1.0)),
-    "shuffle-sblb-fields": lambda: ShuffleSBLB(
-        features=FIELDS, budget=COARSE, first=60, horizon=1000, bits=3, dropout=0.1, malicious=0.1
-    ),
-    "shuffle-glm": lambda: ShuffleGLM(dim=2, budget=COARSE, first=60, iterations=2, horizon=1000),
-    "shuffle-glm-fields": lambda: ShuffleGLM(
-        features=FIELDS, budget=COARSE, first=60, iterations=2, horizon=1000, link="probit", dropout=0.1, malicious=0.1
-    ),
 }
-LOCAL = [name for name, make in SERVERS.items() if "Local" in make.__code__.co_names[0]]
+ALL = dict(SERVERS)  # with those of packages: a package that imports these tests adds its own
+DEVICES = {}  # what stands in a billboard -> its device, where it is not one of ours
+
+
+def fellows(name):
+    """Those of its package's tests: what a test does is the same whoever else's were loaded."""
+    return SERVERS if name in SERVERS else ALL
+
+
+def is_local(name):
+    return "Local" in ALL[name].__code__.co_names[0]
+
+
+LOCAL = [name for name in SERVERS if is_local(name)]
 
 
 @functools.cache
 def published(name):
     """Its first billboard, and one after some reports of real devices."""
-    server = SERVERS[name]()
+    server = ALL[name]()
     rng, first = default_rng(7), server.billboard()
     low, high = server.rewards
-    shuffler = None if name in LOCAL else Shuffler(first)
+    shuffler = None if is_local(name) else Shuffler(first)
     members = []
     for _ in range(66):
         arms = rng.uniform(-0.5, 0.5, (3, server.dim))
@@ -115,14 +93,12 @@ def document(name):
 
 def device(billboard, **options):
     """The device for a billboard: of either model, and with leave for public arms."""
-    if b'"tacit billboard of rounds"' in billboard:
-        return rounds.RoundsClient(billboard, **options)
-    if b'"tacit billboard of bits"' in billboard:
-        return sblb_device.SBLBClient(billboard, **options)
+    for mark, kind in DEVICES.items():
+        if mark in billboard:
+            return kind(billboard, **options)
     if b'"tacit billboard"' in billboard:
         return shuffle.ShuffleClient(billboard, **options)
-    kind = local.LocalClient if b'"LocalIRLS"' in billboard else PublishedClient
-    return kind(billboard, public_arms=True, **options)
+    return local.LocalClient(billboard, public_arms=True, **options)
 
 
 def another(client):

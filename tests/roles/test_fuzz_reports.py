@@ -7,12 +7,11 @@ import secrets
 import struct
 
 import numpy as np
-import pytest
 from numpy.random import default_rng
 
 from tacit import Shuffler
 from tacit.errors import TacitError
-from tests.roles.boards import LOCAL, SERVERS, device
+from tests.roles.boards import ALL, device, fellows, is_local
 
 SEED = int(os.environ.get("TACIT_FUZZ_SEED", secrets.randbits(32)))
 EACH = 200
@@ -51,13 +50,13 @@ def sent(server, count=1):
     return [client.randomize(client.choose(rng.uniform(-0.5, 0.5, (3, client.dim))), None) for client in clients]
 
 
-@pytest.mark.parametrize("name", LOCAL)
-def test_a_local_server_counts_a_report_or_changes_nothing(name):
-    rng, server = default_rng([SEED, LOCAL.index(name)]), SERVERS[name]()
+def test_a_local_server_counts_a_report_or_changes_nothing(served_local):
+    name, others = served_local, [each for each in fellows(served_local) if is_local(each)]
+    rng, server = default_rng([SEED, others.index(name)]), ALL[name]()
     taken = 0
     for number in range(EACH):
         good = sent(server)[0]
-        foreign = sent(SERVERS[LOCAL[rng.integers(len(LOCAL))]]())[0]
+        foreign = sent(ALL[others[rng.integers(len(others))]]())[0]
         bad, before = damaged(good, foreign, rng), (snapshot(server._state), len(server._seen), server.users)
         told = f"TACIT_FUZZ_SEED={SEED}, {name}, number {number}: {bad!r}"
         try:
@@ -73,12 +72,9 @@ def test_a_local_server_counts_a_report_or_changes_nothing(name):
     server.observe(sent(server)[0])  # it goes on
 
 
-SHUFFLED = [name for name in SERVERS if name not in LOCAL]
-
-
-@pytest.mark.parametrize("name", SHUFFLED)
-def test_a_shuffler_counts_a_report_or_changes_nothing(name):
-    rng, server = default_rng([SEED, SHUFFLED.index(name)]), SERVERS[name]()
+def test_a_shuffler_counts_a_report_or_changes_nothing(served_shuffled):
+    name = served_shuffled
+    rng, server = default_rng([SEED, list(fellows(name)).index(name)]), ALL[name]()
     board, reports = server.billboard(), sent(server, EACH)
     one, many = Shuffler(board), Shuffler(board)
     for number, good in enumerate(reports):
@@ -98,9 +94,9 @@ def test_a_shuffler_counts_a_report_or_changes_nothing(name):
     assert 0 < one.reports < EACH
 
 
-@pytest.mark.parametrize("name", SHUFFLED)
-def test_a_server_of_the_shuffle_model_takes_a_batch_or_changes_nothing(name):
-    rng, server = default_rng([SEED, SHUFFLED.index(name)]), SERVERS[name]()
+def test_a_server_of_the_shuffle_model_takes_a_batch_or_changes_nothing(served_shuffled):
+    name = served_shuffled
+    rng, server = default_rng([SEED, list(fellows(name)).index(name)]), ALL[name]()
     shuffler = Shuffler(server.billboard())
     shuffler.add_many(b"".join(sent(server, 60)))
     good, taken = shuffler.close(), 0
@@ -110,7 +106,7 @@ def test_a_server_of_the_shuffle_model_takes_a_batch_or_changes_nothing(name):
         try:
             server.observe(bad)
             assert server.users >= 54 and np.isfinite(server.theta).all(), told
-            server, taken = SERVERS[name](), taken + 1
+            server, taken = ALL[name](), taken + 1
         except TacitError:
             assert snapshot(server._state) == before, told
         except Exception as error:

@@ -11,7 +11,7 @@ from tacit import Budget, LocalIRLS
 from tacit.errors import LifetimeSpent, TooManyReports
 from tacit.roles.ledger import Charge, Lifetime
 from tacit.roles.outbox import WEEK
-from tests.roles.boards import LOCAL, SERVERS, device, document, published
+from tests.roles.boards import device, document, is_local, published
 from tests.roles.test_outbox import ARMS, World
 
 
@@ -52,12 +52,11 @@ def test_batches_and_deltas_are_in_the_ledger(tmp_path):
     assert spent.delta == pytest.approx(sum(cost.delta for cost in each), rel=1e-12) and 0 < spent.delta < 1
 
 
-@pytest.mark.parametrize("name", [name for name in SERVERS if "fields" not in name])
-def test_every_device_says_what_a_report_costs(name):
-    made = device(published(name)[1])
+def test_every_device_says_what_a_report_costs(served):
+    made = device(published(served)[1])
     cost = made.cost
-    assert 0 < cost.epsilon <= 1.0 + 1e-6 or name == "irls-rare-cap"
-    assert 0 <= cost.delta < 1 and (made.batch is None) == (name in LOCAL)
+    assert 0 < cost.epsilon <= 1.0 + 1e-6 or served == "irls-rare-cap"
+    assert 0 <= cost.delta < 1 and (made.batch is None) == is_local(served)
 
 
 def test_the_lifetime_is_a_limit_of_all_servers_together(tmp_path):

@@ -13,7 +13,6 @@ from tacit.mechanisms.randomizers import CELLS, Lattice
 from tacit.privacy.randomness import Seeded
 from tacit.roles import limits
 from tacit.roles.local import ID_BYTES, LocalClient
-from tacit_papers import LocalGLM, LocalLinUCB, LocalOnlineUCB
 
 BUDGET = Budget(1.0, 1e-6)
 SERVERS = [
@@ -24,9 +23,6 @@ SERVERS = [
     LocalIRLS(dim=2, budget=BUDGET, public_arms=True),
     LocalIRLS(dim=2, radius=3.0, budget=BUDGET, curvature="none"),
     LocalIRLS(dim=2, link="identity", rewards=(-1.0, 3.0), budget=BUDGET, curvature="none", randomizer="gaussian"),
-    LocalLinUCB(dim=2, budget=BUDGET),
-    LocalOnlineUCB(dim=2, budget=BUDGET, learner="ogd", rewards=(5.0, 6.0)),
-    LocalGLM(dim=2, budget=BUDGET),
 ]
 
 
@@ -155,10 +151,3 @@ def test_a_limit_of_delta_holds_without_one_of_epsilon():
     LocalClient(board)
     with pytest.raises(BadBillboard, match="delta at most 1e-09"):
         LocalClient(board, delta=1e-9)
-
-
-@pytest.mark.parametrize("server", SERVERS[-3:])
-def test_our_device_makes_no_report_of_a_published_algorithm(server):
-    """A server that asks for another kind of report than ours is refused before a datum meets it."""
-    with pytest.raises(BadBillboard, match="a name that is glm or public or score in report"):
-        LocalClient(server.billboard())

@@ -22,7 +22,7 @@ from tests.roles.boards import COARSE, SERVERS, changed, device, document, encod
 from tests.roles.true_cost import delta_of_two
 
 SEED = int(os.environ.get("TACIT_FUZZ_SEED", secrets.randbits(32)))
-PLANNED = [name for name in SERVERS if name.startswith("newton") or name == "shuffle-lin-ucb"]
+PLANNED = [name for name in SERVERS if name.startswith("newton")]
 KEYS = ["grid", "norm", "trials", "minimum", "malicious", "epsilon", "delta", "curvature", "users"]
 LIFETIME = Lifetime(epsilon=100.0, delta=0.5)
 
@@ -121,7 +121,7 @@ def test_a_fleet_believes_no_plan_either():
 # one report to a batch
 
 
-@pytest.mark.parametrize("name", ["newton", "shuffle-lin-ucb", "shuffle-glm"])
+@pytest.mark.parametrize("name", ["newton", "newton-scores"])
 def test_a_device_reports_its_first_choice_of_a_batch_and_no_other(name):
     """Whatever comes of the first one: twenty reports of a person in one batch move its sum twenty times as far."""
     client = device(published(name)[0])

@@ -13,7 +13,6 @@ from tacit.roles import limits
 from tacit.roles.fleet import Fleet
 from tacit.roles.shuffle import ShuffleClient
 from tacit.roles.shuffler import Shuffler
-from tacit_papers import ShuffleLinUCB
 
 BUDGET = Budget(1.0, 1e-2)
 SERVER = ShuffleNewton(dim=2, budget=BUDGET, first=60)
@@ -74,7 +73,6 @@ def test_a_shuffler_with_a_budget_recomputes_epsilon():
         ShuffleNewton(dim=3, budget=BUDGET, first=60, link="identity", rewards=(-2.0, 1.0)),
         ShuffleNewton(dim=3, budget=BUDGET, first=60, curvature="none"),
         ShuffleNewton(dim=3, budget=BUDGET, first=60, curvature="none", link="identity", rewards=(-2.0, 1.0)),
-        ShuffleLinUCB(dim=3, budget=BUDGET, first=60, horizon=1000, rewards=(-2.0, 1.0)),
     ],
 )
 def test_the_shufflers_sensitivity_is_the_servers(server):

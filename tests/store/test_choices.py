@@ -6,9 +6,8 @@ import pickle
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM, Simulated
+from tacit import Budget, JointGLM, LinUCB, Simulated
 from tacit.errors import BadState, HorizonReached, PersonLimit, UnknownChoice
-from tacit_papers import JointGLMRare, ShariffLinUCB
 from tests.store.places import arms, contribution, glm, linear, play, settle, table, total
 
 
@@ -180,8 +179,7 @@ def test_other_settings_are_refused(place):
     [
         lambda: glm(source=Simulated(0)),
         lambda: glm(budget=Budget(float("inf"), 1e-5)),
-        lambda: ShariffLinUCB(dim=3, horizon=100, budget=Budget(1.0, 1e-5)),
-        lambda: JointGLMRare(dim=3, horizon=100, budget=Budget(1.0, 1e-5)),
+        lambda: LinUCB(dim=3),
         lambda: JointGLM,
     ],
 )

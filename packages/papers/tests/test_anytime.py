@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from tacit import Budget, Simulated, environments
+from tacit import Budget, JointLinUCB, Simulated, environments
 from tacit.errors import UnknownChoice
 from tacit_papers import Anytime, ShariffLinUCB
+from tests.features.test_with_bandits import APART, BUDGET
 
 ARMS = np.eye(3)
 
@@ -85,3 +86,16 @@ def test_blocks_equal_single_steps():
         assert choice.index == block.index[t]
         two.observe(choice, block.reward[t])
     assert one.choices == two.choices == 50
+
+
+def test_a_bandit_that_starts_anew_takes_fields():
+    bandit = Anytime(lambda horizon: JointLinUCB(features=APART, horizon=horizon, budget=BUDGET), first=4)
+    for _ in range(6):
+        assert bandit.choose({"age": 3}, actions=["walk"]).name == "walk"
+    found = bandit.choose_many([{"age": 3}, {"age": "x"}], actions=["sleep"])
+    assert found.index.tolist() == [0, -1] and bandit.choices == 8
+
+
+def test_a_mix_up_is_named():
+    with pytest.raises(ValueError, match="function of a horizon that makes a bandit, got int"):
+        Anytime(3)

@@ -26,6 +26,7 @@ from tacit_papers.regression.base import rows
 from tacit_papers.regression.estimate import condition
 from tacit_papers.regression.reweighting import Sample
 from tacit_papers.regression.sgd import gradient_apart
+from tests.privacy.test_words import opening
 
 NONE = Budget(math.inf, 0.1)
 LINEAR = [ReweightedLinear, PrivateRidge, ImproperSGD]
@@ -381,3 +382,27 @@ def test_a_secure_epoch_bandit_says_so():
             dim=2, horizon=600, budget=budget, rewards=(-1.0, 1.0), link="identity", policy=np.random.default_rng(1)
         )
         assert len(seeded.privacy.caveats) == len(bandit.privacy.caveats) + 1  # a generator that the caller may know
+
+
+def test_the_words_name_the_unit():
+    rows = PrivateRidge(budget=Budget(1.0, 1e-6)).fit([[0.5, 0.5]] * 20, [0.5] * 20)
+    assert "versions of what one person gave is the true one" in opening(rows.privacy)
+
+
+def test_regressors_in_scikit_learns_pipelines_and_searches():
+    from sklearn.model_selection import cross_val_score
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
+
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-0.5, 0.5, (4000, 3))
+    y = x @ [0.5, -0.5, 0.2]
+    made = ReweightedLinear(budget=Budget(np.inf, 0.1))
+    pipeline = make_pipeline(FunctionTransformer(), made)
+    assert cross_val_score(pipeline, x, y, cv=2).min() > 0.9
+    assert made.fit(x, y).score(x, y) > 0.9 > made.score(x, -y)
+
+
+def test_a_mix_up_is_named():
+    with pytest.raises(ValueError, match=r"to be a Budget, .* got float"):
+        ReweightedLinear(budget=1.0)

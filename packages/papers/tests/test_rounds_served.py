@@ -2,14 +2,18 @@
 
 import json
 
+import numpy as np
 from numpy.random import default_rng
 
-from tacit import Budget, Shuffler
+from tacit import Budget
+from tacit.roles.shuffler import Shuffler
 from tacit.service.roles.analyzer import AnalyzerRole
 from tacit_papers import ShuffleGLM
+from tacit_papers.shuffle import rounds
 from tacit_papers.shuffle.rounds import RoundsClient
 from tests.service.roles import running
 from tests.service.roles.running import ask, until
+from tests.service.roles.test_whole import GLM
 
 BUDGET = Budget(1.0, 1e-2)
 ANALYZER = """
@@ -77,3 +81,27 @@ def test_after_the_last_batch_nobody_reports_for_nothing(start):
     shuffler.kill()
     again = start("shuffler", running.shuffler(analyzer.port, budget="{epsilon = 1.0, delta = 1e-2}"), shuffler.port)
     until(lambda: ask(again.port, "GET", "/billboard")[0] == 410)
+
+
+def test_devices_answer_the_rounds_of_a_batch(start):
+    budget, rng = Budget(1.0, 1e-2), np.random.default_rng(0)
+    here = ShuffleGLM(dim=2, radius=3.0, horizon=120, first=60, iterations=2, budget=budget)
+    analyzer = start("analyzer", GLM)
+    shuffler = start("shuffler", running.shuffler(analyzer.port, budget="{epsilon = 1.0, delta = 1e-2}"))
+    members = []
+    for number in range(3):
+        board = until(lambda: here.billboard() == running.billboard(shuffler.port) and here.billboard())
+        if number == 0:
+            for _ in range(60):
+                client = rounds.RoundsClient(board, budget=budget, rewards=(0.0, 1.0))
+                members.append((client, client.choose(rng.uniform(-0.7, 0.7, (5, 2)))))
+            sent = [client.randomize(choice, float(rng.random() < 0.5)) for client, choice in members]
+        else:
+            sent = [client.answer(choice, board) for client, choice in members]
+        both = Shuffler(board, budget=budget)
+        both.add_many(b"".join(sent))
+        here.observe(both.close())
+        assert ask(shuffler.port, "POST", "/reports", b"".join(sent))[2] == b'{"taken":60}'
+    assert until(lambda: running.billboard(analyzer.port) == here.billboard())
+    assert b'"users":60,' in ask(analyzer.port, "GET", "/status")[2]
+    assert b"People in them" in ask(analyzer.port, "GET", "/dashboard")[2]

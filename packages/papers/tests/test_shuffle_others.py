@@ -1,16 +1,22 @@
 """ShuffleGLM and ShuffleLinUCB: fused and stepwise, their plans recomputed, and amplification against enumeration."""
 
+import json
 import math
 
+import msgspec
 import numpy as np
 import pytest
 from scipy.stats import binom
 
-from tacit import Budget, Simulated, Spec, environments
+from tacit import Budget, JointGLM, LocalIRLS, ShuffleNewton, Simulated, Spec, environments
 from tacit.errors import NotSecure
+from tacit.privacy import gaussian, ledger
+from tacit.roles import limits
 from tacit.roles.shuffle import ShuffleClient
+from tacit.roles.shuffler import Shuffler
 from tacit_papers import ShuffleGLM, ShuffleLinUCB
 from tacit_papers.shuffle.amplification import amplified, largest_local, local_epsilon
+from tacit_papers.shuffle.published import calibrate_paper
 from tests.bandits.test_fused import compare
 
 BUDGET = Budget(1.0, 1e-2)
@@ -170,3 +176,51 @@ def test_linear_settings():
     for wrong in ({"horizon": None}, {"variant": "guess"}, {"growth": 0.5}, {"failure": 2.0}):
         with pytest.raises(ValueError, match="Expected"):
             ShuffleLinUCB(**({"dim": 2, "horizon": 100, "budget": BUDGET, "source": Simulated(0)} | wrong))
+
+
+def test_the_published_constants_are_kept_and_large():
+    plan = calibrate_paper(Budget(1.0, 1e-6), users=10_000, dim=5, sensitivity=1.0)
+    assert plan.reach == 200
+    expected = 24e4 * 200**2 * math.log(4 * 26 / 1e-6) ** 2 / 10_000
+    assert plan.trials == math.ceil(expected)
+    assert plan.bits > 1e8
+    central = 1.0 / gaussian.mu(Budget(1.0, 1e-6))
+    assert plan.std > 300 * central
+    with pytest.raises(ValueError, match="at most 15"):
+        calibrate_paper(Budget(16.0, 1e-6), users=10, dim=2, sensitivity=1.0)
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        ShuffleLinUCB(dim=3, budget=BUDGET, first=60, horizon=1000, rewards=(-2.0, 1.0)),
+    ],
+)
+def test_the_shufflers_sensitivity_is_the_servers(server):
+    document = json.loads(server.billboard())
+    assert limits.shuffled_sensitivity(document) == pytest.approx(server.contribution.sensitivity, rel=1e-9)
+    Shuffler(server.billboard(), budget=BUDGET)
+
+
+def test_certificates_are_what_the_ledger_computes_from_their_releases():
+    """In every model, from the document alone: the claim is recomputed by whoever reads it."""
+    budget = Budget(1.0, 1e-6)
+    made = (
+        JointGLM(dim=3, budget=budget),
+        LocalIRLS(dim=3, budget=budget),
+        ShuffleNewton(dim=3, budget=budget),
+        ShuffleGLM(dim=3, horizon=20_000, budget=budget, source=Simulated(0)),
+    )
+    for bandit in made:
+        document = json.loads(bandit.privacy.json())
+        releases = msgspec.convert(document["releases"], list[ledger.Release])
+        assert ledger.epsilon_of(releases, document["delta"]) == document["epsilon"] <= 1.0 + 1e-6
+        assert document["spent"] == 0.0
+
+
+def test_a_certificate_is_what_the_ledger_computes_from_its_releases():
+    document = json.loads(
+        ShuffleGLM(dim=3, horizon=20_000, budget=Budget(1.0, 1e-6), source=Simulated(0)).privacy.json()
+    )
+    releases = msgspec.convert(document["releases"], list[ledger.Release])
+    assert ledger.epsilon_of(releases, document["delta"]) == document["epsilon"] <= 1.0 + 1e-6

@@ -106,3 +106,13 @@ def test_half_of_uniform_play_is_called_half():
     ]
     found = ablations._shuffle(SimpleNamespace(rows=rows))[0]
     assert found.ours == "80 ± 2 against half of 552 ± 2" and found.seen
+
+
+@pytest.mark.full
+def test_the_shuffle_model_end_to_end(tmp_path):
+    from tacit_papers.reproductions import shuffle
+
+    outcome = shuffle.reproduce(quick=True, runs=2, out=tmp_path)
+    assert len(outcome.findings) == 9 and "Computed, not run" in outcome.text()
+    assert outcome.extra["computed"]["T=5000, ε=1"]["warm-up"] > 1e8
+    assert (tmp_path / "figure.png").stat().st_size > 10_000

@@ -1,4 +1,4 @@
-"""`tacit backup`, `rotate`, `restore` and `move`, as an operator runs them, beside a server at work."""
+"""`tacit backup`, `restore` and `move`, as an operator runs them, beside a server at work."""
 
 import json
 import re
@@ -46,7 +46,7 @@ def released(server):
         time.sleep(0.1)
 
 
-def test_backup_and_rotate_while_it_serves_then_restore(tmp_path, tacit):
+def test_backup_while_it_serves_then_restore(tmp_path, tacit):
     server, backup, made = Running(tmp_path, SHORT), tmp_path / "monday.db", []
     released(server)
     stop = threading.Event()
@@ -59,12 +59,8 @@ def test_backup_and_rotate_while_it_serves_then_restore(tmp_path, tacit):
     people.start()
     code, out, error = tacit("backup", "serve.toml", "messages", backup)
     assert (code, error) == (0, "") and out.startswith("messages: in ") and "holds no keys" in out
-    code, out, error = tacit("rotate", "serve.toml")
-    assert (code, error) == (0, "") and "backups that were made before can be read by nobody" in out
     stop.set()
     people.join()
-    events = json.loads(server.ask("GET", BANDIT + "status")[2])["events"]
-    assert [one["what"] for one in events].count("keys rotated") == 1
     assert choose(server, "visit 0") == made[0] and len(made) > 3
     code, _, error = tacit("restore", "serve.toml", "messages", backup, "--yes")
     assert code == 1 and "to be free, got one that is in use elsewhere" in error
@@ -123,11 +119,10 @@ def test_an_sqlite_file_is_for_one_bandit(tmp_path, tacit):
 
 
 def test_a_retired_bandit_is_passed_over(tmp_path, tacit):
-    """It stays in the configuration for its certificate; new keys for all are for the others."""
-    app = application(tmp_path, max_rounds_per_person=2)
-    app.close()
+    """It stays in the configuration for its certificate."""
+    application(tmp_path, max_rounds_per_person=2).close()
     (tmp_path / "serve.toml").write_text(TOML)
-    assert tacit("rotate", "serve.toml")[1].startswith("messages: new keys.")
     assert tacit("retire", "serve.toml", "messages", "--yes")[0] == 0
-    assert tacit("rotate", "serve.toml")[:2] == (0, "messages: it was retired, and stays as it is.\n")
-    assert tacit("rotate", "serve.toml", "messages")[0] == 1
+    assert tacit("move", "serve.toml", "--to", "b.db")[:2] == (0, "messages: it was retired, and stays as it is.\n")
+    assert tacit("move", "serve.toml", "messages", "--to", "b.db")[0] == 1
+    assert not (tmp_path / "b.db").exists()

@@ -1,4 +1,4 @@
-"""A backup of either database while it is in use; keys that rotate."""
+"""A backup of either database while it is in use."""
 
 import os
 import signal
@@ -14,9 +14,8 @@ import pytest
 from tacit import restore, retire
 from tacit.errors import BadState, Retired
 from tacit.holders import backups, control
-from tacit.holders.rotation import rotate_at
 from tacit.holders.seal import Keys
-from tests.store.places import Clock, dies_at, linear, play, rows_of, settle, sums, table, total
+from tests.store.places import Clock, dies_at, linear, play, rows_of, table
 
 LEAVES = "SELECT noisy FROM leaf ORDER BY bandit, step"
 LIMITED = {"max_rounds_per_person": 5, "require_person": False}
@@ -82,22 +81,16 @@ def worker(on_sqlite):
     started.communicate()
 
 
-def test_a_worker_copies_and_rotates_for_others(on_sqlite, folder, worker):
+def test_a_worker_copies_for_others(on_sqlite, folder, worker):
     """Whoever asks has the folder of keys; the worker goes on, and nothing is left beside its file."""
-    before = Keys(on_sqlite.keys).labels("")
     asked = [threading.Thread(target=backed_up, args=(on_sqlite, folder / f"{i}.db")) for i in range(2)]
     for thread in asked:  # two at once
         thread.start()
-    rotate_at(on_sqlite.where, keys=on_sqlite.keys)
     for thread in asked:
         thread.join()
     assert worker.poll() is None
-    after = Keys(on_sqlite.keys).labels("")
-    assert len(after) == len(before) and [label for label in after if label.endswith("sums.1")]
     assert sorted(path.name for path in folder.glob("*.db*")) == ["0.db", "1.db", "bandit.db", "bandit.db-wal"]
     worker.communicate(b"")
-    with on_sqlite.open(linear(**LIMITED)) as stored:
-        assert "keys rotated" in [what for _, what in stored.events]
     for i in range(2):
         restore(linear(**LIMITED), folder / f"{i}.db", on_sqlite.where, keys=on_sqlite.keys)
 
@@ -119,10 +112,6 @@ def test_a_retired_bandit_is_backed_up_while_it_is_shown(on_sqlite, folder):
     retire(on_sqlite.where, keys=on_sqlite.keys)
     with on_sqlite.open(linear(**LIMITED), background=True):
         backed_up(on_sqlite, folder / "backup.db")
-        with pytest.raises(Retired):
-            rotate_at(on_sqlite.where, keys=on_sqlite.keys)
-    with pytest.raises(Retired):
-        rotate_at(on_sqlite.where, keys=on_sqlite.keys)
     assert Keys(on_sqlite.keys).labels("") == []
     with pytest.raises(Retired):
         restore(linear(**LIMITED), folder / "backup.db", str(folder / "new.db"), keys=folder / "new keys")
@@ -131,44 +120,11 @@ def test_a_retired_bandit_is_backed_up_while_it_is_shown(on_sqlite, folder):
 
 
 def test_nobody_who_waits_no_more_is_served(on_sqlite, folder, monkeypatch):
-    """What was asked by a process that is gone is not done; an unknown wish is not, either."""
+    """What was asked by a process that is gone is not done."""
     with on_sqlite.open(linear()) as stored:
-        (on_sqlite.keys / "bandit.asked").write_text('{"token": "abc", "what": "backup"}')
+        (on_sqlite.keys / "bandit.asked").write_text('{"token": "abc"}')
         stored.look()
         monkeypatch.setattr(control, "BEGIN", 0.1)
         with pytest.raises(BadState, match="replies"):
             backed_up(on_sqlite, folder / "backup.db")  # nobody looks
         assert not (on_sqlite.keys / "bandit.replied").exists() and not list(folder.glob("*.copy"))
-
-
-@pytest.mark.parametrize("apart", [pytest.param(1, marks=pytest.mark.full), 4])
-def test_a_rotation_that_is_killed_leaves_sums_that_can_be_read_and_one_key(place, apart):
-    clock, outcomes = Clock(), []
-    lived(place, clock)
-    for number in range(0, 200, apart):
-        with place.open(linear(**LIMITED), clock=clock) as stored:
-            exact = {step: one.tolist() for step, one in sums(stored).items()}
-            key = stored.head.sums_key
-        was = dies_at(number, place, lambda: rotate_at(place.where, keys=place.keys))
-        with place.open(linear(**LIMITED), clock=clock) as stored:
-            stored.tend()
-            assert {step: one.tolist() for step, one in sums(stored).items()} == exact
-            now = stored.head.sums_key
-            labels = [int(one.rpartition(".")[2]) for one in Keys(place.keys).labels(f"{stored._vault.uid}.sums")]
-            assert now in labels and min(labels) == now
-            outcomes.append((was, now - key))
-        if not was:
-            break
-    assert outcomes[0] == (True, 0) and outcomes[-1] == (False, 1)
-
-
-def test_a_rotation_while_workers_release(on_postgres):
-    """Each release is the sum of what came, whoever rotated in between."""
-    clock = Clock()
-    with on_postgres.open(linear(), clock=clock) as one, on_postgres.open(linear(), clock=clock) as other:
-        for i, stored in enumerate([one, other] * 3):
-            play(stored, np.random.default_rng(i), 12, prefix=f"{i} ", together=12)
-            rotate_at(on_postgres.where, keys=on_postgres.keys)
-        settle(one)
-        settle(other)
-        assert one.version == other.version > 2 and np.array_equal(total(one), total(other))

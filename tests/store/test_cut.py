@@ -116,14 +116,3 @@ def test_entries_and_releases_that_are_cut_happen_once(on_postgres, proxy, lost)
         assert commit > 8  # each of them was cut
         with on_postgres.open(linear(growth=1.001)) as other:
             assert other.version == step and np.array_equal(other.theta, stored.theta)
-
-
-def test_a_rotation_of_keys_that_is_cut_happens_once(on_postgres, proxy, lost):
-    with on_postgres._replace(where=proxy.address).open(linear()) as stored:
-        stored.observe(stored.choose(np.eye(3)), 0.5)
-        settle(stored)
-        before = total(stored)
-        proxy.cut(lost)
-        stored.rotate_keys()
-        assert proxy.left == 0 and np.array_equal(total(stored), before) and before.any()
-        assert len(stored._vault.seal.keys.labels(f"{stored._vault.uid}.sums")) == 1

@@ -329,7 +329,6 @@ def test_a_bandit_that_forgets_drops_sums_that_have_left_the_window_and_goes_on_
         again._steps.run()
         rows_kept = [s % window for s in range(steps - window + 1, steps)]
         assert np.array_equal(opened(again._steps._closed).closed[rows_kept], before.closed[rows_kept])
-        again.rotate_keys()
         play(again, rng, 20, prefix="later", together=8)
         assert again.version > steps and sorted(sums(again))[0] > steps - window + 1
     with pytest.raises(BadState, match="got another forget"):
@@ -349,7 +348,6 @@ def test_long_vectors_from_ten_sums_of_the_past_go_on_after_a_restart(place, mon
         again._steps.run()
         assert np.array_equal(again.theta, theta) and again._steps._fold.step == steps
         assert np.array_equal(opened(again._steps._closed).closed, before.closed) and before.closed.any()
-        again.rotate_keys()
         play(again, rng, 10, prefix="later", together=5)
         assert again.version > steps and not np.array_equal(again.theta, theta)
         assert again.privacy.private

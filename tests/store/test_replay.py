@@ -24,7 +24,7 @@ ASKED = {
 }
 QUIET = {  # they show nothing, or to the trusted only
     *("choose", "choose_group", "observe", "write_group", "prepare", "report", "tend", "close", "secret"),
-    *("backup", "rotate_keys", "check_keys", "with_propensity", "learn_log", "look"),
+    *("backup", "check_keys", "with_propensity", "learn_log", "look"),
     *("end_control", "unreadable"),
 }
 SIZES = {

@@ -9,11 +9,11 @@ import psycopg
 import pytest
 
 from tacit.errors import BadState, Unavailable
-from tacit.holders import sqlite
-from tacit.holders.seal import Keys, Seal
+from tacit.holders import sqlite, upkeep
+from tacit.holders.seal import Keys, Seal, number_of
+from tacit.holders.witness import Witness
 from tests.canaries import contents
 from tests.store.places import HOLD, Place, arms, contribution, glm, linear, play, settle, sums, table, total
-from tests.store.test_together import Cut
 
 CANARY = np.array([0.1234567890123, -0.2345678901234, 0.3456789012345])
 REWARD = 0.7182818284590
@@ -233,22 +233,45 @@ def test_several_hosts_need_a_folder_of_keys(on_postgres):
         on_postgres.open(glm(), keys=None)
 
 
-def test_keys_can_be_rotated(place):
+def test_every_release_seals_all_sums_with_a_new_key_and_destroys_the_old_one(place):
+    """What a copy of the database from before has of sums, or its log, nobody can read, whoever gets the keys later."""
     rng = np.random.default_rng(3)
-    with place.open(linear()) as stored:
-        play(stored, rng, 25, together=13)
-        before = sums(stored)
-        (old,) = stored._vault.seal.keys.labels(f"{stored._vault.uid}.sums")
-        stored.rotate_keys()
-        (new,) = stored._vault.seal.keys.labels(f"{stored._vault.uid}.sums")
-        assert old != new
-        after = sums(stored)
-        assert before.keys() == after.keys() and all(np.array_equal(before[s], after[s]) for s in before)
-        play(stored, rng, 10, prefix="later", together=10)
-        assert stored.version == 3
-    with place.open(linear()) as stored:
+    with place.open(linear(growth=1.001)) as stored:
+        uid, keys = stored._vault.uid, stored._vault.seal.keys
+        for release in range(1, 5):
+            play(stored, rng, 5, prefix=f"{release} half", together=5)
+            copied = table(stored, "SELECT sums FROM leaf UNION ALL SELECT sums FROM open_step")
+            before = sums(stored)
+            (old,) = keys.labels(f"{uid}.sums")
+            play(stored, rng, 5, prefix=f"{release} ", together=5)
+            assert stored.version == release
+            (new,) = keys.labels(f"{uid}.sums")
+            assert old != new == f"{uid}.sums.{stored.head.sums_key}"
+            assert {number_of(bytes(sealed)) for (sealed,) in copied} == {release - 1}
+            after = sums(stored)
+            assert all(np.array_equal(before[step], after[step]) for step in range(release - 1))
+            for kind in ("leaf", "drawn"):
+                found = {number_of(bytes(sealed)) for (sealed,) in table(stored, f"SELECT sums FROM {kind}")}
+                assert found <= {release}
+    with place.open(linear(growth=1.001)) as stored:
         play(stored, rng, 10, prefix="after a restart", together=10)
-        assert stored.version == 4
+        assert stored.version == 5
+
+
+def test_the_old_key_stays_until_the_witness_has_the_release(place, monkeypatch):
+    """A replica that lags may go on from the sums before, as long as nothing of the release was shown."""
+    with place.open(linear()) as stored:
+        uid, keys = stored._vault.uid, stored._vault.seal.keys
+        stored.choose_group([stored.prepare(np.eye(3)) for _ in range(10)])
+        monkeypatch.setattr(Witness, "record", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            settle(stored)
+        upkeep.purge(stored._vault, stored._other, stored._agreed)
+        assert len(table(stored, "SELECT step FROM drawn")) == 1
+        assert keys.labels(f"{uid}.sums") == [f"{uid}.sums.0", f"{uid}.sums.1"]
+        monkeypatch.undo()
+        stored.tend()
+        assert stored.version == 1 and keys.labels(f"{uid}.sums") == [f"{uid}.sums.1"]
 
 
 def test_a_key_that_two_make_at_once_is_one(folder):
@@ -262,30 +285,12 @@ def test_a_key_that_two_make_at_once_is_one(folder):
     assert Keys(folder).find("b") is None
 
 
-@pytest.mark.parametrize("happens", [True, False])
-def test_a_rotation_that_is_cut_leaves_no_old_key(place, happens):
-    """The end of its commit is not seen, or the process ends before the old key is destroyed: the next one does it."""
-    with place.open(linear()) as stored:
-        play(stored, np.random.default_rng(4), 12, together=12)
-        before = total(stored)
-        Cut(stored._database, happens)
-        stored.rotate_keys()
-        keys = stored._vault.seal.keys
-        assert len(keys.labels(f"{stored._vault.uid}.sums")) == 1 and np.array_equal(total(stored), before)
-        number = stored.head.sums_key
-        keys.make(f"{stored._vault.uid}.sums.{number - 1}")
-        stored.rotate_keys()
-        assert keys.labels(f"{stored._vault.uid}.sums") == [f"{stored._vault.uid}.sums.{number + 1}"]
-        assert np.array_equal(total(stored), before)
-
-
 def test_keys_that_another_worker_destroyed_are_not_in_memory(on_postgres):
     with on_postgres.open(linear(pending=16)) as one, on_postgres.open(linear(pending=16)) as two:
         for _ in range(20):
             two.choose_group([two.prepare(np.eye(3)) for _ in range(3)])
             one._clock.now = two._clock.now = two._clock.now + HOLD + one._database.skew + 1.0
             one.tend()
-        one.rotate_keys()
         two.choose(np.eye(3))
         two.tend()
         held = {label for label in two._vault.seal.keys._cache if ".epoch." in label or ".sums." in label}

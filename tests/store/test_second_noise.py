@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 from tacit.errors import BadState, RolledBack, UnknownChoice
+from tacit.holders.seal import Keys
 from tests.store.clusters import tool
 from tests.store.places import (
     HOLD,
@@ -179,6 +180,8 @@ def test_killed_while_choices_enter_and_a_leaf_is_drawn_recorded_and_unsealed(pl
             leaves = table(stored, LEAVES)
             assert [step for step, _ in leaves] == list(range(steps)) and leaves[: len(found)] == found
             assert np.array_equal(sums(stored)[steps - 1], len(asked) * one)
+            last = f"{stored._vault.uid}.sums.{stored.head.sums_key}"  # no other key of sums is left
+            assert stored.head.sums_key == steps and Keys(place.keys).labels(f"{stored._vault.uid}.sums") == [last]
         if not killed:
             break
     assert not killed and number > 20

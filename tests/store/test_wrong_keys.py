@@ -131,10 +131,9 @@ def test_an_unreadable_row_fails_alone_over_http(tmp_path):
     app.close()
 
 
-def test_rotating_and_restoring_leave_fingerprints_of_the_keys_that_are_there(place):
+def test_releasing_and_restoring_leave_fingerprints_of_the_keys_that_are_there(place):
     with place.open(linear(pending=PENDING)) as stored:
         play(stored, np.random.default_rng(4), 100, together=10)
-        stored.rotate_keys()
     with place.open(linear(pending=PENDING)) as stored:
         play(stored, np.random.default_rng(4), 100, prefix="later", together=10)
         stored.tend()

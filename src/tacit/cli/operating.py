@@ -1,4 +1,4 @@
-"""Commands for whoever runs a bandit: backups, keys, another database, and the end of a control group."""
+"""Commands for whoever runs a bandit: backups, another database, and the end of a control group."""
 
 import sys
 from pathlib import Path
@@ -37,14 +37,6 @@ def restore_command(
     work = operating.restore(config, bandit, file, say=tell)
     confirm(f"drop what the database has of {bandit}, and destroy its keys", yes)
     sys.stdout.write(work() + "\n")
-
-
-def rotate_command(config: Config, bandit: Bandit = None) -> None:
-    """Seal raw sums with new keys and destroy the old ones, while they are served or not. Nobody can read the raw sums
-    of older backups then."""
-    from tacit.service import operating
-
-    sys.stdout.write(operating.rotate(config, bandit) + "\n")
 
 
 def move_command(

@@ -62,7 +62,7 @@ def copied(where: str | Path, name: str, keys: str | Path | None) -> Iterator[Da
             raise BadState(f"Expected a database in {incarnation.place_of(where)}, got no such file.")
         folder = incarnation.keys_of(where, database, keys)
         with (
-            control.asked(database, folder, name, control.BACKUP) as copy,
+            control.asked(database, folder, name) as copy,
             contextlib.closing(database if copy is None else incarnation.database_at(copy)) as found,
         ):
             if not incarnation.known(found, name):

@@ -1,5 +1,4 @@
-"""What another process asks of the one that has an SQLite file: a copy of it, or new keys. Nobody else can read or
-write the file meanwhile.
+"""What another process asks of the one that has an SQLite file: a copy of it. Nobody else can read the file meanwhile.
 
 It is asked through the folder of keys, which only its owner may enter: whoever may ask could as well stop the worker
 and take the file. The asker writes NAME.asked and holds a lock on it; a worker, which looks four times a second, does
@@ -19,12 +18,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from tacit.errors import BadState, Retired, TacitError, Unavailable
+from tacit.errors import BadState, TacitError, Unavailable
 from tacit.holders.database import Database
 from tacit.holders.seal import Keys, using
 from tacit.holders.sqlite import InUse, SQLite
 
-BACKUP, ROTATE = "backup", "rotate"
 LOOK = 0.05  # seconds between looks for a reply
 TOKEN = "[0-9a-f]"  # sixteen of these: whatever else is called so is somebody's own file, and stays
 BEGIN = 60.0  # seconds that a worker may take to begin: it may be starting
@@ -32,9 +30,9 @@ NOBODY = "Expected a worker that replies, got none: it is of an earlier version,
 
 
 @contextlib.contextmanager
-def asked(database: Database, keys: Keys, name: str, what: str) -> Iterator[Path | None]:
-    """Where a worker has that file, it has done what is asked: the path of the copy that it made, until the end. None
-    if the file is free, and for PostgreSQL: then whoever calls this does it."""
+def asked(database: Database, keys: Keys, name: str) -> Iterator[Path | None]:
+    """Where a worker has that file: the path of the copy that it made, until the end. None if the file is free, and for
+    PostgreSQL: then whoever calls this reads the database itself."""
     if not isinstance(database, SQLite) or _free(database):
         yield None
         return
@@ -42,7 +40,7 @@ def asked(database: Database, keys: Keys, name: str, what: str) -> Iterator[Path
         token = secrets.token_hex(8)
         copy = copy_of(database.path, token)
         try:
-            _write(file, {"token": token, "what": what})
+            _write(file, {"token": token})
             yield copy if _replied(database, keys.folder / f"{name}.replied", token) else None
         finally:
             remove(copy)
@@ -55,7 +53,7 @@ def _replied(database: SQLite, path: Path, token: str) -> bool:
         found = _read(path)
         if found.get("token") == token and "error" in found:
             if found["error"]:
-                raise (Retired if found.get("retired") else Unavailable)(str(found["error"]))
+                raise Unavailable(str(found["error"]))
             return True
         if _free(database):
             return False
@@ -72,37 +70,34 @@ class WorkerSide:
         self._path, self._last = path, ""
         self._thread: threading.Thread | None = None
 
-    def look(self, work: Mapping[str, Callable[[Path], None]]) -> None:
-        """Begins what is asked, in a thread: releases do not wait for it. work: what the worker can do; each is given
-        the path where a copy is to go."""
+    def look(self, backup: Callable[[Path], None]) -> None:
+        """Begins a copy if one is asked for, in a thread: releases do not wait for it."""
         if not self._asked.exists() or (self._thread is not None and self._thread.is_alive()):
             return
-        asked = _read(self._asked)
-        token, what = asked.get("token"), asked.get("what")
+        token = _read(self._asked).get("token")
         if not isinstance(token, str) or not re.fullmatch(f"{TOKEN}{{16}}", token) or token == self._last:
             return
-        if not isinstance(what, str) or what not in work or not _waits(self._asked):
+        if not _waits(self._asked):
             return
         self._last = token
         for stale in self._path.parent.glob(copy_of(Path(glob.escape(self._path.name)), TOKEN * 16).name):  # one asker
             remove(stale)
         self._reply({"token": token})
-        self._thread = threading.Thread(target=self._do, args=(work[what], token), daemon=True, name="tacit control")
+        self._thread = threading.Thread(target=self._do, args=(backup, token), daemon=True, name="tacit control")
         self._thread.start()
 
-    def _do(self, work: Callable[[Path], None], token: str) -> None:
-        error, retired, copy = "", False, copy_of(self._path, token)
+    def _do(self, backup: Callable[[Path], None], token: str) -> None:
+        error, copy = "", copy_of(self._path, token)
         try:
-            work(copy)
+            backup(copy)
         except (TacitError, OSError) as failed:
             error = str(failed) if isinstance(failed, TacitError) else f"Expected room, got {type(failed).__name__}."
-            retired = isinstance(failed, Retired)
         if error or not _waits(self._asked):
             remove(copy)
         with contextlib.suppress(OSError):
-            self._reply({"token": token, "error": error, "retired": retired})
+            self._reply({"token": token, "error": error})
 
-    def _reply(self, document: dict[str, str | bool]) -> None:
+    def _reply(self, document: dict[str, str]) -> None:
         new = self._replied.with_suffix(".replying")
         with open(new, "wb", opener=_private) as file:
             _write(file, document)
@@ -149,7 +144,7 @@ def _waits(path: Path) -> bool:
     return False
 
 
-def _write(file: BinaryIO, document: Mapping[str, str | bool]) -> None:
+def _write(file: BinaryIO, document: Mapping[str, str]) -> None:
     file.seek(0)
     file.truncate()
     file.write(json.dumps(document).encode())

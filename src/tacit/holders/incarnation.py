@@ -16,14 +16,14 @@ from tacit.core import actions
 from tacit.core.actions import Declared
 from tacit.errors import BadState, RolledBack, WrongKeys
 from tacit.features.schema import Schema
-from tacit.holders import closed, fingerprints, rows, schema
+from tacit.holders import closed, fingerprints, leaf_rows, rows, schema, witness
 from tacit.holders.database import Database, Run
 from tacit.holders.postgres import Postgres
 from tacit.holders.rows import BanditRow, OpenStep
 from tacit.holders.seal import Keys, Seal, label_of
 from tacit.holders.sqlite import SQLite
 from tacit.holders.tickets import Tickets
-from tacit.holders.witness import Witness, check_uid
+from tacit.holders.witness import Witness
 from tacit.kernels.rounds import next_boundary
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.tree import Tree
@@ -184,10 +184,11 @@ def opened(database: Database, keys: Keys, name: str, algorithm: Algorithm[Any],
                     keys.destroy(label)
             found = last(run, name)
         head = rows.standing(run, found.uid)
-    witnessed = Witness(keys.folder, name).read()
-    if witnessed is not None and not head.ended:
-        check_uid(witnessed, found.uid)
     check_plan(algorithm, found)
+    if head.state != closed.BEGUN:
+        closed.refuse(head.state, head.place)
+    if not head.ended:
+        check_witness(database, keys, found, begun=head.state == closed.BEGUN)
     if head.state == closed.BEGUN:
         with database.transaction() as run:
             fingerprints.check(run, keys, found.uid, _first_labels(found), make=False)
@@ -197,6 +198,21 @@ def opened(database: Database, keys: Keys, name: str, algorithm: Algorithm[Any],
     with database.transaction() as run:
         ended = rows.head(run, found.uid).ended
     return vault_of(database, keys, found, ended=ended)
+
+
+def check_witness(database: Database, keys: Keys, found: BanditRow, *, begun: bool = False) -> None:
+    """RolledBack where the witness can tell without keys: those of a database that is older may be destroyed."""
+    last = Witness(keys.folder, found.name).read()
+    if last is None:
+        if not begun and keys.find(f"{found.uid}.tickets") is not None:  # else the folder is another one
+            raise witness.missing()
+        return
+    witness.check_uid(last, found.uid)
+    with database.transaction() as run:
+        leaves = leaf_rows.found(run, found.uid, 0)
+    unsealed = [leaf for leaf in leaves if not leaf.sealed]
+    if last.steps > len(leaves) or witness.differ(last, witness.digests(found.uid, unsealed)):
+        raise witness.older()
 
 
 def check_plan(algorithm: Algorithm[Any], found: BanditRow) -> None:
@@ -251,10 +267,10 @@ def vault_of(database: Database, keys: Keys, found: BanditRow, *, ended: bool) -
         )
     if not ended:
         check_keys(database, keys, found)
-    seal, witness = Seal(keys, found.uid), Witness(keys.folder, found.name)
+    seal, shown = Seal(keys, found.uid), Witness(keys.folder, found.name)
     former = [key for one in found.predecessors if (key := keys.find(f"{one.uid}.tickets")) is not None]
     return Vault(
-        database, found, seal, witness, persons, requests, Tickets(tickets, former), *(key or b"" for key in sides)
+        database, found, seal, shown, persons, requests, Tickets(tickets, former), *(key or b"" for key in sides)
     )
 
 

@@ -57,10 +57,6 @@ def take(run: Run, uid: str, before: int) -> list[SealedLeaf]:
     )
 
 
-def reseal(run: Run, uid: str, step: int, noisy: bytes) -> None:
-    run("UPDATE drawn SET noisy = ? WHERE bandit = ? AND step = ?", noisy, uid, step)
-
-
 def _drawn(found: Rows) -> list[SealedLeaf]:
     return [SealedLeaf(int(step), bytes(sums), bytes(noisy), float(at)) for step, sums, noisy, at in found]
 
@@ -94,8 +90,10 @@ def found(run: Run, uid: str, start: int) -> list[Leaf]:
 
 def sums(run: Run, uid: str, start: int) -> list[tuple[int, bytes]]:
     """(step, sums) from that step on, of those that are kept."""
-    rows = run(f"SELECT step, sums FROM {ALL} WHERE bandit = ? AND step >= ? ORDER BY step", uid, start)
-    return [(int(step), bytes(sums)) for step, sums in rows if sums]
+    rows = run(
+        f"SELECT step, sums FROM {ALL} WHERE bandit = ? AND step >= ? AND length(sums) > 0 ORDER BY step", uid, start
+    )
+    return [(int(step), bytes(sums)) for step, sums in rows]
 
 
 def put_sum(run: Run, uid: str, step: int, sums: bytes) -> None:

@@ -84,6 +84,7 @@ def _check(source: Database, keys: Keys, name: str) -> None:
             return
         if rows.head(run, row.uid).ended:
             raise Retired("Expected a bandit that is at work, got one that was retired: what it released stays here.")
+    incarnation.check_witness(source, keys, row)
     versions.verify(incarnation.vault_of(source, keys, row, ended=False), source)
 
 

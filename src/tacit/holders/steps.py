@@ -9,7 +9,11 @@ When the last number of a step has entered, its sums do not change any more. The
 inserted, sealed, under the primary key (bandit, step): of several who try, one does, and what the others drew was never
 shown. Then the witness has what was committed on disk, and only then it is unsealed. Whoever is killed in between
 leaves a sealed leaf, which the next one who comes reads, records and unseals; nobody draws again. Nothing is served
-from here: who serves reads the committed row."""
+from here: who serves reads the committed row.
+
+A release seals all exact sums with a new key, in its transaction; the old key is destroyed once the leaf is unsealed
+(tacit.holders.upkeep). Then nobody can read the sums that older backups, or the database's own log, have, whoever gets
+the folder of keys later."""
 
 import contextlib
 import functools
@@ -22,7 +26,7 @@ import numpy as np
 
 from tacit.data import Array, Integers, Raw
 from tacit.errors import BadState
-from tacit.holders import contexts, incarnation, leaf_rows, rollback, rows, versions
+from tacit.holders import contexts, fingerprints, incarnation, leaf_rows, rollback, rows, versions
 from tacit.holders.database import Database, Run
 from tacit.holders.incarnation import Vault, place
 from tacit.holders.leaf_rows import SealedLeaf
@@ -44,7 +48,7 @@ AT_ONCE = 256  # choices that enter in one transaction, at most: on SQLite reque
 
 
 class _OvertakenError(Exception):
-    """Another has released the step, or rotated the keys, meanwhile: begin again."""
+    """Another has released the step meanwhile: begin again."""
 
 
 class _Part(NamedTuple):
@@ -237,7 +241,9 @@ class Steps:
     # releases
 
     def _release(self, opened: OpenStep) -> None:
-        uid, step, key = self._vault.uid, opened.step, number_of(opened.sums)
+        uid, step, seal = self._vault.uid, opened.step, self._vault.seal
+        former, key = number_of(opened.sums), number_of(opened.sums) + 1
+        seal.keys.make(seal.label("sums", key))
         total = self._sums(step, "open", opened.sums)
         noisy = self._closed.measured(total, self._source)
         sums = total.sealed(self._seal(key, step, "leaf"))
@@ -248,7 +254,7 @@ class Steps:
             head = rows.head(run, uid, self._database.locking)  # last: others wait for it, for their numbers
             if self._generation != self._database.generation:  # another connection since: what was read is void
                 raise _OvertakenError
-            if found is None or found[:3] != opened[:3] or number_of(found.sums) != key:
+            if found is None or found[:3] != opened[:3] or number_of(found.sums) != former:
                 raise _OvertakenError
             now = self._clock()  # after all waiting for others: what is left is the commit itself
             visible = self.visible_at(opened.closed_at, now)
@@ -258,13 +264,18 @@ class Steps:
             )
             if not made:
                 raise _OvertakenError
-            following = int(next_boundary(head.boundary, *self._algorithm.plan.schedule))
-            rows.advance(run, uid, head._replace(step=step + 1, boundary=following))
-            new = incarnation.empty(self._vault.seal, uid, head.sums_key, step + 1, opened.settled, self._algorithm)
-            rows.put_step(run, uid, new)
             left = leaves.left(self._grid, step)
             if left is not None:
                 leaf_rows.put_sum(run, uid, left, b"")  # raw, and of no use any more
+            for earlier, sealed in leaf_rows.sums(run, uid, 0):
+                if number_of(sealed) != key:
+                    whole = self._sums(earlier, "leaf", sealed)
+                    leaf_rows.put_sum(run, uid, earlier, whole.sealed(self._seal(key, earlier, "leaf")))
+            fingerprints.check(run, seal.keys, uid, [seal.label("sums", key)])
+            fingerprints.forget(run, [seal.label("sums", former)])
+            following = int(next_boundary(head.boundary, *self._algorithm.plan.schedule))
+            rows.advance(run, uid, head._replace(step=step + 1, boundary=following, sums_key=key))
+            rows.put_step(run, uid, incarnation.empty(seal, uid, key, step + 1, opened.settled, self._algorithm))
             if late:
                 rows.event(run, uid, now, LATE)
         if made and not late and self._clock() > visible and delay > 0:  # the commit took so long

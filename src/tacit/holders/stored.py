@@ -24,7 +24,6 @@ from tacit.holders import (
     erasure,
     incarnation,
     requests,
-    rotation,
     schema,
     terms,
     upkeep,
@@ -261,11 +260,10 @@ class Stored(Reading):
         again(lambda: self._people.sweep(self._other))
 
     def look(self) -> None:
-        """Whether another process asks for something that only this one can do (tacit.holders.control), and begins it.
-        A thread does this."""
+        """Whether another process asks for a copy (tacit.holders.control), and begins it. A thread does this."""
         self._own()
         if self._control is not None:
-            self._control.look({control.BACKUP: self.backup, control.ROTATE: lambda _: self.rotate_keys()})
+            self._control.look(self.backup)
 
     def backup(self, path: str | Path) -> None:
         """A copy of an SQLite database while it is in use. The folder of keys is not part of it, and should not be."""
@@ -273,11 +271,6 @@ class Stored(Reading):
         if not isinstance(self._database, SQLite):
             raise ValueError("Expected an SQLite database, got another: use its own tools.")
         self._database.backup(Path(path))
-
-    def rotate_keys(self) -> None:
-        """Seals all sums with a new key, and destroys the old one."""
-        self._own()
-        again(lambda: rotation.rotate(self._vault, self._database))
 
     def secret(self, purpose: str) -> bytes:
         """32 random bytes that all workers share, from the folder of keys: made when first asked for."""

@@ -6,7 +6,7 @@ import weakref
 from threading import Event
 from typing import TYPE_CHECKING
 
-from tacit.holders import fingerprints, rotation, rows
+from tacit.holders import fingerprints, leaf_rows, rows
 from tacit.holders.database import Database
 from tacit.holders.incarnation import Vault, check_epochs, coming
 from tacit.holders.terms import Agreed
@@ -49,13 +49,14 @@ def purge(vault: Vault, database: Database, agreed: Agreed) -> None:
     with database.transaction() as run:
         head = rows.head(run, vault.uid)
         check_epochs(run, vault.seal.keys, vault.bandit, coming(vault.bandit, head.choices))
-        settled = rows.settled(run, vault.uid)
+        settled, sealed = rows.settled(run, vault.uid), leaf_rows.drawn(run, vault.uid)
     vault.seal.keys.forget_destroyed()
-    rotation.destroy_former(vault, head.sums_key)
+    if not sealed:  # the witness has all that was drawn: nobody goes on from a database with the sums before
+        for label in _before(vault, "sums", head.sums_key):
+            vault.seal.keys.destroy(label)
     over = min(head.choices - agreed.follow(head).pending, settled + 1)
     oldest = max(0, over // epoch)  # the first epoch with a choice that is needed
-    start = vault.seal.label("epoch", 0)[:-1]
-    dead = [label for label in vault.seal.keys.labels(start) if int(label[len(start) :]) < oldest]
+    dead = _before(vault, "epoch", oldest)
     if not dead:
         return
     more = True
@@ -67,3 +68,9 @@ def purge(vault: Vault, database: Database, agreed: Agreed) -> None:
         fingerprints.forget(run, dead)
     for label in dead:
         vault.seal.keys.destroy(label)
+
+
+def _before(vault: Vault, kind: str, number: int) -> list[str]:
+    """The labels of keys of that kind with smaller numbers."""
+    start = vault.seal.label(kind, 0)[:-1]
+    return [label for label in vault.seal.keys.labels(start) if int(label[len(start) :]) < number]

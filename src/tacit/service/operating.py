@@ -1,4 +1,4 @@
-"""What `tacit backup`, `restore`, `rotate`, `move` and `end-control` do with the bandits of a configuration."""
+"""What `tacit backup`, `restore`, `move` and `end-control` do with the bandits of a configuration."""
 
 import contextlib
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tacit import checks
 from tacit.errors import Retired
-from tacit.holders import backups, incarnation, moving, restoring, rotation
+from tacit.holders import backups, incarnation, moving, restoring
 from tacit.holders.stored import Stored
 from tacit.service import config as configs
 from tacit.service.config import BanditSetting
@@ -55,14 +55,6 @@ def restore(path: Path, name: str, file: Path, *, say: Callable[[str], None]) ->
         return f"{name}: bandit {uid}. Its certificate says what that costs."
 
     return work
-
-
-def rotate(path: Path, name: str | None) -> str:
-    def rotated(one: str, setting: BanditSetting) -> str:
-        rotation.rotate_at(setting.durable, name=one, keys=setting.keys)
-        return f"{one}: new keys. Raw sums in backups that were made before can be read by nobody any more."
-
-    return _each(chosen(path, name), name, rotated)
 
 
 def move(path: Path, name: str | None, to: str) -> str:

@@ -271,7 +271,6 @@ DRAWS = registered() | {
     "shariff-lin-ucb-buffered": continual("buffered", ShariffLinUCB, release="buffered"),
     "joint-glm": continual("discounted", JointGLM, first=1),
     "joint-glm-scores": continual("discounted", JointGLM, first=1, curvature="none"),
-    "joint-glm-public": continual("discounted", JointGLM, first=1, contexts="public"),
     "joint-glm-long": long_vectors(JointGLM, first=1),
     "joint-glm-person": continual("discounted", JointGLM, first=1, max_rounds_per_person=3),
     "adac-gope": continual("alone", AdaCGOPE, length_scale=1e-6),

@@ -59,7 +59,6 @@ class Plan:
     shared: int  # coordinates before them that all arms have: rows (s, z, a)
     width: int  # numbers of an arm
     row: int  # numbers that are kept of a choice until it enters
-    contexts: int  # numbers that public contexts sum to; 0 where contexts are private
     rewards: tuple[float, float]
     radius: float
     horizon: int | None
@@ -101,12 +100,10 @@ class Algorithm(Protocol[E]):
         """Before anything was released."""
         ...
 
-    def estimate(
-        self, before: E, released: Released, contexts: Array, step: int, live: Integers, chosen: int | None = None
-    ) -> E:
-        """From the sums as they were released at that step, and from what public contexts of all closed steps sum to.
-        before: the estimate of the step before; or of this one, for other live blocks. chosen: after so many releases
-        the people of this step made their choices, the last of them; None: after all before it."""
+    def estimate(self, before: E, released: Released, step: int, live: Integers, chosen: int | None = None) -> E:
+        """From the sums as they were released at that step. before: the estimate of the step before; or of this one,
+        for other live blocks. chosen: after so many releases the people of this step made their choices, the last of
+        them; None: after all before it."""
         ...
 
     def of_arrays(self, arrays: Any, released: Released, step: int) -> E:
@@ -178,13 +175,8 @@ class Algorithm(Protocol[E]):
         """The same for a row of a log, which counts for learning alone."""
         ...
 
-    def count(self, estimate: E, row: Array, out: Array) -> Array:
-        """RAW. Where contexts are public: that of a row joins the sums `out`, and the row with the centre of its reward
-        is returned."""
-        ...
-
     def adder(self, estimate: E) -> Adder:
-        """What adds rows as they are kept (after `count`, where contexts are public) to the sums of a step."""
+        """What adds rows as they are kept to the sums of a step."""
         ...
 
     # simulation

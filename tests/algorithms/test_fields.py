@@ -170,7 +170,7 @@ def test_without_noise_it_recovers_weights():
     pick, every = rng.integers(3, size=len(rows)), np.arange(len(rows))
     rewards = (rng.random(len(rows)) < means[every, pick]).astype(np.float64)
     released = summed(algorithm, rows[every, pick], rewards)
-    estimate = algorithm.estimate(algorithm.blank(ALL), released, np.zeros(0), 1, ALL)
+    estimate = algorithm.estimate(algorithm.blank(ALL), released, 1, ALL)
     told = np.einsum("nai,ai->na", rows[..., :-1], estimate.arrays.theta) + 0.5
     assert np.abs(told - means).max() < 0.06 and np.sqrt(np.mean((told - means) ** 2)) < 0.02
     middle, half = algorithm.beliefs(estimate, rows[0], 0.9)
@@ -212,8 +212,8 @@ def test_a_release_counts_once_whatever_is_live():
     assert two.target[:, 0, 0].sum() > 1.9 * once.target[:, 0, 0].sum()
     rows = offered(np.random.default_rng(5), 60)[:, 1]
     released = summed(algorithm, rows, np.ones(60))
-    first = algorithm.estimate(algorithm.blank(ALL), released, np.zeros(0), 1, ALL)
-    same = algorithm.estimate(first, released, np.zeros(0), 1, ALL)
+    first = algorithm.estimate(algorithm.blank(ALL), released, 1, ALL)
+    same = algorithm.estimate(first, released, 1, ALL)
     assert all(np.array_equal(a, b) for a, b in zip(first.arrays, same.arrays, strict=True))
 
 
@@ -254,7 +254,7 @@ def test_people_of_an_earlier_incarnation_are_counted_by_what_was_released():
 def test_an_action_that_was_not_there_is_taken_for_a_usual_one():
     algorithm, live = made(), np.array([0, 2])
     rows = offered(np.random.default_rng(6), 60)[:, 0]
-    estimate = algorithm.estimate(algorithm.blank(live), summed(algorithm, rows, np.zeros(60)), np.zeros(0), 1, live)
+    estimate = algorithm.estimate(algorithm.blank(live), summed(algorithm, rows, np.zeros(60)), 1, live)
     past = estimate.arrays.past[1]
     assert past[1, 0] == pytest.approx(past[[0, 2], 0].mean()) and past[1, 0] < 0 and not past[1, 1:].any()
     assert not estimate.arrays.theta[1].any() and not estimate.arrays.spread[1].any()

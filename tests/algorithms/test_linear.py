@@ -80,7 +80,7 @@ def test_what_adds_is_compiled_and_estimates_are_made_anew(options):
         assert isinstance(adder.each, Dispatcher) and isinstance(adder.cells, Dispatcher)
         was, released = [part.copy() for part in arrays(before)], rng.normal(size=of.plan.mechanism.size)
         given = released.copy()
-        after = of.estimate(before, released, np.zeros(0), before.step + 1, live)
+        after = of.estimate(before, released, before.step + 1, live)
         assert all(map(np.array_equal, arrays(before), was)) and np.array_equal(released, given)
         assert not any(np.shares_memory(one, other) for one in arrays(after) for other in (*arrays(before), released))
         assert after.step == before.step + 1
@@ -117,7 +117,7 @@ def test_a_compiled_loop_leaves_earlier_estimates_as_they_were():
 def test_blocks_that_are_not_live_stay_as_they_were():
     of = made(**BLOCKS).algorithm
     before, released = fold(of), default_rng(6).normal(size=of.plan.mechanism.size)
-    after = of.estimate(before, released, np.zeros(0), 4, np.array([0, 2])).arrays
+    after = of.estimate(before, released, 4, np.array([0, 2])).arrays
     assert np.array_equal(after.theta[1], before.arrays.theta[1]) and (after.theta[0] != before.arrays.theta[0]).any()
     assert np.array_equal(after.inverse[1], before.arrays.inverse[1])
 

@@ -12,7 +12,6 @@ from tacit import Budget, Control, JointGLM, Secure, Simulated
 from tacit.mechanisms.opening import opened
 from tacit.model.control import add_sides
 from tacit.model.glm import add_glm
-from tacit.model.public import RewardContribution, add_reward
 from tacit.model.scores import ScoreContribution, add_score
 
 BUDGET = Budget(4.0, 1e-3)
@@ -25,7 +24,6 @@ FORMS = {
     for kind, more in {
         "": {},
         "-control": SIDES,
-        "-public": {"contexts": "public"},
         "-scores": {"curvature": "none"},
         "-scores-control": {"curvature": "none"} | SIDES,
     }.items()
@@ -54,9 +52,8 @@ def arms(of, rng, count):
 def fold(of, steps=3, seed=0):
     """An estimate after some releases of noise."""
     live, out, rng = np.arange(of.plan.blocks), of.blank(np.arange(of.plan.blocks)), default_rng(seed)
-    contexts = np.abs(rng.normal(size=of.plan.contexts))
     for step in range(1, steps + 1):
-        out = of.estimate(out, 5 * rng.normal(size=of.plan.mechanism.size), contexts, step, live)
+        out = of.estimate(out, 5 * rng.normal(size=of.plan.mechanism.size), step, live)
     return out
 
 
@@ -66,8 +63,6 @@ def kept(of, estimate, rng, count):
     for i in range(count):
         offered = arms(of, rng, 3)
         rows[i] = opened(of.row(offered, 1, 1, None, ()))
-        if of.plan.contexts:
-            rows[i] = of.count(estimate, rows[i], np.zeros(of.plan.contexts))
     low, high = of.plan.rewards
     rewards = low + (high - low) * rng.random(count)
     rewards[::5] = np.nan
@@ -83,10 +78,6 @@ def reference(of, estimate, row, y):
     code, low, high = c.link.code, c.low, c.high
     if isinstance(c, ScoreContribution):
         add_score(x, y, now.centre, layout.shared, layout.shared + block * layout.own, code, low, high, out)
-    elif isinstance(c, RewardContribution):
-        own = np.zeros(q)
-        add_reward(x, y, row[-1], low, high, c.longest, own)
-        out[here] = own
     else:
         apart = now.theta.ndim == 2
         theta = now.theta[block] if apart else now.theta[here]
@@ -182,11 +173,11 @@ def test_an_estimate_is_made_anew(options):
     live, rng = np.arange(of.plan.blocks), default_rng(3)
     for before in (of.blank(live), fold(of)):
         was = [part.copy() for part in arrays(before)]
-        released, contexts = rng.normal(size=of.plan.mechanism.size), np.abs(rng.normal(size=of.plan.contexts))
-        given = released.copy(), contexts.copy()
-        after = of.estimate(before, released, contexts, before.step + 1, live)
+        released = rng.normal(size=of.plan.mechanism.size)
+        given = released.copy()
+        after = of.estimate(before, released, before.step + 1, live)
         assert all(map(np.array_equal, arrays(before), was))
-        assert np.array_equal(released, given[0]) and np.array_equal(contexts, given[1])
+        assert np.array_equal(released, given)
         assert not any(np.shares_memory(one, other) for one in arrays(after) for other in (*arrays(before), released))
         assert after.step == before.step + 1 and not after.random
 
@@ -221,7 +212,7 @@ def test_only_nothing_is_random():
     given = made(dim=3, prior=([0.1, 0.2, 0.3], 2.0)).algorithm
     of, live = made(dim=3).algorithm, np.arange(1)
     assert of.blank(live).random and not given.blank(live).random
-    assert not of.estimate(of.blank(live), np.ones(of.plan.mechanism.size), np.zeros(0), 0, live).random
+    assert not of.estimate(of.blank(live), np.ones(of.plan.mechanism.size), 0, live).random
 
 
 def test_a_release_counts_once_for_other_blocks():
@@ -229,9 +220,9 @@ def test_a_release_counts_once_for_other_blocks():
     of = made(**BLOCKS, curvature="none").algorithm
     once, released = fold(of), default_rng(6).normal(size=6)
     all_live, some = np.arange(3), np.array([0, 2])
-    one = of.estimate(once, released, np.zeros(0), 4, some)
-    other = of.estimate(one, released, np.zeros(0), 4, all_live)
-    back = of.estimate(other, released, np.zeros(0), 4, some)
+    one = of.estimate(once, released, 4, some)
+    other = of.estimate(one, released, 4, all_live)
+    back = of.estimate(other, released, 4, some)
     assert np.array_equal(one.arrays.axes, other.arrays.axes)
     assert not np.array_equal(one.arrays.theta, other.arrays.theta)
     assert all(map(np.array_equal, one.arrays, back.arrays))

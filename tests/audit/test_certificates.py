@@ -54,16 +54,14 @@ JOINT = registered("JOINT") | {
         FIELDS | {"curvature": "fields"},
         FIELDS | {"base_rate": 0.02},
         {"base_rate": 0.02},
-        {"contexts": "public"},
         {"max_rounds_per_person": 2},
         {"max_rounds_per_person": 2, "on_limit": "serve"},
         {"max_rounds_per_person": 2, "require_person": False},
-        {"max_rounds_per_person": 2, "contexts": "public"},
         {"hold": 2, "missing_as": 0.0},
         {"hold": 2, "missing_as": 0.0, "control": Control(policy="uniform", share=0.5)},
         WEEK,
         WEEK | {"weeks": 2},
-        *(LATER | options for options in ({}, {"missing_as": 0.0}, {"contexts": "public"})),
+        *(LATER | options for options in ({}, {"missing_as": 0.0})),
         LATER | {"max_rounds_per_person": 2, "on_limit": "serve"},
         LATER | WEEK,
     ],
@@ -194,17 +192,3 @@ def test_arms_in_the_clear_that_are_claimed_to_be_protected_are_convicted():
     server = LocalIRLS(dim=2, budget=LOCAL, public_arms=True)
     found = worlds.convicted(claimed_in_full(server.privacy), worlds.reports(server))
     assert [other.arm for other, _ in found] == [worlds.BACK, worlds.ASIDE]
-
-
-def test_a_weaker_promise_that_is_claimed_as_the_full_one_is_convicted():
-    """One release, so that all of the budget is in it. Seeded: it comes out the same each time."""
-    make = joint("JointGLM", first=2, horizon=3, contexts="public", link="identity")
-    certificate = claimed_in_full(make(Simulated(0)).privacy)
-    found = worlds.convicted(certificate, worlds.releases(make, 1, 3))
-    assert any(other.arm != worlds.AHEAD for other, _ in found)
-
-
-def test_a_certificate_that_does_not_say_what_is_public_is_noticed():
-    certificate = JointGLM(dim=2, budget=COARSE, contexts="public").privacy
-    with pytest.raises(AssertionError):
-        worlds.pairs(msgspec.structs.replace(certificate, unit="one user"))

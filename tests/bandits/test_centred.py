@@ -64,7 +64,6 @@ def test_it_is_for_vectors_and_shared_arms():
         ({"dim": 101}, "more than 100 numbers"),
         ({"curvature": "released"}, 'curvature="released"'),
         ({"curvature": "none"}, 'curvature="none"'),
-        ({"contexts": "public"}, 'contexts="public"'),
         ({"prior": (np.zeros(3), 1.0)}, "prior"),
         ({"warm": (np.zeros((1, 3)), [1.0])}, "warm"),
     ],

@@ -77,7 +77,7 @@ def test_who_reads_the_same_releases_notices_the_same():
     estimate = of.blank(live)
     for step, released in enumerate(releases, start=1):
         for _ in range(2):
-            estimate = of.estimate(estimate, released, np.zeros(0), step, live)
+            estimate = of.estimate(estimate, released, step, live)
     assert all(np.array_equal(*each) for each in zip(estimate.arrays, bandit._state.estimate, strict=True))
 
 
@@ -90,9 +90,8 @@ def test_a_saved_bandit_has_noticed_it_too(tmp_path):
     assert bandit._state.estimate.doubt[VARIANCE] > 0
 
 
-@pytest.mark.parametrize("options", [{"forget": 1000}, {"contexts": "public"}])
-def test_who_forgets_anyway_or_has_public_contexts_does_not_look(options):
-    bandit = JointGLM(dim=3, budget=BUDGET, **options)
+def test_who_forgets_anyway_does_not_look():
+    bandit = JointGLM(dim=3, budget=BUDGET, forget=1000)
     assert bandit._state.estimate.sums.size == bandit._state.estimate.rest.size == 0
 
 

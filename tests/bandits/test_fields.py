@@ -67,7 +67,6 @@ def test_auto_takes_it_for_disjoint_schemas_alone():
             {"features": one},
             {"curvature": "released"},
             {"prior": (np.zeros(SCHEMA.dim), 1.0)},
-            {"contexts": "public"},
             {"features": Schema(context=CONTEXT, arms="hybrid", actions=NAMES)},
         ],
         scores: [{"curvature": "none"}, {"features": many}],
@@ -89,7 +88,6 @@ def test_auto_takes_it_for_disjoint_schemas_alone():
         ({"base_rate": 1.0}, "base_rate"),
         ({"base_rate": math.nan}, "base_rate"),
         ({"curvature": "fields", "features": SHARED}, "disjoint"),
-        ({"curvature": "fields", "contexts": "public"}, "public"),
         ({"curvature": "fields", "warm": (np.zeros((1, SCHEMA.dim)), [1.0])}, "warm"),
     ],
 )

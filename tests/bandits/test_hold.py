@@ -27,8 +27,6 @@ KINDS = {
     "blocks": (JointGLM, {"dim": 6, "blocks": 2}),
     "scores": (JointGLM, {"dim": 3, "curvature": "none"}),
     "scores of blocks": (JointGLM, {"dim": 6, "blocks": 2, "curvature": "none"}),
-    "public": (JointGLM, {"dim": 3, "contexts": "public"}),
-    "public blocks": (JointGLM, {"dim": 6, "blocks": 2, "contexts": "public"}),
     "hybrid": (JointGLM, {"dim": 5, "blocks": 2, "shared": 1}),  # without a compiled loop
     "linear": (JointLinUCB, {"dim": 3, "rewards": (0.0, 1.0)}),
 }
@@ -76,7 +74,6 @@ def same(one, other):
 
 
 def leaves(state):
-    state = state._replace(public=state.public[:2]) if hasattr(state, "public") else state  # without a loop's own room
     return arrays(state)
 
 
@@ -206,7 +203,7 @@ def test_the_leaf_of_a_choice_is_a_function_of_its_number(hold, sizes, delays, b
     assert np.array_equal(sums.open, np.sum(last, axis=0) if last else np.zeros(9))
 
 
-@pytest.mark.parametrize("name", ["dense", "public", "linear"])
+@pytest.mark.parametrize("name", ["dense", "linear"])
 def test_a_reward_counts_until_its_deadline_and_never_after_it(name):
     hold, arms = 5, np.array([[0.5, 0.1, 0.0], [0.1, 0.5, 0.2]])
     for later, counts in ((hold - 1, True), (hold, False), (hold + 1, False), (60, False), (90, False)):
@@ -262,19 +259,17 @@ def visits(bandit, script, hold):
             bandit.observe(choice, reward)
     for _ in range(hold + 1):
         bandit.choose([[0.0, 0.0, 0.0]])
-    return opened(bandit._state.prefix).open, bandit._state.public.open
+    return opened(bandit._state.prefix).open
 
 
 LIMITED = {"hold": 4, "max_rounds_per_person": 1, "require_person": False, "first": 40, "source": Given()}
 
 
-@pytest.mark.parametrize("name", ["dense", "public"])
-def test_who_is_refused_takes_a_number_that_adds_nothing(name):
-    """With public contexts, not even its own."""
-    bandit, other = build(name, **LIMITED), build(name, **LIMITED)
+def test_who_is_refused_takes_a_number_that_adds_nothing():
+    bandit, other = build(**LIMITED), build(**LIMITED)
     found = visits(bandit, [("ada", 1.0), ("ada", 1.0), ("bob", None), ("ada", 1.0)], 4)
     expected = visits(other, [("ada", 1.0), ("bob", None)], 4)
-    assert bandit.choices == other.choices + 2 and all(map(np.array_equal, found, expected))
+    assert bandit.choices == other.choices + 2 and np.array_equal(found, expected)
     assert bandit._state.counts[ENTERED] == bandit.choices - 5  # of the last one the deadline passes with the next
 
 
@@ -282,20 +277,14 @@ def test_who_is_refused_takes_a_number_that_adds_nothing(name):
 def test_rounds_count_when_they_enter_with_a_reward(limit):
     """In the order of numbers, whenever rewards come; a choice without one uses up nothing."""
     once, late = (build(**LIMITED, **limit) for _ in range(2))
-    expected, _ = visits(once, [("ada", 0.25)], 4)
+    expected = visits(once, [("ada", 0.25)], 4)
     arms = [[0.5, 0.1, 0.0]]
     choices = [late.choose(arms, person="ada") for _ in range(3)]
     late.observe(choices[2], 1.0)
     late.observe(choices[1], 0.25)  # enters before it
-    found, _ = visits(late, [], 4)
+    found = visits(late, [], 4)
     assert np.array_equal(found, expected) and found.any()
     assert list(late._persons.counts.values()) == [1]
-
-
-def test_with_public_contexts_they_count_whether_or_not_a_reward_came():
-    bandit, other = (build("public", **LIMITED, on_limit="serve") for _ in range(2))
-    found = visits(bandit, [("ada", None), ("ada", 1.0), ("bob", 1.0)], 4)
-    assert all(map(np.array_equal, found, visits(other, [("ada", None), ("bob", 1.0)], 4)))
 
 
 def test_weeks_are_those_of_the_steps_that_choices_enter():

@@ -84,9 +84,6 @@ def test_auto_goes_by_public_numbers_alone():
     }
     assert list(taken.values()) == [False, True, False, True, False, True, False, False, True, True]
     assert JointGLM(dim=60, horizon=10_000, budget=Budget(40.0, 1e-2), source=Simulated(0))._form is not scores
-    assert JointGLM(dim=120, budget=BUDGET, contexts="public")._form is not scores
-    with pytest.raises(ValueError, match="released"):
-        make(dim=120, curvature="none", contexts="public")
     with pytest.raises(ValueError, match="curvature"):
         make(dim=2, curvature="some")
 

@@ -129,7 +129,7 @@ def test_what_no_word_can_say_is_refused_and_not_offered(key):
     ) as found:
         parse_bandit(f"joint-glm:{key}=foo", [1.0], 1e-6)
     offered = str(found.value).partition("(")[2].partition(")")[0].split(", ")
-    assert key not in offered and {"contexts", "epsilon", "link"} <= set(offered)
+    assert key not in offered and {"curvature", "epsilon", "link"} <= set(offered)
 
 
 def test_a_delta_of_one_bandit_is_a_number():

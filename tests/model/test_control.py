@@ -196,7 +196,6 @@ def test_a_control_is_frozen_and_compared_by_its_settings():
 
 
 NOT_WITH = [
-    ({"contexts": "public"}, 'contexts="public"'),
     ({"forget": 4000}, "forget"),
     ({"max_rounds_per_person": 3}, "max_rounds_per_person"),
     ({"max_rounds_per_person": 3, "week": 500}, "week"),

@@ -239,7 +239,6 @@ def test_json(capsys, monkeypatch, file):
     assert document["setting"] == {
         "epsilon": 3.0,
         "delta": 1e-6,
-        "contexts": "private",
         "rounds_per_person": 1,
         "per_day": None,
         "base_rate": 0.1,

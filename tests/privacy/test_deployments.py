@@ -39,9 +39,9 @@ SCHEMA = Schema(context={"age": Number(0, 99)}, arms="disjoint", actions=("tea",
 BANDITS = {
     "round": JointGLM(dim=3, budget=BUDGET),
     "person": JointGLM(features=SCHEMA, budget=BUDGET, max_rounds_per_person=5),
-    "rewards": JointGLM(dim=3, budget=BUDGET, contexts="public"),
     "shuffle": ShuffleNewton(dim=3, horizon=5000, budget=Budget(1.0, 1e-4)),
     "local": LocalIRLS(dim=3, budget=Budget(2.0, 1e-6)),
+    "rewards": LocalIRLS(dim=3, budget=Budget(2.0, 1e-6), public_arms=True),
 }
 
 
@@ -69,7 +69,8 @@ def test_a_record_has_the_registrys_fields_and_the_certificates_numbers(name):
     assert certificate.unit in loss["privacy_unit_details"] and certificate.relation in loss["privacy_unit_details"]
     assert all(caveat in loss["privacy_parameters_details"] for caveat in certificate.caveats)
     assert all(release.statistic in found["implementation"]["mechanisms"] for release in certificate.releases)
-    assert found["deployment_model"]["model_name"] == {"shuffle": "Shuffle", "local": "Local"}.get(name, "Central")
+    models = {"shuffle": "Shuffle", "local": "Local", "rewards": "Local"}
+    assert found["deployment_model"]["model_name"] == models.get(name, "Central")
     assert loss["privacy_unit"] == ("Person" if name == "person" else "Round")
     assert ("public" in found["dp_variant"]["unprotected_quantities"]) == (name == "rewards")
 

@@ -1,7 +1,6 @@
 """The application: one answer for each request, batches whose bad lines fall alone, limits, roles, and poison."""
 
 import hashlib
-import html
 import itertools
 import json
 import types
@@ -262,26 +261,6 @@ def test_without_keys_a_web_page_of_another_name_is_not_let_in(app):
             ((status, _, _),) = call(app, (*ask, ((b"host", host),)))
             assert (status == 200) == allowed and status < 500, (host, ask)
     assert stored(app).head.choices == 4
-
-
-def test_public_contexts_are_named_wherever_epsilon_is(tmp_path):
-    """Features and offers are not protected then: a number alone would promise what is not kept."""
-    setting = {key: value for key, value in LINEAR.items() if key != "horizon"}
-    setting |= {"kind": "joint-glm", "contexts": "public"}
-    app = application(tmp_path, **setting)
-    try:
-        given = [("choose", {"arms": EYE}), ("certificate", None), ("status", None), ("/metrics", None)]
-        (chosen, told, status, metrics) = (body.decode() for _, _, body in call(app, *given))
-        ((_, _, page),) = call(app, ("/dashboard/messages", None))
-        ((said, _, _),) = call(app, ("reward", {"id": json.loads(chosen)["id"], "reward": 1.0}))
-    finally:
-        app.close()
-    found, page = json.loads(status)["privacy"], " ".join(page.decode().split())
-    assert said == 200 and found["neighbours"] == "replace rewards"
-    assert all("features and offered arms are public" in text for text in (told, found["unit"], page))
-    assert 'neighbours="replace rewards"' in metrics and "(replace rewards), however" in page
-    assert "any one person's rewards" in html.unescape(page) and "about any one person. " not in page
-    assert "what they are offered, is taken to be public" in page
 
 
 def test_epsilon_is_shown_with_its_neighbours(tmp_path):

@@ -26,7 +26,6 @@ GLM = {name: value for name, value in LINEAR.items() if name != "horizon"} | {"k
         ({"bandits": {"a": LINEAR | {"link": "logistic"}}}, "Expected no link for a"),
         ({"bandits": {"a": LINEAR | {"forget": 5000}}}, "Expected no forget for a"),
         ({"bandits": {"a": LINEAR | {"warm": "rows.csv"}}}, "Expected no warm for a"),
-        ({"bandits": {"a": LINEAR | {"contexts": "public"}}}, "Expected no contexts for a"),
         ({"bandits": {"a": LINEAR | {"base_rate": 0.01}}}, "Expected no base_rate for a"),
         ({"bandits": {"a": GLM | {"prior": {"theta": [0.1]}}}}, "precision"),
         ({"bandits": {"a": GLM | {"forget": "30 days"}}}, "with per_day"),
@@ -128,8 +127,7 @@ def test_errors_name_the_file_and_the_bandit(tmp_path):
     (tmp_path / "serve.toml").write_text("[bandits.a]\nkind = 'joint-glm'\npriors = 1\n")
     with pytest.raises(ValueError, match=r"serve.toml: Expected a setting of \[bandits.a\], got 'priors'"):
         configs.read(tmp_path / "serve.toml")
-    weekly = {"contexts": "public", "max_rounds_per_person": 2, "week": 140}
-    for change in (weekly, {"contexts": "open"}, {"link": "cubic"}, {"budget": {"epsilon": -1.0, "delta": 1e-5}}):
+    for change in ({"curvature": "open"}, {"link": "cubic"}, {"budget": {"epsilon": -1.0, "delta": 1e-5}}):
         setting = configs.convert({"bandits": {"a": GLM | change}}).bandits["a"]
         with pytest.raises(ValueError, match=r"^\[bandits.a\]: Expected "):
             configs.build(setting, "a")

@@ -12,11 +12,11 @@ import time
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM, cli
+from tacit import cli
 from tacit.errors import Unavailable
 from tacit.service import Client, Refused
 from tests.service.servers import KEYS, TOML, Running, afterwards
-from tests.store.places import Place, contribution, linear, table, total
+from tests.store.places import Place, contribution, linear, total
 
 EYE = np.eye(3).tolist()
 BANDIT = "/v1/bandits/messages/"
@@ -231,52 +231,6 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path):
     expected = sum(contribution(bandit, np.eye(3)[choice.index], 1.0) for choice, _ in done.values())
     with afterwards(Place(str(tmp_path / "bandit.db"), None), bandit) as stored:
         assert np.array_equal(total(stored), expected)
-
-
-PUBLIC = """
-[bandits.messages]
-kind = "joint-glm"
-link = "identity"
-contexts = "public"
-dim = 3
-budget = {epsilon = 1.0, delta = 1e-5}
-durable = "bandit.db"
-delay = 0.0
-hold = 600.0
-"""
-
-
-@pytest.mark.full
-def test_public_contexts_survive_kill_9(tmp_path):
-    """Each choice is in their sums once: identity's curvature of an arm of length 1 is 2, whatever was learnt."""
-    asked = []
-
-    def visit(address, start):
-        with Client(address, "messages", patience=0) as client:
-            for i in range(start, start + 1000):
-                asked.append(i)
-                try:
-                    client.reward(client.choose(np.eye(3), request=f"{i}"), 1.0)
-                except (Unavailable, Refused):
-                    return
-
-    server = Running(tmp_path, PUBLIC)
-    visitors = [threading.Thread(target=visit, args=(server.address, 1000 * k)) for k in range(4)]
-    for visitor in visitors:
-        visitor.start()
-    time.sleep(0.4)
-    server.kill()
-    for visitor in visitors:
-        visitor.join()
-    server = Running(tmp_path, PUBLIC)
-    with Client(server.address, "messages") as client:
-        chosen = [client.choose(np.eye(3), request=f"{i}").index for i in asked]
-    assert server.stop() == 0 and len(chosen) > 10
-    bandit = JointGLM(dim=3, link="identity", contexts="public", budget=Budget(1.0, 1e-5))
-    with afterwards(Place(str(tmp_path / "bandit.db"), None), bandit) as stored:
-        sums = sum(np.frombuffer(bytes(row)) for (row,) in table(stored, "SELECT sums FROM context_sum"))
-        assert stored.choices == len(asked) and stored.version > 0
-    assert np.allclose(sums[[0, 3, 5]], 2 * np.bincount(chosen, minlength=3))
 
 
 def test_sigterm_answers_those_at_work(tmp_path):

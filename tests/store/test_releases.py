@@ -87,12 +87,11 @@ def test_entries_are_the_same_work_whether_or_not_rewards_came(place, heard, mon
     assert seen[0] == seen[1] and len(seen[0]) > 70
 
 
-@pytest.mark.parametrize("contexts", ["private", "public"])
-def test_kernels_are_compiled_before_the_first_transaction_that_needs_them(on_sqlite, monkeypatch, contexts):
+def test_kernels_are_compiled_before_the_first_transaction_that_needs_them(on_sqlite, monkeypatch):
     """Compiling takes seconds: on SQLite everybody would wait, and PostgreSQL would end the transaction."""
     enter, entered = entering.enter, []
     monkeypatch.setattr(entering, "enter", lambda *given, **more: entered.append(given) or enter(*given, **more))
-    on_sqlite.open(glm(contexts=contexts)).close()
+    on_sqlite.open(glm()).close()
     assert len(entered) == 1 and entered[0][0][0].teaches
 
 

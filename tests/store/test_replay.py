@@ -8,7 +8,7 @@ import pytest
 from tacit import Control, Stored
 from tacit.core.assignment import Assignment
 from tacit.errors import TacitError
-from tacit.holders import contexts, rows
+from tacit.holders import rows
 from tacit.holders.choosing import Choosing
 from tacit.holders.versions import Versions
 from tacit.mechanisms import leaves
@@ -32,7 +32,6 @@ SIZES = {
     "choices": "SELECT number, length(sealed), length(mark) FROM choice WHERE bandit = ? ORDER BY number",
     "waiting": "SELECT number, made_at, length(ticket), length(sealed) FROM waiting WHERE bandit = ? ORDER BY number",
     "open step": "SELECT step, settled, closed_at, length(sums) FROM open_step WHERE bandit = ?",
-    "public sums": "SELECT step, sums FROM context_sum WHERE bandit = ? ORDER BY step",
 }
 ROUNDS, EVERY = 60, 5  # one user in so many is in all runs
 
@@ -71,11 +70,9 @@ def refusals(stored, choice, earlier):
 
 def run(place, kind, people, name, **terms):
     """The users who are in all runs see everything; the others differ by `people`, in number of arms and names, and in
-    whether, when and how often they answer: nobody does in the last run. Where contexts are public, all arms are the
-    same."""
+    whether, when and how often they answer: nobody does in the last run."""
     same, others, clock, own, out = np.random.default_rng(0), np.random.default_rng(people), Clock(), [], []
     options, held, late = {} if kind is linear else {"policy": np.random.default_rng(7)}, replay.Held(), []
-    offered = same if kind is public else others
     with place.open(kind(first=6, **options), name=name, delay=3.0, clock=clock, **terms) as stored:
         for i in range(ROUNDS):
             clock.now += 1.0
@@ -91,7 +88,7 @@ def run(place, kind, people, name, **terms):
                         seen |= shown(stored, given) | {"refused": refusals(stored, choice, own[len(own) // 2])}
                     out.append(seen | {"log": lines, "next": stored._versions.next_at})
                     continue
-                choice = stored.choose(arms(offered, count=int(offered.integers(1, 9))), request=f"{i}")
+                choice = stored.choose(arms(others, count=int(others.integers(1, 9))), request=f"{i}")
                 if i % EVERY == 2:
                     stored.tend()
                 fate = (1, int(others.integers(4)), 0)[people - 1]
@@ -120,10 +117,6 @@ def controlled(**options):
     return glm(control=Control(policy="uniform", share=0.5, arms=()), **options)
 
 
-def public(**options):
-    return glm(contexts="public", **options)
-
-
 @pytest.mark.parametrize("kind", [glm, linear])
 def test_quite_other_people_change_nothing_that_is_shown(place, kind):
     check(place, kind)
@@ -134,10 +127,6 @@ def test_a_control_group_changes_nothing_of_that(place, monkeypatch):
     with_key = lambda control, key, **options: Assignment(control, bytes(32), **options)  # noqa: E731
     monkeypatch.setattr("tacit.holders.terms.Assignment", with_key)
     check(place, controlled, missing_as=0.0)
-
-
-def test_quite_other_rewards_change_nothing_where_contexts_are_public(on_sqlite):
-    check(on_sqlite, public)
 
 
 # planted: each shows a little of what is raw, and is found
@@ -204,14 +193,6 @@ def in_the_estimate(patch):
     patch.setattr(Versions, "_show", leaky)
 
 
-def in_the_contexts(patch):
-    """Sums without noise tell how many have answered."""
-    put = contexts.put
-    patch.setattr(
-        contexts, "put", lambda run, uid, step, sums: put(run, uid, step, sums * (1 + 1e-9 * answers(run, uid)))
-    )
-
-
 def in_a_leaf(patch):
     """The exact sums."""
     measured, kept = leaves.ClosedSteps.measured, []
@@ -243,11 +224,11 @@ def in_the_reply(patch):
     patch.setattr(Choosing, "write", tells)
 
 
-LEAKS = (in_the_time, in_the_schedule, in_the_entries, in_a_choice, in_the_estimate, in_the_contexts, in_a_leaf)
+LEAKS = (in_the_time, in_the_schedule, in_the_entries, in_a_choice, in_the_estimate, in_a_leaf)
 
 
 @pytest.mark.parametrize("leak", [*LEAKS, in_the_count, in_the_reply], ids=lambda leak: leak.__name__)
 def test_leaks_are_found(leak, on_sqlite, monkeypatch):
     leak(monkeypatch)
     with pytest.raises(AssertionError, match="with other people"):
-        check(on_sqlite, public if leak is in_the_contexts else linear)
+        check(on_sqlite, linear)

@@ -80,7 +80,6 @@ OPTIONS: dict[type, dict[str, Values]] = {
         "horizon": {"none": {"horizon": None}},
         "link": {"probit": {"link": "probit"}, "identity": {"link": "identity"}},
         "shared": {"6": {"blocks": ARMS, "shared": SHARED}},
-        "contexts": {"public": {"contexts": "public"}},
         "curvature": {"none": {"curvature": "none"}},
         "discount": {"0.9": {"discount": 0.9}},
         "forget": {"600": {"forget": 600.0}},

@@ -101,10 +101,8 @@ HELD = {"hold": 4, "pending": 12}
     "settings",
     [
         {},
-        {"contexts": "public"},
         {"curvature": "none"},
         HELD,
-        HELD | {"contexts": "public"},
         HELD | {"missing_as": 0.0},
     ],
     ids=str,

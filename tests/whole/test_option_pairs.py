@@ -20,13 +20,12 @@ from numpy.random import default_rng
 
 from tacit import JointGLM, JointLinUCB
 from tacit.algorithms.onepass import centred, fields
-from tacit.privacy import relations
+from tacit.privacy.relations import REPLACE
 from tests.whole.options import DATABASE, DELTA, EPSILON, GIVEN, MEMORY, OPTIONS, World, build, play
 
 FOLDER = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None  # where nobody waits for a disk
 LINEAR = (fields, centred)
 OF_SCHEMA = "Expected blocks={} and shared={} with these features, as their schema has it, got blocks={} and shared={}."
-OF_WEEK = 'Expected rounds that are counted when they are chosen with contexts="public", got week.'
 OF_HOLD = "Expected hold below pending = 5, got 5."
 OF_RATE = (
     "Expected base_rate with vectors, or with features of shared arms or of disjoint ones by fields, got it with {}."
@@ -48,23 +47,16 @@ REFUSED = {
         ("per_day=25", "control=uniform"): OF_WEEKS,
         ("weeks=3", "control=uniform"): OF_WEEKS,
         ("require_person=false", "weeks=3"): OF_TURNS,
-        ("contexts=public", "control=uniform"): WITH_CONTROL.format('contexts="public"'),
         ("forget=600", "control=uniform"): WITH_CONTROL.format("forget, since people so far are summed,"),
         ("pending=5", "hold=5"): OF_HOLD,
         ("pending=5", "missing_as=0.5"): OF_HOLD,
-        ("week=100", "contexts=public"): OF_WEEK,
-        ("per_day=25", "contexts=public"): OF_WEEK,
-        ("weeks=3", "contexts=public"): OF_WEEK,
         ("features=disjoint", "shared=6"): OF_SCHEMA.format(2, None, 2, 6),
         ("features=hybrid", "blocks=2"): OF_SCHEMA.format(2, 6, 2, None),
         ("features=shared", "blocks=2"): OF_SCHEMA.format(None, None, 2, None),
         ("features=shared", "shared=6"): OF_SCHEMA.format(None, None, 2, 6),
-        ("contexts=public", "curvature=none"): 'Expected curvature="released" with contexts="public", where it has no '
-        'noise, got "none".',
         ("curvature=none", "tuning=bold"): OF_TUNING.format("none"),
         ("features=disjoint", "tuning=bold"): OF_TUNING.format(BY_FIELDS),
         ("tuning=bold", "base_rate=0.3"): OF_TUNING.format("base_rate"),
-        ("contexts=public", "base_rate=0.3"): OF_RATE.format('contexts="public"'),
         ("curvature=none", "base_rate=0.3"): OF_RATE.format('curvature="none"'),
         ("prior=some", "base_rate=0.3"): OF_RATE.format("prior"),
         ("warm=rows", "base_rate=0.3"): OF_RATE.format("warm"),
@@ -126,9 +118,8 @@ def game(world: World, kind: type, settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_certificate(certificate: Any, settings: dict[str, Any]) -> None:
-    relation = relations.named(public=settings.get("contexts") == "public")
     assert 0 < certificate.spent <= certificate.epsilon <= EPSILON * (1 + 1e-6) and certificate.delta == DELTA
-    assert certificate.neighbours == relation and {release.relation for release in certificate.releases} == {relation}
+    assert certificate.neighbours == REPLACE and {release.relation for release in certificate.releases} == {REPLACE}
     assert not certificate.private  # the noise is the test's
     assert certificate.person == settings.get("max_rounds_per_person")
 
@@ -239,10 +230,10 @@ def test_an_option_that_needs_another_says_which(kind):
 
 
 class Deaf(JointGLM):
-    """Ignores the radius where contexts are public."""
+    """Ignores the radius where choices wait."""
 
     def __post_init__(self) -> None:
-        self.radius = 1.0 if self.contexts == "public" else self.radius
+        self.radius = self.radius if self.hold is None else 1.0
         super().__post_init__()
 
 
@@ -250,8 +241,8 @@ class Late(JointGLM):
     """Notices only when somebody comes that two options do not go together."""
 
     def choose(self, *args: Any, **options: Any) -> Any:
-        if self.contexts == "public" and self.radius == 2.0:
-            raise ValueError("Expected another radius with public contexts, got 2.")
+        if self.hold is not None and self.radius == 2.0:
+            raise ValueError("Expected another radius with hold, got 2.")
         return super().choose(*args, **options)
 
 
@@ -259,4 +250,4 @@ class Late(JointGLM):
 def test_a_pair_that_is_ignored_or_fails_late_is_found(kind, wrong):
     named = {str(value): value for value in values(kind)}
     with pytest.raises(wrong):
-        check(MEMORY, kind, named["radius=2"], named["contexts=public"])
+        check(MEMORY, kind, named["radius=2"], named["hold=5"])

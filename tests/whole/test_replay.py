@@ -25,7 +25,7 @@ from tacit.errors import WrongBatch
 from tacit.features import Category, Number, Schema
 from tacit.mechanisms import recursive
 from tacit.mechanisms.opening import opened
-from tacit.testing.leaks import CountedWhenAnswered, ExactSums
+from tacit.testing.leaks import ExactSums
 from tacit_papers import (
     AdaCGOPE,
     Anytime,
@@ -104,7 +104,6 @@ def registered(table, how, **options):
 
 HELD = {  # choices enter at their deadlines
     "joint-glm-hold": made(JointGLM, first=6, hold=7),
-    "joint-glm-hold-public": made(JointGLM, first=6, hold=7, contexts="public"),
     "joint-glm-control": made(JointGLM, first=6, hold=3, missing_as=0.0, control=Control(policy="uniform", share=0.5)),
     "joint-glm-control-coins": made(
         JointGLM, first=6, hold=3, missing_as=0.5, control=Control(policy="uniform", assign="coins")
@@ -116,9 +115,6 @@ JOINT = registered("JOINT", made, first=6) | {
     "joint-glm-probit": made(JointGLM, first=6, link="probit", radius=2.0),
     "joint-glm-blocks": made(JointGLM, first=6, dim=4, blocks=2),
     "joint-glm-long": long_vectors(JointGLM, first=6),
-    "joint-glm-public": made(JointGLM, first=6, contexts="public"),
-    "joint-glm-public-blocks": made(JointGLM, first=6, dim=4, blocks=2, contexts="public"),
-    "joint-glm-public-hybrid": made(JointGLM, first=6, dim=3, blocks=2, shared=1, contexts="public"),
     "joint-glm-scores": made(JointGLM, first=6, curvature="none"),
     "joint-glm-base-rate": made(JointGLM, first=6, base_rate=0.2),
     "joint-glm-hybrid": made(JointGLM, first=6, dim=3, blocks=2, shared=1),
@@ -160,12 +156,12 @@ def test_step_by_step_with_secure_noise(name):
     assert replay.check(lambda: JOINT[name](Secure())) >= 2
 
 
-LOGGED = ("joint-glm", "joint-glm-blocks", "joint-glm-public", "joint-glm-public-blocks", "joint-lin-ucb")
+LOGGED = ("joint-glm", "joint-glm-blocks", "joint-lin-ucb")
 
 
 @pytest.mark.parametrize("name", LOGGED)
 def test_rows_of_a_log_with_secure_noise(name):
-    """Bad rewards among them: where contexts are public, these are summed without noise, whatever the reward is."""
+    """Bad rewards among them."""
     assert replay.check(lambda: JOINT[name](Secure()), replay.logs) >= 2
 
 
@@ -316,12 +312,6 @@ class ExactLinear(JointLinUCB):
 def test_exact_sums_in_the_estimate_are_found(kind, source):
     with pytest.raises(AssertionError, match="not the same with other people"):
         replay.check(lambda: made(kind, first=6)(source()))
-
-
-def test_curvature_of_those_who_answered_is_found():
-    """Where contexts are public: whether a reward came is not."""
-    with pytest.raises(AssertionError, match="not the same with other people"):
-        replay.check(lambda: made(CountedWhenAnswered, first=6, contexts="public")(Simulated(4)))
 
 
 class Late(JointGLM):

@@ -24,15 +24,10 @@ LEAK_OF_A_RELEASE = (
     "of_arrays(state.estimate, state.prefix.released, ",
     "of_arrays(state.estimate, state.prefix, ",
 )
-LEAK_IN_AN_ALGORITHM = ("algorithms/linear.py", "ridge.update(out.released, ", "ridge.update(contexts, ")
+LEAK_IN_AN_ALGORITHM = ("algorithms/linear.py", "ridge.update(out.released, ", "ridge.update(before.arrays.theta, ")
 LEAK_IN_ANOTHER = ("algorithms/linear_kernel.py", "ridge(prefix.released, ", "ridge(prefix.open, ")
-LEAK_IN_A_KERNEL = ("algorithms/onepass/loops_kernel.py", "return prefix.released", "return prefix.closed")
+LEAK_IN_A_KERNEL = ("algorithms/onepass/loops_kernel.py", "notice(prefix.released, ", "notice(prefix.closed, ")
 LEAK_OF_SCORES = ("algorithms/onepass/scores_kernel.py", "follow(prefix.released, ", "follow(prefix.open, ")
-LEAK_BESIDE_CONTEXTS = (
-    "algorithms/onepass/public.py",
-    "beside(contexts, released, ",
-    "beside(contexts, contexts, ",
-)
 LEAK_IN_A_DEVICE = (
     "roles/local.py",
     "return self._framed(made.encode(vector), id)",
@@ -69,7 +64,6 @@ LEAKS = (
     LEAK_IN_ANOTHER,
     LEAK_IN_A_KERNEL,
     LEAK_OF_SCORES,
-    LEAK_BESIDE_CONTEXTS,
     LEAK_IN_A_DEVICE,
     LEAK_TO_AN_AGGREGATOR,
     LEAK_TO_THE_SHUFFLER,

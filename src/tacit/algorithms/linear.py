@@ -102,7 +102,6 @@ class Linear(Summed):
         self,
         before: LinearEstimate,
         released: Released,
-        contexts: Array,
         step: int,
         live: Integers,
         chosen: int | None = None,
@@ -145,9 +144,6 @@ class Linear(Summed):
         return statistics(estimate.released, estimate.step, self.plan.mechanism, self.contribution)
 
     # contributions
-
-    def count(self, estimate: LinearEstimate, row: Array, out: Array) -> Array:
-        return row
 
     def adder(self, estimate: LinearEstimate) -> Adder:
         c, (low, high) = self.contribution, map(float, self.plan.rewards)

@@ -38,7 +38,7 @@ def joint_rounds(
     drift: float,
 ) -> None:
     """Changes state and the block's out arrays."""
-    counts, prefix, estimate, _ = state
+    counts, prefix, estimate = state
     collected = prefix.open
     w = radius(width, estimate.logdet[0])
     for t in range(block.noise.size):

@@ -12,7 +12,7 @@ from tacit.planning.trials import Question
 
 SETTINGS = {"rounds_per_person": "max_rounds_per_person"}  # by other names in a file
 KIND = "joint-glm"
-SAME = ("per_day", "base_rate", "hold", "contexts")
+SAME = ("per_day", "base_rate", "hold")
 WEEKLY = "The file promises for a week: read people as people times weeks."
 HELD = "The file has a deadline; --per-day says what it costs in people."
 OTHER = "The file has another bandit: this plan is for JointGLM."

@@ -6,8 +6,7 @@ import numpy as np
 
 from tacit.core import actions
 from tacit.core.actions import Declared
-from tacit.data import Array, Integers, Released
-from tacit.kernels.continual import join
+from tacit.data import Integers, Released
 from tacit.kernels.rounds import next_boundary
 from tacit.mechanisms import leaves
 from tacit.mechanisms.grid import Grid
@@ -15,11 +14,10 @@ from tacit.protocols import Algorithm
 
 
 class Prior(NamedTuple):
-    """What a predecessor released, the std of its noise, and what its public contexts summed to."""
+    """What a predecessor released, and the std of its noise."""
 
     released: Released
     std: float
-    contexts: Array
 
 
 class Fold:
@@ -32,7 +30,6 @@ class Fold:
         self.step = 0  # releases so far
         self.entries = 0  # choices of the steps that were released
         self._times: list[float] = []  # of releases
-        self.contexts = np.zeros(plan.contexts) if prior is None else prior.contexts.copy()
         self._fading, self._schedule, self._prior = plan.mechanism.fading, plan.schedule, prior
         self._prefixes = leaves.Prefixes(plan.mechanism)
         self._released: Released | None = None
@@ -43,14 +40,7 @@ class Fold:
             self._released = leaves.part(prior.released, slice(None))
             self.estimate = self._last = self._estimated(self._released)
 
-    def follow(
-        self,
-        noisy: Released,
-        contexts: Array | None,
-        declared: tuple[Declared, ...],
-        at: float = 0.0,
-        age: float = 0.0,
-    ) -> None:
+    def follow(self, noisy: Released, declared: tuple[Declared, ...], at: float = 0.0, age: float = 0.0) -> None:
         """One release more. The estimate is that of the actions which were offered when its step ended. at: when it is
         visible. age: how old the last choice of its step is then."""
         released = self._prefixes.following(noisy)
@@ -59,8 +49,6 @@ class Fold:
         self.step += 1
         if self._prior is not None:
             released = leaves.after(self._prior.released, self._fading, self.step, released)
-        if contexts is not None and self.contexts.size:
-            join(contexts.copy(), self.contexts, self._fading)
         self.entries = int(next_boundary(self.entries, *self._schedule))
         self._live, self._released = self.algorithm.live(actions.at(declared, self.entries)), released
         chosen = sum(time <= at - age for time in self._times)
@@ -80,7 +68,7 @@ class Fold:
             self.estimate = self._estimated(self._released)
 
     def _estimated(self, released: Released, chosen: int = 0) -> Any:
-        return self.algorithm.estimate(self._last, released, self.contexts, self.step, self._live, chosen)
+        return self.algorithm.estimate(self._last, released, self.step, self._live, chosen)
 
     @property
     def live(self) -> Integers:

@@ -2,7 +2,7 @@
 
 A row counts as a choice and adds its reward to the step that is open, so the schedule is that of the rows' positions.
 A row that is refused (bad features, a person with no rounds left) is refused alone and counts all the same. One with a
-bad reward is a choice whose reward never came: where contexts are public, what it adds to them tells nothing of it."""
+bad reward is a choice whose reward never came."""
 
 import itertools
 import math

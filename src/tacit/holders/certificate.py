@@ -22,11 +22,6 @@ RAW_ROWS = (
     "backups."
 )
 
-SUMS = (
-    "What public contexts sum to is kept as it is, not sealed, and stays when a person is erased; who sees the "
-    "database, or its log, before and after a choice can read the features of the arm that was offered."
-)
-
 
 class Sources(NamedTuple):
     """What a bandit was given beside its settings."""
@@ -96,7 +91,7 @@ def of(
     plan = algorithm.plan
     if found.epsilon is None or found.delta is None or found.budget is None:
         return found
-    caveats = [*found.caveats, RAW_ROWS, *[SUMS] * (plan.contexts > 0)]
+    caveats = [*found.caveats, RAW_ROWS]
     if ended:
         caveats.append("Retired: what was raw was dropped and its keys are destroyed; nothing more is released.")
     if row.predecessors:

@@ -16,7 +16,6 @@ from tacit.errors import BadState
 from tacit.holders import incarnation, rows
 from tacit.holders.database import Database
 from tacit.holders.incarnation import Vault
-from tacit.holders.rows import BanditRow
 from tacit.mechanisms.waiting import blank
 
 AT_ONCE = 1024  # choices that one transaction looks at
@@ -27,15 +26,6 @@ ERASED = (
     "not hold. Copies in backups and in the database's log are sealed, and can be read with the folder of keys until "
     "they expire. Choices that were made without person= cannot be found, and expire by themselves."
 )
-PUBLIC = (
-    ' Contexts are declared public here (contexts="public"): what the features of this person\'s choices have added to '
-    "sums without noise stays there, exactly, and estimates are made from it."
-)
-
-
-def erased(bandit: BanditRow) -> str:
-    """What is said to who asked, whether or not anything was found."""
-    return ERASED + PUBLIC * incarnation.is_public(bandit)
 
 
 def erase(vault: Vault, database: Database, person: bytes) -> None:
@@ -78,4 +68,4 @@ def erase_at(where: str | Path, person: Person, *, name: str = "bandit", keys: s
             erase(vault, database, digest(person, vault.persons))
     finally:
         database.close()
-    return erased(found)
+    return ERASED

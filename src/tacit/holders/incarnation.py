@@ -42,7 +42,6 @@ OWN = (
     "horizon",
     "max_rounds_per_person",
     "forget",
-    "contexts",
 )
 # What may be another at any start, since no noise is made for it, or is always the same in a store. Tuning is that of
 # estimates, which are computed from what was released: that of a new version applies to earlier releases, too.
@@ -233,11 +232,6 @@ def made_with(row: BanditRow) -> tuple[Declared, ...]:
     """The actions that a bandit was made with."""
     found = json.loads(row.plan).get("features")
     return actions.of(None if found is None else Schema.from_dict(found["schema"]))
-
-
-def is_public(row: BanditRow) -> bool:
-    """Whether contexts are, in a bandit."""
-    return bool(json.loads(row.plan).get("contexts") == "public")
 
 
 def _fixed(text: str) -> dict[str, Any]:

@@ -16,13 +16,7 @@ class Leaf(NamedTuple):
     step: int
     noisy: bytes
     visible_at: float
-    contexts: bytes | None = None  # what those of its step sum to, where they are public
     sealed: bool = False  # whether `noisy` is
-
-    @property
-    def content(self) -> bytes:
-        """All of it that estimates are computed from."""
-        return self.noisy + (self.contexts or b"")
 
 
 class SealedLeaf(NamedTuple):
@@ -76,16 +70,11 @@ def keep(run: Run, uid: str, step: int, sums: bytes, noisy: bytes, visible_at: f
 def found(run: Run, uid: str, start: int) -> list[Leaf]:
     """From that step on, with those that are sealed still."""
     rows = run(
-        f"SELECT one.step, noisy, visible_at, context_sum.sums, sealed FROM {ALL} LEFT JOIN context_sum"
-        " ON context_sum.bandit = one.bandit AND context_sum.step = one.step"
-        " WHERE one.bandit = ? AND one.step >= ? ORDER BY one.step",
+        f"SELECT step, noisy, visible_at, sealed FROM {ALL} WHERE bandit = ? AND step >= ? ORDER BY step",
         uid,
         start,
     )
-    return [
-        Leaf(int(step), bytes(noisy), float(at), None if contexts is None else bytes(contexts), bool(sealed))
-        for step, noisy, at, contexts, sealed in rows
-    ]
+    return [Leaf(int(step), bytes(noisy), float(at), bool(sealed)) for step, noisy, at, sealed in rows]
 
 
 def sums(run: Run, uid: str, start: int) -> list[tuple[int, bytes]]:

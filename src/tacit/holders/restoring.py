@@ -25,7 +25,7 @@ import numpy as np
 
 from tacit.core import actions
 from tacit.errors import BadState, Retired
-from tacit.holders import certificate, closed, contexts, copying, incarnation, leaf_rows, rows, schema, terms
+from tacit.holders import certificate, closed, copying, incarnation, leaf_rows, rows, schema, terms
 from tacit.holders.database import Database
 from tacit.holders.leaf_rows import Leaf
 from tacit.holders.rows import BanditRow, Head
@@ -166,7 +166,7 @@ def _of(one: _Old, seen: Sequence[_Old], last: Shown | None) -> Predecessor:
 
 def _prior(algorithm: Algorithm[Any], old: _Old) -> tuple[bytes, float]:
     """The last prefix that was released, with the prior that it was used with, and the std of its noise."""
-    grid, row, found = algorithm.plan.mechanism, old.row, contexts.complete(old.leaves, algorithm.plan.contexts)
+    grid, row, found = algorithm.plan.mechanism, old.row, old.leaves
     assert isinstance(grid, Grid)
     prefixes, released = leaves.Prefixes(grid), leaves.nothing(grid.size)
     for leaf in found:
@@ -174,13 +174,10 @@ def _prior(algorithm: Algorithm[Any], old: _Old) -> tuple[bytes, float]:
     std = grid.sigma * float(grid.gain(np.array([float(len(found))]))[0])
     if row.prior is not None:
         faded = grid.fading ** len(found)
-        earlier = leaves.read(bytes(row.prior)[: 8 * grid.size], grid.size)
+        earlier = leaves.read(bytes(row.prior), grid.size)
         released = leaves.after(earlier, grid.fading, len(found), released)
         std = math.hypot(std, faded * row.prior_std)
-    public = contexts.of_prior(row.prior, algorithm.plan.contexts)
-    for leaf in found:
-        contexts.after(leaf, grid.fading, public)
-    return leaves.written(released) + public.tobytes(), std
+    return leaves.written(released), std
 
 
 @contextlib.contextmanager

@@ -115,12 +115,10 @@ def settle(run: Run, uid: str, settings: str) -> None:
 
 
 def drop_raw(run: Run, uid: str) -> None:
-    """Its noisy leaves stay, with sums of public contexts."""
+    """Its noisy leaves stay."""
     for table in ("waiting", "written", "choice", "open_step", "drawn"):
         run(f"DELETE FROM {table} WHERE bandit = ?", uid)
     run("UPDATE leaf SET sums = ? WHERE bandit = ?", b"", uid)
-    released = "SELECT step FROM leaf WHERE bandit = ?"
-    run(f"DELETE FROM context_sum WHERE bandit = ? AND step NOT IN ({released})", uid, uid)
 
 
 # choices

@@ -47,9 +47,6 @@ RELEASES = (
     # a leaf from its draw until the witness has it on disk: sums RAW, noisy sealed; then it moves to the table `leaf`
     """CREATE TABLE drawn (
         bandit TEXT, step BIGINT, sums BLOB, noisy BLOB, visible_at DOUBLE PRECISION, PRIMARY KEY (bandit, step))""",
-    # where contexts are declared public: what those of a step's entries sum to, without noise
-    """CREATE TABLE context_sum (
-        bandit TEXT, step BIGINT, sums BLOB, PRIMARY KEY (bandit, step))""",
 )
 OTHERS = (
     # RAW: rounds by the keyed hash of a person

@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.data import Array, Integers, Raw
+from tacit.data import Integers, Raw
 from tacit.errors import BadState
-from tacit.holders import contexts, fingerprints, incarnation, leaf_rows, rollback, rows, versions
+from tacit.holders import fingerprints, incarnation, leaf_rows, rollback, rows, versions
 from tacit.holders.database import Database, Run
 from tacit.holders.incarnation import Vault, place
 from tacit.holders.leaf_rows import SealedLeaf
@@ -101,7 +101,7 @@ class Steps:
         plan = self._algorithm.plan
         made_up = Entry(Raw(np.zeros(plan.row)), entering.NOBODY, True, Raw(plan.rewards[0]))
         sides = None if self._agreed.assignment is None else self._agreed.assignment.sides(range(1, 2))
-        self._join([made_up], StepSums(self._grid), np.zeros(plan.contexts), bool, sides)
+        self._join([made_up], StepSums(self._grid), bool, sides)
 
     def run(self) -> None:
         """All that is due enters, and every step that is full is released. One thread at a time: of two, one would
@@ -181,7 +181,6 @@ class Steps:
         epochs = {one.number // vault.bandit.epoch for one in part.waiting}
         incarnation.check_epochs(run, vault.seal.keys, vault.bandit, epochs, make=False)  # else all would be unreadable
         sums = self._sums(step, "open", opened.sums)
-        public = contexts.opened(run, uid, step, self._algorithm.plan.contexts)
         entries, sides = [self._entry(one, part.written) for one in part.waiting], None
         if self._agreed.assignment is not None:
             self._agreed.follow(rows.head(run, uid))  # a control that has ended since may not play the last of these
@@ -190,8 +189,7 @@ class Steps:
             entries = [there.get(number) or entering.nothing(self._algorithm.plan.row) for number in numbers]
             sides = self._agreed.assignment.sides(numbers)
         with self._people.entering(run, step, {one.person for one in entries} - {entering.NOBODY}) as once_more:
-            self._join(entries, sums, public, once_more, sides)
-        contexts.put(run, uid, step, public)
+            self._join(entries, sums, once_more, sides)
         rows.entered(run, uid, part.end)
         sealed = sums.sealed(self._seal(number_of(opened.sums), step, "open"))
         rows.put_step(run, uid, OpenStep(step, part.end, part.closed_at, sealed))
@@ -200,7 +198,6 @@ class Steps:
         self,
         entries: list[Entry],
         sums: StepSums,
-        public: Array,
         once_more: Callable[[bytes], bool],
         sides: Integers | None,
     ) -> None:
@@ -213,7 +210,6 @@ class Steps:
             sides=sides,
             missing_as=self._agreed.now.missing_as,
             once_more=once_more,
-            count=(lambda row: algorithm.count(estimate, row, public)) if public.size else None,
         )
         sums.add(found, algorithm.adder(estimate))
 

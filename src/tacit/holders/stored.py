@@ -244,7 +244,7 @@ class Stored(Reading):
         hashed = digest(person, self._vault.persons)
         if not self.retired:  # else nothing waits any more
             self._write(lambda: erasure.erase(self._vault, self._other, hashed))
-        return erasure.erased(self._vault.bandit)
+        return erasure.ERASED
 
     def tend(self) -> None:
         """What is due: choices enter, steps are released, and what has expired is removed with its keys. A thread does

@@ -7,12 +7,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from tacit.core.fold import Fold, Prior
-from tacit.data import Array
 from tacit.errors import BadState
-from tacit.holders import contexts, leaf_rows, rows, witness
+from tacit.holders import leaf_rows, rows, witness
 from tacit.holders.database import Database, Run
 from tacit.holders.history import Past, past
 from tacit.holders.incarnation import Vault, place
@@ -124,16 +121,14 @@ def begun(algorithm: Algorithm[Any], vault: Vault, agreed: Agreed) -> Fold:
     given, size = vault.bandit.prior, algorithm.plan.mechanism.size
     prior = None
     if given is not None:
-        public: Array = contexts.of_prior(given, algorithm.plan.contexts)
-        prior = Prior(leaves.read(bytes(given)[: 8 * size], size), vault.bandit.prior_std, public)
+        prior = Prior(leaves.read(bytes(given), size), vault.bandit.prior_std)
     return Fold(algorithm, agreed.now.actions, prior)
 
 
 def follow(fold: Fold, leaf: Leaf, agreed: Agreed) -> None:
     plan = fold.algorithm.plan
-    public = contexts.read(leaf.contexts, plan.contexts) if plan.contexts else np.zeros(0)
     now, noisy = agreed.now, leaves.read(leaf.noisy, plan.mechanism.size)
-    fold.follow(noisy, public, now.actions, leaf.visible_at, now.age(leaf.step))
+    fold.follow(noisy, now.actions, leaf.visible_at, now.age(leaf.step))
 
 
 def found(vault: Vault, run: Run, start: int) -> list[Leaf]:

@@ -183,8 +183,8 @@ def start_digest(uid: str) -> str:
 
 
 def next_digest(digest: str, leaf: Leaf) -> str:
-    """Of one leaf more, with what its step's public contexts sum to."""
-    return hashlib.sha256(digest.encode() + leaf.content).hexdigest()
+    """Of one leaf more."""
+    return hashlib.sha256(digest.encode() + leaf.noisy).hexdigest()
 
 
 def digests(uid: str, leaves: list[Leaf]) -> list[str]:

@@ -53,15 +53,6 @@ class PrefixState(NamedTuple):
     released: Released  # (size,): closed + noise
 
 
-class Public(NamedTuple):
-    """Where contexts are public (onepass.public), what they sum to: pairs (svec of the curvature, offsets). Of size 0
-    elsewhere. Arrays, changed in place."""
-
-    open: Array  # of the open step
-    closed: Array  # of the closed ones, discounted
-    whole: Released  # room for the latter beside what was released: what compiled loops make an estimate from
-
-
 class JointState(NamedTuple, Generic[P]):
     """Of a bandit whose algorithm makes its estimate from released sums: arrays, changed in place by compiled loops.
     Loops are given a PrefixState; a bandit has it closed (mechanisms.prefix)."""
@@ -69,29 +60,23 @@ class JointState(NamedTuple, Generic[P]):
     counts: Integers  # (3,): choices, the number of entries at which the open step closes, entries (with `hold`)
     prefix: P
     estimate: Any  # a NamedTuple of arrays
-    public: Public
 
 
 class Closing(NamedTuple):
-    """What changes when a step closes, beside its PrefixState. Arrays, changed in place; of size 0 where there is
-    nothing."""
+    """What changes when a step closes, beside its PrefixState."""
 
-    boundary: Integers  # (1,): when the open step closes
+    boundary: Integers  # (1,): when the open step closes, changed in place; of size 0 where there is nothing
     following: int  # when the one after it does
-    open: Array  # public sums of the open step
-    closed: Array  # and of the closed ones, discounted
 
 
 class Entering(NamedTuple):
     """What changes when choices enter the open step, beside its sums."""
 
     entered: Integers  # (1,): how many have
-    open: Array  # public sums of the open step, changed in place
-    contexts: Array  # the same with those that enter now
     held: Held  # those that wait
 
 
-NOTHING = Closing(np.zeros(0, np.int64), 0, np.zeros(0), np.zeros(0))
+NOTHING = Closing(np.zeros(0, np.int64), 0)
 
 
 @kernel
@@ -191,7 +176,6 @@ def join(opened: Array, closed: Array, discount: float) -> None:
 def close_step(state: PrefixState, z: Array, closing: Closing) -> None:
     """prefix_step, and what goes with it."""
     prefix_step(state, z)
-    join(closing.open, closing.closed, state.discount[0])
     closing.boundary[:] = closing.following
 
 
@@ -202,7 +186,6 @@ def close_on_grid(state: PrefixState, closed: Exact, z: Array, closing: Closing)
         copy(closed[i], state.closed[i])
     state.open[:] = 0
     noise_step(state.noise, z, state.released)
-    join(closing.open, closing.closed, state.discount[0])
     closing.boundary[:] = closing.following
 
 
@@ -210,7 +193,6 @@ def close_on_grid(state: PrefixState, closed: Exact, z: Array, closing: Closing)
 def enter(sums: Exact, opened: Exact, entering: Entering, count: int) -> None:
     """opened <- sums, which has so many entries more, and what goes with it: all of it changes, or nothing does."""
     copy(sums, opened)
-    copy(entering.contexts, entering.open)
     for _ in range(count):
         entering.entered[0] += 1
         forget(entering.held, entering.entered[0] % entering.held.rewards.size)

@@ -6,7 +6,7 @@ from numba import types
 from numba.extending import overload, register_jitable
 
 from tacit.kernels.compile import kernel
-from tacit.model import centred, control, fields, glm, linear, links, public, scores, vectors
+from tacit.model import centred, control, fields, glm, linear, links, scores, vectors
 
 for _function in (
     links.decay,
@@ -32,7 +32,6 @@ for _function in (
     glm.in_units,
     glm.unit_reward,
     glm.in_centred_units,
-    public.gauge,
     scores.mean_share,
     scores.score,
     scores.at,
@@ -64,8 +63,6 @@ link_mean = kernel(links.mean)
 link_slope = kernel(links.slope)
 add_linear = kernel(linear.add_linear)
 add_glm = kernel(glm.add_glm)
-add_context = kernel(public.add_context)
-add_reward = kernel(public.add_reward)
 add_score = kernel(scores.add_score)
 add_fields = kernel(fields.add_fields)
 add_centred = kernel(centred.add_centred)

@@ -1,7 +1,7 @@
 """The contributions of many rows at one public estimate, summed: as they are, row after row, or each in whole cells of
 the noise grid (mechanisms.grid). Whole numbers: any order and any split of the rows gives the same bits.
 
-A row is an arm as in model.arms, of width numbers, and what else is kept of a choice (`Tally`, `sum_rewards`). One
+A row is an arm as in model.arms, of width numbers, and what else is kept of a choice (`Tally`). One
 whose reward is NaN adds nothing. Beside its own numbers it may add some for an experiment; both are one vector, and in
 cells that vector is left out whole if it is longer than any user's, or no number.
 
@@ -18,7 +18,6 @@ from tacit.kernels.formulas import (
     add_fields,
     add_glm,
     add_linear,
-    add_reward,
     add_score,
     add_sides,
 )
@@ -58,14 +57,6 @@ class Scored(NamedTuple):
     link: Code
     low: float
     high: float
-
-
-class Centred(NamedTuple):
-    """Those of model.public, whose rows have their centre after the arm."""
-
-    low: float
-    high: float
-    longest: float
 
 
 class Counted(NamedTuple):
@@ -238,27 +229,6 @@ def sum_centred(
 
 
 @kernel
-def sum_rewards(
-    rows: Array,
-    rewards: Array,
-    at: Centred,
-    places: Integers,
-    tally: Tally,
-    cell: float,
-    longest: float,
-    out: Exact,
-) -> None:
-    """The same for centred rewards, where contexts are public; the centre is the last number of a row."""
-    blocks, q = places.shape
-    own, more = Exact(np.zeros(q)), Exact(np.zeros(tally.size))
-    for i in range(rewards.size):
-        if not np.isnan(rewards[i]):
-            a = block_of_row(rows[i], q, blocks)
-            add_reward(rows[i, :q], rewards[i], rows[i, -1], at.low, at.high, at.longest, own)
-            join_row(rows[i], rewards[i], own, places[a], tally, more, cell, longest, out)
-
-
-@kernel
 def each_glm(rows: Array, rewards: Array, at: Linearised, places: Integers, tally: Tally, out: Exact) -> None:
     """`sum_glm` in floats."""
     sum_glm(rows, rewards, at, places, tally, 0.0, 0.0, out)
@@ -280,12 +250,6 @@ def each_fields(rows: Array, rewards: Array, at: Counted, places: Integers, tall
 def each_centred(rows: Array, rewards: Array, at: Around, places: Integers, tally: Tally, out: Exact) -> None:
     """`sum_centred` in floats."""
     sum_centred(rows, rewards, at, places, tally, 0.0, 0.0, out)
-
-
-@kernel
-def each_rewards(rows: Array, rewards: Array, at: Centred, places: Integers, tally: Tally, out: Exact) -> None:
-    """`sum_rewards` in floats."""
-    sum_rewards(rows, rewards, at, places, tally, 0.0, 0.0, out)
 
 
 @kernel

@@ -1,8 +1,7 @@
 """How a choice enters: once, in the order of numbers, at its deadline, with what was written of it by then.
 
 A choice that was cancelled, erased, refused, or that is beyond a person's rounds enters as nothing; so does
-a number that no choice has. Where contexts are public, a choice's own enters whatever was written of it: whether a
-reward came is private.
+a number that no choice has.
 
 Work. How long it takes should not tell how many rewards came, since others may wait for it: a row that adds nothing is
 as much work as one that adds (mechanisms.leaves.StepSums)."""
@@ -50,11 +49,6 @@ def one(row: Raw[Array], reward: Raw[float]) -> Raw[EnteringRows]:
     return Raw(EnteringRows(opened(row)[None], np.array([opened(reward)])))
 
 
-def counted(row: Raw[Array], count: Callable[[Array], Array]) -> Raw[Array]:
-    """What is kept of a choice whose context is public, once that is counted: with the centre of its reward."""
-    return Raw(count(opened(row)))
-
-
 def value(entry: Entry, missing_as: float | None) -> float:
     """RAW. The reward that it enters with; NaN for none."""
     reward = opened(entry.reward)
@@ -69,21 +63,19 @@ def enter(
     size: int,
     missing_as: float | None,
     once_more: Callable[[bytes], bool],
-    count: Callable[[Array], Array] | None,
     sides: Integers | None = None,
 ) -> Raw[EnteringRows]:
     """What these entries add to the sums of the open step. size: of what is kept of a choice. once_more: counts one
-    round more of a person, or says that all are used. count: where contexts are public, what adds that of a choice to
-    their sums, and gives what is kept of it; None where they are private. sides: of an experiment, that of
-    each entry: a choice that teaches nothing counts there with the reward for silence (model.control)."""
+    round more of a person, or says that all are used. sides: of an experiment, that of each entry: a choice that
+    teaches nothing counts there with the reward for silence (model.control)."""
     rows, rewards = np.zeros((len(entries), size)), np.full(len(entries), math.nan)
     for i, entry in enumerate(entries):
         reward = value(entry, missing_as)
-        counts = entry.teaches and (count is not None or not math.isnan(reward))
+        counts = entry.teaches and not math.isnan(reward)
         if counts and entry.person != NOBODY:
             counts = once_more(entry.person)
         if counts:
-            rows[i] = opened(entry.row) if count is None else count(opened(entry.row))
+            rows[i] = opened(entry.row)
             rewards[i] = reward
     if sides is not None:
         rows[:, -TAIL] = sides

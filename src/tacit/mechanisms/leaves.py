@@ -13,7 +13,7 @@ import numpy as np
 
 from tacit.data import Array, Exact, Integers, Raw, Released
 from tacit.errors import BadState
-from tacit.kernels.continual import PrefixState, Public, noise_step
+from tacit.kernels.continual import PrefixState, noise_step
 from tacit.mechanisms.continual import RowAdder
 from tacit.mechanisms.entering import EnteringRows
 from tacit.mechanisms.grid import Grid
@@ -37,11 +37,6 @@ def after(prior: Released, fading: float, steps: int, released: Released) -> Rel
 def nothing(size: int) -> Released:
     """So many zeros: what was released before anything was."""
     return Released(np.zeros(size))
-
-
-def public(size: int) -> Public:
-    """What public contexts sum to before anybody came, in so many numbers; 0: contexts are private."""
-    return Public(np.zeros(size), np.zeros(size), nothing(size))
 
 
 def part(released: Released, where: slice) -> Released:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from tacit.data import Array, Exact, Integers, Raw, Released
+from tacit.data import Exact, Integers, Raw, Released
 from tacit.kernels.continual import NOTHING, Closing, ContinualState, Entering, PrefixState, close_on_grid
 from tacit.kernels.rounds import Held
 from tacit.mechanisms.continual import Continual, RowAdder
@@ -39,12 +39,10 @@ class PrefixSums(Raw[PrefixState]):
         """The contributions of rows join the open step; one whose reward is NaN adds nothing."""
         self._mechanism.add(opened(self), *opened(rows), adder)
 
-    def enter(
-        self, rows: Raw[EnteringRows], adder: RowAdder, held: Raw[Held], entered: Integers, public: tuple[Array, Array]
-    ) -> None:
-        """The same where choices enter in the order of their numbers: these wait no more, and move on `entered`. With
-        them the sums of public contexts change from the first to the second. All of it, or, if interrupted, nothing."""
-        self._mechanism.add(opened(self), *opened(rows), adder, Entering(entered, *public, opened(held)))
+    def enter(self, rows: Raw[EnteringRows], adder: RowAdder, held: Raw[Held], entered: Integers) -> None:
+        """The same where choices enter in the order of their numbers: these wait no more, and move on `entered`. All of
+        it, or, if interrupted, nothing."""
+        self._mechanism.add(opened(self), *opened(rows), adder, Entering(entered, opened(held)))
 
     def join(self, total: Raw[Exact]) -> None:
         """A sum of contributions in whole cells joins the open step; it may lack numbers at the end."""

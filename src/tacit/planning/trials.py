@@ -53,8 +53,7 @@ class Question:
     """schema: of disjoint arms; without it dim numbers of a vector, and arms to choose from, which are drawn anew for
     everybody. radius: of vectors, the norm of theta*. rounds_per_person: those that are learnt from, and protected
     together. per_day: rounds a day. base_rate: the share of the range of rewards that random actions bring, as it is
-    declared to the bandit; None if it is not. hold: seconds after which a choice counts. contexts: as the bandit has
-    them."""
+    declared to the bandit; None if it is not. hold: seconds after which a choice counts."""
 
     schema: Schema | None = None
     dim: int = 0
@@ -62,7 +61,6 @@ class Question:
     radius: float = 3.0
     epsilon: float = 1.0
     delta: float = 1e-6
-    contexts: str = "private"
     rounds_per_person: int = 1
     per_day: float | None = None
     base_rate: float | None = None
@@ -122,7 +120,6 @@ class Question:
     def spec(self, epsilon: float) -> Spec:
         given: dict[str, Any] = {
             "base_rate": self.base_rate,
-            "contexts": self.contexts,
             "hold": self.held,
             "missing_as": None if self.held is None else 0.0,
             "max_rounds_per_person": self.rounds_per_person if self.rounds_per_person > 1 else None,

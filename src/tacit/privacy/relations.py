@@ -32,7 +32,7 @@ PERSON = {
     REPLACE: "replace one person in all rounds by another whose requests are valid" + _OTHERS,
     REWARDS: "replace the rewards of one person in all rounds by others, sooner, later or none" + _OTHERS,
 }
-WEEK = {  # nobody counts by the week where contexts are public
+WEEK = {  # of the joint model, where contexts are private
     REPLACE: "replace one person in the rounds that are answered in one week by another whose requests are valid; all "
     "others may be chosen adaptively",
 }

@@ -12,17 +12,15 @@ import msgspec
 
 from tacit import checks, durations, logs, registry
 from tacit.algorithms import forgetting
-from tacit.algorithms.onepass.public import PUBLIC
 from tacit.bandits.joint.joint import Joint
 from tacit.core.persons import MODES
 from tacit.features.schema import Schema
 from tacit.model import arms
 from tacit.model.control import Control
-from tacit.privacy import relations
 from tacit.privacy.budget import Budget
 
 KINDS = {registry.kebab(name): name for name in registry.STORED}
-OF_GLM = ("contexts", "curvature", "base_rate")  # taken as they are given
+OF_GLM = ("curvature", "base_rate")  # taken as they are given
 LENGTHS = ("forget", "week")  # of time, in rounds or days
 Setting = TypeVar("Setting", bound=msgspec.Struct)
 GONE = {  # settings of a bandit in earlier versions, and what takes their place
@@ -84,13 +82,11 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     choice counts, with the reward that came by then. missing_as: what it counts as without one; else it teaches
     nothing. pending: for how many later choices the answer to a request is kept. control: a control group. forget,
     week, per_day: rounds, or "30 days" of so many choices each. weeks: the promise is for a person for ever, who
-    teaches in so many weeks.
-    require_person: a request without a person is refused, by default where there is a limit. prior, warm: what is known
-    from elsewhere, and a Parquet or CSV file of public rows; neither is protected. contexts: "public" where features
-    and offered arms are no secret. curvature: what is released (JointGLM). base_rate: the usual reward, where it is
-    rare. features: a schema, as Schema.to_dict writes it: requests have
-    fields then, and dim follows. coordinates, profiles: names of what is in vectors, and reference profiles, for the
-    dashboard."""
+    teaches in so many weeks. require_person: a request without a person is refused, by default where there is a limit.
+    prior, warm: what is known from elsewhere, and a Parquet or CSV file of public rows; neither is protected.
+    curvature: what is released (JointGLM). base_rate: the usual reward, where it is rare. features: a schema, as
+    Schema.to_dict writes it: requests have fields then, and dim follows. coordinates, profiles: names of what is in
+    vectors, and reference profiles, for the dashboard."""
 
     kind: str
     dim: int = 0
@@ -110,7 +106,6 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     per_day: float | None = None
     prior: PriorSetting | None = None
     warm: str | None = None
-    contexts: str | None = None
     curvature: str | None = None
     base_rate: float | None = None
     on_limit: str = "serve"
@@ -137,11 +132,6 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     def range(self) -> tuple[float, float]:
         """Of rewards."""
         return self.rewards or _kind(self).rewards
-
-    @property
-    def neighbours(self) -> str:
-        """What the claim is for (privacy.relations)."""
-        return relations.named(public=self.contexts == PUBLIC)
 
     @functools.cached_property
     def labels(self) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 from tacit.errors import TacitError
+from tacit.privacy.relations import REPLACE
 from tacit.service.served import Served
 
 LISTED = {
@@ -16,8 +17,7 @@ LISTED = {
     "tacit_choices_left": "Choices until its horizon, or whatever ends it, is used up; 0 if it was retired.",
     "tacit_version": "Releases that choices are made by.",
     "tacit_next_release_after": "The number of choices that have entered when the open step closes.",
-    "tacit_epsilon": "The claim at the end of the plan, for these neighbours: replace, or replace rewards, of "
-    "rewards alone.",
+    "tacit_epsilon": "The claim at the end of the plan, for these neighbours.",
     "tacit_epsilon_spent": "What the releases so far have cost, for these neighbours.",
     "tacit_delta": "The claim's delta.",
     "tacit_ready": "1 if it serves by its last release.",
@@ -33,7 +33,7 @@ def text(everyone: Iterable[Served]) -> bytes:
     }
     for one in everyone:
         for name, value in values(one).items():
-            labels = (one.name, one.setting.neighbours) if name in CLAIMS else (one.name,)
+            labels = (one.name, REPLACE) if name in CLAIMS else (one.name,)
             gauges[name].labels(*labels).set(value)
     return generate_latest(registry)
 

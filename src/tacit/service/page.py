@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from tacit import durations
 from tacit.holders.history import Offers
 from tacit.privacy.certificate import Certificate
-from tacit.privacy.relations import REPLACE, of_rewards
+from tacit.privacy.relations import REPLACE
 from tacit.service import answers, charts, promise, trial
 from tacit.service.config import KINDS, BanditSetting
 from tacit.service.history import Summary
@@ -254,7 +254,7 @@ def _learning(look: Look, learnt: Summary, status: dict[str, Any]) -> Markup:
         tag(
             "details",
             tag("summary", "How to read this"),
-            tag("p", _reading(learnt, status["kind"], status["privacy"]["neighbours"])),
+            tag("p", _reading(learnt, status["kind"])),
         ),
     )
 
@@ -277,18 +277,12 @@ def _are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def _reading(learnt: Summary, kind: str, neighbours: str) -> str:
+def _reading(learnt: Summary, kind: str) -> str:
     text = "Each feature has a weight: above 0, arms with more of it are expected to be rewarded more, below 0 less. "
-    if of_rewards(neighbours):
-        text += (
-            "All of this is computed from features, which are declared public, and from sums of rewards that were "
-            "released with noise: how much it can tell about any one person's rewards is promised below. "
-        )
-    else:
-        text += (
-            "All of this is computed from sums that were released with noise: how much it can tell about any one "
-            "person is promised below. "
-        )
+    text += (
+        "All of this is computed from sums that were released with noise: how much it can tell about any one "
+        "person is promised below. "
+    )
     if kind == "joint-glm":
         return text + (
             f"An interval holds the true weight with a probability of about {percent(learnt.level)}; this was measured "

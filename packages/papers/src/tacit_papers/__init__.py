@@ -90,7 +90,6 @@ REPRODUCTIONS = {
     "ldp-figure1": ("tacit_papers.reproductions.ldp_figure1", "reproduce"),
     "ldp-table1": ("tacit_papers.reproductions.ldp_table1", "reproduce"),
     "local-suite": ("tacit_papers.reproductions.local_suite", "reproduce"),
-    "public": ("tacit_papers.reproductions.public", "reproduce"),
     "oracles": ("tacit_papers.reproductions.oracles", "reproduce"),
     "shuffle": ("tacit_papers.reproductions.shuffle", "reproduce"),
     "reweighted": ("tacit_papers.reproductions.reweighted", "reproduce"),

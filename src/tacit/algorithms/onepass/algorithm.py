@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from tacit.algorithms import chances, irls
 from tacit.algorithms.chances import Values
-from tacit.algorithms.onepass import centred, curvature, fields, hybrid, public, scores, segments
+from tacit.algorithms.onepass import centred, curvature, fields, hybrid, scores, segments
 from tacit.algorithms.onepass.fields import FieldPosterior
 from tacit.algorithms.onepass.segments import Segments
 from tacit.algorithms.summed import Summed
@@ -24,12 +24,11 @@ from tacit.model.fields import FieldContribution
 from tacit.model.glm import GLMContribution
 from tacit.model.hybrid import Layout
 from tacit.model.links import Link
-from tacit.model.public import RewardContribution
 from tacit.model.scores import ScoreContribution
 from tacit.protocols import Adder, Loop
 
 Linear = FieldContribution | CentredContribution  # the chance of a reward is, in the features
-Contribution = GLMContribution | RewardContribution | ScoreContribution | Linear
+Contribution = GLMContribution | ScoreContribution | Linear
 
 
 class OnePassEstimate(NamedTuple):
@@ -120,14 +119,11 @@ class OnePass(Summed):
         self,
         before: OnePassEstimate,
         released: Released,
-        contexts: Array,
         step: int,
         live: Integers,
         chosen: int | None = None,
     ) -> OnePassEstimate:
         learnt = self.learnt(released)
-        if isinstance(self.contribution, RewardContribution):
-            learnt = public.beside_contexts(self.layout, contexts, released)
         posterior = type(before.arrays)(*(part.copy() for part in before.arrays))
         if isinstance(posterior, FieldPosterior):
             fields.fold(self, learnt, step, live, step - 1 if chosen is None else chosen, posterior)
@@ -184,12 +180,7 @@ class OnePass(Summed):
 
     # contributions
 
-    def count(self, estimate: OnePassEstimate, row: Array, out: Array) -> Array:
-        return public.count(self, estimate.arrays, row, out)
-
     def adder(self, estimate: OnePassEstimate) -> Adder:
-        if isinstance(self.contribution, RewardContribution):
-            return public.adder(self)
         return self.form.adder(self, estimate.arrays)
 
     @property

@@ -17,7 +17,7 @@ def centred_rounds(
     policy: Generator, block: Block, held: Held, state: JointState[PrefixState], at: Around, random: bool
 ) -> None:
     """Rounds that end no step; random: with random arms. Changes state and the block's out arrays."""
-    counts, prefix, posterior, _ = state
+    counts, prefix, posterior = state
     target = np.empty(posterior.theta.size)
     for t in range(block.noise.size):
         if random:

@@ -63,7 +63,7 @@ def blank(of: "OnePass", live: Integers) -> Posterior | Watched:
 
 def watches(of: "OnePass") -> bool:
     """Whether a change is noticed: where the past fades ever more slowly, and a step's sums hold what people answered
-    beside what was foretold of them. Where contexts are public, a reward may come in a later step than its context."""
+    beside what was foretold of them."""
     return isinstance(of.contribution, GLMContribution) and math.isinf(of.plan.schedule.longest)
 
 
@@ -151,7 +151,6 @@ def play(
         Range(*map(float, plan.rewards)),
         c.link.code,
         c.blend,
-        getattr(c, "longest", 0.0),
         c.scale,
         of.unit,
         plan.radius,

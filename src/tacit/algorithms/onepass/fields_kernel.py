@@ -24,7 +24,7 @@ def field_rounds(
     random: bool,
 ) -> None:
     """Rounds that end no step; random: with random arms. Changes state and the block's out arrays."""
-    counts, prefix, posterior, _ = state
+    counts, prefix, posterior = state
     p, target, own = at.signed.size, np.empty(posterior.theta.shape), Exact(np.zeros(places.shape[1]))
     for t in range(block.noise.size):
         if random:

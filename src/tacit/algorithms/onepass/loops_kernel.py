@@ -3,13 +3,13 @@
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Array, Exact, Integers, Released
+from tacit.data import Array, Exact, Integers
 from tacit.kernels.block import Block
 from tacit.kernels.blocks import combine_blocks, fit_blocks, thompson_blocks
 from tacit.kernels.change import notice, plain
 from tacit.kernels.compile import kernel
-from tacit.kernels.continual import JointState, PrefixState, join, simulate_step
-from tacit.kernels.formulas import add_context, add_glm, add_reward
+from tacit.kernels.continual import JointState, PrefixState, simulate_step
+from tacit.kernels.formulas import add_glm
 from tacit.kernels.glm import Known, Tuning, combine, fit, thompson
 from tacit.kernels.noise import NoiseLaw
 from tacit.kernels.rounds import (
@@ -25,32 +25,9 @@ from tacit.kernels.rounds import (
     outcome,
 )
 from tacit.model.links import Code
-from tacit.model.vectors import packed_size, pair_size
+from tacit.model.vectors import pair_size
 
 EXACT = 2.0**40  # the scale of a curvature that has no noise: what noise there were would be divided by it
-
-
-@kernel
-def beside(closed: Array, released: Released, p: int, whole: Released) -> None:
-    """whole <- for each block of p coordinates (EXACT svec(A), b), A the public curvature and b the sum of public
-    offsets and released moments."""
-    size, packed = pair_size(p), packed_size(p)
-    for a in range(whole.size // size):
-        for i in range(packed):
-            whole[a * size + i] = EXACT * closed[a * size + i]
-        for i in range(p):
-            whole[a * size + packed + i] = closed[a * size + packed + i] + released[a * p + i]
-
-
-@kernel
-def with_contexts(state: JointState[PrefixState], p: int) -> Released:
-    """What an estimate is made from once a step was released: that, and beside it what public contexts sum to."""
-    _, prefix, _, public = state
-    if public.open.size == 0:
-        return prefix.released
-    join(public.open, public.closed, prefix.discount[0])
-    beside(public.closed, prefix.released, p, public.whole)
-    return public.whole
 
 
 @kernel
@@ -66,26 +43,25 @@ def glm_rounds(
     rewards: Range,
     link: Code,
     blend: float,
-    longest: float,
     scale: float,
     unit: float,
     radius: float,
     tuning: Tuning,
     known: Known,
 ) -> None:
-    """gains[k] = std of release k per unit of noise, the last one also that of all later ones. longest: of a
-    contribution where contexts are public. The users of the first step get random arms, unless something is known.
-    Changes state and the block's out arrays."""
-    counts, prefix, watched, public = state
+    """gains[k] = std of release k per unit of noise, the last one also that of all later ones. The users of the first
+    step get random arms, unless something is known. Changes state and the block's out arrays."""
+    counts, prefix, watched = state
     posterior = plain(watched)
     low, high, target = rewards.low, rewards.high, np.empty(posterior.theta.size)
     for t in range(block.noise.size):
         if entries(counts, held) >= counts[BOUNDARY]:
             simulate_step(rng, prefix, law)
             step = prefix.noise.step[0]
-            whole, std = with_contexts(state, target.size), law.scale * gains[min(step, gains.size - 1)]
-            std = notice(whole, step, schedule, prefix.discount[0], scale, unit, std, watched)
-            fit(watched.rest if watched.rest.size > 0 else whole, scale, unit, std, radius, tuning, posterior)
+            std = law.scale * gains[min(step, gains.size - 1)]
+            std = notice(prefix.released, step, schedule, prefix.discount[0], scale, unit, std, watched)
+            released = watched.rest if watched.rest.size > 0 else prefix.released
+            fit(released, scale, unit, std, radius, tuning, posterior)
             if known.theta.size > 0:
                 combine(known, radius, posterior)
             counts[BOUNDARY] = boundary_by(schedule, entries(counts, held))
@@ -96,14 +72,8 @@ def glm_rounds(
         if not outcome(block, t, index):
             continue
         x, y, slot = enters(counts, held, block, t, index)
-        if slot != NOBODY:
-            theta, inverse = posterior.theta, posterior.inverse
-            if public.open.size > 0:
-                centre = add_context(x, theta, inverse, link, blend, low, high, longest, public.open)
-                if not np.isnan(y):
-                    add_reward(x, y, centre, low, high, longest, prefix.open)
-            elif not np.isnan(y):
-                add_glm(x, y, theta, inverse, link, blend, scale, low, high, prefix.open)
+        if slot != NOBODY and not np.isnan(y):
+            add_glm(x, y, posterior.theta, posterior.inverse, link, blend, scale, low, high, prefix.open)
         if slot >= 0:
             forget(held, slot)
 
@@ -121,7 +91,6 @@ def glm_block_rounds(
     rewards: Range,
     link: Code,
     blend: float,
-    longest: float,
     scale: float,
     unit: float,
     radius: float,
@@ -130,14 +99,14 @@ def glm_block_rounds(
     live: Integers,
 ) -> None:
     """`glm_rounds` where arms are rows (z, a) and sums and estimates are of blocks."""
-    counts, prefix, posterior, public = state
+    counts, prefix, posterior = state
     p = posterior.theta.shape[1]
     low, high, target = rewards.low, rewards.high, np.empty(posterior.theta.shape)
     for t in range(block.noise.size):
         if entries(counts, held) >= counts[BOUNDARY]:
             simulate_step(rng, prefix, law)
             gain = gains[min(prefix.noise.step[0], gains.size - 1)]
-            fit_blocks(with_contexts(state, p), scale, unit, law.scale * gain, radius, tuning, live, posterior)
+            fit_blocks(prefix.released, scale, unit, law.scale * gain, radius, tuning, live, posterior)
             if known.theta.size > 0:
                 combine_blocks(known, radius, live, posterior)
             counts[BOUNDARY] = boundary_by(schedule, entries(counts, held))
@@ -148,15 +117,9 @@ def glm_block_rounds(
         if not outcome(block, t, index):
             continue
         row, y, slot = enters(counts, held, block, t, index)
-        if slot != NOBODY:
+        if slot != NOBODY and not np.isnan(y):
             x, a = row[:p], int(row[p])
-            theta, inverse = posterior.theta[a], posterior.inverse[a]
-            part = slice(a * pair_size(p), (a + 1) * pair_size(p))
-            if public.open.size > 0:
-                centre = add_context(x, theta, inverse, link, blend, low, high, longest, public.open[part])
-                if not np.isnan(y):
-                    add_reward(x, y, centre, low, high, longest, Exact(prefix.open[a * p : (a + 1) * p]))
-            elif not np.isnan(y):
-                add_glm(x, y, theta, inverse, link, blend, scale, low, high, Exact(prefix.open[part]))
+            own = Exact(prefix.open[a * pair_size(p) : (a + 1) * pair_size(p)])
+            add_glm(x, y, posterior.theta[a], posterior.inverse[a], link, blend, scale, low, high, own)
         if slot >= 0:
             forget(held, slot)

@@ -49,7 +49,6 @@ LEAST, MANY, ENOUGH, ENOUGH_APART = 50, 100, 150.0, 0.5
 def check(
     curvature: str,
     *,
-    public: bool,
     dim: int,
     blocks: int,
     shared: int,
@@ -60,11 +59,7 @@ def check(
     they cannot be."""
     checks.one_of(CURVATURES, curvature=curvature)
     if curvature != "auto":
-        if public and curvature == "none":
-            raise ValueError('Expected curvature="released" with contexts="public", where it has no noise, got "none".')
         return curvature == "none", ""
-    if public:
-        return False, ""
     return _few_rounds(dim, blocks, shared, horizon, mu)
 
 

@@ -48,7 +48,7 @@ def score_rounds(
 ) -> None:
     """etas[k], spreads[k]: those after k releases, the last ones also those of all later ones. The users of the first
     step get random arms, unless something is known. Changes state and the block's out arrays."""
-    counts, prefix, posterior, _ = state
+    counts, prefix, posterior = state
     target = np.empty(posterior.theta.size)
     for t in range(block.noise.size):
         if entries(counts, held) >= counts[BOUNDARY]:

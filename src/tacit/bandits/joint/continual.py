@@ -22,7 +22,7 @@ from tacit.data import Integers, Released
 from tacit.errors import PersonLimit
 from tacit.features import frames
 from tacit.features.schema import Schema
-from tacit.kernels.continual import NOTHING, Closing
+from tacit.kernels.continual import Closing
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Schedule, next_boundary
 from tacit.lock import locked
 from tacit.mechanisms.continual import Continual
@@ -182,8 +182,7 @@ class ContinualBandit(Bandit):
 
     def _closing(self) -> Closing:
         """What changes together with the mechanism's state when the open step closes."""
-        following = next_boundary(self._entries, *self._schedule)
-        return NOTHING._replace(boundary=self._state.counts[BOUNDARY : BOUNDARY + 1], following=following)
+        return Closing(self._state.counts[BOUNDARY : BOUNDARY + 1], next_boundary(self._entries, *self._schedule))
 
     @property
     def _steps(self) -> int:
@@ -319,7 +318,7 @@ class ContinualBandit(Bandit):
             if x is None:
                 self._state.counts[CHOICES] += 1
                 continue
-            ticket = self._ticket(self._logged_row(x), mark)  # whatever the reward is: a public context is summed here
+            ticket = self._ticket(self._logged_row(x), mark)
             if problem is None and not logs.is_silent(reward):
                 self.observe(ticket, float(reward))
         return refused

@@ -59,7 +59,6 @@ class Controlled(Joint):
         if not isinstance(self.control, Control):
             raise ValueError(f"Expected control to be None or Control(...), got {type(self.control).__name__}.")
         beside = {
-            'contexts="public"': self._public,
             "forget, since people so far are summed,": getattr(self, "forget", None) is not None,
             "week, which a person's numbers on both sides would need noise of their own for,": self.week is not None,
             "max_rounds_per_person, since which numbers count would be private,": self.max_rounds_per_person

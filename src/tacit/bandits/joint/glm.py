@@ -10,7 +10,7 @@ from numpy.random import Generator
 from tacit import checks
 from tacit.algorithms import forgetting, irls, prior
 from tacit.algorithms.forgetting import FARTHEST, steps_before
-from tacit.algorithms.onepass import centred, curvature, fields, hybrid, public, scores
+from tacit.algorithms.onepass import centred, curvature, fields, hybrid, scores
 from tacit.algorithms.onepass.algorithm import Contribution, Form, OnePass
 from tacit.bandits.joint.controlled import Controlled
 from tacit.core import actions
@@ -19,7 +19,6 @@ from tacit.kernels.glm import Tuning
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.recursive import discounted
 from tacit.model import links
-from tacit.model.hybrid import Layout
 from tacit.model.links import Link
 from tacit.model.scores import ScoreContribution
 from tacit.privacy import ledger
@@ -69,8 +68,6 @@ class JointGLM(Controlled):
     Public, declared before anybody comes; wrong by a factor of 3 it costs little (docs/measurements/fields.md). For
     sums by fields, and for vectors and features of shared arms, whose chance of a reward is then linear in the features
     (onepass.centred): link and radius have no effect.
-    contexts: "public" where features and offered arms are no secret: rewards alone are protected, and whether and when
-    they came, with much less noise (onepass.public, docs/problem.md).
     prior: (theta, precision), what is known about theta* from elsewhere; precision: a number or a (d, d) matrix.
     warm: (features, rewards), rows as in `choose` or (n, d), and rewards, of people whose data is public. Neither is
     protected (algorithms.prior).
@@ -102,7 +99,6 @@ class JointGLM(Controlled):
     rewards: tuple[float, float] = (0.0, 1.0)
     blocks: int | None = None
     shared: int | None = None
-    contexts: str = public.PRIVATE
     first: int | None = None
     curvature: str = "auto"
     base_rate: float | None = None
@@ -125,10 +121,8 @@ class JointGLM(Controlled):
             self.tuning = BLOCKS if apart else whole if self.forget is None else CHANGING
         self.tuning = irls.as_tuning(Tuning, self.tuning)
         parts: dict[str, Any] = {"dim": self.dim, "blocks": self._blocks, "shared": self._shared}
-        self._public = public.check(self.contexts, week=self.week is not None)
         rounds: dict[str, Any] = {"horizon": self.horizon, "mu": self._mu}
         beside = {"prior": self.prior is not None, "warm": self.warm is not None}
-        beside |= {'contexts="public"': self._public}
         own, rate = self._own_dim, self.base_rate
         self._by_fields, why = fields.check(self.curvature, self.features, own=own, others=beside)
         dense: dict[str, Any] = {"dense": self._blocks == 1 and not self._shared, "dim": own}
@@ -137,7 +131,7 @@ class JointGLM(Controlled):
         if self._centred:
             why = centred.WHY
         elif not self._by_fields:
-            self._scores, why = scores.check(self.curvature, public=self._public, **rounds, **parts)
+            self._scores, why = scores.check(self.curvature, **rounds, **parts)
         self.growth = self._form.GROWTH if self.growth is None else self.growth
         self.discount = self._form.DISCOUNT if self.discount is None else self.discount
         if not 1 < self.growth < math.inf:
@@ -158,15 +152,12 @@ class JointGLM(Controlled):
         self.mechanism = self._mechanism(self.first, self._forget)
         caveats = prior.sentences(self.prior, self.warm)
         caveats += (centred.CAVEAT,) * (rate is not None)
-        contexts = Layout(self._shared, self._blocks, self._own_dim).size if self._public else 0
-        what = public.STATISTIC if self._public else self._form.STATISTIC
         forgotten = "" if self._forget is None else f", forgotten in {self._forget:g} rounds"
         plan = self._plan(
-            f"discounted sums of {what}, {{}}, each user once{why}{forgotten}",
+            f"discounted sums of {self._form.STATISTIC}, {{}}, each user once{why}{forgotten}",
             self.contribution.scale,
             self.mechanism.fading,
-            contexts=contexts,
-            caveats=(*caveats, *[public.CAVEAT] * self._public),
+            caveats=caveats,
         )
         self.algorithm = OnePass(
             plan=plan,
@@ -201,8 +192,6 @@ class JointGLM(Controlled):
         if self._scores:
             return ScoreContribution(**parts)
         parts["blend"] = curvature.blend(self._link, self._mu, self._forget)
-        if self._public:
-            return public.contribution(**parts)
         return curvature.contribution(reach=self.radius / self._unit, **parts)
 
     @property

@@ -25,10 +25,10 @@ from tacit.core.persons import Persons
 from tacit.data import Array, Integers, Raw, Released
 from tacit.features.schema import Schema
 from tacit.kernels.block import Block
-from tacit.kernels.continual import Closing, JointState
+from tacit.kernels.continual import JointState
 from tacit.kernels.rounds import BOUNDARY, CHOICES, ENTERED, Held, Schedule
 from tacit.lock import locked, owner_only
-from tacit.mechanisms import entering, leaves, prefix
+from tacit.mechanisms import entering, prefix
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.entering import NOBODY, SILENT, Entry
 from tacit.mechanisms.grid import Grid
@@ -124,7 +124,7 @@ class Joint(ContinualBandit):
             weeks = Weeks(self._schedule, week) if self.weeks is None else None
             turns = None if self.weeks is None else Turns(self._schedule, week, most, self.weeks)
         serve = self.on_limit == "serve"
-        how: dict[str, Any] = {"serve": serve, "later": serve and not self._public, "required": self.require_person}
+        how: dict[str, Any] = {"serve": serve, "later": serve, "required": self.require_person}
         return Persons(most, weeks=weeks, turns=turns, **how)
 
     def _columns(self, steps: Schedule) -> dict[str, int]:
@@ -150,7 +150,7 @@ class Joint(ContinualBandit):
         """Of both parts as one vector."""
         return self._bound if self._sides is None else float(np.hypot(self._bound, self._sides.sensitivity))
 
-    def _plan(self, statistic: str, *numbers: float, contexts: int = 0, caveats: tuple[str, ...] = ()) -> Plan:
+    def _plan(self, statistic: str, *numbers: float, caveats: tuple[str, ...] = ()) -> Plan:
         """statistic: what is released, in words, with {} for how many numbers. numbers: beside the mechanism's, what
         noise is drawn with."""
         most, mechanism, size, sides = self.max_rounds_per_person, self.mechanism, self.contribution.size, self._sides
@@ -167,8 +167,7 @@ class Joint(ContinualBandit):
             blocks=self._blocks,
             shared=self._shared,
             width=self._width,
-            row=self._width + (0 if sides is None else sides.kept) + self._public,
-            contexts=contexts,
+            row=self._width + (0 if sides is None else sides.kept),
             rewards=self.rewards,
             radius=self.radius,
             horizon=self.horizon,
@@ -199,8 +198,8 @@ class Joint(ContinualBandit):
 
     def init(self) -> JointState[PrefixSums]:
         self._live = self.algorithm.live(self._declared)
-        arrays, public = self.algorithm.blank(self._live).arrays, leaves.public(self.algorithm.plan.contexts)
-        return JointState(self._opened(3), PrefixSums(self.mechanism, self.source), arrays, public)
+        arrays = self.algorithm.blank(self._live).arrays
+        return JointState(self._opened(3), PrefixSums(self.mechanism, self.source), arrays)
 
     @property
     def _estimate(self) -> Any:
@@ -218,11 +217,11 @@ class Joint(ContinualBandit):
     def _update(self, released: Released) -> None:
         """For the actions that were offered when the step ended, from the estimate of the release before: what was
         shown since, for other actions, changes nothing that follows (core.fold)."""
-        contexts, steps = self._state.public.closed, self._steps
+        steps = self._steps
         chosen = None if self.hold is None else min(steps - 1, steps_before(self._entries - self.hold, self._schedule))
         before, self._last = self._estimate if self._last is None else self._last, None
         live = self.algorithm.live(actions.at(self._declared, self._entries))
-        self._show(self.algorithm.estimate(before, released, contexts, steps, live, chosen))
+        self._show(self.algorithm.estimate(before, released, steps, live, chosen))
         if not np.array_equal(live, self._live):
             self._offer()
 
@@ -231,8 +230,8 @@ class Joint(ContinualBandit):
         if self._last is None:
             self._last = self._estimate
         if self._steps:
-            given = self._state.prefix.released, self._state.public.closed, self._steps, self._live
-            self._show(self.algorithm.estimate(self._last, *given))
+            released = self._state.prefix.released
+            self._show(self.algorithm.estimate(self._last, released, self._steps, self._live))
         else:
             self._show(self.algorithm.blank(self._live))
 
@@ -287,13 +286,7 @@ class Joint(ContinualBandit):
     def _ticket(self, row: Raw[Array], mark: bytes = NOBODY) -> int:
         if mark == SILENT:
             row = Raw(np.zeros(self._row_size))
-        elif self.hold is None and self._public:
-            row = entering.counted(row, self._count(self._state.public.open))
         return super()._ticket(row, mark)
-
-    def _count(self, contexts: Array) -> Callable[[Array], Array]:
-        """What adds a public context to these sums, and gives what is kept of its choice."""
-        return lambda row: self.algorithm.count(self._estimate, row, contexts)
 
     # rewards and entries
 
@@ -340,17 +333,14 @@ class Joint(ContinualBandit):
         numbers = range(int(state.counts[ENTERED]) + 1, stop + 1)
         if not numbers:
             return
-        opened, entered = state.public.open, state.counts[ENTERED : ENTERED + 1]
-        contexts = opened.copy()
         rows = entering.enter(
             [self._entry(number) for number in numbers],
             size=self._row_size,
             missing_as=self.missing_as,
             once_more=lambda person: self._persons.enters(person, self._steps),
-            count=self._count(contexts) if contexts.size else None,
             sides=self._sides_of(numbers),
         )
-        state.prefix.enter(rows, self._adds(), self._held(), entered, (opened, contexts))
+        state.prefix.enter(rows, self._adds(), self._held(), state.counts[ENTERED : ENTERED + 1])
 
     def _sides_of(self, numbers: range) -> Integers | None:
         return None  # those of an experiment, if there is one
@@ -362,11 +352,8 @@ class Joint(ContinualBandit):
         """The choice of that number, at its deadline."""
         return self._tickets.entry(number)
 
-    def _closing(self) -> Closing:
-        return super()._closing()._replace(open=self._state.public.open, closed=self._state.public.closed)
-
     def _summer(self) -> Summer | None:
-        if self.hold is not None or self._public or not isinstance(self.mechanism, Grid):
+        if self.hold is not None or not isinstance(self.mechanism, Grid):
             return None
         return Summer.of(self._adds(), self.mechanism, self.contribution.size)
 

@@ -65,7 +65,7 @@ class TwoServerGLM(Server):
     curvature: "released", "none" or "auto", as in JointGLM. forget: rounds after which what was learnt counts 1 / e, as
     in JointGLM; both servers then keep their shares of fewer steps. features: a schema, whose arms are dense vectors
     here. When a choice counts is the device's to say (Outbox). Not for two servers: blocks and shared parts, sums by
-    fields and base rates, public contexts, limits for persons, priors.
+    fields and base rates, limits for persons, priors.
     era: 64 hexadecimal digits that no two runs share. identities: the public keys of both aggregators, in hexadecimal
     digits; commitments: to the halves of the key that they verify reports with. Without these two, all secrets are
     drawn, for both aggregators in this process (`Embedded`)."""

@@ -37,7 +37,6 @@ ONE_SET = {  # played where arms are the same for all, or are unit vectors: what
 }
 LINEAR = {"Fliphat", "JointSquareCB", "LocalSquareCB"}  # which refuse any other link
 VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {  # beside the defaults
-    "JointGLM": ({"contexts": "public"},),
     "JointGLMRare": ({"timing": "published", "constants": "code"},),
 }
 

@@ -20,7 +20,6 @@ from tacit.kernels.continual import JointState
 from tacit.kernels.formulas import add_linear
 from tacit.kernels.rounds import EVERY_CHOICE, NOBODY_WAITS, Range, Schedule
 from tacit.lock import owner_only
-from tacit.mechanisms import leaves
 from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.grid import worst_gain
 from tacit.mechanisms.prefix import PrefixSums, run
@@ -168,7 +167,7 @@ class ShariffLinUCB(ContinualBandit):
     def init(self) -> JointState[PrefixSums]:
         bounds = self.regularizer
         before = ridge.empty(self.dim, max(bounds.shift, bounds.floor))
-        return JointState(self._opened(3), PrefixSums(self.mechanism, self.source), before, leaves.public(0))
+        return JointState(self._opened(3), PrefixSums(self.mechanism, self.source), before)
 
     def _update(self, released: Released) -> None:
         ridge.update(released, self.contribution.scale, self.regularizer.shift, self._state.estimate)

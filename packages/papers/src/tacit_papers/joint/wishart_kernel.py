@@ -67,7 +67,7 @@ def wishart_rounds(
 ) -> None:
     """ShariffLinUCB with Wishart noise of that scale and dof, a release a choice. Changes state and the block's out
     arrays."""
-    counts, prefix, estimate, _ = state
+    counts, prefix, estimate = state
     w = radius(width, estimate.logdet[0])
     for t in range(block.noise.size):
         if counts[CHOICES] >= counts[BOUNDARY]:

@@ -27,7 +27,6 @@ E = TypeVar("E")
 @dataclass(frozen=True)
 class Limits:
     """Whose choices teach. most: rounds of a person, or of a person's week of so many choices; None: nobody is counted.
-    weeks: a person has that many in any week, and so many times as many for ever (algorithms.turns).
     serve: beyond them a person is served and teaches nothing; else refused. required: a choice has to say whose it
     is."""
 
@@ -35,7 +34,6 @@ class Limits:
     serve: bool = False
     week: float | None = None
     required: bool = False
-    weeks: int | None = None
 
 
 class Adder(NamedTuple):

@@ -44,7 +44,6 @@ JOINT = registered("JOINT") | {
         {},
         {"max_rounds_per_person": 2},
         WEEK,
-        WEEK | {"weeks": 2},
         LATER,
     ],
     "JointGLM": [
@@ -60,7 +59,6 @@ JOINT = registered("JOINT") | {
         {"hold": 2, "missing_as": 0.0},
         {"hold": 2, "missing_as": 0.0, "control": Control(policy="uniform", share=0.5)},
         WEEK,
-        WEEK | {"weeks": 2},
         *(LATER | options for options in ({}, {"missing_as": 0.0})),
         LATER | {"max_rounds_per_person": 2, "on_limit": "serve"},
         LATER | WEEK,

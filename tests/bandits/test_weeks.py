@@ -23,7 +23,7 @@ NOBODY = [[0.0, 0.0]]
 
 def build(kind=JointGLM, **options):
     settings = {"dim": 2, "horizon": 400, "budget": BUDGET, "pending": 400, "first": 10}
-    settings |= {"max_rounds_per_person": 2, "require_person": "weeks" in options}
+    settings |= {"max_rounds_per_person": 2, "require_person": False}
     return kind(**settings | options)
 
 

@@ -65,7 +65,6 @@ BOTH: dict[str, Values] = {
     "on_limit": {"serve": LIMIT | {"on_limit": "serve"}},
     "require_person": {"false": LIMIT | {"require_person": False}},
     "week": {"100": LIMIT | {"week": 100.0}},
-    "weeks": {"3": LIMIT | {"week": 100.0, "weeks": 3}},
     "per_day": {"25": LIMIT | {"per_day": 25.0, "week": "3 days"}},
     "source": {"simulated": {"source": Simulated}},
     "features": {arms: {"features": schema} for arms, schema in SCHEMAS.items()},

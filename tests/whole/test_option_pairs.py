@@ -36,7 +36,6 @@ BY_FIELDS = "features whose sums are by fields"
 WITH_CONTROL = "Expected no {} with control, got both."
 OF_PERSONS = WITH_CONTROL.format("max_rounds_per_person, since which numbers count would be private,")
 OF_WEEKS = WITH_CONTROL.format("week, which a person's numbers on both sides would need noise of their own for,")
-OF_TURNS = "Expected a person with every choice with weeks, got require_person=False."
 REFUSED = {
     JointGLM: {
         ("pending=5", "control=uniform"): OF_HOLD,
@@ -45,8 +44,6 @@ REFUSED = {
         ("require_person=false", "control=uniform"): OF_PERSONS,
         ("week=100", "control=uniform"): OF_WEEKS,
         ("per_day=25", "control=uniform"): OF_WEEKS,
-        ("weeks=3", "control=uniform"): OF_WEEKS,
-        ("require_person=false", "weeks=3"): OF_TURNS,
         ("forget=600", "control=uniform"): WITH_CONTROL.format("forget, since people so far are summed,"),
         ("pending=5", "hold=5"): OF_HOLD,
         ("pending=5", "missing_as=0.5"): OF_HOLD,
@@ -69,7 +66,6 @@ REFUSED = {
         ): "Expected no discount with forget, which says how fast the past fades, got 0.9.",
     },
     JointLinUCB: {
-        ("require_person=false", "weeks=3"): OF_TURNS,
         ("pending=5", "hold=5"): OF_HOLD,
         ("pending=5", "missing_as=0.5"): OF_HOLD,
         ("features=hybrid", "blocks=2"): OF_SCHEMA.format(None, None, 2, None),

@@ -220,7 +220,6 @@ class Named(JointGLM):
 LIMITS = {
     "served": {"on_limit": "serve"},
     "weeks": {"week": 15},
-    "turns": {"week": 15, "weeks": 3, "require_person": True},
 }
 
 

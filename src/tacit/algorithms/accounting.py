@@ -41,15 +41,15 @@ def numbers(size: int, blocks: int, shared: int) -> str:
 
 
 def person(planned: Sequence[Release], mechanism: Continual, limits: Limits, horizon: int) -> PersonClaim | None:
-    """What the claim is for, where it is for a person of at most so many rounds, or turns, or a person's week.
+    """What the claim is for, where it is for a person of at most so many rounds, or a person's week.
     planned: the releases at the end of the schedule."""
     if limits.most is None:
         return None
     over = {}
-    if limits.week is not None and limits.weeks is None:
+    if limits.week is not None:
         last = most_weeks(limits.week, horizon)
         for weeks in sorted({min(weeks, last) for weeks in SEVERAL_WEEKS} - {1}):
             norm = mechanism.sum_norm_after(mechanism.leaves, weeks)
             found = [release for release in planned if isinstance(release, GaussianRelease)]
             over[weeks] = [msgspec.structs.replace(release, column_norm=norm) for release in found]
-    return PersonClaim(limits.most, limits.week, over, limits.required, limits.weeks)
+    return PersonClaim(limits.most, limits.week, over, limits.required)

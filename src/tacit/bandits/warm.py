@@ -50,7 +50,6 @@ def twin_of(made: Any) -> Any:
     settings = {name: _fresh(getattr(made, name)) for name in names}
     if settings.get("require_person"):
         settings["require_person"] = False  # nobody is made up but arms and rewards
-        settings.pop("weeks", None)  # which needs people
     if settings.get("control") is not None:
         settings |= {"hold": SMALL["hold"], "missing_as": made.rewards[0]}  # on a database these are not the bandit's
     small = {name: min(settings[name], most) for name, most in SMALL.items() if isinstance(settings.get(name), int)}

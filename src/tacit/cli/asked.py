@@ -105,7 +105,7 @@ def read(path: Path, name: str | None = None) -> tuple[Schema, dict[str, Any], l
     settings = {name: budget[name] for name in ("epsilon", "delta") if name in budget}
     settings |= {name: bandit[own] for name, own in SETTINGS.items() if own in bandit}
     settings |= {name: bandit[name] for name in SAME if name in bandit}
-    notes = [WEEKLY] * ("week" in bandit and "weeks" not in bandit) + [OTHER] * (bandit.get("kind", KIND) != KIND)
+    notes = [WEEKLY] * ("week" in bandit) + [OTHER] * (bandit.get("kind", KIND) != KIND)
     try:
         if "hold" in settings:
             settings["hold"] = durations.seconds(settings["hold"], "hold")

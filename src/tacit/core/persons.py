@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from tacit import checks
-from tacit.algorithms.turns import Turns
 from tacit.algorithms.weeks import Weeks
 from tacit.errors import PersonLimit
 from tacit.features import frames
@@ -68,7 +67,6 @@ class Persons:
 
     serve: beyond `most` rounds a person is served, and teaches nothing; else PersonLimit. later: rounds count when
     they enter, with a reward, and not when they are chosen. weeks: a person has so many rounds in each of them.
-    turns: who has another is for that to say.
     required: a choice without a person is refused."""
 
     def __init__(
@@ -78,7 +76,6 @@ class Persons:
         serve: bool = False,
         later: bool = False,
         weeks: Weeks | None = None,
-        turns: Turns | None = None,
         required: bool = False,
         key: bytes | None = None,
     ) -> None:
@@ -88,7 +85,7 @@ class Persons:
         self.key = key or secrets.token_bytes(32)
         self.counts: Counter[bytes] = Counter()  # where there are weeks: of this week
         self.unnamed = 0
-        self._weeks, self._week, self._turns = weeks, 0, turns
+        self._weeks, self._week = weeks, 0
 
     def admit(self, person: Person | None) -> bytes | None:
         """The person's hash, or an error: PersonLimit if all rounds are used. Counts nothing."""
@@ -116,7 +113,7 @@ class Persons:
             return NOBODY
         if self.later:
             return digest
-        return NOBODY if self._once_more(digest, 0) else SILENT
+        return NOBODY if self._once_more(digest) else SILENT
 
     def teaches(self, mark: bytes, step: int) -> bool:
         """Whether a choice with that mark teaches, which enters that step. It is counted now, if it was not before."""
@@ -127,7 +124,7 @@ class Persons:
     def enters(self, digest: bytes, step: int) -> bool:
         """Whether a choice of that person teaches that enters that step. It is counted."""
         self.move(step)
-        return self._once_more(digest, step)
+        return self._once_more(digest)
 
     def move(self, step: int) -> None:
         """That step is open now: what was counted in an earlier week is dropped."""
@@ -136,9 +133,7 @@ class Persons:
             self._week = week
             self.counts.clear()
 
-    def _once_more(self, digest: bytes, step: int) -> bool:
-        if self._turns is not None:
-            return self._turns.once_more(self.counts, digest, step)
+    def _once_more(self, digest: bytes) -> bool:
         if self.most is not None and self.counts[digest] >= self.most:
             return False
         self.counts[digest] += 1

@@ -3,7 +3,7 @@
 Where a person beyond the limit is refused, a round counts when it is chosen: those that wait count as well. Else a
 person's rounds count when they enter, with a reward, in the transaction that adds them to a step and, where a week has
 a limit of its own, in that step's week. The count of a week is kept under the week, which comes first, so that those of
-weeks that are over can be deleted. Turns (algorithms.turns) are kept for ever."""
+weeks that are over can be deleted."""
 
 import contextlib
 import hashlib
@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
-from tacit.algorithms.turns import Turns
 from tacit.algorithms.weeks import Weeks
 from tacit.core.persons import Person, canonical, check_named, digest
 from tacit.holders import person_rows, rows
@@ -31,10 +30,7 @@ class RoundLimits:
     def __init__(self, algorithm: Algorithm[Any], vault: Vault) -> None:
         plan, self._vault = algorithm.plan, vault
         self._most, self._required = plan.limits.most, plan.limits.required
-        week, weeks, most = plan.limits.week, plan.limits.weeks, plan.limits.most
-        self._turns, self._weeks = None, None if week is None or weeks is not None else Weeks(plan.schedule, week)
-        if week is not None and weeks is not None and most is not None:
-            self._turns = Turns(plan.schedule, week, most, weeks)
+        self._weeks = None if plan.limits.week is None else Weeks(plan.schedule, plan.limits.week)
         self._lock, self._swept = threading.Lock(), 0
 
     def digest_of(self, person: Person | None) -> bytes | None:
@@ -61,7 +57,7 @@ class RoundLimits:
         return None if self._counted_now(on_limit) or self._most is None else request.person
 
     def _counted_now(self, on_limit: str) -> bool:
-        return on_limit == "refuse" and self._weeks is None and self._turns is None
+        return on_limit == "refuse" and self._weeks is None
 
     @contextlib.contextmanager
     def entering(self, run: Run, step: int, persons: Collection[bytes]) -> Iterator[Callable[[bytes], bool]]:
@@ -69,13 +65,9 @@ class RoundLimits:
         are used. All of them are read and written, in one order, whoever is counted."""
         counted = {one: one if self._weeks is None else self._week_of(step, one) for one in persons}
         name = self._vault.bandit.name
-        places = [] if self._turns is None else [place for one in persons for place in self._turns.places(one)]
-        had = person_rows.rounds(run, name, sorted([*counted.values(), *places]))
+        had = person_rows.rounds(run, name, sorted(counted.values()))
 
         def once_more(person: bytes) -> bool:
-            if self._turns is not None:
-                with self._lock:
-                    return self._turns.once_more(had, person, step)
             assert self._most is not None
             more = had[counted[person]] < self._most
             had[counted[person]] += more

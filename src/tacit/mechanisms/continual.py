@@ -33,7 +33,6 @@ from tacit.kernels.continual import (
     enter,
 )
 from tacit.kernels.noise import NoiseLaw, gaussian_law
-from tacit.mechanisms import together
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import Source
 
@@ -91,10 +90,6 @@ class Continual(ABC):
     @abstractmethod
     def sum_norm_after(self, steps: int, weeks: int) -> float:
         """The same for the worst sum of columns, one from each of so many weeks."""
-
-    def norm_of(self, coefficients: Array, steps: int, weeks: int) -> float:
-        """The same where C has these coefficients in its first `steps` rows: rounded ones, on a grid."""
-        return together.sum_norm(coefficients, weeks, self.apart)
 
     @abstractmethod
     def gain(self, steps: Array) -> Array:

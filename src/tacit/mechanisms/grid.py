@@ -39,6 +39,7 @@ from tacit.data import Array, Exact, Integers, Released
 from tacit.errors import HorizonReached, NotSecure
 from tacit.kernels.continual import HISTORY, NOTHING, Closing, ContinualState, PrefixState, close_on_grid
 from tacit.kernels.summing import add_rounded
+from tacit.mechanisms import together
 from tacit.mechanisms.continual import Continual, RowAdder, row_norms
 from tacit.mechanisms.tree import Tree
 from tacit.privacy import discrete
@@ -113,7 +114,7 @@ class Grid(Continual):
         if isinstance(self.real, Tree):
             return self.real.sum_norm_after(steps, weeks)
         rounded = np.ldexp(self.encoder_cells[:steps].astype(np.float64), -COEFFICIENT_BITS)
-        return self.real.norm_of(rounded, steps, weeks)
+        return together.sum_norm(rounded, weeks, self.apart)
 
     def gain(self, steps: Array) -> Array:
         if isinstance(self.real, Tree):

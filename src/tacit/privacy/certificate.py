@@ -72,7 +72,6 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     group: dict[int, float] = {}
     person: int | None = None
     week: float | None = None
-    weeks: int | None = None
     over: dict[int, float] = {}
     releases: tuple[Release, ...] = ()
     caveats: tuple[str, ...] = ()
@@ -214,7 +213,6 @@ def certify(
         group=group,
         person=None if person is None else person.rounds,
         week=None if person is None else person.week,
-        weeks=None if person is None else person.weeks,
         over={} if person is None else {n: epsilon_of(several, delta) for n, several in person.over.items()},
         releases=tuple(releases),
         caveats=tuple(listed),

@@ -81,7 +81,7 @@ def _loss(certificate: "Certificate") -> dict[str, Any]:
     if certificate.person is None:
         unit = "Round" if certificate.neighbours in relations.ROUNDS else "Person"
     else:
-        unit = "Person" if certificate.week is None or certificate.weeks is not None else "Person-week"
+        unit = "Person" if certificate.week is None else "Person-week"
     several = {f"{rounds} rounds of one person": e for rounds, e in certificate.group.items()}
     several |= {f"{weeks} weeks of one person": e for weeks, e in certificate.over.items()}
     details = [

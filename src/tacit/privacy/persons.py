@@ -12,25 +12,16 @@ SEVERAL_WEEKS = (4, 52)  # for which a certificate that protects a person's week
 class PersonClaim(NamedTuple):
     """rounds: the most of one person that teach; in each week of so many choices, if there are weeks. over: what
     happens to the data of a person who teaches in so many weeks, where the claim is for one week. required: every
-    choice says whose it is, so that nothing about them is assumed. weeks: the claim is for a person for ever, with so
-    many rounds in any week, wherever it begins, and in so many weeks at most."""
+    choice says whose it is, so that nothing about them is assumed."""
 
     rounds: int
     week: float | None = None
     over: Mapping[int, Sequence[Release]] = {}
     required: bool = False
-    weeks: int | None = None
-
-    @property
-    def weekly(self) -> bool:
-        """Whether the claim is for one week."""
-        return self.week is not None and self.weeks is None
 
     def unit(self, relation: str) -> str:
         what, who, when = f"at most {many(self.rounds, 'round')}", "one person", ""
-        if self.week is not None and self.weeks is not None:
-            what += f" in any week of {self.week:g} choices (whole steps) and {self.rounds * self.weeks} in all"
-        elif self.week is not None:
+        if self.week is not None:
             who, when = f"one person in one week of {self.week:g} choices or more", " answered in it"
         whose = "the rewards" if relations.of_rewards(relation) else "the arm sets and rewards"
         public = "; features and offered arms are public" if relations.of_rewards(relation) else ""
@@ -38,13 +29,12 @@ class PersonClaim(NamedTuple):
         return f"{who}: {whose} of {what}{when} ({how}){public}"
 
     def relation(self, relation: str) -> str:
-        return (relations.WEEK if self.weekly else relations.PERSON)[relation]
+        return (relations.PERSON if self.week is None else relations.WEEK)[relation]
 
     @property
     def assumed(self) -> str:
         """What is not enforced where a choice has no person."""
-        in_all = "" if self.weeks is None else f", and more than {many(self.rounds * self.weeks, 'round')} in all"
-        return f"That nobody has more than {many(self.rounds, 'round')}{'' if self.week is None else ' a week'}{in_all}"
+        return f"That nobody has more than {many(self.rounds, 'round')}{'' if self.week is None else ' a week'}"
 
 
 def many(count: int, of: str) -> str:

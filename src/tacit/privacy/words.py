@@ -195,8 +195,4 @@ def _visits(certificate: "Certificate") -> str:
     count = f"up to {certificate.person} of them"
     if certificate.week is None:
         return f"all visits of one person, {count},"
-    if certificate.weeks is not None:
-        most = (certificate.person or 0) * certificate.weeks
-        week = f"{certificate.week:g} choices, in whole steps"
-        return f"all visits of one person, {count} in any week ({week}) and {most} in all,"
     return f"all visits of one person that are answered in one week ({certificate.week:g} choices), {count},"

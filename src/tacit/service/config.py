@@ -81,12 +81,11 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     durable: an SQLite file of its own, or "postgresql://...". keys: the folder of keys. hold: the time after which a
     choice counts, with the reward that came by then. missing_as: what it counts as without one; else it teaches
     nothing. pending: for how many later choices the answer to a request is kept. control: a control group. forget,
-    week, per_day: rounds, or "30 days" of so many choices each. weeks: the promise is for a person for ever, who
-    teaches in so many weeks. require_person: a request without a person is refused, by default where there is a limit.
-    prior, warm: what is known from elsewhere, and a Parquet or CSV file of public rows; neither is protected.
-    curvature: what is released (JointGLM). base_rate: the usual reward, where it is rare. features: a schema, as
-    Schema.to_dict writes it: requests have fields then, and dim follows. coordinates, profiles: names of what is in
-    vectors, and reference profiles, for the dashboard."""
+    week, per_day: rounds, or "30 days" of so many choices each. require_person: a request without a person is refused,
+    by default where there is a limit. prior, warm: what is known from elsewhere, and a Parquet or CSV file of public
+    rows; neither is protected. curvature: what is released (JointGLM). base_rate: the usual reward, where it is rare.
+    features: a schema, as Schema.to_dict writes it: requests have fields then, and dim follows. coordinates, profiles:
+    names of what is in vectors, and reference profiles, for the dashboard."""
 
     kind: str
     dim: int = 0
@@ -100,7 +99,6 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     pending: int | None = None
     max_rounds_per_person: int | None = None
     week: float | str | None = None
-    weeks: int | None = None
     control: ControlSetting | None = None
     forget: float | str | None = None
     per_day: float | None = None
@@ -300,7 +298,7 @@ def below(folder: Path, setting: Setting, *files: str) -> Setting:
 def build(setting: BanditSetting, name: str) -> Any:
     """The bandit of that name itself, new; ValueError for settings that it does not take. Stored then finds its rows,
     and refuses settings that the noise was not made for."""
-    names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person", "weeks", "require_person")
+    names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person", "require_person")
     given = {name: getattr(setting, name) for name in (*names, *OF_GLM) if getattr(setting, name) is not None}
     given |= {name: value for name in LENGTHS if (value := _length(setting, name)) is not None}
     if setting.prior is not None:

@@ -13,7 +13,6 @@ from tacit import checks
 from tacit.algorithms import accounting, forgetting
 from tacit.algorithms.forgetting import FARTHEST, steps_before
 from tacit.algorithms.sides import Sides
-from tacit.algorithms.turns import Turns
 from tacit.algorithms.weeks import Weeks, fewest_leaves
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.joint.summing import Summer
@@ -29,11 +28,9 @@ from tacit.kernels.continual import JointState
 from tacit.kernels.rounds import BOUNDARY, CHOICES, ENTERED, Held, Schedule
 from tacit.lock import locked, owner_only
 from tacit.mechanisms import entering, prefix
-from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.entering import NOBODY, SILENT, Entry
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.prefix import PrefixSums
-from tacit.mechanisms.turns import Separated
 from tacit.model.arms import Arms
 from tacit.model.chances import Later
 from tacit.privacy.ledger import Release
@@ -59,14 +56,11 @@ class Joint(ContinualBandit):
     Without hold, a reward joins the step that is open when it comes. missing_as: the reward of a choice that has none
     by then; without, it teaches nothing.
     week: max_rounds_per_person are those of a week of so many choices, or "7 days" of `per_day` choices that are
-    expected, and so is the claim; everybody is served. weeks: the claim is for a person for ever, who teaches in so
-    many weeks at most, which may begin at any time (algorithms.turns); the noise is made for that (mechanisms.turns).
-    """
+    expected, and so is the claim; everybody is served."""
 
     hold: int | None = None
     missing_as: float | None = None
     week: float | str | None = None
-    weeks: int | None = None
     per_day: float | None = None
     algorithm: Algorithm[Any] = field(init=False, repr=False)
     contribution: Contribution = field(init=False, repr=False)
@@ -89,13 +83,6 @@ class Joint(ContinualBandit):
                 setattr(self, name, forgetting.rounds(length, self.per_day, name))
         self.per_day = None
         super()._check()
-        if self.weeks is not None:
-            if self.week is None:
-                raise ValueError("Expected week with weeks, got none.")
-            checks.positive_int(weeks=self.weeks)
-            self.weeks = int(self.weeks)
-            if not self.require_person:  # rounds of nobody that are a week apart may be fewer leaves apart
-                raise ValueError("Expected a person with every choice with weeks, got require_person=False.")
         if self.missing_as is not None:
             if self.hold is None:
                 raise ValueError("Expected hold= with missing_as=, the later choices after which a reward is missing.")
@@ -119,22 +106,15 @@ class Joint(ContinualBandit):
         return self.week
 
     def _limits(self) -> Persons:
-        most, week, weeks, turns = self.max_rounds_per_person, self._week, None, None
-        if week is not None and most is not None:
-            weeks = Weeks(self._schedule, week) if self.weeks is None else None
-            turns = None if self.weeks is None else Turns(self._schedule, week, most, self.weeks)
+        most, week = self.max_rounds_per_person, self._week
+        weeks = None if week is None or most is None else Weeks(self._schedule, week)
         serve = self.on_limit == "serve"
         how: dict[str, Any] = {"serve": serve, "later": serve, "required": self.require_person}
-        return Persons(most, weeks=weeks, turns=turns, **how)
+        return Persons(most, weeks=weeks, **how)
 
     def _columns(self, steps: Schedule) -> dict[str, int]:
         """How many leaves a week has at least, for the mechanism: see mechanisms.together."""
         return {} if self._week is None else {"apart": fewest_leaves(steps, self._week, self.horizon or FARTHEST)}
-
-    def _with_noise(self, noiseless: Continual, sensitivity: float, mu: float, **options: Any) -> Continual:
-        if self.weeks is not None:
-            noiseless = Separated.of(noiseless, self.weeks)
-        return super()._with_noise(noiseless, sensitivity, mu, **options)
 
     @property
     def _bound(self) -> float:
@@ -157,7 +137,7 @@ class Joint(ContinualBandit):
         words = statistic.format(accounting.numbers(size, self._blocks, self._shared))
         parts = size, self._bound, sides, most or 1, self._relation
         releases = functools.partial(accounting.entries, words, mechanism, *parts)
-        limits = Limits(most, self.on_limit == "serve", self._week, bool(self.require_person), self.weeks)
+        limits = Limits(most, self.on_limit == "serve", self._week, bool(self.require_person))
         claim = releases(mechanism.leaves), mechanism, limits, self.horizon or FARTHEST
         return Plan(
             name=type(self).__name__,

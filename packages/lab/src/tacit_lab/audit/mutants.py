@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from tacit.bandits import Bandit, JointGLM, JointLinUCB
-from tacit.core.persons import Persons
 from tacit.data import Array, Exact, Raw, Released
 from tacit.kernels.continual import NOTHING, Closing, PrefixState, trailing_zeros
 from tacit.kernels.linalg import svec
@@ -126,15 +125,6 @@ class SquareRoot(JointGLM):
         assert isinstance(noiseless, Discounted)
         wrong = IndependentWeeks(**{f.name: getattr(noiseless, f.name) for f in dataclasses.fields(noiseless)})
         return super()._with_noise(wrong, sensitivity, mu, **options)
-
-
-@dataclass(kw_only=True, eq=False)
-class Crowded(JointGLM):
-    """Counts a person's turns, and not how far they are from each other."""
-
-    def _limits(self) -> Persons:
-        assert self.max_rounds_per_person is not None and self.weeks is not None
-        return Persons(self.max_rounds_per_person * self.weeks, serve=True, later=True)
 
 
 class UnboundedScores(JointGLM):

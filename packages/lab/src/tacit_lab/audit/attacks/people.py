@@ -28,8 +28,6 @@ ROUNDS = 3  # of one person
 PROBES = 6
 WEEKS = 8  # of a step each
 MANY_WEEKS: dict[str, Any] = {"max_rounds_per_person": 1, "first": 1, "horizon": WEEKS, "pending": WEEKS, "week": 1}
-TURNS: dict[str, Any] = {"max_rounds_per_person": 1, "first": 1, "growth": 1.001, "week": 2, "weeks": WEEKS}
-TURNS |= {"horizon": 2 * WEEKS, "pending": 2 * WEEKS}
 
 
 def attacks() -> Sequence[Attack]:
@@ -41,12 +39,6 @@ def attacks() -> Sequence[Attack]:
             "joint-glm-weeks-square-root",
             glm(mutants.SquareRoot, dim=2, **MANY_WEEKS),
             bug="The claim for 8 weeks is that of sqrt 8 columns instead of a sum of 8. ",
-        ),
-        person_in_turns("joint-glm-turns", glm(dim=2, **TURNS)),
-        person_in_turns(
-            "joint-glm-turns-crowded",
-            glm(mutants.Crowded, dim=2, **TURNS),
-            bug="Turns are counted, however near to each other; all rewards come with the last. ",
         ),
         late_reward("joint-lin-ucb-late", lin_ucb()),
         adaptive_probes(),
@@ -84,48 +76,6 @@ def person_in_weeks(name: str, make: Make, *, bug: str = "") -> Attack:
         family="gaussian",
         share=0.1 if bug else 0.2,
         fewest=600 if bug else 200,
-    )
-
-
-def person_in_turns(name: str, make: Make, *, bug: str = "") -> Attack:
-    """One person has all turns of the promise for ever, and nobody else contributes. With a bug, in one step."""
-    bandit = make(Simulated(0))
-    leaves, apart = bandit.mechanism.leaves, bandit.mechanism.apart
-    turns = range(0, WEEKS * apart, apart)
-    moves = np.zeros((2, leaves, bandit.contribution.size))
-    for world, (x, reward) in enumerate(GLM_PAIR):
-        for t in turns:
-            moves[world, turns[-1] if bug else t] += contribution(bandit, x, reward)
-    test = difference(bandit.mechanism, *moves)
-
-    def scores(world: int, runs: int, rng: Generator) -> Array:
-        canary, empty = GLM_PAIR.user(world), nobody(2)
-        out = np.zeros(runs)
-        for i, played in enumerate(fresh(make, runs, rng)):
-            waiting = []
-            for t in range(leaves):
-                if t in turns:
-                    waiting.append(played.choose(canary.arms, person="ada"))
-                    for choice in waiting if t == turns[-1] or not bug else ():
-                        played.observe(choice, canary.reward)
-                    waiting = waiting if bug else []
-                else:
-                    act(played, empty, "nobody")
-                out[i] += test.score(t, close(played))
-        return out
-
-    return Attack(
-        name=name,
-        view=WHITE,
-        epsilon=bandit.privacy.epsilon,
-        delta=BUDGET.delta,
-        claimed=not bug,
-        how=f"{bug}One person has {GLM_PAIR}, in each of {WEEKS} turns that are {apart} steps apart, nobody else "
-        "contributes; score: all releases, whitened, along the difference.",
-        scores=scores,
-        family="gaussian",
-        share=0.1,
-        fewest=200,
     )
 
 

@@ -49,6 +49,7 @@ budget = {epsilon = 1.0, delta = 1e-6}
 malicious = 0.1
 durable = "shuffler.db"
 sealed = "shuffler/identity"
+witness = "shuffler-witness/closed"
 """,
     "local": """
 [local]
@@ -102,10 +103,12 @@ def demonstrated(about: str, ports: str):
 
 def begin(folder: Path, role: str, analyzer: str, any_port: bool) -> Worker:
     own, text = folder / role, TOML[role] % analyzer if "%s" in TOML[role] else TOML[role]
-    own.mkdir(mode=0o700)
+    for made in (own, folder / f"{role}-witness"):
+        made.mkdir(mode=0o700)
+        if os.getuid() == 0:
+            os.chown(made, USERS[role], USERS[role])
     if os.getuid() == 0:
         text += f"[server]\nuser = {USERS[role]}\n"
-        os.chown(own, USERS[role], USERS[role])
     (folder / f"{role}.toml").write_text(text.replace('durable = "', f'durable = "{role}/'))
     return Worker(role, folder, role, f"{role}.toml", *(["--port", "0"] if any_port else []))
 

@@ -45,7 +45,8 @@ SHUFFLER = """
 analyzer = "http://127.0.0.1:%d"
 budget = {epsilon = 1.0, delta = 1e-6}
 malicious = 0
-durable = "shuffler.db"
+durable = "data/shuffler.db"
+witness = "shuffler.witness"
 """
 
 
@@ -104,6 +105,7 @@ def roles() -> Iterator[tuple[int, int]]:
         (folder / "analyzer.toml").write_text(ANALYZER)
         with running("tacit", "serve", "analyzer", str(folder / "analyzer.toml"), "--port", "0") as (analyzer, _):
             (folder / "shuffler.toml").write_text(SHUFFLER % analyzer)
+            (folder / "data").mkdir()
             with running("tacit", "serve", "shuffler", str(folder / "shuffler.toml"), "--port", "0") as found:
                 yield found
     finally:
@@ -170,7 +172,7 @@ def parts(billboard: bytes) -> list[dict[str, Any]]:
     many = Fleet(billboard).reports(np.zeros((BODY, SIZE)))
     intake, _ = shuffler.check(many)
     folder = tempfile.mkdtemp(prefix="tacit-bench-")
-    journal = Journal(os.path.join(folder, "bench.db"), None)
+    journal = Journal(os.path.join(folder, "bench.db"), None, os.path.join(folder, "bench.witness"))
     journal.open()
     journal.begin(0, billboard)
     place = iter(range(10**9))

@@ -29,6 +29,7 @@ SHUFFLER = """
 analyzer = "http://127.0.0.1:{analyzer}"
 budget = {budget}
 durable = "shuffler.db"
+witness = "../{{here}}.witness"
 malicious = 0
 {more}
 """
@@ -48,7 +49,7 @@ class Process:
     def __init__(self, nursery, folder, role, text, port):
         folder.mkdir(exist_ok=True)
         path = folder / f"{role}.toml"
-        path.write_text(text)
+        path.write_text(text.replace("{here}", folder.name))
         self.folder, self.log = folder, folder / f"{role}.log"
         started = self._said() + 1
         self.number = nursery(path, role, port)

@@ -32,6 +32,8 @@ def folders():
     for role, user in USERS.items():
         (above / role).mkdir(mode=0o755)
         os.chown(above / role, user, user)
+    (above / "witness").mkdir(mode=0o700)
+    os.chown(above / "witness", USERS["shuffler"], USERS["shuffler"])
     yield above
     shutil.rmtree(above)
 
@@ -79,6 +81,7 @@ def secrets(process):
 
 def test_a_roles_user_cannot_read_what_another_role_keeps(start, folders):
     def begin(role, text):
+        text = text.replace("../{here}.witness", "../witness/closed")
         return start(role, f"{text}\n[server]\nuser = {USERS[role]}\n", folder=folders / role)
 
     analyzer = begin("analyzer", running.analyzer(FIRST))

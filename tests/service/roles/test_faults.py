@@ -65,7 +65,7 @@ def stub():
 
 def test_a_shuffler_counts_once(tmp_path, stub):
     given = {"analyzer": f"http://127.0.0.1:{stub.port}", "budget": {"epsilon": 1.0, "delta": 1e-6}}
-    given |= {"durable": "s.db", "malicious": 0}
+    given |= {"durable": "s.db", "witness": "../s.witness", "malicious": 0}
     role = ShufflerRole(settings.convert("shuffler", {"shuffler": given}, tmp_path).shuffler, 100)
     role.open()
     until(lambda: isinstance(role.board(), Board))

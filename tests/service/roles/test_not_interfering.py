@@ -26,7 +26,8 @@ def stub():
 def seen(folder, stub, people):
     """All that is to be seen of a batch of these people's reports, step by step, but for times."""
     folder.mkdir()
-    given = {"shuffler": SHUFFLER | {"analyzer": f"http://127.0.0.1:{stub.port}"}}
+    more = {"analyzer": f"http://127.0.0.1:{stub.port}", "witness": f"../{folder.name}.witness"}
+    given = {"shuffler": SHUFFLER | more}
     role = ShufflerRole(settings.convert("shuffler", given, folder).shuffler, 100)
     role.open()
     until(lambda: isinstance(role.board(), Board))

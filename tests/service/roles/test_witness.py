@@ -9,6 +9,7 @@ import pytest
 
 from tacit.roles import billboard as boards
 from tacit.roles import wire
+from tacit.service.roles import settings
 from tests.service.roles import running
 from tests.service.roles.analyzer_stub import Stub, server
 from tests.service.roles.running import ask, until
@@ -40,6 +41,7 @@ def half(start, stub, sent):
     assert ask(role.port, "POST", "/reports", b"".join(sent[:100]))[0] == 200
     role.kill()
     shutil.copytree(role.folder, role.folder.with_name("copy"))
+    shutil.copy2(role.folder.with_name("shuffler.witness"), role.folder.with_name("copy.witness"))
     return role
 
 
@@ -52,14 +54,10 @@ def closed(start, stub, role, sent):
 
 
 def put_back(role, *, witness):
-    for path in role.folder.iterdir():
-        if witness or not path.name.endswith(".witness"):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-    for path in role.folder.with_name("copy").iterdir():
-        if path.is_dir():
-            shutil.copytree(path, role.folder / path.name)
-        elif witness or not path.name.endswith(".witness"):
-            shutil.copy2(path, role.folder / path.name)
+    shutil.rmtree(role.folder)
+    shutil.copytree(role.folder.with_name("copy"), role.folder)
+    if witness:
+        shutil.copy2(role.folder.with_name("copy.witness"), role.folder.with_name("shuffler.witness"))
 
 
 def events(role):
@@ -114,21 +112,39 @@ def test_an_open_batch_is_closed_after_a_restart_once_the_analyzer_was_asked(sta
 
 
 def test_without_its_witness_a_database_is_refused(start, stub):
-    """As after a copy of the database and the keys alone, and of files of release 0.6.0, which had none."""
+    """As after a copy of the database and the keys alone."""
     role = half(start, stub, reports(100))
-    (role.folder / "shuffler.db.witness").unlink()
-    with pytest.raises(
-        AssertionError, match=r"Expected shuffler.db.witness, which says which batches were closed, got"
-    ):
+    role.folder.with_name("shuffler.witness").unlink()
+    with pytest.raises(AssertionError, match=r"Expected shuffler.witness, which says which batches were closed, got"):
         start("shuffler", running.shuffler(stub.port), role.port)
 
 
-def test_a_witness_in_another_place(start, stub, tmp_path):
-    place = tmp_path / "elsewhere.witness"
-    sent, text = reports(201), running.shuffler(stub.port, f'witness = "{place}"')
-    role = start("shuffler", text)
+def test_what_a_witness_says(start, stub, tmp_path):
+    place, sent = tmp_path / "shuffler.witness", reports(201)
+    role = start("shuffler", running.shuffler(stub.port))
     running.billboard(role.port)
     assert place.read_text() == '{"closed": -1}' and place.stat().st_mode & 0o077 == 0
     assert ask(role.port, "POST", "/reports", b"".join(sent[:200]))[0] == 200
     until(lambda: stub.batches)
     assert place.read_text() == '{"closed": 0}' and not list(role.folder.glob("*.witness"))
+
+
+@pytest.mark.parametrize(
+    ("witness", "said"),
+    [
+        ("", "Expected witness, a file in another folder than durable and keys, got none."),
+        ("shuffler.witness", "outside of the folder of durable, got it inside"),
+        ("below/shuffler.witness", "outside of the folder of durable, got it inside"),
+        ("../folder/shuffler.witness", "outside of the folder of durable, got it inside"),
+        ("../keys/shuffler.witness", "outside of the folder of keys, got it inside"),
+    ],
+)
+def test_a_witness_that_is_restored_with_its_database_is_refused(tmp_path, witness, said):
+    """Beside it, a folder that is put back hands over a second sum; an analyzer that lies about what it has takes it,
+    and has one person's report exactly."""
+    text = running.shuffler(8322, 'keys = "../keys"').replace("../{here}.witness", witness)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "shuffler.toml").write_text(text)
+    with pytest.raises(ValueError, match="Expected witness") as error:
+        settings.read("shuffler", tmp_path / "folder" / "shuffler.toml")
+    assert said in str(error.value)

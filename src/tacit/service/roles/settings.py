@@ -50,11 +50,11 @@ class Between(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     reports that may be the analyzer's own; the operator states it, and the budget is checked without them. close_after:
     the time after which a batch is closed that has its minimum; else it is closed when it has the planned number.
     durable: an SQLite file of its own. keys: the folder of the batches' keys; FILE.keys by default. key: a file with
-    the key that the analyzer knows it by. witness: the file that says which batches were closed, FILE.witness by
-    default. sealed: a file with its identity, made if there is none; reports have to be sealed to their batch's key
-    then, which it signs (tacit.roles.sealed). parts: the names of other shufflers with parts of each batch, which this
-    one closes. part: its own name, if `analyzer` is the address of a shuffler that closes its batches. share: of the
-    planned number, at which it is full. name: of the bandit, for the dashboard."""
+    the key that the analyzer knows it by. witness: the file that says which batches were closed, in a folder that
+    nobody restores together with durable or keys. sealed: a file with its identity, made if there is none; reports have
+    to be sealed to their batch's key then, which it signs (tacit.roles.sealed). parts: the names of other shufflers
+    with parts of each batch, which this one closes. part: its own name, if `analyzer` is the address of a shuffler that
+    closes its batches. share: of the planned number, at which it is full. name: of the bandit, for the dashboard."""
 
     analyzer: str
     name: str = ""
@@ -65,7 +65,7 @@ class Between(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     close_after: Seconds | None = None
     keys: str | None = None
     key: str | None = None
-    witness: str | None = None
+    witness: str = ""
     sealed: str | None = None
     parts: tuple[str, ...] = ()
     part: str | None = None
@@ -83,6 +83,8 @@ class Between(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
             raise ValueError("Expected part to be a name, and no parts of it, got others.")
         if self.malicious is None:
             raise ValueError(MALICIOUS)
+        if not self.witness:
+            raise ValueError("Expected witness, a file in another folder than durable and keys, got none.")
         check_shares(0.0, self.malicious)
         if self.minimum is not None:
             checks.positive_int(minimum=self.minimum)
@@ -174,7 +176,21 @@ def convert(role: str, document: dict[str, Any], folder: Path) -> Any:
         role: configs.below(folder, mine, *files),
         "server": configs.below(folder, config.server, "tls_certificate", "tls_key"),  # type: ignore[attr-defined]
     }
+    if role == "shuffler":
+        _check_apart(placed[role])
     return msgspec.structs.replace(config, **placed)
+
+
+def _check_apart(own: Between) -> None:
+    """ValueError where whoever restores the database's folder, or that of the keys, restores the witness as well."""
+    witness = Path(own.witness).resolve().parent
+    for name, folder in (("durable", Path(own.durable).parent), ("keys", Path(own.keys or f"{own.durable}.keys"))):
+        if witness.is_relative_to(folder.resolve()):
+            raise ValueError(
+                f"[shuffler]: Expected witness outside of the folder of {name}, got it inside: whoever restores that "
+                "folder restores both, and a batch would be handed over twice, with one person's report as the "
+                "difference."
+            )
 
 
 def build(role: str, setting: BanditSettings, **agreed: Any) -> Server:

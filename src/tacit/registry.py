@@ -19,7 +19,6 @@ from typing import Any
 JOINT = {
     "JointLinUCB": "tacit.bandits.joint.lin_ucb",
     "JointGLM": "tacit.bandits.joint.glm",
-    "JointGLMUCB": "tacit.bandits.joint.glm_ucb",
 }
 STORED = ("JointGLM", "JointLinUCB")  # whose state is released sums: a database holds them, and they are served
 SHUFFLE = {
@@ -60,7 +59,7 @@ HOMES = (
         "simulate": "tacit.experiments.runner",
     }
 )
-ACRONYMS = {"MLEUCB": "mle-ucb", "JointGLMUCB": "joint-glm-ucb"}
+ACRONYMS = {"MLEUCB": "mle-ucb"}
 ENVIRONMENTS = {  # what the command line calls it -> (module, name in it)
     name.replace("_", "-"): (f"tacit.environments.{home}", name)
     for home, names in {

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 
 from tacit import Budget, JointGLM, JointLinUCB, Simulated, cli
-from tacit.bandits.joint.certified import Trail
 from tacit.errors import PersonLimit, UnknownChoice
 from tacit.kernels.block import GAUSSIAN_REWARD, Block
 from tacit.kernels.rounds import CHOICES, ENTERED, next_boundary
@@ -338,8 +337,6 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match="at most 10 rows at once"):
         bandit.choose_many(np.zeros((11, 2, 3)))
     assert bandit.choices == 10
-    with pytest.raises(ValueError, match="without hold"):
-        Trail(build(hold=5))
 
 
 def test_a_database_has_a_hold_of_its_own(tmp_path):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tacit_papers.joint.adac_ucb import AdaCUCB as AdaCUCB
     from tacit_papers.joint.fliphat import Fliphat as Fliphat
     from tacit_papers.joint.glm_rare import JointGLMRare as JointGLMRare
+    from tacit_papers.joint.glm_ucb import JointGLMUCB as JointGLMUCB
     from tacit_papers.joint.reweighted import JointReweighted as JointReweighted
     from tacit_papers.joint.shariff import ShariffLinUCB as ShariffLinUCB
     from tacit_papers.joint.square_cb import JointSquareCB as JointSquareCB
@@ -41,6 +42,7 @@ JOINT = {
     "AdaCUCB": "tacit_papers.joint.adac_ucb",
     "Fliphat": "tacit_papers.joint.fliphat",
     "JointGLMRare": "tacit_papers.joint.glm_rare",
+    "JointGLMUCB": "tacit_papers.joint.glm_ucb",
     "JointReweighted": "tacit_papers.joint.reweighted",
     "ShariffLinUCB": "tacit_papers.joint.shariff",
     "JointSquareCB": "tacit_papers.joint.square_cb",
@@ -73,6 +75,7 @@ ACRONYMS = {
     "AdaCOFUL": "adac-oful",
     "AdaCUCB": "adac-ucb",
     "GLMUCB": "glm-ucb",
+    "JointGLMUCB": "joint-glm-ucb",
     "RSGLinUCB": "rs-glin-ucb",
     "BGLinCB": "b-glin-cb",
     "ECOLog": "ecolog",

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from tacit.bandits import JointGLM, JointGLMUCB, JointLinUCB
+from tacit.bandits import JointGLM, JointLinUCB
 from tacit.data import Array
 from tacit.features.columns import Number
 from tacit.features.schema import Schema
@@ -44,7 +44,6 @@ def attacks() -> Sequence[Attack]:
         white_box("joint-lin-ucb-batched", lin_ucb(), LINEAR_PAIR),
         black_box("joint-lin-ucb-actions", lin_ucb(), OPPOSITE, direction=[1.0, 0.0], share=0.5),
         white_box("joint-glm", glm(dim=2), GLM_PAIR),
-        white_box("joint-glm-ucb", lin_ucb(JointGLMUCB), SCORE_PAIR, share=0.05),
         white_box("joint-glm-blocks", glm(dim=4, blocks=2), BLOCK_PAIR),
         white_box("joint-glm-other-block", glm(dim=4, blocks=2), TWO_BLOCKS, share=0.3),
         white_box("joint-glm-hybrid", glm(dim=3, blocks=2, shared=1), HYBRID_PAIR, share=0.2),

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit import checks
-from tacit.algorithms.shapes import SHAPES
 from tacit.bandits.joint.glm import JointGLM
 from tacit.data import Array
 from tacit.kernels.linalg import smat
@@ -20,6 +19,7 @@ from tacit.lock import owner_only
 from tacit.mechanisms.discounted import Discounted
 from tacit.model.glm import GLMContribution
 from tacit.model.links import IDENTITY, built_in, kind, softness
+from tacit_papers.joint.shapes import SHAPES
 
 POINTS = 200  # |z| of estimates, from 0 to the largest: bounds hold between the points, too
 SHARES = (0.0, 0.05, 0.5)  # of all choices, the first ones, that a confidence set may leave out

@@ -8,7 +8,7 @@ import numpy as np
 
 from tacit import special
 from tacit.data import Array
-from tacit.model.secant import NEAR
+from tacit_papers.joint.secant import NEAR
 
 POINTS = 200  # scores from 0 to the largest
 ENDS = 100  # of chords from each

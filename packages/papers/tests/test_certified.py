@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointGLM, Simulated, environments
-from tacit.bandits.joint.certified import Certified, Step, Trail, opened
 from tacit.errors import BadState
 from tacit.kernels.rounds import Schedule, next_boundary
 from tacit.model.glm import line, softened
 from tacit.model.vectors import norm
+from tacit_papers.joint.certified import Certified, Step, Trail, opened
 
 LOOSE = Budget(4.0, 1e-3)
 
@@ -229,3 +229,8 @@ def test_nothing_is_followed_of_one_of_two_bandits_from_a_file(tmp_path):
     assert not late.steps and late.regret == 0
     trail.look()
     assert len(trail.steps) == 1 and trail.certified().radius > 0
+
+
+def test_rewards_that_enter_later_have_no_trail():
+    with pytest.raises(ValueError, match="without hold"):
+        Trail(JointGLM(dim=3, budget=Budget(4.0, 1e-2), hold=5))

@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLMUCB, Simulated, Spec, Uniform, environments, simulate
-from tacit.bandits.joint.glm_ucb import MISFIT, REMAINDER, WIDTH, WITHIN
+from tacit import Budget, Simulated, Spec, Uniform, environments, simulate
 from tacit.model import links
+from tacit_papers import JointGLMUCB
+from tacit_papers.joint.glm_ucb import MISFIT, REMAINDER, WIDTH, WITHIN
 
 
 def played(bandit, theta, rounds, rng, arms=None):

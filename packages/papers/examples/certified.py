@@ -6,8 +6,8 @@ import sys
 import numpy as np
 
 from tacit import Budget, JointGLM, Simulated, environments
-from tacit.bandits.joint.certified import Trail
 from tacit.kernels.rounds import next_boundary
+from tacit_papers.joint.certified import Trail
 
 WORLDS = (  # link, arms, their least norm
     ("identity", environments.sphere, 1.0),

@@ -7,10 +7,10 @@ import pytest
 from scipy.optimize import minimize
 
 from tacit import Budget, Simulated
-from tacit.algorithms.shapes import SHAPES, misfit
-from tacit.bandits.joint.glm_ucb import JointGLMUCB, potential, projected
 from tacit.model import links
-from tacit.model.secant import SecantContribution, balanced, steepness
+from tacit_papers.joint.glm_ucb import JointGLMUCB, potential, projected
+from tacit_papers.joint.secant import SecantContribution, balanced, steepness
+from tacit_papers.joint.shapes import SHAPES, misfit
 
 LINKS = ("logistic", "probit")
 

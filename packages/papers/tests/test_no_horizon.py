@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLMUCB, JointLinUCB, Simulated
+from tacit import Budget, JointLinUCB, Simulated
 from tacit.algorithms.forgetting import FARTHEST, steps_before
 from tacit.mechanisms.grid import worst_gain
+from tacit_papers import JointGLMUCB
 
 BUDGET = Budget(1.0, 1e-6)
 KINDS = (JointLinUCB, JointGLMUCB)

@@ -9,7 +9,6 @@ import numpy as np
 from tacit import checks
 from tacit.algorithms import ridge
 from tacit.algorithms.forgetting import FARTHEST, steps_before
-from tacit.algorithms.shapes import misfit
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.joint.lin_ucb import FIRST, GROWTH, failure_of
 from tacit.core.choices import Index, certain
@@ -25,10 +24,11 @@ from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.model import arms as arm_sets
 from tacit.model import links
 from tacit.model.arms import Arms
-from tacit.model.secant import SecantContribution, balanced
 from tacit.model.vectors import packed_size
 from tacit.privacy import ledger
 from tacit.privacy.ledger import Release
+from tacit_papers.joint.secant import SecantContribution, balanced
+from tacit_papers.joint.shapes import misfit
 
 WIDTH, WITHIN, MISFIT, REMAINDER, SINCE, LONGEST, WORST, WIDEST = range(8)  # of `LineEstimate.numbers`
 HALVINGS = 60  # of the multiplier of a projection

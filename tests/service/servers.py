@@ -84,7 +84,7 @@ class Running:
         """As a deploy does; its exit code."""
         if self.process.poll() is None:
             os.kill(self.process.pid, signal.SIGTERM)
-        return self.process.wait(30)
+        return self.process.wait(120)
 
 
 CLOCKS = {}

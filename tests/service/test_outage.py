@@ -29,7 +29,7 @@ def reward(server, choice, value=1.0):
 
 
 def wait_until_ready(server):
-    until = time.monotonic() + 30
+    until = time.monotonic() + 120
     while server.ask("GET", "/readyz")[2] != "ready\n":
         assert time.monotonic() < until
         time.sleep(0.05)

@@ -196,6 +196,13 @@ def test_canaries_are_nowhere(server):
     assert np.float64(0.31622776601).tobytes() not in files
 
 
+def wait(true, visitors):
+    """While they are at work."""
+    while not true():
+        assert any(visitor.is_alive() for visitor in visitors)
+        time.sleep(0.01)
+
+
 def test_what_was_acknowledged_survives_kill_9(tmp_path):
     """Rewards are reported while the server is killed. Afterwards each of them counts once: where it was acknowledged,
     another value that is reported for it is not taken."""
@@ -216,11 +223,11 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path):
     visitors = [threading.Thread(target=visit, args=(server.address, 1000 * k)) for k in range(4)]
     for visitor in visitors:
         visitor.start()
-    time.sleep(0.3 + 0.2 * rng.random())
+    wait(lambda: sum(acknowledged for _, acknowledged in list(done.values())) > 10, visitors)
+    time.sleep(0.2 * rng.random())
     server.kill()
     for visitor in visitors:
         visitor.join()
-    assert sum(acknowledged for _, acknowledged in done.values()) > 10
     server = Running(tmp_path)
     with Client(server.address, "messages") as client:
         for i, (choice, acknowledged) in done.items():
@@ -247,7 +254,7 @@ def test_sigterm_answers_those_at_work(tmp_path):
     visitors = [threading.Thread(target=visit) for _ in range(4)]
     for visitor in visitors:
         visitor.start()
-    time.sleep(0.3)
+    wait(lambda: len(replies) > 10, visitors)
     assert server.stop() == 0
     for visitor in visitors:
         visitor.join()

@@ -169,13 +169,9 @@ def check(place, kills, seed):
     assert sum(rewards[0] not in (None, SILENT) for rewards in found.outcomes.values()) > 10  # that were in time
 
 
-def test_twelve_kills(place):
-    check(place, 12, 1)
-
-
-@pytest.mark.full
-def test_a_hundred_kills(place):
-    check(place, 100, 2)
+@pytest.mark.parametrize("kills", [3, pytest.param(100, marks=pytest.mark.full)])
+def test_workers_that_are_killed_at_any_moment(place, kills):
+    check(place, kills, 1)
 
 
 # chosen moments

@@ -58,7 +58,7 @@ def lives(start, stub, seed, kills, count=600):
 
 
 def test_a_shuffler_that_is_killed_counts_what_it_acknowledged_once(start, stub):
-    lives(start, stub, seed=1, kills=6)
+    lives(start, stub, seed=1, kills=2)
 
 
 @pytest.mark.full

@@ -11,6 +11,7 @@ from tacit import Budget, LocalIRLS
 from tacit.errors import LifetimeSpent, TooManyReports
 from tacit.roles.ledger import Charge, Lifetime
 from tacit.roles.outbox import WEEK
+from tacit.roles.outbox_state import File
 from tests.roles.boards import device, document, is_local, published
 from tests.roles.test_outbox import ARMS, World
 
@@ -39,6 +40,53 @@ def test_a_later_billboard_makes_nothing_that_left_smaller(tmp_path):
         Charge("one", "report", None, costs[0], 0.0, 5),
         Charge("other", "report", None, costs[1], 0.0, 1),
     ]
+
+
+def test_one_limit_holds_for_all_outboxes_of_a_person(tmp_path, monkeypatch):
+    """Three servers, each with a file of its own: a limit of 8 is 8, and not 8 for each file. Where nobody says, the
+    ledger is that of the system's user; a program for several people has one for each."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    limit = Lifetime(epsilon=8.0)
+    boxes = [World(tmp_path / name, name=name, lifetime=limit, ledger=None).outbox for name in ("a", "b", "c")]
+    told = 0
+    for box in boxes:
+        try:
+            for _ in range(2):
+                box.choose(board(4.0), ARMS)
+                told += 1
+        except LifetimeSpent:
+            assert box.shown() == []
+    assert told == 2 and {box.account().reports for box in boxes} == {2}
+    (kept,) = (path for path in (tmp_path / "state").rglob("*") if path.is_file() and path.suffix != ".lock")
+    assert kept.stat().st_mode & 0o077 == 0 and kept.parent.stat().st_mode & 0o077 == 0
+    World(tmp_path / "d", lifetime=limit, ledger=tmp_path / "of another").outbox.choose(board(4.0), ARMS)
+    with pytest.raises(ValueError, match="two files"):
+        World(tmp_path / "e", ledger=tmp_path / "e")
+
+
+class Stopped(Exception):
+    """As the program, in the middle of a write."""
+
+
+@pytest.mark.parametrize("what", ["store", "ledger"])
+def test_a_program_that_ends_between_two_writes_has_counted_no_less_than_it_told(tmp_path, monkeypatch, what):
+    """A choice is charged before it is kept; what was never made is taken back after it is gone."""
+    World(tmp_path / "kept").outbox.choose(board(4.0), ARMS)
+    write, left = File.write, []
+
+    def stopping(self, text):
+        if self._path.name == ("kept" if what == "store" else "ledger"):
+            raise Stopped
+        left.append(self._path.name)
+        write(self, text)
+
+    for now in (0.0, 9 * WEEK):  # another choice; the first one is dropped, and taken back
+        with monkeypatch.context() as patch:
+            patch.setattr(File, "write", stopping)
+            with pytest.raises(Stopped):
+                World(tmp_path / "kept", now=now).outbox.choose(board(4.0), ARMS)
+        last = World(tmp_path / "kept", now=now)
+        assert last.outbox.account().reports >= len([item for item in last.outbox.shown() if item.x is not None])
 
 
 def test_batches_and_deltas_are_in_the_ledger(tmp_path):

@@ -156,6 +156,7 @@ def test_an_outbox_answers_a_batch_once_also_after_weeks_and_restarts(tmp_path):
             jitter=1.0,
             weekly=3,
             lifetime=LIFETIME,
+            ledger=tmp_path / "ledger",
             clock=lambda: now[0],
         )
 
@@ -172,7 +173,8 @@ def test_an_outbox_answers_a_batch_once_also_after_weeks_and_restarts(tmp_path):
 
 
 def test_a_choice_that_is_not_reported_takes_nothing_of_the_weeks_limit(tmp_path):
-    box = Outbox(tmp_path / "kept", open=device, send=bool, wait=10.0, jitter=1.0, weekly=1, lifetime=LIFETIME)
+    given = {"lifetime": LIFETIME, "ledger": tmp_path / "ledger"}
+    box = Outbox(tmp_path / "kept", open=device, send=bool, wait=10.0, jitter=1.0, weekly=1, **given)
     assert box.choose(published("newton")[1], [[0.6, 0.1]]).reported
     assert not box.choose(published("newton")[1], [[0.6, 0.1]]).reported
     with pytest.raises(TooManyReports, match="at most 1 reports in a week"):

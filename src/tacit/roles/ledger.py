@@ -30,7 +30,7 @@ REPORT, DISPLAY = "report", "display"
 
 @dataclass(frozen=True, kw_only=True)
 class Lifetime:
-    """The most that a device ever tells, of all servers together: epsilon and delta of what is added up, mu of reports
+    """The most that a person ever tells, to all servers together: epsilon and delta of what is added up, mu of reports
     to two aggregators. 0: nothing of that kind."""
 
     epsilon: float = 0.0

@@ -36,7 +36,7 @@ from tacit.privacy.randomness import System
 from tacit.roles.account import Account
 from tacit.roles.device import NUMBERS, Device, DeviceChoice, within
 from tacit.roles.ledger import DISPLAY, Charge, Lifetime, Spent, charged, composed, refunded
-from tacit.roles.outbox_state import File, Item, OutboxState, Store
+from tacit.roles.outbox_state import File, Item, OutboxState, Store, entries, own_ledger, written
 
 WEEK = 7 * 86400.0  # seconds, as all times here
 ANY = (-np.inf, np.inf)
@@ -56,13 +56,15 @@ class ReportTicket:
 class Outbox:
     """The choices of one device and their reports to one server.
 
-    store: the device's file; several outboxes, each with its own `name`, share it and its ledger.
+    store: the device's file; several outboxes, each with its own `name`, share it.
     open: the application's function from a billboard to its client, with its own limits.
     send: takes a report's bytes; True if it was taken, False if it never will be; OSError or HTTPException: later
     again, for a week.
     wait: seconds from a choice to its deadline; jitter: at most so much later its report leaves.
-    weekly: the most reports in a week; lifetime: the most that this device ever tells, of all servers together
+    weekly: the most reports in a week; lifetime: the most that the person ever tells, to all servers together
     (roles.ledger): both whatever a server asks, and asked before the choice.
+    ledger: the person's one ledger, which outboxes of all programs and stores add to: by default that of the system's
+    user, told.ledger in $XDG_STATE_HOME/tacit. A program that acts for several people has one for each.
     resident: whether this program runs by itself, whatever the person does (a service of the system). If not, a visit
     is one Outbox, and a report is made in the first visit that begins after its time, and sent once in each.
     billboard: where the newest billboard is to be had, as bytes: reports to two aggregators are made by it, since the
@@ -80,6 +82,7 @@ class Outbox:
         jitter: float,
         weekly: int,
         lifetime: Lifetime,
+        ledger: Path | Store | None = None,
         floor: float = 0.0,
         billboard: Callable[[], bytes] | None = None,
         resident: bool = False,
@@ -90,7 +93,11 @@ class Outbox:
         checks.positive_int(weekly=weekly)
         if not isinstance(lifetime, Lifetime):
             raise ValueError(f"Expected lifetime to be a Lifetime, got {type(lifetime).__name__}.")
+        ledger = own_ledger() if ledger is None else ledger
+        if ledger == store:
+            raise ValueError("Expected ledger and store to be two files, got one.")
         self._store: Store = File(store) if isinstance(store, Path) else store
+        self._ledger: Store = File(ledger) if isinstance(ledger, Path) else ledger
         self._open, self._send, self._clock = open, send, clock
         self._wait, self._jitter, self._weekly, self._lifetime = wait, jitter, weekly, lifetime
         self._floor, self._name, self._billboard = floor, name, billboard
@@ -197,7 +204,7 @@ class Outbox:
             return
         if client is None or (item.task and (client.bound or b"").hex() != item.task):
             item.taken = False
-            state.ledger = refunded(state.ledger, item.entry)
+            state.refunds.append(item.entry)
         else:
             choice = DeviceChoice(0, None, np.array(item.x), lambda: 1.0, bytes.fromhex(item.report_id or ""))
             item.report = client.randomize(choice, item.reward).hex()
@@ -214,7 +221,7 @@ class Outbox:
             return self._own(state)
 
     def spent(self) -> Spent:
-        """For the person: what this device has told in its life, to all servers."""
+        """For the person: what was told so far, to all servers."""
         with self._changing() as state:
             return composed(state.ledger)
 
@@ -234,14 +241,29 @@ class Outbox:
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[OutboxState]:
-        """What is kept, changed as one."""
-        with self._store.locked():
+        """What is kept, changed as one. Charges are on the disc before what they are for, and refunds after it: where
+        the program ends in between, too much is counted, never too little."""
+        with self._store.locked(), self._ledger.locked():
             state = OutboxState.read(self._store.read())
+            state.ledger = entries(self._ledger.read())
             for item in list(state.items):
                 if (item.due if item.open else item.at) <= self._clock() - WEEK:
                     state.drop(item)
+            if state.refunds:
+                self._keep(state)
+            before = state.ledger
             yield state
-            self._store.write(state.text())
+            if state.ledger != before:
+                self._ledger.write(written(state.ledger))
+            self._keep(state)
+
+    def _keep(self, state: OutboxState) -> None:
+        self._store.write(state.text())
+        for one in state.refunds:
+            state.ledger = refunded(state.ledger, one)
+        if state.refunds:
+            self._ledger.write(written(state.ledger))
+            state.refunds.clear()
 
 
 def prefetch(urls: Mapping[str, str], *, seconds: float = 30.0) -> dict[str, bytes]:

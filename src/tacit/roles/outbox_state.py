@@ -1,19 +1,19 @@
-"""What outlives a device's program: its choices, its reports, its ledger, and the file that they are in."""
+"""What outlives a device's program: its choices and reports, and the ledger of all that the person told, each in a file
+of its own."""
 
 import contextlib
 import fcntl
 import hmac
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from tacit.errors import BadState
 from tacit.privacy import entropy
 from tacit.roles.device import CHOICE_BYTES, Marks
-from tacit.roles.ledger import REPORT, Charge, refunded
+from tacit.roles.ledger import REPORT, Charge
 
 KEY = 32  # bytes
 LABEL = b"tacit report id 1"
@@ -58,32 +58,28 @@ class OutboxState:
     """All that outlives the program. boards: by their digests, each once, as long as a choice needs it. answered: for
     each server, the batches that a choice was reported to, for good. key: the device's own, in hexadecimal digits, from
     which the ids of reports follow; drawn with the first choice. marks: what was seen of billboards that may not go
-    back (Device.seen)."""
+    back (Device.seen). ledger: the person's, in another file (`entries`); refunds: what is to be taken out of it once
+    this is on the disc."""
 
     items: list[Item]
     boards: dict[str, str]
-    ledger: list[Charge]
     answered: dict[str, list[int]]
     key: str | None = None
     marks: Marks = field(default_factory=dict)
+    ledger: list[Charge] = field(default_factory=list)
+    refunds: list[Charge] = field(default_factory=list)
 
     @classmethod
     def read(cls, text: str) -> "OutboxState":
-        given = json.loads(text or '{"items": [], "boards": {}, "ledger": [], "answered": {}}')
-        if not isinstance(given, dict):
-            raise BadState(
-                "Expected an outbox of this release, got one of 0.6.0 or before: let that release send what waits in "
-                "it, then delete the file."
-            )
-        items, ledger = [Item(**each) for each in given["items"]], [Charge(**each) for each in given["ledger"]]
-        return cls(items, given["boards"], ledger, given["answered"], given.get("key"), given.get("marks", {}))
+        given = json.loads(text or '{"items": [], "boards": {}, "answered": {}}')
+        items = [Item(**each) for each in given["items"]]
+        return cls(items, given["boards"], given["answered"], given.get("key"), given.get("marks", {}))
 
     def text(self) -> str:
         needed = {item.board for item in self.items}
         boards = {digest: board for digest, board in self.boards.items() if digest in needed}
-        items, ledger = [vars(item) for item in self.items], [vars(entry) for entry in self.ledger]
-        lasting = {"ledger": ledger, "answered": self.answered, "key": self.key, "marks": self.marks}
-        return json.dumps({"items": items, "boards": boards, **lasting})
+        lasting = {"answered": self.answered, "key": self.key, "marks": self.marks}
+        return json.dumps({"items": [vars(item) for item in self.items], "boards": boards, **lasting})
 
     def report_id(self, bound: bytes, choice: bytes) -> bytes:
         """For a choice's id and what its report is bound to, of 32 bytes: a function of these and the device's key, so
@@ -96,7 +92,23 @@ class OutboxState:
         """Nothing of it is sent any more. If its report was never made, it costs nothing."""
         self.items.remove(item)
         if item.x is not None:
-            self.ledger = refunded(self.ledger, item.entry)
+            self.refunds.append(item.entry)
+
+
+def entries(text: str) -> list[Charge]:
+    """Of a ledger."""
+    return [Charge(**each) for each in json.loads(text or "[]")]
+
+
+def written(ledger: Iterable[Charge]) -> str:
+    return json.dumps([vars(entry) for entry in ledger])
+
+
+def own_ledger() -> Path:
+    """Of the user of this system, in a folder that is made."""
+    home = Path(os.environ.get("XDG_STATE_HOME") or "~/.local/state").expanduser() / "tacit"
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return home / "told.ledger"
 
 
 class Store(Protocol):

@@ -29,6 +29,7 @@ from tests.store.places import (
     settle,
     sums,
     table,
+    total,
 )
 
 LEAVES = "SELECT step, noisy FROM leaf ORDER BY step"
@@ -158,30 +159,34 @@ def test_a_leaf_in_a_backup_is_one_that_the_witness_knows(place, folder):
 @pytest.mark.parametrize("apart", [pytest.param(1, marks=pytest.mark.full), 6])
 def test_killed_while_choices_enter_and_a_leaf_is_drawn_recorded_and_unsealed(place, apart):
     """At each statement: what can be read without keys is known to the witness, one noise is drawn, the next worker
-    unseals and shows it, and every choice has entered once."""
+    unseals and shows it, every choice has entered once, and all sums are there under the one key that is left."""
 
     def even():
         return linear(growth=1.001)
 
     even().warm_up()
-    one = contribution(even(), np.array([1.0, 0.0, 0.0]), 1.0)
-    for number in range(0, 100, apart):
-        with place.open(even()) as stored:
-            steps = 1 + stored.head.step
-            asked = [stored.prepare([[1.0, 0.0, 0.0]]) for _ in range(stored.head.boundary - stored.choices)]
-            stored.write_group([stored.report(choice, 1.0) for choice in stored.choose_group(asked)])
-        begun = functools.partial(place.open, even(), clock=later(HOLD + stored._database.skew + 0.01))
+    one, own = contribution(even(), np.array([1.0, 0.0, 0.0]), 1.0), LEAVES.replace("leaf", "leaf WHERE bandit = ?")
+    for number in range(0, 200, apart):
+        name = f"b{number}"
+        with place.open(even(), name=name) as stored:
+            uid = stored._vault.uid
+            for step in range(3):
+                asked = [stored.prepare([[1.0, 0.0, 0.0]]) for _ in range(stored.head.boundary - stored.choices)]
+                stored.write_group([stored.report(choice, 1.0) for choice in stored.choose_group(asked)])
+                if step < 2:
+                    settle(stored)
+            now = stored._clock.now + HOLD + stored._database.skew + 0.01 - Clock().now
+        begun = functools.partial(place.open, even(), name=name, clock=later(now))
         killed = dies_at(number, place, lambda stored: stored.tend(), begun=lambda begun=begun: (begun(),))
-        found = rows_of(place, LEAVES)  # what a copy without keys shows
-        assert len(found) <= len(json.loads((place.keys / "bandit.witness").read_text())["digests"]) - 1
+        found = rows_of(place, own, uid)  # what a copy without keys shows
+        assert len(found) <= len(json.loads((place.keys / f"{name}.witness").read_text())["digests"]) - 1
         with begun() as stored:
             stored.tend()
-            assert stored.version == steps and stored.entered == stored.choices
-            leaves = table(stored, LEAVES)
-            assert [step for step, _ in leaves] == list(range(steps)) and leaves[: len(found)] == found
-            assert np.array_equal(sums(stored)[steps - 1], len(asked) * one)
-            last = f"{stored._vault.uid}.sums.{stored.head.sums_key}"  # no other key of sums is left
-            assert stored.head.sums_key == steps and Keys(place.keys).labels(f"{stored._vault.uid}.sums") == [last]
+            assert stored.version == 3 and stored.entered == stored.choices
+            leaves = table(stored, own, uid)
+            assert [step for step, _ in leaves] == [0, 1, 2] and leaves[: len(found)] == found
+            assert np.array_equal(total(stored), stored.choices * one) and len(sums(stored)) == 4
+            assert stored.head.sums_key == 3 and Keys(place.keys).labels(f"{uid}.sums") == [f"{uid}.sums.3"]
         if not killed:
             break
     assert not killed and number > 20

@@ -134,14 +134,19 @@ def known(database: Database, name: str) -> bool:
         return schema.made(database, run) and rows.last(run, name) is not None
 
 
-def check_new(keys: Keys, name: str, where: str | Path) -> None:
-    """RolledBack if a bandit of that name, which that database does not have, has released something from another."""
-    if Witness(keys.folder, name).read() is not None:
+def is_new(database: Database, keys: Keys, name: str, where: str | Path) -> bool:
+    """Whether a bandit of that name is to be made; RolledBack if there is one already, in another database. The witness
+    is read first: another worker may make it meanwhile."""
+    witnessed = Witness(keys.folder, name).read() is not None
+    if known(database, name):
+        return False
+    if witnessed:
         raise RolledBack(
             f"Expected the database of the bandit {name} whose witness is in {keys.folder}, got {place_of(where)}, "
             "which has none of that name. Nothing was written. Correct `durable` or `keys`; `tacit move CONFIG --to` "
             "takes a bandit to another database; a new bandit needs another name or another folder of keys."
         )
+    return True
 
 
 def last(run: Run, name: str) -> BanditRow:
@@ -193,7 +198,7 @@ def opened(database: Database, keys: Keys, name: str, algorithm: Algorithm[Any],
             fingerprints.check(run, keys, found.uid, _first_labels(found), make=False)
         Witness(keys.folder, name).begin(found.uid, database.identity())
         with database.transaction() as run:
-            rows.put_state(run, found.uid, closed.OPEN)
+            rows.open_begun(run, found.uid)
     with database.transaction() as run:
         ended = rows.head(run, found.uid).ended
     return vault_of(database, keys, found, ended=ended)
@@ -212,6 +217,7 @@ def check_witness(database: Database, keys: Keys, found: BanditRow, *, begun: bo
     unsealed = [leaf for leaf in leaves if not leaf.sealed]
     if last.steps > len(leaves) or witness.differ(last, witness.digests(found.uid, unsealed)):
         raise witness.older()
+    witness.check_place(last, database.identity())
 
 
 def check_plan(algorithm: Algorithm[Any], found: BanditRow) -> None:

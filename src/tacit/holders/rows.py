@@ -95,6 +95,10 @@ def standing(run: Run, uid: str) -> Head:
     return Head(*run(HEAD, uid)[0])
 
 
+def open_begun(run: Run, uid: str) -> None:
+    run("UPDATE bandit SET state = ? WHERE uid = ? AND state = ?", closed.OPEN, uid, closed.BEGUN)
+
+
 def put_state(run: Run, uid: str, state: str, place: str = "") -> None:
     run("UPDATE bandit SET state = ?, place = ? WHERE uid = ?", state, place, uid)
 

@@ -87,8 +87,7 @@ class Stored(Reading):
         self._database = incarnation.database_at(where)
         try:
             folder = incarnation.keys_of(where, self._database, keys)
-            if not incarnation.known(self._database, name):
-                incarnation.check_new(folder, name, where)
+            if incarnation.is_new(self._database, folder, name, where):
                 if hold is None:
                     raise ValueError(terms.NO_HOLD)
                 schema.ready(self._database)

@@ -158,10 +158,7 @@ def check(last: Shown | None, *, uid: str, digests: list[str], identity: Databas
     check_uid(last, uid)
     if last.steps >= len(digests) or last.digests[-1] != digests[last.steps]:
         raise older()
-    if last.system != identity.system:
-        raise elsewhere()
-    if last.taken_back or last.timeline > identity.timeline:
-        raise older()
+    check_place(last, identity)
     return last
 
 
@@ -169,6 +166,14 @@ def check_uid(last: Shown, uid: str) -> None:
     """RolledBack unless it is the record of that bandit."""
     if last.uid != uid:
         raise replaced() if uid in [one.uid for one in last.predecessors] else another()
+
+
+def check_place(last: Shown, identity: DatabaseIdentity) -> None:
+    """RolledBack unless it is in that database, which was not taken back in time."""
+    if last.system != identity.system:
+        raise elsewhere()
+    if last.taken_back or last.timeline > identity.timeline:
+        raise older()
 
 
 def differ(last: Shown, digests: list[str]) -> bool:

@@ -1,4 +1,4 @@
-"""`python -m tools.fields [people|late|rates|vectors|eight|shared|hybrid ...] [--runs 20] [--seed 900]`: the tables
+"""`python -m tools.fields [people|late|rates|vectors|eight|shared ...] [--runs 20] [--seed 900]`: the tables
 of docs/measurements/fields.md.
 
 Share: of what the best message for each person gains over a random one, what a bandit gained, over the second half of n
@@ -18,7 +18,6 @@ from tacit.environments.base import Environment
 from tacit.experiments.result import SimulatedRun
 from tacit_lab.environments import clicks
 from tools.eight import MATTER, Eight
-from tools.texts import DENSE, DISJOINT, HYBRID, Texts
 from tools.topics import Topics
 
 DELTA = 1e-6
@@ -114,17 +113,6 @@ def shared() -> Iterator[Row]:
             yield Row("shared arms with crosses", Topics(), f"{words}, ε = {epsilon:g}", glm(epsilon, **options))
 
 
-def hybrid() -> Iterator[Row]:
-    for epsilon in (1.0, 4.0):
-        forms: dict[str, tuple[str, dict[str, Any]]] = {
-            'hybrid arms, `curvature="released"`': (HYBRID, {}),
-            "their whole vectors, `base_rate=0.3`": (DENSE, {"base_rate": 0.3}),
-            "disjoint arms, by fields": (DISJOINT, {}),
-        }
-        for words, (form, options) in forms.items():
-            yield Row("texts", Texts(form=form), f"{words}, ε = {epsilon:g}", glm(epsilon, **options))
-
-
 TABLES = {
     "people": (by_people, (1000, 2000, 5000, 20_000, 100_000)),
     "late": (late, (5000, 10_000, 20_000)),
@@ -132,7 +120,6 @@ TABLES = {
     "vectors": (vectors, (5000, 20_000, 50_000)),
     "eight": (eight_fields, (5000, 20_000)),
     "shared": (shared, (5000, 20_000)),
-    "hybrid": (hybrid, (5000, 20_000)),
 }
 
 

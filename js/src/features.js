@@ -76,19 +76,8 @@ export class Schema {
     const whole = { context: settings(person), action: settings(offer), arms, actions, cross, public: origin };
     /** The same for schemas that make the same vectors, in Python and here. */
     this.digest = hex(sha256(utf8(dumps(whole))));
-    const scale = arms === "hybrid" ? 1 / Math.sqrt(2) : 1;
-    const own = (name) => name in person;
-    const parts = [[], ...this.names.flat().map((name) => [name]), ...cross];
-    this.shared = arms === "disjoint" ? null : this.placed(parts, scale);
-    this.own =
-      arms === "shared"
-        ? null
-        : this.placed(
-            parts.filter((part) => part.every(own)),
-            scale,
-          );
-    this.start = this.shared?.size ?? 0;
-    this.dim = this.start + actions.length * (this.own?.size ?? 0);
+    this.parts = this.placed([[], ...this.names.flat().map((name) => [name]), ...cross]);
+    this.dim = Math.max(1, actions.length) * this.parts.size;
   }
 
   /** The names and vectors of what may be offered to a person. actions: name -> fields; names are enough where actions
@@ -98,14 +87,14 @@ export class Schema {
     if (actions === undefined && !ofAction.length) actions = this.actions;
     const named = Array.isArray(actions) ? Object.fromEntries(actions.map((name) => [name, {}])) : actions;
     const names = Object.keys(named ?? {});
-    const known = names.every((name) => !this.own || this.actions.includes(name));
+    const known = names.every((name) => !this.actions.length || this.actions.includes(name));
     if (!names.length || !known || (ofAction.length && Array.isArray(actions)))
       throw new TypeError("Expected actions of the schema, with the fields of each, got others.");
     const person = this.entries(context, ofPerson);
     const rows = names.map((name) => {
       const out = new Array(this.dim).fill(0);
-      if (this.shared) put(out, 0, this.shared, { ...person, ...this.entries(named[name], ofAction) }, this.fields);
-      if (this.own) put(out, this.start + this.actions.indexOf(name) * this.own.size, this.own, person, this.fields);
+      const start = Math.max(0, this.actions.indexOf(name)) * this.parts.size;
+      put(out, start, this.parts, { ...person, ...this.entries(named[name], ofAction) }, this.fields);
       return out;
     });
     return { names, rows };
@@ -125,8 +114,8 @@ export class Schema {
     );
   }
 
-  /** Parts side by side, with weights whose squares sum to scale^2. */
-  placed(parts, scale) {
+  /** Parts side by side, with weights whose squares sum to 1. */
+  placed(parts) {
     const product = (part, of) => part.reduce((out, name) => out * of(this.fields[name]), 1);
     const weights = parts.map((part) => product(part, (column) => column.settings.weight));
     const total = Math.sqrt(weights.reduce((sum, w) => sum + w * w, 0));
@@ -134,7 +123,7 @@ export class Schema {
     const list = parts.map((part, i) => {
       const start = size;
       size += product(part, (column) => column.size);
-      return [part, start, (scale * weights[i]) / total];
+      return [part, start, weights[i] / total];
     });
     return { list, size };
   }

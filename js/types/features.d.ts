@@ -11,7 +11,7 @@ export type Column = { weight?: number; strict?: false } & (
 export interface Settings {
   context?: Record<string, Column>;
   action?: Record<string, Column>;
-  arms?: "shared" | "disjoint" | "hybrid";
+  arms?: "shared" | "disjoint";
   actions?: string[];
   cross?: [string, string][];
   public?: string;

@@ -54,7 +54,6 @@ class Plan:
     budget: Budget
     dim: int
     blocks: int  # of coordinates, of which each arm has one to itself: then arms are rows (z, a); 1: there are none
-    shared: int  # coordinates before them that all arms have: rows (s, z, a)
     width: int  # numbers of an arm
     row: int  # numbers that are kept of a choice until it enters
     rewards: tuple[float, float]

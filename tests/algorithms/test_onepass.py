@@ -13,11 +13,12 @@ from tacit.mechanisms.opening import opened
 from tacit.model.control import add_sides
 from tacit.model.glm import add_glm
 from tacit.model.scores import ScoreContribution, add_score
+from tacit.model.vectors import pair_size
 
 BUDGET = Budget(4.0, 1e-3)
-DENSE, BLOCKS, HYBRID = {"dim": 3}, {"dim": 6, "blocks": 3}, {"dim": 7, "blocks": 2, "shared": 3}
+DENSE, BLOCKS = {"dim": 3}, {"dim": 6, "blocks": 3}
 SIDES = {"control": Control(policy="uniform", share=0.5), "hold": 3, "missing_as": 0.0}
-LAYOUTS = {"dense": DENSE, "blocks": BLOCKS, "hybrid": HYBRID}
+LAYOUTS = {"dense": DENSE, "blocks": BLOCKS}
 FORMS = {
     f"{layout}{kind}": options | more
     for layout, options in LAYOUTS.items()
@@ -71,21 +72,17 @@ def kept(of, estimate, rng, count):
 
 def reference(of, estimate, row, y):
     """One contribution, by the formulas of model/ in plain Python: a whole vector."""
-    out, c, layout = np.zeros(of.plan.mechanism.size), of.contribution, of.layout
-    q = layout.shared + layout.own
-    block = int(row[q]) if layout.blocks > 1 else 0
-    here, x, now = layout.coordinates(block), row[:q], estimate.arrays
+    out, c, q = np.zeros(of.plan.mechanism.size), of.contribution, of.own
+    block = int(row[q]) if of.plan.blocks > 1 else 0
+    x, now = row[:q], estimate.arrays
     code, low, high = c.link.code, c.low, c.high
     if isinstance(c, ScoreContribution):
-        add_score(x, y, now.centre, layout.shared, layout.shared + block * layout.own, code, low, high, out)
+        add_score(x, y, now.centre, block * q, code, low, high, out)
     else:
-        apart = now.theta.ndim == 2
-        theta = now.theta[block] if apart else now.theta[here]
-        inverse = now.inverse[block] if apart else now.inverse[np.ix_(here, here)]
-        places = layout.places(here)
-        own = np.zeros(len(places))
+        theta, inverse = now.theta.reshape(-1, q)[block], now.inverse.reshape(-1, q, q)[block]
+        own = np.zeros(pair_size(q))
         add_glm(x, y, theta, inverse, code, c.blend, c.scale, low, high, own)
-        out[places] = own
+        out[c.part(block)] = own
     if of.sides is not None:
         sides = of.sides
         tail = row[of.plan.width :]
@@ -131,7 +128,7 @@ def test_a_batch_of_cells_is_each_row_rounded(options):
     assert np.array_equal(found, unchanged)
 
 
-@pytest.mark.parametrize("name", ["dense-control", "hybrid-scores-control"])
+@pytest.mark.parametrize("name", ["dense-control", "blocks-scores-control"])
 def test_the_whole_vector_is_bounded(name):
     """Neither part is longer than `longest`, both together are."""
     of = made(**FORMS[name]).algorithm

@@ -15,7 +15,6 @@ from tacit.mechanisms.saving import arrays
 BUDGET = Budget(4.0, 1e-3)
 PLANS = Category("free", "paid")
 SCHEMA = Schema(context={"plan": PLANS}, action={"length": Number(0, 10), "topic": Category("a", "b")})
-HYBRID = Schema(context={"plan": PLANS}, arms="hybrid", actions=("a", "b"))
 
 
 def make(**options):
@@ -59,8 +58,6 @@ def test_it_is_for_vectors_and_shared_arms():
     ("options", "got"),
     [
         ({"dim": 6, "blocks": 2}, "arms of blocks"),
-        ({"dim": 7, "blocks": 2, "shared": 1}, "arms of blocks"),
-        ({"dim": 0, "features": HYBRID}, "arms of blocks"),
         ({"dim": 101}, "more than 100 numbers"),
         ({"curvature": "released"}, 'curvature="released"'),
         ({"curvature": "none"}, 'curvature="none"'),

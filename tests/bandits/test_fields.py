@@ -67,7 +67,6 @@ def test_auto_takes_it_for_disjoint_schemas_alone():
             {"features": one},
             {"curvature": "released"},
             {"prior": (np.zeros(SCHEMA.dim), 1.0)},
-            {"features": Schema(context=CONTEXT, arms="hybrid", actions=NAMES)},
         ],
         scores: [{"curvature": "none"}, {"features": many}],
     }

@@ -26,7 +26,6 @@ KINDS = {
     "blocks": (JointGLM, {"dim": 6, "blocks": 2}),
     "scores": (JointGLM, {"dim": 3, "curvature": "none"}),
     "scores of blocks": (JointGLM, {"dim": 6, "blocks": 2, "curvature": "none"}),
-    "hybrid": (JointGLM, {"dim": 5, "blocks": 2, "shared": 1}),  # without a compiled loop
     "linear": (JointLinUCB, {"dim": 3, "rewards": (0.0, 1.0)}),
 }
 

@@ -1,4 +1,4 @@
-"""Intervals where each user is in one block, disjoint or hybrid: they hold the means, and say something."""
+"""Intervals where each user is in one block: they hold the means, and say something."""
 
 import math
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointGLM, Spec, environments
-from tacit_lab.environments import hybrid
 
 BUDGET = Budget(1.0, 1e-6)
 
@@ -16,7 +15,6 @@ BUDGET = Budget(1.0, 1e-6)
     "world",
     [
         environments.disjoint(dim=54, arms=6, radius=3.0, link="logistic", apart=True),
-        hybrid(radius=4.0, link="logistic", apart=True),
     ],
     ids=lambda world: world.name,
 )

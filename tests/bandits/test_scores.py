@@ -11,7 +11,7 @@ from tacit.algorithms.onepass import scores
 from tacit.features import Number, Schema
 from tacit.kernels.rounds import Schedule
 from tacit.model import links
-from tacit.model.hybrid import Layout
+from tacit.model.arms import whole as whole_of
 from tacit.model.scores import PACE, REACH, TURN
 
 BUDGET = Budget(4.0, 1e-3)
@@ -32,22 +32,21 @@ def play(bandit, rows, rewards):
     return out
 
 
-@pytest.mark.parametrize("shared", [0, 2])
-def test_rows_of_blocks_are_vectors_with_zeros(shared):
+def test_rows_of_blocks_are_vectors_with_zeros():
     """The same noise, the same draws: choices, sums and estimates are those of the vectors."""
     rng = default_rng(0)
-    layout = Layout(shared, 3, 4)
     places = np.tile(np.arange(3.0), (200, 1))[..., None]
-    rows = np.concatenate([rng.uniform(-0.4, 0.4, (200, 3, shared + 4)), places], axis=2)
+    rows = np.concatenate([rng.uniform(-0.4, 0.4, (200, 3, 4)), places], axis=2)
     rewards = rng.integers(2, size=200)
-    apart = make(dim=layout.dim, blocks=3, shared=shared or None, first=10)
-    whole = make(dim=layout.dim, first=10)
-    assert apart.mechanism.size == whole.mechanism.size == layout.dim
-    assert play(apart, rows, rewards) == play(whole, layout.whole(rows), rewards)
+    vectors = whole_of(rows.reshape(600, 5), 12, 3).reshape(200, 3, 12)
+    apart = make(dim=12, blocks=3, first=10)
+    whole = make(dim=12, first=10)
+    assert apart.mechanism.size == whole.mechanism.size == 12
+    assert play(apart, rows, rewards) == play(whole, vectors, rewards)
     assert np.allclose(apart.theta, whole.theta, rtol=1e-9) and np.abs(apart.theta).max() > 0
     assert np.allclose(
         apart.algorithm.chances(apart._estimate, rows[0]),
-        whole.algorithm.chances(whole._estimate, layout.whole(rows[0])),
+        whole.algorithm.chances(whole._estimate, vectors[0]),
     )
 
 

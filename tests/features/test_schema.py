@@ -64,7 +64,7 @@ def some_value(draw: random.Random, column: Any) -> Any:
 
 
 def some_schema(draw: random.Random) -> Schema:
-    arms = draw.choice(["shared", "disjoint", "hybrid"])
+    arms = draw.choice(["shared", "disjoint"])
     context = {f"c{i}": some_column(draw) for i in range(draw.randrange(5))}
     action = {} if arms == "disjoint" else {f"a{i}": some_column(draw) for i in range(draw.randrange(1, 4))}
     names = [*context, *action]
@@ -141,7 +141,7 @@ def test_the_example_has_its_parts_side_by_side() -> None:
     assert found["two"][HEALTH.labels.index("price=line")] == 1 / math.sqrt(7)  # cut to its bound
 
 
-def test_disjoint_and_hybrid_place_each_action_apart() -> None:
+def test_disjoint_arms_place_each_action_apart() -> None:
     apart = Schema(context={"age": Number(0, 100)}, arms="disjoint", actions=("walk", "sleep"))
     assert apart.dim == 6 and apart.blocks == 2
     vectors = apart.vectors({"age": 100})
@@ -151,16 +151,6 @@ def test_disjoint_and_hybrid_place_each_action_apart() -> None:
     for actions in (["sleep", "sleep"], [["sleep"]], ["run"], "sleep", 3, [], {"sleep": {"secret": 1}}, {"run": {}}):
         with pytest.raises(ValueError, match="^Expected "):
             apart.vectors({}, actions)  # type: ignore[arg-type]
-    both = Schema(
-        context={"age": Number(0, 100)}, action={"cost": Number(0, 1)}, arms="hybrid", actions=("walk", "sleep")
-    )
-    found = both.vectors({"age": 100}, {"sleep": {"cost": 1}})["sleep"]
-    assert np.allclose(found @ found, 1) and both.labels[-3:] == [
-        "sleep: constant",
-        "sleep: age=line",
-        "sleep: age=none",
-    ]
-    assert (found[both.labels.index("walk: constant")], found[-3] > 0) == (0, True)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +158,7 @@ def test_disjoint_and_hybrid_place_each_action_apart() -> None:
     [
         ({"context": {"age": 3}, "action": {"a": Number(0, 1)}}, "Expected fields by name"),
         ({"context": {"a": Number(0, 1)}, "action": {"a": Number(0, 1)}}, "a twice"),
-        ({"action": {"a": Number(0, 1)}, "arms": "many"}, "one of shared, disjoint, hybrid"),
+        ({"action": {"a": Number(0, 1)}, "arms": "many"}, "one of shared, disjoint"),
         ({"context": {"a": Number(0, 1)}}, "use arms='disjoint'"),
         ({"context": {"a": Number(0, 1)}, "arms": "disjoint"}, "Expected names of actions"),
         ({"action": {"a": Number(0, 1)}, "cross": [("a", "aa")]}, "Did you mean a"),

@@ -29,7 +29,7 @@ def column(rng):
 
 def schema(rng):
     names = rng.permutation(TEXTS).tolist()
-    arms = str(rng.choice(["shared", "disjoint", "hybrid"]))
+    arms = str(rng.choice(["shared", "disjoint"]))
     context = {name: column(rng) for name in names[:3]}
     action = {name: column(rng) for name in names[3:5]} if arms != "disjoint" else {}
     pairs = [(str(a), str(b)) for a, b in rng.choice([*context, *action], (2, 2))]

@@ -51,7 +51,7 @@ GLM = {name: value for name, value in LINEAR.items() if name != "horizon"} | {"k
         ({"bandits": {"a": LINEAR | {"coordinates": ["one"]}}}, "Expected 3 coordinates"),
         ({"bandits": {"a": {key: LINEAR[key] for key in LINEAR if key != "dim"}}}, "Expected dim"),
         ({"bandits": {"a": LINEAR | {"features": ["age"]}}}, "features"),
-        ({"bandits": {"a": LINEAR | {"features": {"arms": "many"}}}}, "one of shared, disjoint, hybrid"),
+        ({"bandits": {"a": LINEAR | {"features": {"arms": "many"}}}}, "one of shared, disjoint"),
         ({"bandits": {"a": FIELDS | {"dim": 3}}}, r"^\[bandits.a\]: Expected dim = 6, .*[^.]\.$"),
         ({"bandits": {"a": FIELDS | {"coordinates": ["one"] * 6}}}, "Expected no coordinates"),
         ({"bandits": {"a": FIELDS | {"profiles": {"p": {"arms": {"x": [1, 0, 0]}}}}}}, "profile p of a"),

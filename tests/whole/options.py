@@ -18,18 +18,16 @@ from tacit.features import Category, Number, Schema
 from tacit.kernels.glm import Tuning
 from tests.store.places import Clock, Place
 
-ARMS, OWN, SHARED = 2, 7, 6
-DIM = ARMS * OWN  # vectors; two blocks of 7; or 6 numbers that all arms share, and two blocks of 4
+ARMS, OWN = 2, 7
+DIM = ARMS * OWN  # vectors, or two blocks of 7
 ROUNDS, LATE = 300, 7
 EPSILON, DELTA = 2.0, 1e-3
 LIMIT = {"max_rounds_per_person": 2}
 NAMES = ("walk", "sleep")
-SEX, KIND = {"sex": Category("f", "m")}, {"kind": Category("a")}
 SCHEMAS = {
     "disjoint": Schema(
         context={"age": Number(0, 1, bins=2), "home": Category("a", "b")}, arms="disjoint", actions=NAMES
     ),
-    "hybrid": Schema(context=SEX, action=KIND, arms="hybrid", actions=NAMES),
     "shared": Schema(context={"age": Number(0, 1)}, action={"kind": Category(*"abcdefghij")}, arms="shared"),
 }
 
@@ -78,7 +76,6 @@ OPTIONS: dict[type, dict[str, Values]] = {
     | {
         "horizon": {"none": {"horizon": None}},
         "link": {"probit": {"link": "probit"}, "identity": {"link": "identity"}},
-        "shared": {"6": {"blocks": ARMS, "shared": SHARED}},
         "curvature": {"none": {"curvature": "none"}},
         "discount": {"0.9": {"discount": 0.9}},
         "forget": {"600": {"forget": 600.0}},
@@ -112,8 +109,8 @@ def requests(schema: str | None, width: int, blocks: int) -> list[tuple[Any, dic
     """What people ask: vectors, rows of blocks, or fields."""
     rng = default_rng(3)
     if schema is not None:
-        fields = {"age": float, "sex": lambda u: "fm"[u < 0.5], "home": lambda u: "abc"[int(3 * u)]}
-        made, kinds = SCHEMAS[schema], ("a", "other") if schema == "hybrid" else "abcdefghij"
+        fields = {"age": float, "home": lambda u: "abc"[int(3 * u)]}
+        made, kinds = SCHEMAS[schema], "abcdefghij"
         people = [{name: fields[name](rng.random()) for name in made.context} for _ in range(ROUNDS)]
         offers = [{name: {"kind": str(rng.choice(list(kinds)))} for name in NAMES} for _ in range(ROUNDS)]
         return [(one, {"actions": offer} if made.action else {}) for one, offer in zip(people, offers, strict=True)]

@@ -25,12 +25,12 @@ from tests.whole.options import DATABASE, DELTA, EPSILON, GIVEN, MEMORY, OPTIONS
 
 FOLDER = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None  # where nobody waits for a disk
 LINEAR = (fields, centred)
-OF_SCHEMA = "Expected blocks={} and shared={} with these features, as their schema has it, got blocks={} and shared={}."
+OF_SCHEMA = "Expected blocks=None with these features, as their schema has it, got blocks=2."
 OF_HOLD = "Expected hold below pending = 5, got 5."
 OF_RATE = (
     "Expected base_rate with vectors, or with features of shared arms or of disjoint ones by fields, got it with {}."
 )
-OF_BLOCKS = "arms of blocks without a schema, or of hybrid ones"
+OF_BLOCKS = "arms of blocks without a schema"
 OF_TUNING = 'Expected curvature="released" with tuning, which is of estimates by curvature, got {}.'
 BY_FIELDS = "features whose sums are by fields"
 WITH_CONTROL = "Expected no {} with control, got both."
@@ -47,10 +47,7 @@ REFUSED = {
         ("forget=600", "control=uniform"): WITH_CONTROL.format("forget, since people so far are summed,"),
         ("pending=5", "hold=5"): OF_HOLD,
         ("pending=5", "missing_as=0.5"): OF_HOLD,
-        ("features=disjoint", "shared=6"): OF_SCHEMA.format(2, None, 2, 6),
-        ("features=hybrid", "blocks=2"): OF_SCHEMA.format(2, 6, 2, None),
-        ("features=shared", "blocks=2"): OF_SCHEMA.format(None, None, 2, None),
-        ("features=shared", "shared=6"): OF_SCHEMA.format(None, None, 2, 6),
+        ("features=shared", "blocks=2"): OF_SCHEMA,
         ("curvature=none", "tuning=bold"): OF_TUNING.format("none"),
         ("features=disjoint", "tuning=bold"): OF_TUNING.format(BY_FIELDS),
         ("tuning=bold", "base_rate=0.3"): OF_TUNING.format("base_rate"),
@@ -58,8 +55,6 @@ REFUSED = {
         ("prior=some", "base_rate=0.3"): OF_RATE.format("prior"),
         ("warm=rows", "base_rate=0.3"): OF_RATE.format("warm"),
         ("blocks=2", "base_rate=0.3"): OF_RATE.format(OF_BLOCKS),
-        ("shared=6", "base_rate=0.3"): OF_RATE.format(OF_BLOCKS),
-        ("features=hybrid", "base_rate=0.3"): OF_RATE.format(OF_BLOCKS),
         (
             "discount=0.9",
             "forget=600",
@@ -68,8 +63,7 @@ REFUSED = {
     JointLinUCB: {
         ("pending=5", "hold=5"): OF_HOLD,
         ("pending=5", "missing_as=0.5"): OF_HOLD,
-        ("features=hybrid", "blocks=2"): OF_SCHEMA.format(None, None, 2, None),
-        ("features=shared", "blocks=2"): OF_SCHEMA.format(None, None, 2, None),
+        ("features=shared", "blocks=2"): OF_SCHEMA,
     },
 }
 

@@ -117,7 +117,6 @@ JOINT = registered("JOINT", made, first=6) | {
     "joint-glm-long": long_vectors(JointGLM, first=6),
     "joint-glm-scores": made(JointGLM, first=6, curvature="none"),
     "joint-glm-base-rate": made(JointGLM, first=6, base_rate=0.2),
-    "joint-glm-hybrid": made(JointGLM, first=6, dim=3, blocks=2, shared=1),
     "joint-lin-ucb-blocks": made(JointLinUCB, first=6, dim=4, blocks=2),
     "shariff-lin-ucb-tree": made(ShariffLinUCB, release="tree"),
     "shariff-lin-ucb-consistent-tree": made(ShariffLinUCB, release="consistent-tree"),

@@ -14,10 +14,10 @@ from tacit.experiments.table import to_text
 from tacit.model import arms
 from tacit.privacy.budget import Budget
 
-OWN = 9  # numbers of a person, in the part that an action has for itself, and beside it where some are shared
+OWN = 9  # numbers of a person, in the part that an action has for itself
 ACTIONS = (6, 50)
 RELEASES = 10
-FORMS = ("disjoint", "hybrid", "dense, disjoint", "dense, hybrid")
+FORMS = ("disjoint", "dense")
 
 
 def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
@@ -32,19 +32,17 @@ def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
 def _measured(actions: int, form: str) -> dict[str, Any]:
     """Of JointGLM with secure noise: the processor time of a release after the first, on average (noise is drawn ahead,
     for several at once), and the shortest time of a choice and of a reward."""
-    shared = OWN if form.endswith("hybrid") else 0
-    dim, dense = shared + OWN * actions, form.startswith("dense")
-    parts: dict[str, Any] = {} if dense else {"blocks": actions, "shared": shared or None}
-    parts |= {"curvature": "released"}
+    dim, dense = OWN * actions, form == "dense"
+    parts: dict[str, Any] = {"curvature": "released"} | ({} if dense else {"blocks": actions})
     bandit = JointGLM(dim=dim, radius=3.0, budget=Budget(1.0, 1e-6), first=4, pending=100, **parts)
     rng = np.random.default_rng(0)
     choice: list[float] = []
     reward: list[float] = []
     release: list[float] = []
     while bandit._steps <= RELEASES:
-        offered = _offered(rng, actions, shared)
+        offered = _offered(rng, actions)
         if dense:
-            offered = arms.whole(offered, dim, actions, shared)
+            offered = arms.whole(offered, dim, actions)
         due = bandit._due
         clock = time.process_time if due else time.perf_counter
         began = clock()
@@ -67,9 +65,9 @@ def _measured(actions: int, form: str) -> dict[str, Any]:
     }
 
 
-def _offered(rng: np.random.Generator, actions: int, shared: int) -> Array:
-    """Rows (s, z, a) of one person."""
-    x = np.tile(rng.uniform(-1, 1, shared + OWN) / (shared + OWN) ** 0.5, (actions, 1))
+def _offered(rng: np.random.Generator, actions: int) -> Array:
+    """Rows (z, a) of one person."""
+    x = np.tile(rng.uniform(-1, 1, OWN) / OWN**0.5, (actions, 1))
     return np.column_stack([x, np.arange(actions)])
 
 
@@ -91,5 +89,5 @@ def render(rows: Sequence[dict[str, Any]]) -> str:
             f"{row['reward_us']:.0f}",
             end_section=row["arms"] == FORMS[-1],
         )
-    head = f"JointGLM, {OWN} numbers of each action's own (hybrid: and {OWN} shared), secure noise at epsilon 1.\n"
+    head = f"JointGLM, {OWN} numbers of each action's own, secure noise at epsilon 1.\n"
     return head + to_text(table)

@@ -31,12 +31,10 @@ def entries(
     return (mechanism.entry("gaussian", statistic, sensitivity, steps, rounds, size=size, relation=relation),)
 
 
-def numbers(size: int, blocks: int, shared: int) -> str:
+def numbers(size: int, blocks: int) -> str:
     """How many numbers are released, in words."""
     if blocks == 1:
         return f"{size} numbers"
-    if shared:
-        return f"{size} numbers ({blocks} blocks beside {shared} shared features, each user in one block)"
     return f"{size} numbers ({blocks} blocks of {size // blocks}, each user in one of them)"
 
 

@@ -25,7 +25,6 @@ def knowledge(
     *,
     dim: int,
     blocks: int = 1,
-    shared: int = 0,
     live: int = 1,
     link: Link,
     rewards: tuple[float, float],
@@ -33,17 +32,17 @@ def knowledge(
     unit: float,
 ) -> Known:
     """What `prior` = (theta, precision) and `warm` = (features, rewards) say together about theta*; ValueError. Where
-    there are blocks and nothing else, arrays have one more axis, the first: of blocks, of
+    there are blocks, arrays have one more axis, the first: of blocks, of
     which so many are live."""
     if prior is None and warm is None:
-        return nothing(1 if shared else blocks)
+        return nothing(blocks)
     known = Known(np.zeros(dim), np.zeros((dim, dim))) if prior is None else _prior(prior, dim, radius)
     if warm is not None:
-        x, y = _rows(warm, dim, blocks, shared, rewards)
+        x, y = _rows(warm, dim, blocks, rewards)
         low, high = rewards
         share = (y - low) / (high - low) if link.bounded else y / unit
-        known = _fitted(x, share, known, link, shared + (dim - shared) // blocks * live, radius, unit)
-    return known if blocks == 1 or shared else _apart(known, blocks)
+        known = _fitted(x, share, known, link, dim // blocks * live, radius, unit)
+    return known if blocks == 1 else _apart(known, blocks)
 
 
 def _apart(known: Known, blocks: int) -> Known:
@@ -90,13 +89,13 @@ def _prior(given: Any, dim: int, radius: float) -> Known:
     return Known(theta, precision)
 
 
-def _rows(given: Any, dim: int, blocks: int, shared: int, rewards: tuple[float, float]) -> tuple[Array, Array]:
+def _rows(given: Any, dim: int, blocks: int, rewards: tuple[float, float]) -> tuple[Array, Array]:
     try:
         x, y = (np.array(part, dtype=np.float64) for part in given)
     except (TypeError, ValueError):
         raise ValueError("Expected warm to be (features, rewards): an array of rows, and a number for each.") from None
-    if blocks > 1 and x.ndim == 2 and x.shape[1] == arms.width(dim, blocks, shared):
-        x = arms.whole(x, dim, blocks, shared)
+    if blocks > 1 and x.ndim == 2 and x.shape[1] == arms.width(dim, blocks):
+        x = arms.whole(x, dim, blocks)
     if x.ndim != 2 or x.shape[1] != dim or y.shape != (len(x),) or not len(x):
         raise ValueError(f"Expected warm rows of {dim} features and as many rewards, got other shapes.")
     if not np.isfinite(x).all() or np.einsum("nd,nd->n", x, x).max() > (1 + 1e-6) ** 2:

@@ -64,7 +64,6 @@ class Bandit(Kept, ABC):
     _witness: FileWitness = field(init=False, repr=False)
     _policy_given = False  # whether the caller brought the generator of the policy's draws
     _blocks = 1  # of coordinates, of which each arm has one to itself: then arms are rows (z, a), as in model.arms
-    _shared = 0  # coordinates before them that all arms have: rows (s, z, a)
     _one_set = False  # whether everybody has to be offered the same arms
 
     def __post_init__(self) -> None:
@@ -309,7 +308,6 @@ class Bandit(Kept, ABC):
         return Door(
             dim=self.dim,
             blocks=self._blocks,
-            shared=self._shared,
             rewards=self.rewards,
             schema=getattr(self, "features", None),
             limited=self._persons.most is not None,
@@ -318,7 +316,7 @@ class Bandit(Kept, ABC):
     @property
     def _width(self) -> int:
         """Numbers of an arm."""
-        return arm_sets.width(self.dim, self._blocks, self._shared)
+        return arm_sets.width(self.dim, self._blocks)
 
     @property
     def _row_size(self) -> int:

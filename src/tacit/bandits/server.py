@@ -204,9 +204,9 @@ class Server(Kept, ABC):
 
 def blocks_of(given: int | None, server: Server) -> int:
     """Into how many parts a server's arms are divided, each with zeros in all but one: as given, or as the schema has
-    it, if that shares nothing between actions; 1 where it is not known that they are. ValueError if that cannot be."""
+    it; 1 where it is not known that they are. ValueError if that cannot be."""
     schema = server.features
-    made = schema.blocks if schema is not None and not schema.shared else 1
+    made = 1 if schema is None else schema.blocks
     if given is None:
         return made
     checks.positive_int(blocks=given)

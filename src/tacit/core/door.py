@@ -48,7 +48,6 @@ class Door:
 
     dim: int
     blocks: int
-    shared: int
     rewards: tuple[float, float]
     schema: Schema | None
     limited: bool
@@ -63,7 +62,6 @@ class Door:
         return cls(
             dim=plan.dim,
             blocks=plan.blocks,
-            shared=plan.shared,
             rewards=plan.rewards,
             schema=schema,
             limited=plan.limits.most is not None,
@@ -78,7 +76,7 @@ class Door:
     def arms(self, arms: Any, given: Any = None) -> Offer:
         """Arms as vectors, or a person's fields with `given` actions; ValueError for bad ones. Nobody asks for a choice
         among them."""
-        return Offer(*arm_sets.asked(self.schema, self.dim, arms, given, self.blocks, self.shared), None)
+        return Offer(*arm_sets.asked(self.schema, self.dim, arms, given, self.blocks), None)
 
     def offer(self, arms: Any, available: npt.ArrayLike | None = None, given: Any = None) -> Offer:
         """The same for a request; ValueError for a bad one."""
@@ -98,7 +96,7 @@ class Door:
                         "Expected a column arms, or a bandit with a schema for a frame of fields, got neither."
                     )
                 arms = frames.values(table["arms"])
-            rows, problems = arm_sets.rows(arms, self.dim, self.blocks, self.shared)
+            rows, problems = arm_sets.rows(arms, self.dim, self.blocks)
         else:
             rows, problems = self.schema.batch(arms, given, placed=self.blocks > 1)
             names = self.schema.offered if given is None else tuple(given)

@@ -200,8 +200,6 @@ def _played(door: Door, table: Mapping[str, Any], actions: Any) -> Iterator[Arra
     prefixed = logs.numbered(table)
     if not prefixed:
         raise ValueError("Expected the columns x0, x1, ... or arms, got neither.")
-    if door.shared:
-        raise ValueError("Expected a schema or the column arms where arms share coordinates, got x0, x1, ....")
     rows = zip(*(frames.values(table[name]) for name in prefixed), strict=True)
     if len(prefixed) == door.dim:  # of the action that was taken, already
         return (door.played([row]) for row in rows)

@@ -88,11 +88,6 @@ class Environment(ABC):
         return None
 
     @property
-    def shared(self) -> int:
-        """How many numbers of such a row, the first ones, are shared by all blocks."""
-        return 0
-
-    @property
     def parts(self) -> int | None:
         """Into how many parts of equal length arms are divided, each with zeros in all but one; None: they are not."""
         return None
@@ -110,7 +105,7 @@ class Environment(ABC):
     @property
     def width(self) -> int:
         """Numbers of an arm."""
-        return width(self.dim, self.blocks or 1, self.shared)
+        return width(self.dim, self.blocks or 1)
 
     @property
     def rounds(self) -> int | None:

@@ -47,16 +47,14 @@ class Spec:
         wait for."""
         environment = self.suited(environment)
         serves = issubclass(self.kind, Server)  # devices choose among vectors, and the server knows of their zeros
-        if environment.blocks and not self._takes_rows(environment):
+        if environment.blocks and not self._takes_rows:
             raise ValueError(
-                f"Expected a bandit that takes blocks (joint-glm, or joint-lin-ucb if nothing is shared beside them) "
-                f"where arms are apart, got {self.name}."
+                f"Expected a bandit that takes blocks (joint-glm, joint-lin-ucb) where arms are apart, got {self.name}."
             )
         policy, privacy = seed.spawn(2)
         known: dict[str, Any] = {
             "dim": environment.dim,
             "blocks": environment.parts if serves else environment.blocks,
-            "shared": environment.shared or None if environment.blocks else None,
             "features": environment.features if environment.blocks else None,  # else arms are vectors
             "radius": environment.radius,
             "rewards": environment.rewards,
@@ -79,12 +77,12 @@ class Spec:
 
     def suited(self, environment: Environment) -> Environment:
         """That environment, with arms as this bandit takes them where either would do."""
-        return environment.suited(blocks=self._takes_rows(environment))
+        return environment.suited(blocks=self._takes_rows)
 
-    def _takes_rows(self, environment: Environment) -> bool:
-        """Whether this bandit takes blocks, and what is shared beside them, if that environment has any."""
-        needed = {"blocks", "shared"} if environment.shared else {"blocks"}
-        return needed <= self._names and not issubclass(self.kind, Server)
+    @property
+    def _takes_rows(self) -> bool:
+        """Whether this bandit takes blocks."""
+        return "blocks" in self._names and not issubclass(self.kind, Server)
 
     @property
     def private(self) -> bool:

@@ -25,19 +25,17 @@ class SchemaPart(NamedTuple):
 
 
 class Parts:
-    """A part is a constant (), a field (name,) or a cross (one, other). Vectors have norm at most `scale`.
+    """A part is a constant (), a field (name,) or a cross (one, other). Vectors have norm at most 1.
 
     person: the names of fields that are the same for all that is offered to somebody."""
 
-    def __init__(
-        self, parts: Sequence[tuple[str, ...]], fields: Mapping[str, Column], person: Collection[str], scale: float
-    ) -> None:
+    def __init__(self, parts: Sequence[tuple[str, ...]], fields: Mapping[str, Column], person: Collection[str]) -> None:
         self._fields = fields
         weights = [math.prod(fields[name].weight for name in part) for part in parts]
         total = math.sqrt(sum(w * w for w in weights))
         sizes = [math.prod(fields[name].size for name in part) for part in parts]
         starts = [0, *itertools.accumulate(sizes)]
-        self._parts = list(zip(parts, starts, (scale * w / total for w in weights), strict=False))
+        self._parts = list(zip(parts, starts, (w / total for w in weights), strict=False))
         self._of_person = [one for one in self._parts if set(one[0]) <= set(person)]
         self._of_action = [one for one in self._parts if not set(one[0]) <= set(person)]
         self.size = starts[-1]

@@ -3,7 +3,6 @@
 import dataclasses
 import hashlib
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +17,7 @@ from tacit.features.parts import Parts, SchemaPart
 from tacit.features.public import learnt
 from tacit.features.settings import by_name, pairs, texts
 
-ARMS = ("shared", "disjoint", "hybrid")
+ARMS = ("shared", "disjoint")
 EMPTY: Mapping[str, Any] = {}
 
 
@@ -29,11 +28,11 @@ class Schema:
 
     arms: "shared": x = (1, context, action, crosses), for actions that have fields. "disjoint": each of `actions`
     has a part of the vector for itself, (1, context, crosses of context), and zeros elsewhere: what is learnt of one
-    says nothing of another. "hybrid": both, side by side.
+    says nothing of another.
 
     Norm. Every field gives numbers of norm at most 1 (columns.py); a cross is their outer product, of norm at most
     1 * 1. Part j has weight w_j, and v = (w_1 part_1, ...) / sqrt(sum w_j^2) has norm at most 1. Disjoint puts v in one
-    of several places: the same norm. Hybrid is (shared, disjoint) / sqrt 2. Weights are public, 1 by default; a cross
+    of several places: the same norm. Weights are public, 1 by default; a cross
     has the product of its two.
 
     max_actions: how many actions there may ever be; as many as `actions` by default. Each has its part of the vector
@@ -56,8 +55,7 @@ class Schema:
     retired: tuple[str, ...] = ()
     dim: int = dataclasses.field(init=False, repr=False, compare=False)  # numbers of a vector
     _fields: Mapping[str, Column] = dataclasses.field(init=False, repr=False, compare=False)
-    _shared: Parts | None = dataclasses.field(init=False, repr=False, compare=False)
-    _own: Parts | None = dataclasses.field(init=False, repr=False, compare=False)
+    _parts: Parts = dataclasses.field(init=False, repr=False, compare=False)  # of an action's own part, or of all arms
     _starts: Mapping[str, int] = dataclasses.field(init=False, repr=False, compare=False)  # of each action's own part
 
     def __post_init__(self) -> None:
@@ -74,9 +72,9 @@ class Schema:
         if self.arms != "shared" and not self.actions:
             raise ValueError(f"Expected names of actions (actions=) for arms={self.arms!r}, got none.")
         if self.arms == "shared" and self.actions:
-            raise ValueError("Expected no names of actions for arms='shared', got some: use 'disjoint' or 'hybrid'.")
+            raise ValueError("Expected no names of actions for arms='shared', got some: use 'disjoint'.")
         if self.arms == "disjoint" and self.action:
-            raise ValueError("Expected no fields of actions for arms='disjoint', got some: use 'hybrid'.")
+            raise ValueError("Expected no fields of actions for arms='disjoint', got some: use 'shared'.")
         if self.arms == "shared" and not self.action:
             raise ValueError("Expected fields of actions for arms='shared', got none: use arms='disjoint'.")
         self._check_actions()
@@ -84,18 +82,11 @@ class Schema:
         for pair in self.cross:
             for name in pair:
                 checks.name("a field of the schema in cross", name, known)
-        shared = [(), *((name,) for name in known), *self.cross]
-        own = [(), *((name,) for name in self.context), *(p for p in self.cross if set(p) <= set(self.context))]
-        scale = 1 / math.sqrt(2) if self.arms == "hybrid" else 1.0
+        parts = Parts([(), *((name,) for name in known), *self.cross], known, self.context)
         object.__setattr__(self, "_fields", known)
-        object.__setattr__(
-            self, "_shared", None if self.arms == "disjoint" else Parts(shared, known, self.context, scale)
-        )
-        object.__setattr__(self, "_own", None if self.arms == "shared" else Parts(own, known, self.context, scale))
-        start, size = self._shared.size if self._shared else 0, self._own.size if self._own else 0
-        starts = {name: start + i * size for i, name in enumerate(self.actions)}
-        object.__setattr__(self, "_starts", starts)
-        object.__setattr__(self, "dim", start + self.room * size)
+        object.__setattr__(self, "_parts", parts)
+        object.__setattr__(self, "_starts", {name: i * parts.size for i, name in enumerate(self.actions)})
+        object.__setattr__(self, "dim", self.blocks * parts.size)
 
     def _check_actions(self) -> None:
         object.__setattr__(self, "retired", texts("retired", self.retired))
@@ -129,34 +120,27 @@ class Schema:
         return max(1, self.room)
 
     @property
-    def shared(self) -> int:
-        """How many numbers, the first ones, are beside those parts."""
-        return self._shared.size if self._shared else 0
-
-    @property
     def own(self) -> tuple[SchemaPart, ...]:
         """What the part of a vector that an action has for itself consists of; nothing where arms are shared."""
-        return self._own.each if self._own else ()
+        return self._parts.each if self.actions else ()
 
     @property
     def common(self) -> tuple[SchemaPart, ...]:
         """The same of the part that all actions share; nothing where arms are disjoint."""
-        return self._shared.each if self._shared else ()
+        return () if self.actions else self._parts.each
 
     @property
     def labels(self) -> list[str]:
         """What each number of a vector stands for."""
-        own = self._own.labels() if self._own else []
-        shared = self._shared.labels() if self._shared else []
+        labels = self._parts.labels()
         names = [*self.actions, *(f"(free {i + 1})" for i in range(len(self.actions), self.room))]
-        return shared + [f"{action}: {label}" for action in names for label in own]
+        return [f"{action}: {label}" for action in names for label in labels] if names else labels
 
     @property
     def present(self) -> list[int]:
         """The numbers of a vector that can be other than 0 for what is offered."""
-        size = self._own.size if self._own else 0
-        starts = [self._starts[name] for name in self.offered]
-        return [*range(self.shared), *(s + i for s in starts for i in range(size))]
+        starts = [self._starts[name] for name in self.offered] if self.actions else [0]
+        return [start + i for start in starts for i in range(self._parts.size)]
 
     def with_action(self, name: str) -> "Schema":
         """The same, with one action more, in the next place; ValueError if there is none, or a name was used before."""
@@ -215,36 +199,26 @@ class Schema:
         person = self._entries(context, self.context)
         offered = self._offered(actions)
         out = np.zeros((len(offered), self.dim))
-        self._put_shared(person, offered, out)
-        if self._own:
-            own = self._own.of_person(person)
-            for row, name in zip(out, offered, strict=True):
-                start = self._starts[name]
-                row[start : start + own.size] = own
+        own = self._parts.of_person(person)
+        for row, (name, entries) in zip(out, offered.items(), strict=True):
+            start = self._starts.get(name, 0)
+            row[start : start + own.size] = own
+            self._parts.put_action({**person, **entries}, row)
         return tuple(offered), out
 
     def placed(
         self, context: Mapping[str, Any], actions: Mapping[str, Mapping[str, Any]] | Sequence[str] | None = None
     ) -> tuple[tuple[str, ...], Array]:
-        """The same without the zeros, for actions that have names: rows (s, z, a), the numbers that all actions share,
-        if any, those of the part that an action has for itself, which are of the person, and the number of that
-        part."""
-        if self._own is None:
-            raise ValueError(f"Expected arms='disjoint' or 'hybrid', got {self.arms!r}.")
+        """The same without the zeros, for actions that have names: rows (z, a), the numbers of the part that an action
+        has for itself, which are of the person, and the number of that part."""
+        if not self.actions:
+            raise ValueError(f"Expected arms='disjoint', got {self.arms!r}.")
         person = self._entries(context, self.context)
         offered = self._offered(actions)
-        out = np.empty((len(offered), self.shared + self._own.size + 1))
-        self._put_shared(person, offered, out)
-        out[:, self.shared : -1] = self._own.of_person(person)
-        out[:, -1] = [(self._starts[name] - self.shared) // self._own.size for name in offered]
+        out = np.empty((len(offered), self._parts.size + 1))
+        out[:, :-1] = self._parts.of_person(person)
+        out[:, -1] = [self._starts[name] // self._parts.size for name in offered]
         return tuple(offered), out
-
-    def _put_shared(self, person: dict[str, Entries], offered: Mapping[str, Mapping[str, Entries]], out: Array) -> None:
-        if self._shared:
-            part = out[:, : self._shared.size]
-            part[:] = self._shared.of_person(person)
-            for row, entries in zip(part, offered.values(), strict=True):
-                self._shared.put_action({**person, **entries}, row)
 
     def batch(self, people: Any, actions: Any = None, *, placed: bool = False) -> tuple[list[Array], list[str | None]]:
         """The rows of each person, as in `rows` or `placed`, all with the same actions, and what is wrong with each,

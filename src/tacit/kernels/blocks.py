@@ -160,28 +160,3 @@ def thompson_block_rows(arms: Array, theta: Array, axes: Array, spread: Array, d
                     for j in range(theta.shape[1]):
                         target[a, j] += draw * axes[a, j, k]
         out[i] = best_row(arms[i], target)
-
-
-@kernel
-def thompson_hybrid_rows(arms: Array, posterior: Posterior, draws: Array, shared: int, out: Integers) -> None:
-    """out[i] = argmax over rows (s, z, a) of <s, t_s> + <z, t_a>, t = theta + sum_k spread_k N(0, 1) axis_k: its first
-    `shared` coordinates t_s, and those of block a. draws[i]: normal numbers, one for each positive spread."""
-    own = arms.shape[2] - 1 - shared
-    along = np.zeros(posterior.theta.size)
-    for i in range(arms.shape[0]):
-        n = 0
-        for k in range(along.size):
-            if posterior.spread[k] > 0.0:
-                along[k] = posterior.spread[k] * draws[i, n]
-                n += 1
-        target = posterior.theta + np.dot(posterior.axes, along)
-        best, index = -np.inf, 0
-        for row in range(arms.shape[1]):
-            start, value = shared + int(arms[i, row, shared + own]) * own, 0.0
-            for k in range(shared):
-                value += arms[i, row, k] * target[k]
-            for k in range(own):
-                value += arms[i, row, shared + k] * target[start + k]
-            if value > best:
-                best, index = value, row
-        out[i] = index

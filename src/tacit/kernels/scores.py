@@ -78,39 +78,39 @@ def by_precision(known: Known, eta: float, sums: Array) -> Array:
 
 
 @inlined
-def place_of(row: Array, width: int, shared: int) -> int:
-    """Where the numbers of a row beyond the shared ones begin in theta: a row of `width` features and one number more
-    has that of its block there."""
-    return shared + int(row[width]) * (width - shared) if row.size > width else shared
+def place_of(row: Array, width: int) -> int:
+    """Where the numbers of a row begin in theta: a row of `width` features and one number more has that of its block
+    there."""
+    return int(row[width]) * width if row.size > width else 0
 
 
 @inlined
-def best_by(rng: Generator, rows: Array, posterior: Posterior, width: int, shared: int, target: Array) -> int:
+def best_by(rng: Generator, rows: Array, posterior: Posterior, width: int, target: Array) -> int:
     """argmax over rows of `width` features of <x, theta + spread N>, N a fresh normal number for each coordinate,
     however many arms there are; target is overwritten."""
     for i in range(target.size):
         target[i] = posterior.theta[i]
         if posterior.spread[0] > 0.0:
             target[i] += posterior.spread[0] * rng.standard_normal()
-    return first_best(rows, target, width, shared)
+    return first_best(rows, target, width)
 
 
 @inlined
-def first_best(rows: Array, target: Array, width: int, shared: int) -> int:
+def first_best(rows: Array, target: Array, width: int) -> int:
     """argmax over rows of <x, target>; the first one of equals."""
     best, index = -np.inf, 0
     for a in range(rows.shape[0]):
-        value = at(rows[a, :width], target, shared, place_of(rows[a], width, shared))
+        value = at(rows[a, :width], target, place_of(rows[a], width))
         if value > best:
             best, index = value, a
     return index
 
 
 @kernel
-def best_rows(arms: Array, posterior: Posterior, draws: Array, width: int, shared: int, out: Integers) -> None:
+def best_rows(arms: Array, posterior: Posterior, draws: Array, width: int, out: Integers) -> None:
     """out[i] = the choice of `best_by` for user i with the normal numbers draws[i], one for each coordinate or none."""
     target = posterior.theta.copy()
     for i in range(arms.shape[0]):
         for j in range(draws.shape[1]):
             target[j] = posterior.theta[j] + posterior.spread[0] * draws[i, j]
-        out[i] = first_best(arms[i], target, width, shared)
+        out[i] = first_best(arms[i], target, width)

@@ -182,7 +182,7 @@ def sum_scores(
     for i in range(rewards.size):
         if not np.isnan(rewards[i]):
             a = block_of_row(rows[i], q, blocks)
-            add_score(rows[i, :q], rewards[i], at.theta[a], q, q, at.link, at.low, at.high, own)
+            add_score(rows[i, :q], rewards[i], at.theta[a], 0, at.link, at.low, at.high, own)
             join_row(rows[i], rewards[i], own, places[a], tally, more, cell, longest, out)
 
 

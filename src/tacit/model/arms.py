@@ -1,8 +1,7 @@
 """Arm sets, checked once, C-contiguous float64: by bandits and devices alike, so numpy alone is needed.
 
 Where each arm has one of several blocks of coordinates to itself (zeros elsewhere), it is a row (z, a) instead: the
-numbers within its block, and the number of the block. Where some first coordinates are shared by all arms, it is
-(s, z, a)."""
+numbers within its block, and the number of the block."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -11,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.data import Array, Integers
-from tacit.model.hybrid import Layout
 
 TOLERANCE = 1e-6  # on the norm, for vectors that were scaled to length 1 in single precision
 LEFT = 1e-9  # arms longer than 1 by more than this are cut to 1; contributions are clipped to 1 exactly always
@@ -26,41 +24,41 @@ class ArmSet(NamedTuple):
     names: tuple[str, ...] | None
 
 
-def width(dim: int, blocks: int, shared: int = 0) -> int:
+def width(dim: int, blocks: int) -> int:
     """Numbers of a row."""
-    return dim if blocks == 1 else shared + (dim - shared) // blocks + 1
+    return dim if blocks == 1 else dim // blocks + 1
 
 
-def coordinates(dim: int, blocks: int, shared: int = 0) -> Array:
+def coordinates(dim: int, blocks: int) -> Array:
     """The rows that have 1 in one coordinate and 0 in the others."""
     if blocks == 1:
         return np.eye(dim)
-    own = (dim - shared) // blocks
-    out = np.zeros((dim, shared + own + 1))
-    out[:shared, :shared] = np.eye(shared)
-    out[shared:, shared:-1] = np.tile(np.eye(own), (blocks, 1))
-    out[shared:, -1] = np.repeat(np.arange(blocks), own)
-    return out
+    own = dim // blocks
+    return np.column_stack([np.tile(np.eye(own), (blocks, 1)), np.repeat(np.arange(blocks), own)])
 
 
-def whole(features: Array, dim: int, blocks: int, shared: int = 0) -> Array:
+def whole(features: Array, dim: int, blocks: int) -> Array:
     """Rows as vectors, with their zeros; ValueError for what has no such block."""
     if not _placed(features, blocks):
         raise ValueError(f"Expected the last number of each row to be that of its block, from 0 to {blocks - 1}.")
-    return Layout(shared, blocks, (dim - shared) // blocks).whole(features)
+    own = dim // blocks
+    out = np.zeros((*features.shape[:-1], dim))
+    starts = own * features[..., -1:].astype(np.int64)
+    np.put_along_axis(out, starts + np.arange(own), features[..., :-1], axis=-1)
+    return out
 
 
-def placed(features: Array, dim: int, blocks: int, shared: int = 0) -> Array:
+def placed(features: Array, dim: int, blocks: int) -> Array:
     """Vectors (..., dim) as rows: what `whole` undoes. ValueError for a vector that has numbers in several blocks."""
     if blocks == 1:
         return features
-    parts = features[..., shared:].reshape(*features.shape[:-1], blocks, (dim - shared) // blocks)
+    parts = features.reshape(*features.shape[:-1], blocks, dim // blocks)
     used = (parts != 0).any(axis=-1)
     if (used.sum(axis=-1) > 1).any():
         raise ValueError("Expected arms with numbers in one block each, got some in several.")
     place = used.argmax(axis=-1)
     own = np.take_along_axis(parts, place[..., None, None], axis=-2)[..., 0, :]
-    return np.concatenate([features[..., :shared], own, place[..., None]], axis=-1)
+    return np.concatenate([own, place[..., None]], axis=-1)
 
 
 def live(offered: Sequence[bool], blocks: int) -> Integers:
@@ -68,9 +66,9 @@ def live(offered: Sequence[bool], blocks: int) -> Integers:
     return np.flatnonzero(offered) if offered and blocks > 1 else np.arange(blocks)
 
 
-def check(arms: Arms, dim: int, blocks: int = 1, shared: int = 0) -> ArmSet:
+def check(arms: Arms, dim: int, blocks: int = 1) -> ArmSet:
     """The arms as an ArmSet, or ValueError: never the value of a feature in the message."""
-    names, numbers = None, width(dim, blocks, shared)
+    names, numbers = None, width(dim, blocks)
     if isinstance(arms, Mapping):
         names = tuple(arms)
         arms = [arms[name] for name in names] if names else np.empty((0, numbers))  # type: ignore[assignment]
@@ -92,13 +90,13 @@ class Fields(Protocol):
     def placed(self, fields: Any, actions: Any, /) -> tuple[tuple[str, ...], Array]: ...
 
 
-def asked(schema: Fields | None, dim: int, arms: Any, actions: Any, blocks: int = 1, shared: int = 0) -> ArmSet:
+def asked(schema: Fields | None, dim: int, arms: Any, actions: Any, blocks: int = 1) -> ArmSet:
     """One user's arms, or ValueError: vectors, or what a schema makes of fields, in the form of so many blocks."""
     if schema is not None:
         names, features = (schema.rows if blocks == 1 else schema.placed)(arms, actions)
         return ArmSet(features, names)
     without_actions(actions)
-    return check(arms, dim, blocks, shared)
+    return check(arms, dim, blocks)
 
 
 def without_actions(actions: Any) -> None:
@@ -122,11 +120,11 @@ def as_array(arms: Any) -> Array:
         raise ValueError("Expected arms to be numbers in rows of equal length.") from None
 
 
-def rows(arms: Any, dim: int, blocks: int = 1, shared: int = 0) -> tuple[list[Array], list[str | None]]:
+def rows(arms: Any, dim: int, blocks: int = 1) -> tuple[list[Array], list[str | None]]:
     """A batch: (K, dim) features of each user (or rows (z, a)), K their own, and what is wrong with each, None if
     nothing; bad rows are zeros. An array of numbers is (n, K, dim) or a ValueError; of anything else each row is judged
     by itself."""
-    long = width(dim, blocks, shared)
+    long = width(dim, blocks)
     numbers = isinstance(arms, np.ndarray) and arms.dtype.kind in "biuf"
     if isinstance(arms, np.ndarray) and arms.dtype.kind == "O":
         arms = arms.tolist()
@@ -149,7 +147,7 @@ def rows(arms: Any, dim: int, blocks: int = 1, shared: int = 0) -> tuple[list[Ar
     reasons: list[str | None] = []
     for row in arms:
         try:
-            out.append(check(row, dim, blocks, shared).features)
+            out.append(check(row, dim, blocks).features)
             reasons.append(None)
         except ValueError as caught:
             out.append(np.zeros((1, long)))

@@ -140,9 +140,7 @@ class GLMContribution(PairContribution):
     Blocks (PairContribution). Two users in the same part are as above with z; for two users in different parts v and v~
     are at right angles, and
         |v - v~|^2 = |v|^2 + |v~|^2 <= 2 (1 + q) <= D^2:   2 + 2 q <= 4 + q for q <= 1 + 1 / sqrt 2 < 2, and else
-        2 + 2 q <= 2 + 2 q + 1 / (2 q).
-    With shared coordinates v and v~ are what they would be with their zeros, and D is that of x = (s, 0, ..., z, ...),
-    whose norm is that of (s, z)."""
+        2 + 2 q <= 2 + 2 q + 1 / (2 q)."""
 
     link: Link
     blend: float = 0.0  # between tangent and chord, in [0, 1]

@@ -35,25 +35,19 @@ def score(length: float, z: float, y: float, link: Code, low: float, high: float
     return (share - expected) / (max(abs(expected), abs(1.0 - expected)) * length)
 
 
-def at(x: Array, theta: Array, shared: int, start: int) -> float:
-    """<x, theta>: the first `shared` numbers of x belong to the first of theta, the others to those from `start` on."""
+def at(x: Array, theta: Array, start: int) -> float:
+    """<x, theta>: the numbers of x belong to those of theta from `start` on."""
     z = 0.0
-    for i in range(shared):
-        z += x[i] * theta[i]
-    for i in range(shared, x.size):
-        z += x[i] * theta[start + i - shared]
+    for i in range(x.size):
+        z += x[i] * theta[start + i]
     return z
 
 
-def add_score(
-    x: Array, y: float, theta: Array, shared: int, start: int, link: Code, low: float, high: float, out: Exact
-) -> None:
+def add_score(x: Array, y: float, theta: Array, start: int, link: Code, low: float, high: float, out: Exact) -> None:
     """out += g, of d numbers as theta; x lies there as in `at`."""
-    weight = score(norm(x), at(x, theta, shared, start), y, link, low, high)
-    for i in range(shared):
-        out[i] += weight * x[i]
-    for i in range(shared, x.size):
-        out[start + i - shared] += weight * x[i]
+    weight = score(norm(x), at(x, theta, start), y, link, low, high)
+    for i in range(x.size):
+        out[start + i] += weight * x[i]
 
 
 def pace(std: Numbers, length: Numbers, dim: int, radius: float, steep: float) -> Numbers:
@@ -83,14 +77,13 @@ class ScoreContribution:
     What is not bounded by 1: b - A theta with the weights of GLMContribution, which bound b; it reaches 1.38 for the
     logistic link.
 
-    Blocks and shared coordinates. x has zeros outside of its own part: so has g, of the same norm."""
+    Blocks. x has zeros outside of its own part: so has g, of the same norm."""
 
     dim: int
     link: Link
     low: float
     high: float
     blocks: int = 1
-    shared: int = 0
     scale: ClassVar[float] = 0.0  # of the curvature: there is none
     blend: ClassVar[float] = 0.0
     sensitivity: ClassVar[float] = 2.0
@@ -106,4 +99,4 @@ class ScoreContribution:
 
     def add(self, x: Array, y: float, theta: Array, out: Exact) -> None:
         """out += g, for x with its zeros."""
-        add_score(x, y, theta, 0, 0, self.link.code, self.low, self.high, out)
+        add_score(x, y, theta, 0, self.link.code, self.low, self.high, out)

@@ -91,16 +91,13 @@ class PairContribution:
     Blocks. Where x lies in one of `blocks` parts of its coordinates, with zeros elsewhere, v has zeros outside of the
     pair of that part, whoever the user is: what is summed is the pair of z, the numbers of x in that part, in that
     part's place among the pairs of all parts, blocks p (p + 3) / 2 numbers for p = dim / blocks. Numbers that are
-    always 0 are left out, so distances are what they were, and the sensitivity is the same. Likewise where the first
-    `shared` coordinates are beside those parts (model.hybrid): v is the pair of (s, z), whose numbers have places of
-    their own among those of all parts, those of s s' and s in common."""
+    always 0 are left out, so distances are what they were, and the sensitivity is the same."""
 
     dim: int
     scale: float
     low: float
     high: float
     blocks: int = 1
-    shared: int = 0
 
     def __post_init__(self) -> None:
         checks.positive_int(dim=self.dim)
@@ -109,11 +106,10 @@ class PairContribution:
 
     @property
     def size(self) -> int:
-        own = (self.dim - self.shared) // self.blocks
-        return pair_size(self.shared) + self.blocks * (self.shared * own + pair_size(own))
+        return self.blocks * pair_size(self.dim // self.blocks)
 
     def part(self, block: int) -> slice:
-        """Where a block's pair lies in the whole, if nothing is shared."""
+        """Where a block's pair lies in the whole."""
         size = self.size // self.blocks
         return slice(block * size, (block + 1) * size)
 

@@ -8,7 +8,6 @@ ENVIRONMENTS = {  # what the command line calls it -> (module, name in it)
         "classification": ("breast_cancer", "digits"),
         "clicks": ("clicks",),
         "front_page": ("front_page",),
-        "hybrid": ("hybrid",),
         "random": ("random",),
         "real.adult": ("adult",),
         "real.census": ("census",),

@@ -92,7 +92,7 @@ def probabilities(bandit: Any, rounds: Rounds) -> Array:
     if any(arm_sets.problems(rounds.arms)):
         raise ValueError("Expected finite arms of norm at most 1, got a row with others.")
     plan = bandit.algorithm.plan
-    rows = arm_sets.placed(rounds.arms, plan.dim, plan.blocks, plan.shared)
+    rows = arm_sets.placed(rounds.arms, plan.dim, plan.blocks)
     return np.stack([bandit.algorithm.chances(bandit._estimate, row) for row in rows])
 
 

@@ -150,7 +150,6 @@ PRICED = {"price": Number(0.0, 9.0)}
     ("schema", "offered"),
     [
         (Schema(context=PERSON, arms="disjoint", actions=tuple(OFFERS)), None),
-        (Schema(context=PERSON, action=PRICED, arms="hybrid", actions=tuple(OFFERS)), OFFERS),
         (Schema(context=PERSON, action=PRICED, cross=[("age", "price")]), OFFERS),
     ],
     ids=lambda one: getattr(one, "arms", ""),

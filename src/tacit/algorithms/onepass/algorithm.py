@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from tacit.algorithms import chances, irls
 from tacit.algorithms.chances import Values
-from tacit.algorithms.onepass import centred, curvature, fields, hybrid, scores, segments
+from tacit.algorithms.onepass import centred, curvature, fields, scores, segments
 from tacit.algorithms.onepass.fields import FieldPosterior
 from tacit.algorithms.onepass.segments import Segments
 from tacit.algorithms.summed import Summed
@@ -22,7 +22,6 @@ from tacit.model.centred import CentredContribution
 from tacit.model.chances import Chance
 from tacit.model.fields import FieldContribution
 from tacit.model.glm import GLMContribution
-from tacit.model.hybrid import Layout
 from tacit.model.links import Link
 from tacit.model.scores import ScoreContribution
 from tacit.protocols import Adder, Loop
@@ -44,7 +43,7 @@ class OnePassEstimate(NamedTuple):
 
 
 class Form(Protocol):
-    """What is released, and how arms are held against the estimate that follows from it: curvature, hybrid, scores,
+    """What is released, and how arms are held against the estimate that follows from it: curvature, scores,
     fields, centred. posterior: the arrays of an estimate of that form."""
 
     STATISTIC: str  # what is summed, in words
@@ -91,13 +90,17 @@ class OnePass(Summed):
             return centred
         if isinstance(self.contribution, ScoreContribution):
             return scores
-        return hybrid if self.plan.shared else curvature
+        return curvature
 
-    @functools.cached_property
-    def layout(self) -> Layout:
-        """Of coordinates: shared ones, then those of each block."""
-        blocks, shared = self.plan.blocks, self.plan.shared
-        return Layout(shared, blocks, (self.plan.dim - shared) // blocks)
+    @property
+    def own(self) -> int:
+        """Coordinates of one block."""
+        return self.plan.dim // self.plan.blocks
+
+    def coordinates(self, live: Integers) -> Integers:
+        """Those of these blocks."""
+        out: Integers = (self.own * live[:, None] + np.arange(self.own)).ravel()
+        return out
 
     def std(self, step: int) -> float:
         """Of the noise in each number of that release."""
@@ -185,7 +188,7 @@ class OnePass(Summed):
 
     @property
     def loop(self) -> Loop | None:
-        if self.sides is not None or self.plan.shared:
+        if self.sides is not None:
             return None
         if self.by_fields:
             return functools.partial(fields.play, self)

@@ -61,7 +61,7 @@ def check(
     if curvature != "auto":
         against.append(f'curvature="{curvature}"')
     if not dense:
-        against.append("arms of blocks without a schema, or of hybrid ones")
+        against.append("arms of blocks without a schema")
     if dim > fields.MOST:
         against.append(f"more than {fields.MOST} numbers of an arm")
     if against:

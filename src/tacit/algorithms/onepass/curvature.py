@@ -52,7 +52,7 @@ def contribution(link: Link, reach: float, **parts: Any) -> GLMContribution:
 
 
 def blank(of: "OnePass", live: Integers) -> Posterior | Watched:
-    own, radius, blocks = of.layout.own, of.plan.radius, of.plan.blocks
+    own, radius, blocks = of.own, of.plan.radius, of.plan.blocks
     if blocks > 1:
         return irls.prior_of_blocks(own, radius, blocks, live, of.prior, of.tuning.explore)
     size = of.contribution.size if watches(of) else 0
@@ -108,7 +108,7 @@ def beliefs(of: "OnePass", posterior: Posterior, arms: Array, level: float) -> t
 
 def local(of: "OnePass", posterior: Posterior, block: int | slice) -> tuple[Array, Array]:
     """The estimate of the coordinates of a user in that block, and its covariance; of each block, for a slice."""
-    own = of.layout.own
+    own = of.own
     return posterior.theta.reshape(-1, own)[block], posterior.inverse.reshape(-1, own, own)[block]
 
 

@@ -35,7 +35,6 @@ from tacit.kernels.continual import JointState, PrefixState
 from tacit.kernels.rounds import Held
 from tacit.kernels.summing import Counted, each_fields, sum_fields
 from tacit.model.fields import EVEN, FieldContribution
-from tacit.model.hybrid import Layout
 from tacit.model.vectors import packed_size, pair_size
 from tacit.protocols import Adder
 
@@ -108,7 +107,7 @@ def _schema(of: "OnePass") -> Schema:
 
 
 def blank(of: "OnePass", live: Integers) -> FieldPosterior:
-    own, blocks = of.layout.own, of.plan.blocks
+    own, blocks = of.own, of.plan.blocks
     return FieldPosterior(
         *irls.prior_of_blocks(own, of.plan.radius, blocks, live),
         np.zeros((blocks, own, own)),
@@ -122,7 +121,7 @@ def blank(of: "OnePass", live: Integers) -> FieldPosterior:
 
 
 def fit(of: "OnePass", released: Released, step: int, live: Integers, posterior: FieldPosterior) -> None:
-    c, p, std, parts = contribution_of(of), of.layout.own, of.std(step), _schema(of).own
+    c, p, std, parts = contribution_of(of), of.own, of.std(step), _schema(of).own
     sums = released.reshape(of.plan.blocks, -1)[live]
     packed, last = packed_size(p), pair_size(p)
     seen = Seen(unpacked(sums[:, :packed] / c.scale, p), std / c.scale, sums[:, last:] / c.count, std / c.count)
@@ -172,7 +171,7 @@ def fold(of: "OnePass", released: Released, step: int, live: Integers, chosen: i
 
 def people(of: "OnePass", released: Released) -> Array:
     """(p,): the sums of an action's part of the features, over people, as they were released: with noise."""
-    sums = released.reshape(of.plan.blocks, -1)[:, pair_size(of.layout.own) :].sum(axis=0)
+    sums = released.reshape(of.plan.blocks, -1)[:, pair_size(of.own) :].sum(axis=0)
     return np.asarray(sums / contribution_of(of).count)
 
 
@@ -328,7 +327,7 @@ def beliefs(of: "OnePass", posterior: Any, arms: Array, level: float) -> tuple[A
 
 
 def adder(of: "OnePass", posterior: FieldPosterior) -> Adder:
-    return Adder(each_fields, sum_fields, (_numbers(of), places(of.layout), of.tally))
+    return Adder(each_fields, sum_fields, (_numbers(of), places(of.own, of.plan.blocks), of.tally))
 
 
 def _numbers(of: "OnePass") -> Counted:
@@ -337,10 +336,10 @@ def _numbers(of: "OnePass") -> Counted:
 
 
 @functools.lru_cache(maxsize=16)
-def places(layout: Layout) -> Integers:
+def places(own: int, blocks: int) -> Integers:
     """(blocks, numbers of a contribution)."""
-    size = pair_size(layout.own) + layout.own
-    return np.arange(layout.blocks * size).reshape(layout.blocks, size)
+    size = pair_size(own) + own
+    return np.arange(blocks * size).reshape(blocks, size)
 
 
 def play(
@@ -353,4 +352,4 @@ def play(
     live: Integers,
 ) -> None:
     random = state.prefix.noise.step[0] == 0
-    field_rounds(policy, block, held, state, _numbers(of), places(of.layout), bool(random))
+    field_rounds(policy, block, held, state, _numbers(of), places(of.own, of.plan.blocks), bool(random))

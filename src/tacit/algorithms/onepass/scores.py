@@ -17,7 +17,6 @@ from numpy.random import Generator
 from tacit import checks
 from tacit.algorithms import chances
 from tacit.algorithms.chances import Values
-from tacit.algorithms.onepass.hybrid import coordinates
 from tacit.algorithms.onepass.scores_kernel import score_rounds
 from tacit.data import Array, Integers, Released
 from tacit.kernels.block import Block
@@ -26,6 +25,7 @@ from tacit.kernels.glm import Posterior
 from tacit.kernels.rounds import Held, Range, Schedule, next_boundary
 from tacit.kernels.scores import best_rows, follow, unlearnt
 from tacit.kernels.summing import Scored, each_scores, sum_scores
+from tacit.model import arms as arms_of
 from tacit.model.links import Link
 from tacit.model.scores import REACH, pace, steepness
 from tacit.protocols import Adder
@@ -51,7 +51,6 @@ def check(
     *,
     dim: int,
     blocks: int,
-    shared: int,
     horizon: int | None,
     mu: float,
 ) -> tuple[bool, str]:
@@ -60,13 +59,13 @@ def check(
     checks.one_of(CURVATURES, curvature=curvature)
     if curvature != "auto":
         return curvature == "none", ""
-    return _few_rounds(dim, blocks, shared, horizon, mu)
+    return _few_rounds(dim, blocks, horizon, mu)
 
 
-def _few_rounds(dim: int, blocks: int, shared: int, horizon: int | None, mu: float) -> tuple[bool, str]:
+def _few_rounds(dim: int, blocks: int, horizon: int | None, mu: float) -> tuple[bool, str]:
     """Whether the rounds to come are too few to learn a curvature through its noise, and a sentence about it. All of it
     is public."""
-    apart, own = blocks > 1 and not shared, shared + (dim - shared) // blocks
+    apart, own = blocks > 1, dim // blocks
     if dim < LEAST:
         return False, f"; with curvature, as dimensions are fewer than {LEAST}"
     if horizon is None or (apart and own >= MANY):
@@ -114,7 +113,7 @@ def paces(of: "OnePass", here: Integers) -> tuple[Array, Array]:
 
 
 def fit(of: "OnePass", released: Released, step: int, live: Integers, posterior: Posterior) -> None:
-    here = of.layout.coordinates(live)
+    here = of.coordinates(live)
     etas, spreads = paces(of, here)
     k = min(step, len(etas) - 1)
     follow(released, step, etas[k], AVERAGE, spreads[k], REACH * of.plan.radius, here, of.prior, posterior)
@@ -125,7 +124,7 @@ def pick(of: "OnePass", posterior: Posterior, arms: Array, rng: Generator) -> In
     out = np.zeros(len(arms), np.int64)
     drawn = of.plan.dim if posterior.spread[0] > 0 else 0
     draws = rng.standard_normal((len(arms), drawn))
-    best_rows(arms, posterior, draws, of.layout.shared + of.layout.own, of.layout.shared, out)
+    best_rows(arms, posterior, draws, of.own, out)
     return out
 
 
@@ -145,7 +144,7 @@ def beliefs(of: "OnePass", posterior: Posterior, arms: Array, level: float) -> t
 
 
 def adder(of: "OnePass", posterior: Posterior) -> Adder:
-    c, here = of.contribution, coordinates(of.layout)
+    c, here = of.contribution, np.arange(of.plan.dim).reshape(of.plan.blocks, -1)
     at = Scored(posterior.centre[here], c.link.code, float(c.low), float(c.high))
     return Adder(each_scores, sum_scores, (at, here, of.tally))
 
@@ -159,7 +158,7 @@ def play(
     state: JointState[PrefixState],
     live: Integers,
 ) -> None:
-    plan, layout, here = of.plan, of.layout, of.layout.coordinates(live)
+    plan, here = of.plan, of.coordinates(live)
     score_rounds(
         policy,
         rng,
@@ -175,11 +174,10 @@ def play(
         REACH * plan.radius,
         here,
         of.prior,
-        layout.shared + layout.own,
-        layout.shared,
+        of.own,
     )
 
 
 def _whole(of: "OnePass", arms: Array) -> Array:
     """Arms with their zeros."""
-    return of.layout.whole(arms) if of.plan.blocks > 1 else arms
+    return arms_of.whole(arms, of.plan.dim, of.plan.blocks) if of.plan.blocks > 1 else arms

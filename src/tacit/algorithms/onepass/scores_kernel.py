@@ -44,7 +44,6 @@ def score_rounds(
     here: Integers,
     known: Known,
     width: int,
-    shared: int,
 ) -> None:
     """etas[k], spreads[k]: those after k releases, the last ones also those of all later ones. The users of the first
     step get random arms, unless something is known. Changes state and the block's out arrays."""
@@ -60,12 +59,12 @@ def score_rounds(
         if prefix.noise.step[0] == 0 and known.theta.size == 0:
             index = int(policy.random() * block.arms.shape[1])
         else:
-            index = best_by(policy, block.arms[t], posterior, width, shared, target)
+            index = best_by(policy, block.arms[t], posterior, width, target)
         if not outcome(block, t, index):
             continue
         row, y, slot = enters(counts, held, block, t, index)
         if slot != NOBODY and not np.isnan(y):
-            x, start = row[:width], place_of(row, width, shared)
-            add_score(x, y, posterior.centre, shared, start, link, rewards.low, rewards.high, prefix.open)
+            x, start = row[:width], place_of(row, width)
+            add_score(x, y, posterior.centre, start, link, rewards.low, rewards.high, prefix.open)
         if slot >= 0:
             forget(held, slot)

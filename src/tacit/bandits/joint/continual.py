@@ -100,7 +100,7 @@ class ContinualBandit(Bandit):
         """The settings that all have: ValueError if one is wrong."""
         settings.check(self)
         settings.dimension(self)
-        self._blocks, self._shared = form(self)
+        self._blocks = form(self)
         self._declared = declared_actions.of(self.features)
         if self.horizon is not None:
             checks.positive_int(horizon=self.horizon)
@@ -152,7 +152,7 @@ class ContinualBandit(Bandit):
     @property
     def _own_dim(self) -> int:
         """Dimensions of what one block is about."""
-        return (self.dim - self._shared) // self._blocks
+        return self.dim // self._blocks
 
     # steps
 

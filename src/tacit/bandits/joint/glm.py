@@ -10,7 +10,7 @@ from numpy.random import Generator
 from tacit import checks
 from tacit.algorithms import forgetting, irls, prior
 from tacit.algorithms.forgetting import FARTHEST, steps_before
-from tacit.algorithms.onepass import centred, curvature, fields, hybrid, scores
+from tacit.algorithms.onepass import centred, curvature, fields, scores
 from tacit.algorithms.onepass.algorithm import Contribution, Form, OnePass
 from tacit.bandits.joint.controlled import Controlled
 from tacit.core import actions
@@ -82,8 +82,6 @@ class JointGLM(Controlled):
     blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one; with features of
     disjoint arms, as many as there are actions. An arm then is a row (z, a): the dim / blocks numbers of its part, and
     the number of the part. Sums, noise and work are those of the parts alone (GLMContribution).
-    shared: how many coordinates, the first ones, all arms have beside their parts: an arm is a row (s, z, a) then; so
-    it is with features of hybrid arms. Sums and noise are those of model.hybrid (docs/problem.md).
     first: the smallest step, and how many users get random arms; by default 8 + 2.5 sigma, so that a step says more
     than its noise. growth, discount: how steps grow, and how the past fades.
     tuning: of the estimate; its default depends on whether there are blocks, and whether anything is forgotten.
@@ -97,7 +95,6 @@ class JointGLM(Controlled):
     link: str | Link = "logistic"
     rewards: tuple[float, float] = (0.0, 1.0)
     blocks: int | None = None
-    shared: int | None = None
     first: int | None = None
     curvature: str = "auto"
     base_rate: float | None = None
@@ -116,15 +113,14 @@ class JointGLM(Controlled):
         if self.first is not None:
             checks.positive_int(first=self.first)
         if self.tuning is None:
-            apart, whole = self._blocks > 1 and not self._shared, hybrid.HYBRID if self._shared else Tuning()
-            self.tuning = BLOCKS if apart else whole if self.forget is None else CHANGING
+            self.tuning = BLOCKS if self._blocks > 1 else Tuning() if self.forget is None else CHANGING
         self.tuning = irls.as_tuning(Tuning, self.tuning)
-        parts: dict[str, Any] = {"dim": self.dim, "blocks": self._blocks, "shared": self._shared}
+        parts: dict[str, Any] = {"dim": self.dim, "blocks": self._blocks}
         rounds: dict[str, Any] = {"horizon": self.horizon, "mu": self._mu}
         beside = {"prior": self.prior is not None, "warm": self.warm is not None}
         own, rate = self._own_dim, self.base_rate
         self._by_fields, why = fields.check(self.curvature, self.features, own=own, others=beside)
-        dense: dict[str, Any] = {"dense": self._blocks == 1 and not self._shared, "dim": own}
+        dense: dict[str, Any] = {"dense": self._blocks == 1, "dim": own}
         self._centred = centred.check(rate, self.curvature, by_fields=self._by_fields, others=beside, **dense)
         self._scores = False
         if self._centred:
@@ -208,7 +204,7 @@ class JointGLM(Controlled):
         least = forgetting.LEAST_GROWTH
         if self.forget is not None and growth < least and growth not in GROWTHS:
             raise ValueError(f"Expected growth of at least {least:g} with forget, got {growth:g}.")
-        if self._form is not curvature and self.tuning not in (Tuning(), CHANGING, BLOCKS, hybrid.HYBRID):
+        if self._form is not curvature and self.tuning not in (Tuning(), CHANGING, BLOCKS):
             got = "features whose sums are by fields" if self._by_fields else "base_rate" if self._centred else "none"
             raise ValueError(
                 f'Expected curvature="released" with tuning, which is of estimates by curvature, got {got}.'

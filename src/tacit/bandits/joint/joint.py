@@ -134,7 +134,7 @@ class Joint(ContinualBandit):
         """statistic: what is released, in words, with {} for how many numbers. numbers: beside the mechanism's, what
         noise is drawn with."""
         most, mechanism, size, sides = self.max_rounds_per_person, self.mechanism, self.contribution.size, self._sides
-        words = statistic.format(accounting.numbers(size, self._blocks, self._shared))
+        words = statistic.format(accounting.numbers(size, self._blocks))
         parts = size, self._bound, sides, most or 1, self._relation
         releases = functools.partial(accounting.entries, words, mechanism, *parts)
         limits = Limits(most, self.on_limit == "serve", self._week, bool(self.require_person))
@@ -145,7 +145,6 @@ class Joint(ContinualBandit):
             budget=self.budget,
             dim=self.dim,
             blocks=self._blocks,
-            shared=self._shared,
             width=self._width,
             row=self._width + (0 if sides is None else sides.kept),
             rewards=self.rewards,

@@ -72,6 +72,6 @@ def score_rounds(
             index = best_arm(block.arms[t], theta)
         if outcome(block, t, index):
             vector[:] = 0.0
-            add_score(block.arms[t, index], block.reward[t], theta, 0, 0, link, settings.low, settings.high, vector)
+            add_score(block.arms[t, index], block.reward[t], theta, 0, link, settings.low, settings.high, vector)
             randomize(rng, law, vector, report)
             local_absorb(report, state)

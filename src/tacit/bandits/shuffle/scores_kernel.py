@@ -76,6 +76,6 @@ def shuffled_score_rounds(
         if outcome(block, t, index):
             vector[:] = 0.0
             x, y = block.arms[t, index], block.reward[t]
-            add_score(x, y, posterior.centre, 0, 0, link, settings.low, settings.high, vector)
+            add_score(x, y, posterior.centre, 0, link, settings.low, settings.high, vector)
             randomize(rng, vector, plan, transit.sums)
             transit.reports[0] += 1

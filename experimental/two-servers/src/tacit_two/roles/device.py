@@ -147,5 +147,5 @@ class TwoServerClient(Device):
         if self.task.scale:
             add_glm(x, reward, board.at, board.inverse, self.code, self.task.blend, self.task.scale, low, high, out)
         else:
-            add_score(shortened(x), reward, board.at, 0, 0, self.code, low, high, out)
+            add_score(shortened(x), reward, board.at, 0, self.code, low, high, out)
         return Exact(limits.clipped(out, self.task.norm))

@@ -4,7 +4,6 @@ from tacit_lab.environments.classification import breast_cancer as breast_cancer
 from tacit_lab.environments.classification import digits as digits
 from tacit_lab.environments.clicks import clicks as clicks
 from tacit_lab.environments.front_page import front_page as front_page
-from tacit_lab.environments.hybrid import hybrid as hybrid
 from tacit_lab.environments.random import random as random
 from tacit_lab.environments.real.adult import adult as adult
 from tacit_lab.environments.real.census import census as census

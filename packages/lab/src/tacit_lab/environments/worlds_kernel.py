@@ -6,11 +6,10 @@ from numpy.random import Generator
 
 from tacit.data import Array, Integers
 from tacit.environments.worlds_kernel import ball_point, finish_round, place
-from tacit.kernels.block import GAUSSIAN_REWARD, Block
+from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
-from tacit.kernels.formulas import link_mean
 from tacit.kernels.linalg import copy
-from tacit.model.links import IDENTITY, Code
+from tacit.model.links import IDENTITY
 
 
 @kernel
@@ -26,31 +25,6 @@ def fill_constant(rng: Generator, block: Block, constant: float, theta: Array) -
             for i in range(skip, x.size):
                 x[i] *= length
         finish_round(rng, block, t, theta, IDENTITY)
-
-
-@kernel
-def fill_hybrid(
-    rng: Generator, block: Block, theta: Array, features: Array, still: bool, apart: bool, link: Code
-) -> None:
-    """A person's features z, and those s of each arm, all uniform in a unit ball, are worth
-    mu((<s, theta_s> + <z, theta_a>) / sqrt 2); `features` are those of the arms, drawn anew each round unless still."""
-    shared, half = features.shape[1], np.sqrt(0.5)
-    own = theta[shared:].reshape(features.shape[0], -1)
-    z = np.empty(own.shape[1])
-    for t in range(block.noise.size):
-        ball_point(rng, z)
-        place(half * z, apart, block.arms[t, :, shared:])
-        for a in range(features.shape[0]):
-            if not still:
-                ball_point(rng, features[a])
-            value = 0.0
-            for i in range(shared):
-                block.arms[t, a, i] = half * features[a, i]
-                value += half * features[a, i] * theta[i]
-            for i in range(z.size):
-                value += half * z[i] * own[a, i]
-            block.means[t, a] = link_mean(link, value)
-        block.noise[t] = rng.standard_normal() if block.kind[0] == GAUSSIAN_REWARD else rng.random()
 
 
 @kernel

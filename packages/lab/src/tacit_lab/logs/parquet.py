@@ -149,7 +149,7 @@ def encoder(door: Door, folder: Folder, actions: Any) -> Encoder | None:
     names = tuple(numbered(folder.columns))
     if door.schema is not None or not names or not {*names, "reward"} <= folder.numbers:
         return None
-    if door.shared or "arms" in folder.columns or (len(names) < door.dim and "action" not in folder.names):
+    if "arms" in folder.columns or (len(names) < door.dim and "action" not in folder.names):
         return None
     check_context(door, len(names), actions)
     return Encoder(names, door.dim, door.blocks, *door.rewards, None if actions is None else tuple(actions))

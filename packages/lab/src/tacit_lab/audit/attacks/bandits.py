@@ -46,7 +46,6 @@ def attacks() -> Sequence[Attack]:
         white_box("joint-glm", glm(dim=2), GLM_PAIR),
         white_box("joint-glm-blocks", glm(dim=4, blocks=2), BLOCK_PAIR),
         white_box("joint-glm-other-block", glm(dim=4, blocks=2), TWO_BLOCKS, share=0.3),
-        white_box("joint-glm-hybrid", glm(dim=3, blocks=2, shared=1), HYBRID_PAIR, share=0.2),
         white_box("joint-glm-scores", glm(dim=2, curvature="none"), SCORE_PAIR),
         white_box("joint-glm-fields", glm(features=FIELDS), FIELD_PAIR, share=0.1),
         white_box("joint-glm-base-rate", glm(features=FIELDS, base_rate=0.02), TWO_FIELDS, share=0.1),
@@ -78,7 +77,6 @@ LINEAR_PAIR = Pair(([1.0, 0.0], 1.0), ([0.435, 0.9004], -1.0))  # attains the se
 OPPOSITE = Pair(([1.0, 0.0], -1.0), ([1.0, 0.0], 1.0))
 BLOCK_PAIR = Pair(([1.0, 0.0, 1.0], 1.0), ([1e-9, 0.0, 1.0], 0.0))  # the same within a block
 TWO_BLOCKS = Pair(([1.0, 0.0, 0.0], 1.0), ([1.0, 0.0, 1.0], 1.0))  # the same person with another arm
-HYBRID_PAIR = Pair(([0.6, 0.8, 1.0], 1.0), ([1e-9, 0.0, 1.0], 0.0))
 LINEAR_BLOCK = Pair(([1.0, 0.0, 1.0], 1.0), ([0.435, 0.9004, 1.0], -1.0))
 SCORE_PAIR = Pair(([1.0, 0.0], 1.0), ([1.0, 0.0], 0.0))  # at theta = 0: opposite scores of length 1
 FIELDS = Schema(context={"x": Number(0.0, 1.0, bins=2)}, arms="disjoint", actions=("a", "b"))

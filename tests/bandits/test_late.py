@@ -69,17 +69,23 @@ def test_what_is_on_its_way_comes_in_later_blocks_also_if_those_have_no_delay():
 
 
 @pytest.mark.parametrize(
-    "spec",
-    [Spec(LinUCB), *(Spec(kind, budget=Budget(4.0, 1e-2)) for kind in (JointGLM, ShuffleNewton, LocalIRLS))],
-    ids=lambda spec: spec.name,
+    ("spec", "horizon"),
+    [
+        (Spec(LinUCB), 1500),
+        (Spec(JointGLM, budget=Budget(4.0, 1e-2)), 1500),
+        (Spec(ShuffleNewton, budget=Budget(4.0, 1e-2), first=100), 300),  # devices, one by one
+        (Spec(LocalIRLS, budget=Budget(4.0, 1e-2)), 300),
+    ],
+    ids=["lin-ucb", "joint-glm", "shuffle-newton", "local-irls"],
 )
-def test_a_delay_of_nothing_changes_nothing_and_without_rewards_nothing_is_learnt(spec):
-    at_once = simulate([spec], BALL, horizon=1500, runs=2, seed=1)
+def test_a_delay_of_nothing_changes_nothing_and_without_rewards_nothing_is_learnt(spec, horizon):
+    given = {"horizon": horizon, "runs": 2, "seed": 1}
+    at_once = simulate([spec], BALL, **given)
     for delay in ("fixed:0", "never:0"):
-        found = simulate([spec], BALL, horizon=1500, runs=2, seed=1, delay=delay)
+        found = simulate([spec], BALL, **given, delay=delay)
         assert [run.regret for run in found.runs] == [run.regret for run in at_once.runs]
-    late = simulate([spec], BALL, horizon=1500, runs=2, seed=1, delay="fixed:200")
-    never = simulate([spec], BALL, horizon=1500, runs=2, seed=1, delay="never:1")
+    late = simulate([spec], BALL, **given, delay=f"fixed:{horizon // 8}")
+    never = simulate([spec], BALL, **given, delay="never:1")
     assert late.rows[0]["uniform"] == at_once.rows[0]["uniform"]  # the same people
     assert never.rows[0]["regret_mean"] > 0.8 * never.rows[0]["uniform"]["regret_mean"]
     assert len({rows["regret_mean"] for result in (at_once, late, never) for rows in result.rows}) == 3

@@ -1,13 +1,11 @@
-"""The discrete Gaussian: its privacy bound against brute force, and the law that is really drawn."""
+"""The discrete Gaussian: its privacy bound against brute force. What is drawn: test_exact.py."""
 
 import itertools
 import math
 
 import numpy as np
 import pytest
-from scipy import stats
 
-from tacit import Secure
 from tacit.privacy import discrete, gaussian
 from tacit.privacy.ledger import GaussianRelease, grid_delta
 
@@ -79,31 +77,3 @@ def test_what_it_costs_where_it_is_used():
     assert np.abs(sums - 1).max() == pytest.approx(discrete.eta(r), rel=1e-9)  # attained at whole numbers
     with pytest.raises(ValueError, match="more than 3 cells"):
         discrete.mu(1.0, 2.0)
-
-
-def fits(draws, s):
-    """The p-value of a chi-square test of the draws against the discrete Gaussian of parameter s."""
-    reach = math.ceil(3.2 * s)
-    wide = masses(s, 40 * reach)
-    middle = wide[len(wide) // 2 - reach : len(wide) // 2 + reach + 1]
-    expected = np.append(middle, 1 - middle.sum()) * len(draws)
-    inside = np.abs(draws) <= reach
-    counts = np.append(np.bincount(draws[inside] + reach, minlength=2 * reach + 1), (~inside).sum())
-    return stats.chisquare(counts, expected).pvalue
-
-
-def test_what_is_drawn_is_the_discrete_gaussian():
-    """Fresh entropy each time, so it fails one time in 10^6 for nothing; scales that are 7 % off are rejected."""
-    draws = Secure().integers(20, 2000, 4.0).ravel()
-    assert fits(draws, 4.0) > 1e-6
-    assert fits(draws, 4.0 * 1.07) < 1e-6
-    assert fits(draws, 4.0 / 1.07) < 1e-6
-    assert abs(np.corrcoef(draws[1:], draws[:-1])[0, 1]) < 5 / math.sqrt(len(draws))  # 6e-7
-
-
-def test_large_parameters_are_exact_rationals_with_full_low_bits():
-    """At 2^40 cells the low eight bits are uniform: chi-square, false alarm 1e-6."""
-    draws = Secure().integers(1, 20_000, 2.0**40 + 0.25).ravel()
-    assert stats.chisquare(np.bincount(draws & 255, minlength=256)).pvalue > 1e-6
-    assert stats.kstest(draws / 2.0**40, "norm").pvalue > 1e-6
-    assert stats.kstest(draws / 2.0**40 * 1.2, "norm").pvalue < 1e-6

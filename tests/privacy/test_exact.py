@@ -42,6 +42,7 @@ def test_the_law_is_the_discrete_gaussian(cells):
     drawn = exact.draw(COUNT, cells)
     assert distance(drawn, cells) > CHANCE
     assert distance(drawn, cells * 0.97) < CHANCE
+    assert abs(np.corrcoef(drawn[1:], drawn[:-1])[0, 1]) < 5 / math.sqrt(COUNT)  # 6e-7
     assert distance(exact.draw(COUNT, max(1.0, cells * 0.97)), cells * 1.03) < CHANCE
 
 

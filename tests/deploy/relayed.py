@@ -43,7 +43,7 @@ def relay(folder, port, *, tls):
     text = text.replace("/var/cache/nginx/relay", f"{folder}/cache").replace(
         "error_log stderr", f"error_log {folder}/error"
     )
-    text = text.replace("leader.example:443", f"127.0.0.1:{port}").replace("leader.example", "localhost")
+    text = text.replace("shuffler.example:443", f"127.0.0.1:{port}").replace("shuffler.example", "localhost")
     text = text.replace("/etc/ssl/certs/ca-certificates.crt", f"{folder}/certificate.pem")
     text = text if tls else text.replace("https://receiver", "http://receiver")
     kinds = "client_body", "proxy", "fastcgi", "uwsgi", "scgi"

@@ -57,7 +57,7 @@ test: .venv/.node        ## everything from nothing to green, in minutes; instal
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/boundscheck $(BIN)/python -m pytest -n 2 tests/kernels/test_kernels.py packages/lab/tests/environments/test_kernels.py
 
-test-full: .venv/.node test-ray test-two  ## the heavier statistical runs as well
+test-full: .venv/.node test-ray test-two dist  ## the heavier statistical runs as well, and each package in a clean environment
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ray"
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/boundscheck $(BIN)/python -m pytest -n 2 --dist loadfile packages/papers/tests/test_baselines.py
 
@@ -106,24 +106,24 @@ kept: .venv/.ready        ## results that the docs keep: docs/kept, pictures, a 
 kept-status: .venv/.ready ## which kept results are of the code as it is, and which are older
 	$(BIN)/python -m packages.papers.tests.reproductions.keep status
 
-dist: .venv/.node         ## wheel, sdist, the JavaScript device, a bill of materials; Python's are tried in a clean environment
+dist: .venv/.node         ## wheels and sdists, the JavaScript device, a bill of materials; each extra and package is tried in a clean environment
 	$(MAKE) packed
-	rm -rf .cache/clean
-	$(PYTHON) -m venv .cache/clean
-	for package in . dist/*.tar.gz dist/*.whl "$$(ls dist/*.whl)[service]"; do \
-	  .cache/clean/bin/pip install --quiet --disable-pip-version-check "$$package" && \
-	  .cache/clean/bin/python -I tests/smoke.py "$$package" && \
-	  .cache/clean/bin/pip uninstall --quiet --yes tacit || exit 1; done
+	wheel="$$(ls dist/tacit-*.whl)"; \
+	for package in . dist/tacit-*.tar.gz "$$wheel" "$$wheel[logs]" "$$wheel[composition]" "$$wheel[store]" "$$wheel[service]" \
+	  dist/tacit_lab-*.whl dist/tacit_papers-*.whl; do \
+	  rm -rf .cache/clean && $(PYTHON) -m venv .cache/clean && \
+	  .cache/clean/bin/pip install --quiet --disable-pip-version-check --find-links dist "$$package" && \
+	  .cache/clean/bin/python -I tests/smoke.py "$$package" || exit 1; done
 	cd dist && sha256sum *
 
 # The time of all that is packed is that of the commit.
 dist packed js: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 1580601600)
 
 packed: .venv/.node       ## the same files in dist/, not tried; from the same commit the same bytes
-	rm -rf dist
-	$(BIN)/hatchling build
-	$(BIN)/python -m tools.sbom dist/*.whl requirements.lock > .cache/bill.json
-	mv .cache/bill.json "$$(ls dist/*.whl | sed s/-py3-none-any.whl/.cdx.json/)"
+	rm -rf dist && mkdir -p .cache dist
+	for part in . packages/lab packages/papers; do (cd $$part && "$(CURDIR)/$(BIN)/hatchling" build -d "$(CURDIR)/dist") || exit 1; done
+	$(BIN)/python -m tools.sbom dist/tacit-*.whl requirements.lock > .cache/bill.json
+	mv .cache/bill.json "$$(ls dist/tacit-*.whl | sed s/-py3-none-any.whl/.cdx.json/)"
 	$(MAKE) js
 
 js: .venv/.node           ## the device in JavaScript as a package in dist/

@@ -3,6 +3,7 @@
 python -I tests/smoke.py WHAT    # -I: the installed package, not this folder
 """
 
+import pydoc
 import subprocess
 import sys
 import tempfile
@@ -12,32 +13,104 @@ from pathlib import Path
 import tacit
 from tacit import Budget, JointGLM
 
-if Path(tacit.__file__).is_relative_to(Path(__file__).parents[1] / "src"):
-    sys.exit("Expected an installed package, got the source folder.")
-command = str(Path(sys.executable).with_name("tacit"))
-said = subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout
-if tacit.__version__ not in said or metadata.version("tacit") != tacit.__version__:
-    sys.exit(f"Expected version {tacit.__version__}, got {said.strip()} and {metadata.version('tacit')}.")
+WHAT = sys.argv[1]
+COMMAND = str(Path(sys.executable).with_name("tacit"))
+LOG = "action,reward,propensity,x0\n0,1,.5,.3\n1,0,.5,.2\n0,0,.5,.1\n"
+SHORT = ["--env", "ball", "--horizon", "50", "--runs", "1"]
 
-bandit = JointGLM(dim=2, budget=Budget(epsilon=1.0, delta=1e-6))
-choice = bandit.choose({"tea": [0.9, 0.0], "coffee": [0.1, 0.8]})
-bandit.observe(choice, 1.0)
-if not (bandit.privacy.private and abs(bandit.privacy.epsilon - 1.0) < 1e-6):
-    sys.exit("Expected a private bandit with epsilon 1, got another claim.")
-with tempfile.TemporaryDirectory() as folder:
-    bandit.save(Path(folder) / "bandit.json")
-    if JointGLM.load(Path(folder) / "bandit.json").choices != 1:
+
+def run(*arguments: str, code: int = 0) -> str:
+    """What the command says, on both of its streams."""
+    done = subprocess.run([COMMAND, *arguments], capture_output=True, text=True, check=False)
+    if done.returncode != code or "Traceback" in done.stderr:
+        sys.exit(f"{WHAT}: expected tacit {' '.join(arguments)} to end with {code}, got {done.stderr.strip()[-2000:]}.")
+    return done.stdout + done.stderr
+
+
+def everywhere(folder: Path) -> None:
+    """A bandit that learns, is saved and loaded, and its certificate."""
+    if tacit.__version__ not in run("--version") or metadata.version("tacit") != tacit.__version__:
+        sys.exit(f"Expected version {tacit.__version__}, got {metadata.version('tacit')}.")
+    bandit = JointGLM(dim=2, budget=Budget(epsilon=1.0, delta=1e-6))
+    choice = bandit.choose({"tea": [0.9, 0.0], "coffee": [0.1, 0.8]})
+    bandit.observe(choice, 1.0)
+    if not (bandit.privacy.private and abs(bandit.privacy.epsilon - 1.0) < 1e-6):
+        sys.exit("Expected a private bandit with epsilon 1, got another claim.")
+    bandit.save(folder / "bandit.json")
+    if JointGLM.load(folder / "bandit.json").choices != 1:
         sys.exit("Expected a bandit that goes on after its first choice, got another.")
-subprocess.run([command, "privacy", "joint-glm", "--epsilon", "1", "--delta", "1e-6"], capture_output=True, check=True)
-bench = subprocess.run([command, "bench", "noise"], capture_output=True, text=True, check=False)
-if bench.returncode != 1 or "Expected a checkout" not in bench.stderr or "Traceback" in bench.stderr:
-    sys.exit(f"Expected that benches are told to be in a checkout, got {bench.stderr.strip()[-300:]}.")
-extra = [name for name in ("polars", "matplotlib", "sklearn", "dp_accounting") if name in sys.modules]
-if extra:
-    sys.exit(f"Expected that serving needs no extra, got {', '.join(extra)} imported.")
-if "[service]" in sys.argv[1]:
-    with tempfile.TemporaryDirectory() as folder:
-        said = subprocess.run([command, "serve", "none.toml"], cwd=folder, capture_output=True, text=True, check=False)
-        if "none.toml" not in said.stderr or "pip install" in said.stderr:  # it looks for its configuration
-            sys.exit(f"Expected a server that only wants a configuration, got {said.stderr}")
-print(f"{sys.argv[1]}: tacit {tacit.__version__} works.")
+    run("privacy", "joint-glm", "--epsilon", "1", "--delta", "1e-6")
+    run("simulate", "uniform", *SHORT)
+
+
+def names() -> None:
+    """All names at once, and what `help` says of them."""
+    space: dict[str, object] = {}
+    exec("from tacit import *", space)
+    if not set(tacit.__all__) <= space.keys() or "JointGLM" not in pydoc.render_doc(tacit):
+        sys.exit("Expected all names of tacit, got fewer.")
+
+
+def helps() -> None:
+    """Every command's help: what packages add is there as well."""
+    from typer.testing import CliRunner
+
+    from tacit.cli import app
+
+    for command in app.registered_commands:
+        said = CliRunner().invoke(app, [str(command.name), "--help"])
+        if said.exit_code != 0:
+            sys.exit(f"Expected help of tacit {command.name}, got {said.exception!r}.")
+
+
+def of_the_lab(folder: Path) -> None:
+    (folder / "log.csv").write_text(LOG)
+    run("audit", "tree", "discrete-gaussian", "--runs", "100", "--plot", str(folder / "audit.png"))
+    run("sweep", "uniform", *SHORT, "--out", str(folder / "rows"), "--plot", str(folder / "sweep.png"))
+    run("evaluate", str(folder / "log.csv"))
+    run("simulate", "uniform", "--env", "random:number=0", "--horizon", "50", "--runs", "1")
+    small = [
+        "--worlds",
+        "ball",
+        "--runs",
+        "1",
+        "--out",
+        str(folder / "arena"),
+        "--results",
+        str(folder / "arena.jsonl"),
+    ]
+    run("arena", "uniform", *small)
+    if "Expected a checkout" not in run("bench", "noise", code=1):
+        sys.exit("Expected that benches are told to be in a checkout, got another word.")
+
+
+def of_papers(folder: Path) -> None:
+    run("reproduce", "shariff-figure1", "--quick", "--runs", "5", "--out", str(folder / "figure"))
+    run("simulate", "shariff-lin-ucb", *SHORT)
+
+
+def main() -> None:
+    if Path(tacit.__file__).is_relative_to(Path(__file__).parents[1] / "src"):
+        sys.exit("Expected an installed package, got the source folder.")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        everywhere(folder)
+        extra = [one for one in ("polars", "matplotlib", "sklearn", "dp_accounting") if one in sys.modules]
+        if extra:
+            sys.exit(f"Expected that a bandit needs no extra, got {', '.join(extra)} imported.")
+        names()
+        helps()
+        if "[service]" in WHAT and "none.toml" not in (said := run("serve", str(folder / "none.toml"), code=1)):
+            sys.exit(f"Expected a server that only wants a configuration, got {said}")
+        if "[store]" in WHAT:
+            with tacit.Stored(JointGLM(dim=2, budget=Budget(1.0, 1e-6)), folder / "a.db", hold=60) as stored:
+                stored.observe(stored.choose({"tea": [0.9, 0.0], "coffee": [0.1, 0.8]}), 1.0)
+        if "tacit_lab" in WHAT:
+            of_the_lab(folder)
+        if "tacit_papers" in WHAT:
+            of_papers(folder)
+    print(f"{WHAT}: tacit {tacit.__version__} works.")
+
+
+if __name__ == "__main__":
+    main()

@@ -68,7 +68,10 @@ def test_the_bill_has_all_that_is_installed(tmp_path):
     document = sbom.bill(wheel(tmp_path), LOCK)
     assert (document["bomFormat"], document["specVersion"]) == ("CycloneDX", "1.6")
     components = {(one["name"], one["version"]): one["scope"] for one in document["components"]}
-    core, whole = installed("tacit", (), set()), installed("tacit", ("experiments", "service"), set()) - {"tacit"}
+    core, whole = (
+        installed("tacit", (), set()),
+        installed("tacit", ("logs", "composition", "service"), set()) - {"tacit"},
+    )
     assert {"numba", "llvmlite"} <= core and {"psycopg-binary", "uvicorn", "polars"} <= whole - core
     for name in whole:
         assert components[name, metadata.version(name)] == ("required" if name in core else "optional"), name

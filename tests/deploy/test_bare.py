@@ -6,8 +6,8 @@ import sys
 
 BARE = """
 import sys
-ABSENT = {"apsw", "psycopg", "cryptography", "Cryptodome", "starlette", "uvicorn", "httptools", "uvloop", "prometheus_client"}
-ABSENT |= {"polars", "matplotlib", "sklearn", "dp_accounting", "ray"}
+ABSENT = {"apsw", "psycopg", "cryptography", "Cryptodome", "starlette", "uvicorn", "httptools", "uvloop"}
+ABSENT |= {"prometheus_client", "polars", "matplotlib", "sklearn", "dp_accounting", "ray"}
 class Absent:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in ABSENT:

@@ -68,7 +68,7 @@ class Server(Kept, ABC):
             checks.positive_int(horizon=self.horizon)
         if self.source is not None:
             self.policy = self.policy or policy_of(self.source)
-        self._link = links.named(self.link)
+        self._link = links.built_in(self.link)
 
     # what an algorithm defines
 

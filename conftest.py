@@ -16,6 +16,10 @@ def pytest_generate_tests(metafunc):
     `served_local` and `served_shuffled` those of one model."""
     if "registered" in metafunc.fixturenames:
         metafunc.parametrize("registered", registered.bandits(registered.of(metafunc.module.__name__)))
+    for name in metafunc.fixturenames:  # joint_case: each of the module's JOINT_CASES
+        if name.endswith("_case"):
+            cases = getattr(metafunc.module, f"{name.upper()}S")
+            metafunc.parametrize(name, cases.values(), ids=cases)
     servers = getattr(metafunc.module, "SERVERS", boards.SERVERS)
     for name, wanted in (("served", (True, False)), ("served_local", (True,)), ("served_shuffled", (False,))):
         if name in metafunc.fixturenames:

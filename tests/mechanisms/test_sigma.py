@@ -17,12 +17,10 @@ from tacit.errors import NotSecure
 from tacit.kernels.continual import simulate_step
 from tacit.kernels.noise import gaussian_law
 from tacit.mechanisms.tree import Tree
-from tacit_papers import regression
 from tests.draws import BUDGET, DRAWS
+from tests.registered import bandits
 
 ALARM = 1e-6  # of this file
-FAMILIES = sorted({draw.family for draw in DRAWS.values()})
-LEVEL = ALARM / 3 / len(FAMILIES)  # of one family's coordinates, of its correlations; a third is for all together
 MARGIN, POOLED = 0.05, 0.01
 QUIET = 0.9
 
@@ -69,19 +67,34 @@ class Bulk(Secure):
         return kept[: count * size].reshape(count, size)
 
 
-def members(family):
-    return {name: draw for name, draw in DRAWS.items() if draw.family == family}
+class Family:
+    """Draws by the same lines of code. level: of one family's coordinates, of its correlations; a third is for all
+    together."""
+
+    def __init__(self, members, count):
+        self.members, self.level = members, ALARM / 3 / count
+
+
+def families(draws):
+    names = sorted({draw.family for draw in draws.values()})
+    return {
+        name: Family({each: draw for each, draw in draws.items() if draw.family == name}, len(names)) for name in names
+    }
+
+
+FAMILY_CASES = families(DRAWS)
+KNOWN_CASES = {name: draw for name, draw in DRAWS.items() if draw.known}
 
 
 @functools.cache
 def runs(family, times=1):
     """(runs, numbers of a run) for each member, so many that each coordinate has enough numbers."""
-    makers = {name: draw.make(Bulk()) for name, draw in members(family).items()}
+    makers = {name: draw.make(Bulk()) for name, draw in family.members.items()}
     shapes = {name: [len(vector) for vector in run()] for name, run in makers.items()}
     alike = len({size for sizes in shapes.values() for size in sizes}) == 1
     names = {name: np.concatenate([columns(size, alike) for size in sizes]) for name, sizes in shapes.items()}
     seen = np.bincount(np.concatenate(list(names.values())))
-    need = math.ceil(times * enough(MARGIN, LEVEL / (len(seen) + len(names))) / seen[seen > 0].min())
+    need = math.ceil(times * enough(MARGIN, family.level / (len(seen) + len(names))) / seen[seen > 0].min())
     drawn = {name: np.array([np.concatenate(run()) for _ in range(need)]) for name, run in makers.items()}
     return drawn, names
 
@@ -96,43 +109,43 @@ def size_of(numbers):
     return math.sqrt(float(np.mean(np.square(numbers))))
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_each_coordinate_has_the_sigma_that_is_claimed(family):
+def test_each_coordinate_has_the_sigma_that_is_claimed(family_case):
+    family = family_case
     drawn, names = runs(family)
     kinds = np.unique(np.concatenate(list(names.values())))
     for column in kinds:
         numbers = np.concatenate([drawn[name][:, names[name] == column].ravel() for name in drawn])
-        low, high = ends(numbers.size, LEVEL / (len(kinds) + len(drawn)))
+        low, high = ends(numbers.size, family.level / (len(kinds) + len(drawn)))
         assert 1 - MARGIN <= low <= size_of(numbers) <= high <= 1 + MARGIN, column
         assert QUIET * size_of(numbers) < low and size_of(numbers) / QUIET > high
     for name, table in drawn.items():  # each member as well as its own numbers tell it
-        low, high = ends(table.size, LEVEL / (len(kinds) + len(drawn)))
+        low, high = ends(table.size, family.level / (len(kinds) + len(drawn)))
         assert low <= size_of(table) <= high, name
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_no_number_is_like_another(family):
+def test_no_number_is_like_another(family_case):
     """No correlation between two numbers of a run, nor with those of the run before: noise that is used again, in
     another coordinate, another step or by another request, has correlation 1."""
+    family = family_case
     drawn, _ = runs(family)
     for name, table in drawn.items():
         count, numbers = table.shape
         products = [np.triu(table.T @ table, 1), table[1:].T @ table[:-1]]
-        most = farthest(count, LEVEL / len(drawn) / (1.5 * numbers**2))
+        most = farthest(count, family.level / len(drawn) / (1.5 * numbers**2))
         assert max(np.abs(product).max() for product in products) < most < 0.7 * count, name
 
 
-def test_all_together():
-    numbers = np.concatenate([table.ravel() for family in FAMILIES for table in runs(family)[0].values()])
+def test_all_together(request):
+    everybody = request.module.FAMILY_CASES.values()
+    numbers = np.concatenate([table.ravel() for family in everybody for table in runs(family)[0].values()])
     low, high = ends(numbers.size, ALARM / 3)
     assert 1 - POOLED <= low <= size_of(numbers) <= high <= 1 + POOLED
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("family", FAMILIES)
-def test_each_family_to_one_percent(family):
+def test_each_family_to_one_percent(family_case):
     """Another 10^-6 of false alarms."""
-    level = ALARM / len(FAMILIES)
+    family, level = family_case, 3 * family_case.level
     few = sum(table.size for table in runs(family)[0].values())
     drawn, _ = runs(family, times=enough(POOLED, level) / few)
     numbers = np.concatenate([table.ravel() for table in drawn.values()])
@@ -164,10 +177,9 @@ class Known:
 
 
 @pytest.mark.parametrize("private", [True, False])
-@pytest.mark.parametrize("name", [name for name, draw in DRAWS.items() if draw.known])
-def test_each_number_of_the_source_is_used_once_and_as_it_is(name, private):
+def test_each_number_of_the_source_is_used_once_and_as_it_is(known_case, private):
     source = Known(private)
-    run = DRAWS[name].make(source)
+    run = known_case.make(source)
     source.signs.clear()
     for _ in range(3):
         before = len(source.signs)
@@ -190,11 +202,11 @@ def test_simulated_noise_has_the_sigma_that_is_asked_for(fused):
     assert 1 - POOLED <= low <= size_of(numbers) <= high <= 1 + POOLED
 
 
-def test_every_class_that_draws_for_people_is_here():
-    kinds = [registry.load(home, name) for name, home in registry.algorithms().items()]
-    kinds += [getattr(regression, name) for name in regression.__all__]
+def test_every_class_that_draws_for_people_is_here(request, registering):
+    kinds = [registry.load(*home) for home in bandits(registering).values()] + getattr(request.module, "REGRESSORS", [])
     taking = {kind for kind in kinds if "source" in getattr(kind, "__dataclass_fields__", {}) and kind is not Server}
-    for kind in sorted(taking - {draw.kind for draw in DRAWS.values()}, key=lambda kind: kind.__name__):
+    drawing = {draw.kind for family in request.module.FAMILY_CASES.values() for draw in family.members.values()}
+    for kind in sorted(taking - drawing, key=lambda kind: kind.__name__):
         assert issubclass(kind, Bandit)
         with pytest.raises(NotSecure, match=r"source=Simulated\(seed\) .* for experiments"):
             kind(dim=2, horizon=10_000, budget=BUDGET, source=Secure())

@@ -1,7 +1,7 @@
 """A tape of what was released: where raw data become released, and how a run is made to release what another did.
 
-Where that happens is in METHODS and SEAMS, once; a new mechanism adds its line. Compiled loops are interpreted as far
-as they lead to one of these, so that a release within a loop is replayed too."""
+Where that happens is in METHODS and SEAMS, once; a new mechanism adds its line, and so do tests of a package. Compiled
+loops are interpreted as far as they lead to one of these, so that a release within a loop is replayed too."""
 
 import contextlib
 import sys
@@ -13,17 +13,14 @@ import numpy as np
 
 from tacit.bandits.local.irls_kernel import public_report
 from tacit.kernels.continual import simulate_step
-from tacit.mechanisms import noisy_kernel
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.randomize_kernel import randomize
 from tacit.mechanisms.recursive_grid import RecursiveGrid
-from tacit.mechanisms.shuffle import laplace
 from tacit.mechanisms.shuffle.sums_kernel import unshuffle, with_coins
 from tacit.mechanisms.sums import with_noise
 from tacit.roles.local import LocalClient
 from tacit.roles.shuffler import Shuffler
-from tacit_papers.joint.wishart_kernel import simulate_wishart_step
 
 
 class Tape:
@@ -127,15 +124,6 @@ def noisy_sum(tape, function):
     return seam
 
 
-def noisy_gradient(tape, kernel):
-    def seam(total, noise, cell):
-        out = kernel(total, noise, cell)
-        tape.release(("gradient", total.size, cell), out)
-        return out
-
-    return seam
-
-
 def shuffled_sum(tape, kernel):
     def seam(rng, total, *plan):
         out = kernel(rng, total, *plan)
@@ -156,14 +144,9 @@ METHODS = {
 SEAMS = {
     with_noise: noisy_sum,
     simulate_step: after("prefix", lambda rng, state, law: law, lambda rng, state, law: [state.released, *state.noise]),
-    simulate_wishart_step: after(
-        "prefix", lambda rng, state, *law: law, lambda rng, state, *law: [state.released, *state.noise]
-    ),
-    noisy_kernel.with_noise: noisy_gradient,
     randomize: after("report", lambda rng, law, vector, out: law, lambda *args: [args[-1]]),
     public_report: after("report", lambda *args: (), lambda *args: [args[-1]]),
     unshuffle: before("batch", lambda reports, sums, plan: (reports, plan), lambda reports, sums, plan: [sums]),
-    laplace.decoded: before("sum", lambda sums, plan: plan, lambda sums, plan: [sums]),
     with_coins: shuffled_sum,
 }
 

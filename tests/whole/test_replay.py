@@ -26,19 +26,7 @@ from tacit.features import Category, Number, Schema
 from tacit.mechanisms import recursive
 from tacit.mechanisms.opening import opened
 from tacit.testing.leaks import ExactSums
-from tacit_papers import (
-    AdaCGOPE,
-    Anytime,
-    Fliphat,
-    JointGLMRare,
-    JointReweighted,
-    JointSquareCB,
-    LocalReweighted,
-    LocalSquareCB,
-    ShariffLinUCB,
-    ShuffleGLM,
-    regression,
-)
+from tests.registered import bandits
 from tests.whole import replay
 from tests.whole.leaks import (
     Answered,
@@ -92,10 +80,10 @@ def leaking(leak, kind):
     return kind if leak is None else type(kind)(kind.__name__, (leak, kind), {})
 
 
-def registered(table, how, **options):
-    """Every bandit of the registry as it comes, with those of the options that it has: a new one is covered by its
+def registered(table, how, package="tacit", **options):
+    """Every bandit of a package as it comes, with those of the options that it has: a new one is covered by its
     name. Below are those that need others."""
-    kinds = {name: registry.load(*home) for name, home in registry.bandits(table).items()}
+    kinds = {name: registry.load(*home) for name, home in bandits(package, table).items()}
     return {
         name: how(kind, **{key: value for key, value in options.items() if key in kind.__dataclass_fields__})
         for name, kind in kinds.items()
@@ -110,7 +98,7 @@ HELD = {  # choices enter at their deadlines
     ),
     "joint-lin-ucb-hold-silence": made(JointLinUCB, first=6, hold=4, missing_as=0.0),
 }
-JOINT = registered("JOINT", made, first=6) | {
+JOINT_CASES = registered("JOINT", made, first=6) | {
     "joint-glm-forget": made(JointGLM, first=3, forget=30),
     "joint-glm-probit": made(JointGLM, first=6, link="probit", radius=2.0),
     "joint-glm-blocks": made(JointGLM, first=6, dim=4, blocks=2),
@@ -118,41 +106,24 @@ JOINT = registered("JOINT", made, first=6) | {
     "joint-glm-scores": made(JointGLM, first=6, curvature="none"),
     "joint-glm-base-rate": made(JointGLM, first=6, base_rate=0.2),
     "joint-lin-ucb-blocks": made(JointLinUCB, first=6, dim=4, blocks=2),
-    "shariff-lin-ucb-tree": made(ShariffLinUCB, release="tree"),
-    "shariff-lin-ucb-consistent-tree": made(ShariffLinUCB, release="consistent-tree"),
-    "shariff-lin-ucb-buffered": made(ShariffLinUCB, release="buffered"),
     "joint-glm-warm": made(JointGLM, first=6, prior=([0.3, 0.2], 1.0), warm=([[0.6, 0.1], [0.2, 0.7]], [1.0, 0.0])),
-    "joint-glm-rare": made(JointGLMRare, ridge=3.0, iterations=3),
-    "adac-gope": made(AdaCGOPE, length_scale=1e-3),
-    "joint-reweighted": made(JointReweighted, first=11),
-    "joint-reweighted-linear": made(JointReweighted, first=11, link="identity"),
-    "fliphat": made(Fliphat, first=11),
-    "joint-square-cb": made(JointSquareCB, first=10),
-    "anytime": lambda source: Anytime(lambda horizon: made(JointLinUCB, horizon=horizon)(source), first=25),
     **HELD,
 }
-SIMULATED = {
-    "shariff-lin-ucb-wishart": made(ShariffLinUCB, noise="wishart"),
-}
-SHUFFLE = registered("SHUFFLE", embedded, first=16) | {
-    "shuffle-glm": embedded(ShuffleGLM, iterations=3, horizon=90),
+SHUFFLE_CASES = registered("SHUFFLE", embedded, first=16) | {
     "shuffle-newton-scores": embedded(ShuffleNewton, first=16, curvature="none"),
     "shuffle-newton-sum": embedded(ShuffleNewton, first=16, estimate="sum"),
     "shuffle-newton-elimination": embedded(ShuffleNewton, first=16, explore="elimination"),
 }
 # A report that is sent when a reward comes is there or not: everybody answers.
-LOCAL = registered("LOCAL", embedded) | {
+LOCAL_CASES = registered("LOCAL", embedded) | {
     "local-irls": embedded(LocalIRLS, first=5, forced=10),
     "local-irls-scores": embedded(LocalIRLS, first=5, forced=10, curvature="none"),
     "local-irls-public": embedded(LocalIRLS, first=5, forced=10, public_arms=True),
-    "local-square-cb": embedded(LocalSquareCB, first=10),
-    "local-reweighted": embedded(LocalReweighted, first=60),
 }
 
 
-@pytest.mark.parametrize("name", JOINT)
-def test_step_by_step_with_secure_noise(name):
-    assert replay.check(lambda: JOINT[name](Secure())) >= 2
+def test_step_by_step_with_secure_noise(joint_case):
+    assert replay.check(lambda: joint_case(Secure())) >= 2
 
 
 LOGGED = ("joint-glm", "joint-glm-blocks", "joint-lin-ucb")
@@ -161,7 +132,7 @@ LOGGED = ("joint-glm", "joint-glm-blocks", "joint-lin-ucb")
 @pytest.mark.parametrize("name", LOGGED)
 def test_rows_of_a_log_with_secure_noise(name):
     """Bad rewards among them."""
-    assert replay.check(lambda: JOINT[name](Secure()), replay.logs) >= 2
+    assert replay.check(lambda: JOINT_CASES[name](Secure()), replay.logs) >= 2
 
 
 class ByFields(JointGLM):
@@ -228,23 +199,21 @@ def test_who_teaches_is_not_shown(name):
     assert replay.check(lambda: make(Secure())) >= 2
 
 
-@pytest.mark.parametrize("name", [*JOINT, *SIMULATED])
-def test_step_by_step_with_simulated_noise(name):
-    assert replay.check(lambda: (JOINT | SIMULATED)[name](Simulated(4))) >= 2
+SIMULATED_CASES = JOINT_CASES
+LOOP_CASES = JOINT_CASES | SHUFFLE_CASES | LOCAL_CASES
 
 
-EVERYTHING = JOINT | SIMULATED | SHUFFLE | LOCAL
+def test_step_by_step_with_simulated_noise(simulated_case):
+    assert replay.check(lambda: simulated_case(Simulated(4))) >= 2
 
 
-@pytest.mark.parametrize("name", [name for name in EVERYTHING if name != "anytime"])
-def test_in_a_compiled_loop(name):
-    assert replay.check(lambda: EVERYTHING[name](Simulated(4)), replay.blocks) >= 2
+def test_in_a_compiled_loop(loop_case):
+    assert replay.check(lambda: loop_case(Simulated(4)), replay.blocks) >= 2
 
 
 @pytest.mark.parametrize("source", [None, 4])
-@pytest.mark.parametrize("name", SHUFFLE)
-def test_shuffle(name, source):
-    assert replay.check(lambda: EVERYTHING[name](source and Simulated(source))) >= 2
+def test_shuffle(shuffle_case, source):
+    assert replay.check(lambda: shuffle_case(source and Simulated(source))) >= 2
 
 
 def test_draws_are_the_same_however_many_rewards_never_came():
@@ -262,36 +231,33 @@ def test_draws_are_the_same_however_many_rewards_never_came():
 
 
 @pytest.mark.parametrize("source", [None, 4])
-@pytest.mark.parametrize("name", LOCAL)
-def test_local(name, source):
-    assert replay.check(lambda: LOCAL[name](source and Simulated(source)), absent=False) >= 2
-
-
-@pytest.mark.parametrize("source", [Secure, lambda: Simulated(4)])
-@pytest.mark.parametrize("name", regression.__all__)
-def test_regression(name, source):
-    assert replay.check(lambda: getattr(regression, name)(budget=BUDGET, source=source()), replay.fits) >= 2
+def test_local(local_case, source):
+    assert replay.check(lambda: local_case(source and Simulated(source)), absent=False) >= 2
 
 
 # what must be found
 
 
-JOINTLY = [name for name in JOINT if name != "anytime" and name not in HELD]
-LEAKS = [(leak, name) for leak in (Entered, Patient, Told) for name in HELD]
-LEAKS += [(leak, name) for leak in (Raw, Counted, Timed, Waiting) for name in JOINTLY]
-LEAKS += [(leak, name) for leak in (Raw, Counted, Answered, Waiting) for name in SHUFFLE]
+def planted(leaks, cases):
+    return {f"{leak.__name__}-{name}": (leak, make) for leak in leaks for name, make in cases.items()}
 
 
-@pytest.mark.parametrize(("leak", "name"), LEAKS, ids=lambda part: getattr(part, "__name__", part))
-def test_leaks_are_found(leak, name):
+LEAK_CASES = planted((Entered, Patient, Told), HELD)
+LEAK_CASES |= planted(
+    (Raw, Counted, Timed, Waiting), {name: make for name, make in JOINT_CASES.items() if name not in HELD}
+)
+LEAK_CASES |= planted((Raw, Counted, Answered, Waiting), SHUFFLE_CASES)
+
+
+def test_leaks_are_found(leak_case):
+    leak, make = leak_case
     with pytest.raises((AssertionError, WrongBatch), match="with other people|as its billboard says"):
-        replay.check(lambda: EVERYTHING[name](Simulated(4), leak))
+        replay.check(lambda: make(Simulated(4), leak))
 
 
-@pytest.mark.parametrize("name", LOCAL)
-def test_leaks_of_a_local_server_are_found(name):
+def test_leaks_of_a_local_server_are_found(local_case):
     with pytest.raises(AssertionError, match="with other people"):
-        replay.check(lambda: LOCAL[name](None, Raw), absent=False)
+        replay.check(lambda: local_case(None, Raw), absent=False)
 
 
 class ExactLinear(JointLinUCB):

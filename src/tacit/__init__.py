@@ -16,10 +16,10 @@ asking user's own request and of fresh randomness: a closed class, types, layers
     algorithms/   from what was released to an estimate, and from an estimate to a choice: pure functions
     core/         the rules of the joint model: requests, limits, actions, logs
     roles/        what lies between a person and a server: device, shuffler, wire
-    features/ logs/ planning/ evaluation: from fields and logs to a decision, and how many people it takes
+    features/ logs planning/: from fields and logs to a decision, and how many people it takes
     bandits/      joint/ shuffle/ local/ references/: an algorithm is one file, its kernel beside it
     holders/      a bandit on a database: rows, keys, releases and what witnesses them
-    environments/ experiments/ audit/ bench/ cli
+    environments/ experiments/ cli/ testing/
 
 Names are loaded when they are first used, so that a device can import its own small part alone.
 """

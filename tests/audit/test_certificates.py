@@ -91,7 +91,7 @@ SILENT = """
     discount dropout eigenvalue estimate explore factor failure features first forced forget greed growth
     horizon iterations kappa_star largest learner length_scale link malicious model most_o most_tau noise
     optimism oracle_kappa oracle_kappa_star pending per_day policy power prior projection radius randomizer release
-    rewards ridge scale schedule share shared shift shrink source sparsity step step_scale steps subgaussian targets
+    rewards ridge scale schedule share shift shrink source sparsity step step_scale steps subgaussian targets
     threshold timing tuning variant warm width width_scale"""
 
 

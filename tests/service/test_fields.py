@@ -235,7 +235,7 @@ def test_what_a_client_sends_is_what_the_schema_would_take():
     caller = Caller("http://localhost", "messages", key=None, patience=0.0)
 
     def sent(*given):
-        return json.loads(caller.choose(*given, "r", None, None, None, False, False).body)
+        return json.loads(caller.choose(*given, "r", None, None, None, False).body)
 
     odd = {"a": np.int32(3), "b": math.nan, "c": np.array(["x", "y"]), "d": ("x",), "e": None}
     assert sent(None, odd, {"f": {"g": {"x"}}}) == {

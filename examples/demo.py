@@ -5,10 +5,9 @@ Run it with `make demo`, or `python examples/demo.py`."""
 import time
 from pathlib import Path
 
-from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Spec, environments, simulate
+from tacit import Budget, JointGLM, LinUCB, Spec, Uniform, environments, simulate
 from tacit.cli.output import progress
 from tacit_lab.experiments.figure import regret_curves
-from tacit_papers import ShariffLinUCB
 
 HORIZON = 50_000
 USUAL = "some 12 seconds of CPU time, and 33 the first time, when kernels are compiled."
@@ -22,8 +21,8 @@ def main() -> None:
     specs = [
         Spec(LinUCB, label="no privacy (LinUCB)"),
         Spec(JointGLM, budget=budget, label="tacit, ε = 1 (JointGLM)"),
-        Spec(JointLinUCB, budget=budget, label="tacit, ε = 1 (JointLinUCB)"),
-        Spec(ShariffLinUCB, budget=budget, calibration="paper", label="as published in 2018, ε = 1"),
+        Spec(JointGLM, budget=Budget(epsilon=0.2, delta=1e-6), label="tacit, ε = 0.2 (JointGLM)"),
+        Spec(Uniform, label="nothing learned (Uniform)"),
     ]
     world = environments.gap(dim=5, arms=25, gap=0.1)
     with progress("80 simulations") as done:

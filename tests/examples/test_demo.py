@@ -23,4 +23,4 @@ def test_it_shows_progress_and_says_how_long_it_takes(tmp_path):
     said = done.stdout.decode()
     assert "This takes some 12 seconds of CPU time" in said and re.search(r"after \d+ seconds\.$", said, re.M)
     assert "80 simulations" in shown and "%" in shown
-    assert (tmp_path / "out" / "demo.png").stat().st_size > 10_000 and "JointLinUCB" in said
+    assert (tmp_path / "out" / "demo.png").stat().st_size > 10_000 and "LinUCB" in said and "ε = 0.2" in said

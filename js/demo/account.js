@@ -21,10 +21,6 @@ function used(label, spent, most) {
   return made("p", {}, made("meter", { min: 0, max: most, value: spent, title: said }), ` ${said}`);
 }
 
-const to = ({ server, parties }) =>
-  parties?.length ? `${server}, aggregators ${parties.map((one) => one.slice(0, 8)).join(" and ")}` : server;
-const cost = ({ epsilon, mu }) => (mu ? `μ = ${short(Math.max(...mu))}` : `ε = ${short(epsilon)}`);
-
 class AccountView extends HTMLElement {
   show({ spent, lifetime, lines }) {
     const { entries } = spent;
@@ -32,13 +28,11 @@ class AccountView extends HTMLElement {
       "table",
       {},
       row(["to", "what", "how many", "each costs"], "th"),
-      ...entries.map((one) => row([to(one), KINDS[one.what], one.count, cost(one)])),
+      ...entries.map((one) => row([one.server, KINDS[one.what], one.count, `ε = ${short(one.epsilon)}`])),
     );
-    const limits = [];
-    if (lifetime.epsilon > 0) limits.push(used("ε, added up,", spent.epsilon, lifetime.epsilon));
-    if (lifetime.mu > 0) limits.push(used("μ, to pairs of aggregators,", spent.mu, lifetime.mu));
+    const limit = used("ε, added up,", spent.epsilon, lifetime.epsilon);
     const words = lines.map((line) => made("p", {}, line));
-    this.replaceChildren(...(entries.length ? [table] : []), ...limits, ...words);
+    this.replaceChildren(...(entries.length ? [table] : []), limit, ...words);
   }
 }
 

@@ -1,23 +1,18 @@
 // The person's view of the ledger, as by tacit.roles.account: what left, what that adds up to, and what is left.
-import { decay, tail } from "./numbers.js";
+import { decay } from "./numbers.js";
 
 /** How often somebody who sees all that was told can be right about which of two data there was, each as likely before:
  * the formula is derived in tacit.roles.account. */
-export function certainty({ epsilon, delta, mu }) {
-  const wrong = decay(epsilon) / (1 + decay(epsilon));
-  const [one, other] = mu > 0 ? [tail(-mu / 2 - epsilon / mu), tail(epsilon / mu - mu / 2)] : [1, 0];
-  return delta + (1 - delta) * ((1 - wrong) * one + wrong * other);
-}
+export const certainty = ({ epsilon, delta }) => delta + (1 - delta) / (1 + decay(epsilon));
 
-/** spent: what `composed` says; lifetime: the limit {epsilon, delta, mu}; floor: of the outbox; waiting: how many reports
+/** spent: what `composed` says; lifetime: the limit {epsilon, delta}; floor: of the outbox; waiting: how many reports
  * have not been acknowledged or made. */
 export function accountOf(spent, lifetime, floor, waiting) {
-  const { epsilon, delta, mu, entries } = spent;
+  const { epsilon, delta, entries } = spent;
   const told = entries.filter(({ what }) => what === "report");
   const left = {
     epsilon: Math.max(0, lifetime.epsilon - epsilon),
     delta: Math.max(0, lifetime.delta - delta),
-    mu: Math.sqrt(Math.max(0, lifetime.mu * lifetime.mu - mu * mu)),
   };
   const reports = told.reduce((sum, { count }) => sum + count, 0);
   const out = { reports, waiting, spent, lifetime, left, floor, certainty: certainty(spent) };
@@ -33,21 +28,12 @@ const short = (value) => String(Number(value.toPrecision(3)));
 
 function lines({ reports, waiting, spent, lifetime, left, floor, certainty: right }) {
   const s = reports === 1 ? "" : "s";
-  const out = [`${reports} report${s} left this device or will leave it, ${waiting} of them waiting.`];
-  if (lifetime.epsilon > 0 || spent.epsilon > 0)
-    out.push(
-      `Added up: epsilon = ${short(spent.epsilon)} of at most ${lifetime.epsilon}, delta = ${short(spent.delta)} of at ` +
-        `most ${lifetime.delta}. Left: epsilon = ${short(left.epsilon)}.`,
-    );
-  if (lifetime.mu > 0 || spent.mu > 0)
-    out.push(
-      `To pairs of aggregators: mu = ${short(spent.mu)} of at most ${lifetime.mu}. Left for a new task: ` +
-        `${short(left.mu)}. Against two aggregators that work together nothing of this holds.`,
-    );
-  const often = (100 * right).toFixed(1);
-  out.push(
+  return [
+    `${reports} report${s} left this device or will leave it, ${waiting} of them waiting.`,
+    `Added up: epsilon = ${short(spent.epsilon)} of at most ${lifetime.epsilon}, delta = ${short(spent.delta)} of at ` +
+      `most ${lifetime.delta}. Left: epsilon = ${short(left.epsilon)}.`,
     "Whoever thinks something about you, which no report holds as it is, as likely as not is right about it after all of " +
-      `them at most ${often} % of the time.`,
-  );
-  return [...out, floor ? counted(floor) : PREFETCHED];
+      `them at most ${(100 * right).toFixed(1)} % of the time.`,
+    floor ? counted(floor) : PREFETCHED,
+  ];
 }

@@ -19,15 +19,11 @@ const LABEL = utf8("tacit report id 1");
 
 const unhex = (text) => Uint8Array.from(text.match(/../g), (two) => parseInt(two, 16));
 const unsent = (one) => one.report && one.taken === null;
-const entryOf = ({ server, batch, cost, of }) => ({ server, what: "report", batch, ...cost, ...of });
+const entryOf = ({ server, batch, cost }) => ({ server, what: "report", batch, ...cost });
 const choicesIn = (kept) => [...kept].filter(([key]) => key.startsWith("choice "));
-/** Of a choice, for what its report is bound to (32 bytes): a function of these and the device's key, so that a report
- * which is made again has it again, and that nobody else can choose, guess or link to another task. */
-const reportIdOf = (key, bound, choice) => hmac(key, joined(LABEL, bound, choice)).slice(0, 16);
-/** Keep what must not go back of the billboard that a client acts by. */
-const seen = (kept, client) => {
-  if (client.seen) kept.set("marks", client.seen(kept.get("marks") ?? {}));
-};
+/** Of a choice by a billboard of this digest: a function of these and the device's key, so that a report which is made
+ * again has it again, and that nobody else can choose, guess or link to another server. */
+const reportIdOf = (key, board, choice) => hmac(key, joined(LABEL, board, choice)).slice(0, 16);
 const drop = (kept, key) => {
   if (kept.get(key).x) kept.set("ledger", refunded(kept.get("ledger"), entryOf(kept.get(key)))); // never made
   kept.delete(key);
@@ -36,11 +32,9 @@ const drop = (kept, key) => {
 /** The choices of one device and their reports to one server. options:
  * open: the application's function from a billboard's bytes to a client, with its own limits;
  * send: from a report's bytes to a promise: true if it was taken, false if it never will be; if it fails, later again;
- * billboard: a function to a promise of the newest billboard's bytes: reports to two aggregators are made by it, since
- * the keys that they are sealed to are short-lived. Not needed in the other models;
  * wait: from a choice to its deadline; jitter: at most so much later the report leaves;
- * weekly: the most reports in a week; lifetime: {epsilon, delta, mu}, the most that this device ever tells, of all
- * servers together, 0 where it is not given: both whatever a server asks, and asked before the choice;
+ * weekly: the most reports in a week; lifetime: {epsilon, delta}, the most that this device ever tells, of all servers
+ * together, 0 where it is not given: both whatever a server asks, and asked before the choice;
  * resident: whether this program runs by itself, whatever the person does (a service worker that the browser wakes, a
  * service). If not, a visit is one page, or one run of a program, and a report is made in the first visit that begins
  * after its time, and sent once by each Outbox;
@@ -57,7 +51,6 @@ export class Outbox {
     lifetime,
     floor = 0,
     resident = false,
-    billboard = null,
     storage,
     name = "tacit",
     ...others
@@ -65,13 +58,13 @@ export class Outbox {
     if (Object.keys(others).length) throw new TypeError("Expected options of an outbox, got others.");
     if (!(wait > 0 && jitter > 0 && weekly > 0))
       throw new TypeError("Expected wait, jitter and weekly above 0, got others.");
-    const limit = { epsilon: 0, delta: 0, mu: 0, ...lifetime };
-    if (!(lifetime && Object.keys(limit).length === 3 && Object.values(limit).every((v) => v >= 0) && limit.delta < 1))
-      throw new TypeError("Expected lifetime with epsilon and mu of at least 0 and delta in [0, 1), got another.");
+    const limit = { epsilon: 0, delta: 0, ...lifetime };
+    if (!(lifetime && Object.keys(limit).length === 2 && Object.values(limit).every((v) => v >= 0) && limit.delta < 1))
+      throw new TypeError("Expected lifetime with epsilon of at least 0 and delta in [0, 1), got another.");
     if (!storage && !globalThis.indexedDB)
       throw new TypeError("Expected IndexedDB or storage with change, got neither.");
     if (!storage) globalThis.localStorage?.removeItem(name); // raw data of release 0.6.0, which may have left already
-    Object.assign(this, { open, send, wait, jitter, weekly, lifetime: limit, floor, name, billboard });
+    Object.assign(this, { open, send, wait, jitter, weekly, lifetime: limit, floor, name });
     // a page that makes another Outbox on each route is one visit still
     this.visit = resident ? null : Math.min(Date.now(), globalThis.performance?.timeOrigin ?? Infinity);
     this.storage = storage ?? indexed("tacit");
@@ -81,15 +74,11 @@ export class Outbox {
    * returned. */
   async choose(billboard, arms, options) {
     const client = await this.open(billboard);
-    if (client.bound && !this.billboard)
-      throw new TypeError("Expected `billboard`, by which reports to two aggregators are made, got none.");
     const [at, server, digest] = [Date.now(), this.name, sha256(billboard)];
     const due = at + this.wait + uniforms(1)[0] * this.jitter;
     const { batch, cost } = client;
-    const of = client.bound ? { task: hex(client.bound), parties: client.parties, mu: client.mu } : {};
-    const own = { server, at, due, batch, cost, of };
+    const own = { server, at, due, batch, cost };
     return this.#change((kept) => {
-      seen(kept, client);
       const answered = kept.get(`answered ${server}`) ?? [];
       const reported = batch === null || !answered.includes(batch);
       if (reported && this.#own(kept).filter(([, other]) => other.at > at - WEEK).length >= this.weekly)
@@ -103,9 +92,9 @@ export class Outbox {
       const id = hex(choice.id);
       if (!reported) return { id, index, name, reported };
       if (!kept.has("key")) kept.set("key", hex(octets(32)));
-      const reportId = hex(reportIdOf(unhex(kept.get("key")), client.bound ?? digest, choice.id));
-      const raw = { board: client.bound ? null : hex(digest), x: choice.x, reward: null, reportId };
-      if (raw.board) kept.set(`board ${raw.board}`, new TextDecoder().decode(billboard));
+      const reportId = hex(reportIdOf(unhex(kept.get("key")), digest, choice.id));
+      const raw = { board: hex(digest), x: choice.x, reward: null, reportId };
+      kept.set(`board ${raw.board}`, new TextDecoder().decode(billboard));
       kept.set(`choice ${id}`, { ...own, ...raw, report: null, sent: null, taken: null });
       if (batch !== null) kept.set(`answered ${server}`, [...answered, batch]);
       return { id, index, name, reported };
@@ -137,14 +126,10 @@ export class Outbox {
         .filter(([, one]) => one.x && one.due <= (this.visit ?? Date.now()))
         .map(([key, one]) => [key, one, kept.get(`board ${one.board}`)]),
     );
-    const newest = due.some(([, one]) => one.of?.task) && (await this.#newest());
     for (const [key, one, board] of due) {
-      const { task } = one.of ?? {};
-      if (task && !newest) continue; // later again
       const reward = one.reward === null ? null : Number(one.reward);
-      const other = task && hex(newest.bound) !== task; // another task than that of the choice: no report
-      const client = task ? (other ? null : newest) : await this.#opened(board);
-      const report = await client?.report(one.x, reward, unhex(one.reportId));
+      const client = await this.#opened(board);
+      const report = client?.report(one.x, reward, unhex(one.reportId));
       const made = report ? hex(report) : null;
       await this.#change((kept) => {
         const now = kept.get(key);
@@ -173,7 +158,7 @@ export class Outbox {
       .sort((a, b) => a.at - b.at);
   }
 
-  /** For the person: what this device has told in its life, to all servers: {epsilon, delta, mu, entries}. */
+  /** For the person: what this device has told in its life, to all servers: {epsilon, delta, entries}. */
   spent() {
     return this.#change((kept) => composed(kept.get("ledger") ?? []));
   }
@@ -199,17 +184,6 @@ export class Outbox {
   async #opened(board) {
     try {
       return await this.open(new TextEncoder().encode(board));
-    } catch {
-      return null;
-    }
-  }
-
-  /** The client of the newest billboard, null if there is none for now. */
-  async #newest() {
-    try {
-      const client = await this.open(await this.billboard());
-      await this.#change((kept) => seen(kept, client));
-      return client;
     } catch {
       return null;
     }

@@ -38,20 +38,15 @@ export interface Entry {
   epsilon: number;
   delta: number;
   count: number;
-  /** Of two aggregators: the digest of the task, the pinned identities, and mu against each, the operator first. */
-  task?: string;
-  parties?: [string, string];
-  mu?: [number, number];
 }
 
-/** The most that a device ever tells: of what is added up, and of reports to two aggregators. */
+/** The most that a device ever tells. */
 export interface Lifetime {
   epsilon: number;
   delta: number;
-  mu: number;
 }
 
-/** What this device has told in its life: epsilon and delta are added up; mu of one task too, and squares of several. */
+/** What this device has told in its life: epsilon and delta are added up. */
 export interface Spent extends Lifetime {
   entries: Entry[];
 }
@@ -64,7 +59,7 @@ export interface Account {
   waiting: number;
   spent: Spent;
   lifetime: Lifetime;
-  /** What may still be told; mu: to a new task. */
+  /** What may still be told. */
   left: Lifetime;
   floor: number;
   /** How often somebody who sees all of it is right about something that was as likely as not. */
@@ -84,8 +79,6 @@ export interface Storage {
 export class Outbox {
   constructor(options: {
     open: (billboard: Uint8Array) => Client | Promise<Client>;
-    /** Where the newest billboard is to be had: needed for two aggregators alone. */
-    billboard?: () => Promise<Uint8Array>;
     /** true: taken; false: refused for good; a rejected promise: later again. */
     send: (report: Uint8Array) => Promise<boolean>;
     wait: number;

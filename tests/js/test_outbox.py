@@ -215,9 +215,7 @@ def test_the_ledger_is_that_of_python(program, tmp_path):
     spent = world.outbox.spent()
     assert "LifetimeSpent" in told and told.count("taken") == sum(isinstance(one, dict) for one in told) >= 2
     mine = [
-        {name: v for name, v in vars(entry).items() if v is not None}
-        | {"batch": entry.batch if entry.batch is None else str(entry.batch)}
-        for entry in spent.entries
+        vars(entry) | {"batch": entry.batch if entry.batch is None else str(entry.batch)} for entry in spent.entries
     ]
     assert [{**entry, "epsilon": 0} for entry in done["spent"]["entries"]] == [
         {**entry, "epsilon": 0} for entry in mine
@@ -233,19 +231,18 @@ def test_the_ledger_is_that_of_python(program, tmp_path):
 
 
 @pytest.mark.parametrize("run", ["node"], indirect=True)
-def test_ledgers_of_all_models_add_up_as_in_python(run, tmp_path):
+def test_ledgers_add_up_as_in_python(run, tmp_path):
     rng = default_rng(secrets.randbits(32))
 
     def charge():
         cost = float(rng.uniform(0, 4)), float(rng.uniform(0, 1e-3))
-        of = {"task": str(rng.integers(3)), "parties": ["a", "b"], "mu": rng.uniform(0, 2, 2).tolist()}
-        return Charge("one", "report", None, *cost, int(rng.integers(1, 9)), **(of if rng.random() < 0.7 else {}))
+        return Charge("one", "report", None, *cost, int(rng.integers(1, 9)))
 
     ledgers = [[charge() for _ in range(count)] for count in range(12)]
     file = vectors.save([[vars(one) for one in entries] for entries in ledgers], tmp_path / "ledgers.json")
     for told, entries in zip(run(node.JS / "src", "totals", file), ledgers, strict=True):
         spent = composed(entries)
-        for name in ("epsilon", "delta", "mu"):
+        for name in ("epsilon", "delta"):
             assert told[name] == pytest.approx(getattr(spent, name), rel=1e-12)
         assert told["certainty"] == pytest.approx(certainty(spent), rel=1e-9)
 

@@ -30,7 +30,6 @@ DRAWS = 4096  # by which a device estimates a propensity
 REPORT = -2  # under which number a choice keeps its report; devices of several rounds have further ones
 CHOICE_BYTES = 16  # of a choice's random id
 ID_BYTES = 8  # of an id in a report of the local and shuffle models, by which a server knows a retry
-Marks = dict[str, Any]  # by what they are of: lists and texts, which JSON holds
 NUMBERS = int | float | np.bool_ | np.integer | np.floating
 
 
@@ -78,9 +77,7 @@ class Device(ABC):
     application's schema; what is made of fields is never the server's to say. `cost`: what the reports of one choice
     cost the user, as the device has worked it out or checked it; None in simulation.
     `batch`: the number of the batch that reports go to, None where each is private by itself. The sum of a batch is
-    private for one choice of a user: its first choice is reported, whatever comes of it, and no other.
-    bound: what the ids of reports are bound to besides the choice, 32 bytes; None: the billboard. mu: against each of
-    two aggregators, of whom `parties` are the pinned identities; None in the other models."""
+    private for one choice of a user: its first choice is reported, whatever comes of it, and no other."""
 
     dim: int
     link: str
@@ -88,15 +85,7 @@ class Device(ABC):
     features: Schema | None = None
     cost: Budget | None = None
     batch: int | None = None
-    bound: bytes | None = None
-    mu: tuple[float, float] | None = None
-    parties: tuple[str, str] | None = None
     _chosen: bool = field(default=False, init=False)
-
-    def seen(self, marks: Marks) -> Marks:
-        """What to keep of the billboard before anything is done by it, beside the marks of earlier ones; BadBillboard
-        for one that is older than they are. Nothing, where a billboard stands by itself."""
-        return marks
 
     @abstractmethod
     def pick(self, features: Array) -> int:

@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit import checks
-from tacit.errors import BadReport, TacitError, TooManyReports
+from tacit.errors import BadReport, TooManyReports
 from tacit.model.arms import Arms
 from tacit.privacy.randomness import System
 from tacit.roles.account import Account
@@ -67,8 +67,6 @@ class Outbox:
     user, told.ledger in $XDG_STATE_HOME/tacit. A program that acts for several people has one for each.
     resident: whether this program runs by itself, whatever the person does (a service of the system). If not, a visit
     is one Outbox, and a report is made in the first visit that begins after its time, and sent once in each.
-    billboard: where the newest billboard is to be had, as bytes: reports to two aggregators are made by it, since the
-    keys that they are sealed to are short-lived; OSError: later again. Not needed in the other models.
     floor: with this probability a choice is a uniformly drawn arm, at a cost that is counted (Device.choose).
     name: of the server, in the ledger."""
 
@@ -84,7 +82,6 @@ class Outbox:
         lifetime: Lifetime,
         ledger: Path | Store | None = None,
         floor: float = 0.0,
-        billboard: Callable[[], bytes] | None = None,
         resident: bool = False,
         name: str = "tacit",
         clock: Callable[[], float] = time.time,
@@ -100,7 +97,7 @@ class Outbox:
         self._ledger: Store = File(ledger) if isinstance(ledger, Path) else ledger
         self._open, self._send, self._clock = open, send, clock
         self._wait, self._jitter, self._weekly, self._lifetime = wait, jitter, weekly, lifetime
-        self._floor, self._name, self._billboard = floor, name, billboard
+        self._floor, self._name = floor, name
         self._visit, self._flushed = None if resident else clock(), False
 
     def choose(
@@ -111,40 +108,26 @@ class Outbox:
         client, board = self._open(billboard), hashlib.sha256(billboard)
         if client.cost is None:
             raise ValueError("Expected a client with noise for people's data, got one for simulation.")
-        if client.bound is not None and self._billboard is None:
-            raise ValueError("Expected `billboard`, by which reports to two aggregators are made, got none.")
         at, due = self._clock(), self._wait + self._jitter * float(System().uniforms(1)[0])
         with self._changing() as state:
-            state.marks = client.seen(state.marks)
             answered = state.answered.setdefault(self._name, [])
             reported = client.batch is None or client.batch not in answered
             if reported and sum(item.at > at - WEEK for item in self._own(state)) >= self._weekly:
                 raise TooManyReports(f"Expected at most {self._weekly} reports in a week, got one more.")
-            new = self._item(client, at, at + due)  # and its cost, before anything of the person is read
+            cost = client.cost.epsilon, client.cost.delta, client.batch  # before anything of the person is read
+            new = Item("", self._name, at, at + due, *cost, None, None, None)
             after = charged(state.ledger, [new.entry] * reported, self._lifetime)
             choice = client.choose(arms, actions=actions, available=available, floor=self._floor)
             shown = [] if choice.displayed is None else [Charge(self._name, DISPLAY, None, choice.displayed, 0.0)]
             state.ledger = charged(after, shown, self._lifetime)
             new.id, new.x = choice.report_id.hex(), choice.features.tolist()
             if reported:
-                new.report_id = state.report_id(client.bound or board.digest(), choice.report_id).hex()
-                if client.bound is None:
-                    new.board = board.hexdigest()
-                    state.boards[new.board] = billboard.decode("ascii")
+                new.report_id, new.board = state.report_id(board.digest(), choice.report_id).hex(), board.hexdigest()
+                state.boards[new.board] = billboard.decode("ascii")
                 state.items.append(new)
                 if client.batch is not None:
                     answered.append(client.batch)
         return ReportTicket(new.id, choice.index, choice.name, reported)
-
-    def _item(self, client: Device, at: float, due: float) -> Item:
-        """Of a choice that is still to be made, with what its report costs."""
-        assert client.cost is not None
-        cost = client.cost.epsilon, client.cost.delta, client.batch
-        new = Item("", self._name, at, due, *cost, None, None, None)
-        if client.bound is not None:
-            new.task = client.bound.hex()
-            new.mu, new.parties = [*(client.mu or ())], [*(client.parties or ())]
-        return new
 
     def reward(self, id: str, reward: float) -> None:
         """A reward for a choice; the last one counts. After the deadline it is dropped, and nobody is told."""
@@ -165,11 +148,10 @@ class Outbox:
         if self._flushed:
             return
         self._flushed = self._visit is not None
-        newest = self._newest()
         with self._changing() as state:
             for item in self._own(state):
                 if item.x is not None and self._due(item):
-                    self._make(item, state, newest)
+                    self._make(item, state)
             ready = [(item.id, item.report) for item in self._own(state) if item.report and item.taken is None]
         for id, report in ready:
             taken = None
@@ -183,26 +165,11 @@ class Outbox:
     def _due(self, item: Item) -> bool:
         return item.due <= (self._clock() if self._visit is None else self._visit)
 
-    def _newest(self) -> Device | None:
-        """The client of the newest billboard, if a report is to be made by it."""
-        with self._changing() as state:
-            if not any(item.task and item.x is not None and self._due(item) for item in self._own(state)):
-                return None
-        assert self._billboard is not None
-        with contextlib.suppress(OSError, http.client.HTTPException, TacitError):  # later again
-            newest = self._open(self._billboard())
-            with self._changing() as state:
-                state.marks = newest.seen(state.marks)
-            return newest
-        return None
-
-    def _make(self, item: Item, state: OutboxState, newest: Device | None) -> None:
+    def _make(self, item: Item, state: OutboxState) -> None:
         """The finished report, to be kept before anything is sent. No datum decides whether there is one: there is none
-        where the application has other limits now, and none for another task than that of the choice."""
-        client = newest if item.task else self._opened(state, item)
-        if item.task and client is None:
-            return
-        if client is None or (item.task and (client.bound or b"").hex() != item.task):
+        where the application has other limits now."""
+        client = self._opened(state, item)
+        if client is None:
             item.taken = False
             state.refunds.append(item.entry)
         else:

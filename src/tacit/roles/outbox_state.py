@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tacit.privacy import entropy
-from tacit.roles.device import CHOICE_BYTES, Marks
+from tacit.roles.device import CHOICE_BYTES
 from tacit.roles.ledger import REPORT, Charge
 
 KEY = 32  # bytes
@@ -38,9 +38,6 @@ class Item:
     report: str | None = None
     sent: float | None = None  # when first
     taken: bool | None = None  # acknowledged; False: refused for good
-    task: str | None = None  # of two aggregators, and who they are, and mu against each
-    parties: list[str] | None = None
-    mu: list[float] | None = None
 
     @property
     def open(self) -> bool:
@@ -49,23 +46,20 @@ class Item:
 
     @property
     def entry(self) -> Charge:
-        cost = self.batch, self.epsilon, self.delta
-        return Charge(self.server, REPORT, *cost, task=self.task, parties=self.parties, mu=self.mu)
+        return Charge(self.server, REPORT, self.batch, self.epsilon, self.delta)
 
 
 @dataclass
 class OutboxState:
     """All that outlives the program. boards: by their digests, each once, as long as a choice needs it. answered: for
     each server, the batches that a choice was reported to, for good. key: the device's own, in hexadecimal digits, from
-    which the ids of reports follow; drawn with the first choice. marks: what was seen of billboards that may not go
-    back (Device.seen). ledger: the person's, in another file (`entries`); refunds: what is to be taken out of it once
-    this is on the disc."""
+    which the ids of reports follow; drawn with the first choice. ledger: the person's, in another file (`entries`);
+    refunds: what is to be taken out of it once this is on the disc."""
 
     items: list[Item]
     boards: dict[str, str]
     answered: dict[str, list[int]]
     key: str | None = None
-    marks: Marks = field(default_factory=dict)
     ledger: list[Charge] = field(default_factory=list)
     refunds: list[Charge] = field(default_factory=list)
 
@@ -73,20 +67,19 @@ class OutboxState:
     def read(cls, text: str) -> "OutboxState":
         given = json.loads(text or '{"items": [], "boards": {}, "answered": {}}')
         items = [Item(**each) for each in given["items"]]
-        return cls(items, given["boards"], given["answered"], given.get("key"), given.get("marks", {}))
+        return cls(items, given["boards"], given["answered"], given.get("key"))
 
     def text(self) -> str:
         needed = {item.board for item in self.items}
         boards = {digest: board for digest, board in self.boards.items() if digest in needed}
-        lasting = {"answered": self.answered, "key": self.key, "marks": self.marks}
+        lasting = {"answered": self.answered, "key": self.key}
         return json.dumps({"items": [vars(item) for item in self.items], "boards": boards, **lasting})
 
-    def report_id(self, bound: bytes, choice: bytes) -> bytes:
-        """For a choice's id and what its report is bound to, of 32 bytes: a function of these and the device's key, so
-        that a report which is made again has it again, and that nobody else can choose, guess or link to another
-        task."""
+    def report_id(self, board: bytes, choice: bytes) -> bytes:
+        """For a choice's id and its billboard's digest: a function of these and the device's key, so that a report
+        which is made again has it again, and that nobody else can choose, guess or link to another server."""
         self.key = self.key or entropy.octets(KEY).hex()
-        return hmac.digest(bytes.fromhex(self.key), LABEL + bound + choice, "sha256")[:CHOICE_BYTES]
+        return hmac.digest(bytes.fromhex(self.key), LABEL + board + choice, "sha256")[:CHOICE_BYTES]
 
     def drop(self, item: Item) -> None:
         """Nothing of it is sent any more. If its report was never made, it costs nothing."""

@@ -40,9 +40,8 @@ class TwoServerClient(Device):
     (roles.signed). marks: what this device has seen so far; `marks` of the client are to be kept before it acts.
     budget: the most that either claim may be; None: any. rewards, features: the application's own; a billboard with
     others is refused. The nonce of a report is its choice's id, so that one that is made again is counted once. Its
-    shares are made with fresh randomness each time: the finished report is to be stored before it is sent, and only
-    those bytes sent again (roles.outbox does both). noise: given in simulation alone, where nothing is claimed; draws:
-    of the policy."""
+    shares are made with fresh randomness each time: the application stores the finished report before it is sent, and
+    sends only those bytes again. noise: given in simulation alone, where nothing is claimed; draws: of the policy."""
 
     def __init__(
         self,
@@ -75,10 +74,9 @@ class TwoServerClient(Device):
             rewards=agreed(rewards, self.task.rewards),
             features=agreed_schema(features, self.task.features),
             cost=self._cost(budget) if private else None,
-            bound=self.task.digest,
-            mu=(gaussian.mu(self.task.operator), gaussian.mu(self.task.helper)) if private else None,
-            parties=self.task.identities if private else None,
         )
+        self.mu = (gaussian.mu(self.task.operator), gaussian.mu(self.task.helper)) if private else None
+        self.parties = self.task.identities if private else None
         self._draws = draws or System()
 
     def _cost(self, limit: Budget | None) -> Budget:
@@ -95,6 +93,8 @@ class TwoServerClient(Device):
         return worse
 
     def seen(self, marks: dict[str, Any]) -> dict[str, Any]:
+        """What the application keeps, as JSON, before anything is done by the billboard, beside the marks of earlier
+        ones; BadBillboard for one that is older than they are."""
         digest = self.task.digest.hex()
         mark = self.marks[digest]
         if digest in marks:

@@ -93,7 +93,7 @@ OPTIONS: dict[type, dict[str, Values]] = {
         "width_scale": {"0.2": {"width_scale": 0.2}},
     },
 }
-GIVEN = {"dim", "policy"}  # settings of the game itself
+GIVEN = {"dim", "budget", "policy"}  # settings of the game itself
 
 
 def build(kind: type, settings: dict[str, Any]) -> Any:

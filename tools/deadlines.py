@@ -42,7 +42,7 @@ def people(seed: int) -> Iterator[Round]:
 
 def messages(seed: int, epsilon: float, hold: float) -> JointGLM:
     schema = Schema(context={"segment": Category(*SEGMENTS)}, arms="disjoint", actions=MESSAGES)
-    return made(seed, hold, PER_DAY, features=schema, radius=3.0, budget=Budget(epsilon, 1e-6), missing_as=0.0)
+    return made(seed, hold, PER_DAY, features=schema, budget=Budget(epsilon, 1e-6), missing_as=0.0)
 
 
 def made(seed: int, hold: float, per_day: int, **options: Any) -> JointGLM:

@@ -62,7 +62,7 @@ def demonstration(people: int, seed: int) -> Found:
     """In the world of `tacit serve --demo`, where tastes are strong."""
     rng, features = default_rng([seed, 13]), demo.FEATURES
     budget, source, policy = Budget(1.0, DELTA), Simulated(seed), default_rng([seed, 14])
-    bandit = JointGLM(features=features, radius=3.0, budget=budget, source=source, policy=policy)
+    bandit = JointGLM(features=features, budget=budget, source=source, policy=policy)
     for _ in range(people):
         who = demo.person(rng)
         choice = bandit.choose(who)

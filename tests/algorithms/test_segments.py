@@ -15,7 +15,7 @@ CHANCES = {("mail", "free"): 0.6, ("mail", "pro"): 0.2, ("call", "free"): 0.2, (
 def learnt(people=4000, epsilon=60.0, retire=None):
     """People of whom two thirds are free: mail for them, a call for the others; a gift is worth little to anybody."""
     common = {"policy": np.random.default_rng(3), "source": Simulated(1), "budget": Budget(epsilon, 1e-5)}
-    bandit, rng = JointGLM(features=SCHEMA, radius=3.0, **common), np.random.default_rng(4)
+    bandit, rng = JointGLM(features=SCHEMA, **common), np.random.default_rng(4)
     for _ in range(people):
         plan = "free" if rng.random() < 2 / 3 else "pro"
         age = None if rng.random() < 0.3 else float(rng.uniform(0, 80))

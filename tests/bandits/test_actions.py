@@ -29,7 +29,7 @@ def schema(*names, most=5, **options):
 
 
 def glm(*names, most=5, budget=BUDGET, **options):
-    return JointGLM(features=schema(*names, most=most), radius=3.0, budget=budget, first=6, **options)
+    return JointGLM(features=schema(*names, most=most), budget=budget, first=6, **options)
 
 
 def rounds(bandit, count, seed=0, **offered):
@@ -166,8 +166,8 @@ def test_a_file_from_before_there_were_new_actions_is_loaded(tmp_path):
 @pytest.mark.parametrize("kind", [JointGLM, JointLinUCB])
 def test_places_that_nobody_has_change_no_estimate(kind):
     """Without noise a bandit with room for more is the one without; also after an action came and another one went."""
-    options = {"radius": 3.0, "budget": NO_NOISE, "first": 6, "rewards": (0.0, 1.0), "source": Simulated(0)}
-    options |= {"horizon": 1000} if kind is JointLinUCB else {"policy": None}
+    options = {"budget": NO_NOISE, "first": 6, "rewards": (0.0, 1.0), "source": Simulated(0)}
+    options |= {"horizon": 1000, "radius": 3.0} if kind is JointLinUCB else {"policy": None}
     tight = kind(features=schema("walk", "sleep", most=2), **options)
     roomy = kind(features=schema("walk", "sleep", most=9), **options)
     rng = np.random.default_rng(1)
@@ -239,7 +239,7 @@ def test_simulated_rounds_are_those_of_single_calls():
 def test_a_propensity_is_that_of_the_actions_on_offer_now():
     """Also before the first release, where what is known decides."""
     dim = schema("walk", "sleep").dim
-    known = {"prior": (np.linspace(-0.5, 0.5, dim), 1.0), "source": Simulated(0)}
+    known = {"prior": (np.linspace(-0.5, 0.5, dim), 1.0), "source": Simulated(0), "radius": 3.0}
     bandit = glm("walk", "sleep", **known)
     bandit.choose({"age": 30.0}).propensity  # noqa: B018  # remembers what it was computed from
     bandit.add_action("read")
@@ -307,7 +307,7 @@ def test_memory_and_a_fold_of_its_leaves_estimate_the_same_whatever_was_added_an
         rounds(bandit, 1, i)
         while fed < len(leaves):
             end = float(next_boundary(fold.entries, *bandit.algorithm.plan.schedule))
-            fold.follow(Released(leaves[fed]), None, bandit.actions, end + (hold or 0), (hold or 0) + 0.5)
+            fold.follow(Released(leaves[fed]), bandit.actions, end + (hold or 0), (hold or 0) + 0.5)
             fed += 1
         fold.offer(bandit.actions)
         changes += bandit._last is not None

@@ -343,7 +343,7 @@ def test_a_row_without_its_block_is_refused_alone(place):
 
 
 def test_it_is_saved_with_secure_noise_and_counts_persons(tmp_path):
-    bandit = JointGLM(features=SCHEMA, radius=2.0, budget=BUDGET, first=4, max_rounds_per_person=2)
+    bandit = JointGLM(features=SCHEMA, budget=BUDGET, first=4, max_rounds_per_person=2)
     for i in range(10):
         bandit.observe(bandit.choose({"age": 9 * i}, person=f"p{i // 2}"), float(i % 2))
     with pytest.raises(PersonLimit):
@@ -358,7 +358,7 @@ def test_it_is_saved_with_secure_noise_and_counts_persons(tmp_path):
 
 def test_it_lives_in_a_database(tmp_path):
     def opened():
-        return Place(str(tmp_path / "b.db"), None).open(JointGLM(features=SCHEMA, radius=2.0, budget=BUDGET, first=4))
+        return Place(str(tmp_path / "b.db"), None).open(JointGLM(features=SCHEMA, budget=BUDGET, first=4))
 
     with opened() as stored:
         for i in range(12):

@@ -72,6 +72,14 @@ def test_what_it_refuses(options, got):
         make(tuning=Tuning(ridge=4.0))
 
 
+@pytest.mark.parametrize(
+    "options", [{"link": "probit"}, {"radius": 3.0}, {"radius": 3.0, "features": SCHEMA, "dim": 0}]
+)
+def test_what_has_no_effect_is_refused(options):
+    with pytest.raises(ValueError, match=f"Expected no {next(iter(options))} with base_rate, where the chance of"):
+        make(**options)
+
+
 @pytest.mark.parametrize("options", [{}, {"hold": 7, "pending": 60}, {"hold": 30, "missing_as": 0.0}])
 def test_the_compiled_loop_is_choose_and_observe(options):
     world = environments.ball(dim=3, link="logistic")

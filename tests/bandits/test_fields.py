@@ -88,11 +88,22 @@ def test_auto_takes_it_for_disjoint_schemas_alone():
         ({"base_rate": math.nan}, "base_rate"),
         ({"curvature": "fields", "features": SHARED}, "disjoint"),
         ({"curvature": "fields", "warm": (np.zeros((1, SCHEMA.dim)), [1.0])}, "warm"),
+        ({"radius": 3.0}, "Expected no radius with features whose sums are by fields, .* got 3"),
+        ({"link": "identity", "base_rate": 0.1}, "Expected no link with features whose .* got identity"),
     ],
 )
 def test_what_it_refuses(options, match):
     with pytest.raises(ValueError, match=match):
         make(**options)
+
+
+def test_a_world_tells_what_has_an_effect():
+    world = environments.messages(radius=3.0, link="probit")
+    told = [
+        Spec(JointGLM, budget=BUDGET, **options).build(world, 100, SeedSequence(0))
+        for options in ({}, {"base_rate": 0.1}, {"curvature": "released"})
+    ]
+    assert [(made.link, made.radius) for made in told] == [("logistic", 1.0), ("logistic", 1.0), ("probit", 3.0)]
 
 
 def test_the_certificate_says_that_a_base_rate_was_given():

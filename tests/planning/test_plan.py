@@ -264,7 +264,6 @@ SERVED = """
 [bandits.one]
 kind = "joint-glm"
 budget = {epsilon = 2.0, delta = 1e-7}
-radius = 2.5
 max_rounds_per_person = 3
 per_day = 4000
 hold = "1 hour"

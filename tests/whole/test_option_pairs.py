@@ -19,12 +19,10 @@ import pytest
 from numpy.random import default_rng
 
 from tacit import JointGLM, JointLinUCB
-from tacit.algorithms.onepass import centred, fields
 from tacit.privacy.relations import REPLACE
 from tests.whole.options import DATABASE, DELTA, EPSILON, GIVEN, MEMORY, OPTIONS, World, build, play
 
 FOLDER = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None  # where nobody waits for a disk
-LINEAR = (fields, centred)
 OF_SCHEMA = "Expected blocks=None with these features, as their schema has it, got blocks=2."
 OF_HOLD = "Expected hold below pending = 5, got 5."
 OF_RATE = (
@@ -33,6 +31,7 @@ OF_RATE = (
 OF_BLOCKS = "arms of blocks without a schema"
 OF_TUNING = 'Expected curvature="released" with tuning, which is of estimates by curvature, got {}.'
 BY_FIELDS = "features whose sums are by fields"
+OF_LINEAR = "Expected no {} with {}, where the chance of a reward is linear in the features, got {}."
 WITH_CONTROL = "Expected no {} with control, got both."
 OF_PERSONS = WITH_CONTROL.format("max_rounds_per_person, since which numbers count would be private,")
 OF_WEEKS = WITH_CONTROL.format("week, which a person's numbers on both sides would need noise of their own for,")
@@ -51,6 +50,12 @@ REFUSED = {
         ("curvature=none", "tuning=bold"): OF_TUNING.format("none"),
         ("features=disjoint", "tuning=bold"): OF_TUNING.format(BY_FIELDS),
         ("tuning=bold", "base_rate=0.3"): OF_TUNING.format("base_rate"),
+        ("features=disjoint", "radius=2"): OF_LINEAR.format("radius", BY_FIELDS, "2"),
+        ("features=disjoint", "link=probit"): OF_LINEAR.format("link", BY_FIELDS, "probit"),
+        ("features=disjoint", "link=identity"): OF_LINEAR.format("link", BY_FIELDS, "identity"),
+        ("radius=2", "base_rate=0.3"): OF_LINEAR.format("radius", "base_rate", "2"),
+        ("link=probit", "base_rate=0.3"): OF_LINEAR.format("link", "base_rate", "probit"),
+        ("link=identity", "base_rate=0.3"): OF_LINEAR.format("link", "base_rate", "identity"),
         ("curvature=none", "base_rate=0.3"): OF_RATE.format('curvature="none"'),
         ("prior=some", "base_rate=0.3"): OF_RATE.format("prior"),
         ("warm=rows", "base_rate=0.3"): OF_RATE.format("warm"),
@@ -124,14 +129,9 @@ def check(world: World, kind: type, one: Value, other: Value) -> None:
     """AssertionError where one of them is ignored: what came of both is what comes of the other alone."""
     both = game(world, kind, one.settings | other.settings)
     for value, kept in ((one, other), (other, one)):
-        if value.option in world.idle or linear(kind, one.settings | other.settings, value):
+        if value.option in world.idle:
             continue
         assert both != alone(world, kind, str(kept)) or said_twice(kind, kept, value), f"{value} ignored with {kept}"
-
-
-def linear(kind: type, settings: dict[str, Any], value: Value) -> bool:
-    """By fields, or with a base rate chances are linear, whatever link and radius are: JointGLM says so."""
-    return value.option in ("link", "radius") and getattr(build(kind, settings), "_form", None) in LINEAR
 
 
 def said_twice(kind: type, one: Value, other: Value) -> bool:

@@ -83,6 +83,11 @@ class Bandit(Kept, ABC):
 
     # what an algorithm defines
 
+    @classmethod
+    def idle(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        """Settings that have no effect beside these."""
+        return ()
+
     @abstractmethod
     def init(self) -> State:
         """The state before the first round."""

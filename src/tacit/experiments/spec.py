@@ -24,7 +24,8 @@ MOST_WAITING = 100_000  # choices
 
 class Spec:
     """`Spec(JointGLM, budget=Budget(1, 1e-6), first=50)`: dim, features, radius, rewards, subgaussian, link and
-    horizon come from the environment and the run unless given here. A server runs with its devices in one process.
+    horizon come from the environment and the run unless given here, those that have an effect. A server runs with its
+    devices in one process.
     """
 
     def __init__(self, kind: type[Bandit] | type[Server], *, label: str | None = None, **options: Any) -> None:
@@ -65,7 +66,9 @@ class Spec:
             "policy": default_rng(policy),
             "source": Simulated(privacy),
         }
-        built = self.kind(**{k: v for k, v in known.items() if k in self._names} | self.options)
+        idle = () if issubclass(self.kind, Server) else self.kind.idle(known | self.options)
+        told = {k: v for k, v in known.items() if k in self._names and k not in idle}
+        built = self.kind(**told | self.options)
         return Embedded(built, pending=known["pending"]) if isinstance(built, Server) else built
 
     def _pending(self, horizon: int, delay: Delay | None) -> int:

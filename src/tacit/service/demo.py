@@ -53,7 +53,6 @@ PROFILES = {  # whose offers the dashboard shows
 SETTING: dict[str, Any] = {
     "kind": "joint-glm",
     "features": FEATURES.to_dict(),
-    "radius": 3.0,
     "budget": {"epsilon": 1.0, "delta": 1e-6},
     "hold": HOLD,
     "missing_as": 0.0,

@@ -1,6 +1,7 @@
 """Our own: generalised linear bandits under joint privacy, by one-pass private IRLS."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,7 @@ from tacit.algorithms import forgetting, irls, prior
 from tacit.algorithms.forgetting import FARTHEST, steps_before
 from tacit.algorithms.onepass import centred, curvature, fields, scores
 from tacit.algorithms.onepass.algorithm import Contribution, Form, OnePass
+from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.joint.controlled import Controlled
 from tacit.core import actions
 from tacit.kernels.blocks import BLOCKS
@@ -66,7 +68,7 @@ class JointGLM(Controlled):
     base_rate: the share of the range of rewards that is usual, where it is small (0.01: one click in a hundred).
     Public, declared before anybody comes; wrong by a factor of 3 it costs little (docs/measurements/fields.md). For
     sums by fields, and for vectors and features of shared arms, whose chance of a reward is then linear in the features
-    (onepass.centred): link and radius have no effect.
+    (onepass.centred): link and radius are refused then.
     prior: (theta, precision), what is known about theta* from elsewhere; precision: a number or a (d, d) matrix.
     warm: (features, rewards), rows as in `choose` or (n, d), and rewards, of people whose data is public. Neither is
     protected (algorithms.prior).
@@ -78,7 +80,7 @@ class JointGLM(Controlled):
     curvature: "released", or "none": scores alone, d numbers a release (onepass.scores). "auto", the default, takes the
     second for many dimensions and, where the horizon is known, few rounds; with features of disjoint arms, of up to 100
     numbers an action, it takes "fields" (onepass.fields). The certificate says which, and why. By fields the chance of
-    a reward is linear in the features: link and radius then have no effect.
+    a reward is linear in the features: link and radius are refused then.
     blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one; with features of
     disjoint arms, as many as there are actions. An arm then is a row (z, a): the dim / blocks numbers of its part, and
     the number of the part. Sums, noise and work are those of the parts alone (GLMContribution).
@@ -189,6 +191,14 @@ class JointGLM(Controlled):
         parts["blend"] = curvature.blend(self._link, self._mu, self._forget)
         return curvature.contribution(reach=self.radius / self._unit, **parts)
 
+    @classmethod
+    def idle(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        schema = settings.get("features")
+        own = 0 if schema is None else schema.dim // schema.blocks
+        beside = {name: settings.get(name) is not None for name in ("prior", "warm")}
+        by_fields, _ = fields.check(settings.get("curvature", "auto"), schema, own=own, others=beside)
+        return ("link", "radius") if by_fields or settings.get("base_rate") is not None else ()
+
     @property
     def _forget(self) -> float | None:
         assert not isinstance(self.forget, str)
@@ -204,11 +214,17 @@ class JointGLM(Controlled):
         least = forgetting.LEAST_GROWTH
         if self.forget is not None and growth < least and growth not in GROWTHS:
             raise ValueError(f"Expected growth of at least {least:g} with forget, got {growth:g}.")
+        form = "features whose sums are by fields" if self._by_fields else "base_rate" if self._centred else "none"
         if self._form is not curvature and self.tuning not in (Tuning(), CHANGING, BLOCKS):
-            got = "features whose sums are by fields" if self._by_fields else "base_rate" if self._centred else "none"
             raise ValueError(
-                f'Expected curvature="released" with tuning, which is of estimates by curvature, got {got}.'
+                f'Expected curvature="released" with tuning, which is of estimates by curvature, got {form}.'
             )
+        if self._by_fields or self._centred:
+            why = "where the chance of a reward is linear in the features"
+            if self._link is not links.logistic:
+                raise ValueError(f"Expected no link with {form}, {why}, got {self._link.name}.")
+            if self.radius != ContinualBandit.radius:
+                raise ValueError(f"Expected no radius with {form}, {why}, got {self.radius:g}.")
 
     def _shortest(self, forget: float | None) -> int:
         """Choices in a step that says more than its noise."""

@@ -43,6 +43,7 @@ QUIET = {
     "retire_action",
     "limit_mode",
     "end_control",
+    "idle",
     "leaves",  # of what is given to it
 }  # show nothing
 ASKED = {

@@ -30,7 +30,6 @@ LOCAL = {
 REFERENCES = {
     "Uniform": "tacit.bandits.references.uniform",
     "LinUCB": "tacit.bandits.references.lin_ucb",
-    "MLEUCB": "tacit.bandits.references.mle_ucb",
 }
 HOMES = (
     JOINT
@@ -59,7 +58,7 @@ HOMES = (
         "simulate": "tacit.experiments.runner",
     }
 )
-ACRONYMS = {"MLEUCB": "mle-ucb"}
+ACRONYMS: dict[str, str] = {}
 ENVIRONMENTS = {  # what the command line calls it -> (module, name in it)
     name.replace("_", "-"): (f"tacit.environments.{home}", name)
     for home, names in {

@@ -8,7 +8,6 @@ from scipy import stats
 
 from tacit import Simulated
 from tacit.errors import HorizonReached
-from tacit.mechanisms.alone import Alone
 from tacit.mechanisms.buffered import Buffered, _design, encoder_of
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.toeplitz import Toeplitz, coefficients, lower_bound
@@ -19,7 +18,6 @@ MECHANISMS = {
     "consistent": lambda **k: Tree(**k, consistent=True),
     "toeplitz": lambda **k: Toeplitz(**k),
     "buffered": lambda **k: Buffered(**k),
-    "alone": Alone,
 }
 each = pytest.mark.parametrize("make", MECHANISMS.values(), ids=MECHANISMS.keys())
 

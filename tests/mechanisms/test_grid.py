@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from tacit import Budget, JointGLM, Secure, Simulated
 from tacit.algorithms import irls
 from tacit.errors import HorizonReached
-from tacit.mechanisms.alone import Alone
 from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.grid import COEFFICIENT_BITS, LENGTH_SLACK, on_grid
@@ -28,7 +27,6 @@ MECHANISMS = {
     "toeplitz": lambda n=LEAVES, size=3: Toeplitz(leaves=n, size=size, sigma=0.0),
     "discounted": lambda n=LEAVES, size=3: Discounted(leaves=n, size=size, sigma=0.0, discount=0.97),
     "buffered": lambda n=LEAVES, size=3: Buffered(leaves=n, size=size, sigma=0.0),
-    "alone": lambda n=LEAVES, size=3: Alone(leaves=n, size=size, sigma=0.0),
 }
 
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.mechanisms.alone import Alone
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.grid import on_grid
 from tacit.mechanisms.toeplitz import Toeplitz, coefficients
@@ -169,7 +168,6 @@ def test_every_mechanism_has_a_bound_and_the_grid_that_of_its_rounded_numbers():
         Toeplitz(leaves=32, size=2, sigma=1.0, apart=2),
         Tree(leaves=32, size=2, sigma=1.0, apart=2),
         Discounted(leaves=32, size=2, sigma=1.0, apart=2, discount=0.9),
-        Alone(leaves=32, size=2, sigma=1.0, apart=2),
     ):
         grid = on_grid(made, sensitivity=2.0, mu=1.0)
         for mechanism in (made, grid):

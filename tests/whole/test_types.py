@@ -105,7 +105,7 @@ def conversions(tree: ast.AST) -> list[int]:
 def test_only_mechanisms_make_something_released():
     for path in FILES:
         text = path.read_text()
-        inside = path.is_relative_to(SOURCE / "mechanisms") or path in PLANTED
+        inside = "mechanisms" in path.parts or path in PLANTED
         found = [] if inside else conversions(ast.parse(text))
         assert not found, f"{path}: lines {found} convert outside of mechanisms/"
         silenced = [

@@ -11,7 +11,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from tacit import checks
-from tacit.bandits import MLEUCB, JointGLM, Uniform
+from tacit.bandits import JointGLM, Uniform
 from tacit.experiments.result import SimulatedRun
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import number as shown
@@ -19,6 +19,7 @@ from tacit.experiments.table import to_text
 from tacit.privacy.budget import Budget
 from tacit_lab.environments.random import random
 from tacit_lab.experiments.sweeps import simulate
+from tacit_papers.references.mle_ucb import MLEUCB
 from tools.bench.commit import ExploreThenCommit
 
 NUMBERS = {"tuning": random.TUNING, "validation": random.VALIDATION, "reporting": random.REPORTING}

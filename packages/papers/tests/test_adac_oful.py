@@ -9,11 +9,11 @@ from numpy.random import SeedSequence, default_rng
 from tacit import Budget, Simulated, Spec, environments
 from tacit.data import Exact
 from tacit.errors import NoHorizon
-from tacit.mechanisms.alone import Alone
 from tacit.mechanisms.grid import on_grid
 from tacit.privacy import gaussian, relations
 from tacit_papers import AdaCOFUL
 from tacit_papers.joint.adac_oful import add_reward
+from tacit_papers.mechanisms.alone import Alone
 
 
 def build(**options):

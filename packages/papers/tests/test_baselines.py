@@ -6,12 +6,13 @@ from numpy.random import SeedSequence, default_rng
 from scipy.optimize import minimize
 from scipy.special import expit, log_ndtr, ndtr
 
-from tacit import MLEUCB, Spec, Uniform, environments, simulate
-from tacit.kernels import linalg, mle
+from tacit import Spec, Uniform, environments, simulate
+from tacit.kernels import linalg
 from tacit.mechanisms.saving import arrays
 from tacit.model import links
 from tacit.registry import kebab
-from tacit_papers import GLMUCB, GLOC, BGLinCB, ECOLog, LogisticTS, RSGLinUCB
+from tacit_papers import GLMUCB, GLOC, MLEUCB, BGLinCB, ECOLog, LogisticTS, RSGLinUCB
+from tacit_papers.kernels import mle
 from tacit_papers.kernels.batched import d_optimal
 from tacit_papers.references import ecolog_kernel as ecolog
 from tacit_papers.references import glm_ucb_kernel as mean_ucb

@@ -14,7 +14,6 @@ from scipy.stats import chi2
 
 from tacit import Budget, Embedded, Shuffler, Simulated, Spec, environments
 from tacit.errors import BadBillboard, BadReport, BatchTooSmall, BudgetExceeded, LateReport
-from tacit.mechanisms.shuffle import laplace
 from tacit.privacy.ledger import laplace_epsilon
 from tacit.privacy.randomness import Seeded, System
 from tacit.roles import wire
@@ -22,6 +21,7 @@ from tacit.testing.bound import general_bound
 from tacit_lab.arena.entries import entries
 from tacit_lab.arena.worlds import arenas
 from tacit_papers import DistributedElimination
+from tacit_papers.mechanisms import laplace
 from tacit_papers.shuffle.aggregation import Aggregator, ArmClient, read
 from tests.bandits.test_fused import compare
 

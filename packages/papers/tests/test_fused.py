@@ -2,8 +2,8 @@
 
 import pytest
 
-from tacit import MLEUCB, Budget, Spec, environments
-from tacit_papers import GLMUCB, GLOC, BGLinCB, ECOLog, LogisticTS, RSGLinUCB, ShariffLinUCB
+from tacit import Budget, Spec, environments
+from tacit_papers import GLMUCB, GLOC, MLEUCB, BGLinCB, ECOLog, LogisticTS, RSGLinUCB, ShariffLinUCB
 from tacit_papers.joint.shariff import RELEASES
 from tests.bandits.test_fused import BUDGET, WORLDS, compare
 

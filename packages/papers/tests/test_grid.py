@@ -9,13 +9,13 @@ import tests.mechanisms.test_grid as core
 from tacit import Budget, Secure, Simulated
 from tacit.errors import NotSecure
 from tacit.mechanisms.grid import MOST_LEAVES, on_grid
-from tacit.mechanisms.noisy_kernel import with_noise
 from tacit.mechanisms.tree import Tree
 from tacit.model import links
 from tacit.privacy import gaussian
 from tacit_papers import JointGLMRare, ShariffLinUCB
 from tacit_papers.joint.glm_rare_descent_kernel import gradients
 from tacit_papers.joint.wishart import WishartTree
+from tacit_papers.mechanisms.noisy_kernel import with_noise
 
 
 def test_what_cannot_be_secure_is_refused():

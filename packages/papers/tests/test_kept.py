@@ -21,7 +21,7 @@ def names(*modules):
 
 def test_it_has_what_runs_when_a_module_is_imported():
     found = names("tacit_papers.references.gloc")
-    assert found >= {"tacit_papers/references/gloc_kernel.py", "tacit/bandits/references/plain.py"}
+    assert found >= {"tacit_papers/references/gloc_kernel.py", "tacit_lab/plain.py"}
     table = names(table2.__name__)
     kinds = [sys.modules[kind.__module__] for kind in (GLOC, JointGLMRare, LinUCB, environments.ball)]
     for module in kinds:  # through lazy names, and through an __init__ that hands them on

@@ -3,8 +3,6 @@
 import pytest
 
 from tacit import JointLinUCB, Secure, Simulated
-from tacit.mechanisms import noisy_kernel
-from tacit.mechanisms.shuffle import laplace
 from tacit_papers import (
     AdaCGOPE,
     Anytime,
@@ -19,6 +17,7 @@ from tacit_papers import (
     regression,
 )
 from tacit_papers.joint.wishart_kernel import simulate_wishart_step
+from tacit_papers.mechanisms import laplace, noisy_kernel
 from tests.whole import replay, tape
 from tests.whole.leaks import Answered, Counted, Raw, Timed, Waiting
 from tests.whole.test_replay import (

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from tacit.bandits.joint.lin_ucb import JointLinUCB as JointLinUCB
     from tacit.bandits.local.irls import LocalIRLS as LocalIRLS
     from tacit.bandits.references.lin_ucb import LinUCB as LinUCB
-    from tacit.bandits.references.mle_ucb import MLEUCB as MLEUCB
     from tacit.bandits.references.uniform import Uniform as Uniform
     from tacit.bandits.server import Server as Server
     from tacit.bandits.shuffle.newton import ShuffleNewton as ShuffleNewton

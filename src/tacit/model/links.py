@@ -69,7 +69,7 @@ def slope(code: Code, z: float) -> float:
 
 
 def integral(code: Code, z: float) -> float:
-    """Of mu, up to z and a constant: fits without privacy minimise it less r z (kernels.mle). Built-in links alone."""
+    """Of mu, up to z and a constant: fits without privacy minimise it less r z. Built-in links alone."""
     number = kind(code)
     if number == LOGISTIC:
         return max(z, 0.0) + math.log1p(decay(abs(z)))

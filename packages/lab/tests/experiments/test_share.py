@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from tools import fields
 
-from tacit import MLEUCB, Spec, Uniform, environments, simulate
+from tacit import Spec, Uniform, environments, simulate
+from tacit_papers.references.mle_ucb import MLEUCB
 
 
 def test_uniform_play_gains_nothing_and_a_good_bandit_most():

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tacit_papers.references.glm_ucb import GLMUCB as GLMUCB
     from tacit_papers.references.gloc import GLOC as GLOC
     from tacit_papers.references.logistic_ts import LogisticTS as LogisticTS
+    from tacit_papers.references.mle_ucb import MLEUCB as MLEUCB
     from tacit_papers.references.rs_glin_ucb import RSGLinUCB as RSGLinUCB
     from tacit_papers.shuffle.distributed import DistributedElimination as DistributedElimination
     from tacit_papers.shuffle.glm import ShuffleGLM as ShuffleGLM
@@ -63,6 +64,7 @@ LOCAL = {
     "LocalSquareCB": "tacit_papers.local.square_cb",
 }
 REFERENCES = {
+    "MLEUCB": "tacit_papers.references.mle_ucb",
     "GLMUCB": "tacit_papers.references.glm_ucb",
     "GLOC": "tacit_papers.references.gloc",
     "RSGLinUCB": "tacit_papers.references.rs_glin_ucb",
@@ -75,6 +77,7 @@ ACRONYMS = {
     "AdaCOFUL": "adac-oful",
     "AdaCUCB": "adac-ucb",
     "GLMUCB": "glm-ucb",
+    "MLEUCB": "mle-ucb",
     "JointGLMUCB": "joint-glm-ucb",
     "RSGLinUCB": "rs-glin-ucb",
     "BGLinCB": "b-glin-cb",

@@ -8,7 +8,6 @@ from numpy.random import Generator, default_rng
 
 from tacit import checks
 from tacit.bandits.base import Bandit
-from tacit.bandits.references import plain
 from tacit.bandits.references.uniform_kernel import UniformState, uniform_rounds, uniform_rows
 from tacit.core.choices import Index
 from tacit.data import Array
@@ -40,7 +39,9 @@ class Uniform(Bandit):
         """Nothing to close."""
 
     def _pick(self, features: Array) -> Index:
-        return plain.choose_rows(uniform_rows, features, self.policy, features)
+        out = np.empty(len(features), np.int64)
+        uniform_rows(self.policy, features, out)
+        return out
 
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
         return lambda: 1 / len(features)
@@ -53,4 +54,4 @@ class Uniform(Bandit):
 
     @property
     def privacy(self) -> Certificate:
-        return plain_certificate("Uniform", plain.REASON)
+        return plain_certificate("Uniform", "This bandit is a non-private reference.")

@@ -27,12 +27,12 @@ from numpy.random import Generator, default_rng
 
 from tacit import checks
 from tacit.bandits.base import Bandit
-from tacit.bandits.references import plain
 from tacit.bandits.server import Server
 from tacit.core.choices import Index
 from tacit.data import Array, Integers
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, plain_certificate
+from tacit_lab import plain
 from tacit_lab.arena.entries import Player, each_epsilon, entries
 from tacit_lab.arena.worlds import DELTA
 

@@ -14,12 +14,12 @@ from tacit.data import Array, Integers, Released
 from tacit.errors import NoHorizon
 from tacit.kernels.rounds import Schedule
 from tacit.lock import owner_only
-from tacit.mechanisms.alone import Alone
 from tacit.mechanisms.prefix import PrefixSums
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
 from tacit_papers.designs import g_optimal
 from tacit_papers.joint.one_set import OTHERS, OneSetBandit
+from tacit_papers.mechanisms.alone import Alone
 
 SHORTEST = 1e-290  # smaller numbers have no inverse
 FLAT = 1e-7  # directions in which arms are shorter than that share of the longest are none

@@ -13,12 +13,12 @@ from tacit.data import Array, Exact, Integers, Raw, Released
 from tacit.errors import NoHorizon
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Schedule
 from tacit.lock import owner_only
-from tacit.mechanisms.alone import Alone
 from tacit.mechanisms.entering import NOBODY
 from tacit.mechanisms.prefix import PrefixSums
 from tacit.model.vectors import shortened
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
+from tacit_papers.mechanisms.alone import Alone
 
 
 class EpisodeState(NamedTuple):

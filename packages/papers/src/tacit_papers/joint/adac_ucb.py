@@ -12,11 +12,11 @@ from tacit.data import Array, Integers, Released
 from tacit.errors import NoHorizon
 from tacit.kernels.rounds import Schedule
 from tacit.lock import owner_only
-from tacit.mechanisms.alone import Alone
 from tacit.mechanisms.prefix import PrefixSums
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
 from tacit_papers.joint.one_set import OneSetBandit
+from tacit_papers.mechanisms.alone import Alone
 
 ARM, PLAYS = 0, 1  # in episodes
 UNIT = "Expected the unit vectors as arms, as many as dimensions and in their order, got others."

@@ -9,8 +9,8 @@ from tacit.data import Array, Exact, Integers, Released
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean
 from tacit.kernels.linalg import HALVINGS, copy
-from tacit.mechanisms.noisy_kernel import with_noise
 from tacit.model.links import Code
+from tacit_papers.mechanisms.noisy_kernel import with_noise
 
 
 class Rule(NamedTuple):

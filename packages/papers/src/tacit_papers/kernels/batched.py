@@ -12,10 +12,10 @@ from tacit.kernels.compile import kernel
 from tacit.kernels.design import information, uniform
 from tacit.kernels.formulas import link_slope
 from tacit.kernels.linalg import copy, invert, square_norm
-from tacit.kernels.mle import newton
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, draw_arm, outcome
 from tacit.model.glm import unit_reward
 from tacit.model.links import Code
+from tacit_papers.kernels.mle import newton
 
 SEEN, CLOSED = 2, 3
 SWEEPS = 10  # of the multiplicative algorithm

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit import checks
-from tacit.bandits.references import plain
 from tacit.core.choices import Index
 from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES
+from tacit_lab import plain
 from tacit_papers import elimination
 from tacit_papers.kernels.batched import (
     CLOSED,

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tacit import checks
-from tacit.bandits.references import plain
 from tacit.core.choices import Index
 from tacit.data import Array
 from tacit.kernels.block import Block
+from tacit_lab import plain
 from tacit_papers.references.ecolog_kernel import ECOSettings, ECOState, eco_learn, eco_rounds, eco_rows
 
 

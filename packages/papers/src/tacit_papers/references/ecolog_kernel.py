@@ -11,10 +11,10 @@ from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean, link_slope
 from tacit.kernels.linalg import HALVINGS, grow, invert, square_norm
 from tacit.kernels.linear import RidgeEstimate, optimistic
-from tacit.kernels.mle import loss
 from tacit.kernels.rounds import CHOICES, Range, outcome
 from tacit.model.glm import unit_reward
 from tacit.model.links import LOGISTIC
+from tacit_papers.kernels.mle import loss
 
 OBSERVED = 1
 ROUGH_HALVINGS = 50  # of the multiplier, each of which solves a step

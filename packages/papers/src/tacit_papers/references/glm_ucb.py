@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tacit.bandits.references import plain
 from tacit.core.choices import Index
 from tacit.data import Array
 from tacit.kernels.block import Block
+from tacit_lab import plain
 from tacit_papers.references.glm_ucb_kernel import MeanState, mean_learn, mean_rounds, mean_rows
+from tacit_papers.references.mle_ucb import history
 
 
 @dataclass(kw_only=True, eq=False)
@@ -41,7 +42,7 @@ class GLMUCB(plain.Reference):
         super().__post_init__()
 
     def init(self) -> MeanState:
-        return MeanState(*plain.history(self, self._ridge), np.eye(self.dim) / self._ridge)
+        return MeanState(*history(self, self._ridge), np.eye(self.dim) / self._ridge)
 
     def _pick(self, features: Array) -> Index:
         return plain.choose_rows(mean_rows, features, features, self._state, self._link.code, self.width)

@@ -11,10 +11,10 @@ from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean
 from tacit.kernels.linalg import grow, square_norm
 from tacit.kernels.linear import RidgeEstimate
-from tacit.kernels.mle import MLEState, record
 from tacit.kernels.rounds import CHOICES, Range, outcome
 from tacit.model.glm import unit_reward
 from tacit.model.links import Code
+from tacit_papers.kernels.mle import MLEState, record
 
 
 class MeanState(NamedTuple):

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit.algorithms import chances
-from tacit.bandits.references import plain
 from tacit.core.choices import Index
 from tacit.data import Array
 from tacit.kernels.block import Block
-from tacit.kernels.mle import MLEState, record
 from tacit.model.chances import Chance, Later
+from tacit_lab import plain
+from tacit_papers.kernels.mle import MLEState, record
 from tacit_papers.references.logistic_ts_kernel import laplace_rounds, laplace_rows
+from tacit_papers.references.mle_ucb import history
 
 
 @dataclass(kw_only=True, eq=False)
@@ -37,7 +38,7 @@ class LogisticTS(plain.Reference):
         super().__post_init__()
 
     def init(self) -> MLEState:
-        return plain.history(self, self._ridge)
+        return history(self, self._ridge)
 
     def _pick(self, features: Array) -> Index:
         return plain.choose_rows(laplace_rows, features, self.policy, features, self._state.estimate, self.width_scale)

@@ -9,10 +9,10 @@ from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.glm import best_arm
 from tacit.kernels.linalg import cholesky
 from tacit.kernels.linear import RidgeEstimate
-from tacit.kernels.mle import MLEState, record
 from tacit.kernels.rounds import CHOICES, Range, outcome
 from tacit.model.glm import unit_reward
 from tacit.model.links import Code
+from tacit_papers.kernels.mle import MLEState, record
 
 
 @inlined

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tacit import checks
-from tacit.bandits.references import plain
 from tacit.core.choices import Index
 from tacit.data import Array
 from tacit.kernels.block import Block
+from tacit_lab import plain
 from tacit_papers.references import rs_glin_ucb_compared as compared
+from tacit_papers.references.mle_ucb import room
 from tacit_papers.references.rs_glin_ucb_kernel import (
     SWITCHES,
     WARM,
@@ -76,7 +77,7 @@ class RSGLinUCB(plain.Reference):
         super().__post_init__()
 
     def init(self) -> RareState:
-        rows, values = plain.room(self)
+        rows, values = room(self)
         estimates = [plain.identity_over(self.dim, self._settings.ridge) for _ in range(3)]
         return RareState(np.zeros(4, np.int64), rows, values, *estimates)
 

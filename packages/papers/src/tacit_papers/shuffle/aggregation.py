@@ -13,7 +13,6 @@ from tacit.data import Array, Coded, Sent
 from tacit.errors import BadBillboard
 from tacit.features.schema import Schema
 from tacit.mechanisms.local import MARGIN
-from tacit.mechanisms.shuffle.laplace import FINEST, LIMIT, LaplacePlan, coded, drawable, reduced
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
 from tacit.model.chances import Chance
 from tacit.privacy import entropy
@@ -25,6 +24,7 @@ from tacit.roles import wire
 from tacit.roles.device import ID_BYTES, Device, agreed, agreed_schema, check_limit
 from tacit.roles.schema import hexadecimal, one_of, or_null, record, whole, word
 from tacit.roles.shuffler import Shuffler
+from tacit_papers.mechanisms.laplace import FINEST, LIMIT, LaplacePlan, coded, drawable, reduced
 
 FORMAT = "tacit billboard of an arm"
 LARGEST = 1 << 18  # users of a sum at most

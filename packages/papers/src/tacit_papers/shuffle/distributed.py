@@ -12,7 +12,6 @@ from tacit.data import Array, Coded, Integers
 from tacit.errors import BadReport, BatchTooSmall
 from tacit.kernels.block import Block
 from tacit.mechanisms.shuffle.encoding import nothing_coded
-from tacit.mechanisms.shuffle.laplace import LaplacePlan, calibrate, decoded, with_shares
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch, add_rounded
 from tacit.privacy import ledger, relations, words
 from tacit.privacy.certificate import Certificate, certify
@@ -20,6 +19,7 @@ from tacit.privacy.ledger import LaplaceRelease
 from tacit.roles import wire
 from tacit.roles.analyzer import check_shares, fewest, honest, liars
 from tacit.roles.device import Device
+from tacit_papers.mechanisms.laplace import LaplacePlan, calibrate, decoded, with_shares
 from tacit_papers.shuffle.aggregation import FORMAT, LARGEST, MIDDLE, Aggregator, ArmClient, read
 from tacit_papers.shuffle.distributed_kernel import arm_rounds
 

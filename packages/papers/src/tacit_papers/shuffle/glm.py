@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from tacit import checks
-from tacit.bandits.references import plain
 from tacit.bandits.server import numbers
 from tacit.bandits.shuffle.server import BehindShuffler
 from tacit.data import Array, Exact, Released
@@ -26,6 +25,7 @@ from tacit.roles import wire
 from tacit.roles.analyzer import check_shares
 from tacit.roles.device import Device
 from tacit.roles.shuffler import Shuffler
+from tacit_lab import plain
 from tacit_papers.kernels.batched import CLOSED, Widths
 from tacit_papers.shuffle import glm_plan
 from tacit_papers.shuffle.composed import part_of

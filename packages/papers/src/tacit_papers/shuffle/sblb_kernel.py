@@ -14,9 +14,9 @@ from tacit.kernels.glm import Posterior
 from tacit.kernels.linalg import copy, invert
 from tacit.kernels.rounds import outcome
 from tacit.mechanisms.shuffle.calibration import Plans, ShufflePlan
-from tacit.mechanisms.shuffle.flips_kernel import flip
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch, plan_of, unshuffle
 from tacit.model.vectors import shortened
+from tacit_papers.mechanisms.flips_kernel import flip
 
 LOGDET, WIDTH = 0, 1
 

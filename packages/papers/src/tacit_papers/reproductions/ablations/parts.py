@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit import environments
-from tacit.bandits import MLEUCB, JointGLM, JointLinUCB, LocalIRLS, ShuffleNewton, Uniform
+from tacit.bandits import JointGLM, JointLinUCB, LocalIRLS, ShuffleNewton, Uniform
 from tacit.environments import Environment, ball
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
@@ -16,6 +16,7 @@ from tacit.privacy.budget import Budget
 from tacit_lab.arena.worlds import small
 from tacit_lab.experiments.sweeps import simulate
 from tacit_papers import GLMUCB, GLOC, BGLinCB, ECOLog, JointGLMRare, RSGLinUCB, ShuffleGLM
+from tacit_papers.references.mle_ucb import MLEUCB
 from tacit_papers.reproductions.findings import part, together
 
 DELTA = 0.02

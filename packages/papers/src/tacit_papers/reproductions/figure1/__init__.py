@@ -4,7 +4,7 @@ code that the figure was drawn with (average)."""
 
 from pathlib import Path
 
-from tacit.bandits import MLEUCB, JointGLM, LinUCB
+from tacit.bandits import JointGLM, LinUCB
 from tacit.environments import ball
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
@@ -17,6 +17,7 @@ from tacit_lab.experiments.sweeps import simulate
 from tacit_papers import GLMUCB, GLOC, ECOLog, JointGLMRare, RSGLinUCB
 from tacit_papers.bounds.drawn import Problem, line
 from tacit_papers.outcome import Finding, Outcome
+from tacit_papers.references.mle_ucb import MLEUCB
 from tacit_papers.reproductions.findings import above_plain, alike, anchored, mean, spread
 
 DELTA = 0.02

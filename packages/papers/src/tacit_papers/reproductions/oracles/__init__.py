@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tacit.bandits import MLEUCB, JointGLM
+from tacit.bandits import JointGLM
 from tacit.environments import Environment
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
@@ -19,6 +19,7 @@ from tacit_lab.environments import digits
 from tacit_lab.experiments import figure
 from tacit_lab.experiments.sweeps import simulate
 from tacit_papers.outcome import Finding, Outcome
+from tacit_papers.references.mle_ucb import MLEUCB
 from tacit_papers.reproductions.findings import Regret, above_plain, anchored, part, regret, together
 from tacit_papers.reproductions.oracles.bandit import Oracle
 

@@ -8,7 +8,7 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tacit.bandits import MLEUCB, JointGLM, JointLinUCB, LinUCB
+from tacit.bandits import JointGLM, JointLinUCB, LinUCB
 from tacit.environments import ball
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
@@ -22,6 +22,7 @@ from tacit_papers import GLMUCB, GLOC, JointGLMRare, RSGLinUCB
 from tacit_papers.joint.glm_rare_code import spent
 from tacit_papers.joint.glm_rare_theory import theory
 from tacit_papers.outcome import Finding, Outcome
+from tacit_papers.references.mle_ucb import MLEUCB
 from tacit_papers.reproductions.findings import HALF, Regret, above_plain, anchored, claims, part, regret, together
 
 RADII = (2.0, 2.5, 3.0)

@@ -8,10 +8,9 @@ import numpy as np
 from tacit import checks
 from tacit.bandits.base import Bandit
 from tacit.core.choices import Index, certain
-from tacit.data import Array, Exact
+from tacit.data import Array
 from tacit.errors import NoHorizon
 from tacit.kernels.linear import RidgeEstimate
-from tacit.kernels.mle import MLEState
 from tacit.kernels.rounds import Range
 from tacit.model import links
 from tacit.model.glm import unit_reward
@@ -92,17 +91,6 @@ def unit(link: Link, rewards: tuple[float, float], reward: float) -> float:
 def identity_over(dim: int, ridge: float) -> RidgeEstimate:
     """theta = 0, V = ridge I."""
     return RidgeEstimate(np.zeros(dim), np.eye(dim) / ridge, np.array([dim * np.log(ridge)]))
-
-
-def history(bandit: Bandit, ridge: float) -> MLEState:
-    """No data, and room for a horizon of it; the first fit is due at the first observation."""
-    return MLEState(np.array([0, 1, 0]), *room(bandit), identity_over(bandit.dim, ridge))
-
-
-def room(bandit: Bandit) -> tuple[Exact, Exact]:
-    """Zeros for the arms and the rewards of a horizon."""
-    assert bandit.horizon is not None
-    return Exact(np.zeros((bandit.horizon, bandit.dim))), Exact(np.zeros(bandit.horizon))
 
 
 def choose_rows(kernel: Any, arms: Array, *arguments: Any) -> Index:

@@ -2,12 +2,26 @@
 
 from dataclasses import dataclass, field
 
-from tacit.bandits.references import plain
+import numpy as np
+
+from tacit.bandits.base import Bandit
 from tacit.core.choices import Index
-from tacit.data import Array
+from tacit.data import Array, Exact
 from tacit.kernels.block import Block
 from tacit.kernels.linear import optimistic_rows
-from tacit.kernels.mle import MLEState, mle_rounds, record
+from tacit_lab import plain
+from tacit_papers.kernels.mle import MLEState, mle_rounds, record
+
+
+def history(bandit: Bandit, ridge: float) -> MLEState:
+    """No data, and room for a horizon of it; the first fit is due at the first observation."""
+    return MLEState(np.array([0, 1, 0]), *room(bandit), plain.identity_over(bandit.dim, ridge))
+
+
+def room(bandit: Bandit) -> tuple[Exact, Exact]:
+    """Zeros for the arms and the rewards of a horizon."""
+    assert bandit.horizon is not None
+    return Exact(np.zeros((bandit.horizon, bandit.dim))), Exact(np.zeros(bandit.horizon))
 
 
 @dataclass(kw_only=True, eq=False)
@@ -30,7 +44,7 @@ class MLEUCB(plain.Reference):
         super().__post_init__()
 
     def init(self) -> MLEState:
-        return plain.history(self, self._ridge)
+        return history(self, self._ridge)
 
     def _pick(self, features: Array) -> Index:
         return plain.choose_rows(optimistic_rows, features, features, self._state.estimate, self.width_scale, 0.0)

@@ -15,9 +15,9 @@ from tacit import Budget, JointGLM, JointLinUCB, LocalIRLS, ShuffleNewton, regis
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.mechanisms import recursive
 from tacit.roles import billboard, wire
-from tacit.roles.fleet import Fleet
 from tacit.testing.canary import responses
 from tests.registered import bandits
+from tests.roles.fleet import Fleet
 
 BUDGET = Budget(1.0, 0.02)
 LEAVES = 8

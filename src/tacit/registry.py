@@ -4,9 +4,10 @@ Nothing is imported here before it is asked for: neither a device nor `tacit --h
 
 Another package adds names by an entry point of the group "tacit" that names a module of its own; `tacit_papers` does.
 Of the tables below that module may have any: JOINT, SHUFFLE, LOCAL, REFERENCES and ACRONYMS, and ENVIRONMENTS, as
-they are here, COMMANDS (name on the command line -> module, function in it), ATTACKS, the name of a package whose files
-are as those of tacit_lab.audit.attacks, and APART, files and folders of it that change no result (of
-tacit_lab.experiments.disk_cache)."""
+they are here, COMMANDS (name on the command line -> module, function in it), BOARDS (format of a billboard of the
+shuffle model -> module with its `read`, `spent` and `hidden`, as roles.billboard and roles.limits have them), ATTACKS,
+the name of a package whose files are as those of tacit_lab.audit.attacks, and APART, files and folders of it that
+change no result (of tacit_lab.experiments.disk_cache)."""
 
 import functools
 import importlib
@@ -69,6 +70,7 @@ ENVIRONMENTS = {  # what the command line calls it -> (module, name in it)
     for name in names
 }
 COMMANDS: dict[str, tuple[str, str]] = {}
+BOARDS: dict[str, str] = {}
 ROLES = ("analyzer", "shuffler", "local")  # that run as processes of their own
 
 

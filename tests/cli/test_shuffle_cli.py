@@ -11,7 +11,7 @@ from tacit import cli
 from tacit.kernels.design import chances
 from tacit.mechanisms.shuffle.encoding import _rounded
 from tacit.roles import designs
-from tacit.roles.fleet import Fleet
+from tests.roles.fleet import Fleet
 from tests.roles.test_shuffle_protocol import BOARD, SERVER
 
 

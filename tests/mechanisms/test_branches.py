@@ -14,7 +14,7 @@ from tacit.mechanisms import local, randomizers
 from tacit.mechanisms.randomizers import CELLS, FINE, SHARE
 from tacit.privacy import entropy
 from tacit.roles import billboard, wire
-from tacit.roles.fleet import Fleet
+from tests.roles.fleet import Fleet
 
 BUDGET = Budget(1.0, 1e-3)
 NOBODY = np.zeros((1, 2))

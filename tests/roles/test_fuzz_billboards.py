@@ -17,7 +17,6 @@ from tacit.errors import BadBillboard
 from tacit.privacy import entropy, gaussian
 from tacit.roles import billboard as boards
 from tacit.roles import limits
-from tacit.roles.fleet import Fleet
 from tests.roles.boards import (
     ALL,
     COARSE,
@@ -31,6 +30,7 @@ from tests.roles.boards import (
     people,
     published,
 )
+from tests.roles.fleet import Fleet
 
 SEED = int(os.environ.get("TACIT_FUZZ_SEED", secrets.randbits(32)))
 EACH = 400  # damaged billboards of each of the 20 kinds

@@ -14,7 +14,6 @@ from tacit.model import vectors
 from tacit.privacy import entropy
 from tacit.roles import billboard as boards
 from tacit.roles import local, shuffle, wire
-from tacit.roles.fleet import Fleet
 from tacit.roles.wire import Parameters
 from tests.roles.boards import (
     COARSE,
@@ -32,6 +31,7 @@ from tests.roles.boards import (
     published,
     without,
 )
+from tests.roles.fleet import Fleet
 
 # whether a report comes
 

@@ -15,10 +15,10 @@ from numpy.random import default_rng
 from tacit import Budget
 from tacit.errors import BadBillboard, TooManyReports
 from tacit.roles import shuffle
-from tacit.roles.fleet import Fleet
 from tacit.roles.ledger import Lifetime
 from tacit.roles.outbox import WEEK, Outbox
 from tests.roles.boards import COARSE, SERVERS, changed, device, document, encoded, people, published
+from tests.roles.fleet import Fleet
 from tests.roles.true_cost import delta_of_two
 
 SEED = int(os.environ.get("TACIT_FUZZ_SEED", secrets.randbits(32)))

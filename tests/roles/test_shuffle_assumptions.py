@@ -9,9 +9,9 @@ from tacit import Budget, ShuffleNewton, Shuffler
 from tacit.errors import BadBillboard
 from tacit.roles import billboard as boards
 from tacit.roles import wire
-from tacit.roles.fleet import Fleet
 from tacit.roles.shuffle import ShuffleClient
 from tests.roles.boards import another
+from tests.roles.fleet import Fleet
 
 USERS, BUDGET = 1000, Budget(1.0, 1e-6)
 ARM, MIRRORED = [0.54, 0.72], [-0.54, 0.72]  # of the person whom the attack is on

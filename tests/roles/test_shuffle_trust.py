@@ -10,9 +10,9 @@ from tacit import Budget, ShuffleNewton
 from tacit.errors import BadBillboard
 from tacit.privacy.randomness import Seeded
 from tacit.roles import limits
-from tacit.roles.fleet import Fleet
 from tacit.roles.shuffle import ShuffleClient
 from tacit.roles.shuffler import Shuffler
+from tests.roles.fleet import Fleet
 
 BUDGET = Budget(1.0, 1e-2)
 SERVER = ShuffleNewton(dim=2, budget=BUDGET, first=60)

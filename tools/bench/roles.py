@@ -21,10 +21,10 @@ from rich.table import Table
 
 from tacit.experiments.table import to_text
 from tacit.roles import hpke, identity, sealed
-from tacit.roles.fleet import Fleet
 from tacit.roles.shuffle import ShuffleClient
 from tacit.roles.shuffler import Shuffler
 from tacit.service.roles.journal import Journal
+from tests.roles.fleet import Fleet
 from tools.bench.serve import cpu, running
 
 DIM, SIZE, CONNECTIONS = 5, 20, 16

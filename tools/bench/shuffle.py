@@ -16,9 +16,9 @@ from tacit.model.glm import GLMContribution, balanced_curvature
 from tacit.model.links import logistic
 from tacit.privacy import gaussian
 from tacit.privacy.budget import Budget
-from tacit.roles.fleet import Fleet
 from tacit.roles.shuffler import Shuffler
 from tacit_papers.shuffle.published import calibrate_paper
+from tests.roles.fleet import Fleet
 
 USERS = (10**3, 10**4, 10**5, 10**6)
 DIMS = (5, 20)

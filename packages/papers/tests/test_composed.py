@@ -5,8 +5,8 @@ import math
 import pytest
 
 from tacit import Budget
-from tacit.model import rounds
 from tacit.privacy import gaussian
+from tacit_papers.shuffle import apart as rounds
 from tacit_papers.shuffle.composed import Sum, calibrate_sums, composed_epsilon
 
 

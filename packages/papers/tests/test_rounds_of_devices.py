@@ -13,10 +13,9 @@ from tacit.mechanisms.shuffle import sums_kernel
 from tacit.mechanisms.shuffle.encoding import reach
 from tacit.privacy import entropy
 from tacit.privacy.randomness import Seeded
-from tacit.roles import billboard as boards
-from tacit.roles import limits
 from tacit_papers import ShuffleGLM
 from tacit_papers.shuffle import glm_kernel
+from tacit_papers.shuffle import round_boards as boards
 from tacit_papers.shuffle.rounds import RoundsClient
 from tests.roles.boards import Stream, another, behaviour, people
 
@@ -154,7 +153,7 @@ def test_simulated_sums_are_those_of_devices_on_one_tape(monkeypatch):
             board, noise = made.billboard(), Recorded([4, made.version])
             device._noise, shuffler = noise, Shuffler(board)
             for x, reward in zip(rows, values, strict=True):
-                shuffler.add(device.respond(x, float(reward), *boards.rounds(board)))
+                shuffler.add(device.respond(x, float(reward), *boards.read(board)))
             made.observe(shuffler.close())
             tape, plan = Tape(noise.uniform, noise.heads), twin._plan
             where = twin._link.code, twin._widths, plan.sums
@@ -214,11 +213,11 @@ def test_no_billboard_moves_a_contribution_beyond_what_is_calibrated(closed):
         x, y = (v / np.linalg.norm(v) * rng.choice([1.0, 1.0, 0.5]) for v in rng.standard_normal((2, 2)))
         thetas = [rng.choice([1.0, 1e6]) * rng.choice([x - y, y - x, x, rng.standard_normal(2)]) for _ in range(3)]
         questions = [board] + [board | {"round": k + 1, "batch": k + 1, "theta": list(t)} for k, t in enumerate(thetas)]
-        parsed = [boards.rounds(json.dumps(each).encode())[1] for each in questions]
+        parsed = [boards.read(json.dumps(each).encode())[1] for each in questions]
         client = RoundsClient(json.dumps(board).encode(), noise=Seeded(default_rng(0)))
         users = [(x, float(rng.integers(2))), (y, float(rng.integers(2)))]
         moved = [client.contribution(*users[0], each) - client.contribution(*users[1], each) for each in parsed]
-        parts = limits.together(parsed[0], 60)
+        parts = boards.together(parsed[0], 60)
         cells = [parsed[0]["grids"][k > 0] * np.linalg.norm(v) for k, v in enumerate(moved)]
         together = cells[0] ** 2 + sum(c**2 for c in cells[1:])
         bound = max(a**2 + parts[1].times * b**2 for a, b in zip(parts[0].widths, parts[1].widths, strict=True))

@@ -13,10 +13,10 @@ from scipy.stats import binom
 
 from tacit import Budget, Shuffler, Simulated, Spec, environments
 from tacit.errors import BadBillboard, BatchTooSmall, NoHorizon
-from tacit.mechanisms.shuffle import flips
-from tacit.mechanisms.shuffle.flips import SHARE, calibrate_flips, epsilon_of, flipped, losses
 from tacit.privacy.randomness import Seeded, System
 from tacit_papers import ShuffleSBLB
+from tacit_papers.mechanisms import flips
+from tacit_papers.mechanisms.flips import SHARE, calibrate_flips, epsilon_of, flipped, losses
 from tacit_papers.shuffle.sblb_device import SBLBClient
 from tests.bandits.test_fused import compare
 

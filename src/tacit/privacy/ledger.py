@@ -141,7 +141,7 @@ class RepeatedRelease(Related, frozen=True, tag="repeated"):
 
 class ShuffledRelease(Related, frozen=True, tag="shuffled"):
     """The shuffled sum of one batch: integers v grid, rounded, plus `trials` fair coins of each user and coordinate.
-    chance: where devices send bits and replace each by a coin with that probability (mechanisms.shuffle.flips); trials
+    chance: where devices send bits and replace each by a coin with that probability; trials
     is then how many bits a number has, and grid how many of them are kept on average.
     epsilon, delta: what it costs a user, recomputed from the coins of those who report. rounds: how many sums of this
     kind the batch's users are in. together: epsilon is that of all releases of the batch, composed; each of them says

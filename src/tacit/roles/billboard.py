@@ -1,4 +1,5 @@
-"""Billboards: the public documents that devices and shufflers act by. This is the only place where they are read.
+"""Billboards: the public documents that devices and shufflers act by. Those of tacit are read here
+and nowhere else.
 
 The server that wrote one is not trusted. An exception, a missing report or a longer one that depends on a datum tells
 that datum without any noise, so a document is checked whole before a datum meets it: exactly these fields, of these
@@ -10,18 +11,19 @@ that the application has: with a schema of its own choosing a server would decid
 
 import functools
 import hashlib
+import importlib
 import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tacit import registry
 from tacit.errors import BadBillboard
 from tacit.mechanisms.randomizers import FINE, SHARE, UNIT
-from tacit.mechanisms.shuffle import flips as bits
 from tacit.mechanisms.shuffle.encoding import reach
 from tacit.model import links
-from tacit.model.vectors import packed_size, pair_size
+from tacit.model.vectors import pair_size
 from tacit.roles.schema import (
     Field,
     Wrong,
@@ -40,8 +42,7 @@ from tacit.roles.schema import (
 )
 from tacit.roles.wire import LARGEST, VERSION, Parameters, digest
 
-LOCAL, SHUFFLE, ROUNDS = "tacit local billboard", "tacit billboard", "tacit billboard of rounds"
-FLIPS = "tacit billboard of bits"
+LOCAL, SHUFFLE = "tacit local billboard", "tacit billboard"
 PROTOCOL = 2  # of local billboards: raised where a device would make another report of the same document
 TAG = 4  # bytes of a digest of what a local report was made for
 LONGEST = 1 << 23  # bytes of a billboard
@@ -50,7 +51,6 @@ LARGE = 1e12
 WIDEST = 4096  # features
 COINS = 1 << 28  # random bits of one report
 TOSSES = 1 << 30  # coins of a batch in one coordinate: what they give takes their root to work out
-ASKED = 1 << 20  # rounds of a batch
 
 NUMBER, POSITIVE, SIZE = real(-LARGE, LARGE), real(1 / LARGE, LARGE), real(0.0, LARGE)
 BALANCE = real(1e-6, 1e6)
@@ -156,68 +156,6 @@ SHUFFLE_FIELDS: dict[str, Field] = {
     "spread": ROW,
 }
 
-# A batch whose users answer several rounds: round 0 asks for the information, each later one for a gradient at `theta`.
-ROUNDS_FIELDS: dict[str, Field] = {
-    "format": one_of(ROUNDS),
-    "version": one_of(VERSION),
-    "model": one_of("shuffle"),
-    "bandit": word,
-    "batch": whole(0, 2**63 - 1),  # counts shuffled sums: rounds of all batches
-    "round": whole(0, ASKED),
-    "gradients": whole(1, ASKED),  # rounds after the first
-    "dim": whole(1, WIDEST),
-    "features": or_null(hexadecimal),
-    "link": one_of(*links.BOUNDED),
-    "rewards": ROW,
-    "plan": record(
-        {
-            "users": USERS,
-            "minimum": USERS,
-            "malicious": whole(0, TOSSES),
-            "trials": whole(0, 2**20),
-            "information": POSITIVE,  # cells of the grid per unit
-            "gradient": POSITIVE,
-            "epsilon": or_null(POSITIVE),
-            "delta": BELOW_ONE,
-        }
-    ),
-    "largest": real(1 / LARGE, 1.0),  # weight of an arm in the information
-    "first": SIZE,  # widths of the intervals that rule arms out: of batch 1, and of later ones
-    "later": SIZE,
-    "radius": POSITIVE,
-    "thetas": MATRIX,  # a row for each closed batch
-    "inverses": MATRIX,  # as many rows as features for each of them
-    "theta": ROW,
-}
-
-# A batch whose users send bits, some of them replaced by coins (mechanisms.shuffle.flips).
-FLIPS_FIELDS: dict[str, Field] = {
-    "format": one_of(FLIPS),
-    "version": one_of(VERSION),
-    "model": one_of("shuffle"),
-    "bandit": word,
-    "batch": whole(0, 2**63 - 1),
-    "dim": whole(1, WIDEST),
-    "features": or_null(hexadecimal),
-    "link": one_of(*links.NAMES),
-    "rewards": ROW,
-    "plan": record(
-        {
-            "users": whole(1, bits.MOST_USERS),
-            "minimum": USERS,
-            "malicious": whole(0, TOSSES),
-            "bits": whole(1, bits.MOST_BITS),  # of each number
-            "chance": whole(0, bits.SHARE - 1),
-            "epsilon": or_null(POSITIVE),
-            "delta": BELOW_ONE,
-        }
-    ),
-    "width": SIZE,
-    "theta": ROW,
-    "inverse": MATRIX,
-}
-PASSING = ("batch", "round", "theta")  # what changes from round to round; all else are the terms of a batch
-
 
 FIXED = ("protocol", "bandit", "dim", "features", "link", "rewards", "randomizer", "claim")  # of a local server
 
@@ -233,21 +171,17 @@ def shuffle(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
     return _shuffle(as_bytes(billboard))
 
 
-def rounds(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
-    """The same of one whose users answer several rounds. `plan` is that of the round; `terms` a digest of all that
-    stays the same throughout the batch."""
-    return _rounds(as_bytes(billboard))
-
-
-def flips(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
-    """The same of one whose users send bits."""
-    return _flips(as_bytes(billboard))
-
-
 def batch(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
-    """The same of any of them."""
+    """The same of any format, those of other packages included."""
     start = as_bytes(billboard)[:LONGEST]
-    return (_rounds if ROUNDS.encode() in start else _flips if FLIPS.encode() in start else _shuffle)(billboard)
+    other = next((name for name in registry.table("BOARDS") if name.encode() in start), None)
+    return shuffle(billboard) if other is None else of_format(other).read(billboard)
+
+
+def of_format(name: str) -> Any:
+    """The module of a billboard's format, from another package (tacit.registry); None for this one's."""
+    home = registry.table("BOARDS").get(name)
+    return home and importlib.import_module(home)
 
 
 def tag(document: dict[str, Any], *, staged: bool = False) -> bytes:
@@ -302,43 +236,6 @@ def _shuffle(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
     need(plan["trials"] * plan["users"] <= TOSSES, f"at most {TOSSES} coins in a batch")
     given = Parameters(board["batch"], digest(billboard), plan["size"], plan["reach"], plan["trials"])
     return given, board
-
-
-@functools.lru_cache(maxsize=4)
-def _rounds(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
-    document = parsed(billboard, "shuffle", ROUNDS)
-    board = checked(document, ROUNDS_FIELDS)
-    dim, plan, closed = board["dim"], board["plan"], len(board["thetas"])
-    gradient = board["round"] > 0
-    need(board["theta"].shape == (dim * gradient,), "theta in a round that asks for a gradient, and in no other")
-    need(board["thetas"].shape == (closed, dim * (closed > 0)), "thetas of as many numbers as there are features")
-    need(board["inverses"].shape == (closed * dim, dim * (closed > 0)), "an inverse for each of thetas")
-    need(board["round"] <= min(board["gradients"], board["batch"]), "a round of its batch")
-    need(max(plan["minimum"], plan["malicious"]) <= plan["users"], "no more users than the plan has")
-    size, norm = (dim, 1.0) if gradient else (packed_size(dim), board["largest"])
-    grids = plan.pop("information"), plan.pop("gradient")
-    board["grids"] = grids
-    for grid, longest in zip(grids, (board["largest"], 1.0), strict=True):
-        need(2 * reach(grid, longest) + plan["trials"] < 2**32, "a grid whose numbers fit into 4 bytes")
-    need(plan["trials"] * packed_size(dim) <= COINS, f"at most {COINS} coins in a report")
-    need(plan["trials"] * plan["users"] <= TOSSES, f"at most {TOSSES} coins in a batch")
-    grid = grids[gradient]
-    plan |= {"size": size, "grid": grid, "reach": reach(grid, norm), "laplace": 0.0, "norm": norm}
-    fixed = {name: value for name, value in document.items() if name not in PASSING}
-    board["terms"] = hashlib.sha256(json.dumps(fixed, sort_keys=True).encode()).hexdigest()
-    return Parameters(board["batch"], digest(billboard), size, plan["reach"], plan["trials"]), board
-
-
-@functools.lru_cache(maxsize=4)
-def _flips(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
-    board = checked(parsed(billboard, "shuffle", FLIPS), FLIPS_FIELDS)
-    dim, plan = board["dim"], board["plan"]
-    need(board["theta"].shape == (dim,), f"{dim} numbers in theta")
-    need(board["inverse"].shape == (dim, dim), f"{dim} rows and columns in inverse")
-    need(max(plan["minimum"], plan["malicious"]) <= plan["users"], "no more users than the plan has")
-    plan["size"] = pair_size(dim)
-    need(plan["size"] <= LARGEST and plan["size"] * plan["bits"] <= bits.MOST_BITS, "fewer numbers and bits")
-    return Parameters(board["batch"], digest(billboard), plan["size"], 0, plan["bits"]), board
 
 
 def as_bytes(billboard: bytes) -> bytes:

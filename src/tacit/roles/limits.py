@@ -11,13 +11,12 @@ from tacit.mechanisms.local import MARGIN, epsilon_of, lattice_delta
 from tacit.mechanisms.randomizers import CELLS, Coin, Lattice, Randomizer
 from tacit.mechanisms.shuffle.calibration import ShufflePlan, epsilon
 from tacit.mechanisms.shuffle.encoding import FEWEST
-from tacit.mechanisms.shuffle.flips import epsilon_of as epsilon_of_flips
-from tacit.mechanisms.shuffle.together import Part, together_epsilon
-from tacit.model import links, rounds
+from tacit.model import links
 from tacit.model.glm import glm_norm, glm_sensitivity, largest_weight
 from tacit.model.linear import linear_sensitivity
 from tacit.model.vectors import packed_size
 from tacit.privacy.budget import Budget
+from tacit.roles.billboard import of_format
 
 
 class Extent(NamedTuple):
@@ -60,40 +59,26 @@ def shuffled_sensitivity(document: dict[str, Any]) -> float:
     return c * extent({"name": "linear", "scale": m / c}, document["link"], rewards, 1).sensitivity
 
 
-def together(document: dict[str, Any], reports: int) -> list[Part]:
-    """All sums of a batch whose users answer several rounds, with the noise of so many reports in each, less those who
-    may leave theirs out. Derivation: model.rounds; a gradient is cut to norm 1, a weight to `largest`."""
-    plan, dim, (information, gradient) = document["plan"], document["dim"], document["grids"]
-    coins = (min(reports, plan["users"]) - plan["malicious"]) * plan["trials"]
-    matrices, gradients = rounds.apart()
-    cells = document["largest"] * information
-    return [
-        Part(packed_size(dim), 1, tuple(cells * far for far in matrices), coins),
-        Part(dim, document["gradients"], tuple(gradient * far for far in gradients), coins),
-    ]
-
-
 def spent(document: dict[str, Any], delta: float, reports: int) -> float:
     """epsilon at delta of all that a shuffler hands on of a user's batch, if it has so many reports: from the noise of
     the planned ones among them, less those who may leave theirs out. inf where none can be shown."""
+    if other := of_format(document["format"]):
+        return float(other.spent(document, delta, reports))
     plan = document["plan"]
-    if "round" in document:
-        return together_epsilon(together(document, reports), delta)
-    if "chance" in plan:
-        honest = min(reports, plan["users"]) - plan["malicious"]
-        return epsilon_of_flips(plan["chance"], honest, plan["size"] * plan["bits"], delta)
     sensitivity = min(2 * plan["norm"], shuffled_sensitivity(document))
     made = ShufflePlan(plan["users"], plan["size"], plan["grid"], plan["reach"], plan["trials"], sensitivity)
     return epsilon(made, delta, min(reports, made.users) - plan["malicious"])
 
 
-def protected(plan: dict[str, Any]) -> None:
-    """Raise unless reports by this plan have coins to hide among."""
-    if "chance" in plan:
-        hidden = plan["chance"] > 0
-    else:
-        hidden = plan["trials"] * (plan["minimum"] - plan["malicious"]) >= FEWEST and plan["laplace"] <= 0
-    if not hidden or plan["epsilon"] is None:
+def hidden(plan: dict[str, Any]) -> bool:
+    """Whether reports by this plan have coins to hide among."""
+    return bool(plan["trials"] * (plan["minimum"] - plan["malicious"]) >= FEWEST and plan["laplace"] <= 0)
+
+
+def protected(document: dict[str, Any]) -> None:
+    """Raise unless reports by its plan have coins to hide among."""
+    plan, other = document["plan"], of_format(document["format"])
+    if not (other.hidden if other else hidden)(plan) or plan["epsilon"] is None:
         raise BadBillboard("Expected a billboard with coins for people's data, got one without or for simulation.")
 
 
@@ -101,7 +86,7 @@ def cost(document: dict[str, Any], limit: Budget | None) -> Budget:
     """What a user's reports to a batch cost, worked out from its plan, with the fewest reports that it may have.
     BadBillboard where that is more than the plan claims, or than the caller's limit (None: any claim)."""
     plan = document["plan"]
-    protected(plan)
+    protected(document)
     found = Budget(spent(document, plan["delta"], plan["minimum"]), plan["delta"])
     if not found.epsilon <= plan["epsilon"] * (1 + MARGIN):
         raise BadBillboard(f"Expected coins that give the claimed epsilon {plan['epsilon']:g}, got fewer.")

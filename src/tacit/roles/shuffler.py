@@ -213,8 +213,9 @@ class Shuffler:
 def _within(budget: Budget, document: dict[str, Any], minimum: int, malicious: float) -> float:
     planned = document["plan"]
     given = planned | {"malicious": max(planned["malicious"], liars(planned["users"], malicious))}
-    limits.protected(given)
-    spent = limits.spent(document | {"plan": given}, budget.delta, minimum)
+    stricter = document | {"plan": given}
+    limits.protected(stricter)
+    spent = limits.spent(stricter, budget.delta, minimum)
     if not spent <= budget.epsilon * (1 + 1e-6):
         without = f" without the coins of {given['malicious']} of {given['users']} users" if given["malicious"] else ""
         raise BadBillboard(

@@ -11,8 +11,8 @@ import pytest
 
 from tacit.roles import billboard as boards
 from tacit.roles import wire
-from tacit.roles.fleet import Fleet
 from tacit.roles.shuffler import Shuffler
+from tests.roles.fleet import Fleet
 from tests.service.roles import running
 from tests.service.roles.analyzer_stub import server
 from tests.service.roles.running import ask

@@ -106,6 +106,10 @@ COMMANDS = {
     "reproduce": ("tacit_papers.commands", "reproduce_command"),
 }
 ATTACKS = "tacit_papers.attacks"
+BOARDS = {
+    "tacit billboard of rounds": "tacit_papers.shuffle.round_boards",
+    "tacit billboard of bits": "tacit_papers.shuffle.bit_boards",
+}
 APART = ("attacks", "bounds", "commands.py", "outcome.py", "reproductions", "__init__.py")
 HOMES = JOINT | SHUFFLE | LOCAL | REFERENCES | {"Anytime": "tacit_papers.anytime"}
 __all__ = sorted(HOMES)

@@ -1,6 +1,6 @@
 """Attacks on the rounds of a shuffled batch together (ShuffleGLM), by a server that asks where a gradient tells most.
 
-The worst pair of users has arms at cos = 1/4 (tacit.model.rounds), here placed so that each round tells them apart in
+The worst pair of users has arms at cos = 1/4 (shuffle.apart), here placed so that each round tells them apart in
 one number: the law of all rounds is then a product of laws that can be enumerated."""
 
 import copy
@@ -15,12 +15,12 @@ from scipy.special import gammaln
 from tacit.data import Array, Coded, Exact
 from tacit.mechanisms.shuffle.encoding import coded
 from tacit.privacy.budget import Budget
-from tacit.roles import billboard as boards
 from tacit.roles import wire
 from tacit.roles.device import DeviceChoice
 from tacit.roles.shuffler import Shuffler
 from tacit.roles.wire import Parameters
 from tacit_lab.audit.attack import Attack
+from tacit_papers.shuffle import round_boards as boards
 from tacit_papers.shuffle.glm import ShuffleGLM
 from tacit_papers.shuffle.rounds import RoundsClient
 
@@ -64,7 +64,7 @@ def _questions(server: ShuffleGLM) -> list[bytes]:
 
 def _vectors(client: RoundsClient, questions: list[bytes]) -> Array:
     """(2 users, rounds): in cells, the one number of each round in which they differ."""
-    parsed = [boards.rounds(each)[1] for each in questions]
+    parsed = [boards.read(each)[1] for each in questions]
     rows = [
         [np.asarray(client.contribution(x, r, board)) * board["plan"]["grid"] for board in parsed]
         for x, r in zip(ARMS, REWARDS, strict=True)
@@ -127,7 +127,7 @@ def _sum(parts: list[tuple[Array, int]]) -> tuple[Array, Array]:
 def _protocol(name: str, kind: type[RoundsClient], claimed: bool, how: str) -> Attack:
     server = ShuffleGLM(dim=2, horizon=2 * FEW, first=FEW, iterations=1, budget=BUDGET)
     questions = _questions(server)
-    parsed = [boards.rounds(each)[0] for each in questions]
+    parsed = [boards.read(each)[0] for each in questions]
     client = kind(questions[0], budget=BUDGET)
     Shuffler(questions[0], budget=BUDGET)  # the operator's own check
     cells = _vectors(client, questions)

@@ -9,7 +9,7 @@ from tacit.mechanisms.shuffle.calibration import ShufflePlan
 
 @inlined
 def flip(rng: Generator, values: Exact, plan: ShufflePlan, sums: Coded) -> None:
-    """sums += the ones of one user's report: mechanisms.shuffle.flips.flipped, with m = plan.trials bits a number and
+    """sums += the ones of one user's report: mechanisms.flips.flipped, with m = plan.trials bits a number and
     1 - p = plan.scale / m."""
     m = plan.trials
     kept = plan.scale / m

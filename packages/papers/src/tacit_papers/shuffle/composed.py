@@ -8,9 +8,9 @@ from typing import NamedTuple
 from tacit.mechanisms.shuffle.calibration import OVERHEAD, ShufflePlan
 from tacit.mechanisms.shuffle.encoding import FEWEST, reach
 from tacit.mechanisms.shuffle.nearness import std
-from tacit.mechanisms.shuffle.together import Part, delta_of, together_epsilon, together_mu
 from tacit.privacy import gaussian, search
 from tacit.privacy.budget import Budget
+from tacit_papers.mechanisms.together import Part, delta_of, together_epsilon, together_mu
 
 SMALLEST_MU, LARGEST_MU = 1e-9, 20.0
 MOST_TRIALS = 1 << 14  # coins of a user in each coordinate: more cost bits, and hardly change the noise
@@ -36,7 +36,7 @@ class Sum(NamedTuple):
 def calibrate_sums(
     budget: Budget, *, users: int, sums: tuple[Sum, ...], honest: int | None = None
 ) -> tuple[ShufflePlan, ...]:
-    """Plans under which all sums together are (epsilon, delta)-private (proof: mechanisms.shuffle.together) as long as
+    """Plans under which all sums together are (epsilon, delta)-private (proof: mechanisms.together) as long as
     `honest` users take part honestly in each, all of them by default. As few coins, doubled from 64, as bring the noise
     to OVERHEAD times a trusted curator's; MOST_TRIALS where no fewer do."""
     budget.needs_delta("a shuffled sum")

@@ -15,19 +15,19 @@ from tacit.errors import BatchTooSmall, HorizonReached, NotSecure
 from tacit.kernels.block import Block
 from tacit.mechanisms.shuffle.calibration import ShufflePlan
 from tacit.mechanisms.shuffle.sums_kernel import unshuffle
-from tacit.mechanisms.shuffle.together import together_epsilon
 from tacit.mechanisms.sums import nothing_released
 from tacit.privacy import relations, words
 from tacit.privacy.certificate import Certificate, certify
 from tacit.privacy.ledger import ShuffledRelease
-from tacit.roles import billboard as boards
 from tacit.roles import wire
 from tacit.roles.analyzer import check_shares
 from tacit.roles.device import Device
 from tacit.roles.shuffler import Shuffler
 from tacit_lab import plain
 from tacit_papers.kernels.batched import CLOSED, Widths
+from tacit_papers.mechanisms.together import together_epsilon
 from tacit_papers.shuffle import glm_plan
+from tacit_papers.shuffle import round_boards as boards
 from tacit_papers.shuffle.composed import part_of
 from tacit_papers.shuffle.glm_kernel import (
     ROUND,
@@ -57,11 +57,11 @@ class ShuffleGLM(BehindShuffler):
     so each user answers 1 + iterations rounds: the billboard says which one, and where the gradient is asked for.
 
     Guarantee: with calibration="exact", (epsilon, delta)-shuffle privacy of all 1 + iterations sums of a batch together
-    (mechanisms.shuffle.together) for replacing one user, who is in one batch. calibration="paper": what eq. 122 and
+    (mechanisms.together) for replacing one user, who is in one batch. calibration="paper": what eq. 122 and
     advanced composition claim, quoted; it is simulated only.
     Sensitivity of a round: sqrt 2 W for the information, w x x' with 0 <= w <= W, W = 1 in the first batch and
     1 / kappa* after it; 2 for a gradient, whose norm is at most 1. No two users are that far apart in both, and it is
-    what they are together that is calibrated (model.rounds).
+    what they are together that is calibrated (shuffle.apart).
     Reference: Sarmasarkar 2026, arXiv:2602.00417, Algorithms 1 and 4-7, App. E.
     Departure: contributions are clipped, so that 1 / kappa* bounds them always and not with high probability; kappa* is
     that of the largest slope unless oracle_kappa_star is given. Widths are gamma sqrt(kappa) in the warm-up and gamma
@@ -172,7 +172,7 @@ class ShuffleGLM(BehindShuffler):
         closed, round = int(state.counts[CLOSED]), int(state.counts[ROUND])
         protected = self.calibration == "exact" and self.budget.epsilon < math.inf
         return {
-            "format": boards.ROUNDS,
+            "format": boards.FORMAT,
             "version": wire.VERSION,
             "model": "shuffle",
             "bandit": type(self).__name__,
@@ -211,7 +211,7 @@ class ShuffleGLM(BehindShuffler):
             raise HorizonReached(f"Expected at most {self.horizon} users, got a batch after the last one.")
         plan, coding = self._plan, self._coding
         assert isinstance(coding, ShufflePlan)
-        reports, sums = wire.decode_batch(report, boards.rounds(self.billboard())[0])
+        reports, sums = wire.decode_batch(report, boards.read(self.billboard())[0])
         if reports < plan.minimum:
             raise BatchTooSmall(f"Expected at least {plan.minimum} reports, got {reports}.")
         released, _ = unshuffle(reports, sums, coding)
@@ -267,7 +267,7 @@ class ShuffleGLM(BehindShuffler):
         rewards = [low + float(r) * (high - low) for r in transit.values[:came]] + [None] * (users - came)
         for _ in range(1 + self._plan.fit.gradients):
             board = self.billboard()
-            shuffler, question = Shuffler(board), boards.rounds(board)
+            shuffler, question = Shuffler(board), boards.read(board)
             for x, reward in zip(transit.rows, rewards, strict=False):
                 shuffler.add(device.respond(x, reward, *question))
             self.observe(shuffler.close())

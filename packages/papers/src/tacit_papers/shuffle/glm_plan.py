@@ -9,10 +9,10 @@ from tacit.core.choices import Index
 from tacit.errors import BudgetExceeded
 from tacit.mechanisms.shuffle.calibration import ShufflePlan
 from tacit.mechanisms.shuffle.encoding import reach
-from tacit.model import rounds
 from tacit.model.vectors import packed_size
 from tacit.privacy.budget import Budget
 from tacit.roles.analyzer import fewest, honest, liars
+from tacit_papers.shuffle import apart as rounds
 from tacit_papers.shuffle.composed import Sum, calibrate_sums, composed_epsilon
 from tacit_papers.shuffle.glm_kernel import Fit, Sums
 from tacit_papers.shuffle.published import COIN, PaperPlan, calibrate_paper

@@ -26,12 +26,12 @@ from tacit.model.vectors import packed_size, pair
 from tacit.privacy import entropy
 from tacit.privacy.budget import Budget
 from tacit.privacy.randomness import Randomness, System
-from tacit.roles import billboard as boards
 from tacit.roles import limits, wire
 from tacit.roles.designs import draw
 from tacit.roles.device import ID_BYTES, REPORT, Device, DeviceChoice, agreed, agreed_schema, check_limit
 from tacit.roles.wire import Parameters
 from tacit_papers import designs
+from tacit_papers.shuffle import round_boards as boards
 
 REWARD = -1  # in what a choice keeps, beside (digest of the question, report) of each round
 
@@ -59,7 +59,7 @@ class RoundsClient(Device):
         draws: Randomness | None = None,
     ) -> None:
         check_limit(budget)
-        self.parameters, self._board = boards.rounds(billboard)
+        self.parameters, self._board = boards.read(billboard)
         if self._board["round"]:
             raise BadBillboard("Expected the billboard that opens a batch, got that of a later round.")
         self._noise = noise or System()
@@ -110,7 +110,7 @@ class RoundsClient(Device):
             raise ValueError(f"Expected what choose returned, got {type(choice).__name__}.")
         if choice.made.get(0, (b"",))[0] != self.parameters.digest:
             raise ValueError("Expected a choice that this device has reported, got another.")
-        parameters, board = boards.rounds(billboard)
+        parameters, board = boards.read(billboard)
         number = board["round"]
         if board["terms"] != self._board["terms"] or parameters.batch != self.parameters.batch + number:
             raise BadBillboard("Expected a round of the batch that this device is in, on its terms, got another.")

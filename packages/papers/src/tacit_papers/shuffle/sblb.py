@@ -14,14 +14,14 @@ from tacit.data import Coded
 from tacit.errors import BudgetExceeded, NoHorizon
 from tacit.kernels.block import Block
 from tacit.mechanisms.shuffle.calibration import ShufflePlan
-from tacit.mechanisms.shuffle.flips import SHARE, calibrate_flips, epsilon_of
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
 from tacit.mechanisms.sums import nothing_released
 from tacit.model.linear import linear_sensitivity
 from tacit.model.vectors import pair_size
-from tacit.roles import billboard as boards
 from tacit.roles import wire
 from tacit.roles.analyzer import honest
+from tacit_papers.mechanisms.flips import SHARE, calibrate_flips, epsilon_of
+from tacit_papers.shuffle import bit_boards
 from tacit_papers.shuffle.sblb_device import SBLBClient
 from tacit_papers.shuffle.sblb_kernel import WIDTH, SBLBSettings, SBLBState, sblb_close, sblb_rounds, width_at
 
@@ -34,7 +34,7 @@ class ShuffleSBLB(Shuffled):
 
     Guarantee: (epsilon, delta)-shuffle privacy for replacing one user, whatever later users do: each user is in one
     batch, of which the analyzer sees for each number the count of ones. p is calibrated, and epsilon recomputed, by
-    the privacy loss of all bits together (mechanisms.shuffle.flips: numerical, with a proof), for any epsilon.
+    the privacy loss of all bits together (mechanisms.flips: numerical, with a proof), for any epsilon.
     Reference: Garcelon, Chaudhuri, Perchet & Pirotta 2022, arXiv:2112.06008: Algorithm 1 (p. 5), the randomizer of
     Algorithms 2 and 3 (p. 17), widths (7) and ridges (8) of Lemma 10 (p. 11-12); m = 1, eta = 1/2 and lambda = sqrt T
     of Corollary 9 (p. 10).
@@ -127,7 +127,7 @@ class ShuffleSBLB(Shuffled):
     def _board(self) -> dict[str, Any]:
         plan, public = self.analyzer.plan(self.version), self._public()
         return {
-            "format": boards.FLIPS,
+            "format": bit_boards.FORMAT,
             "version": wire.VERSION,
             "model": "shuffle",
             "bandit": type(self).__name__,

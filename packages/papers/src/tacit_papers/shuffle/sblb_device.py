@@ -7,15 +7,15 @@ import numpy as np
 
 from tacit.data import Array, Exact, Sent
 from tacit.features.schema import Schema
-from tacit.mechanisms.shuffle.flips import flipped
 from tacit.model.chances import Chance
 from tacit.model.vectors import shortened
 from tacit.privacy import entropy
 from tacit.privacy.budget import Budget
 from tacit.privacy.randomness import Randomness, System
-from tacit.roles import billboard as boards
 from tacit.roles import limits, wire
 from tacit.roles.device import ID_BYTES, Device, agreed, agreed_schema, check_limit
+from tacit_papers.mechanisms.flips import flipped
+from tacit_papers.shuffle import bit_boards as boards
 
 
 class SBLBClient(Device):
@@ -38,7 +38,7 @@ class SBLBClient(Device):
         draws: Randomness | None = None,
     ) -> None:
         check_limit(budget)
-        self.parameters, document = boards.flips(billboard)
+        self.parameters, document = boards.read(billboard)
         self._noise = noise or System()
         super().__init__(
             dim=document["dim"],

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from tacit.mechanisms.shuffle.together import Part, delta_of, together_epsilon, together_mu
-from tacit.model import rounds
+from tacit_papers.mechanisms.together import Part, delta_of, together_epsilon, together_mu
+from tacit_papers.shuffle import apart as rounds
 
 
 def together_delta(parts, epsilon):

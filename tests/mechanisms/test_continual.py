@@ -5,12 +5,13 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from tools.bench.noise import lower_bound
 
 from tacit import Simulated
 from tacit.errors import HorizonReached
 from tacit.mechanisms.buffered import Buffered, _design, encoder_of
 from tacit.mechanisms.discounted import Discounted
-from tacit.mechanisms.toeplitz import Toeplitz, coefficients, lower_bound
+from tacit.mechanisms.toeplitz import Toeplitz, coefficients
 from tacit.mechanisms.tree import Tree
 
 MECHANISMS = {

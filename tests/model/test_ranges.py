@@ -9,9 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit import Budget, JointGLM, LocalIRLS, Simulated
-from tacit.errors import NotSecure
 from tacit.mechanisms.grid import LENGTH_SLACK, on_grid
-from tacit.mechanisms.sums import with_noise
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
 from tacit.model import links
@@ -137,9 +135,3 @@ def test_whatever_comes_a_grid_is_moved_by_no_more_than_a_user(v, kind, bound, m
         assert np.array_equal(encoded, np.rint(np.array(v) / grid.cell))
     elif not length <= bound * (1 + 1e-8):
         assert not encoded.any()
-
-
-def test_a_sum_that_is_no_number_is_not_released():
-    for total in (math.nan, math.inf, 1e300):
-        with pytest.raises(NotSecure, match="2\\^52"):
-            with_noise(np.array([0.0, total]), 1.0, 2.0**-10, Silent())

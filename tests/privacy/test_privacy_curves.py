@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from tacit import Budget
 from tacit.errors import BudgetExceeded
-from tacit.privacy import composition, gaussian, ledger
+from tacit.privacy import gaussian, ledger
 from tacit.privacy.ledger import GaussianRelease, RepeatedRelease
 
 
@@ -57,24 +57,6 @@ def test_zcdp_is_above_the_exact_curve_and_near_it():
     for rho in (0.01, 0.1, 1.0):
         exact = gaussian.epsilon(math.sqrt(2 * rho), 1e-5)
         assert exact <= rdp.compute_epsilon(orders, rho * orders, 1e-5)[0] <= 1.2 * exact
-
-
-@pytest.mark.parametrize("count", [1, 5, 27])
-def test_repeated_composition_closed_form_against_dp_accounting(count):
-    epsilon = composition.repeated_epsilon(0.2, 1e-4, count, 0.01)
-    assert composition.repeated_delta(0.2, 1e-4, count, epsilon) == pytest.approx(0.01, rel=0.02)
-    assert composition.repeated_delta(0.2, 1e-4, count, epsilon) <= 0.01 * (1 + 1e-9)  # dp-accounting rounds up
-
-
-def test_repeated_composition_against_brute_force():
-    """Randomised response composed three times, every outcome enumerated."""
-    e0, epsilon = 0.7, 0.9
-    p = math.exp(e0) / (1 + math.exp(e0))
-    total = 0.0
-    for k in range(4):
-        truth, lie = p**k * (1 - p) ** (3 - k), (1 - p) ** k * p ** (3 - k)
-        total += math.comb(3, k) * max(0.0, truth - math.exp(epsilon) * lie)
-    assert composition.repeated_delta(e0, 0.0, 3, epsilon) == pytest.approx(total, rel=1e-10)
 
 
 def test_ledger_recomputes_and_refuses():

@@ -1,15 +1,19 @@
-"""Many devices at once: for demonstrations, load tests and bulk uploads by one trusted gateway."""
+"""Many devices at once, for load tests."""
+
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from tacit.data import Array, Exact
-from tacit.errors import BadBillboard
-from tacit.mechanisms.shuffle.encoding import PARTS, coded_rows, nothing_coded
+from tacit.data import Array, Coded, Exact
+from tacit.mechanisms.shuffle.encoding import nothing_coded
 from tacit.privacy import entropy
 from tacit.roles import billboard as boards
 from tacit.roles import limits, wire
 
+PARTS = 256  # of a grid cell that the first eight random bits decide between
 ROWS = 4096  # reports made at a time: their numbers stay in the processor's cache
+Whole = npt.NDArray[np.integer[Any]]
 
 
 class Fleet:
@@ -18,9 +22,7 @@ class Fleet:
     The law of a report is Client's."""
 
     def __init__(self, billboard: bytes) -> None:
-        self.parameters, document = boards.batch(billboard)
-        if "grid" not in document["plan"]:
-            raise BadBillboard("Expected a billboard of numbers with coins for a fleet, got one of bits.")
+        self.parameters, document = boards.shuffle(billboard)
         limits.cost(document, None)
         self._grid, self._norm = document["plan"]["grid"], document["plan"]["norm"]
 
@@ -44,3 +46,36 @@ class Fleet:
             scaled = Exact(vectors[piece] * factors[piece, None])
             out["counts"][piece] = coded_rows(scaled, reach=of.reach, trials=of.trials)
         return out.tobytes()
+
+
+def coded_rows(scaled: Exact, *, reach: int, trials: int) -> Coded:
+    """encoding.coded for many users at once, from their vectors in units of 1 / (grid PARTS): rounding compares the
+    first eight bits of the fractional part with a random byte, and where they are equal the rest with 64 more bits."""
+    kind = np.int32 if reach * PARTS < 2**30 else np.int64
+    rounded = _rounded(scaled, kind)
+    np.clip(rounded, -reach, reach, out=rounded)
+    rounded += reach
+    rounded += _coins(trials, rounded.size).reshape(rounded.shape)
+    return Coded(np.asarray(rounded, kind))
+
+
+def _rounded(scaled: Array, kind: Any) -> Whole:
+    """floor(scaled / PARTS + U), U uniform on the multiples of 2^-53 / PARTS: with scaled = k PARTS + f + rest, up if a
+    random byte is above PARTS - 1 - f, and if it is equal, with probability `rest`."""
+    parts = np.floor(scaled)
+    out: Whole = parts.astype(kind)
+    out += np.frombuffer(entropy.octets(out.size), np.uint8).reshape(out.shape)
+    equal = np.nonzero((out & (PARTS - 1)) == PARTS - 1)
+    out >>= 8
+    out[equal] += entropy.words(equal[0].size) * 2.0**-64 < scaled[equal] - parts[equal]
+    return out
+
+
+def _coins(trials: int, count: int) -> Whole:
+    """Binomial(trials, 1/2), from no more random bytes than the next power of two."""
+    if trials > 64:
+        return entropy.halves(trials, count)
+    width = next(w for w in (1, 2, 4, 8) if trials <= 8 * w)
+    drawn = np.frombuffer(entropy.octets(width * count), f"<u{width}")
+    ones: Whole = np.bitwise_count(drawn & drawn.dtype.type((1 << trials) - 1))
+    return ones

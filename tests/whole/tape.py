@@ -17,8 +17,7 @@ from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.randomize_kernel import randomize
 from tacit.mechanisms.recursive_grid import RecursiveGrid
-from tacit.mechanisms.shuffle.sums_kernel import unshuffle, with_coins
-from tacit.mechanisms.sums import with_noise
+from tacit.mechanisms.shuffle.sums_kernel import unshuffle
 from tacit.roles.local import LocalClient
 from tacit.roles.shuffler import Shuffler
 
@@ -115,24 +114,6 @@ def before(name, public, arrays):
     return wrap
 
 
-def noisy_sum(tape, function):
-    def seam(total, sigma, cell, source):
-        out = function(total, sigma, cell, source)
-        tape.release(("sum", total.size, sigma, cell), out)
-        return out
-
-    return seam
-
-
-def shuffled_sum(tape, kernel):
-    def seam(rng, total, *plan):
-        out = kernel(rng, total, *plan)
-        tape.release(("shuffled sum", total.size, plan), out)
-        return out
-
-    return seam
-
-
 METHODS = {
     (Continual, "release"): prefix,
     (Grid, "release"): prefix,
@@ -142,12 +123,10 @@ METHODS = {
     (LocalClient, "report"): lambda tape, report: lambda self, x, y: tape.message("report", report(self, x, y)),
 }
 SEAMS = {
-    with_noise: noisy_sum,
     simulate_step: after("prefix", lambda rng, state, law: law, lambda rng, state, law: [state.released, *state.noise]),
     randomize: after("report", lambda rng, law, vector, out: law, lambda *args: [args[-1]]),
     public_report: after("report", lambda *args: (), lambda *args: [args[-1]]),
     unshuffle: before("batch", lambda reports, sums, plan: (reports, plan), lambda reports, sums, plan: [sums]),
-    with_coins: shuffled_sum,
 }
 
 

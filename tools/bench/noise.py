@@ -1,5 +1,6 @@
 """How much noise each mechanism of continual release adds per unit of sensitivity, beside the lower bound."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from tacit.experiments.table import to_text
 from tacit.kernels.rounds import next_boundary
 from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.continual import Continual
-from tacit.mechanisms.toeplitz import Toeplitz, lower_bound
+from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
 
 HORIZONS = (10**3, 10**4, 10**5, 10**6, 10**7, 10**8)
@@ -98,3 +99,17 @@ def _std(mechanism: Continual, boundaries: list[int] | None) -> tuple[float, flo
     ends = np.array([float(leaves), 2.0 ** (leaves.bit_length() - 1) - 1])  # all levels of a tree in use
     gains = mechanism.gain(np.concatenate([some, ends]))
     return mechanism.column_norm * float(gains.max()), mechanism.column_norm * float(gains[:-2].mean())
+
+
+def lower_bound(leaves: int) -> float:
+    """No factorisation of `leaves` prefix sums has worst (or root mean square) std per unit sensitivity below this:
+    (nuclear norm of the prefix matrix) / leaves = mean over j of 1 / (2 sin((2j - 1) pi / (4 leaves + 2))).
+
+    Reference: Matousek, Nikolov & Talwar 2020 (gamma_2 >= nuclear norm / n); singular values: Elliott 1953."""
+    exact = min(leaves, 1 << 20)
+    step = math.pi / (4 * leaves + 2)
+    j = np.arange(1, exact + 1)
+    total = float(np.sum(0.5 / np.sin((2 * j - 1) * step)))
+    if leaves > exact:  # midpoint rule for the smooth rest: integral of dj / (2 sin((2j - 1) step))
+        total += (math.log(math.tan((2 * leaves) * step / 2)) - math.log(math.tan(2 * exact * step / 2))) / (4 * step)
+    return total / leaves

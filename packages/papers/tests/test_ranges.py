@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tacit.errors import NotSecure
 from tacit.model import links
 from tacit_papers import JointGLMRare, JointReweighted, JointSquareCB, ShariffLinUCB
 from tacit_papers.joint.glm_rare_descent_kernel import Data, gradients
 from tacit_papers.kernels.squarecb import gradient_step
+from tacit_papers.mechanisms.sums import with_noise
 from tacit_papers.regression import (
     ImproperSGD,
     OutputPerturbation,
@@ -148,3 +150,9 @@ def test_ranges_and_radii_that_floats_cannot_serve_are_refused(kind):
     for radius in (1e-300, 1e31, 1e308):
         with pytest.raises(ValueError, match="Expected radius"):
             kind(**options, radius=radius)
+
+
+def test_a_sum_that_is_no_number_is_not_released():
+    for total in (math.nan, math.inf, 1e300):
+        with pytest.raises(NotSecure, match="2\\^52"):
+            with_noise(np.array([0.0, total]), 1.0, 2.0**-10, Silent())

@@ -17,7 +17,7 @@ from tacit_papers import (
     regression,
 )
 from tacit_papers.joint.wishart_kernel import simulate_wishart_step
-from tacit_papers.mechanisms import laplace, noisy_kernel
+from tacit_papers.mechanisms import laplace, noisy_kernel, sums
 from tests.whole import replay, tape
 from tests.whole.leaks import Answered, Counted, Raw, Timed, Waiting
 from tests.whole.test_replay import (
@@ -55,7 +55,27 @@ def noisy_gradient(recorded, kernel):
     return seam
 
 
+def noisy_sum(recorded, function):
+    def seam(total, sigma, cell, source):
+        out = function(total, sigma, cell, source)
+        recorded.release(("sum", total.size, sigma, cell), out)
+        return out
+
+    return seam
+
+
+def shuffled_sum(recorded, kernel):
+    def seam(rng, total, *plan):
+        out = kernel(rng, total, *plan)
+        recorded.release(("shuffled sum", total.size, plan), out)
+        return out
+
+    return seam
+
+
 tape.SEAMS |= {
+    sums.with_noise: noisy_sum,
+    noisy_kernel.with_coins: shuffled_sum,
     simulate_wishart_step: tape.after(
         "prefix", lambda rng, state, *law: law, lambda rng, state, *law: [state.released, *state.noise]
     ),

@@ -9,11 +9,11 @@ from numpy.random import default_rng
 
 from tacit import Budget, Embedded, Shuffler, Simulated
 from tacit.errors import BadBillboard, HorizonReached
-from tacit.mechanisms.shuffle import sums_kernel
 from tacit.mechanisms.shuffle.encoding import reach
 from tacit.privacy import entropy
 from tacit.privacy.randomness import Seeded
 from tacit_papers import ShuffleGLM
+from tacit_papers.mechanisms import noisy_kernel
 from tacit_papers.shuffle import glm_kernel
 from tacit_papers.shuffle import round_boards as boards
 from tacit_papers.shuffle.rounds import RoundsClient
@@ -142,9 +142,9 @@ def test_simulated_sums_are_those_of_devices_on_one_tape(monkeypatch):
     makes the same numbers of them, bit by bit, in every round of three batches."""
     made, twin, rng = server(), server(source=Simulated(0), policy=default_rng(0)), default_rng(3)
     monkeypatch.setattr(
-        sums_kernel, "coins", lambda tape, trials, chance: float(tape.heads.pop(0)) - float(trials) * chance
+        noisy_kernel, "coins", lambda tape, trials, chance: float(tape.heads.pop(0)) - float(trials) * chance
     )
-    monkeypatch.setattr(glm_kernel, "with_coins", sums_kernel.with_coins.py_func)
+    monkeypatch.setattr(glm_kernel, "with_coins", noisy_kernel.with_coins.py_func)
     for _ in range(3):
         device, noise = RoundsClient(made.billboard(), noise=Recorded(0)), None
         users = [person(device, rng) for _ in range(60)]

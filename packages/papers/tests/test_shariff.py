@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from tacit import Budget, Simulated
+from tacit.privacy import composition
 from tacit_papers import ShariffLinUCB
+from tacit_papers.joint.shariff_published import repeated_delta
 
 
 def published(**options):
@@ -49,3 +51,21 @@ def test_exact_noise_is_less_than_a_tenth_of_the_published():
         std = default.mechanism.sigma * default.mechanism.gain(steps)[0]
         worst = paper.mechanism.sigma * math.sqrt(horizon.bit_length())
         assert std < worst / 10
+
+
+@pytest.mark.parametrize("count", [1, 5, 27])
+def test_repeated_composition_closed_form_against_dp_accounting(count):
+    epsilon = composition.repeated_epsilon(0.2, 1e-4, count, 0.01)
+    assert repeated_delta(0.2, 1e-4, count, epsilon) == pytest.approx(0.01, rel=0.02)
+    assert repeated_delta(0.2, 1e-4, count, epsilon) <= 0.01 * (1 + 1e-9)  # dp-accounting rounds up
+
+
+def test_repeated_composition_against_brute_force():
+    """Randomised response composed three times, every outcome enumerated."""
+    e0, epsilon = 0.7, 0.9
+    p = math.exp(e0) / (1 + math.exp(e0))
+    total = 0.0
+    for k in range(4):
+        truth, lie = p**k * (1 - p) ** (3 - k), (1 - p) ** k * p ** (3 - k)
+        total += math.comb(3, k) * max(0.0, truth - math.exp(epsilon) * lie)
+    assert repeated_delta(e0, 0.0, 3, epsilon) == pytest.approx(total, rel=1e-10)

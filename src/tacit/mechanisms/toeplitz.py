@@ -1,6 +1,5 @@
 """The square-root Toeplitz factorisation, exactly: the noise of all leaves drawn in advance."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,17 +67,3 @@ def coefficients(count: int) -> Array:
     k = np.arange(1, count)
     out: Array = np.concatenate([[1.0], np.cumprod((2 * k - 1) / (2 * k))])
     return out
-
-
-def lower_bound(leaves: int) -> float:
-    """No factorisation of `leaves` prefix sums has worst (or root mean square) std per unit sensitivity below this:
-    (nuclear norm of the prefix matrix) / leaves = mean over j of 1 / (2 sin((2j - 1) pi / (4 leaves + 2))).
-
-    Reference: Matousek, Nikolov & Talwar 2020 (gamma_2 >= nuclear norm / n); singular values: Elliott 1953."""
-    exact = min(leaves, 1 << 20)
-    step = math.pi / (4 * leaves + 2)
-    j = np.arange(1, exact + 1)
-    total = float(np.sum(0.5 / np.sin((2 * j - 1) * step)))
-    if leaves > exact:  # midpoint rule for the smooth rest: integral of dj / (2 sin((2j - 1) step))
-        total += (math.log(math.tan((2 * leaves) * step / 2)) - math.log(math.tan(2 * exact * step / 2))) / (4 * step)
-    return total / leaves

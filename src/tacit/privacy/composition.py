@@ -1,10 +1,6 @@
 """Composition beyond Gaussians, by dp-accounting: an extra, imported when it is used (that takes a second)."""
 
-import math
-
-import numpy as np
-
-from tacit import checks, extras, special
+from tacit import checks, extras
 
 
 def repeated_epsilon(epsilon0: float, delta0: float, count: int, delta: float) -> float:
@@ -21,18 +17,3 @@ def repeated_epsilon(epsilon0: float, delta0: float, count: int, delta: float) -
         value_discretization_interval=epsilon0 / 1000,
     )
     return float(one.self_compose(count).get_epsilon_for_delta(delta))
-
-
-def repeated_delta(epsilon0: float, delta0: float, count: int, epsilon: float) -> float:
-    """delta at epsilon of the same, in closed form: 1 - (1 - delta0)^count (1 - delta'), where delta' sums
-    binom(count, l) (e^((count - l) epsilon0) - e^(epsilon + l epsilon0))_+ / (1 + e^epsilon0)^count over l.
-
-    Reference: Kairouz, Oh & Viswanath 2015, Theorem 3.3 (tight for worst-case mechanisms)."""
-    loss = np.arange(count + 1)
-    log_binomial = special.gammaln(count + 1) - special.gammaln(loss + 1) - special.gammaln(count - loss + 1)
-    log_total = count * np.logaddexp(0.0, epsilon0)
-    ahead = (count - loss) * epsilon0
-    behind = epsilon + loss * epsilon0
-    some = ahead > behind
-    terms = np.exp(log_binomial + ahead - log_total)[some] * -np.expm1((behind - ahead)[some])
-    return float(-math.expm1(count * math.log1p(-delta0) + math.log1p(-min(float(terms.sum()), 1 - 1e-16))))

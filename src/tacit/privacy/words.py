@@ -81,18 +81,6 @@ def shuffle_assumes(malicious: float) -> str:
     )
 
 
-def aggregator_assumes(malicious: float) -> str:
-    """The same where the server is shown a sum modulo m."""
-    share = f"at most {100 * malicious:g} %" if malicious else "none"
-    return (
-        "This assumes that the server is shown the sum of a batch modulo m and nothing else, by an honest aggregator "
-        "or by a protocol of secure aggregation, which tacit does not have: a single report hides next to nothing. "
-        f"And it assumes that {share} of a batch's reports come from the server or from whoever works with it "
-        f"(malicious = {malicious:g}): each report has a share of the noise, and whoever sends all the "
-        "others reads the one that is left."
-    )
-
-
 def spent(certificate: "Certificate") -> str:
     """What goes with the number `spent`, which looks like something that runs out and is not."""
     bound = "budget" if certificate.private else "claim"

@@ -12,11 +12,11 @@ from tacit import checks
 from tacit.data import Exact, Released
 from tacit.errors import NotSecure
 from tacit.mechanisms.grid import cell_for
-from tacit.mechanisms.sums import mean_of_reports, rounded_sensitivity, sigma_on, with_noise
 from tacit.privacy import gaussian, ledger
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import Source
+from tacit_papers.mechanisms.sums import mean_of_reports, rounded_sensitivity, sigma_on, with_noise
 
 MODELS = ("joint", "local")
 MOST_PEOPLE = 1 << 21  # people in a sum with secure noise: mechanisms.sums.SUM_SLACK is for so many

@@ -103,13 +103,3 @@ def coins(rng: Generator, trials: float, chance: float) -> float:
     if trials < 1125899906842624.0:
         return float(rng.binomial(int(trials), chance)) - trials * chance
     return math.sqrt(trials * chance * (1.0 - chance)) * rng.standard_normal()
-
-
-@kernel
-def with_coins(rng: Generator, total: Exact, scale: float, trials: float, chance: float) -> Released:
-    """(total + centred coins of all users) / scale: the law of a shuffled sum, from the sum of vectors that were
-    rounded to whole numbers of 1 / scale."""
-    out = np.empty(total.size)
-    for i in range(total.size):
-        out[i] = (total[i] + coins(rng, trials, chance)) / scale
-    return Released(out)

@@ -6,10 +6,13 @@ n is the number of releases, m the number of tree levels a leaf is in, L2 = 1 + 
 import functools
 import math
 
+import numpy as np
+
+from tacit import special
 from tacit.algorithms.ridge import Confidence, Regularizer, gaussian_regularizer, width_of
 from tacit.privacy import search
 from tacit.privacy.budget import Budget
-from tacit.privacy.composition import repeated_delta, repeated_epsilon
+from tacit.privacy.composition import repeated_epsilon
 
 SHARES = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8)  # of delta for the nodes' own deltas, tried for the fewest degrees of freedom
 SAFELY = 0.999  # of epsilon: dp-accounting rounds up
@@ -117,3 +120,19 @@ def by_norms(regularizer: Regularizer, *, dim: int, radius: float, subgaussian: 
     """The width of Proposition 4: |H theta* - h|_{V^-1} <= radius sqrt(ceiling) + perturbation."""
     offset = radius * math.sqrt(regularizer.ceiling) + regularizer.perturbation
     return Confidence(width=width_of(regularizer, dim, subgaussian, failure, offset), drift=0.0)
+
+
+def repeated_delta(epsilon0: float, delta0: float, count: int, epsilon: float) -> float:
+    """delta at epsilon of `count` adaptive (epsilon0, delta0)-private mechanisms, in closed form:
+    1 - (1 - delta0)^count (1 - delta'), where delta' sums
+    binom(count, l) (e^((count - l) epsilon0) - e^(epsilon + l epsilon0))_+ / (1 + e^epsilon0)^count over l.
+
+    Reference: Kairouz, Oh & Viswanath 2015, Theorem 3.3 (tight for worst-case mechanisms)."""
+    loss = np.arange(count + 1)
+    log_binomial = special.gammaln(count + 1) - special.gammaln(loss + 1) - special.gammaln(count - loss + 1)
+    log_total = count * np.logaddexp(0.0, epsilon0)
+    ahead = (count - loss) * epsilon0
+    behind = epsilon + loss * epsilon0
+    some = ahead > behind
+    terms = np.exp(log_binomial + ahead - log_total)[some] * -np.expm1((behind - ahead)[some])
+    return float(-math.expm1(count * math.log1p(-delta0) + math.log1p(-min(float(terms.sum()), 1 - 1e-16))))

@@ -7,11 +7,11 @@ from tacit.data import Array, Exact
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY
 from tacit.mechanisms.grid import cell_for
-from tacit.mechanisms.sums import rounded_sensitivity, sigma_on, with_noise
 from tacit.privacy import gaussian, relations
 from tacit.privacy.ledger import GaussianRelease
 from tacit_papers.epochs import EPOCH
 from tacit_papers.kernels.squarecb import SquareState, gradient_step, joint_square_rounds
+from tacit_papers.mechanisms.sums import rounded_sensitivity, sigma_on, with_noise
 from tacit_papers.square_cb import SquareCB
 
 

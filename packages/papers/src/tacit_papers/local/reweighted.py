@@ -13,7 +13,7 @@ from tacit.kernels.block import Block
 from tacit.kernels.matrices import root
 from tacit.kernels.rounds import BOUNDARY, Range
 from tacit.mechanisms import local
-from tacit.mechanisms.sums import mean_of_reports, nothing_released
+from tacit.mechanisms.sums import nothing_released
 from tacit.model import links
 from tacit.privacy.noise import Simulated
 from tacit_papers import spanner
@@ -32,6 +32,7 @@ from tacit_papers.local.reports_kernel import (
     report_rounds,
 )
 from tacit_papers.local.statements import STAGES, SumQuery
+from tacit_papers.mechanisms.sums import mean_of_reports
 from tacit_papers.queries import Queries
 from tacit_papers.regression import estimate as reweighted
 from tacit_papers.regression.contribution import ReweightedContribution

@@ -1,7 +1,11 @@
 """A sum with its noise, within a compiled loop."""
 
+import numpy as np
+from numpy.random import Generator
+
 from tacit.data import Array, Exact, Released
 from tacit.kernels.compile import kernel
+from tacit.mechanisms.shuffle.sums_kernel import coins
 
 
 @kernel
@@ -10,3 +14,13 @@ def with_noise(total: Exact, noise: Array, cell: float) -> Released:
     if cell > 0.0:
         return Released((total + noise) * cell)
     return Released(total + noise)
+
+
+@kernel
+def with_coins(rng: Generator, total: Exact, scale: float, trials: float, chance: float) -> Released:
+    """(total + centred coins of all users) / scale: the law of a shuffled sum, from the sum of vectors that were
+    rounded to whole numbers of 1 / scale."""
+    out = np.empty(total.size)
+    for i in range(total.size):
+        out[i] = (total[i] + coins(rng, trials, chance)) / scale
+    return Released(out)

@@ -13,7 +13,7 @@ from tacit.errors import BadReport, BatchTooSmall
 from tacit.kernels.block import Block
 from tacit.mechanisms.shuffle.encoding import nothing_coded
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch, add_rounded
-from tacit.privacy import ledger, relations, words
+from tacit.privacy import ledger, relations
 from tacit.privacy.certificate import Certificate, certify
 from tacit.privacy.ledger import LaplaceRelease
 from tacit.roles import wire
@@ -252,7 +252,7 @@ class DistributedElimination(BehindShuffler):
             features=self.features,
             horizon=self.horizon,
             rounds=self.users,
-            caveats=(words.aggregator_assumes(self.malicious),),
+            caveats=(aggregator_assumes(self.malicious),),
         )
 
     def _release(self, plan: LaplacePlan) -> LaplaceRelease:
@@ -269,3 +269,15 @@ class DistributedElimination(BehindShuffler):
             float(high - low),
             relation=relations.named(public=True),
         )
+
+
+def aggregator_assumes(malicious: float) -> str:
+    """What a certificate says where the server is shown a sum modulo m."""
+    share = f"at most {100 * malicious:g} %" if malicious else "none"
+    return (
+        "This assumes that the server is shown the sum of a batch modulo m and nothing else, by an honest aggregator "
+        "or by a protocol of secure aggregation, which tacit does not have: a single report hides next to nothing. "
+        f"And it assumes that {share} of a batch's reports come from the server or from whoever works with it "
+        f"(malicious = {malicious:g}): each report has a share of the noise, and whoever sends all the "
+        "others reads the one that is left."
+    )

@@ -13,11 +13,11 @@ from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean
 from tacit.kernels.linalg import copy, smat
 from tacit.kernels.rounds import draw_arm, outcome
-from tacit.mechanisms.shuffle.sums_kernel import with_coins
 from tacit.model.glm import unit_reward
 from tacit.model.links import Code
 from tacit.model.vectors import add_outer, packed_size
 from tacit_papers.kernels.batched import CLOSED, Closed, Widths, batch_weights, scaling
+from tacit_papers.mechanisms.noisy_kernel import with_coins
 from tacit_papers.shuffle.lin_ucb_kernel import floored_inverse
 
 USERS, VERSION, ROUND = 0, 1, 2  # and CLOSED = 3

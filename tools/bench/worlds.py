@@ -12,6 +12,7 @@ from rich.table import Table
 
 from tacit import checks
 from tacit.bandits import JointGLM, Uniform
+from tacit.bandits.server import Server
 from tacit.experiments.result import SimulatedRun
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import number as shown
@@ -54,7 +55,7 @@ def measure(
     rows: list[dict[str, Any]] = []
     for i, world in enumerate(worlds):
         result = simulate(
-            [_waiting(spec, world) for spec in played],
+            [_suited(spec, world) for spec in played],
             world,
             horizon=min(world.horizon, QUICK_ROUNDS) if quick else world.horizon,
             runs=runs or (QUICK_RUNS if quick else RUNS),
@@ -72,11 +73,14 @@ def _told(progress: Callable[[float], None], before: int, worlds: int, share: fl
     progress((before + share) / worlds)
 
 
-def _waiting(spec: Spec, world: random) -> Spec:
-    """That bandit with a deadline, where it can have one and rewards are late."""
-    if world.delay is None or not hasattr(spec.kind, "hold") or "hold" in spec.options:
-        return spec
-    return Spec(spec.kind, label=spec.label, hold=world.delay.soon(SOON), missing_as=0.0, **spec.options)
+def _suited(spec: Spec, world: random) -> Spec:
+    """That bandit without what has no effect in the world, and with a deadline where it can have one and rewards are
+    late."""
+    idle = () if issubclass(spec.kind, Server) else spec.kind.idle({"features": world.features} | spec.options)
+    options = {name: value for name, value in spec.options.items() if name not in idle}
+    if world.delay is not None and hasattr(spec.kind, "hold") and "hold" not in options:
+        options |= {"hold": world.delay.soon(SOON), "missing_as": 0.0}
+    return Spec(spec.kind, label=spec.label, **options)
 
 
 def _row(

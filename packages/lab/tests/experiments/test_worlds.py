@@ -49,11 +49,14 @@ def test_lost_means_by_more_than_two_standard_errors():
 
 def test_late_worlds_give_a_deadline_to_those_that_can_have_one():
     late = next(world for n in random.TUNING if (world := random(number=n)).delay)
-    spec = worlds._waiting(Spec(JointGLM, budget=BUDGET), late)
+    spec = worlds._suited(Spec(JointGLM, budget=BUDGET), late)
     assert spec.options["hold"] == late.delay.soon(0.9) and spec.options["missing_as"] == 0
-    assert spec.label == "joint-glm ε=4" and worlds._waiting(Spec(Uniform), late).options == {}
+    assert spec.label == "joint-glm ε=4" and worlds._suited(Spec(Uniform), late).options == {}
     given = Spec(JointGLM, budget=BUDGET, hold=7)
-    assert worlds._waiting(given, late) is given
+    assert worlds._suited(given, late).options == given.options
+    fields = next(world for n in random.TUNING if (world := random(number=n)).features and not world.delay)
+    told = worlds._suited(Spec(JointGLM, budget=BUDGET, link="identity"), fields)
+    assert told.options == {"budget": BUDGET} and "identity" in told.label
 
 
 def test_numbers_are_those_of_their_purpose():

@@ -240,7 +240,7 @@ def test_draws_spread_people_over_actions():
     assert np.abs(share - 1 / 3).max() < 4.5 * math.sqrt(2 / 9 / PEOPLE) and len(set(share)) > 1
 
 
-def test_people_of_an_earlier_incarnation_are_counted_by_what_was_released():
+def test_people_of_an_earlier_bandit_are_counted_by_what_was_released():
     """And those who come then choose by its estimate, not at random."""
     algorithm = made()
     posterior = folded(algorithm, fields.blank(algorithm, ALL), 0, 0)

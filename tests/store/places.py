@@ -11,8 +11,8 @@ import numpy as np
 from tacit import Budget, JointGLM, JointLinUCB, Stored, restore
 from tacit.holders import leaf_rows, rows
 from tacit.holders.backups import Backup
-from tacit.holders.incarnation import database_at
-from tacit.holders.incarnation import place as place_of
+from tacit.holders.opening import database_at
+from tacit.holders.opening import place as place_of
 from tacit.holders.postgres import Postgres
 from tacit.holders.sqlite import SQLite
 from tacit.mechanisms.opening import opened

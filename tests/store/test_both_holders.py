@@ -6,7 +6,7 @@ import pytest
 
 from tacit import JointGLM
 from tacit.features import Category, Number, Schema
-from tacit.holders.incarnation import database_at
+from tacit.holders.opening import database_at
 from tacit.mechanisms.opening import opened
 from tacit.privacy.noise import Secure
 from tests.store.places import BUDGET, Clock, arms, glm, linear, settle, sums

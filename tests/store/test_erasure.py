@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import BadState, PersonLimit, Retired
-from tacit.holders import erasure, incarnation
+from tacit.holders import erasure, opening
 from tacit.holders.retirement import retire
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.waiting import WaitingRow
@@ -46,7 +46,7 @@ def left(stored):
 def holds(stored, number, sealed):
     line = stored._vault
     with contextlib.suppress(BadState):
-        unseal = functools.partial(line.seal.open, "epoch", incarnation.waiting_place(line.uid, number))
+        unseal = functools.partial(line.seal.open, "epoch", opening.waiting_place(line.uid, number))
         row = WaitingRow.unsealed(sealed, unseal, stored.algorithm.plan.row)
         return row is not None and opened(row.numbers).any()
     return False

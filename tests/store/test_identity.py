@@ -12,7 +12,7 @@ import pytest
 from tacit import move, retire
 from tacit.errors import BadState, RolledBack, WrongKeys
 from tacit.holders.erasure import erase_at
-from tacit.holders.incarnation import database_at
+from tacit.holders.opening import database_at
 from tests.store.places import glm, linear, play, table
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from tacit.holders import choice_rows, leaf_rows, rows
 from tacit.holders.choosing import Choosing
-from tacit.holders.incarnation import place as place_of
+from tacit.holders.opening import place as place_of
 from tacit.holders.postgres import Postgres
 from tacit.holders.steps import Steps
 from tacit.kernels.rounds import next_boundary

@@ -95,10 +95,10 @@ def test_it_goes_on_bit_by_bit_there_and_back(on_sqlite, on_postgres, folder):
         again(there, clock, part - 1, first[0])
         first = lives(there, clock, part)
         assert first == lives(stays, other, part)
-        with pytest.raises(Moved, match=f"moved from, to {moving.incarnation.place_of(there.where).partition(' ')[0]}"):
+        with pytest.raises(Moved, match=f"moved from, to {moving.opening.place_of(there.where).partition(' ')[0]}"):
             here.open(bandit())
         if part == 1:
-            with contextlib.closing(moving.incarnation.connect(here.where)) as left, left.transaction() as run:
+            with contextlib.closing(moving.opening.connect(here.where)) as left, left.transaction() as run:
                 for raw in ("choice", "waiting", "written", "open_step", "person", "key_fingerprint"):
                     assert run(f"SELECT count(*) FROM {raw}") == [(0,)], raw
                 assert run("SELECT DISTINCT length(sums) FROM leaf") == [(0,)]
@@ -139,7 +139,7 @@ def killed_at(number, here, there, known):
         last, leaves, exact = known
         assert stored.choose(np.eye(3), request="last").id == last
         assert table(stored, LEAVES) == leaves and np.array_equal(total(stored), exact)
-        assert len([what for _, what in stored.events if what.endswith(moving.incarnation.place_of(here.where))]) == 1
+        assert len([what for _, what in stored.events if what.endswith(moving.opening.place_of(here.where))]) == 1
     return was, sides
 
 
@@ -332,7 +332,7 @@ def test_a_worker_of_the_old_place_cannot_write_to_the_witness(on_postgres, on_s
 
 
 def test_words_for_a_database_hold_no_password():
-    found = moving.incarnation.place_of("postgresql://me:secret@db.example:5433/tacit?password=secret")
+    found = moving.opening.place_of("postgresql://me:secret@db.example:5433/tacit?password=secret")
     assert found == "postgresql://db.example:5433/tacit"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tacit.errors import BadState
-from tacit.holders import closed, control, copying, incarnation, rows
+from tacit.holders import closed, control, copying, opening, rows
 from tacit.holders.database import Database
 from tacit.holders.seal import sync
 
@@ -23,12 +23,12 @@ class Backup:
         if self._path.exists():
             raise ValueError(f"Expected a new file for a backup, got {path}, which is there.")
         self._remove()
-        self._database = incarnation.connect(self._new)
+        self._database = opening.connect(self._new)
 
     def add(self, where: str | Path, *, name: str = "bandit", keys: str | Path | None = None) -> None:
         """All rows of that bandit. Workers go on meanwhile; that of an SQLite file makes a copy for this."""
         with copied(where, name, keys) as source, copying.reading(source) as read:
-            row = incarnation.last(read, name)
+            row = opening.last(read, name)
             head = rows.standing(read, row.uid)
             closed.refuse_moved(head.state, head.place)
             with self._database.transaction() as write:
@@ -56,16 +56,16 @@ class Backup:
 @contextlib.contextmanager
 def copied(where: str | Path, name: str, keys: str | Path | None) -> Iterator[Database]:
     """A database to read from: that one, or a copy of an SQLite file that a worker has."""
-    database = incarnation.database_at(where)
+    database = opening.database_at(where)
     try:
         if not database.there:
-            raise BadState(f"Expected a database in {incarnation.place_of(where)}, got no such file.")
-        folder = incarnation.keys_of(where, database, keys)
+            raise BadState(f"Expected a database in {opening.place_of(where)}, got no such file.")
+        folder = opening.keys_of(where, database, keys)
         with (
             control.asked(database, folder, name) as copy,
-            contextlib.closing(database if copy is None else incarnation.database_at(copy)) as found,
+            contextlib.closing(database if copy is None else opening.database_at(copy)) as found,
         ):
-            if not incarnation.known(found, name):
+            if not opening.known(found, name):
                 raise BadState(f"Expected a bandit of the name {name} in this database, got none.")
             yield found
     finally:

@@ -18,11 +18,11 @@ from numpy.random import Generator
 
 from tacit.core.persons import beyond
 from tacit.errors import BadState, HorizonReached, RefusedRequest, TacitError, Unavailable
-from tacit.holders import choice_rows, incarnation, playing, rollback, rows
+from tacit.holders import choice_rows, opening, playing, rollback, rows
 from tacit.holders.choice_rows import Placed, Taken
 from tacit.holders.database import Rows, Run, Statement, ran
-from tacit.holders.incarnation import Vault
 from tacit.holders.limits import RoundLimits
+from tacit.holders.opening import Vault
 from tacit.holders.playing import Drawn, another_answer, by_side
 from tacit.holders.requests import REFUSED, WRONG, Answer, Report, Request, StoredChoice, Ticket
 from tacit.holders.rows import Head, Waiting
@@ -96,7 +96,7 @@ class Choosing:
         unique = [requests[i] for i in firsts.values()]
         with contextlib.nullcontext() if self._database.several_hosts else self._database.transaction() as run:
             numbered = self._numbered(run, unique)
-            epochs = incarnation.coming(self._vault.bandit, numbered.first - 1, len(numbered.requests))
+            epochs = opening.coming(self._vault.bandit, numbered.first - 1, len(numbered.requests))
             if not self.rows.checked(epochs):
                 with self._within(run) as inside:
                     self.rows.check_keys(inside, epochs)
@@ -127,7 +127,7 @@ class Choosing:
         for hashed, sealed in answers.items():
             opened = None
             with contextlib.suppress(BadState):
-                opened = self._vault.seal.open("epoch", incarnation.choice_place(self._vault.uid, hashed), sealed)
+                opened = self._vault.seal.open("epoch", opening.choice_place(self._vault.uid, hashed), sealed)
             out[hashed] = (
                 BadState("Expected a request whose answer can be read, got an expired or damaged one.")
                 if opened is None

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from tacit.core.persons import Person, digest
 from tacit.errors import BadState
-from tacit.holders import incarnation, rows
+from tacit.holders import opening, rows
 from tacit.holders.database import Database
-from tacit.holders.incarnation import Vault
+from tacit.holders.opening import Vault
 from tacit.mechanisms.waiting import blank
 
 AT_ONCE = 1024  # choices that one transaction looks at
@@ -37,7 +37,7 @@ def erase(vault: Vault, database: Database, person: bytes) -> None:
         with database.transaction() as run:
             found = rows.marks(run, vault.uid, start, start + AT_ONCE)
         for request, number, mark in found:
-            where = incarnation.choice_place(vault.uid, request)
+            where = opening.choice_place(vault.uid, request)
             own = vault.seal.mark("epoch", number // vault.bandit.epoch, where, person)
             if hmac.compare_digest(own or b"-", mark):
                 with database.transaction() as run:
@@ -49,7 +49,7 @@ def erase(vault: Vault, database: Database, person: bytes) -> None:
 
 def _blank(vault: Vault, number: int, sealed: bytes | None) -> bytes | None:
     """What is kept of a choice, without all that it said; as it is if nobody can read it."""
-    where, text = incarnation.waiting_place(vault.uid, number), None
+    where, text = opening.waiting_place(vault.uid, number), None
     with contextlib.suppress(BadState):
         text = None if sealed is None else vault.seal.open("epoch", where, sealed)
     return sealed if text is None else vault.seal.seal("epoch", number // vault.bandit.epoch, where, blank(text))
@@ -57,14 +57,14 @@ def _blank(vault: Vault, number: int, sealed: bytes | None) -> bytes | None:
 
 def erase_at(where: str | Path, person: Person, *, name: str = "bandit", keys: str | Path | None = None) -> str:
     """Without a worker, as `Stored.erase`: on PostgreSQL workers may go on meanwhile, an SQLite file must be free."""
-    database = incarnation.existing(where)
+    database = opening.existing(where)
     try:
-        folder = incarnation.keys_of(where, database, keys)
+        folder = opening.keys_of(where, database, keys)
         with database.transaction() as run:
-            found = incarnation.last(run, name)
+            found = opening.last(run, name)
             ended = rows.head(run, found.uid).ended
         if not ended:
-            vault = incarnation.vault_of(database, folder, found, ended=False)
+            vault = opening.vault_of(database, folder, found, ended=False)
             erase(vault, database, digest(person, vault.persons))
     finally:
         database.close()

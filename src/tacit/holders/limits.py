@@ -16,7 +16,7 @@ from tacit.algorithms.weeks import Weeks
 from tacit.core.persons import Person, canonical, check_named, digest
 from tacit.holders import person_rows, rows
 from tacit.holders.database import Database, Run
-from tacit.holders.incarnation import Vault
+from tacit.holders.opening import Vault
 from tacit.holders.requests import Request
 from tacit.mechanisms.entering import HASH
 from tacit.protocols import Algorithm

@@ -22,11 +22,11 @@ from tacit.core.persons import beyond
 from tacit.data import Array, Raw
 from tacit.errors import BadState, HorizonReached
 from tacit.features import frames
-from tacit.holders import bookmarks, incarnation, rows
+from tacit.holders import bookmarks, opening, rows
 from tacit.holders.choosing import Choosing
 from tacit.holders.database import again
-from tacit.holders.incarnation import Vault
 from tacit.holders.limits import RoundLimits
+from tacit.holders.opening import Vault
 from tacit.holders.requests import Answer, Report, Request, Ticket
 from tacit.holders.terms import Agreed
 from tacit.holders.tickets import MILLI
@@ -147,7 +147,7 @@ class Log:
             if found > learnt:
                 return found, {}
             head = choosing.taken(run, len(coming), sum(row.unnamed for row in coming))
-            choosing.rows.check_keys(run, incarnation.coming(vault.bandit, head.choices - len(coming), len(coming)))
+            choosing.rows.check_keys(run, opening.coming(vault.bandit, head.choices - len(coming), len(coming)))
             at = choosing.now() - terms.hold - 1 / MILLI  # due as soon as no number before these can be on its way
             answered, waiting, written = [], [], []
             for i, row in sorted(enumerate(coming), key=lambda one: one[1].request.person or b""):  # as in `Choosing`

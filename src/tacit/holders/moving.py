@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tacit.errors import BadState, Retired
-from tacit.holders import closed, copying, fingerprints, incarnation, person_rows, rows, versions
+from tacit.holders import closed, copying, fingerprints, opening, person_rows, rows, versions
 from tacit.holders.closed import ARRIVING, GONE, LEAVING, OPEN
 from tacit.holders.database import Database
 from tacit.holders.rows import BanditRow, Head
@@ -32,18 +32,16 @@ def move(where: str | Path, to: str | Path, *, name: str = "bandit", keys: str |
     folder of keys, which the bandit keeps: give it as `keys` from then on. RolledBack where the source is older than
     what was shown from it. Killed, do it again. To where it is: takes back a move that has not come so far that the
     destination was opened."""
-    source = incarnation.existing(where)
+    source = opening.existing(where)
     try:
-        folder = incarnation.keys_of(where, source, keys)
-        if incarnation.place_of(where) == incarnation.place_of(to):
+        folder = opening.keys_of(where, source, keys)
+        if opening.place_of(where) == opening.place_of(to):
             _stay(source, folder, name)
             return folder.folder
         _check(source, folder, name)
-        destination = incarnation.connect(to)
+        destination = opening.connect(to)
         try:
-            _move(
-                _Side(source, incarnation.place_of(where)), _Side(destination, incarnation.place_of(to)), folder, name
-            )
+            _move(_Side(source, opening.place_of(where)), _Side(destination, opening.place_of(to)), folder, name)
         finally:
             destination.close()
     finally:
@@ -61,7 +59,7 @@ def _move(source: _Side, there: _Side, keys: Keys, name: str) -> None:
         raise ValueError(SAME)
     witness = Witness(keys.folder, name)
     with source.database.transaction() as run:
-        row = incarnation.last(run, name)
+        row = opening.last(run, name)
         head = rows.standing(run, row.uid)
     if (head.state, head.place) == (GONE, there.place):
         return
@@ -79,13 +77,13 @@ def _move(source: _Side, there: _Side, keys: Keys, name: str) -> None:
 def _check(source: Database, keys: Keys, name: str) -> None:
     """That the bandit is at work here, unless it is leaving, or has left, already."""
     with source.transaction() as run:
-        row = incarnation.last(run, name)
+        row = opening.last(run, name)
         if rows.standing(run, row.uid).state in (LEAVING, GONE):
             return
         if rows.head(run, row.uid).ended:
             raise Retired("Expected a bandit that is at work, got one that was retired: what it released stays here.")
-    incarnation.check_witness(source, keys, row)
-    versions.verify(incarnation.vault_of(source, keys, row, ended=False), source)
+    opening.check_witness(source, keys, row)
+    versions.verify(opening.vault_of(source, keys, row, ended=False), source)
 
 
 def _leave(source: Database, place: str, row: BanditRow) -> None:
@@ -112,7 +110,7 @@ def _still_here(source: Database, witness: Witness, head: Head) -> None:
 
 def _stay(source: Database, keys: Keys, name: str) -> None:
     with source.transaction() as run:
-        row = incarnation.last(run, name)
+        row = opening.last(run, name)
         head = rows.standing(run, row.uid)
     if head.state != LEAVING:
         raise ValueError(SAME)

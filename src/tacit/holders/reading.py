@@ -12,12 +12,12 @@ from tacit.core.fold import Fold
 from tacit.data import Array
 from tacit.errors import BadState
 from tacit.features.schema import Schema
-from tacit.holders import bookmarks, certificate, incarnation, rows
+from tacit.holders import bookmarks, certificate, opening, rows
 from tacit.holders.certificate import Counts
 from tacit.holders.choosing import Choosing
 from tacit.holders.database import Database, again
 from tacit.holders.history import LEVEL, Offers, Past
-from tacit.holders.incarnation import Vault
+from tacit.holders.opening import Vault
 from tacit.holders.terms import Agreed
 from tacit.holders.versions import Versions
 from tacit.lock import Lock, locked
@@ -242,7 +242,7 @@ class Reading:
         """WrongKeys unless the folder of keys is the one that the database is sealed with."""
         self._own()
         if not self.retired:
-            incarnation.check_keys(self._database, self._vault.seal.keys, self._vault.bandit)
+            opening.check_keys(self._database, self._vault.seal.keys, self._vault.bandit)
 
     # helpers
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from tacit.core import actions
 from tacit.errors import BadState, Retired
-from tacit.holders import certificate, closed, copying, incarnation, leaf_rows, rows, schema, terms
+from tacit.holders import certificate, closed, copying, leaf_rows, opening, rows, schema, terms
 from tacit.holders.database import Database
 from tacit.holders.leaf_rows import Leaf
 from tacit.holders.rows import BanditRow, Head
@@ -48,27 +48,27 @@ def restore(
     The predecessor is charged with what the witness has on record, whatever the backup holds; with its whole plan where
     the witness is lost; and twice if an id or two noises of one step prove that it released something after its
     database had been taken back in time."""
-    algorithm = incarnation.check(bandit, name)
+    algorithm = opening.check(bandit, name)
     with _both(Path(file), where) as (backup, database):
-        folder = incarnation.keys_of(where, database, keys)
+        folder = opening.keys_of(where, database, keys)
         old, present = _read(algorithm, backup, database, name)
         seen, witness = [old] if present is None else [old, present], Witness(folder.folder, name)
         _charged(seen, witness.read())  # refused, where it is of another bandit
         schema.ready(database)
-        new = incarnation.new_row(algorithm, name, bandit.pending, *_prior(algorithm, old))
+        new = opening.new_row(algorithm, name, bandit.pending, *_prior(algorithm, old))
         charged = witness.succeed(new.uid, database.identity(), functools.partial(_charged, seen))
         new = new._replace(predecessors=charged)
-        incarnation.make_keys(folder, new)
+        opening.make_keys(folder, new)
         with database.transaction() as run:
             found = rows.last(run, name, database.locking)
             if (found and found.uid) != (present and present.row.uid):
                 raise BadState(AGAIN)
             copying.delete(run, name)
-            if not incarnation.make(run, folder, new, algorithm, closed.OPEN):
+            if not opening.make(run, folder, new, algorithm, closed.OPEN):
                 raise BadState(AGAIN)
             rows.settle(run, new.uid, terms.inherited(old.head))
             rows.event(run, new.uid, time.time(), f"restored: a new bandit in the place of {old.row.uid}")
-        incarnation.destroy_keys(folder, new, ended=False)
+        opening.destroy_keys(folder, new, ended=False)
     return new.uid
 
 
@@ -85,9 +85,9 @@ def cost(
     bandit: Any, file: str | Path, where: str | Path, *, name: str = "bandit", keys: str | Path | None = None
 ) -> Cost:
     """What `restore` would cost. Nothing is changed."""
-    algorithm = incarnation.check(bandit, name)
+    algorithm = opening.check(bandit, name)
     with _both(Path(file), where) as (backup, database):
-        folder = incarnation.keys_of(where, database, keys)
+        folder = opening.keys_of(where, database, keys)
         seen = [one for one in _read(algorithm, backup, database, name) if one is not None]
         found = _charged(seen, Witness(folder.folder, name).read())
     claim = certificate.claimed(algorithm, certificate.Sources(bandit.source, False))
@@ -108,10 +108,10 @@ class _Old(NamedTuple):
 
 
 def _found(database: Database, name: str) -> _Old | None:
-    if not incarnation.known(database, name):
+    if not opening.known(database, name):
         return None
     with database.transaction() as run:
-        row = incarnation.last(run, name)
+        row = opening.last(run, name)
         found = [leaf for leaf in leaf_rows.found(run, row.uid, 0) if not leaf.sealed]
         return _Old(row, rows.standing(run, row.uid), found)
 
@@ -127,7 +127,7 @@ def _read(algorithm: Algorithm[Any], backup: Database, database: Database, name:
             closed.refuse_moved(one.head.state, one.head.place)
             if one.head.ended:
                 raise Retired("Expected a bandit that is at work, got one that was retired.")
-    incarnation.check_plan(algorithm, old.row)  # the certificate counts the same noise for all of them
+    opening.check_plan(algorithm, old.row)  # the certificate counts the same noise for all of them
     actions.changed(terms.recorded(old.head, old.row), algorithm.plan.features, old.head.choices)  # none comes back
     return old, present
 
@@ -188,7 +188,7 @@ def _both(file: Path, where: str | Path) -> Iterator[tuple[Database, Database]]:
     with tempfile.TemporaryDirectory(prefix="tacit-restore-") as folder:
         copy = shutil.copy(file, Path(folder) / file.name)
         with (
-            contextlib.closing(incarnation.existing(copy)) as backup,
-            contextlib.closing(incarnation.database_at(where)) as database,
+            contextlib.closing(opening.existing(copy)) as backup,
+            contextlib.closing(opening.database_at(where)) as database,
         ):
             yield backup, database

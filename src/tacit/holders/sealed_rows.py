@@ -5,11 +5,11 @@ import secrets
 from collections.abc import Callable, Collection, Iterable
 
 from tacit.core import door
-from tacit.holders import incarnation
+from tacit.holders import opening
 from tacit.holders.choice_rows import Placed
 from tacit.holders.database import Run
-from tacit.holders.incarnation import Vault
 from tacit.holders.limits import RoundLimits
+from tacit.holders.opening import Vault
 from tacit.holders.requests import Answer, Report, Request
 from tacit.holders.rows import Answered, Waiting, Written
 from tacit.holders.terms import Agreed
@@ -33,7 +33,7 @@ class SealedRows:
     def check_keys(self, run: Run, epochs: Iterable[int], *, make: bool = True) -> None:
         """Those of these epochs are the database's, until the transaction ends: what it records may not happen."""
         new = self._unchecked(epochs)
-        incarnation.check_epochs(run, self._vault.seal.keys, self._vault.bandit, new, make=make)
+        opening.check_epochs(run, self._vault.seal.keys, self._vault.bandit, new, make=make)
         self._checked |= new
 
     def checked(self, epochs: Collection[int]) -> bool:
@@ -62,7 +62,7 @@ class SealedRows:
         waits = self.waits(number, answer.ticket, at, row)
         if person is None:
             return Placed(answered, waits)
-        refusal = self._seal(number, incarnation.choice_place(self._vault.uid, request.hashed))
+        refusal = self._seal(number, opening.choice_place(self._vault.uid, request.hashed))
         return Placed(
             answered, waits, person, refusal(answer.refusal().packed()), self.nothing(number, answer.ticket, at).sealed
         )
@@ -87,19 +87,19 @@ class SealedRows:
         return WaitingRow(door.nothing(self._versions.fold.algorithm.plan.row), teaches=False)
 
     def waits(self, number: int, ticket: bytes, at: float, row: WaitingRow) -> Waiting:
-        seal = self._seal(number, incarnation.waiting_place(self._vault.uid, number))
+        seal = self._seal(number, opening.waiting_place(self._vault.uid, number))
         return Waiting(number, ticket, at, row.sealed(seal))
 
     def answered(self, request: Request, number: int, answer: Answer) -> Answered:
         """Sealed, and marked with its person, or with nobody."""
-        where = incarnation.choice_place(self._vault.uid, request.hashed)
+        where = opening.choice_place(self._vault.uid, request.hashed)
         person = request.person or secrets.token_bytes(HASH)
         mark = self._vault.seal.mark("epoch", self.epoch(number), where, person)
         assert mark is not None  # its key was made just now
         return Answered(request.hashed, number, self._seal(number, where)(answer.packed()), mark)
 
     def written(self, number: int, report: Report) -> Written:
-        seal = self._seal(number, incarnation.written_place(self._vault.uid, number))
+        seal = self._seal(number, opening.written_place(self._vault.uid, number))
         return Written(number, report.ticket.text, waiting.sealed_reward(report.reward, seal))
 
     def _seal(self, number: int, place: str) -> Callable[[bytes], bytes]:

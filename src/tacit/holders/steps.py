@@ -26,11 +26,11 @@ import numpy as np
 
 from tacit.data import Integers, Raw
 from tacit.errors import BadState
-from tacit.holders import fingerprints, incarnation, leaf_rows, rollback, rows, versions
+from tacit.holders import fingerprints, leaf_rows, opening, rollback, rows, versions
 from tacit.holders.database import Database, Run
-from tacit.holders.incarnation import Vault, place
 from tacit.holders.leaf_rows import SealedLeaf
 from tacit.holders.limits import RoundLimits
+from tacit.holders.opening import Vault, place
 from tacit.holders.rows import Head, OpenStep, Waiting, Written
 from tacit.holders.seal import number_of
 from tacit.holders.terms import Agreed
@@ -179,7 +179,7 @@ class Steps:
         """They join the sums of the step, and are gone. The same statements whether or not rewards came."""
         uid, step, vault = self._vault.uid, opened.step, self._vault
         epochs = {one.number // vault.bandit.epoch for one in part.waiting}
-        incarnation.check_epochs(run, vault.seal.keys, vault.bandit, epochs, make=False)  # else all would be unreadable
+        opening.check_epochs(run, vault.seal.keys, vault.bandit, epochs, make=False)  # else all would be unreadable
         sums = self._sums(step, "open", opened.sums)
         entries, sides = [self._entry(one, part.written) for one in part.waiting], None
         if self._agreed.assignment is not None:
@@ -217,7 +217,7 @@ class Steps:
         """A row that is damaged enters as nothing: it fails alone."""
         uid, size = self._vault.uid, self._algorithm.plan.row
         with contextlib.suppress(BadState):
-            unseal = self._opener(incarnation.waiting_place(uid, choice.number))
+            unseal = self._opener(opening.waiting_place(uid, choice.number))
             row = WaitingRow.unsealed(choice.sealed, unseal, size)
             if row is None:
                 return entering.nothing(size)
@@ -225,7 +225,7 @@ class Steps:
             if given is None:
                 unseal(choice.sealed)  # the same work
             else:
-                unseal = self._opener(incarnation.written_place(uid, choice.number))
+                unseal = self._opener(opening.written_place(uid, choice.number))
                 reward = waiting.unsealed_reward(given.sealed, unseal)
             return Entry(row.numbers, row.person, row.teaches, reward)
         return entering.nothing(size)
@@ -271,7 +271,7 @@ class Steps:
             fingerprints.forget(run, [seal.label("sums", former)])
             following = int(next_boundary(head.boundary, *self._algorithm.plan.schedule))
             rows.advance(run, uid, head._replace(step=step + 1, boundary=following, sums_key=key))
-            rows.put_step(run, uid, incarnation.empty(seal, uid, key, step + 1, opened.settled, self._algorithm))
+            rows.put_step(run, uid, opening.empty(seal, uid, key, step + 1, opened.settled, self._algorithm))
             if late:
                 rows.event(run, uid, now, LATE)
         if made and not late and self._clock() > visible and delay > 0:  # the commit took so long

@@ -22,7 +22,7 @@ from tacit.holders import (
     certificate,
     control,
     erasure,
-    incarnation,
+    opening,
     requests,
     schema,
     terms,
@@ -78,20 +78,20 @@ class Stored(Reading):
         background: bool = True,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        self.algorithm = algorithm = incarnation.check(bandit, name)
+        self.algorithm = algorithm = opening.check(bandit, name)
         given = {"delay": delay, "missing_as": missing_as, "hold": hold, "on_limit": bandit.limit_mode(on_limit)}
         self._agreed = Agreed(terms.checked(algorithm, pending=bandit.pending, **given), algorithm)
         self._sources = certificate.Sources(bandit.source, getattr(bandit, "policy_given", False))
         self._clock = clock = Steady() if clock is None else clock
         self._lock, self._process, self._closing = Lock(), forks.process(), threading.Event()
-        self._database = incarnation.database_at(where)
+        self._database = opening.database_at(where)
         try:
-            folder = incarnation.keys_of(where, self._database, keys)
-            if incarnation.is_new(self._database, folder, name, where):
+            folder = opening.keys_of(where, self._database, keys)
+            if opening.is_new(self._database, folder, name, where):
                 if hold is None:
                     raise ValueError(terms.NO_HOLD)
                 schema.ready(self._database)
-            self._vault = vault = incarnation.opened(self._database, folder, name, algorithm, bandit.pending)
+            self._vault = vault = opening.opened(self._database, folder, name, algorithm, bandit.pending)
             versions.verify(vault, self._database)  # before anything is written
             self._agreed.begin(vault)
             self._agreed.decide(vault, clock())
@@ -102,7 +102,7 @@ class Stored(Reading):
             self._choosing = Choosing(policy, vault, self._versions, self._agreed, self._people, clock)
             self._log = Log(algorithm, vault, self._agreed, self._people, self._choosing, self._lock)
             self._steps = Steps(algorithm, bandit.source, vault, self._other, self._agreed, self._people, clock)
-            incarnation.destroy_keys(folder, vault.bandit, ended=self.retired)
+            opening.destroy_keys(folder, vault.bandit, ended=self.retired)
         except BaseException:
             self._database.close()
             raise

@@ -16,7 +16,7 @@ from tacit.core.door import Door
 from tacit.errors import Retired
 from tacit.features.schema import Schema
 from tacit.holders import rows
-from tacit.holders.incarnation import Vault, made_with
+from tacit.holders.opening import Vault, made_with
 from tacit.holders.rows import BanditRow, Head
 from tacit.protocols import Algorithm
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tacit.holders import fingerprints, leaf_rows, rows
 from tacit.holders.database import Database
-from tacit.holders.incarnation import Vault, check_epochs, coming
+from tacit.holders.opening import Vault, check_epochs, coming
 from tacit.holders.terms import Agreed
 
 if TYPE_CHECKING:

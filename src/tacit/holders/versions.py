@@ -12,8 +12,8 @@ from tacit.errors import BadState
 from tacit.holders import leaf_rows, rows, witness
 from tacit.holders.database import Database, Run
 from tacit.holders.history import Past, past
-from tacit.holders.incarnation import Vault, place
 from tacit.holders.leaf_rows import Leaf
+from tacit.holders.opening import Vault, place
 from tacit.holders.terms import Agreed
 from tacit.holders.witness import Shown
 from tacit.mechanisms import leaves

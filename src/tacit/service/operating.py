@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tacit import checks
 from tacit.errors import Retired
-from tacit.holders import backups, incarnation, moving, restoring
+from tacit.holders import backups, moving, opening, restoring
 from tacit.holders.stored import Stored
 from tacit.service import config as configs
 from tacit.service.config import BanditSetting
@@ -65,7 +65,7 @@ def move(path: Path, name: str | None, to: str) -> str:
     def moved(one: str, setting: BanditSetting) -> str:
         keys = moving.move(setting.durable, to, name=one, keys=setting.keys)
         return (
-            f"{one} is in {incarnation.place_of(to)} now. In [bandits.{one}] of {path}, write as `durable` what you "
+            f"{one} is in {opening.place_of(to)} now. In [bandits.{one}] of {path}, write as `durable` what you "
             f'gave as --to, and keys = "{keys}". Then start the workers.'
         )
 

@@ -1,6 +1,5 @@
 """What an experiment has released, as sums over people so far: public numbers, from which intervals are made."""
 
-import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -51,13 +50,6 @@ class TrialSums(NamedTuple):
         """Which sides make up the control."""
         divided = self.control.divided
         return tuple(i for i, side in enumerate(self.sides) if i and (divided or side.name == "control"))
-
-    def correlation(self, one: int, other: int) -> float:
-        """Between the noise of two looks, by their places, in the total of one side."""
-        first, last = sorted((one, other))
-        g = self.gains
-        shared = float(g[: first + 1] @ g[last - first : last + 1])
-        return shared / math.sqrt(float(g[: first + 1] @ g[: first + 1]) * float(g[: last + 1] @ g[: last + 1]))
 
 
 def trial_sums(

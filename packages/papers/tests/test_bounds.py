@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, JointLinUCB, Spec, environments
+from tacit import Budget, Spec, environments
 from tacit.experiments.runner import run_once
 from tacit.model import links
 from tacit_papers import ShariffLinUCB, bounds
@@ -43,8 +43,8 @@ def test_lower_bounds():
 def test_smaller_budgets_have_larger_bounds():
     values = []
     for epsilon in (0.5, 1.0, 4.0):
-        bandit = JointLinUCB(dim=5, horizon=10_000, budget=Budget(epsilon, 1e-3))
-        values.append(bounds.linear_ucb(bandit.algorithm.regularizer, dim=5, horizon=10_000))
+        bandit = ShariffLinUCB(dim=5, horizon=10_000, budget=Budget(epsilon, 1e-3), release="batched")
+        values.append(bounds.linear_ucb(bandit.regularizer, dim=5, horizon=10_000))
     assert values == sorted(values, reverse=True)
 
 

@@ -26,7 +26,7 @@ STARTS = (
 
 
 class Anytime:
-    """`Anytime(lambda horizon: JointLinUCB(dim=5, horizon=horizon, budget=budget))`: starts anew, with twice the
+    """`Anytime(lambda horizon: ShariffLinUCB(dim=5, horizon=horizon, budget=budget))`: starts anew, with twice the
     horizon, whenever one is used up.
 
     Guarantee: the privacy of each bandit that `make` returns: a user takes part in one of them, and a later one uses

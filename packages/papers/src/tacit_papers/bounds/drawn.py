@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit import checks
-from tacit.bandits.joint.lin_ucb import JointLinUCB
 from tacit.model.links import Link
 from tacit.privacy.budget import Budget
 from tacit_lab.experiments.figure import Line
+from tacit_papers import ShariffLinUCB
 from tacit_papers.bounds import chen, improved, sarmasarkar, shariff
 
 
@@ -46,11 +46,11 @@ class Drawn:
     linear: bool = False
 
 
-def _joint_lin_ucb(p: Problem, t: int) -> float:
+def _shariff_lin_ucb(p: Problem, t: int) -> float:
     largest = max(1.0, p.radius)  # rewards of the simulated worlds
     options: dict[str, Any] = {"dim": p.dim, "horizon": t, "radius": p.radius, "failure": 0.01}
-    bandit = JointLinUCB(budget=p.budget, rewards=(-largest, largest), **options)
-    return shariff.linear_ucb(bandit.algorithm.regularizer, subgaussian=largest, largest_mean=p.radius, **options)
+    bandit = ShariffLinUCB(release="batched", budget=p.budget, rewards=(-largest, largest), **options)
+    return shariff.linear_ucb(bandit.regularizer, subgaussian=largest, largest_mean=p.radius, **options)
 
 
 def _joint_reweighted(p: Problem, t: int) -> float:
@@ -94,8 +94,8 @@ BOUNDS = {
     ),
     "linear-lower": Drawn("Chen et al. 2025, Table 1, joint", _linear_lower("joint"), lower=True, linear=True),
     "local-linear-lower": Drawn("Chen et al. 2025, Table 1, local", _linear_lower("local"), lower=True, linear=True),
-    "joint-lin-ucb": Drawn(
-        "Shariff & Sheffet 2018, Theorem 5, our constants", _joint_lin_ucb, explicit=True, linear=True
+    "shariff-lin-ucb": Drawn(
+        "Shariff & Sheffet 2018, Theorem 5, our constants", _shariff_lin_ucb, explicit=True, linear=True
     ),
     "joint-glm-rare": Drawn("Sarmasarkar 2026, Theorem J.8", _shuffle(sarmasarkar.joint_glm_rare)),
     "joint-glm-rare-rate": Drawn(

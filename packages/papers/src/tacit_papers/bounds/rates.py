@@ -43,7 +43,7 @@ INSTANCE = {"d": 1.0, "κ*": -0.5} | ROOT
 FLAT = {"d": 1.0, "κ": 1.0} | ROOT
 
 RATES = (
-    Rate("JointLinUCB", "joint", SHARIFF, ({"d": 1.0} | ROOT, {"d": 0.75, "ε": -0.5} | ROOT), LINEAR),
+    Rate("ShariffLinUCB", "joint", SHARIFF, ({"d": 1.0} | ROOT, {"d": 0.75, "ε": -0.5} | ROOT), LINEAR),
     Rate(
         "JointGLMRare",
         "joint",

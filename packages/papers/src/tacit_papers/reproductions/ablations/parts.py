@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit import environments
-from tacit.bandits import JointGLM, JointLinUCB, LocalIRLS, ShuffleNewton, Uniform
+from tacit.bandits import JointGLM, LocalIRLS, ShuffleNewton, Uniform
 from tacit.environments import Environment, ball
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
@@ -15,7 +15,7 @@ from tacit.kernels.glm import Tuning
 from tacit.privacy.budget import Budget
 from tacit_lab.arena.worlds import small
 from tacit_lab.experiments.sweeps import simulate
-from tacit_papers import GLMUCB, GLOC, BGLinCB, ECOLog, JointGLMRare, RSGLinUCB, ShuffleGLM
+from tacit_papers import GLMUCB, GLOC, BGLinCB, ECOLog, JointGLMRare, RSGLinUCB, ShariffLinUCB, ShuffleGLM
 from tacit_papers.references.mle_ucb import MLEUCB
 from tacit_papers.reproductions.findings import part, together
 
@@ -98,7 +98,7 @@ def ablated(world: Environment) -> list[Spec]:
     }
     out = [Spec(JointGLMRare, budget=budget(4.0), label=_named("joint-glm-rare", k), **v) for k, v in rare.items()]
     out += [Spec(JointGLM, budget=budget(4.0), label=_named("joint-glm", k), **v) for k, v in ours.items()]
-    return [*out, Spec(JointLinUCB, budget=budget(4.0), label="joint-lin-ucb: no link")]
+    return [*out, Spec(ShariffLinUCB, release="batched", budget=budget(4.0), label="shariff-lin-ucb: no link")]
 
 
 def timed(world: Environment) -> list[Spec]:

@@ -82,11 +82,11 @@ def _by_epsilon(axis: Any, rows: Rows) -> None:
 def _bars(axis: Any, rows: Rows) -> None:
     rows = rows[::-1]
     names = [row["label"].partition(": ") for row in rows]
-    colours = ["#999999" if name[0] == "joint-lin-ucb" else _look(name[0])["color"] for name in names]
+    colours = ["#999999" if name[0] == "shariff-lin-ucb" else _look(name[0])["color"] for name in names]
     errors = [2 * (row["regret_se"] or 0.0) for row in rows]
     axis.barh(range(len(rows)), [row["regret_mean"] for row in rows], xerr=errors, color=colours, height=0.7)
     axis.set_yticks(
-        range(len(rows)), [name[2] if name[2] and name[0] != "joint-lin-ucb" else name[0] for name in names]
+        range(len(rows)), [name[2] if name[2] and name[0] != "shariff-lin-ucb" else name[0] for name in names]
     )
     axis.tick_params(axis="y", labelsize=8.5)
     axis.grid(visible=False, axis="y")

@@ -6,7 +6,7 @@ epsilon than it says. SDP is the batched LinUCB with shuffled sums, calibrated e
 
 from pathlib import Path
 
-from tacit.bandits import JointLinUCB, LinUCB, LocalIRLS
+from tacit.bandits import LinUCB, LocalIRLS
 from tacit.environments import tail
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
@@ -30,7 +30,7 @@ def specs(epsilon: float) -> list[Spec]:
     budget = Budget(epsilon, DELTA)
     return [
         Spec(LinUCB, label="LinUCB"),
-        Spec(JointLinUCB, budget=budget, label="JDP"),
+        Spec(ShariffLinUCB, release="batched", budget=budget, label="JDP"),
         Spec(ShariffLinUCB, budget=budget, calibration="paper", label="JDP as published"),
         Spec(LocalLinUCB, budget=budget, label="LDP"),
         Spec(LocalLinUCB, budget=budget, calibration="paper", label="LDP as published"),

@@ -1,14 +1,15 @@
 """Shariff & Sheffet 2018, D.1 (figures 2 and 3): how the regret of LinUCB grows with the dimension on gap instances.
 
 n = 10^5 rounds, K = d^2 arms, ridge 1, d logarithmically spaced in [4, 64], Gaussian and +-1 rewards. The figure adds
-ours: JointLinUCB at epsilon = 1, delta = .1, up to d = 32 (+-1 rewards only: privacy needs bounded ones)."""
+ours: ShariffLinUCB(release="batched") at epsilon = 1, delta = .1, up to d = 32 (+-1 rewards only: privacy needs bounded
+ones)."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tacit.bandits import JointLinUCB, LinUCB
+from tacit.bandits import LinUCB
 from tacit.environments import gap
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
@@ -17,6 +18,7 @@ from tacit.experiments.table import render
 from tacit.privacy.budget import Budget
 from tacit_lab.experiments import figure
 from tacit_lab.experiments.sweeps import simulate
+from tacit_papers import ShariffLinUCB
 from tacit_papers.outcome import Finding, Outcome
 from tacit_papers.reproductions.findings import above_plain, anchored, claims, part, regret, together
 
@@ -34,7 +36,8 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
     for i, d in enumerate(dimensions):
         report = part(progress, costs[i] / costs[-1], costs[i + 1] / costs[-1])
         plain = [Spec(LinUCB, label=f"lin-ucb d={d}")]
-        private = [Spec(JointLinUCB, budget=BUDGET, label=f"joint-lin-ucb ε=1 d={d}")] if d <= 32 else []
+        ours: dict[str, Any] = {"release": "batched", "budget": BUDGET, "label": f"shariff-lin-ucb ε=1 d={d}"}
+        private = [Spec(ShariffLinUCB, **ours)] if d <= 32 else []
         settings: dict[str, Any] = {"horizon": horizon, "runs": runs, "seed": 1810, "out": out}
         world: dict[str, Any] = {"dim": d, "arms": d * d, "gap": 0.1}
         results.append(simulate(plain, gap(**world, noise="gaussian"), **settings, progress=part(report, 0, 0.4)))
@@ -43,7 +46,7 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
     slopes = {
         "gaussian": slope(result, "lin-ucb", "gaussian"),
         "±1": slope(result, "lin-ucb", "bounded"),
-        "joint-lin-ucb": slope(result, "joint-lin-ucb", "bounded"),
+        "shariff-lin-ucb": slope(result, "shariff-lin-ucb", "bounded"),
     }
     _draw(result, dimensions, slopes, out / "figure.png")
     limits = claims(__package__)
@@ -54,9 +57,9 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
             limits["slope_low"] <= value <= limits["slope_high"],
         )
         for name, (value, error) in slopes.items()
-        if name != "joint-lin-ucb"
+        if name != "shariff-lin-ucb"
     ]
-    least = min(value - 2 * error for name, (value, error) in slopes.items() if name != "joint-lin-ucb")
+    least = min(value - 2 * error for name, (value, error) in slopes.items() if name != "shariff-lin-ucb")
     text = f"slope at least {least:.2f}, two standard errors off"
     findings.append(Finding("clearly super-linear in d", text, least > 1))
     low, high = _total(result, "bounded"), _total(result, "gaussian")
@@ -111,7 +114,7 @@ def _draw(result: Result, dimensions: tuple[int, ...], slopes: dict[str, tuple[f
     names = (
         ("lin-ucb", "gaussian", "gaussian"),
         ("lin-ucb", "bounded", "±1"),
-        ("joint-lin-ucb", "bounded", "joint-lin-ucb"),
+        ("shariff-lin-ucb", "bounded", "shariff-lin-ucb"),
     )
     for i, (bandit, noise, key) in enumerate(names):
         xs, regrets = points(result, bandit, noise)

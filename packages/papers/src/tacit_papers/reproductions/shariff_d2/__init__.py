@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.bandits import JointLinUCB, LinUCB
+from tacit.bandits import LinUCB
 from tacit.environments import gap
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
@@ -30,7 +30,7 @@ SPECS = (
     Spec(ShariffLinUCB, budget=BUDGET, calibration="paper", noise="wishart-unshifted", label="WishartUnshifted"),
     Spec(ShariffLinUCB, budget=BUDGET, noise="wishart", label="ours, wishart"),
     Spec(ShariffLinUCB, budget=BUDGET, label="ours, tree"),
-    Spec(JointLinUCB, budget=BUDGET, label="ours"),
+    Spec(ShariffLinUCB, release="batched", budget=BUDGET, label="ours"),
 )
 
 

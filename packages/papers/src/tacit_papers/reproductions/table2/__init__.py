@@ -8,7 +8,7 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tacit.bandits import JointGLM, JointLinUCB, LinUCB
+from tacit.bandits import JointGLM, LinUCB
 from tacit.environments import ball
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
@@ -18,7 +18,7 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
 from tacit_lab.experiments import figure
 from tacit_lab.experiments.sweeps import simulate
-from tacit_papers import GLMUCB, GLOC, JointGLMRare, RSGLinUCB
+from tacit_papers import GLMUCB, GLOC, JointGLMRare, RSGLinUCB, ShariffLinUCB
 from tacit_papers.joint.glm_rare_code import spent
 from tacit_papers.joint.glm_rare_theory import theory
 from tacit_papers.outcome import Finding, Outcome
@@ -46,7 +46,9 @@ def specs(radius: float) -> list[tuple[Spec, str | None]]:
         (Spec(LinUCB), None),
         (Spec(MLEUCB), None),
     ]
-    rows += [(Spec(JointLinUCB, budget=Budget(e, DELTA)), None) for e in (1.0, 4.0)]
+    for e in (1.0, 4.0):
+        label = f"shariff-lin-ucb ε={e:g}"
+        rows.append((Spec(ShariffLinUCB, release="batched", budget=Budget(e, DELTA), label=label), None))
     for kind in KINDS:
         for e in (4.0, 6.0, 8.0):
             how = CODE if kind == "code" else {"timing": kind}

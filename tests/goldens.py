@@ -8,7 +8,6 @@ round differently), and compare. A bandit that does not take a link has that lin
 import contextlib
 import hashlib
 import hmac
-import inspect
 import io
 import json
 import sys
@@ -150,10 +149,7 @@ def request(settings: dict, rng: np.random.Generator, i: int) -> tuple[object, d
 
 def script(settings: dict, rule: dict, place: Place) -> tuple[str, str]:
     """150 choices of which some are answered at once, some late and some never: a digest, and the certificate."""
-    names = inspect.signature(JointGLM).parameters
     given = {"budget": BUDGET, "first": 10, "policy": default_rng(2)} | settings
-    if "on_limit" in names and "max_rounds_per_person" in settings:
-        given["on_limit"] = "serve"
     noise, rng, clock, seen = Noise(), default_rng(3), Clock(), []
     bandit = JointGLM(**given)
     with contextlib.ExitStack() as stack:

@@ -61,7 +61,8 @@ def shares(
     hold, start = bandit.hold or 0, bandit.first or 0
     for t in range(rounds):
         asked, rates = next(world)
-        choice = bandit.choose(asked, available=first if t < hold + start else None)
+        named = {} if bandit.max_rounds_per_person is None else {"person": t}  # everybody is new
+        choice = bandit.choose(asked, available=first if t < hold + start else None, **named)
         if rng.random() < rates[choice.index] and rng.random() < in_time:
             bandit.observe(choice, 1.0)
         gains[t] = rates[choice.index] - rates.mean()
@@ -166,7 +167,7 @@ def as_deployed() -> Iterator[str]:
 def deployed(seed: int, setting: config.BanditSetting, per_day: int) -> JointGLM:
     given = {name: getattr(setting, name) for name in ("dim", "link", "radius", "max_rounds_per_person", "missing_as")}
     budget = Budget(setting.budget.epsilon, setting.budget.delta)
-    return made(seed, setting.hold or 0.0, per_day, budget=budget, on_limit="serve", require_person=False, **given)
+    return made(seed, setting.hold or 0.0, per_day, budget=budget, **given)
 
 
 def asked(world: environments.Environment, seed: int, rounds: int) -> Iterator[Round]:

@@ -83,11 +83,6 @@ class NotInstalled(TacitError, ImportError):
     """Something that only experiments need, and that is not installed."""
 
 
-class PersonLimit(TacitError):
-    """One round more than max_rounds_per_person for one person. It tells, without noise, that this person has come so
-    often: for the caller alone, who answers with a default arm and passes it on to nobody."""
-
-
 class TooManyReports(TacitError):
     """A device's own limit on its reports in a week, whatever a server asks."""
 

@@ -26,14 +26,10 @@ E = TypeVar("E")
 
 @dataclass(frozen=True)
 class Limits:
-    """Whose choices teach. most: rounds of a person, or of a person's week of so many choices; None: nobody is counted.
-    serve: beyond them a person is served and teaches nothing; else refused. required: a choice has to say whose it
-    is."""
+    """Whose choices teach. most: rounds of a person, or of a person's week of so many choices; None: all teach."""
 
     most: int | None = None
-    serve: bool = False
     week: float | None = None
-    required: bool = False
 
 
 class Adder(NamedTuple):

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit import Shuffler
-from tacit.errors import PersonLimit
 from tacit.mechanisms.randomizers import from_document
 from tacit.privacy.ledger import Gaussian
 from tacit.roles import local, wire
@@ -184,10 +183,7 @@ def releases(make, visits, choices):
 def _visit(bandit, fate, person):
     known = getattr(bandit, "max_rounds_per_person", None) is not None
     arms, beside = _offer(bandit, fate.arm)
-    try:
-        choice = bandit.choose(arms, **beside | ({"person": person} if known else {}))
-    except PersonLimit:
-        return
+    choice = bandit.choose(arms, **beside | ({"person": person} if known else {}))
     if fate.reward is not None:
         bandit.observe(choice, given(bandit, fate.reward))
 

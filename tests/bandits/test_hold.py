@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 
 from tacit import Budget, JointGLM, JointLinUCB, Simulated, cli
-from tacit.errors import PersonLimit, UnknownChoice
+from tacit.errors import UnknownChoice
 from tacit.kernels.block import GAUSSIAN_REWARD, Block
 from tacit.kernels.rounds import CHOICES, ENTERED, next_boundary
 from tacit.mechanisms.opening import opened
@@ -249,21 +249,18 @@ def visits(bandit, script, hold):
     """Each of the script: (person, reward or None), after which nobody comes until all have entered."""
     arms = [[0.5, 0.1, 0.0]]
     for person, reward in script:
-        try:
-            choice = bandit.choose(arms, person=person)
-        except PersonLimit:
-            continue
+        choice = bandit.choose(arms, person=person)
         if reward is not None:
             bandit.observe(choice, reward)
     for _ in range(hold + 1):
-        bandit.choose([[0.0, 0.0, 0.0]])
+        bandit.choose([[0.0, 0.0, 0.0]], person="nobody")
     return opened(bandit._state.prefix).open
 
 
-LIMITED = {"hold": 4, "max_rounds_per_person": 1, "require_person": False, "first": 40, "source": Given()}
+LIMITED = {"hold": 4, "max_rounds_per_person": 1, "first": 40, "source": Given()}
 
 
-def test_who_is_refused_takes_a_number_that_adds_nothing():
+def test_who_is_beyond_the_limit_takes_a_number_that_adds_nothing():
     bandit, other = build(**LIMITED), build(**LIMITED)
     found = visits(bandit, [("ada", 1.0), ("ada", 1.0), ("bob", None), ("ada", 1.0)], 4)
     expected = visits(other, [("ada", 1.0), ("bob", None)], 4)
@@ -271,7 +268,7 @@ def test_who_is_refused_takes_a_number_that_adds_nothing():
     assert bandit._state.counts[ENTERED] == bandit.choices - 5  # of the last one the deadline passes with the next
 
 
-@pytest.mark.parametrize("limit", [{"on_limit": "serve"}, {"week": 40}])
+@pytest.mark.parametrize("limit", [{}, {"week": 40}])
 def test_rounds_count_when_they_enter_with_a_reward(limit):
     """In the order of numbers, whenever rewards come; a choice without one uses up nothing."""
     once, late = (build(**LIMITED, **limit) for _ in range(2))
@@ -290,7 +287,7 @@ def test_weeks_are_those_of_the_steps_that_choices_enter():
     are made in the same."""
     sums = []
     for silent in (None, 15, 16, 17):
-        bandit = build("linear", hold=10, max_rounds_per_person=1, require_person=False, week=16, source=Given())
+        bandit = build("linear", hold=10, max_rounds_per_person=1, week=16, source=Given())
         for number in range(1, 31):
             ada = number in (15, 16, 17)
             choice = bandit.choose([[0.5, 0.1 * ada, 0.0]], person="ada" if ada else f"p{number}")
@@ -307,7 +304,7 @@ def test_weeks_are_those_of_the_steps_that_choices_enter():
 def test_a_file_keeps_who_waits(tmp_path):
     arms, made = [[0.5, 0.1, 0.0]], []
     for reload in (False, True):
-        bandit = build(**LIMITED | {"source": Simulated(0)}, on_limit="serve")
+        bandit = build(**LIMITED | {"source": Simulated(0)})
         for reward in (None, 1.0, 0.5):
             choice = bandit.choose(arms, person="ada")
             if reward is not None:

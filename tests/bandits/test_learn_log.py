@@ -106,15 +106,15 @@ def unit(rng):
 
 
 def test_persons_are_counted_with_live_rounds():
-    bandit = make(max_rounds_per_person=2, require_person=False)
-    bandit.choose([[0.1] * 4], person="ada")
-    table = {name: column[:4] for name, column in log().items()} | {"person": ["ada", "ada", "bob", None]}
-    refused = bandit.learn_log(table)
-    assert list(refused) == [1] and "at most 2 rounds" in refused[1]
-    assert bandit.choices == 5 and bandit._persons.unnamed == 1
-    with pytest.raises(Exception, match="at most 2 rounds"):
-        bandit.choose([[0.1] * 4], person="ada")
-    bandit.choose([[0.1] * 4], person="bob")
+    bandit, alone = make(max_rounds_per_person=2, first=50), make(max_rounds_per_person=2, first=50)
+    bandit.observe(bandit.choose([[0.1] * 4], person="ada"), 1.0)
+    alone.observe(alone.choose([[0.1] * 4], person="ada"), 1.0)
+    table = {name: column[:4] for name, column in log().items()}
+    assert bandit.learn_log(table | {"person": ["ada", "ada", "bob", "bob"]}) == {} and bandit.choices == 5
+    assert sorted(bandit._persons.counts.values()) == [2, 2]  # the third of ada teaches nothing
+    kept = {name: [value for row, value in enumerate(column) if row != 1] for name, column in table.items()}
+    assert alone.learn_log(kept | {"person": ["ada", "bob", "bob"]}) == {}
+    assert np.array_equal(opened(bandit._state.prefix).open, opened(alone._state.prefix).open)
 
 
 def test_persons_are_in_a_log_where_they_are_limited_and_nowhere_else(tmp_path):
@@ -133,8 +133,6 @@ def test_persons_are_in_a_log_where_they_are_limited_and_nowhere_else(tmp_path):
                 with pytest.raises(ValueError, match=message):
                     stored.learn_log(given, log="june")
             assert bandit.choices == stored.choices == 0
-    nobody = make(max_rounds_per_person=2, require_person=False)
-    assert nobody.learn_log(table | {"person": [None] * 4}) == {} and nobody._persons.unnamed == 4
 
 
 def test_the_certificate_counts_them_and_files_keep_that(tmp_path):

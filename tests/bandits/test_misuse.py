@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Simulated
-from tacit.errors import HorizonReached, PersonLimit, UnknownChoice
+from tacit.errors import HorizonReached, UnknownChoice
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.saving import arrays
 from tests.reference import linear as reference
 
 BUDGET = Budget(1.0, 1e-3)
-LIMIT = {"max_rounds_per_person": 3, "require_person": False}
+LIMIT = {"max_rounds_per_person": 3}
 ARMS = np.array([[0.8, 0.1], [0.1, 0.8], [-0.5, 0.5]])
 KINDS = [JointGLM, LinUCB]
 
@@ -156,7 +156,7 @@ def test_no_raw_value_in_what_is_shown(kind, tmp_path, caplog):
     """repr, errors, logs, certificates, and what a release holds: none has a context, a reward, a name or an id."""
     caplog.set_level(logging.DEBUG)
     shown = []
-    bandit = build(kind, max_rounds_per_person=1, require_person=False)
+    bandit = build(kind, max_rounds_per_person=1)
     arms = {NAME: [CANARY, 0.0], "other": [0.0, CANARY]}
     choice = bandit.choose(arms, person=PERSON)
     bandit.observe(choice, REWARD)
@@ -164,7 +164,7 @@ def test_no_raw_value_in_what_is_shown(kind, tmp_path, caplog):
         lambda: bandit.choose({NAME: [CANARY * 1e9, 0.0]}),
         lambda: bandit.choose({NAME: [CANARY, math.nan]}),
         lambda: bandit.choose({NAME: [CANARY]}),
-        lambda: bandit.choose(arms, person=PERSON),
+        lambda: bandit.choose(arms),
         lambda: bandit.choose(arms, available=[CANARY, CANARY]),
         lambda: bandit.observe(choice, REWARD),
         lambda: bandit.observe(choice, REWARD * 1e9),
@@ -178,7 +178,7 @@ def test_no_raw_value_in_what_is_shown(kind, tmp_path, caplog):
             attempt()
         shown.append(f"{error.value!r} {error.value}")
         assert error.value.__cause__ is None or error.value.__suppress_context__
-    refused = bandit.choose_many([[[CANARY * 1e9, 0.0]], [[CANARY, math.nan]]]).refused
+    refused = bandit.choose_many([[[CANARY * 1e9, 0.0]], [[CANARY, math.nan]]], persons=[PERSON] * 2).refused
     shown += [*refused.values(), *bandit.observe_many([choice.id], [REWARD]).values()]
     shown += [repr(bandit), str(bandit.privacy), repr(bandit.privacy), bandit.privacy.json().decode(), caplog.text]
     shown += [repr(bandit.source), repr(bandit.contribution), repr(bandit.mechanism), repr(bandit._persons)]
@@ -227,12 +227,19 @@ class Machine(RuleBasedStateMachine):
     def expire(self):
         self.waiting = {t: x for t, x in self.waiting.items() if t > self.made - 6}
 
+    def enter(self, ticket, y):
+        """Beyond three rounds a person teaches nothing."""
+        x, person = self.waiting.pop(ticket)
+        self.people[person] = self.people.get(person, 0) + 1
+        if self.people[person] <= 3:
+            self.add(x, y)
+
     def add(self, x, y):
         c = self.bandit.contribution
         v = np.concatenate([reference.svec(np.outer(x, x)), c.scale * y * x])
         self.total += np.rint(v / self.bandit.mechanism.cell).astype(np.int64)
 
-    @rule(seed=st.integers(0, 99), person=st.sampled_from([None, "ada", "bob"]))
+    @rule(seed=st.integers(0, 99), person=st.sampled_from(["ada", "bob", "eve"]))
     def choose(self, seed, person):
         arms = np.random.default_rng(seed).uniform(-0.6, 0.6, (3, 2))
         if self.made >= 60:
@@ -241,26 +248,18 @@ class Machine(RuleBasedStateMachine):
                 self.bandit.choose(arms, person=person)
             assert digest(self.bandit) == before
             return
-        if person is not None and self.people.get(person, 0) >= 3:
-            with pytest.raises(PersonLimit):
-                self.bandit.choose(arms, person=person)
-            self.advance()
-            self.made += 1
-            self.expire()
-            return
         choice = self.bandit.choose(arms, person=person)
         self.advance()
         self.made += 1
         assert choice.id == self.made
-        self.people[person] = self.people.get(person, 0) + 1
-        self.waiting[choice.id] = arms[choice.index]
+        self.waiting[choice.id] = arms[choice.index], person
         self.expire()
 
     @rule(bad=st.sampled_from(BAD_ARMS))
     def choose_badly(self, bad):
         before = digest(self.bandit)
         with pytest.raises(ValueError, match="Expected"):
-            self.bandit.choose(bad)
+            self.bandit.choose(bad, person="ada")
         assert digest(self.bandit) == before
 
     @rule(seed=st.integers(0, 99), bad=st.lists(st.booleans(), min_size=1, max_size=4))
@@ -269,16 +268,16 @@ class Machine(RuleBasedStateMachine):
         arms[np.array(bad)] = math.nan
         if self.made + len(bad) > 60:
             with pytest.raises(HorizonReached):
-                self.bandit.choose_many(arms)
+                self.bandit.choose_many(arms, persons=["eve"] * len(bad))
             return
-        choices = self.bandit.choose_many(arms)
+        choices = self.bandit.choose_many(arms, persons=["eve"] * len(bad))
         self.advance()
         assert set(choices.refused) == {i for i, b in enumerate(bad) if b}
         for i, wrong in enumerate(bad):
             self.made += 1
             if not wrong:
                 assert choices.id[i] == self.made
-                self.waiting[self.made] = arms[i, choices.index[i]]
+                self.waiting[self.made] = arms[i, choices.index[i]], "eve"
         self.expire()
 
     @precondition(lambda self: self.waiting)
@@ -286,7 +285,7 @@ class Machine(RuleBasedStateMachine):
     def observe(self, data, reward):
         ticket = data.draw(st.sampled_from(sorted(self.waiting)))
         self.bandit.observe(ticket, reward)
-        self.add(self.waiting.pop(ticket), reward)
+        self.enter(ticket, reward)
         with pytest.raises(UnknownChoice):
             self.bandit.observe(ticket, reward)
 
@@ -308,7 +307,7 @@ class Machine(RuleBasedStateMachine):
         assert set(refused) == {i for i, r in enumerate(rewards) if math.isnan(r)}
         for ticket, reward in zip(tickets, rewards, strict=True):
             if not math.isnan(reward):
-                self.add(self.waiting.pop(ticket), reward)
+                self.enter(ticket, reward)
 
     @rule()
     def save_and_load(self):
@@ -324,15 +323,14 @@ class Machine(RuleBasedStateMachine):
             return
         prefix = opened(self.bandit._state.prefix)
         assert self.bandit.choices == self.made and self.bandit._steps == self.steps
-        live = self.steps if self.grows else [i for i in range(7) if self.steps >> i & 1]
-        held = prefix.closed[:live] if self.grows else prefix.closed[live]
+        held = prefix.closed[: self.steps]
         assert (
             np.abs(held.sum(axis=0) + prefix.open - self.total).max() <= 1 * self.made
         )  # half cells may round either way
         assert set(opened(self.bandit._tickets).ids[opened(self.bandit._tickets).ids > self.made - 6]) - {0} == set(
             self.waiting
         )
-        assert self.bandit._persons.unnamed + sum(self.bandit._persons.counts.values()) <= self.made
+        assert sorted(self.bandit._persons.counts.values()) == sorted(min(3, had) for had in self.people.values())
 
     def teardown(self):
         if hasattr(self, "folder"):

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from tacit import Budget, JointGLM, JointLinUCB
 from tacit.algorithms.weeks import Weeks, fewest_leaves
-from tacit.errors import PersonLimit
 from tacit.kernels.rounds import Schedule, next_boundary
 from tacit.mechanisms.opening import opened
 from tacit.privacy import gaussian
@@ -23,7 +22,7 @@ NOBODY = [[0.0, 0.0]]
 
 def build(kind=JointGLM, **options):
     settings = {"dim": 2, "horizon": 400, "budget": BUDGET, "pending": 400, "first": 10}
-    settings |= {"max_rounds_per_person": 2, "require_person": False}
+    settings |= {"max_rounds_per_person": 2}
     return kind(**settings | options)
 
 
@@ -44,7 +43,7 @@ def test_beyond_the_limit_people_are_served_and_teach_nothing(kind):
     """The states of two bandits: one in which a person goes on beyond the limit, one in which nobody comes instead."""
     states = []
     for arms in (ARM, NOBODY):
-        bandit = build(kind, on_limit="serve", source=Given())
+        bandit = build(kind, source=Given())
         for _ in range(2):
             visit(bandit, "ada")
         choice = bandit.choose(arms, person="ada")
@@ -58,7 +57,7 @@ def test_beyond_the_limit_people_are_served_and_teach_nothing(kind):
 
 def test_marks_are_saved(tmp_path):
     """Whose choices they are, which count when their rewards come."""
-    bandit = build(on_limit="serve")
+    bandit = build()
     choices = [bandit.choose(ARM, person="ada") for _ in range(3)]
     bandit.save(tmp_path / "b.json")
     loaded = JointGLM.load(tmp_path / "b.json")
@@ -72,10 +71,10 @@ def test_marks_are_saved(tmp_path):
 
 
 def test_a_log_counts_as_rounds_and_is_served_like_them():
-    bandit = build(on_limit="serve")
+    bandit = build()
     rows = {"x0": [1.0] * 3, "x1": [0.0] * 3, "person": ["ada"] * 3, "reward": [1.0] * 3, "action": [0] * 3}
     assert bandit.learn_log(rows) == {}
-    alone = build(on_limit="serve")
+    alone = build()
     alone.learn_log({name: column[:2] for name, column in rows.items()})
     assert np.array_equal(opened(bandit._state.prefix).open, opened(alone._state.prefix).open)
 
@@ -164,7 +163,7 @@ def test_the_limit_is_new_each_week_and_late_answers_count_where_they_come():
         visit(two, "ada")
     assert np.array_equal(opened(bandit._state.prefix).open, opened(two._state.prefix).open)  # the third is too many
     for _ in range(28):
-        bandit.choose(NOBODY)
+        bandit.choose(NOBODY, person="nobody")
     assert bandit._steps == 3 and taught(bandit) == 0  # another week
     bandit.observe(late[3], 1.0)
     assert taught(bandit) > 0
@@ -172,7 +171,7 @@ def test_the_limit_is_new_each_week_and_late_answers_count_where_they_come():
 
 def test_a_batch_longer_than_a_week_gives_nobody_more():
     """Weeks are those of the plan: two steps, each of one batch, are in the same week of three."""
-    bandit = build(week=30, on_limit="serve")
+    bandit = build(week=30)
     for _ in range(2):
         batch = bandit.choose_many([ARM] * 40, persons=["ada"] * 40)
         bandit.observe_many(batch, [1.0] * 40)
@@ -208,20 +207,8 @@ def test_a_week_in_days_is_rounds_that_are_expected(kind, tmp_path):
 
 
 def test_misuse():
-    for options in ({"week": 20}, {"on_limit": "serve"}):
-        with pytest.raises(ValueError, match="Expected max_rounds_per_person with"):
-            build(max_rounds_per_person=None, **options)
-    for options in ({"week": 0}, {"week": math.nan}, {"on_limit": "ignore"}):
+    with pytest.raises(ValueError, match="Expected max_rounds_per_person with week"):
+        build(max_rounds_per_person=None, week=20)
+    for wrong in (0, math.nan):
         with pytest.raises(ValueError, match="Expected"):
-            build(**options)
-    assert build(week=20).on_limit == build(on_limit="serve", week=20).on_limit == "serve"
-    with pytest.raises(ValueError, match="with week, which refuses nobody"):
-        build(on_limit="refuse", week=20)
-    refusing = build()
-    assert refusing.on_limit == refusing.limit_mode(None) == "refuse" and refusing.limit_mode("serve") == "serve"
-    serving = build(on_limit="serve")
-    assert serving.limit_mode(None) == "serve" and serving.limit_mode("refuse") == "refuse"
-    for _ in range(2):
-        refusing.choose(ARM, person="ada")
-    with pytest.raises(PersonLimit):
-        refusing.choose(ARM, person="ada")
+            build(week=wrong)

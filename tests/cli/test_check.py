@@ -96,7 +96,7 @@ def test_a_field_that_is_never_there_is_wrong(check):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ({"context": GOOD}, "require_person = false"),
+        ({"context": GOOD}, "Expected a person with every choice"),
         ({"context": GOOD, "persn": 17}, "did you mean person?"),
         ({"context": GOOD, "person": 1.5}, "Expected person as in JSON"),
         ({"context": GOOD, "person": 1, "actions": ["reading", "readin"]}, "Expected action 2 of the request to be"),

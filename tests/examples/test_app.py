@@ -113,9 +113,9 @@ def check(folder, seen):
     clicked = contribution(bandit, desk[titles.index(seen[0])], 1.0)
     silent = contribution(bandit, phone[titles.index(seen[1])], 0.0)
     place, options = Place(str(folder / "shop.db"), None), {"name": "shop", "missing_as": setting.missing_as}
-    with place.open(bandit, clock=time.time, hold=None, on_limit=setting.on_limit, **options) as stored:
+    with place.open(bandit, clock=time.time, hold=None, **options) as stored:
         stored.tend()
         assert stored.choices == 3 and stored.entered == 0 and stored.hold == 3600.0
-    with afterwards(place, configs.build(setting, "shop"), on_limit=setting.on_limit, **options) as stored:
+    with afterwards(place, configs.build(setting, "shop"), **options) as stored:
         others = [contribution(bandit, row, 0.0) for row in desk]
         assert any(np.array_equal(total(stored), clicked + silent + other) for other in others)

@@ -233,13 +233,13 @@ def test_the_secure_bandit_learns_like_the_simulated_one(link):
 def shift(kind, user, rounds, **options):
     """Everything that is released, over sigma, where the first `rounds` users are `user` and nobody else answers: the
     noise is zero, so the difference between two users is what the noise has to hide."""
-    options = options | {"max_rounds_per_person": rounds, "require_person": False}
+    options = options | {"max_rounds_per_person": rounds}
     bandit = kind(dim=2, horizon=64, budget=Budget(1.0, 1e-3), source=Given(), **options)
-    mine = [bandit.choose([user[0]]) for _ in range(rounds)]
+    mine = [bandit.choose([user[0]], person="ada") for _ in range(rounds)]
     for choice in mine:  # rewards that come together join one step: the worst case
         bandit.observe(choice, user[1])
     for _ in range(64 - rounds):
-        bandit.choose([[0.0, 0.0]])
+        bandit.choose([[0.0, 0.0]], person="nobody")
     return opened(bandit._state.prefix).noise.table.ravel() / bandit.mechanism.sigma, bandit
 
 

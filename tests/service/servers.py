@@ -44,8 +44,6 @@ budget = {epsilon = 1.0, delta = 1e-5}
 durable = "bandit.db"
 delay = 0.0
 hold = 600.0
-max_rounds_per_person = 2
-require_person = false
 """
 
 

@@ -23,7 +23,7 @@ from tests.store.conftest import of_postgres
 from tests.store.places import Clock, Place, contribution, linear, settle, sums, table
 from tests.store.test_rollback import tool
 
-OTHERS = lines(*[{"arms": np.eye(3).tolist()}] * 8)
+OTHERS = lines(*[{"arms": np.eye(3).tolist(), "person": "another"}] * 8)
 PENDING = 64
 READ = (*SHOWN, "/metrics", "/readyz", "/healthz")
 TALKATIVE = "".join(
@@ -67,7 +67,6 @@ class Visited:
             "keys": str(place.keys),
             "pending": PENDING,
             "max_rounds_per_person": 50,
-            "require_person": False,
         }
         self.app = application(place.keys.parent, **options)
         self.stored = self.app.served["messages"].stored
@@ -76,7 +75,7 @@ class Visited:
         call(self.app, ("choose", self.body | {"request": texts["request"] + "2"}))  # nobody will answer
         self.replies = call(self.app, ("reward", {"id": json.loads(own)["id"], "reward": self.canaries.reward}))
         self.copied = self.sealed()
-        bandit = linear(horizon=5000, max_rounds_per_person=50, require_person=False)
+        bandit = linear(horizon=5000, max_rounds_per_person=50)
         self.whole = contribution(bandit, np.array(self.canaries.numbers), self.canaries.reward)
         self.others(32)
 

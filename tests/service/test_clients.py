@@ -121,7 +121,7 @@ def test_a_reply_that_was_lost_is_asked_for_again(kind, server, wire):
     with Client(server.address, "messages") as other, kind(wire.address, "messages") as client:
         before = other.status()["choices"]
         wire.lose = 2
-        choice = client.choose({"a": EYE[0], "b": EYE[1]}, available=["b"], person=f"p {kind}", propensity=True)
+        choice = client.choose({"a": EYE[0], "b": EYE[1]}, available=["b"], propensity=True)
         assert (choice.index, choice.name) == (1, "b") and choice.propensity in (None, 1.0)
         assert wire.seen == 3 and other.status()["choices"] == before + 1
         wire.lose = 1

@@ -47,7 +47,6 @@ GLM = {name: value for name, value in LINEAR.items() if name != "horizon"} | {"k
         ({"bandits": {"a": LINEAR, "b": LINEAR}}, "an SQLite file for each bandit, got one for a and b"),
         ({"bandits": {"a": LINEAR}, "server": {"prot": 1}}, r"a setting of \[server\], got 'prot'. Did you mean port"),
         ({"bandits": {"a": LINEAR | {"dim": "3"}}}, r"^\[bandits.a\]: Expected `int`, got `str` in dim\.$"),
-        ({"bandits": {"a": LINEAR | {"on_limit": "learn"}}}, "on_limit"),
         ({"bandits": {"a": LINEAR | {"coordinates": ["one"]}}}, "Expected 3 coordinates"),
         ({"bandits": {"a": {key: LINEAR[key] for key in LINEAR if key != "dim"}}}, "Expected dim"),
         ({"bandits": {"a": LINEAR | {"features": ["age"]}}}, "features"),
@@ -164,7 +163,7 @@ def test_a_setting_that_the_noise_was_made_for_cannot_change(tmp_path, change, s
     application(tmp_path).close()
     with pytest.raises(BadState, match=f"got .*{setting}.*: the noise is made for them"):
         application(tmp_path, **change)
-    application(tmp_path, pending=1000, on_limit="refuse", delay=0.5).close()  # these may
+    application(tmp_path, pending=1000, delay=0.5).close()  # these may
 
 
 def test_a_bucket_lets_in_its_rate_and_no_more():

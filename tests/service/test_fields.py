@@ -49,9 +49,7 @@ context.likes = {kind = "Tags", values = ["music"]}
 
 @pytest.fixture
 def app(tmp_path):
-    app = application(
-        tmp_path, dim=0, features=FEATURES, profiles=PROFILES, max_rounds_per_person=9, require_person=False
-    )
+    app = application(tmp_path, dim=0, features=FEATURES, profiles=PROFILES)
     yield app
     app.close()
 
@@ -64,7 +62,7 @@ def test_fields_are_learnt_from_as_their_vectors(app):
     assert [json.loads(call(app, ("choose", ask))[0][2]) for ask in asks] == found
     call(app, *(("reward", {"id": each["id"], "reward": 0.5}) for each in found))
     settle(stored(app))
-    bandit = linear(dim=SCHEMA.dim, horizon=5000, max_rounds_per_person=9, require_person=False)
+    bandit = linear(dim=SCHEMA.dim, horizon=5000)
     vectors = [SCHEMA.vectors(ask["context"], ACTIONS)[each["name"]] for ask, each in zip(asks, found, strict=True)]
     assert np.array_equal(total(stored(app)), sum(contribution(bandit, x, 0.5) for x in vectors))
     ((_, _, masked),) = call(app, ("choose", asks[0] | {"available": ["ü"], "request": "x", "propensity": True}))
@@ -130,12 +128,21 @@ def test_a_bandit_without_a_schema_takes_no_fields(tmp_path):
     app.close()
 
 
-def test_canaries_in_fields_are_in_no_reply_log_or_row(app, caplog):
+@pytest.fixture
+def limited(tmp_path):
+    app = application(tmp_path, dim=0, features=FEATURES, profiles=PROFILES, max_rounds_per_person=9)
+    yield app
+    app.close()
+
+
+def test_canaries_in_fields_are_in_no_reply_log_or_row(limited, caplog):
     caplog.set_level(logging.DEBUG)
-    canaries = Canaries(5)
+    app, canaries = limited, Canaries(5)
     text, number, replies = canaries.texts, canaries.reward, []
     good = {"context": {"city": text["arm"], "age": number}, "actions": {"walk": {"tags": [text["field"]]}}}
-    replies += call(app, ("choose", good | {"person": text["person"], "request": text["request"]}))
+    good |= {"person": text["person"]}
+    replies += call(app, ("choose", good | {"request": text["request"]}))
+    assert replies[0][0] == 200
     for change in (
         *({"context": {text["field"]: number}}, {"context": {"age": text["arm"]}}, {"context": {"sex": number}}),
         *(

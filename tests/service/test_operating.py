@@ -120,7 +120,7 @@ def test_an_sqlite_file_is_for_one_bandit(tmp_path, tacit):
 
 def test_a_retired_bandit_is_passed_over(tmp_path, tacit):
     """It stays in the configuration for its certificate."""
-    application(tmp_path, max_rounds_per_person=2).close()
+    application(tmp_path).close()
     (tmp_path / "serve.toml").write_text(TOML)
     assert tacit("retire", "serve.toml", "messages", "--yes")[0] == 0
     assert tacit("move", "serve.toml", "--to", "b.db")[:2] == (0, "messages: it was retired, and stays as it is.\n")

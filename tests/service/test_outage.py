@@ -63,12 +63,12 @@ def check(server, goes, comes_back):
 
 
 def expected(learnt):
-    bandit = linear(horizon=5000, first=15, max_rounds_per_person=2, require_person=False)
+    bandit = linear(horizon=5000, first=15)
     return sum(contribution(bandit, np.eye(3)[choice["index"]], 1.0) for choice in learnt)
 
 
 def opened(place):
-    return afterwards(place, linear(horizon=5000, first=15, max_rounds_per_person=2, require_person=False))
+    return afterwards(place, linear(horizon=5000, first=15))
 
 
 def test_postgres_is_stopped_and_comes_back(folder):  # noqa: F811

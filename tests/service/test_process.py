@@ -73,7 +73,7 @@ def test_each_role_may_do_its_own(server):
 
 def test_a_client_asks_again_with_the_same_request(server):
     with Client(server.address, "messages", key=KEYS["app"]) as client:
-        choice = client.choose({"a": EYE[0], "b": EYE[1]}, available=["b"], request="mine", person="p", propensity=True)
+        choice = client.choose({"a": EYE[0], "b": EYE[1]}, available=["b"], request="mine", propensity=True)
         assert (choice.index, choice.name, choice.propensity) == (1, "b", 1.0)
         client._connection.sock.close()  # the connection is lost
         assert client.choose(np.eye(3), request="mine").id == choice.id
@@ -168,7 +168,7 @@ def test_a_head_without_end_ends_its_connection(tmp_path):
 
 def test_canaries_are_nowhere(server):
     arms = {"canary-name": [0.31622776601, 0.77459666924, 0.0]}
-    body = {"arms": arms, "person": "canary-person", "request": "canary-request"}
+    body = {"arms": arms, "request": "canary-request"}
     status, _, text = server.ask("POST", BANDIT + "choose", body, key="app")
     assert status == 200 and "canary-name" in text  # the answer, to whoever asked
     choice = json.loads(text)
@@ -177,6 +177,7 @@ def test_canaries_are_nowhere(server):
         server.ask("POST", BANDIT + "reward", {"id": choice["id"], "reward": 100.77459666924}, key="app"),
         server.ask("POST", BANDIT + "reward", {"id": choice["id"], "canary-field": 0.77459666924}, key="app"),
         server.ask("POST", BANDIT + "choose", body | {"canary-field": 1}, key="app"),
+        server.ask("POST", BANDIT + "choose", body | {"person": "canary-person"}, key="app"),
         server.ask("POST", BANDIT + "choose", body | {"available": ["canary-available"]}, key="app"),
         server.ask("POST", BANDIT + "choose", body | {"arms": [[0.31622776601, 7.0, 0.0]]}, key="app"),
         server.ask("POST", "/v1/bandits/canary-field/choose", body, key="app"),
@@ -188,7 +189,7 @@ def test_canaries_are_nowhere(server):
         ),
         server.ask("GET", "/dashboard/messages", key="operator"),
     ]
-    assert [reply[0] for reply in replies] == [200, *[422] * 5, 404, 404, *[200] * 6]
+    assert [reply[0] for reply in replies] == [200, *[422] * 6, 404, 404, *[200] * 6]
     shown = repr(replies) + server.log.read_text()
     assert not [canary for canary in CANARIES if canary in shown]
     files = b"".join(path.read_bytes() for path in server.log.parent.glob("bandit.db*") if path.is_file())
@@ -234,7 +235,7 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path):
             assert client.choose(np.eye(3), request=f"{i}").id == choice.id
             client.reward(choice, -1.0 if acknowledged else 1.0)
     assert server.stop() == 0
-    bandit = linear(horizon=5000, first=15, max_rounds_per_person=2, require_person=False)
+    bandit = linear(horizon=5000, first=15)
     expected = sum(contribution(bandit, np.eye(3)[choice.index], 1.0) for choice, _ in done.values())
     with afterwards(Place(str(tmp_path / "bandit.db"), None), bandit) as stored:
         assert np.array_equal(total(stored), expected)
@@ -258,7 +259,7 @@ def test_sigterm_answers_those_at_work(tmp_path):
     assert server.stop() == 0
     for visitor in visitors:
         visitor.join()
-    bandit = linear(horizon=5000, first=15, max_rounds_per_person=2, require_person=False)
+    bandit = linear(horizon=5000, first=15)
     with afterwards(Place(str(tmp_path / "bandit.db"), None), bandit) as stored:
         assert stored.choices == len(set(replies)) > 10  # nobody's choice was made and not answered
 

@@ -58,10 +58,11 @@ def arms(rng, count=4, dim=3):
 
 def play(stored, rng, rounds, *, prefix="r", together=1):
     """Choices with their rewards, so many together, which enter before the next, and the releases that fall due."""
-    out = []
+    out, limited = [], stored.algorithm.plan.limits.most is not None
     for start in range(0, rounds, together):
         places = range(start, min(rounds, start + together))
-        choices = stored.choose_group([stored.prepare(arms(rng), request=f"{prefix}{i}") for i in places])
+        named = [{"request": f"{prefix}{i}"} | ({"person": f"{prefix}{i}"} if limited else {}) for i in places]
+        choices = stored.choose_group([stored.prepare(arms(rng), **one) for one in named])
         stored.write_group([stored.report(choice, float(rng.random() < 0.5)) for choice in choices])
         settle(stored)
         out += choices

@@ -18,7 +18,7 @@ from tacit.holders.seal import Keys
 from tests.store.places import Clock, dies_at, linear, play, rows_of, table
 
 LEAVES = "SELECT noisy FROM leaf ORDER BY bandit, step"
-LIMITED = {"max_rounds_per_person": 5, "require_person": False}
+LIMITED = {"max_rounds_per_person": 5}
 
 
 def backed_up(place, file, name="bandit"):

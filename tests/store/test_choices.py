@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointGLM, LinUCB, Simulated
-from tacit.errors import BadState, HorizonReached, PersonLimit, UnknownChoice
+from tacit.errors import BadState, HorizonReached, UnknownChoice
 from tests.store.places import arms, contribution, glm, linear, play, settle, table, total
 
 
@@ -138,24 +138,27 @@ def test_numbers_are_in_the_order_of_requests(place):
 
 def test_the_limit_of_a_person_is_in_the_database(place):
     def limited():
-        return glm(max_rounds_per_person=2, require_person=False)
+        return glm(max_rounds_per_person=2)
+
+    def visit(stored, person, request=None):
+        stored.observe(stored.choose(np.eye(3), person=person, request=request), 1.0)
 
     with place.open(limited()) as stored:
-        stored.choose(np.eye(3), person="ada", request="1")
-        stored.choose(np.eye(3), person="ada", request="1")  # sent again: one round
-    with place.open(limited()) as stored:
-        stored.choose(np.eye(3), person="ada")
-        with pytest.raises(PersonLimit):
-            stored.choose(np.eye(3), person="ada")
-        stored.choose(np.eye(3), person="eve")
-        assert stored.choices == 4
-    with place.open(limited(), on_limit="serve") as stored:
-        choice = stored.choose(np.eye(3), person="ada")
-        stored.observe(choice, 1.0)
+        visit(stored, "ada", "1")
+        visit(stored, "ada", "1")  # sent again: one round
         settle(stored)
-        assert stored.choices == stored.entered == 5 and not total(stored).any()  # counted, and not learnt from
-        stored.choose(np.eye(3))
-        assert any("one choice made without person" in caveat for caveat in stored.privacy.caveats)
+    with place.open(limited()) as stored:
+        visit(stored, "ada")
+        settle(stored)
+        before = total(stored)
+        visit(stored, "ada")  # counted, and not learnt from
+        settle(stored)
+        assert np.array_equal(total(stored), before) and before.any()
+        visit(stored, "eve")
+        settle(stored)
+        assert stored.choices == stored.entered == 4 and not np.array_equal(total(stored), before)
+        with pytest.raises(ValueError, match="Expected a person with every choice"):
+            stored.choose(np.eye(3))
 
 
 def test_the_horizon_ends_choices_and_nothing_else(on_sqlite):
@@ -196,7 +199,6 @@ def test_what_a_store_cannot_hold_is_refused(bandit, on_sqlite):
         {"hold": 0.0},
         {"hold": float("inf")},
         {"delay": -1.0},
-        {"on_limit": "ignore"},
         {"name": "../other"},
     ],
 )

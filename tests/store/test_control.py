@@ -70,7 +70,7 @@ def test_every_number_counts_whatever_became_of_it(place, quiet):
                 continue
             if t % 10 == 2:
                 with stored._database.transaction() as run:  # a worker that was killed before its rows came
-                    stored._choosing.taken(run, 1, 1)
+                    stored._choosing.taken(run, 1)
                 continue
             choice = stored.choose(arms(rng), request=f"r{t}")
             again = stored.choose(arms(rng), request=f"r{t}")
@@ -352,7 +352,7 @@ def after(place, fate, monkeypatch):
                 continue
             if own and fate.startswith("lost"):
                 with stored._database.transaction() as run:
-                    stored._choosing.taken(run, 1, 1)
+                    stored._choosing.taken(run, 1)
                 continue
             choice = stored.choose(x if not own else -x)
             if not own or not fate.startswith("silent"):

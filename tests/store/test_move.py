@@ -40,13 +40,13 @@ LOG = {
     "x1": [0.1, 0.3, -0.5],
     "x2": [0.0, 0.1, 0.3],
     "reward": [1.0, 0.0, None],
-    "person": ["eve", None, "bob"],
+    "person": ["eve", "carl", "bob"],
 }
 SKEW = 5.0
 
 
 def bandit(**options):
-    return glm(max_rounds_per_person=5, require_person=False, source=Same(), policy=np.random.default_rng(1), **options)
+    return glm(max_rounds_per_person=5, source=Same(), policy=np.random.default_rng(1), **options)
 
 
 def lives(place, clock, part):
@@ -67,7 +67,7 @@ def lives(place, clock, part):
         stored.tend()
         waiting = stored.choose(arms(rng), request=f"waits {part}", person="ada", propensity=True)
         stored.observe(waiting, 1.0)
-        stored.choose(arms(rng), request=f"silent {part}")
+        stored.choose(arms(rng), request=f"silent {part}", person="carl")
         seen += [waiting.id, waiting.propensity, stored.version, stored.choices, stored.privacy.epsilon]
         return seen, table(stored, LEAVES), {s: one.tolist() for s, one in sums(stored).items()}, table(stored, PERSONS)
 

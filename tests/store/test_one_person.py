@@ -5,14 +5,12 @@ import json
 import unicodedata
 
 import numpy as np
-import polars
 import pytest
 
-from tacit import Simulated
-from tacit.errors import BadState, PersonLimit
-from tests.pieces import Pieces
+from tacit import Simulated, Stored
+from tacit.errors import BadState
 from tests.service.servers import application, call
-from tests.store.places import contribution, glm, linear, settle, total
+from tests.store.places import contribution, glm, linear, settle, table, total
 
 ARM = [[1.0, 0.0, 0.0]]
 SAME = (17, "17", b"17", np.int64(17), np.uint8(17), np.str_("17"))
@@ -20,32 +18,36 @@ COMPOSED, APART = "Ren\u00e9", "Rene\u0301"
 WRONG = (True, np.True_, 17.0, np.float64(17), 17j, "", b"", ["17"], ("17",))
 
 
+def counts(bandit):
+    """Rounds of each person, of a bandit in memory or on a database."""
+    if isinstance(bandit, Stored):
+        settle(bandit)
+        return sorted(rounds for (rounds,) in table(bandit, "SELECT rounds FROM person"))
+    return sorted(bandit._persons.counts.values())
+
+
 @pytest.mark.parametrize("first", SAME, ids=lambda one: type(one).__name__)
 def test_all_forms_of_an_id_have_one_allowance(on_sqlite, first):
-    """Of a bandit in memory, in batches, from a file, and of one on a database: else limit 1 is three rounds."""
-    with on_sqlite.open(linear(max_rounds_per_person=1)) as stored:
-        for bandit in (linear(max_rounds_per_person=1), stored):
-            bandit.choose(ARM, person=first)
-            for again in SAME:
-                with pytest.raises(PersonLimit):
-                    bandit.choose(ARM, person=again)
-            bandit.choose(ARM, person=18)
-            bandit.choose(ARM, person="017")  # another text: what else is alike is for the caller to say
-    batch = linear(max_rounds_per_person=1).choose_many([ARM] * len(SAME), persons=[first, *SAME[1:-1], "17"])
-    assert set(batch.refused) == set(range(1, len(SAME)))
+    """Of a bandit in memory, in batches, from a file, and of one on a database: else limit 2 is six rounds."""
+    with on_sqlite.open(linear(max_rounds_per_person=2)) as stored:
+        for bandit in (linear(max_rounds_per_person=2), stored):
+            for person in (first, *SAME, 18, "017"):  # another text: what else is alike is for the caller to say
+                bandit.observe(bandit.choose(ARM, person=person), 1.0)
+            assert counts(bandit) == [1, 1, 2]
+    bandit = linear(max_rounds_per_person=2)
+    batch = bandit.choose_many([ARM] * len(SAME), persons=[first, *SAME[1:-1], "17"])
+    assert bandit.observe_many(batch, [1.0] * len(SAME)) == {} and counts(bandit) == [2]
 
 
 def test_text_is_of_one_normal_form(on_sqlite):
     assert COMPOSED != APART and unicodedata.normalize("NFC", APART) == COMPOSED
-    with on_sqlite.open(linear(max_rounds_per_person=1)) as stored:
-        for bandit in (linear(max_rounds_per_person=1), stored):
-            bandit.choose(ARM, person=APART)
-            for again in (COMPOSED, APART, COMPOSED.encode(), APART.encode()):
-                with pytest.raises(PersonLimit):
-                    bandit.choose(ARM, person=again)
-            bandit.choose(ARM, person=b"\xff\xfe")  # no text at all: taken as it is
-            bandit.choose(ARM, person="\udcff")
-            bandit.choose(ARM, person="ren\u00e9")
+    with on_sqlite.open(linear(max_rounds_per_person=9)) as stored:
+        for bandit in (linear(max_rounds_per_person=9), stored):
+            for person in (COMPOSED, APART, COMPOSED.encode(), APART.encode()):
+                bandit.observe(bandit.choose(ARM, person=person), 1.0)
+            for person in (b"\xff\xfe", "\udcff", "ren\u00e9"):  # no text at all: taken as it is
+                bandit.observe(bandit.choose(ARM, person=person), 1.0)
+            assert counts(bandit) == [1, 1, 1, 4]
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=repr)
@@ -61,22 +63,19 @@ def test_what_is_no_id_is_refused(on_sqlite, wrong):
 
 
 def test_a_log_and_http_count_the_same_person(tmp_path):
-    """A column of whole numbers, a log in pieces, and text over HTTP: limit 1, one round."""
-    app = application(tmp_path, max_rounds_per_person=1, on_limit="refuse")
-    stored = app.served["messages"].stored
+    """A column of whole numbers, of texts or of bytes, and text over HTTP: limit 2, two rounds."""
+    app = application(tmp_path, max_rounds_per_person=2)
+    stored, memory = app.served["messages"].stored, linear(max_rounds_per_person=2)
     rows = {"x0": [1.0], "x1": [0.0], "x2": [0.0], "reward": [1.0]}
-    assert stored.learn_log(rows | {"person": np.array([17])}, log="numbers") == {}
-    pieces = Pieces(polars.DataFrame(rows | {"person": [17]}))
-    for name, log in (("texts", rows | {"person": ["17"]}), ("bytes", rows | {"person": [b"17"]})):
-        assert set(stored.learn_log(log, log=name)) == {0}
-    assert set(stored.learn_log(pieces, log="pieces")) == {0}
+    for name, person in (("numbers", np.array([17])), ("texts", ["17"]), ("bytes", [b"17"])):
+        assert stored.learn_log(rows | {"person": person}, log=name) == {}
+        assert memory.learn_log(rows | {"person": person}) == {}
     replies = call(app, *(("choose", {"arms": ARM, "person": person}) for person in ("17", 17)))
-    assert [status for status, _, _ in replies] == [409, 409]
+    for status, _, body in replies:
+        assert status == 200 and call(app, ("reward", {"id": json.loads(body)["id"], "reward": 1.0}))[0][0] == 200
     assert [call(app, ("choose", {"arms": ARM, "person": wrong}))[0][0] for wrong in (True, 17.5)] == [422, 422]
+    assert counts(stored) == counts(memory) == [2]
     app.close()
-    memory = linear(max_rounds_per_person=1)
-    assert memory.learn_log(rows | {"person": [17]}) == {}
-    assert set(memory.learn_log(rows | {"person": ["17"]})) == {0} and set(memory.learn_log(pieces)) == {0}
 
 
 def test_erasing_finds_all_forms(place):
@@ -93,10 +92,11 @@ def test_erasing_finds_all_forms(place):
 def test_a_file_of_an_earlier_release_is_refused(tmp_path):
     """A bandit in memory: its file holds counts by hashes of the old kinds, under which nobody would be found again."""
     bandit = linear(max_rounds_per_person=1, source=Simulated(0))
-    bandit.choose(ARM, person="17")
+    bandit.observe(bandit.choose(ARM, person="17"), 1.0)
     bandit.save(tmp_path / "bandit.json")
-    with pytest.raises(PersonLimit):
-        type(bandit).load(tmp_path / "bandit.json").choose(ARM, person=17)
+    again = type(bandit).load(tmp_path / "bandit.json")
+    again.observe(again.choose(ARM, person=17), 1.0)
+    assert counts(again) == [1]
     document = json.loads((tmp_path / "bandit.json").read_text())
     (tmp_path / "old.json").write_text(json.dumps(document | {"version": document["version"] - 1}))
     with pytest.raises(BadState, match="another release"):

@@ -75,7 +75,7 @@ def test_entries_are_the_same_work_whether_or_not_rewards_came(place, heard, mon
     """Of persons, too, who are counted then: how long others wait for them does not tell how many came."""
     seen = []
     for answers in (0, 30):
-        options = {"name": f"b{answers}", "on_limit": "serve"}
+        options = {"name": f"b{answers}"}
         with place.open(linear(first=50, max_rounds_per_person=2), **options) as stored:
             rng = np.random.default_rng(0)
             choices = [stored.choose(arms(rng), person=i % 12) for i in range(30)]

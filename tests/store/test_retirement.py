@@ -10,7 +10,7 @@ from tests.store.places import arms, dies_at, glm, play, restored, table
 
 
 def limited():
-    return glm(max_rounds_per_person=5, require_person=False)
+    return glm(max_rounds_per_person=5)
 
 
 def lived(place, rounds=25):
@@ -25,8 +25,8 @@ def lived(place, rounds=25):
 def refuses(stored, waiting):
     rng = np.random.default_rng(1)
     for call in (
-        lambda: stored.choose(arms(rng)),
-        lambda: stored.choose(arms(rng), request="w"),
+        lambda: stored.choose(arms(rng), person="ada"),
+        lambda: stored.choose(arms(rng), person="ada", request="w"),
         lambda: stored.observe(waiting.id, 1.0),
         stored.tend,
     ):
@@ -65,7 +65,7 @@ def test_its_name_is_not_given_again_in_this_database(place):
 def test_workers_that_are_open_refuse_from_then_on(on_postgres):
     rng = np.random.default_rng(2)
     with on_postgres.open(limited()) as one, on_postgres.open(glm(), name="other") as other:
-        waiting = one.choose(arms(rng))
+        waiting = one.choose(arms(rng), person="ada")
         retire(on_postgres.where, keys=on_postgres.keys)
         refuses(one, waiting)
         assert one.retired and one.choices == 1 and one.privacy.private
@@ -84,7 +84,7 @@ def test_a_retirement_that_is_killed_is_finished_when_the_bandit_is_opened(place
                 refuses(stored, waiting)
                 assert Keys(place.keys).labels("") == []
             else:
-                assert stored.choose(arms(np.random.default_rng(3)), request="w").id == waiting.id
+                assert stored.choose(arms(np.random.default_rng(3)), person="ada", request="w").id == waiting.id
         if not killed:
             break
     assert (True, False) in outcomes and outcomes[-1] == (False, True)

@@ -49,7 +49,7 @@ def visit(stored):
 
 
 def test_no_canary_in_the_file_its_log_or_a_copy(on_sqlite, folder):
-    with on_sqlite.open(linear(max_rounds_per_person=5, require_person=False)) as stored:
+    with on_sqlite.open(linear(max_rounds_per_person=5)) as stored:
         visit(stored)
         copy = folder / "copy.db"
         stored.backup(copy)
@@ -90,14 +90,14 @@ def test_that_a_canary_would_be_found(on_sqlite, folder, monkeypatch):
     """So that the test above can fail: the same without sealing."""
     monkeypatch.setattr(Seal, "seal", lambda self, kind, number, place, text: number.to_bytes(8, "big") + text)
     monkeypatch.setattr(Seal, "open", lambda self, kind, place, sealed: sealed[8:])
-    with on_sqlite.open(linear(max_rounds_per_person=5, require_person=False)) as stored:
+    with on_sqlite.open(linear(max_rounds_per_person=5)) as stored:
         visit(stored)
         names = {name for name, _ in found_in(folder)}
     assert "bandit.db-wal" in names
 
 
 def test_no_canary_in_postgres(on_postgres, postgres):
-    with on_postgres.open(linear(max_rounds_per_person=5, require_person=False)) as stored:
+    with on_postgres.open(linear(max_rounds_per_person=5)) as stored:
         visit(stored)
         with psycopg.connect(postgres, autocommit=True) as connection:
             connection.execute("CHECKPOINT")

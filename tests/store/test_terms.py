@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tacit import Budget
-from tacit.errors import BadState, PersonLimit
+from tacit.errors import BadState
 from tacit.kernels.glm import Tuning
 from tests.store.places import Clock, arms, contribution, glm, linear, play, restored, settle, table, total
 
@@ -64,25 +64,22 @@ def test_the_expired_rows_of_all_workers_are_removed_alike(on_postgres):
         assert 8 <= left < 30
 
 
-def test_two_workers_agree_on_persons_silence_and_delay(on_postgres):
+def test_two_workers_agree_on_silence_and_delay(on_postgres):
     rng, clock = np.random.default_rng(2), Clock()
 
     def bandit():
-        return glm(max_rounds_per_person=1, require_person=False, pending=1000)
+        return glm(pending=1000)
 
-    given = {"missing_as": 0.0, "hold": 50.0, "on_limit": "serve", "delay": 60.0, "clock": clock}
+    given = {"missing_as": 0.0, "hold": 50.0, "delay": 60.0, "clock": clock}
     with on_postgres.open(bandit(), clock=clock) as one, on_postgres.open(bandit(), **given) as two:
-        for _ in range(11):
+        for _ in range(13):
             two.choose(arms(rng))
-        one.choose(arms(rng), person="ada")
-        assert one.choose(arms(rng), person="ada")  # started with "refuse"
         clock.now += 55.1
         one.tend()
         assert table(one, "SELECT count(*) FROM waiting") == [(0,)] and total(one).any()  # silence, by the first
         assert table(one, "SELECT visible_at FROM leaf") == [(1115.0,)] and one.version == two.version == 0
-        with on_postgres.open(bandit(), clock=clock), pytest.raises(PersonLimit):
-            two.choose(arms(rng), person="ada")
-    assert told_names(one) == [{"delay", "on_limit", "missing_as", "hold"}] * 2
+        on_postgres.open(bandit(), clock=clock).close()
+    assert told_names(one) == [{"delay", "missing_as", "hold"}] * 2
 
 
 def told_names(stored):
@@ -133,13 +130,3 @@ def test_workers_of_two_tunings_share_what_is_released(on_postgres):
     for tuning, theta in zip((Tuning(ridge=4.0), None), found, strict=True):
         with on_postgres.open(glm(tuning=tuning)) as stored:
             assert stored.version == 3 and np.array_equal(stored.theta, theta) and table(stored, LEAVES) == noisy
-
-
-def test_without_on_limit_a_person_gets_what_the_bandit_says(on_sqlite):
-    for name, given, kept in (("a", "serve", "serve"), ("b", None, "refuse"), ("c", "refuse", "refuse")):
-        with on_sqlite.open(linear(max_rounds_per_person=2, require_person=False, on_limit=given), name=name) as stored:
-            assert stored._agreed.now.on_limit == kept
-    with on_sqlite.open(
-        linear(max_rounds_per_person=2, require_person=False, on_limit="serve"), name="d", on_limit="refuse"
-    ) as stored:
-        assert stored._agreed.now.on_limit == "refuse"

@@ -137,18 +137,17 @@ def test_groups_that_are_inserted_in_opposite_orders_do_not_wait_for_each_other(
     """The same 40 requests and people, in one order here and in the other there, again and again, while choices of
     theirs enter that are counted then: each has one answer, and nobody was in a circle."""
     clock, names = Clock(), [f"p{i}" for i in range(40)]
-    options = {"clock": clock, "on_limit": "serve"}
 
     def limited():
         return linear(first=400, max_rounds_per_person=50)
 
-    with on_postgres.open(limited(), **options) as one:
+    with on_postgres.open(limited(), clock=clock) as one:
         for _ in range(2):  # counted when they enter
             one.choose_group([one.prepare(np.eye(3), person=name) for name in names])
         clock.now += HOLD + one._database.skew + 0.01
         with (
-            on_postgres.open(limited(), clock=clock, on_limit="refuse") as two,
-            on_postgres.open(limited(), clock=clock, on_limit="refuse") as three,
+            on_postgres.open(limited(), clock=clock) as two,
+            on_postgres.open(limited(), clock=clock) as three,
         ):
 
             def asks(worker, order):
@@ -164,10 +163,9 @@ def test_groups_that_are_inserted_in_opposite_orders_do_not_wait_for_each_other(
             assert len(set(table(one, "SELECT rounds FROM person"))) == 1
 
 
-@pytest.mark.parametrize("on_limit", ["serve", "refuse"])
-def test_rows_that_others_may_wait_for_are_taken_in_one_order(on_sqlite, monkeypatch, on_limit):
-    """Of requests, of persons when they choose or when their choices enter, of numbers, and of what is written."""
-    with on_sqlite.open(linear(first=50, max_rounds_per_person=9), on_limit=on_limit) as stored:
+def test_rows_that_others_may_wait_for_are_taken_in_one_order(on_sqlite, monkeypatch):
+    """Of requests, of persons when their choices enter, of numbers, and of what is written."""
+    with on_sqlite.open(linear(first=50, max_rounds_per_person=9)) as stored:
         taken, cursor = {}, type(stored._database)._cursor
 
         def heard(self, statement, arguments):

@@ -1,7 +1,7 @@
 """Every option of JointGLM and of JointLinUCB, with values that are not its default, and a game that shows what each of
 them does.
 
-A value is a mapping of settings: the option's own, and those without which it means nothing (`on_limit` needs
+A value is a mapping of settings: the option's own, and those without which it means nothing (`week` needs
 `max_rounds_per_person`). Noise and draws are seeded, so that two games differ only where an option makes a
 difference."""
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import default_rng
 
 from tacit import Budget, Control, JointGLM, JointLinUCB, Secure, Simulated
-from tacit.errors import PersonLimit, UnknownChoice
+from tacit.errors import UnknownChoice
 from tacit.features import Category, Number, Schema
 from tacit.kernels.glm import Tuning
 from tests.store.places import Clock, Place
@@ -60,8 +60,6 @@ BOTH: dict[str, Values] = {
     "hold": {"5": {"hold": 5}},
     "missing_as": {"0.5": {"hold": 5, "missing_as": 0.5}},
     "max_rounds_per_person": {"2": LIMIT},
-    "on_limit": {"serve": LIMIT | {"on_limit": "serve"}},
-    "require_person": {"false": LIMIT | {"require_person": False}},
     "week": {"100": LIMIT | {"week": 100.0}},
     "per_day": {"25": LIMIT | {"per_day": 25.0, "week": "3 days"}},
     "source": {"simulated": {"source": Simulated}},
@@ -124,20 +122,16 @@ def requests(schema: str | None, width: int, blocks: int) -> list[tuple[Any, dic
 
 
 def play(world: "World", holder: Any, rounds: range, waiting: list[tuple[int, Any]]) -> list[Any]:
-    """Of three people one answers at once, one late and one never; every tenth round is of one person, or of nobody
-    where that may be. Returns what they were told."""
+    """Of three people one answers at once, one late and one never; every tenth round is of one person. Returns what
+    they were told."""
     bandit = world.bandit(holder)
     schema = None if bandit.features is None else bandit.features.arms
     asked, told = requests(schema, bandit._width, bandit._blocks), []
     for t in rounds:
         arms, given = asked[t]
-        if bandit.require_person or (bandit.max_rounds_per_person is not None and t % 20):
+        if bandit.max_rounds_per_person is not None:
             given = given | {"person": 0 if t % 10 == 0 else t}
-        try:
-            choice = holder.choose(arms, **given)
-        except PersonLimit:
-            told.append("limit")
-            continue
+        choice = holder.choose(arms, **given)
         told.append((choice.index, choice.name, choice.propensity if t % 100 == 99 else None))
         if t % 3 == 0:
             told.append(holder.observe(choice, float(t * t % 7 < 3)))

@@ -41,7 +41,6 @@ QUIET = {
     "learn_log",
     "add_action",
     "retire_action",
-    "limit_mode",
     "end_control",
     "idle",
     "leaves",  # of what is given to it

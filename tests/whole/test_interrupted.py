@@ -122,7 +122,7 @@ def test_a_bandit_counts_everybody_once(settings):
 
 def test_nobodys_round_is_counted_too_rarely():
     """A person's rounds, where they count when they enter: at most one interruption's more than were used."""
-    options = {"max_rounds_per_person": 3, "on_limit": "serve", "first": 40} | HELD
+    options = {"max_rounds_per_person": 3, "first": 40} | HELD
     bandit = JointGLM(dim=2, budget=Budget(4.0, 1e-2), source=Known(), **options)
     for _ in range(6):
         bandit.observe(bandit.choose([[0.5, 0.5]], person="ada"), 1.0)

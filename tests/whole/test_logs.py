@@ -112,7 +112,7 @@ def over_http(world, folder):
 
 def build(**options):
     budget = Budget(1.0, 1e-5)
-    return JointGLM(dim=3, budget=budget, first=8, max_rounds_per_person=3, on_limit="serve", **options)
+    return JointGLM(dim=3, budget=budget, first=8, max_rounds_per_person=3, **options)
 
 
 def refused(bandit, canaries):

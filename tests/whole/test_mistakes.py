@@ -56,7 +56,7 @@ IN_PYTHON = {
     "a person": (
         lambda _: bandit(max_rounds_per_person=1).choose(ADA),
         ValueError,
-        "Expected a person with every choice, as max_rounds_per_person is set, or require_person = false",
+        "Expected a person with every choice, as max_rounds_per_person is set, got none.",
     ),
     "silence": (
         lambda _: bandit(hold=3, missing_as=5),
@@ -101,7 +101,7 @@ def test_what_is_said_in_python(name, tmp_path):
 OVER_HTTP = {
     "NaN": ('{"person": 1, "context": {"age": NaN, "plan": "free"}}', "Expected age in context without NaN and"),
     "a key": ('{"persn": "ada", "context": {"age": 31.5, "plan": "free"}}', "(did you mean person?)."),
-    "no person": ('{"context": {"age": 31.5, "plan": "free"}}', "or require_person = false"),
+    "no person": ('{"context": {"age": 31.5, "plan": "free"}}', "Expected a person with every choice"),
     "a person": ('{"person": 31.5, "context": {}}', "Expected person as in JSON of the form"),
     "an action": (
         '{"person": 1, "context": {"plan": "free"}, "actions": ["walk", "slep"]}',

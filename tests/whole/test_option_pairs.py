@@ -39,8 +39,6 @@ REFUSED = {
     JointGLM: {
         ("pending=5", "control=uniform"): OF_HOLD,
         ("max_rounds_per_person=2", "control=uniform"): OF_PERSONS,
-        ("on_limit=serve", "control=uniform"): OF_PERSONS,
-        ("require_person=false", "control=uniform"): OF_PERSONS,
         ("week=100", "control=uniform"): OF_WEEKS,
         ("per_day=25", "control=uniform"): OF_WEEKS,
         ("forget=600", "control=uniform"): WITH_CONTROL.format("forget, since people so far are summed,"),

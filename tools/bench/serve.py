@@ -41,8 +41,6 @@ hold = 1.0
 """
 LIMITED = """
 max_rounds_per_person = 5
-on_limit = "serve"
-require_person = false
 """
 KINDS = {  # route -> rows of a request; "choose + reward": each choice's reward as well
     "choose": 1,

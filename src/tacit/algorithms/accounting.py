@@ -50,4 +50,4 @@ def person(planned: Sequence[Release], mechanism: Continual, limits: Limits, hor
             norm = mechanism.sum_norm_after(mechanism.leaves, weeks)
             found = [release for release in planned if isinstance(release, GaussianRelease)]
             over[weeks] = [msgspec.structs.replace(release, column_norm=norm) for release in found]
-    return PersonClaim(limits.most, limits.week, over, limits.required)
+    return PersonClaim(limits.most, limits.week, over)

@@ -26,7 +26,7 @@ from tacit.core.choices import Choice, Choices, Index
 from tacit.core.door import Door, Offer
 from tacit.core.persons import Person, Persons
 from tacit.data import Array, Integers, Raw
-from tacit.errors import BadState, HorizonReached, PersonLimit, UnknownChoice
+from tacit.errors import BadState, HorizonReached, UnknownChoice
 from tacit.features import frames
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import CHOICES, outcome
@@ -150,20 +150,12 @@ class Bandit(Kept, ABC):
     ) -> Choice:
         """The arm for one user. `arms`: (K, d) numbers, or a mapping name -> features; where the bandit has a Schema,
         the person's fields, and `actions` as in Schema.vectors; `available`: K booleans;
-        `person`: who it is, where max_rounds_per_person is set (kept as a keyed hash; ValueError without one, unless
-        require_person=False): an id that the caller has authenticated and normalised. 17, "17" and b"17" are one
-        person, "Ada@" and "ada@" two. PersonLimit tells exactly how often that person came: answer with a default arm
-        and show it to nobody, or have on_limit="serve".
-        A bad request is no user: it changes nothing. One that is beyond its person's rounds counts as a choice, or its
-        refusal would move everybody else."""
+        `person`: who it is, where max_rounds_per_person is set (kept as a keyed hash; ValueError without one): an id
+        that the caller has authenticated and normalised. 17, "17" and b"17" are one person, "Ada@" and "ada@" two.
+        Beyond the limit people are served and teach nothing. A bad request is no user: it changes nothing."""
         offer = self._door.offer(arms, available, actions)
         self._room(1)
-        try:
-            digest = self._persons.admit(person)
-        except PersonLimit:
-            self._step()
-            self._state.counts[CHOICES] += 1
-            raise
+        digest = self._persons.digest(person)
         self._step()
         return self._chosen(offer, self._persons.count(digest))
 
@@ -190,12 +182,10 @@ class Bandit(Kept, ABC):
             self._step()
         marks = [NOBODY] * count
         for i, person in enumerate(people):
-            if person is None and not self._persons.required:
-                self._persons.count(None)  # whatever is in its row
-            elif problems[i] is None:
+            if problems[i] is None:
                 try:
-                    marks[i] = self._persons.count(self._persons.admit(person))
-                except (ValueError, PersonLimit) as error:
+                    marks[i] = self._persons.count(self._persons.digest(person))
+                except ValueError as error:
                     problems[i] = str(error)
         for _, group in itertools.groupby(range(count), lambda i: len(rows[i])):
             alike = list(group)

@@ -48,8 +48,6 @@ def twin_of(made: Any) -> Any:
     left_out = () if isinstance(getattr(made, "contribution", None), FieldContribution) else ("features",)
     names = [f.name for f in dataclasses.fields(made) if f.init and f.name not in left_out]
     settings = {name: _fresh(getattr(made, name)) for name in names}
-    if settings.get("require_person"):
-        settings["require_person"] = False  # nobody is made up but arms and rewards
     if settings.get("control") is not None:
         settings |= {"hold": SMALL["hold"], "missing_as": made.rewards[0]}  # on a database these are not the bandit's
     small = {name: min(settings[name], most) for name, most in SMALL.items() if isinstance(settings.get(name), int)}
@@ -72,14 +70,15 @@ def rehearse(bandit: Bandit) -> None:
     rng, schema = default_rng(0), getattr(bandit, "features", None)
     low, high = (end if np.isfinite(end) else sign for end, sign in zip(bandit.rewards, (-1.0, 1.0), strict=True))
     rounds = min(getattr(bandit, "first", SMALL["first"]) + AFTER, MOST, bandit.horizon or MOST)
-    for _, reward in zip(range(rounds), itertools.cycle((low, high)), strict=False):
+    for person, reward in zip(range(rounds), itertools.cycle((low, high)), strict=False):
         arms = rng.standard_normal((3, bandit._width))
         arms /= np.linalg.norm(arms, axis=1, keepdims=True)
         if bandit._one_set:
             arms = np.eye(bandit._width)
         if bandit._blocks > 1:
             arms[:, -1] = rng.integers(bandit._blocks, size=3)
-        choice = bandit.choose(arms if schema is None else dict.fromkeys(schema.context))
+        named = {} if bandit._persons.most is None else {"person": person}
+        choice = bandit.choose(arms if schema is None else dict.fromkeys(schema.context), **named)
         bandit.observe(choice, reward)
     _ = choice.propensity, bandit.privacy
     chances.chance(chances.values(np.eye(4), np.zeros(4), np.eye(4)), 0)  # as many directions as it is hardest for

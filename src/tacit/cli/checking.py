@@ -35,7 +35,7 @@ class Looked:
     def __init__(self, setting: BanditSetting, name: str) -> None:
         bandit = config.build(setting, name)
         self._setting, self._door = setting, Door.of(bandit.algorithm)
-        self._required = bandit.algorithm.plan.limits.required
+        self._limited = bandit.algorithm.plan.limits.most is not None
         self.schema: Schema | None = self._door.schema
         self.sample = Sample({} if self.schema is None else {**self.schema.context, **self.schema.action})
         self.refused: dict[str, list[int]] = {}
@@ -67,7 +67,7 @@ class Looked:
         )
         self.arms = max(self.arms, len(offer.features))
         if whole:
-            check_named(None if given.person is bodies.UNSET else given.person, required=self._required)
+            check_named(None if given.person is bodies.UNSET else given.person, limited=self._limited)
 
     def _count(self, body: Mapping[str, Any]) -> None:
         if self.schema is None:

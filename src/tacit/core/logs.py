@@ -1,7 +1,7 @@
 """Learning from a log: each row is a round of one person, protected by the same budget as a live one.
 
 A row counts as a choice and adds its reward to the step that is open, so the schedule is that of the rows' positions.
-A row that is refused (bad features, a person with no rounds left) is refused alone and counts all the same. One with a
+A row that is refused (bad features, no person) is refused alone and counts all the same. One with a
 bad reward is a choice whose reward never came."""
 
 import itertools
@@ -14,11 +14,8 @@ import numpy as np
 from tacit import logs
 from tacit.core.choices import reward_problem
 from tacit.core.door import Door
-from tacit.core.persons import Persons
 from tacit.data import Array, Exact, Integers, Raw
-from tacit.errors import PersonLimit
 from tacit.features import frames
-from tacit.mechanisms.entering import NOBODY
 
 ROW = "Expected an action of the bandit and finite features of norm at most 1, got a row with others."
 FEW = 10  # one row in so many may be refused
@@ -28,7 +25,6 @@ FEATURES, REWARD = 1, 2  # what may be wrong with a row
 ROWS_AT_ONCE = 1 << 14  # of a log in pieces, in memory, where they are looked at one by one
 SUMMED_AT_ONCE = 1 << 20  # and where they are columns of numbers
 Row = tuple[Array | None, Any, Any]  # RAW: features, None where they are wrong; reward; person
-Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
 class Summer(Protocol):
@@ -47,8 +43,8 @@ class Whole(NamedTuple):
 class Sums(Protocol):
     """What sums the rows of a log, wherever they are."""
 
-    def __call__(self, start: int, count: int, summer: Summer, teach: Mask | None) -> Whole:
-        """Rows start, ..., start + count - 1. teach: which of them may teach; None: all."""
+    def __call__(self, start: int, count: int, summer: Summer) -> Whole:
+        """Rows start, ..., start + count - 1."""
         ...
 
 
@@ -95,25 +91,6 @@ def source(door: Door, table: Any, actions: Any) -> tuple[int, Callable[[int], I
     return table.count, rows_from
 
 
-def teaching(persons: Persons, log: Log, first: int, count: int) -> tuple[Mask | None, dict[int, str]]:
-    """Which of these rows may teach, each counted for its person, and row -> reason for those that are refused."""
-    if "person" not in log.columns:
-        persons.unnamed += count
-        return None, {}
-    teach, refused = np.zeros(count, np.bool_), {}
-    for row, person in enumerate(_named(log, first, count)):
-        try:
-            teach[row] = persons.count(persons.admit(person)) == NOBODY
-        except (ValueError, PersonLimit) as error:
-            refused[row] = str(error)
-    return teach, refused
-
-
-def _named(log: Log, first: int, count: int) -> Iterator[Any]:
-    for piece in log.tables(first, count, SUMMED_AT_ONCE, ["person"]):
-        yield from frames.values(piece["person"])
-
-
 def check_columns(door: Door, names: Collection[str]) -> None:
     """ValueError for a table in which something is not named as it should be: before a row of it is spent."""
     if "reward" not in names:
@@ -141,19 +118,13 @@ def check_rows(rows: Iterable[Row], rewards: tuple[float, float], check_person: 
     check_few(refused, count)
 
 
-def check_sums(sums: Sums, log: Log, persons: Persons, rewards: tuple[float, float]) -> None:
+def check_sums(sums: Sums, log: Log, rewards: tuple[float, float]) -> None:
     """The same of a log whose rows are columns of numbers."""
     refused: dict[int, str] = {}
     for first in range(0, log.count, SUMMED_AT_ONCE):
         count = min(SUMMED_AT_ONCE, log.count - first)
-        refused |= reasons(sums(first, count, _nothing, None).wrong, first, rewards)
-        if "person" in log.columns:
-            for row, person in enumerate(_named(log, first, count), first):
-                try:
-                    persons.digest(person)
-                except ValueError as error:
-                    refused[row] = refused.get(row, str(error))
-    check_few(dict(sorted(refused.items())), log.count)
+        refused |= reasons(sums(first, count, _nothing).wrong, first, rewards)
+    check_few(refused, log.count)
 
 
 def _nothing(rows: Array, rewards: Array) -> Exact:

@@ -11,27 +11,16 @@ import numpy as np
 
 from tacit import checks
 from tacit.algorithms.weeks import Weeks
-from tacit.errors import PersonLimit
 from tacit.features import frames
 from tacit.mechanisms.entering import HASH, NOBODY, SILENT
-from tacit.privacy.persons import many
 
 Person = str | bytes | int | np.integer[Any]
-MODES = ("refuse", "serve")  # what a person beyond the limit gets
-NOBODY_NAMED = (
-    "Expected a person with every choice, as max_rounds_per_person is set, or require_person = false, which takes "
-    "choices without one and assumes the limit of them, got none."
-)
 
 
-def beyond(most: int) -> PersonLimit:
-    return PersonLimit(f"Expected at most {many(most, 'round')} of one person, got one more.")
-
-
-def check_named(person: object, *, required: bool) -> None:
-    """ValueError for a choice of nobody, where each has to say whose it is."""
-    if required and person is None:
-        raise ValueError(NOBODY_NAMED)
+def check_named(person: object, *, limited: bool) -> None:
+    """ValueError for a choice of nobody, where there is a limit: each has to say whose it is."""
+    if limited and person is None:
+        raise ValueError("Expected a person with every choice, as max_rounds_per_person is set, got none.")
 
 
 def canonical(person: Person) -> bytes:
@@ -55,63 +44,56 @@ def digest(person: Person, key: bytes) -> bytes:
     return hashlib.blake2b(b"s" + canonical(person), key=key, digest_size=HASH).digest()
 
 
+def hashed(person: Person | None, key: bytes, *, limited: bool) -> bytes | None:
+    """That of whoever chooses; ValueError for what is no id, and where there is a limit and no person, or the other way
+    round."""
+    check_named(person, limited=limited)
+    if person is None:
+        return None
+    found = digest(person, key)
+    if not limited:
+        raise ValueError("Expected max_rounds_per_person for choices with person=, got a bandit without it.")
+    return found
+
+
 class Persons:
     """Counts of rounds by person. RAW.
 
-    An id is taken in its `canonical` form: the caller has authenticated it (who can pass any id learns by PersonLimit
-    who came how often, and uses up others' rounds) and normalised the rest ("Ada@" and "ada@" are two people here).
+    An id is taken in its `canonical` form: the caller has authenticated it (who can pass any id uses up others'
+    rounds) and normalised the rest ("Ada@" and "ada@" are two people here).
     Ids are kept as keyed hashes only (BLAKE2b, 16 bytes, a random key of this bandit), so they cannot be looked up
     without the key; whoever has the saved file has the key too and can test guesses, which is why that file is raw.
     Memory: one entry a person, some 100 bytes, for ever: a cap that forgot would not hold, and one that is shared
-    between people (a sketch of bounded size) would refuse one person because of others.
+    between people (a sketch of bounded size) would silence one person because of others.
 
-    serve: beyond `most` rounds a person is served, and teaches nothing; else PersonLimit. later: rounds count when
-    they enter, with a reward, and not when they are chosen. weeks: a person has so many rounds in each of them.
-    required: a choice without a person is refused."""
+    Beyond `most` rounds a person is served, and teaches nothing. later: rounds count when they enter, with a reward,
+    and not when they are chosen. weeks: a person has so many rounds in each of them."""
 
     def __init__(
         self,
         most: int | None,
         *,
-        serve: bool = False,
         later: bool = False,
         weeks: Weeks | None = None,
-        required: bool = False,
         key: bytes | None = None,
     ) -> None:
         if most is not None:
             checks.positive_int(max_rounds_per_person=most)
-        self.most, self.serve, self.later, self.required = most, serve, later, required
+        self.most, self._later = most, later
         self.key = key or secrets.token_bytes(32)
         self.counts: Counter[bytes] = Counter()  # where there are weeks: of this week
-        self.unnamed = 0
         self._weeks, self._week = weeks, 0
-
-    def admit(self, person: Person | None) -> bytes | None:
-        """The person's hash, or an error: PersonLimit if all rounds are used. Counts nothing."""
-        found = self.digest(person)
-        if found is None or self.most is None:
-            return found
-        if not self.serve and self.counts[found] >= self.most:
-            raise beyond(self.most)
-        return found
 
     def digest(self, person: Person | None) -> bytes | None:
         """The person's hash, whatever their rounds; ValueError for what cannot be one."""
-        check_named(person, required=self.required)
-        if person is None:
-            return None
-        if self.most is None:
-            raise ValueError("Expected max_rounds_per_person for choices with person=, got a bandit without it.")
-        return digest(person, self.key)
+        return hashed(person, self.key, limited=self.most is not None)
 
     def count(self, digest: bytes | None) -> bytes:
         """A choice of that person. Returns its mark: NOBODY or SILENT, or the person's hash where rounds are counted
         when they enter."""
         if digest is None:
-            self.unnamed += 1
             return NOBODY
-        if self.later:
+        if self._later:
             return digest
         return NOBODY if self._once_more(digest) else SILENT
 
@@ -141,7 +123,7 @@ class Persons:
 
     def check_batch(self, persons: Sequence[Person | None] | None, count: int) -> Sequence[Person | None]:
         if persons is None:
-            check_named(None, required=self.required)
+            check_named(None, limited=self.most is not None)
             return [None] * count
         if isinstance(persons, str | bytes) or len(persons) != count:
             raise ValueError(f"Expected one person for each of {count} rows, got another number of them.")
@@ -150,12 +132,12 @@ class Persons:
     def document(self) -> dict[str, Any]:
         """For the saved file."""
         rounds = {digest.hex(): count for digest, count in self.counts.items() if count}
-        return {"key": self.key.hex(), "rounds": rounds, "unnamed": self.unnamed, "week": self._week}
+        return {"key": self.key.hex(), "rounds": rounds, "week": self._week}
 
     def restore(self, document: dict[str, Any]) -> None:
         self.key = bytes.fromhex(document["key"])
         self.counts = Counter({bytes.fromhex(digest): count for digest, count in document["rounds"].items()})
-        self.unnamed, self._week = document["unnamed"], document["week"]
+        self._week = document["week"]
 
     def __repr__(self) -> str:
         return f"Persons(most={self.most})"

@@ -34,7 +34,6 @@ class Counts(NamedTuple):
     """Public."""
 
     choices: int = 0
-    unnamed: int = 0  # without a person
     logged: int = 0  # rows of logs
 
 
@@ -64,7 +63,6 @@ def claimed(
         horizon=plan.horizon,
         rounds=counts.choices,
         person=person,
-        unnamed=counts.unnamed,
         policy_given=given.policy_given,
         features=plan.features,
         actions=actions.words(declared),

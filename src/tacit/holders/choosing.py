@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from numpy.random import Generator
 
-from tacit.core.persons import beyond
 from tacit.errors import BadState, HorizonReached, RefusedRequest, TacitError, Unavailable
 from tacit.holders import choice_rows, opening, playing, rollback, rows
 from tacit.holders.choice_rows import Placed, Taken
@@ -24,7 +23,7 @@ from tacit.holders.database import Rows, Run, Statement, ran
 from tacit.holders.limits import RoundLimits
 from tacit.holders.opening import Vault
 from tacit.holders.playing import Drawn, another_answer, by_side
-from tacit.holders.requests import REFUSED, WRONG, Answer, Report, Request, StoredChoice, Ticket
+from tacit.holders.requests import WRONG, Answer, Report, Request, StoredChoice, Ticket
 from tacit.holders.rows import Head, Waiting
 from tacit.holders.sealed_rows import SealedRows
 from tacit.holders.terms import Agreed
@@ -149,8 +148,6 @@ class Choosing:
             return result
         if result.arm == WRONG:
             return RefusedRequest(BEFORE)
-        if result.arm == REFUSED:
-            return beyond(self._versions.fold.algorithm.plan.limits.most or 0)
         return self.choice(result, propensity)
 
     # numbers
@@ -167,7 +164,7 @@ class Choosing:
 
     def _take(self, requests: Sequence[Request]) -> list[Statement]:
         """Gives numbers to requests, before anything of their persons is read. It waits for no disk: their rows do."""
-        asked = [(request.hashed, request.person is None) for request in requests]
+        asked = [request.hashed for request in requests]
         return [Statement(self._database.hurried), *choice_rows.take(self._vault.uid, asked, self.most)]
 
     def _numbered(self, run: Run | None, requests: Sequence[Request]) -> _Numbered:
@@ -206,9 +203,9 @@ class Choosing:
             raise Unavailable(AGAIN)
         return _Numbered(new[:left], taken.head, found)
 
-    def taken(self, run: Run, count: int, unnamed: int) -> Head:
+    def taken(self, run: Run, count: int) -> Head:
         """So many numbers, up to `choices`; HorizonReached if there are not so many left."""
-        found = rows.take(run, self._vault.uid, count, unnamed, self.most)
+        found = rows.take(run, self._vault.uid, count, self.most)
         if found is None:
             raise self._no_room(self.head(run).choices)
         return self._followed(found)
@@ -264,19 +261,16 @@ class Choosing:
                 rows.wait(inside, self._vault.uid, void)
         if not made:
             return
-        own, refused = choice_rows.placed(self._sent(run, list(made.values()), following))
-        for hashed in own:
-            answer = drawn[firsts[hashed]][0]
-            numbered.found[hashed] = answer.refusal() if hashed in refused else answer
+        own = choice_rows.placed(self._sent(run, list(made.values()), following))
+        numbered.found.update({hashed: drawn[firsts[hashed]][0] for hashed in own})
         if len(own) < len(made):
             with self._within(run) as inside:
                 numbered.found.update(self._others(inside, [made[hashed] for hashed in made.keys() - own]))
 
     def _sent(self, run: Run | None, made: Sequence[Placed], following: Following) -> list[Rows]:
         """What the statements of these rows return. Numbers for those who come next are taken on the way."""
-        bandit, most = self._vault.bandit, self._versions.fold.algorithm.plan.limits.most or 0
         released, terms = self._versions.released, self._agreed.text
-        asked = choice_rows.place(bandit.uid, bandit.name, made, step=released, settings=terms, most=most)
+        asked = choice_rows.place(self._vault.uid, made, step=released, settings=terms)
         if run is not None:
             return ran(run, asked)
         coming = list({request.hashed: request for request in following()}.values())

@@ -1,9 +1,8 @@
 """Whose rounds teach, on a database: counts by person as rows, for all workers.
 
-Where a person beyond the limit is refused, a round counts when it is chosen: those that wait count as well. Else a
-person's rounds count when they enter, with a reward, in the transaction that adds them to a step and, where a week has
-a limit of its own, in that step's week. The count of a week is kept under the week, which comes first, so that those of
-weeks that are over can be deleted."""
+A person's rounds count when they enter, with a reward, in the transaction that adds them to a step and, where a week
+has a limit of its own, in that step's week. The count of a week is kept under the week, which comes first, so that
+those of weeks that are over can be deleted."""
 
 import contextlib
 import hashlib
@@ -13,11 +12,10 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from tacit.algorithms.weeks import Weeks
-from tacit.core.persons import Person, canonical, check_named, digest
+from tacit.core.persons import Person, hashed
 from tacit.holders import person_rows, rows
 from tacit.holders.database import Database, Run
 from tacit.holders.opening import Vault
-from tacit.holders.requests import Request
 from tacit.mechanisms.entering import HASH
 from tacit.protocols import Algorithm
 
@@ -29,35 +27,13 @@ class RoundLimits:
 
     def __init__(self, algorithm: Algorithm[Any], vault: Vault) -> None:
         plan, self._vault = algorithm.plan, vault
-        self._most, self._required = plan.limits.most, plan.limits.required
+        self._most = plan.limits.most
         self._weeks = None if plan.limits.week is None else Weeks(plan.schedule, plan.limits.week)
         self._lock, self._swept = threading.Lock(), 0
 
     def digest_of(self, person: Person | None) -> bytes | None:
         """A person's hash; ValueError for what is no id."""
-        check_named(person, required=self._required)
-        if person is None:
-            return None
-        if self._most is None:
-            canonical(person)
-            raise ValueError("Expected max_rounds_per_person for choices with person=, got a bandit without it.")
-        return digest(person, self._vault.persons)
-
-    def refuses(self, run: Run, request: Request, on_limit: str) -> bool:
-        """Whether all rounds of that person are used. One more is counted, where rounds count when they are chosen."""
-        person = self.counted_now(request, on_limit)
-        return person is not None and self._once_more(run, person) is None
-
-    def counted_now(self, request: Request, on_limit: str) -> bytes | None:
-        """Whose rounds are counted when that choice is made."""
-        return request.person if self._counted_now(on_limit) else None
-
-    def at_entry(self, request: Request, on_limit: str) -> bytes | None:
-        """Whose rounds are to be counted when that choice enters."""
-        return None if self._counted_now(on_limit) or self._most is None else request.person
-
-    def _counted_now(self, on_limit: str) -> bool:
-        return on_limit == "refuse" and self._weeks is None
+        return hashed(person, self._vault.persons, limited=self._most is not None)
 
     @contextlib.contextmanager
     def entering(self, run: Run, step: int, persons: Collection[bytes]) -> Iterator[Callable[[bytes], bool]]:
@@ -87,10 +63,6 @@ class RoundLimits:
             self._swept = before
             with database.transaction() as run:
                 person_rows.forget_weeks(run, self._vault.bandit.name, WEEK.size + HASH, self._key(before))
-
-    def _once_more(self, run: Run, whose: bytes) -> int | None:
-        assert self._most is not None
-        return person_rows.round_of(run, self._vault.bandit.name, whose, self._most)
 
     def _week_of(self, step: int, person: bytes) -> bytes:
         """Under what a person's rounds of a week are counted: it tells nobody that two weeks are the same person's."""

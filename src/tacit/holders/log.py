@@ -18,7 +18,6 @@ import numpy as np
 
 from tacit.core import logs, repeated
 from tacit.core.door import Offer, nothing
-from tacit.core.persons import beyond
 from tacit.data import Array, Raw
 from tacit.errors import BadState, HorizonReached
 from tacit.features import frames
@@ -48,7 +47,6 @@ class Logged(NamedTuple):
     reward: Raw[float] | None
     problem: str | None
     void: bool  # it has no features
-    unnamed: bool
 
 
 class Log:
@@ -123,21 +121,20 @@ class Log:
         for x, reward, person in found:
             problem = logs.problem(x, reward, door.rewards)
             who: bytes | None = None
-            unnamed = person is None
             try:
                 who = self._people.digest_of(person)
             except ValueError as error:
-                x, problem, unnamed = None, problem or str(error), False
+                x, problem = None, problem or str(error)
             numbers = nothing(algorithm.plan.row) if x is None else algorithm.logged(x)
             request = Request(secrets.token_bytes(HASH), offer, who)
             given = None if problem or logs.is_silent(reward) else Raw(float(reward))
-            yield Logged(request, numbers, given, problem, x is None, unnamed)
+            yield Logged(request, numbers, given, problem, x is None)
 
     def _learn(self, name: str, learnt: int, coming: list[Logged]) -> tuple[int, dict[int, str]]:
         """One transaction: numbers for these rows, and with each what is kept of it and its reward. How many rows are
         learnt now, and which of these were refused; if they are more than was known, another has learnt them, or we
         have without seeing the end of it: then nothing happens."""
-        choosing, people, vault, database = self._choosing, self._people, self._vault, self._vault.database
+        choosing, vault, database = self._choosing, self._vault, self._vault.database
         terms = self._agreed.now
         refused: dict[int, str] = {}
         with database.transaction() as run:
@@ -146,16 +143,13 @@ class Log:
                 raise older()
             if found > learnt:
                 return found, {}
-            head = choosing.taken(run, len(coming), sum(row.unnamed for row in coming))
+            head = choosing.taken(run, len(coming))
             choosing.rows.check_keys(run, opening.coming(vault.bandit, head.choices - len(coming), len(coming)))
             at = choosing.now() - terms.hold - 1 / MILLI  # due as soon as no number before these can be on its way
             answered, waiting, written = [], [], []
-            for i, row in sorted(enumerate(coming), key=lambda one: one[1].request.person or b""):  # as in `Choosing`
-                number, problem, teaches = head.choices - len(coming) + 1 + i, row.problem, not row.void
-                if people.refuses(run, row.request, terms.on_limit):
-                    problem, teaches = problem or str(beyond(self._algorithm.plan.limits.most or 0)), False
-                person = people.at_entry(row.request, terms.on_limit) or NOBODY
-                waiting_row = WaitingRow(row.numbers, person, teaches=teaches)
+            for i, row in enumerate(coming):
+                number, problem = head.choices - len(coming) + 1 + i, row.problem
+                waiting_row = WaitingRow(row.numbers, row.request.person or NOBODY, teaches=not row.void)
                 ticket = Ticket(vault.tickets.made(number, max(0.0, at)), number, at)
                 answered.append(choosing.rows.answered(row.request, number, Answer(ticket.text, head.step, 0, None)))
                 waiting.append(choosing.rows.waits(number, ticket.text, at, waiting_row))

@@ -45,7 +45,7 @@ OWN = (
 )
 # What may be another at any start, since no noise is made for it, or is always the same in a store. Tuning is that of
 # estimates, which are computed from what was released: that of a new version applies to earlier releases, too.
-FREE = ("source", "policy", "pending", "on_limit", "require_person", "tuning")
+FREE = ("source", "policy", "pending", "tuning")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,18 +7,6 @@ from tacit.holders.database import Run
 AT_ONCE = 5000  # rows of a statement: databases take at most 32 766 or 65 535 values
 
 
-def round_of(run: Run, name: str, digest: bytes, most: int) -> int | None:
-    """One round more of that person, and how many it makes; None, and no change, if all of them are used."""
-    found = run(
-        "INSERT INTO person (name, digest, rounds) VALUES (?, ?, 1) ON CONFLICT (name, digest) DO UPDATE"
-        " SET rounds = person.rounds + 1 WHERE person.rounds < ? RETURNING rounds",
-        name,
-        digest,
-        most,
-    )
-    return int(found[0][0]) if found else None
-
-
 def rounds(run: Run, name: str, digests: Sequence[bytes]) -> dict[bytes, int]:
     """How many these people have had. Nobody else counts any of them until the transaction ends. Given in order, so
     that nobody waits in a circle."""

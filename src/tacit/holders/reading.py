@@ -182,7 +182,7 @@ class Reading:
         self._own()
         with self._database.transaction() as run:
             head, learnt = rows.head(run, self._vault.uid), bookmarks.all_learnt(run, self._vault.uid)
-        return Counts(head.choices, head.unnamed, learnt)
+        return Counts(head.choices, learnt)
 
     @property
     def features(self) -> Schema | None:

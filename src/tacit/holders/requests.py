@@ -18,8 +18,7 @@ from tacit.model.chances import Chance, Later
 LONGEST_NAME = 255  # bytes
 # ticket, version, index, bytes of the name or -1, the name, the propensity and its error, or NaN
 ANSWER = struct.Struct(f">16sqqh{LONGEST_NAME}sdd")
-REFUSED = -1  # the index of no arm: a person beyond the limit
-WRONG = -2  # the same: a bad request that keeps its number
+WRONG = -1  # the index of no arm: a bad request that keeps its number
 TICKET = 16  # bytes (tacit.holders.tickets)
 PASSED = -1  # the number of no choice of this bandit
 
@@ -53,10 +52,6 @@ class Answer(NamedTuple):
     def drawn(self, propensity: Callable[[], float]) -> "Answer":
         """With its propensity, computed here."""
         return self._replace(propensity=propensity(), error=getattr(propensity, "error", 0.0))
-
-    def refusal(self) -> "Answer":
-        """That of a person beyond the limit: it has a number, or the schedule would tell of it."""
-        return self._replace(arm=REFUSED, name=None)
 
     def packed(self) -> bytes:
         text = b"" if self.name is None else self.name.encode()

@@ -33,7 +33,6 @@ class Head(NamedTuple):
     step: int
     choices: int
     boundary: int
-    unnamed: int  # choices without a person
     sums_key: int  # the number of the key that sums are sealed with
     settings: str | None = None  # what all workers do alike
     state: str = closed.OPEN
@@ -63,7 +62,7 @@ def make(run: Run, bandit: BanditRow, boundary: int, state: str) -> bool:
     """False if another has made one of that name meanwhile."""
     made = run(
         "INSERT INTO bandit (uid, name, plan, epoch, prior, prior_std, predecessors, state, place, step, choices,"
-        " boundary, unnamed, sums_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', 0, 0, ?, 0, 0)"
+        " boundary, sums_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', 0, 0, ?, 0)"
         " ON CONFLICT DO NOTHING RETURNING uid",
         *bandit[:-1],
         json.dumps(bandit.predecessors),
@@ -73,7 +72,7 @@ def make(run: Run, bandit: BanditRow, boundary: int, state: str) -> bool:
     return bool(made)
 
 
-HEAD = "SELECT step, choices, boundary, unnamed, sums_key, settings, state, place FROM bandit WHERE uid = ?"
+HEAD = "SELECT step, choices, boundary, sums_key, settings, state, place FROM bandit WHERE uid = ?"
 
 
 def head(run: Run, uid: str, locking: str = "") -> Head:
@@ -137,14 +136,13 @@ class Answered(NamedTuple):
     mark: bytes
 
 
-def take(run: Run, uid: str, count: int, unnamed: int, most: int) -> Head | None:
+def take(run: Run, uid: str, count: int, most: int) -> Head | None:
     """Gives out so many numbers, of which the last is `choices`; None, and none is given, if they would be more than
     `most`, or if the bandit is not at work."""
     found = run(
-        "UPDATE bandit SET choices = choices + ?, unnamed = unnamed + ? WHERE uid = ? AND state = 'open'"
-        " AND choices + ? <= ? RETURNING step, choices, boundary, unnamed, sums_key, settings",
+        "UPDATE bandit SET choices = choices + ? WHERE uid = ? AND state = 'open'"
+        " AND choices + ? <= ? RETURNING step, choices, boundary, sums_key, settings",
         count,
-        unnamed,
         uid,
         count,
         most,

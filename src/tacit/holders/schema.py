@@ -17,8 +17,8 @@ BANDIT = (
     # do alike
     """CREATE TABLE bandit (
         uid TEXT PRIMARY KEY, name TEXT UNIQUE, plan TEXT, epoch BIGINT, prior BLOB, prior_std DOUBLE PRECISION,
-        predecessors TEXT, state TEXT, place TEXT, step BIGINT, choices BIGINT, boundary BIGINT, unnamed BIGINT,
-        sums_key BIGINT, settings TEXT)""",
+        predecessors TEXT, state TEXT, place TEXT, step BIGINT, choices BIGINT, boundary BIGINT, sums_key BIGINT,
+        settings TEXT)""",
 )
 CHOICES = (
     # RAW: an answer depends on features. mark: whose choice it is, for who has the epoch's key and the person's id;

@@ -56,16 +56,9 @@ class SealedRows:
     # rows
 
     def placed(self, request: Request, number: int, at: float, answer: Answer) -> Placed:
-        """All that is kept of a choice; of a person whose rounds count now, also what is kept if all are used."""
-        answered = self.answered(request, number, answer)
-        row, person = self._row(request, answer), self._people.counted_now(request, self._agreed.now.on_limit)
-        waits = self.waits(number, answer.ticket, at, row)
-        if person is None:
-            return Placed(answered, waits)
-        refusal = self._seal(number, opening.choice_place(self._vault.uid, request.hashed))
-        return Placed(
-            answered, waits, person, refusal(answer.refusal().packed()), self.nothing(number, answer.ticket, at).sealed
-        )
+        """All that is kept of a choice."""
+        waits = self.waits(number, answer.ticket, at, self._row(request, answer))
+        return Placed(self.answered(request, number, answer), waits)
 
     def refused(self, request: Request, number: int, at: float, answer: Answer) -> Placed:
         """Of a bad request that keeps its number."""
@@ -75,8 +68,7 @@ class SealedRows:
         """What is kept until it enters."""
         algorithm, arm = self._versions.fold.algorithm, answer.arm
         numbers = algorithm.row(request.offer.features, arm, arm, answer.name, self._agreed.door.names)
-        person = self._people.at_entry(request, self._agreed.now.on_limit) or NOBODY
-        return WaitingRow(numbers, person)
+        return WaitingRow(numbers, request.person or NOBODY)
 
     def nothing(self, number: int, ticket: bytes, at: float) -> Waiting:
         """What enters as nothing."""

@@ -58,11 +58,10 @@ class Stored(Reading):
     hours". It has to be said when the bandit is made; without, it stays as it was. missing_as: the reward of a choice
     that has none by then, for where only clicks are reported and silence means 0; without it, such a choice teaches
     nothing. name: of the bandit within its database. keys: the folder of keys and the witness (tacit.holders.seal,
-    .witness), by default FILE.keys. delay: the time from the end of a step until its release is used. on_limit: what a
-    person beyond max_rounds_per_person gets, by default as the bandit has it. background: whether a thread does what is
-    due; without it, call `tend`. The bandit's `pending` is for how many later choices the answer to a request is kept.
-    clock: by default one that goes on evenly while the process lives (tacit.clock): if the system's clock is set, an
-    event tells, and nothing else changes."""
+    .witness), by default FILE.keys. delay: the time from the end of a step until its release is used.
+    background: whether a thread does what is due; without it, call `tend`. The bandit's `pending` is for how many later
+    choices the answer to a request is kept. clock: by default one that goes on evenly while the process lives
+    (tacit.clock): if the system's clock is set, an event tells, and nothing else changes."""
 
     def __init__(
         self,
@@ -74,13 +73,12 @@ class Stored(Reading):
         name: str = "bandit",
         keys: str | Path | None = None,
         delay: float | str = 1.0,
-        on_limit: str | None = None,
         background: bool = True,
         clock: Callable[[], float] | None = None,
     ) -> None:
         self.algorithm = algorithm = opening.check(bandit, name)
-        given = {"delay": delay, "missing_as": missing_as, "hold": hold, "on_limit": bandit.limit_mode(on_limit)}
-        self._agreed = Agreed(terms.checked(algorithm, pending=bandit.pending, **given), algorithm)
+        given = terms.checked(algorithm, pending=bandit.pending, delay=delay, missing_as=missing_as, hold=hold)
+        self._agreed = Agreed(given, algorithm)
         self._sources = certificate.Sources(bandit.source, getattr(bandit, "policy_given", False))
         self._clock = clock = Steady() if clock is None else clock
         self._lock, self._process, self._closing = Lock(), forks.process(), threading.Event()

@@ -40,7 +40,6 @@ class Terms(NamedTuple):
 
     pending: int
     delay: float
-    on_limit: str
     missing_as: float | None
     hold: float
     actions: tuple[Declared, ...] = ()
@@ -56,7 +55,6 @@ def checked(
     *,
     pending: int,
     delay: float | str,
-    on_limit: str,
     missing_as: float | None,
     hold: float | str | None,
 ) -> Terms:
@@ -73,7 +71,7 @@ def checked(
         missing_as = float(missing_as)
     elif algorithm.control is not None:
         raise ValueError(NO_SILENCE)
-    return Terms(pending, float(delay), on_limit, missing_as, float(hold or 0.0))
+    return Terms(pending, float(delay), missing_as, float(hold or 0.0))
 
 
 def recorded(head: Head, row: BanditRow) -> tuple[Declared, ...]:

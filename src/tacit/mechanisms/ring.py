@@ -68,7 +68,8 @@ class Ring(Raw[RingArrays]):
 
     def forget(self, number: int) -> None:
         """What has been used is not kept."""
-        opened(self).features[number % self._pending] = 0.0
+        tickets, slot = opened(self), number % self._pending
+        tickets.features[slot], tickets.people[slot] = 0.0, 0
 
     def write(self, number: int, reward: Raw[float]) -> None:
         """A reward beside its choice; UnknownChoice if there is one."""

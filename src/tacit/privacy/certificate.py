@@ -143,7 +143,6 @@ def certify(
     costliest: Sequence[Release] | None = None,
     delta: float | None = None,
     person: PersonClaim | None = None,
-    unnamed: int = 0,
     policy_given: bool = False,
     caveats: Sequence[str] = (),
     features: Schema | None = None,
@@ -155,7 +154,7 @@ def certify(
     source: what a class that is not tacit's own, or a subclass, says of itself is not believed. releases: what happens
     to the data. costliest: those that the user whom they cost most is in, all by default; spent: those of them so far.
     rounds: the number of choices so far. horizon: how many were planned. delta: of the claim, the budget's by default.
-    person: what the claim is for, where it is for one person; `unnamed`: choices made without an id. policy_given:
+    person: what the claim is for, where it is for one person. policy_given:
     whether the policy's draws come from the caller's generator. features: how people's fields become vectors. actions:
     what changed among them. deadline: when a choice enters, in words."""
     described = "" if features is None else str(features)
@@ -186,10 +185,7 @@ def certify(
     neighbours = relation_of(releases)
     unit, relation = relations.UNIT[neighbours], relations.USER[neighbours]
     if person is not None:
-        person = person._replace(required=person.required and not unnamed)  # not so of those before it was
         unit, relation = person.unit(neighbours), person.relation(neighbours)
-        if unnamed:
-            listed.append(f"{person.assumed} is assumed for {_choices(unnamed)} made without person=.")
     elif (
         model == "joint"
         and neighbours in relations.ROUNDS
@@ -249,7 +245,3 @@ def _holds(private: bool, caveats: bool) -> str:
 
 def _wrapped(head: str, text: str) -> str:
     return textwrap.fill(text, COLUMNS, initial_indent=head, subsequent_indent=" " * len(head))
-
-
-def _choices(number: int) -> str:
-    return "the one choice" if number == 1 else f"the {number} choices"

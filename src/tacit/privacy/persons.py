@@ -11,13 +11,11 @@ SEVERAL_WEEKS = (4, 52)  # for which a certificate that protects a person's week
 
 class PersonClaim(NamedTuple):
     """rounds: the most of one person that teach; in each week of so many choices, if there are weeks. over: what
-    happens to the data of a person who teaches in so many weeks, where the claim is for one week. required: every
-    choice says whose it is, so that nothing about them is assumed."""
+    happens to the data of a person who teaches in so many weeks, where the claim is for one week."""
 
     rounds: int
     week: float | None = None
     over: Mapping[int, Sequence[Release]] = {}
-    required: bool = False
 
     def unit(self, relation: str) -> str:
         what, who, when = f"at most {many(self.rounds, 'round')}", "one person", ""
@@ -25,16 +23,10 @@ class PersonClaim(NamedTuple):
             who, when = f"one person in one week of {self.week:g} choices or more", " answered in it"
         whose = "the rewards" if relations.of_rewards(relation) else "the arm sets and rewards"
         public = "; features and offered arms are public" if relations.of_rewards(relation) else ""
-        how = "enforced: every choice has a person" if self.required else "enforced with person=, else assumed"
-        return f"{who}: {whose} of {what}{when} ({how}){public}"
+        return f"{who}: {whose} of {what}{when} (enforced: every choice has a person){public}"
 
     def relation(self, relation: str) -> str:
         return (relations.PERSON if self.week is None else relations.WEEK)[relation]
-
-    @property
-    def assumed(self) -> str:
-        """What is not enforced where a choice has no person."""
-        return f"That nobody has more than {many(self.rounds, 'round')}{'' if self.week is None else ' a week'}"
 
 
 def many(count: int, of: str) -> str:

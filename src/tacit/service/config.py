@@ -13,7 +13,6 @@ import msgspec
 from tacit import checks, durations, logs, registry
 from tacit.algorithms import forgetting
 from tacit.bandits.joint.joint import Joint
-from tacit.core.persons import MODES
 from tacit.features.schema import Schema
 from tacit.model import arms
 from tacit.model.control import Control
@@ -81,11 +80,10 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     durable: an SQLite file of its own, or "postgresql://...". keys: the folder of keys. hold: the time after which a
     choice counts, with the reward that came by then. missing_as: what it counts as without one; else it teaches
     nothing. pending: for how many later choices the answer to a request is kept. control: a control group. forget,
-    week, per_day: rounds, or "30 days" of so many choices each. require_person: a request without a person is refused,
-    by default where there is a limit. prior, warm: what is known from elsewhere, and a Parquet or CSV file of public
-    rows; neither is protected. curvature: what is released (JointGLM). base_rate: the usual reward, where it is rare.
-    features: a schema, as Schema.to_dict writes it: requests have fields then, and dim follows. coordinates, profiles:
-    names of what is in vectors, and reference profiles, for the dashboard."""
+    week, per_day: rounds, or "30 days" of so many choices each. prior, warm: what is known from elsewhere, and a
+    Parquet or CSV file of public rows; neither is protected. curvature: what is released (JointGLM). base_rate: the
+    usual reward, where it is rare. features: a schema, as Schema.to_dict writes it: requests have fields then, and dim
+    follows. coordinates, profiles: names of what is in vectors, and reference profiles, for the dashboard."""
 
     kind: str
     dim: int = 0
@@ -106,8 +104,6 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     warm: str | None = None
     curvature: str | None = None
     base_rate: float | None = None
-    on_limit: str = "serve"
-    require_person: bool | None = None
     hold: Seconds | None = None
     missing_as: float | None = None
     delay: Seconds = Seconds(1.0)
@@ -298,7 +294,7 @@ def below(folder: Path, setting: Setting, *files: str) -> Setting:
 def build(setting: BanditSetting, name: str) -> Any:
     """The bandit of that name itself, new; ValueError for settings that it does not take. Stored then finds its rows,
     and refuses settings that the noise was not made for."""
-    names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person", "require_person")
+    names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person")
     given = {name: getattr(setting, name) for name in (*names, *OF_GLM) if getattr(setting, name) is not None}
     given |= {name: value for name in LENGTHS if (value := _length(setting, name)) is not None}
     if setting.prior is not None:
@@ -310,7 +306,6 @@ def build(setting: BanditSetting, name: str) -> Any:
         if setting.warm is not None:
             given["warm"] = logs.labelled(logs.read(setting.warm), setting.schema)
         made = kind(dim=setting.dim, features=setting.schema, budget=Budget(own.epsilon, own.delta), **given)
-        made.limit_mode(setting.on_limit)
     except ValueError as error:
         raise ValueError(f"[bandits.{name}]: {error}") from None
     return made
@@ -340,7 +335,6 @@ def _check_bandit(name: str, setting: BanditSetting) -> None:
             raise ValueError(f"Expected no {field} for {name}: {setting.kind} takes none, got one.")
     for length in LENGTHS:
         _length(setting, length)
-    checks.one_of(MODES, on_limit=setting.on_limit)
     checks.positive_int(dim=setting.dim, most_arms=setting.most_arms)
     if setting.coordinates is not None and setting.schema is not None:
         raise ValueError(f"Expected no coordinates of {name}, whose features say them, got some.")

@@ -40,7 +40,6 @@ TABLE: tuple[tuple[type[Exception], int, str | None], ...] = (  # the first that
         "Expected the folder of keys that this database is sealed with: the operator must give it.",
     ),
     (errors.UnknownChoice, 404, "Expected the id of a choice that this bandit made."),
-    (errors.PersonLimit, 409, None),
     (errors.RefusedRequest, 422, None),
     (errors.HorizonReached, 410, "Expected a bandit whose rounds are not used up."),
     (errors.Retired, 410, "Expected a bandit that was not retired."),

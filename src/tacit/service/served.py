@@ -23,7 +23,7 @@ from tacit.service.groups import Group
 
 LATE = 5.0  # seconds after its delay
 SLOT = 0.25  # seconds
-OPTIONS = ("keys", "delay", "on_limit", "hold", "missing_as")  # settings that Stored has
+OPTIONS = ("keys", "delay", "hold", "missing_as")  # settings that Stored has
 
 
 class Served:

@@ -17,9 +17,8 @@ from tacit.bandits.joint.summing import Summer
 from tacit.core import actions as declared_actions
 from tacit.core import logs, repeated
 from tacit.core.actions import Declared
-from tacit.core.persons import MODES, Persons
+from tacit.core.persons import Persons
 from tacit.data import Integers, Released
-from tacit.errors import PersonLimit
 from tacit.features import frames
 from tacit.features.schema import Schema
 from tacit.kernels.continual import Closing
@@ -55,10 +54,8 @@ class ContinualBandit(Bandit):
     """Contributions are summed in the open step. When the schedule closes it, the mechanism releases the sum of all
     steps with noise, and the estimate follows from what was released and from nothing else.
 
-    max_rounds_per_person: the noise is made for replacing a person in so many rounds. on_limit: what a person beyond
-    them gets, "refuse" (PersonLimit, the default) or "serve" without learning. docs/persons.md says which to choose.
-    require_person: with such a limit a choice without a person is refused, by default; if False, the limit is assumed
-    of it.
+    max_rounds_per_person: the noise is made for replacing a person in so many rounds, and every choice says whose it
+    is. Beyond them people are served and teach nothing (docs/persons.md).
     features: how a person's fields become vectors, where `choose` is to take fields; `dim` follows from it. Without,
     `choose` takes vectors.
 
@@ -70,8 +67,6 @@ class ContinualBandit(Bandit):
     features: Schema | None = None
     radius: float = 1.0
     max_rounds_per_person: int | None = None
-    on_limit: str | None = None
-    require_person: bool | None = None
     source: Any = field(default_factory=Secure)
     mechanism: Continual = field(init=False, repr=False)
     _schedule: Schedule = field(init=False, repr=False)
@@ -105,26 +100,11 @@ class ContinualBandit(Bandit):
         if self.horizon is not None:
             checks.positive_int(horizon=self.horizon)
             self.horizon = int(self.horizon)
-        self.on_limit = self.limit_mode(self.on_limit)
         if self.max_rounds_per_person is not None:
             checks.positive_int(max_rounds_per_person=self.max_rounds_per_person)
-            self.require_person = True if self.require_person is None else self.require_person
-            checks.truth(require_person=self.require_person)
-        elif self.require_person is not None:
-            raise ValueError("Expected max_rounds_per_person with require_person, got none.")
-        elif self.on_limit == "serve":
-            raise ValueError("Expected max_rounds_per_person with on_limit and week, got none.")
-
-    def limit_mode(self, given: str | None) -> str:
-        """What a person beyond the limit gets, by default as it was made with; ValueError if that cannot be what was
-        asked for."""
-        if given is not None:
-            checks.one_of(MODES, on_limit=given)
-        return given or self.on_limit or "refuse"
 
     def _limits(self) -> Persons:
-        serve = self.on_limit == "serve"
-        return Persons(self.max_rounds_per_person, serve=serve, required=bool(self.require_person))
+        return Persons(self.max_rounds_per_person)
 
     @property
     def _mu(self) -> float:
@@ -206,7 +186,6 @@ class ContinualBandit(Bandit):
             horizon=self.horizon,
             rounds=self.choices,
             person=self._person(),
-            unnamed=self._persons.unnamed,
             policy_given=self._policy_given,
             features=self.features,
             actions=declared_actions.words(self._declared),
@@ -216,7 +195,7 @@ class ContinualBandit(Bandit):
     def _person(self) -> PersonClaim | None:
         """What the claim is for, where it is for a person."""
         most = self.max_rounds_per_person
-        return None if most is None else PersonClaim(most, required=bool(self.require_person))
+        return None if most is None else PersonClaim(most)
 
     def _caveats(self) -> tuple[str, ...]:
         """What the certificate has to say beside the claim."""
@@ -283,7 +262,7 @@ class ContinualBandit(Bandit):
             logs.check_columns(self._door, table.columns)
             sums = table.sums(self._door, actions, anywhere=self._summed_anywhere)
             if sums is not None:
-                logs.check_sums(sums, table, self._persons, self.rewards)
+                logs.check_sums(sums, table, self.rewards)
                 self._begin(table, table.count)
                 return self._learn_steps(table, sums)
         return self._learn_rows(table, actions)
@@ -310,8 +289,8 @@ class ContinualBandit(Bandit):
             problem = logs.problem(x, reward, self.rewards)
             mark = NOBODY
             try:
-                mark = self._persons.count(self._persons.admit(person))  # whatever is in the row
-            except (ValueError, PersonLimit) as error:
+                mark = self._persons.count(self._persons.digest(person))  # whatever is in the row
+            except ValueError as error:
                 x, problem = None, problem or str(error)
             if problem is not None:
                 refused[row] = problem
@@ -331,14 +310,12 @@ class ContinualBandit(Bandit):
             self._step()
             counts = self._state.counts
             count = min(log.count - first, int(counts[BOUNDARY] - counts[CHOICES]))
-            teach, people = logs.teaching(self._persons, log, first, count)
             summer = self._summer()
             assert summer is not None
-            total, wrong = sums(first, count, summer, teach)
+            total, wrong = sums(first, count, summer)
             self._state.prefix.join(total)  # a row counts for no more than the bandit learns
             counts[CHOICES] += count
             self._logged += count
-            refused |= {first + row: why for row, why in people.items()}
             refused |= logs.reasons(wrong, first, self.rewards)
             first += count
         return refused
@@ -352,4 +329,4 @@ class ContinualBandit(Bandit):
     def _summed_anywhere(self) -> bool:
         """Whether there is one, of the class that says what a row adds."""
         homes = {next(kind for kind in type(self).__mro__ if name in kind.__dict__) for name in ("_summer", "_join")}
-        return not self._persons.later and self._summer() is not None and len(homes) == 1
+        return self._persons.most is None and self._summer() is not None and len(homes) == 1

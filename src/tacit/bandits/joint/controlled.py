@@ -118,7 +118,7 @@ class Controlled(Joint):
         self._room(1)
         self._step()
         try:
-            self._persons.admit(person)
+            self._persons.digest(person)
             offer = self._door.offer(arms, available, actions)
             own_index = self._assignment.own(offer, own)
         except Exception:
@@ -160,7 +160,7 @@ class Controlled(Joint):
             try:
                 if problems[i] is not None:
                     raise ValueError(problems[i])
-                self._persons.admit(people[i])
+                self._persons.digest(people[i])
                 own_index = self._assignment.own(offer, owned[i])
             except ValueError as error:
                 problems[i] = str(error)

@@ -51,8 +51,8 @@ class JointGLM(Controlled):
     1, where `choose` is given vectors.
     budget: Budget(epsilon, delta), what is promised.
     max_rounds_per_person: whose promise it is: a person's, of so many rounds together, with as many times the noise;
-    without it, that of one round. Every choice then says whose it is (require_person); what a person beyond the limit
-    gets is on_limit; week: the promise is for a week (docs/persons.md).
+    without it, that of one round. Every choice then says whose it is, and beyond the limit people are served and teach
+    nothing; week: the promise is for a week (docs/persons.md).
     hold, missing_as: after how many later choices a choice counts, with the reward that came by then, or as this one
     (on a database: times, of Stored).
     link: how a score becomes an expected reward: "logistic" (default), "probit", "identity" for amounts, or one of your

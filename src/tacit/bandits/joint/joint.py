@@ -56,7 +56,7 @@ class Joint(ContinualBandit):
     Without hold, a reward joins the step that is open when it comes. missing_as: the reward of a choice that has none
     by then; without, it teaches nothing.
     week: max_rounds_per_person are those of a week of so many choices, or "7 days" of `per_day` choices that are
-    expected, and so is the claim; everybody is served."""
+    expected, and so is the claim."""
 
     hold: int | None = None
     missing_as: float | None = None
@@ -83,6 +83,8 @@ class Joint(ContinualBandit):
                 setattr(self, name, forgetting.rounds(length, self.per_day, name))
         self.per_day = None
         super()._check()
+        if self.week is not None and self.max_rounds_per_person is None:
+            raise ValueError("Expected max_rounds_per_person with week, got none.")
         if self.missing_as is not None:
             if self.hold is None:
                 raise ValueError("Expected hold= with missing_as=, the later choices after which a reward is missing.")
@@ -95,11 +97,6 @@ class Joint(ContinualBandit):
                 raise ValueError(f"Expected hold below pending = {self.pending}, got {self.hold}.")
             self.hold = int(self.hold)
 
-    def limit_mode(self, given: str | None) -> str:
-        if self.week is not None and given == "refuse":
-            raise ValueError("Expected on_limit=serve with week, which refuses nobody, got refuse.")
-        return super().limit_mode("serve" if self.week is not None and given is None else given)
-
     @property
     def _week(self) -> float | None:
         assert not isinstance(self.week, str)
@@ -108,9 +105,7 @@ class Joint(ContinualBandit):
     def _limits(self) -> Persons:
         most, week = self.max_rounds_per_person, self._week
         weeks = None if week is None or most is None else Weeks(self._schedule, week)
-        serve = self.on_limit == "serve"
-        how: dict[str, Any] = {"serve": serve, "later": serve, "required": self.require_person}
-        return Persons(most, weeks=weeks, **how)
+        return Persons(most, weeks=weeks, later=True)
 
     def _columns(self, steps: Schedule) -> dict[str, int]:
         """How many leaves a week has at least, for the mechanism: see mechanisms.together."""
@@ -137,7 +132,7 @@ class Joint(ContinualBandit):
         words = statistic.format(accounting.numbers(size, self._blocks))
         parts = size, self._bound, sides, most or 1, self._relation
         releases = functools.partial(accounting.entries, words, mechanism, *parts)
-        limits = Limits(most, self.on_limit == "serve", self._week, bool(self.require_person))
+        limits = Limits(most, self._week)
         claim = releases(mechanism.leaves), mechanism, limits, self.horizon or FARTHEST
         return Plan(
             name=type(self).__name__,

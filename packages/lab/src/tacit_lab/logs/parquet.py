@@ -11,7 +11,7 @@ import polars as pl
 
 from tacit import checks
 from tacit.core.door import Door
-from tacit.core.logs import FEATURES, REWARD, Mask, Summer, Sums, Whole, check_context
+from tacit.core.logs import FEATURES, REWARD, Summer, Sums, Whole, check_context
 from tacit.data import Array, Exact, Integers, Raw
 from tacit.logs import numbered
 from tacit.model import arms
@@ -78,8 +78,8 @@ class Folder:
             return Ray(self, found) if self._engine == "ray" else Local(self, found)
         if self._engine != "local":
             raise ValueError(
-                "Expected secure noise, rounds that count when they are chosen, and the columns x0, x1, ... of numbers "
-                "for engine='ray', got others: schema.encode(frame) makes such columns."
+                "Expected secure noise, no hold, no limit for persons, and the columns x0, x1, ... of numbers for "
+                "engine='ray', got others: schema.encode(frame) makes such columns."
             )
         return None
 
@@ -166,12 +166,6 @@ class PartSum(NamedTuple):
     wrong: Integers  # by row: what is wrong with it, or 0
 
 
-def part(encoder: Encoder, table: Any, summer: Summer, teach: Mask | None) -> PartSum:
-    """Of these rows."""
-    rows, rewards, wrong = encoder(table)
-    return PartSum(summer(rows, rewards if teach is None else np.where(teach, rewards, np.nan)), wrong)
-
-
 def together(parts: list[PartSum]) -> Whole:
     return Whole(Raw(np.sum([one.total for one in parts], axis=0)), np.concatenate([one.wrong for one in parts]))
 
@@ -183,7 +177,7 @@ class Local:
         self._folder, self._encoder = folder, encoder
         self._first, self._after = 0, 0  # of the rows that are in memory
 
-    def __call__(self, start: int, count: int, summer: Summer, teach: Mask | None) -> Whole:
+    def __call__(self, start: int, count: int, summer: Summer) -> Whole:
         parts, end = [], start + count
         while start < end:
             if not self._first <= start < self._after:
@@ -192,8 +186,6 @@ class Local:
                 self._rows = self._encoder(frame(piece, self._encoder.columns))
             here = slice(start - self._first, end - self._first)
             rows, rewards, wrong = self._rows[0][here], self._rows[1][here], self._rows[2][here]
-            if teach is not None:
-                rewards = np.where(teach[count - (end - start) :][: len(rewards)], rewards, np.nan)
             parts.append(PartSum(summer(rows, rewards), wrong))
             start += len(rewards)
         return together(parts)
@@ -206,18 +198,14 @@ class Ray:
         cluster.connect()
         self._folder, self._encoder, self._local = folder, encoder, Local(folder, encoder)
 
-    def __call__(self, start: int, count: int, summer: Summer, teach: Mask | None) -> Whole:
+    def __call__(self, start: int, count: int, summer: Summer) -> Whole:
         if count < WORTH:
-            return self._local(start, count, summer, teach)
-        work: list[tuple[Piece, Mask | None]] = []
-        at = 0
-        for piece in self._folder.pieces(start, count, AT_ONCE):
-            work.append((piece, None if teach is None else teach[at : at + piece.length]))
-            at += piece.length
-        return together(cluster.Workers(partial(_summed, self._encoder, summer)).map(work))
+            return self._local(start, count, summer)
+        pieces = self._folder.pieces(start, count, AT_ONCE)
+        return together(cluster.Workers(partial(_summed, self._encoder, summer)).map(pieces))
 
 
-def _summed(encoder: Encoder, summer: Summer, work: tuple[Piece, Mask | None]) -> PartSum:
+def _summed(encoder: Encoder, summer: Summer, piece: Piece) -> PartSum:
     """On a worker."""
-    piece, teach = work
-    return part(encoder, frame(piece, encoder.columns), summer, teach)
+    rows, rewards, wrong = encoder(frame(piece, encoder.columns))
+    return PartSum(summer(rows, rewards), wrong)

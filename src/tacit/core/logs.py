@@ -7,15 +7,16 @@ bad reward is a choice whose reward never came."""
 import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from tacit import logs
 from tacit.core.choices import reward_problem
 from tacit.core.door import Door
-from tacit.data import Array, Exact, Integers, Raw
+from tacit.data import Array, Integers
 from tacit.features import frames
+from tacit.mechanisms.sums import Summer, Whole, no_rows
 
 ROW = "Expected an action of the bandit and finite features of norm at most 1, got a row with others."
 FEW = 10  # one row in so many may be refused
@@ -25,19 +26,6 @@ FEATURES, REWARD = 1, 2  # what may be wrong with a row
 ROWS_AT_ONCE = 1 << 14  # of a log in pieces, in memory, where they are looked at one by one
 SUMMED_AT_ONCE = 1 << 20  # and where they are columns of numbers
 Row = tuple[Array | None, Any, Any]  # RAW: features, None where they are wrong; reward; person
-
-
-class Summer(Protocol):
-    def __call__(self, rows: Array, rewards: Array) -> Exact:
-        """The sum over checked rows at one estimate; a row whose reward is NaN contributes nothing."""
-        ...
-
-
-class Whole(NamedTuple):
-    """All of a step."""
-
-    total: Raw[Exact]
-    wrong: Integers  # by row: what is wrong with it, or 0
 
 
 class Sums(Protocol):
@@ -123,13 +111,8 @@ def check_sums(sums: Sums, log: Log, rewards: tuple[float, float]) -> None:
     refused: dict[int, str] = {}
     for first in range(0, log.count, SUMMED_AT_ONCE):
         count = min(SUMMED_AT_ONCE, log.count - first)
-        refused |= reasons(sums(first, count, _nothing).wrong, first, rewards)
+        refused |= reasons(sums(first, count, no_rows).wrong, first, rewards)
     check_few(refused, log.count)
-
-
-def _nothing(rows: Array, rewards: Array) -> Exact:
-    """Adds no row."""
-    return Exact(np.zeros(0, np.int64))
 
 
 def reasons(wrong: Integers, first: int, rewards: tuple[float, float]) -> dict[int, str]:

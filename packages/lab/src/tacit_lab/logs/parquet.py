@@ -11,9 +11,10 @@ import polars as pl
 
 from tacit import checks
 from tacit.core.door import Door
-from tacit.core.logs import FEATURES, REWARD, Summer, Sums, Whole, check_context
+from tacit.core.logs import FEATURES, REWARD, Sums, check_context
 from tacit.data import Array, Exact, Integers, Raw
 from tacit.logs import numbered
+from tacit.mechanisms.sums import Summer, Whole
 from tacit.model import arms
 from tacit_lab import cluster
 

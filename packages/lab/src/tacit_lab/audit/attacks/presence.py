@@ -108,7 +108,7 @@ def _attack(name: str, kind: type[Outbox], reward: Reward, claimed: bool, how: s
 
 def _score(kind: type[Outbox], board: bytes, reward: tuple[float, float] | None, page: bool) -> float:
     """One device through one choice: larger is more like a click."""
-    now, seen, store = [0.0], [], _Memory()
+    now, seen, store, ledger = [0.0], [], _Memory(), _Memory()
 
     def send(report: bytes) -> bool:
         seen.append((now[0], report[-1]))
@@ -123,6 +123,7 @@ def _score(kind: type[Outbox], board: bytes, reward: tuple[float, float] | None,
             jitter=JITTER,
             weekly=1,
             lifetime=Lifetime(epsilon=EPSILON),
+            ledger=ledger,
             resident=not page,
             clock=lambda: now[0],
         )

@@ -7,6 +7,7 @@ import pytest
 
 import tests.mechanisms.test_branches as branches
 import tests.roles.test_fuzz_billboards as fuzz
+import tests.roles.test_hostile_billboards as hostile
 import tests.roles.test_local_trust as trust
 from packages.papers.tests.boards import SERVERS
 from tacit import Budget
@@ -111,3 +112,30 @@ def test_the_cap_is_left_with_exactly_the_chance_that_the_claim_rests_on(epsilon
 def test_lattice_noise_is_added_as_it_is_drawn(options, monkeypatch):
     kind = LocalOnlineUCB if options else LocalLinUCB
     branches.test_lattice_noise_is_added_as_it_is_drawn(kind(dim=2, budget=Budget(1.0, 1e-3), **options), monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "value"),
+    [
+        ("glm", ("theta",), [0.0] * 4),
+        ("glm", ("report", "bound"), 0.0),  # whether a reward came
+        ("glm", ("report", "bound"), "1"),
+        ("online-ucb", ("report", "scale"), "1"),
+    ],
+)
+def test_a_misshapen_billboard_is_refused(name, path, value):
+    hostile.test_a_misshapen_billboard_is_refused_by_devices_shufflers_and_fleets(name, path, value)
+
+
+def test_a_billboard_with_a_part_missing_is_refused():
+    hostile.test_a_billboard_with_a_part_missing_is_refused(("glm", "report", "bound"))
+
+
+def test_numbers_of_a_report_do_not_wrap_around():
+    """Where scale (y - middle) is near 2^63 cells, one reward would be sent as its opposite."""
+    for middle, scale in ((1e12, 1e6), (-1e12, 1e12)):
+        made = hostile.document("online-ucb")
+        made["report"] |= {"middle": middle, "scale": scale}
+        made["randomizer"]["sigma"] = 10 * scale
+        with pytest.raises(BadBillboard, match="Expected"):
+            hostile.device(hostile.encoded(made))

@@ -40,7 +40,7 @@ class Sums(Protocol):
 class Log(Protocol):
     """A log in pieces, too large for one table."""
 
-    columns: list[str]
+    fields: list[str]  # names of its columns; no frame has such an attribute, which may be slow to ask for
 
     @property
     def count(self) -> int: ...  # of rows

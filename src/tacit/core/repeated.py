@@ -46,7 +46,7 @@ def digest(door: Door, table: Any, key: bytes) -> str | None:
 
 def _pieces(door: Door, table: Any) -> Iterator[dict[str, list[Any]]]:
     if isinstance(table, Log):
-        names = _used(door, table.columns)
+        names = _used(door, table.fields)
         for frame in table.tables(0, table.count, ROWS_AT_ONCE, names):
             yield {name: frames.values(frame[name]) for name in names}
     else:

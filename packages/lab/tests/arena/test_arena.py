@@ -15,8 +15,8 @@ from tacit_lab.arena import page, submission, table, worlds
 from tacit_lab.arena.audit import Audited, audited, sighted
 from tacit_lab.arena.entries import entries
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "arena"
-VERSIONS = {1: "052d92b8", 2: "fb0cee91"}
+EXAMPLES = Path(__file__).parents[4] / "examples" / "arena"
+VERSIONS = {1: "052d92b8", 2: "abd85576"}
 BLIND = {  # what one user does there shows in no arm of the next 80
     "joint-glm-rare",
     "joint-glm-rare as its author's code",
@@ -62,7 +62,7 @@ def test_a_version_of_the_worlds_does_not_change():
     assert {a.group for a in worlds.arenas()} == {"small", "random", "page", "real"}
     assert all(arena.horizon < 1 / worlds.DELTA for arena in worlds.arenas())
     chosen = {a.world.number for a in worlds.arenas() if a.group == "random"}
-    assert chosen <= set(worlds.environments.random.REPORTING)
+    assert chosen <= set(worlds.random.REPORTING)
 
 
 def test_every_private_algorithm_plays_at_every_epsilon():

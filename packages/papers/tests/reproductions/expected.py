@@ -15,7 +15,6 @@ from unittest.mock import patch
 import tacit_papers
 from tacit import environments
 from tacit.experiments.runner import Progress
-from tacit_lab.environments import breast_cancer
 from tacit_papers import outcome as reproductions
 from tacit_papers.reproductions.ablations import parts
 
@@ -45,11 +44,6 @@ SMALL: dict[str, dict[str, Any]] = {
         "dimensions.ROWS": 500,
         "widths.ROWS": (5_000,),
     },
-    "public": {
-        "ROUNDS": 300,
-        "worlds": lambda: [environments.ball(dim=3, radius=3.0, link="probit")],
-        "wide_worlds": lambda: [breast_cancer()],
-    },
     "oracles": {"ROUNDS": 300, "worlds": lambda: [environments.ball(dim=3, radius=3.0, link="probit")]},
     "optimiser": {
         "USERS": {"joint": (500, 2_000, 0), "shuffle": (200, 500, 0)},  # the last is left out
@@ -73,7 +67,6 @@ SLOW = {
     "ablations",
     "oracles",
     "errata",
-    "public",
     "reweighted",
 }  # three seconds and more, or run by another test
 

@@ -259,7 +259,7 @@ class ContinualBandit(Bandit):
         if not isinstance(table, logs.Log):
             table = frames.columns(table)  # an Arrow stream is read once
         else:
-            logs.check_columns(self._door, table.columns)
+            logs.check_columns(self._door, table.fields)
             sums = table.sums(self._door, actions, anywhere=self._summed_anywhere)
             if sums is not None:
                 logs.check_sums(sums, table, self.rewards)

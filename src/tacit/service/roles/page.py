@@ -8,13 +8,12 @@ from tacit.service.markup import Child, Markup, document, tag
 from tacit.service.page import LOST, events, tile
 from tacit.service.words import count, counted, signed
 
-REPLACE_REWARDS = REPLACE + REWARDS
 # By the role and the relation that its releases are for: what it sees of people follows from that.
 ABOUT = {
     ("analyzer", REPLACE): "Learns from the sum of each batch, and shows everybody what devices choose by.",
     ("shuffler", REPLACE): "Adds up the reports of a batch and forgets who sent them. People trust it to do so.",
     ("local", REPLACE): "Learns from reports that are private by themselves. Nobody has to be trusted.",
-    ("local", REPLACE_REWARDS): (
+    ("local", REWARDS): (
         "Learns from reports in which the reward alone is private by itself: the arm that was played comes as it is."
     ),
 }
@@ -34,7 +33,7 @@ SEES = {
         "Each report: a person's numbers behind noise that protects them by itself, at the epsilon above.",
         "From which address it comes, as any server does. It keeps and logs none.",
     ),
-    ("local", REPLACE_REWARDS): (
+    ("local", REWARDS): (
         "In each report the arm that was played, with the person's features in it, as it is.",
         "The reward behind noise that protects it by itself, at the epsilon above.",
         "From which address a report comes, as any server does. It keeps and logs none.",
@@ -53,7 +52,7 @@ NEVER = {
         "Anybody's features, choice or reward without that noise.",
         "How an earlier report looked: it keeps what it has learnt, and their random ids.",
     ),
-    ("local", REPLACE_REWARDS): (
+    ("local", REWARDS): (
         "Anybody's reward without that noise.",
         "How an earlier report looked: it keeps what it has learnt, and their random ids.",
     ),

@@ -47,7 +47,7 @@ class Folder:
             raise ValueError(f"Expected Parquet files in {given}, got one that cannot be read.") from None
         if any(schema != schemas[0] for schema in schemas):
             raise ValueError(f"Expected files with the same columns in {given}, got others.")
-        self.files, self.columns = [str(file.absolute()) for file in files], list(schemas[0])
+        self.files, self.fields = [str(file.absolute()) for file in files], list(schemas[0])
         kinds = schemas[0].items()
         self.numbers = {name for name, kind in kinds if kind.is_numeric() or kind == pl.Boolean}
         self.names = {name for name, kind in kinds if kind.is_integer() or kind == pl.String}
@@ -147,10 +147,10 @@ class Encoder(NamedTuple):
 
 def encoder(door: Door, folder: Folder, actions: Any) -> Encoder | None:
     """What reads the folder as columns of numbers; None where rows have to be looked at one by one."""
-    names = tuple(numbered(folder.columns))
+    names = tuple(numbered(folder.fields))
     if door.schema is not None or not names or not {*names, "reward"} <= folder.numbers:
         return None
-    if "arms" in folder.columns or (len(names) < door.dim and "action" not in folder.names):
+    if "arms" in folder.fields or (len(names) < door.dim and "action" not in folder.names):
         return None
     check_context(door, len(names), actions)
     return Encoder(names, door.dim, door.blocks, *door.rewards, None if actions is None else tuple(actions))

@@ -72,7 +72,6 @@ class Handler(http.server.SimpleHTTPRequestHandler):
             return self._answer(200, self.world.board, etag='"a person"', cache_control="no-cache")
         if self.path in FILES:
             text, kind = FILES[self.path]
-            text = text.replace("IDENTITIES", json.dumps(self.world.identities))
             return self._answer(200, text.encode(), content_type=kind)
         return super().do_GET()
 

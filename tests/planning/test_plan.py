@@ -12,7 +12,7 @@ from tacit import cli
 from tacit.experiments.runner import run_once
 from tacit.features import Category, Hashed, Number, Schema, Tags
 from tacit.planning import counsel, crowd, trials
-from tacit.planning.trials import PEOPLE, Case, Found, Plan, Question, Size
+from tacit.planning.trials import PEOPLE, Case, Forecast, Found, Question, Size
 
 SMALL = Schema(
     context={"age": Number(0, 100, bins=3), "plan": Category("free", "paid")}, arms="disjoint", actions=("a", "b")
@@ -152,7 +152,7 @@ def given(shares, *, question=None, floor=0.2, **others):
 
     found = [Found(case, row(others.get(_name(case), shares))) for case in trials.cases(question)]
     rates = dict.fromkeys(trials.TASTES, (0.3, 0.3 + 0.1 * floor, 0.4))
-    return Plan(question, Size(4, 100_000, 0, 0), rates, found)
+    return Forecast(question, Size(4, 100_000, 0, 0), rates, found)
 
 
 def _name(case):

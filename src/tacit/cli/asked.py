@@ -18,19 +18,19 @@ HELD = "The file has a deadline; --per-day says what it costs in people."
 OTHER = "The file has another bandit: this plan is for JointGLM."
 
 
-class Asked(NamedTuple):
+class PlanQuestion(NamedTuple):
     """notes: what was taken from a file, for the heading."""
 
     question: Question
     notes: list[str]
 
 
-def of_vectors(*, dim: int | None, arms: int | None, **options: Any) -> Asked:
+def of_vectors(*, dim: int | None, arms: int | None, **options: Any) -> PlanQuestion:
     if dim is None:
         raise ValueError("Expected --dim or --schema, got neither.")
     if arms is None:
         raise ValueError("Expected --arms: how many there are to choose from, got none.")
-    return Asked(Question(dim=dim, arms=arms, **_given(options)), [])
+    return PlanQuestion(Question(dim=dim, arms=arms, **_given(options)), [])
 
 
 def of_schema(
@@ -41,7 +41,7 @@ def of_schema(
     arms: int | None = None,
     radius: float | None = None,
     **options: Any,
-) -> Asked:
+) -> PlanQuestion:
     """Sizes that a schema has need not be given, and must not differ from it; other options win over the file."""
     given = _given(options)
     made, settings, told = read(schema, name)
@@ -59,7 +59,7 @@ def of_schema(
     notes = [f"From {schema}: {taken}."]
     if small.dim < made.dim:
         notes.append("Places of actions that are not offered, spare or retired, do not count.")
-    return Asked(Question(schema=small, **settings | given), notes + told)
+    return PlanQuestion(Question(schema=small, **settings | given), notes + told)
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:

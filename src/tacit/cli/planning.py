@@ -10,7 +10,7 @@ from tacit import durations
 from tacit.cli.output import progress, write_json
 from tacit.planning import counsel, crowd, trials
 from tacit.planning.counsel import USEFUL, count, percent
-from tacit.planning.trials import ORDINARY, PEOPLE, TASTES, Case, Found, Plan, Question
+from tacit.planning.trials import ORDINARY, PEOPLE, TASTES, Case, Forecast, Found, Question
 
 SHOWN = [n for n in PEOPLE if n != 300_000]  # the table fits a terminal
 UNKNOWN = "?"
@@ -30,7 +30,7 @@ def show(question: Question, notes: list[str], *, quick: bool, as_json: bool) ->
         sys.stdout.write(text(plan, notes) + "\n")
 
 
-def text(plan: Plan, notes: list[str]) -> str:
+def text(plan: Forecast, notes: list[str]) -> str:
     from tacit.experiments.table import WIDTH, to_text
 
     width = min(WIDTH, shutil.get_terminal_size((WIDTH, 0)).columns)
@@ -43,7 +43,7 @@ def text(plan: Plan, notes: list[str]) -> str:
     return "\n\n".join([*wrapped[0], to_text(table(plan)), *wrapped[1]])
 
 
-def table(plan: Plan) -> Any:
+def table(plan: Forecast) -> Any:
     """A row for each epsilon, and at the one that is asked for: worlds, tastes and fields."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -122,7 +122,7 @@ def heading(question: Question) -> str:
     return f"plan: {', '.join(parts)}"
 
 
-def meaning(plan: Plan) -> str:
+def meaning(plan: Forecast) -> str:
     size = plan.size
     kind = "of vectors" if plan.question.schema is None else "of your schema"
     long = f", of {size.longer} beyond {size.most:,}" * (size.longer > 0)
@@ -149,7 +149,7 @@ def error() -> str:
     )
 
 
-def document(plan: Plan, notes: list[str]) -> dict[str, Any]:
+def document(plan: Forecast, notes: list[str]) -> dict[str, Any]:
     """See docs/plan.md for what is in it."""
     question = plan.question
     own = None if question.schema is None else question.schema.own
@@ -170,7 +170,7 @@ def document(plan: Plan, notes: list[str]) -> dict[str, Any]:
     }
 
 
-def _row(plan: Plan, found: Found) -> dict[str, Any]:
+def _row(plan: Forecast, found: Found) -> dict[str, Any]:
     need = found.after(USEFUL)
     shares = {"share": found.mean, "worst": found.low, "best": found.high}
     return {

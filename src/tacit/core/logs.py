@@ -16,7 +16,7 @@ from tacit.core.choices import reward_problem
 from tacit.core.door import Door
 from tacit.data import Array, Integers
 from tacit.features import frames
-from tacit.mechanisms.sums import Summer, Whole, no_rows
+from tacit.mechanisms.sums import RowSum, Whole, no_rows
 
 ROW = "Expected an action of the bandit and finite features of norm at most 1, got a row with others."
 FEW = 10  # one row in so many may be refused
@@ -28,16 +28,16 @@ SUMMED_AT_ONCE = 1 << 20  # and where they are columns of numbers
 Row = tuple[Array | None, Any, Any]  # RAW: features, None where they are wrong; reward; person
 
 
-class Sums(Protocol):
+class LogSums(Protocol):
     """What sums the rows of a log, wherever they are."""
 
-    def __call__(self, start: int, count: int, summer: Summer) -> Whole:
+    def __call__(self, start: int, count: int, summer: RowSum) -> Whole:
         """Rows start, ..., start + count - 1."""
         ...
 
 
 @runtime_checkable
-class Log(Protocol):
+class LongLog(Protocol):
     """A log in pieces, too large for one table."""
 
     fields: list[str]  # names of its columns; no frame has such an attribute, which may be slow to ask for
@@ -48,7 +48,7 @@ class Log(Protocol):
         """Rows start, ..., start + count - 1, in frames of at most `at_once`, with these columns or all."""
         ...
 
-    def sums(self, door: Door, actions: Any, *, anywhere: bool) -> Sums | None:
+    def sums(self, door: Door, actions: Any, *, anywhere: bool) -> LogSums | None:
         """What sums its rows without looking at them one by one, if `anywhere` is true and they are columns of numbers;
         else None."""
         ...
@@ -65,7 +65,7 @@ def read(door: Door, table: Any, actions: Any) -> tuple[int, Iterator[Row]]:
 
 def source(door: Door, table: Any, actions: Any) -> tuple[int, Callable[[int], Iterator[Row]]]:
     """How many rows a table or log has, and what gives those from a position on, one by one."""
-    if not isinstance(table, Log):
+    if not isinstance(table, LongLog):
         table = frames.columns(table)  # an Arrow stream is read once
         count, _ = read(door, table, actions)
         return count, lambda start: itertools.islice(read(door, table, actions)[1], start, None)
@@ -106,7 +106,7 @@ def check_rows(rows: Iterable[Row], rewards: tuple[float, float], check_person: 
     check_few(refused, count)
 
 
-def check_sums(sums: Sums, log: Log, rewards: tuple[float, float]) -> None:
+def check_sums(sums: LogSums, log: LongLog, rewards: tuple[float, float]) -> None:
     """The same of a log whose rows are columns of numbers."""
     refused: dict[int, str] = {}
     for first in range(0, log.count, SUMMED_AT_ONCE):

@@ -14,7 +14,7 @@ import numpy as np
 
 from tacit import logs
 from tacit.core.door import Door
-from tacit.core.logs import Log
+from tacit.core.logs import LongLog
 from tacit.data import Integers
 from tacit.features import frames
 
@@ -45,7 +45,7 @@ def digest(door: Door, table: Any, key: bytes) -> str | None:
 
 
 def _pieces(door: Door, table: Any) -> Iterator[dict[str, list[Any]]]:
-    if isinstance(table, Log):
+    if isinstance(table, LongLog):
         names = _used(door, table.fields)
         for frame in table.tables(0, table.count, ROWS_AT_ONCE, names):
             yield {name: frames.values(frame[name]) for name in names}

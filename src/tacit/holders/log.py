@@ -68,7 +68,7 @@ class Log:
         """Row -> reason for those that were refused by this call. left: choices that can still be made."""
         if not isinstance(log, str) or not log:
             raise ValueError("Expected log to be a name, got none.")
-        table = table if isinstance(table, logs.Log) else frames.columns(table)  # an Arrow stream is read once
+        table = table if isinstance(table, logs.LongLog) else frames.columns(table)  # an Arrow stream is read once
         count, rows_from = logs.source(self._agreed.door, table, actions)
         digest = repeated.digest(self._agreed.door, table, self._vault.persons)
         named = b"log" + log.encode("utf-8", "surrogatepass")

@@ -12,7 +12,7 @@ def nothing_released(size: int | tuple[int, ...]) -> Released:
     return Released(np.zeros(size))
 
 
-class Summer(Protocol):
+class RowSum(Protocol):
     def __call__(self, rows: Array, rewards: Array) -> Exact:
         """The sum over checked rows at one estimate; a row whose reward is NaN contributes nothing."""
         ...
@@ -26,5 +26,5 @@ class Whole(NamedTuple):
 
 
 def no_rows(rows: Array, rewards: Array) -> Exact:
-    """A Summer that adds none: for whoever asks what is wrong with rows."""
+    """A RowSum that adds none: for whoever asks what is wrong with rows."""
     return Exact(np.zeros(0, np.int64))

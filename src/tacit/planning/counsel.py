@@ -3,7 +3,7 @@
 import numpy as np
 
 from tacit import durations
-from tacit.planning.trials import ORDINARY, PEOPLE, WEIGHT, YEAR, Case, Found, Plan
+from tacit.planning.trials import ORDINARY, PEOPLE, WEIGHT, YEAR, Case, Forecast, Found
 
 USEFUL = 0.8  # of what could be had: worth the work
 HOPELESS = 0.3  # less is not
@@ -15,7 +15,7 @@ RARE = 0.2  # rewards: fewer are rare
 FAR = 10  # times as many people a year as were simulated: a low share then tells nothing of the year
 
 
-def words(plan: Plan) -> list[str]:
+def words(plan: Forecast) -> list[str]:
     """A paragraph each: whether to, what one action for all would bring, which fields, what to declare; of vectors
     whether to alone."""
     if plan.question.schema is None:
@@ -23,7 +23,7 @@ def words(plan: Plan) -> list[str]:
     return [_verdict(plan), _floor(plan), _fields(plan), _declare(plan)]
 
 
-def numbers(plan: Plan) -> str:
+def numbers(plan: Forecast) -> str:
     """How many numbers are learnt of an action, and of which fields they are."""
     schema = plan.question.schema
     assert schema is not None
@@ -32,7 +32,7 @@ def numbers(plan: Plan) -> str:
     return f"{size} numbers are learnt of each of {len(schema.offered)} actions: {each}."
 
 
-def tastes(plan: Plan) -> str:
+def tastes(plan: Forecast) -> str:
     """What can be had, in the user's units."""
     told = []
     for name, (_, _, best) in plan.rates.items():
@@ -48,13 +48,13 @@ def rate(mean: float) -> str:
     return f"{100 * mean:.3g} %"
 
 
-def size(plan: Plan) -> int:
+def size(plan: Forecast) -> int:
     """People whom fields are judged by: a year's, or SIZE, as far as they were simulated."""
     year = plan.question.year
     return plan.asked.at(SIZE if year is None else min(year, 100_000))[1]
 
 
-def _verdict(plan: Plan) -> str:
+def _verdict(plan: Forecast) -> str:
     question, asked = plan.question, plan.asked
     need, year = asked.after(USEFUL), question.year
     if year is None:
@@ -86,7 +86,7 @@ def _verdict(plan: Plan) -> str:
     return f"Do not personalise {here}: {said}."
 
 
-def _floor(plan: Plan) -> str:
+def _floor(plan: Forecast) -> str:
     """Whether personalising is better than finding one action for all."""
     asked = plan.asked
     better = asked.after(plan.floor)
@@ -102,7 +102,7 @@ def _floor(plan: Plan) -> str:
     )
 
 
-def _fields(plan: Plan) -> str:
+def _fields(plan: Forecast) -> str:
     at, question, asked = size(plan), plan.question, plan.asked
     assert question.schema is not None
     names = list(question.schema.context)
@@ -133,7 +133,7 @@ def _better(other: Found, asked: Found, at: int) -> bool:
     return bool(len(apart) >= ENOUGH and apart.mean() > CLEARLY and apart.min() > 0)
 
 
-def _declare(plan: Plan) -> str:
+def _declare(plan: Forecast) -> str:
     question, told = plan.question, []
     assert question.schema is not None
     if question.base_rate is None:

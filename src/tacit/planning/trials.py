@@ -195,7 +195,7 @@ class Found(NamedTuple):
         return [(n, share) for n, share in zip(PEOPLE, self.mean, strict=True) if share is not None]
 
 
-class Plan(NamedTuple):
+class Forecast(NamedTuple):
     """rates: what random actions, the best one for all and the best one for each person earn, by tastes."""
 
     question: Question
@@ -230,7 +230,7 @@ def cases(question: Question) -> list[Case]:
     return rows
 
 
-def run(question: Question, size: Size, report: Callable[[float], None], only: Sequence[Case] = ()) -> Plan:
+def run(question: Question, size: Size, report: Callable[[float], None], only: Sequence[Case] = ()) -> Forecast:
     """All rows, or those. Worlds are the same in all of them, but for how strong tastes are."""
     rows = list(only) or cases(question)
     crowds = {
@@ -268,7 +268,7 @@ def run(question: Question, size: Size, report: Callable[[float], None], only: S
         ]
         found.append(Found(row, np.array(own)))
     rates = {tastes: _rates(worlds) for tastes, worlds in crowds.items()}
-    return Plan(question, size, rates, found)
+    return Forecast(question, size, rates, found)
 
 
 def _world(question: Question, number: int, strength: float) -> crowd.Crowd | crowd.Vectors:

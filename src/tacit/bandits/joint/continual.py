@@ -256,7 +256,7 @@ class ContinualBandit(Bandit):
         coming-from.md). actions: their names in the order of the blocks, or what the schema takes. A row must be
         learnt once: the same log is refused a second time, and on a database `Stored.learn_log` goes on after a crash.
         """
-        if not isinstance(table, logs.Log):
+        if not isinstance(table, logs.LongLog):
             table = frames.columns(table)  # an Arrow stream is read once
         else:
             logs.check_columns(self._door, table.fields)
@@ -302,7 +302,7 @@ class ContinualBandit(Bandit):
                 self.observe(ticket, float(reward))
         return refused
 
-    def _learn_steps(self, log: logs.Log, sums: logs.Sums) -> dict[int, str]:
+    def _learn_steps(self, log: logs.LongLog, sums: logs.LogSums) -> dict[int, str]:
         """Step by step: the rows of a step are summed at the estimate that it opened with, wherever that is done."""
         refused: dict[int, str] = {}
         first = 0

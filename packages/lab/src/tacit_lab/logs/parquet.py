@@ -11,10 +11,10 @@ import polars as pl
 
 from tacit import checks
 from tacit.core.door import Door
-from tacit.core.logs import FEATURES, REWARD, Sums, check_context
+from tacit.core.logs import FEATURES, REWARD, LogSums, check_context
 from tacit.data import Array, Exact, Integers, Raw
 from tacit.logs import numbered
-from tacit.mechanisms.sums import Summer, Whole
+from tacit.mechanisms.sums import RowSum, Whole
 from tacit.model import arms
 from tacit_lab import cluster
 
@@ -71,7 +71,7 @@ class Folder:
         """Rows start, ..., start + count - 1, in frames of at most `at_once`, with these columns or all."""
         return (frame(piece, names) for piece in self.pieces(start, count, at_once))
 
-    def sums(self, door: Door, actions: Any, *, anywhere: bool) -> Sums | None:
+    def sums(self, door: Door, actions: Any, *, anywhere: bool) -> LogSums | None:
         """What sums its rows as columns of numbers; None where they have to be looked at one by one, as they have if
         not `anywhere`. ValueError if that is not what was asked for."""
         found = encoder(door, self, actions) if anywhere else None
@@ -178,7 +178,7 @@ class Local:
         self._folder, self._encoder = folder, encoder
         self._first, self._after = 0, 0  # of the rows that are in memory
 
-    def __call__(self, start: int, count: int, summer: Summer) -> Whole:
+    def __call__(self, start: int, count: int, summer: RowSum) -> Whole:
         parts, end = [], start + count
         while start < end:
             if not self._first <= start < self._after:
@@ -199,14 +199,14 @@ class Ray:
         cluster.connect()
         self._folder, self._encoder, self._local = folder, encoder, Local(folder, encoder)
 
-    def __call__(self, start: int, count: int, summer: Summer) -> Whole:
+    def __call__(self, start: int, count: int, summer: RowSum) -> Whole:
         if count < WORTH:
             return self._local(start, count, summer)
         pieces = self._folder.pieces(start, count, AT_ONCE)
         return together(cluster.Workers(partial(_summed, self._encoder, summer)).map(pieces))
 
 
-def _summed(encoder: Encoder, summer: Summer, piece: Piece) -> PartSum:
+def _summed(encoder: Encoder, summer: RowSum, piece: Piece) -> PartSum:
     """On a worker."""
     rows, rewards, wrong = encoder(frame(piece, encoder.columns))
     return PartSum(summer(rows, rewards), wrong)

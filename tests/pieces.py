@@ -1,10 +1,10 @@
-"""A log in pieces, as tacit.core.logs.Log has it, of one polars frame."""
+"""A log in pieces, as tacit.core.logs.LongLog has it, of one polars frame."""
 
 
 class Pieces:
     def __init__(self, frame):
         self._frame = frame
-        self.columns = frame.columns
+        self.fields = frame.columns
 
     @property
     def count(self):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, JointLinUCB, LinUCB, Simulated
+from tacit import Budget, JointGLM, LinUCB, Simulated
 from tacit.mechanisms.opening import opened
 
 ARMS = np.array([[1.0, 0.0, 0.0], [0.0, 0.6, 0.0], [0.3, 0.3, 0.3]])
@@ -14,7 +14,8 @@ EVERY_CHOICE = {"first": 1, "growth": 1.001}  # is a step
 
 def joint(**options):
     defaults = {"dim": 3, "horizon": 200, "budget": Budget(1.0, 1e-3), "source": Simulated(0), "pending": 50}
-    return JointLinUCB(**(defaults | options))
+    defaults |= {"first": 15, "rewards": (-1.0, 1.0)}
+    return JointGLM(**(defaults | options))
 
 
 def test_batches_refuse_bad_rows_alone():

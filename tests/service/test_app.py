@@ -208,10 +208,10 @@ def test_an_unexpected_error_tells_its_place_and_not_its_words(app, caplog, monk
 
 def test_an_estimate_is_of_one_version(app, monkeypatch):
     """A release becomes visible while the estimate is read."""
-    statistics, looks = Stored.statistics.fget, []
+    theta, looks = Stored.theta.fget, []
 
     def interrupted(self):
-        found = statistics(self)
+        found = theta(self)
         looks.append(found)
         if len(looks) == 1:
             for _ in range(self.head.boundary):
@@ -219,9 +219,9 @@ def test_an_estimate_is_of_one_version(app, monkeypatch):
             settle(self)
         return found
 
-    monkeypatch.setattr(Stored, "statistics", property(interrupted))
+    monkeypatch.setattr(Stored, "theta", property(interrupted))
     ((_, _, body),) = call(app, ("estimate", None))
-    assert json.loads(body)["version"] == 1 and np.array(json.loads(body)["gram"]).any()
+    assert json.loads(body)["version"] == 1 and np.array(json.loads(body)["theta"]).any()
 
 
 def test_limits_ask_to_come_again(tmp_path):

@@ -33,7 +33,7 @@ ACTIONS = {"walk": {"tags": ["short"]}, "ü": {}}
 PROFILES = {"somebody": {"context": PERSON, "actions": ACTIONS}}
 TOML = """
 [bandits.messages]
-kind = "joint-lin-ucb"
+kind = "joint-glm"
 horizon = 5000
 budget = {epsilon = 1.0, delta = 1e-5}
 durable = "bandit.db"

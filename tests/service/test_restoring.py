@@ -17,7 +17,7 @@ from tests.store.places import settle
 
 TOML = """
 [bandits.messages]
-kind = "joint-lin-ucb"
+kind = "joint-glm"
 dim = 3
 horizon = 5000
 budget = {epsilon = 1.0, delta = 1e-5}

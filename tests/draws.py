@@ -11,7 +11,7 @@ from unittest import mock
 
 import numpy as np
 
-from tacit import Budget, JointGLM, JointLinUCB, LocalIRLS, ShuffleNewton, registry
+from tacit import Budget, JointGLM, LocalIRLS, ShuffleNewton, registry
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.mechanisms import recursive
 from tacit.roles import billboard, wire
@@ -122,7 +122,6 @@ def registered(package: str = "tacit") -> dict[str, Draw]:
 
 
 DRAWS = registered() | {
-    "joint-lin-ucb": continual("toeplitz", JointLinUCB, first=1, growth=1.01),
     "joint-glm": continual("discounted", JointGLM, first=1),
     "joint-glm-scores": continual("discounted", JointGLM, first=1, curvature="none"),
     "joint-glm-long": long_vectors(JointGLM, first=1),

@@ -18,10 +18,8 @@ from types import ModuleType
 from typing import Any
 
 JOINT = {
-    "JointLinUCB": "tacit.bandits.joint.lin_ucb",
     "JointGLM": "tacit.bandits.joint.glm",
 }
-STORED = ("JointGLM", "JointLinUCB")  # whose state is released sums: a database holds them, and they are served
 SHUFFLE = {
     "ShuffleNewton": "tacit.bandits.shuffle.newton",
 }
@@ -112,7 +110,7 @@ def bandits(*trust: str) -> dict[str, tuple[str, str]]:
 
 
 def kebab(name: str) -> str:
-    """JointLinUCB -> joint-lin-ucb, JointGLMRare -> joint-glm-rare; names of acronyms have a table."""
+    """JointGLM -> joint-glm, JointGLMRare -> joint-glm-rare; names of acronyms have a table."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name)
     return str(table("ACRONYMS").get(name, words.lower()))
 

@@ -40,12 +40,6 @@ def registered(table):
 
 
 JOINT = registered("JOINT") | {
-    "JointLinUCB": [
-        {},
-        {"max_rounds_per_person": 2},
-        WEEK,
-        LATER,
-    ],
     "JointGLM": [
         {},
         {"curvature": "none"},

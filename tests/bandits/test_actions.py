@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM, JointLinUCB, LocalIRLS
+from tacit import Budget, JointGLM, LocalIRLS
 from tacit.bandits import snapshot
 from tacit.core import actions
 from tacit.core.actions import Declared
@@ -163,13 +163,11 @@ def test_a_file_from_before_there_were_new_actions_is_loaded(tmp_path):
         JointGLM.load(path)
 
 
-@pytest.mark.parametrize("kind", [JointGLM, JointLinUCB])
-def test_places_that_nobody_has_change_no_estimate(kind):
+def test_places_that_nobody_has_change_no_estimate():
     """Without noise a bandit with room for more is the one without; also after an action came and another one went."""
     options = {"budget": NO_NOISE, "first": 6, "rewards": (0.0, 1.0), "source": Simulated(0)}
-    options |= {"horizon": 1000, "radius": 3.0} if kind is JointLinUCB else {"policy": None}
-    tight = kind(features=schema("walk", "sleep", most=2), **options)
-    roomy = kind(features=schema("walk", "sleep", most=9), **options)
+    tight = JointGLM(features=schema("walk", "sleep", most=2), **options)
+    roomy = JointGLM(features=schema("walk", "sleep", most=9), **options)
     rng = np.random.default_rng(1)
     for _ in range(57):  # no release while there are three
         asked, name, reward = {"age": float(rng.integers(100))}, ["walk", "sleep"][rng.integers(2)], rng.integers(2)
@@ -177,17 +175,15 @@ def test_places_that_nobody_has_change_no_estimate(kind):
             bandit.observe(bandit.choose(asked, actions=[name]), float(reward))
     own = tight.dim // 2
     ask = {"age": 40.0}
-    if kind is JointGLM:
-        assert np.abs(tight.theta).max() > 0.1
-        assert np.allclose(roomy.theta[: 2 * own], tight.theta, atol=1e-12) and not roomy.theta[2 * own :].any()
-        assert np.allclose(roomy.interval(ask), tight.interval(ask), atol=1e-12)
+    assert np.abs(tight.theta).max() > 0.1
+    assert np.allclose(roomy.theta[: 2 * own], tight.theta, atol=1e-12) and not roomy.theta[2 * own :].any()
+    assert np.allclose(roomy.interval(ask), tight.interval(ask), atol=1e-12)
     roomy.add_action("read")
     assert roomy.choose(ask, actions=["read"]).name == "read"
     roomy.retire_action("read")
     for bandit in (tight, roomy):
         rounds(bandit, 1, actions=["walk"])
-    if kind is JointGLM:
-        assert np.allclose(roomy.theta[: 2 * own], tight.theta, atol=1e-12)
+    assert np.allclose(roomy.theta[: 2 * own], tight.theta, atol=1e-12)
 
 
 def test_a_new_action_is_tried_and_a_retired_one_learns_on_no_more():

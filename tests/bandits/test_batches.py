@@ -5,16 +5,19 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, JointLinUCB, LinUCB, Simulated
+from tacit import Budget, JointGLM, LinUCB, Simulated
+from tacit.kernels.glm import Tuning
 from tacit.mechanisms.opening import opened
 
 ARMS = np.array([[1.0, 0.0, 0.0], [0.0, 0.6, 0.0], [0.3, 0.3, 0.3]])
+KNOWN = {"prior": ((0.3, 0.2, 0.1), 9.0), "tuning": Tuning(explore=0.0)}  # choices follow from it alone
 EVERY_CHOICE = {"first": 1, "growth": 1.001}  # is a step
 
 
 def joint(**options):
     defaults = {"dim": 3, "horizon": 200, "budget": Budget(1.0, 1e-3), "source": Simulated(0), "pending": 50}
-    return JointLinUCB(**(defaults | options))
+    defaults |= {"first": 15, "rewards": (-1.0, 1.0)}
+    return JointGLM(**(defaults | options))
 
 
 def test_batches_refuse_bad_rows_alone():
@@ -73,7 +76,7 @@ def test_rows_that_are_no_numbers_and_monstrous_ones_are_refused_alone():
 TWO, THREE = [[0.5, 0.1, 0.0], [0.1, 0.5, 0.0]], [[0.5, 0.1, 0.0], [0.1, 0.5, 0.0], [0.3, 0.3, 0.3]]
 
 
-@pytest.mark.parametrize("bandit", [joint(horizon=600, first=500), LinUCB(dim=3)], ids=["joint", "plain"])
+@pytest.mark.parametrize("bandit", [joint(horizon=600, first=500, **KNOWN), LinUCB(dim=3)], ids=["joint", "plain"])
 def test_nobody_decides_about_another_row(bandit):
     """One user's row, whatever it is: the others' answers and reasons, and how many choices count, stay the same."""
     others = [TWO] * 4 + [THREE] * 4 + ["bad", [[2.0, 0.0, 0.0]], [], None, [[0.1]]]
@@ -99,7 +102,7 @@ def test_nobody_decides_about_another_row(bandit):
 
 
 def test_rows_of_different_sizes_are_chosen_as_if_alone():
-    bandit = joint()
+    bandit = joint(**KNOWN)
     rng = np.random.default_rng(0)
     rows = [rng.uniform(-0.5, 0.5, (k, 3)).tolist() for k in (2, 2, 5, 1, 5, 2)]
     together = bandit.choose_many(rows)

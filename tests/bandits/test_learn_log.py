@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from numpy.random import default_rng
 
-from tacit import Budget, JointGLM, JointLinUCB, Secure, Simulated, Stored
+from tacit import Budget, JointGLM, Secure, Simulated, Stored
 from tacit.core import repeated
 from tacit.errors import HorizonReached
 from tacit.features import Category, Number, Schema
@@ -33,10 +33,9 @@ def same(one, other):
     assert np.array_equal(one._state.prefix.released, other._state.prefix.released)
 
 
-@pytest.mark.parametrize("kind", [JointGLM, JointLinUCB])
-def test_as_if_they_had_come_live(kind):
+def test_as_if_they_had_come_live():
     """Each row as a choice among one arm, answered at once; then both go on live."""
-    learnt, live, table = make(kind, horizon=400), make(kind, horizon=400), log()
+    learnt, live, table = make(horizon=400), make(horizon=400), log()
     assert learnt.learn_log(table) == {}
     for row in range(120):
         live.observe(live.choose([[table[f"x{i}"][row] for i in range(4)]]), table["reward"][row])
@@ -242,7 +241,7 @@ def test_the_same_log_is_refused_a_second_time(tmp_path):
 
 def test_a_log_that_was_refused_as_a_whole_may_be_given_again():
     for table in (log(), Pieces(pl.DataFrame(log()))):
-        small, other = make(JointLinUCB, horizon=100), make(dim=6)
+        small, other = make(horizon=100), make(dim=6)
         with pytest.raises(HorizonReached):
             small.learn_log(table)
         with pytest.raises(ValueError, match="a part of 6 features, got 4 columns"):

@@ -10,7 +10,6 @@ from tacit import (
     Budget,
     Embedded,
     JointGLM,
-    JointLinUCB,
     LinUCB,
     LocalIRLS,
     Secure,
@@ -37,7 +36,7 @@ PURE = Budget(epsilon=1.0, delta=0.0)
     [
         (lambda: JointGLM(dim=3, budget=1.0), "to be a Budget, .* got float"),
         (lambda: LocalIRLS(dim=3, budget=(1.0, 0.1)), "to be a Budget, .* got tuple"),
-        (lambda: JointLinUCB(dim=3, budget=BUDGET, horizon=9, source=3), r"Secure\(\) or Simulated.*, got int"),
+        (lambda: JointGLM(dim=3, budget=BUDGET, horizon=9, source=3), r"Secure\(\) or Simulated.*, got int"),
         (lambda: LocalIRLS(dim=3, budget=BUDGET, source=Secure()), "source to be None .* got Secure"),
         (lambda: JointGLM(dim=3, budget=BUDGET, source=Secure), r"Secure\(\) or Simulated.*, got the class Secure"),
         (lambda: JointGLM(dim=3, budget=BUDGET, tuning=1), "a Tuning of 6 numbers, got int"),

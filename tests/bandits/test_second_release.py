@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit import Budget, JointLinUCB
+from tacit import Budget, JointGLM
 from tacit.bandits import witness
 from tacit.errors import BadState
 from tacit.mechanisms.opening import opened
@@ -23,8 +23,10 @@ ARMS = np.array([[0.8, 0.1], [0.1, 0.8], [-0.5, 0.5]])
 NAMES = 60
 
 
-def build(kind=JointLinUCB, **options):
-    return kind(**({"dim": 2, "horizon": 400, "budget": BUDGET, "pending": 20, "first": 5} | options))
+def build(kind=JointGLM, **options):
+    return kind(
+        **({"dim": 2, "horizon": 400, "budget": BUDGET, "pending": 20, "first": 5, "rewards": (-1.0, 1.0)} | options)
+    )
 
 
 def filled(**options):
@@ -45,7 +47,7 @@ def release(bandit):
     return bandit._state.prefix.released.copy()
 
 
-def load_and_release(paths, kind=JointLinUCB):
+def load_and_release(paths, kind=JointGLM):
     """What can be had of one step from all these files."""
     out = []
     for path in paths:
@@ -74,10 +76,10 @@ def test_only_the_last_of_two_files_loads(tmp_path):
     for name in ("one", "two"):
         bandit.save(tmp_path / name)
     with pytest.raises(BadState, match="saved elsewhere"):
-        JointLinUCB.load(tmp_path / "one")
-    assert JointLinUCB.load(tmp_path / "two").choices == 5
+        JointGLM.load(tmp_path / "one")
+    assert JointGLM.load(tmp_path / "two").choices == 5
     shutil.copy(tmp_path / "two", tmp_path / "one")  # the last state, in the earlier place
-    again = JointLinUCB.load(tmp_path / "one")
+    again = JointGLM.load(tmp_path / "one")
     assert release(again) is not None
     assert load_and_release([tmp_path / "one", tmp_path / "two"]) == []
 
@@ -89,8 +91,8 @@ def test_the_earlier_file_is_refused_without_a_register_too(tmp_path, monkeypatc
     bandit.save(tmp_path / "two")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
     with pytest.raises(BadState, match="budget twice"):
-        JointLinUCB.load(tmp_path / "one")
-    assert release(JointLinUCB.load(tmp_path / "two")) is not None
+        JointGLM.load(tmp_path / "one")
+    assert release(JointGLM.load(tmp_path / "two")) is not None
     monkeypatch.undo()
     assert release(bandit) is None
 
@@ -142,7 +144,7 @@ def test_copies_under_other_names_give_one_release(how, first, tmp_path):
     for copy in paths:
         how(path, copy)
     if first == "load":
-        bandits = [JointLinUCB.load(copy) for copy in [path, *paths]]
+        bandits = [JointGLM.load(copy) for copy in [path, *paths]]
         had = [each for each in map(release, bandits) if each is not None]
     else:
         had = load_and_release([path, *paths])
@@ -155,7 +157,7 @@ def test_forty_copies_released_by_as_many_threads_give_one_release(tmp_path):
     paths = [tmp_path / f"copy{i}.json" for i in range(40)]
     for copy in paths:
         shutil.copy(path, copy)
-    bandits, had = [JointLinUCB.load(copy) for copy in paths], []
+    bandits, had = [JointGLM.load(copy) for copy in paths], []
     threads = [threading.Thread(target=lambda bandit=bandit: had.append(release(bandit))) for bandit in bandits]
     for thread in threads:
         thread.start()
@@ -170,7 +172,7 @@ def test_another_process_knows_it(tmp_path):
     bandit.save(path)
     shutil.copy(path, copy)
     assert release(bandit) is not None
-    code = f"from tacit import JointLinUCB; JointLinUCB.load({str(copy)!r}).choose([[0.1, 0.0]])"
+    code = f"from tacit import JointGLM; JointGLM.load({str(copy)!r}).choose([[0.1, 0.0]])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode != 0 and "BadState" in done.stderr and "budget twice" in done.stderr
 
@@ -187,14 +189,14 @@ def test_a_save_that_was_cut_off_before_its_mark_and_another_that_went_on(tmp_pa
     bandit.save(path)
     for marker, text in before.items():  # as if the process had ended before it wrote them
         marker.write_text(text)
-    assert JointLinUCB.load(path).choices == 1
-    other = JointLinUCB.load(copy)
+    assert JointGLM.load(path).choices == 1
+    other = JointGLM.load(copy)
     other.observe(other.choose(ARMS), -1.0)
     other.save(copy)
     assert other._witness.generation == bandit._witness.generation
     with pytest.raises(BadState, match="budget twice"):
-        JointLinUCB.load(path)
-    assert JointLinUCB.load(copy).choices == 1
+        JointGLM.load(path)
+    assert JointGLM.load(copy).choices == 1
 
 
 def test_without_a_register_nothing_is_saved_loaded_or_released(tmp_path, monkeypatch):
@@ -204,7 +206,7 @@ def test_without_a_register_nothing_is_saved_loaded_or_released(tmp_path, monkey
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     before = opened(bandit._state.prefix).open.copy()
-    for attempt in (lambda: bandit.choose(ARMS), lambda: bandit.save(path), lambda: JointLinUCB.load(path)):
+    for attempt in (lambda: bandit.choose(ARMS), lambda: bandit.save(path), lambda: JointGLM.load(path)):
         with pytest.raises(BadState, match="set XDG_STATE_HOME"):
             attempt()
     assert bandit._steps == 0 and np.array_equal(opened(bandit._state.prefix).open, before)
@@ -238,7 +240,7 @@ def test_an_id_that_is_none_is_refused(tmp_path):
     path.write_text(json.dumps(document | {"body": text, "sha256": hashlib.sha256(text.encode()).hexdigest()}))
     (tmp_path / "b.json.generation").unlink()
     with pytest.raises(BadState, match="32 hexadecimal digits"):
-        JointLinUCB.load(path)
+        JointGLM.load(path)
 
 
 def test_forked_workers_that_were_never_saved_are_bandits_of_their_own(tmp_path):
@@ -249,17 +251,17 @@ def test_forked_workers_that_were_never_saved_are_bandits_of_their_own(tmp_path)
     def worker():
         bandit.choose(ARMS)
         bandit.save(tmp_path / "child.json")
-        return JointLinUCB.load(tmp_path / "child.json").choices
+        return JointGLM.load(tmp_path / "child.json").choices
 
     assert in_a_child(worker) == "1"
     bandit.choose(ARMS)
     bandit.save(tmp_path / "parent.json")
-    assert JointLinUCB.load(tmp_path / "child.json").choices == JointLinUCB.load(tmp_path / "parent.json").choices == 1
+    assert JointGLM.load(tmp_path / "child.json").choices == JointGLM.load(tmp_path / "parent.json").choices == 1
 
 
 def test_a_save_that_fails_halfway_is_no_second_chance(tmp_path, monkeypatch):
     """The file is in place and its marks are not: once the bandit has gone on, that file is not its last state."""
-    bandit = JointLinUCB(dim=2, horizon=400, budget=Budget(1.0, 1e-3), first=6)
+    bandit = JointGLM(dim=2, horizon=400, budget=Budget(1.0, 1e-3), first=6)
     for _ in range(5):
         bandit.observe(bandit.choose([[0.6, 0.0], [0.0, 0.6]]), 1.0)
 
@@ -275,10 +277,10 @@ def test_a_save_that_fails_halfway_is_no_second_chance(tmp_path, monkeypatch):
         bandit.observe(bandit.choose([[0.6, 0.0], [0.0, 0.6]]), 1.0)
     assert bandit._steps == 1
     with pytest.raises(BadState, match="older one"):
-        JointLinUCB.load(tmp_path / "one")
+        JointGLM.load(tmp_path / "one")
 
 
 def test_the_register_is_one_wherever_the_process_goes(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", "state")
     with pytest.raises(BadState, match="absolute path"):
-        JointLinUCB(dim=2, horizon=400, budget=Budget(1.0, 1e-3)).save(tmp_path / "one")
+        JointGLM(dim=2, horizon=400, budget=Budget(1.0, 1e-3)).save(tmp_path / "one")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit import Budget, Embedded, JointGLM, JointLinUCB, LocalIRLS, Secure, ShuffleNewton, Simulated, cli
+from tacit import Budget, Embedded, JointGLM, LocalIRLS, Secure, ShuffleNewton, Simulated, cli
 from tacit.bandits import warm
 from tacit.features import Category, Schema
 from tacit.mechanisms.saving import arrays
@@ -97,7 +97,7 @@ def test_the_bandit_stays_as_it_was(make, tmp_path):
 def test_settings_that_are_too_large_or_too_small_for_a_twin():
     for made in (
         JointGLM(dim=2, budget=Budget(0.01, 1e-9), first=10**6),
-        JointLinUCB(dim=2, budget=BUDGET, horizon=3),
+        JointGLM(dim=2, budget=BUDGET, horizon=3),
         ShuffleNewton(dim=2, budget=Budget(0.1, 1e-9)),
     ):
         assert made.warm_up() > 0

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit import Budget, JointGLM, JointLinUCB
+from tacit import Budget, JointGLM
 from tacit.algorithms.weeks import Weeks, fewest_leaves
 from tacit.kernels.rounds import Schedule, next_boundary
 from tacit.mechanisms.opening import opened
@@ -195,15 +195,14 @@ def test_the_certificate_says_weeks_plainly():
     assert build(week=25, horizon=60).privacy.over.keys() == {3}
 
 
-@pytest.mark.parametrize("kind", [JointGLM, JointLinUCB])
-def test_a_week_in_days_is_rounds_that_are_expected(kind, tmp_path):
-    days, counted = build(kind, week="7 days", per_day=20), build(kind, week=140)
+def test_a_week_in_days_is_rounds_that_are_expected(tmp_path):
+    days, counted = build(week="7 days", per_day=20), build(week=140)
     assert days.week == 140 and days._plan_numbers() == counted._plan_numbers() and days.privacy == counted.privacy
     days.save(tmp_path / "bandit.json")
-    assert kind.load(tmp_path / "bandit.json").week == 140
+    assert JointGLM.load(tmp_path / "bandit.json").week == 140
     for wrong in ({"week": "7 days"}, {"week": "a week", "per_day": 20}, {"week": 140, "per_day": 20}):
         with pytest.raises(ValueError, match="per_day"):
-            build(kind, **wrong)
+            build(**wrong)
 
 
 def test_misuse():

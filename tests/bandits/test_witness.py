@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM, JointLinUCB
+from tacit import Budget, JointGLM
 from tacit.bandits import witness
 from tacit.errors import BadState
 from tacit.mechanisms import saving
@@ -15,8 +15,8 @@ BUDGET = Budget(1.0, 1e-3)
 ARMS = np.array([[0.8, 0.1], [0.1, 0.8], [-0.5, 0.5]])
 
 
-def build(kind=JointLinUCB, **options):
-    return kind(**({"dim": 2, "horizon": 400, "budget": BUDGET, "pending": 20} | options))
+def build(kind=JointGLM, **options):
+    return kind(**({"dim": 2, "horizon": 400, "budget": BUDGET, "pending": 20, "first": 15} | options))
 
 
 def play(bandit, rounds, seed=0):
@@ -38,7 +38,7 @@ def test_one_of_two_bandits_draws_no_noise_and_shows_nothing(tmp_path):
     start = build(first=5)
     play(start, 5)
     start.save(path)
-    one, two, three = (JointLinUCB.load(path) for _ in range(3))
+    one, two, three = (JointGLM.load(path) for _ in range(3))
     three.save(elsewhere)  # from now on this is the last state
     for late in (one, two):
         before = arrays(late)
@@ -46,9 +46,9 @@ def test_one_of_two_bandits_draws_no_noise_and_shows_nothing(tmp_path):
             late.choose(ARMS)
         assert same(before, arrays(late))
         with pytest.raises(BadState, match="one of two"):
-            late.statistics  # noqa: B018
+            late.theta  # noqa: B018
     three.choose(ARMS)
-    assert three.statistics.gram.any()
+    assert three.theta.any()
 
 
 @pytest.mark.parametrize("kind", [JointGLM])
@@ -76,7 +76,7 @@ def test_a_state_is_compared_and_replaced_alone(tmp_path, monkeypatch):
     start = build(first=5)
     play(start, 5)
     start.save(path)
-    bandits, won = [JointLinUCB.load(path) for _ in range(40)], []
+    bandits, won = [JointGLM.load(path) for _ in range(40)], []
 
     def release(bandit):
         with contextlib.suppress(BadState):
@@ -102,20 +102,20 @@ def test_an_older_copy_is_noticed(tmp_path):
     shutil.copy(path, backup)
     play(bandit, 20)
     bandit.save(path)
-    assert JointLinUCB.load(path).choices == 40
+    assert JointGLM.load(path).choices == 40
     shutil.copy(backup, path)
     with pytest.raises(BadState, match="spend the budget twice"):
-        JointLinUCB.load(path)
+        JointGLM.load(path)
     with pytest.raises(BadState, match="spend the budget twice"):
-        JointLinUCB.load(backup)  # no marker came with it: the register knows
+        JointGLM.load(backup)  # no marker came with it: the register knows
     other = build()
     other.save(path)
     shutil.copy(backup, path)  # the file of another bandit than the last one there
     with pytest.raises(BadState, match="another bandit"):
-        JointLinUCB.load(path)
+        JointGLM.load(path)
     (tmp_path / "b.json.generation").write_text("?")
     with pytest.raises(BadState, match="damaged"):
-        JointLinUCB.load(path)
+        JointGLM.load(path)
 
 
 def test_a_file_is_not_the_last_state_once_more_was_released(tmp_path):
@@ -124,15 +124,15 @@ def test_a_file_is_not_the_last_state_once_more_was_released(tmp_path):
     bandit = build(first=10)
     play(bandit, 10)
     bandit.save(path)
-    assert JointLinUCB.load(path).choices == 10  # nothing was released since
+    assert JointGLM.load(path).choices == 10  # nothing was released since
     bandit.save(elsewhere)
-    assert JointLinUCB.load(elsewhere).choices == 10
+    assert JointGLM.load(elsewhere).choices == 10
     play(bandit, 1)
     for each in (path, elsewhere):
         with pytest.raises(BadState, match="spend the budget twice"):
-            JointLinUCB.load(each)
+            JointGLM.load(each)
     bandit.save(path)
-    assert JointLinUCB.load(path).choices == 11
+    assert JointGLM.load(path).choices == 11
 
 
 def test_another_bandit_in_the_same_place_keeps_its_file(tmp_path):
@@ -141,7 +141,7 @@ def test_another_bandit_in_the_same_place_keeps_its_file(tmp_path):
     bandit.save(path)
     other.save(path)
     play(bandit, 11)  # its own file is gone: nothing to tell
-    assert JointLinUCB.load(path).choices == 0
+    assert JointGLM.load(path).choices == 0
 
 
 def test_two_bandits_from_one_file_are_noticed_at_the_first_release(tmp_path):
@@ -149,7 +149,7 @@ def test_two_bandits_from_one_file_are_noticed_at_the_first_release(tmp_path):
     start = build(first=10)
     play(start, 9)
     start.save(path)
-    one, two = JointLinUCB.load(path), JointLinUCB.load(path)
+    one, two = JointGLM.load(path), JointGLM.load(path)
     play(one, 2)
     two.choose(ARMS)  # up to the next release both say the same
     for _ in range(2):
@@ -161,7 +161,7 @@ def test_two_bandits_from_one_file_are_noticed_at_the_first_release(tmp_path):
     one.save(path)
     with pytest.raises(BadState):
         start.save(path)
-    assert JointLinUCB.load(path).choices == 11
+    assert JointGLM.load(path).choices == 11
 
 
 def test_a_crash_between_file_and_marker_loads(tmp_path):
@@ -172,7 +172,7 @@ def test_a_crash_between_file_and_marker_loads(tmp_path):
     play(bandit, 20)
     bandit.save(path)
     (tmp_path / "b.json.generation").write_text(marker)
-    assert JointLinUCB.load(path).choices == 20
+    assert JointGLM.load(path).choices == 20
 
 
 def test_a_saved_file_is_known_wherever_the_process_goes(tmp_path, monkeypatch):
@@ -181,13 +181,13 @@ def test_a_saved_file_is_known_wherever_the_process_goes(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "here")
     made = build(first=5)
     made.save("b.json")
-    bandit = JointLinUCB.load("b.json")
+    bandit = JointGLM.load("b.json")
     monkeypatch.chdir(tmp_path / "there")
     play(bandit, 6)
     assert not list((tmp_path / "there").iterdir())
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another register"))
     with pytest.raises(BadState, match="spend the budget twice"):
-        JointLinUCB.load(tmp_path / "here" / "b.json")
+        JointGLM.load(tmp_path / "here" / "b.json")
 
 
 def test_a_save_that_fails_leaves_the_old_file_and_it_loads(tmp_path):
@@ -199,7 +199,7 @@ def test_a_save_that_fails_leaves_the_old_file_and_it_loads(tmp_path):
     with pytest.raises(OSError):
         bandit.save(path)
     (tmp_path / "b.json.new").rmdir()
-    assert JointLinUCB.load(path).choices == 0
+    assert JointGLM.load(path).choices == 0
     play(bandit, 2)
     with pytest.raises(BadState, match="spend the budget twice"):
-        JointLinUCB.load(path)
+        JointGLM.load(path)

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, JointLinUCB, LinUCB, Spec, Uniform, environments, simulate
+from tacit import Budget, JointGLM, LinUCB, Spec, Uniform, environments, simulate
 from tacit.experiments.runner import run_once
 
 WORLD = environments.ball(dim=3, arms=5)
-SPECS = [Spec(LinUCB), Spec(JointLinUCB, budget=Budget(1.0, 1e-3))]
+SPECS = [Spec(LinUCB), Spec(JointGLM, budget=Budget(1.0, 1e-3))]
 
 
 def test_same_seed_same_result_whatever_the_number_of_workers():
@@ -24,7 +24,7 @@ def test_same_seed_same_result_whatever_the_number_of_workers():
 def test_rows_sum_up_the_runs():
     result = simulate(SPECS, WORLD, horizon=500, runs=4, seed=0)
     row = result.rows[1]
-    regret = np.array([run.regret for run in result.runs if run.bandit == "joint-lin-ucb"])
+    regret = np.array([run.regret for run in result.runs if run.bandit == "joint-glm"])
     assert row["regret_mean"] == pytest.approx(regret.mean())
     assert row["regret_se"] == pytest.approx(regret.std(ddof=1) / 2)
     assert row["regret_p95"] == pytest.approx(np.quantile(regret, 0.95))
@@ -35,7 +35,7 @@ def test_rows_sum_up_the_runs():
     assert run.at[-1] == 500
     assert run.curve[-1] == pytest.approx(run.regret)
     assert (np.diff(run.curve) >= 0).all()
-    assert "joint-lin-ucb ε=1" in result.table()
+    assert "joint-glm ε=1" in result.table()
 
 
 def test_the_table_says_what_was_run_and_what_uniform_play_costs():
@@ -62,15 +62,15 @@ def test_uniform_play_has_the_regret_that_is_expected_of_it():
 
 
 def test_no_noise_is_null_in_rows():
-    spec = Spec(JointLinUCB, budget=Budget(math.inf, 0.1))
+    spec = Spec(JointGLM, budget=Budget(math.inf, 0.1))
     row = simulate([spec], WORLD, horizon=50, runs=1, seed=0).rows[0]
     assert row["epsilon"] is None
     assert row["regret_se"] is None
-    assert row["label"] == "joint-lin-ucb no noise"
+    assert row["label"] == "joint-glm no noise"
 
 
 def test_budgets_that_look_alike_are_different_rows():
-    specs = [Spec(JointLinUCB, budget=Budget(1.0, delta)) for delta in (1e-3, 1e-9)]
+    specs = [Spec(JointGLM, budget=Budget(1.0, delta)) for delta in (1e-3, 1e-9)]
     rows = simulate(specs, WORLD, horizon=50, runs=2, seed=0).rows
     assert [(row["runs"], row["delta"]) for row in rows] == [(2, 1e-3), (2, 1e-9)]
 
@@ -78,7 +78,7 @@ def test_budgets_that_look_alike_are_different_rows():
 def test_what_the_run_settles_is_no_option():
     for name, value in (("horizon", 5), ("source", None), ("pending", 3)):
         with pytest.raises(ValueError, match=f"got {name}"):
-            Spec(JointLinUCB, **{name: value})
+            Spec(JointGLM, **{name: value})
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_private_bandit_learns():
         environments.fixed(dim=3, arms=10),
         environments.gap(dim=5, arms=25),
     ):
-        run = run_once(Spec(JointLinUCB, budget=Budget(1.0, 1e-3)), world, 20_000, 3, 0, lambda _: None)
+        run = run_once(Spec(JointGLM, budget=Budget(1.0, 1e-3)), world, 20_000, 3, 0, lambda _: None)
         block = world.block(2000)
         world.start(np.random.default_rng(0), 20_000).fill(block)
         uniform = (block.means.max(axis=1) - block.means.mean(axis=1)).mean() * 20_000

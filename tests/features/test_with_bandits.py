@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM, JointLinUCB, Simulated, Stored
+from tacit import Budget, JointGLM, Simulated, Stored
 from tacit.errors import BadState
 from tacit.features import Category, Number, Schema
 from tests.features.test_schema import FILMS, HEALTH, PERSON
@@ -51,7 +51,7 @@ def test_a_bad_row_of_a_batch_is_refused_alone():
     assert bandit.choices == 5
 
 
-@pytest.mark.parametrize("kind", [JointGLM, JointLinUCB])
+@pytest.mark.parametrize("kind", [JointGLM])
 def test_a_certificate_names_the_schema(kind):
     options = {"budget": BUDGET, "horizon": 1000}
     text = "16 numbers from 2 fields of a person and no fields of an action, disjoint arms (2 actions); bounds are"

@@ -10,7 +10,6 @@ from tacit.environments import worlds_kernel as worlds
 from tacit.kernels import continual, formulas, linalg, linear, noise, rounds, summing
 from tacit.kernels.block import BERNOULLI, GAUSSIAN_REWARD, LOGGED, SIGN, Block, reward
 from tacit.model import glm, links
-from tacit.model import linear as linear_model
 from tests.reference import linear as reference
 
 
@@ -222,22 +221,19 @@ def test_sums_of_rows_are_the_contributions_of_each(blocks):
     place = rng.integers(blocks, size=40)
     given = np.column_stack([rows, place]) if blocks > 1 else rows
     theta, inverse = rng.normal(size=(blocks, p)), np.stack([np.eye(p)] * blocks)
-    expected = np.zeros((2, blocks, 5), np.int64)
+    expected = np.zeros((blocks, 5), np.int64)
     for x, y, a in zip(rows, rewards, place, strict=True):
-        for out, add in zip(expected, (glm.add_glm, linear_model.add_linear), strict=True):
-            v = np.zeros(5)
-            at = (theta[a], inverse[a], links.LOGISTIC, 0.3, 0.7) if add is glm.add_glm else (0.7,)
-            add(x, y, *at, 0.0, 1.0, v)
-            if np.linalg.norm(v) <= longest:  # not for NaN
-                out[a] += np.rint(v / cell).astype(np.int64)
+        v = np.zeros(5)
+        glm.add_glm(x, y, theta[a], inverse[a], links.LOGISTIC, 0.3, 0.7, 0.0, 1.0, v)
+        if np.linalg.norm(v) <= longest:  # not for NaN
+            expected[a] += np.rint(v / cell).astype(np.int64)
     found = np.zeros_like(expected)
     at, places = summing.Linearised(theta, inverse, links.LOGISTIC, 0.3, 0.7, 0.0, 1.0), np.arange(5 * blocks)
     nothing = summing.Tally(0, 0, 0, 0.0, 0.0, 1.0, NO_SIDES)
-    places, plain = places.reshape(blocks, 5), summing.Plain(0.7, 0.0, 1.0)
-    summing.sum_glm(given, rewards, at, places, nothing, cell, longest, found[0].reshape(-1))
-    summing.sum_linear(given, rewards, plain, places, nothing, cell, longest, found[1].reshape(-1))
-    assert np.array_equal(found, expected) and expected.any(axis=2).all()
-    summing.sum_linear(given, rewards, plain, places, nothing, cell, 1e-9, found[1].reshape(-1))
+    places = places.reshape(blocks, 5)
+    summing.sum_glm(given, rewards, at, places, nothing, cell, longest, found.reshape(-1))
+    assert np.array_equal(found, expected) and expected.any(axis=1).all()
+    summing.sum_glm(given, rewards, at, places, nothing, cell, 1e-9, found.reshape(-1))
     assert np.array_equal(found, expected)
 
 

@@ -18,8 +18,9 @@ from tests.store.places import HOLD, Clock, settle
 
 KEYS = {role: f"tacit_the-{role}'s-key" for role in ("app", "operator", "auditor")}
 LINEAR = {
-    "kind": "joint-lin-ucb",
+    "kind": "joint-glm",
     "dim": 3,
+    "base_rate": 0.5,  # what a reward adds does not depend on what was released
     "horizon": 5000,
     "budget": {"epsilon": 1.0, "delta": 1e-5},
     "durable": "bandit.db",
@@ -37,8 +38,9 @@ TOML = """
 [server]
 patience = 0.5
 [bandits.messages]
-kind = "joint-lin-ucb"
+kind = "joint-glm"
 dim = 3
+base_rate = 0.5
 horizon = 5000
 budget = {epsilon = 1.0, delta = 1e-5}
 durable = "bandit.db"

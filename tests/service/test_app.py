@@ -63,7 +63,7 @@ def test_names_masks_and_propensities(app):
     both = [{"arms": EYE, "request": f"{i}", "propensity": True} for i in range(4)]
     ((_, _, second),) = call(app, ("choose:batch", lines(*both)))
     found = [json.loads(line)["propensity"] for line in second.splitlines()]
-    assert found == [None, None, 1.0, 1.0] and b"propensity" not in first  # of LinUCB: nothing is drawn
+    assert found == [None, None, 1 / 3, 1 / 3] and b"propensity" not in first
     assert [json.loads(line)["propensity_error"] for line in second.splitlines()] == [None, None, 0.0, 0.0]
     for available in (["up"], ["left", True], [True], [], [False] * 3):
         ((status, _, _),) = call(app, ("choose", {"arms": NAMED, "available": available}))
@@ -158,10 +158,10 @@ def test_the_status_says_what_counts_by_now_and_when(app):
         found = json.loads(call(app, ("status", None))[0][2])
         return [found[name] for name in ("choices", "entered", "hold", "next_release_after", "version")]
 
-    call(app, ("choose:batch", lines(*[{"arms": EYE}] * 15)))
-    assert said() == [15, 0, HOLD, 15, 0]
+    call(app, ("choose:batch", lines(*[{"arms": EYE}] * 59)))
+    assert said() == [59, 0, HOLD, 59, 0]
     settle(stored(app))
-    assert said()[:3] == [15, 15, HOLD] and said()[4] == 1 and said()[3] > 15
+    assert said()[:3] == [59, 59, HOLD] and said()[4] == 1 and said()[3] > 59
 
 
 def test_a_server_whose_choices_do_not_enter_is_not_ready(app, monkeypatch):
@@ -170,7 +170,7 @@ def test_a_server_whose_choices_do_not_enter_is_not_ready(app, monkeypatch):
     now = [0.0]
     monkeypatch.setattr(served, "time", types.SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(stored(app)._steps, "run", lambda: None)
-    call(app, ("choose:batch", lines(*[{"arms": EYE}] * 20)))
+    call(app, ("choose:batch", lines(*[{"arms": EYE}] * 60)))
     one.ready()
     now[0] += 100.0
     one.ready()  # none is due
@@ -184,7 +184,7 @@ def test_a_server_whose_choices_do_not_enter_is_not_ready(app, monkeypatch):
     monkeypatch.undo()
     stored(app).tend()
     one.ready()
-    assert stored(app).version == 1 and stored(app).entered == 20
+    assert stored(app).version == 1 and stored(app).entered == 60
 
 
 def test_errors_name_the_rule_and_not_the_value(app):
@@ -208,10 +208,10 @@ def test_an_unexpected_error_tells_its_place_and_not_its_words(app, caplog, monk
 
 def test_an_estimate_is_of_one_version(app, monkeypatch):
     """A release becomes visible while the estimate is read."""
-    statistics, looks = Stored.statistics.fget, []
+    theta, looks = Stored.theta.fget, []
 
     def interrupted(self):
-        found = statistics(self)
+        found = theta(self)
         looks.append(found)
         if len(looks) == 1:
             for _ in range(self.head.boundary):
@@ -219,9 +219,9 @@ def test_an_estimate_is_of_one_version(app, monkeypatch):
             settle(self)
         return found
 
-    monkeypatch.setattr(Stored, "statistics", property(interrupted))
+    monkeypatch.setattr(Stored, "theta", property(interrupted))
     ((_, _, body),) = call(app, ("estimate", None))
-    assert json.loads(body)["version"] == 1 and np.array(json.loads(body)["gram"]).any()
+    assert json.loads(body)["version"] == 1 and np.array(json.loads(body)["theta"]).any()
 
 
 def test_limits_ask_to_come_again(tmp_path):

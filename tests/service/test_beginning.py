@@ -6,7 +6,7 @@ from tacit.service import beginning
 from tacit.service import config as configs
 from tests.service.servers import LINEAR
 
-GLM = {name: value for name, value in LINEAR.items() if name != "horizon"} | {"kind": "joint-glm"}
+GLM = {name: value for name, value in LINEAR.items() if name not in ("horizon", "base_rate")}
 PRIOR = {"prior": {"theta": [0.1, 0.2, 0.0], "precision": 2.0}}
 STATUS = {
     "version": 0,
@@ -41,7 +41,6 @@ def test_from_then_on_it_says_when():
     [
         (GLM | PRIOR, {}, "arms by what was known at the start"),
         (GLM | {"warm": "rows.csv"}, {}, "arms by what was known at the start"),
-        (LINEAR, {}, "arms by their features alone"),
         (GLM, {"predecessors": ["0"]}, "since the restore. People get arms by what was released before it"),
     ],
 )

@@ -10,7 +10,7 @@ from tests.service.servers import FIELDS, LINEAR, application, stored
 
 HASH = "0" * 64
 X = {"name": "x", "role": "app", "hash": HASH}
-GLM = {name: value for name, value in LINEAR.items() if name != "horizon"} | {"kind": "joint-glm"}
+GLM = {name: value for name, value in LINEAR.items() if name not in ("horizon", "base_rate")}
 
 
 @pytest.mark.parametrize(
@@ -18,15 +18,11 @@ GLM = {name: value for name, value in LINEAR.items() if name != "horizon"} | {"k
     [
         ({"bandits": {}}, "Expected \\[bandits.NAME\\]"),
         ({"bandits": {"a": LINEAR | {"kind": "joint-glm-rare"}}}, "whose state is sums"),
-        ({"bandits": {"a": LINEAR | {"kind": "local-irls"}}}, "whose state is sums.*joint-glm or joint-lin-ucb"),
+        ({"bandits": {"a": LINEAR | {"kind": "local-irls"}}}, "whose state is sums.*joint-glm"),
         (
             {"bandits": {"a": LINEAR | {"kind": "glm"}}},
-            r"\[bandits.a\]: .*that can be served.*There are joint-glm, joint-lin-ucb",
+            r"\[bandits.a\]: .*that can be served.*There are joint-glm",
         ),
-        ({"bandits": {"a": LINEAR | {"link": "logistic"}}}, "Expected no link for a"),
-        ({"bandits": {"a": LINEAR | {"forget": 5000}}}, "Expected no forget for a"),
-        ({"bandits": {"a": LINEAR | {"warm": "rows.csv"}}}, "Expected no warm for a"),
-        ({"bandits": {"a": LINEAR | {"base_rate": 0.01}}}, "Expected no base_rate for a"),
         ({"bandits": {"a": GLM | {"prior": {"theta": [0.1]}}}}, "precision"),
         ({"bandits": {"a": GLM | {"forget": "30 days"}}}, "with per_day"),
         ({"bandits": {"a": GLM | {"forget": "a month", "per_day": 100}}}, "number of rounds"),

@@ -33,7 +33,7 @@ ACTIONS = {"walk": {"tags": ["short"]}, "ü": {}}
 PROFILES = {"somebody": {"context": PERSON, "actions": ACTIONS}}
 TOML = """
 [bandits.messages]
-kind = "joint-lin-ucb"
+kind = "joint-glm"
 horizon = 5000
 budget = {epsilon = 1.0, delta = 1e-5}
 durable = "bandit.db"
@@ -62,7 +62,7 @@ def test_fields_are_learnt_from_as_their_vectors(app):
     assert [json.loads(call(app, ("choose", ask))[0][2]) for ask in asks] == found
     call(app, *(("reward", {"id": each["id"], "reward": 0.5}) for each in found))
     settle(stored(app))
-    bandit = linear(dim=SCHEMA.dim, horizon=5000)
+    bandit = linear(dim=SCHEMA.dim, features=SCHEMA, horizon=5000)
     vectors = [SCHEMA.vectors(ask["context"], ACTIONS)[each["name"]] for ask, each in zip(asks, found, strict=True)]
     assert np.array_equal(total(stored(app)), sum(contribution(bandit, x, 0.5) for x in vectors))
     ((_, _, masked),) = call(app, ("choose", asks[0] | {"available": ["ü"], "request": "x", "propensity": True}))

@@ -21,7 +21,7 @@ from tests.service.servers import KEYS, Running, askers
 PAGE = (Path(__file__).parents[2] / "docs" / "openfeature.md").read_text()
 TOML = """
 [bandits.health]
-kind = "joint-lin-ucb"
+kind = "joint-glm"
 horizon = 5000
 budget = {epsilon = 1.0, delta = 1e-5}
 durable = "health.db"

@@ -17,8 +17,9 @@ from tests.store.places import settle
 
 TOML = """
 [bandits.messages]
-kind = "joint-lin-ucb"
+kind = "joint-glm"
 dim = 3
+base_rate = 0.5
 horizon = 5000
 budget = {epsilon = 1.0, delta = 1e-5}
 durable = "bandit.db"
@@ -27,9 +28,9 @@ delay = 0.0
 
 
 def visit(folder, **settings):
-    """20 people, and the release that falls due; the last one's id."""
+    """60 people, and the release that falls due; the last one's id."""
     app = application(folder, **settings)
-    ((_, _, body),) = call(app, ("choose:batch", lines(*[{"arms": np.eye(3).tolist()}] * 20)))
+    ((_, _, body),) = call(app, ("choose:batch", lines(*[{"arms": np.eye(3).tolist()}] * 60)))
     settle(stored(app))
     assert stored(app).version == stored(app).head.step > 0
     app.close()
@@ -133,5 +134,5 @@ def test_a_retired_bandit_answers_nobody_and_stays_on_record(tmp_path, run):
     assert [status for status, _, _ in refused] == [410, 410, 422] and b"retired" in refused[0][2]
     assert [status for status, _, _ in shown] == [200] * 5
     status = json.loads(shown[1][2])
-    assert status["retired"] is True and status["version"] == 1 and status["choices"] == 20
+    assert status["retired"] is True and status["version"] == 1 and status["choices"] == 60
     assert "Retired" in json.loads(shown[0][2])["caveats"][-1]

@@ -14,7 +14,7 @@ from tacit.trials.bounds import Interval
 from tests.service.servers import KEYS, LINEAR, application, askers, call, lines, stored
 from tests.store.places import settle
 
-GLM = {name: value for name, value in LINEAR.items() if name != "horizon"} | {
+GLM = {name: value for name, value in LINEAR.items() if name not in ("horizon", "base_rate")} | {
     "kind": "joint-glm",
     "budget": {"epsilon": 60.0, "delta": 1e-5},
     "missing_as": 0.0,
@@ -162,9 +162,7 @@ def test_what_is_wrong_is_said_before_it_is_served(wrong, words):
         configs.build(setting, "messages")
 
 
-def test_other_bandits_take_none_and_unknown_settings_are_refused():
-    with pytest.raises(ValueError, match="joint-lin-ucb takes none"):
-        configs.convert({"bandits": {"messages": LINEAR | {"control": CONTROL}}})
+def test_unknown_settings_are_refused():
     with pytest.raises(ValueError, match="unknown field `part` in control"):
         configs.convert({"bandits": {"messages": GLM | {"control": {"part": 0.1}}}})
 

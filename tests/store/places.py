@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit import Budget, JointGLM, JointLinUCB, Stored, restore
+from tacit import Budget, JointGLM, Stored, restore
 from tacit.holders import leaf_rows, rows
 from tacit.holders.backups import Backup
 from tacit.holders.opening import database_at
@@ -48,7 +48,8 @@ def glm(**options):
 
 
 def linear(**options):
-    return JointLinUCB(**({"dim": 3, "horizon": 2000, "budget": BUDGET, "first": 10} | options))
+    """What a reward adds does not depend on what was released."""
+    return glm(**({"horizon": 2000, "base_rate": 0.5} | options))
 
 
 def arms(rng, count=4, dim=3):

@@ -9,7 +9,7 @@ from tacit.features import Category, Number, Schema
 from tacit.holders.opening import database_at
 from tacit.mechanisms.opening import opened
 from tacit.privacy.noise import Secure
-from tests.store.places import BUDGET, Clock, arms, glm, linear, settle, sums
+from tests.store.places import BUDGET, Clock, arms, glm, settle, sums
 
 ROUNDS = 120
 SCHEMA = Schema(
@@ -41,8 +41,8 @@ class Same(Secure):
         return np.rint(self.rng.normal(0.0, cells, (count, size))).astype(np.int64)
 
 
-def policy(kind, seed):
-    return {} if kind is linear else {"policy": np.random.default_rng(seed)}
+def policy(seed):
+    return {"policy": np.random.default_rng(seed)}
 
 
 def copied(arrays):
@@ -76,7 +76,7 @@ def reward(rng, i):
 def in_memory(kind, seed):
     """Rewards are observed in the order of numbers, when they would enter on a database: before the next choice. The
     bandit, and round by round the arm, its version and the estimate that it was chosen by."""
-    memory, rng, seen = kind(source=Same(), **policy(kind, seed)), np.random.default_rng(seed), []
+    memory, rng, seen = kind(source=Same(), **policy(seed)), np.random.default_rng(seed), []
     for i in range(ROUNDS):
         choice = memory.choose(offered(kind, rng), available=[True, True, i % 3 > 0, True])
         seen.append((choice.index, memory._steps, copied(memory._state.estimate)))
@@ -86,10 +86,10 @@ def in_memory(kind, seed):
     return memory, seen
 
 
-@pytest.mark.parametrize("kind", [glm, linear, by_fields, around_a_rate])
+@pytest.mark.parametrize("kind", [glm, by_fields, around_a_rate])
 def test_the_same_choices_by_the_same_releases(place, kind):
     memory, seen = in_memory(kind, 4)
-    source, draws, rng, clock = Same(), policy(kind, 4), np.random.default_rng(4), Clock()
+    source, draws, rng, clock = Same(), policy(4), np.random.default_rng(4), Clock()
     stored = place.open(kind(source=source, **draws), clock=clock)
     for i in range(ROUNDS):
         if i in (35, 90):  # a restart draws nothing
@@ -124,18 +124,18 @@ def rewards(bandit, choices, i):
     return [(j, bandit.observe(choices[j], (j % 3) / 2)) for j in due]
 
 
-@pytest.mark.parametrize("kind", [glm, linear, by_fields, around_a_rate])
+@pytest.mark.parametrize("kind", [glm, by_fields, around_a_rate])
 def test_the_same_with_a_hold(place, kind):
     """In memory a choice enters after so many later ones, on a database after the time that these take."""
     given, rng, seen, choices = {"missing_as": 0.25, "pending": 100}, np.random.default_rng(6), [], []
-    memory = kind(source=Same(), hold=HOLDS, **given, **policy(kind, 6))
+    memory = kind(source=Same(), hold=HOLDS, **given, **policy(6))
     for i in range(ROUNDS):
         choices.append(memory.choose(offered(kind, rng)))
         seen.append((choices[i].index, memory._steps, copied(memory._state.estimate), rewards(memory, choices, i)))
     rng, clock, choices = np.random.default_rng(6), Clock(), []
     hold = APART * (HOLDS + 0.5) - database_at(place.where).skew
     options = {"hold": hold, "missing_as": 0.25, "clock": clock}
-    with place.open(kind(source=Same(), pending=100, **policy(kind, 6)), **options) as stored:
+    with place.open(kind(source=Same(), pending=100, **policy(6)), **options) as stored:
         for i in range(ROUNDS):
             clock.now += 0.1 * APART
             choices.append(stored.choose(offered(kind, rng)))

@@ -1,4 +1,4 @@
-"""Every option of JointGLM and of JointLinUCB, with values that are not its default, and a game that shows what each of
+"""Every option of JointGLM, with values that are not its default, and a game that shows what each of
 them does.
 
 A value is a mapping of settings: the option's own, and those without which it means nothing (`week` needs
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import default_rng
 
-from tacit import Budget, Control, JointGLM, JointLinUCB, Secure, Simulated
+from tacit import Budget, Control, Secure, Simulated
 from tacit.errors import UnknownChoice
 from tacit.features import Category, Number, Schema
 from tacit.kernels.glm import Tuning
@@ -54,7 +54,7 @@ def public_rows() -> tuple[Any, Any]:
 
 
 Values = dict[str, dict[str, Any]]  # name -> settings
-BOTH: dict[str, Values] = {
+OPTIONS: dict[str, Values] = {
     "rewards": {"wide": {"rewards": (-0.5, 2.0)}},
     "pending": {"5": {"pending": 5}},
     "hold": {"5": {"hold": 5}},
@@ -68,28 +68,16 @@ BOTH: dict[str, Values] = {
     "blocks": {"2": {"blocks": ARMS}},
     "first": {"25": {"first": 25}},
     "growth": {"1.2": {"growth": 1.2}},
-}
-OPTIONS: dict[type, dict[str, Values]] = {
-    JointGLM: BOTH
-    | {
-        "horizon": {"none": {"horizon": None}},
-        "link": {"probit": {"link": "probit"}, "identity": {"link": "identity"}},
-        "curvature": {"none": {"curvature": "none"}},
-        "discount": {"0.9": {"discount": 0.9}},
-        "forget": {"600": {"forget": 600.0}},
-        "tuning": {"bold": {"tuning": Tuning(ridge=4.0, explore=1.0)}},
-        "prior": {"some": {"prior": (np.full(DIM, 0.1), 50.0)}},
-        "warm": {"rows": {"warm": public_rows()}},
-        "base_rate": {"0.3": {"base_rate": 0.3}},
-        "control": {"uniform": {"control": Control(policy="uniform", share=0.2), "hold": 5, "missing_as": 0.5}},
-    },
-    JointLinUCB: BOTH
-    | {
-        "horizon": {"450": {"horizon": 450}},
-        "subgaussian": {"0.25": {"subgaussian": 0.25}},
-        "failure": {"0.3": {"failure": 0.3}},
-        "width_scale": {"0.2": {"width_scale": 0.2}},
-    },
+    "horizon": {"none": {"horizon": None}},
+    "link": {"probit": {"link": "probit"}, "identity": {"link": "identity"}},
+    "curvature": {"none": {"curvature": "none"}},
+    "discount": {"0.9": {"discount": 0.9}},
+    "forget": {"600": {"forget": 600.0}},
+    "tuning": {"bold": {"tuning": Tuning(ridge=4.0, explore=1.0)}},
+    "prior": {"some": {"prior": (np.full(DIM, 0.1), 50.0)}},
+    "warm": {"rows": {"warm": public_rows()}},
+    "base_rate": {"0.3": {"base_rate": 0.3}},
+    "control": {"uniform": {"control": Control(policy="uniform", share=0.2), "hold": 5, "missing_as": 0.5}},
 }
 GIVEN = {"dim", "budget", "policy"}  # settings of the game itself
 
@@ -98,8 +86,7 @@ def build(kind: type, settings: dict[str, Any]) -> Any:
     """A bandit whose noise and draws are seeded."""
     given = {"dim": DIM, "budget": Budget(EPSILON, DELTA), "horizon": 400, "pending": 40, "first": 10} | settings
     given["source"] = Simulated(1) if settings.get("source") is Simulated else Seeded()
-    given |= {} if issubclass(kind, JointLinUCB) else {"policy": default_rng(2)}
-    return kind(**given)
+    return kind(policy=default_rng(2), **given)
 
 
 @functools.cache
@@ -164,11 +151,10 @@ class World(NamedTuple):
 
 
 def _shown(bandit: Any, released: Any, arrays: Any, holder: Any) -> dict[str, Any]:
-    widths = bandit.algorithm.confidence.width if isinstance(bandit, JointLinUCB) else ()
     return {
         "certificate": holder.privacy,
         "released": None if released is None else released.tobytes(),
-        "estimate": b"".join(np.asarray(part, np.float64).tobytes() for part in (*arrays, *widths)),
+        "estimate": b"".join(np.asarray(part, np.float64).tobytes() for part in arrays),
     }
 
 

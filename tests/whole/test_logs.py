@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointGLM, Simulated
-from tacit.algorithms.summed import Summed
+from tacit.algorithms.onepass.algorithm import OnePass
 from tacit.core.door import Door
 from tacit.mechanisms import entering
 from tacit.mechanisms.leaves import ClosedSteps
@@ -179,7 +179,7 @@ def of_a_release(given, kept):
 
 LOG = logging.getLogger("tacit.mechanisms")
 INSIDE = [  # where numbers are open: no type and no class stops these
-    (in_memory, Summed, "row", of_a_row),
+    (in_memory, OnePass, "row", of_a_row),
     (in_memory, entering, "one", of_a_reward),
     (in_memory, PrefixSums, "release", of_a_release),
     (on_a_database, entering, "enter", of_a_batch),

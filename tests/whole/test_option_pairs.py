@@ -1,4 +1,4 @@
-"""Every pair of options of JointGLM and of JointLinUCB is built, played for 300 rounds, put away and taken up again,
+"""Every pair of options of JointGLM is built, played for 300 rounds, put away and taken up again,
 and certified, and both options make a difference; or it is refused when the bandit is made, by a sentence that names
 both.
 
@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit import JointGLM, JointLinUCB
+from tacit import JointGLM
 from tacit.privacy.relations import REPLACE
 from tests.whole.options import DATABASE, DELTA, EPSILON, GIVEN, MEMORY, OPTIONS, World, build, play
 
@@ -36,38 +36,31 @@ WITH_CONTROL = "Expected no {} with control, got both."
 OF_PERSONS = WITH_CONTROL.format("max_rounds_per_person, since which numbers count would be private,")
 OF_WEEKS = WITH_CONTROL.format("week, which a person's numbers on both sides would need noise of their own for,")
 REFUSED = {
-    JointGLM: {
-        ("pending=5", "control=uniform"): OF_HOLD,
-        ("max_rounds_per_person=2", "control=uniform"): OF_PERSONS,
-        ("week=100", "control=uniform"): OF_WEEKS,
-        ("per_day=25", "control=uniform"): OF_WEEKS,
-        ("forget=600", "control=uniform"): WITH_CONTROL.format("forget, since people so far are summed,"),
-        ("pending=5", "hold=5"): OF_HOLD,
-        ("pending=5", "missing_as=0.5"): OF_HOLD,
-        ("features=shared", "blocks=2"): OF_SCHEMA,
-        ("curvature=none", "tuning=bold"): OF_TUNING.format("none"),
-        ("features=disjoint", "tuning=bold"): OF_TUNING.format(BY_FIELDS),
-        ("tuning=bold", "base_rate=0.3"): OF_TUNING.format("base_rate"),
-        ("features=disjoint", "radius=2"): OF_LINEAR.format("radius", BY_FIELDS, "2"),
-        ("features=disjoint", "link=probit"): OF_LINEAR.format("link", BY_FIELDS, "probit"),
-        ("features=disjoint", "link=identity"): OF_LINEAR.format("link", BY_FIELDS, "identity"),
-        ("radius=2", "base_rate=0.3"): OF_LINEAR.format("radius", "base_rate", "2"),
-        ("link=probit", "base_rate=0.3"): OF_LINEAR.format("link", "base_rate", "probit"),
-        ("link=identity", "base_rate=0.3"): OF_LINEAR.format("link", "base_rate", "identity"),
-        ("curvature=none", "base_rate=0.3"): OF_RATE.format('curvature="none"'),
-        ("prior=some", "base_rate=0.3"): OF_RATE.format("prior"),
-        ("warm=rows", "base_rate=0.3"): OF_RATE.format("warm"),
-        ("blocks=2", "base_rate=0.3"): OF_RATE.format(OF_BLOCKS),
-        (
-            "discount=0.9",
-            "forget=600",
-        ): "Expected no discount with forget, which says how fast the past fades, got 0.9.",
-    },
-    JointLinUCB: {
-        ("pending=5", "hold=5"): OF_HOLD,
-        ("pending=5", "missing_as=0.5"): OF_HOLD,
-        ("features=shared", "blocks=2"): OF_SCHEMA,
-    },
+    ("pending=5", "control=uniform"): OF_HOLD,
+    ("max_rounds_per_person=2", "control=uniform"): OF_PERSONS,
+    ("week=100", "control=uniform"): OF_WEEKS,
+    ("per_day=25", "control=uniform"): OF_WEEKS,
+    ("forget=600", "control=uniform"): WITH_CONTROL.format("forget, since people so far are summed,"),
+    ("pending=5", "hold=5"): OF_HOLD,
+    ("pending=5", "missing_as=0.5"): OF_HOLD,
+    ("features=shared", "blocks=2"): OF_SCHEMA,
+    ("curvature=none", "tuning=bold"): OF_TUNING.format("none"),
+    ("features=disjoint", "tuning=bold"): OF_TUNING.format(BY_FIELDS),
+    ("tuning=bold", "base_rate=0.3"): OF_TUNING.format("base_rate"),
+    ("features=disjoint", "radius=2"): OF_LINEAR.format("radius", BY_FIELDS, "2"),
+    ("features=disjoint", "link=probit"): OF_LINEAR.format("link", BY_FIELDS, "probit"),
+    ("features=disjoint", "link=identity"): OF_LINEAR.format("link", BY_FIELDS, "identity"),
+    ("radius=2", "base_rate=0.3"): OF_LINEAR.format("radius", "base_rate", "2"),
+    ("link=probit", "base_rate=0.3"): OF_LINEAR.format("link", "base_rate", "probit"),
+    ("link=identity", "base_rate=0.3"): OF_LINEAR.format("link", "base_rate", "identity"),
+    ("curvature=none", "base_rate=0.3"): OF_RATE.format('curvature="none"'),
+    ("prior=some", "base_rate=0.3"): OF_RATE.format("prior"),
+    ("warm=rows", "base_rate=0.3"): OF_RATE.format("warm"),
+    ("blocks=2", "base_rate=0.3"): OF_RATE.format(OF_BLOCKS),
+    (
+        "discount=0.9",
+        "forget=600",
+    ): "Expected no discount with forget, which says how fast the past fades, got 0.9.",
 }
 
 
@@ -80,16 +73,15 @@ class Value(NamedTuple):
         return f"{self.option}={self.name}"
 
 
-def values(kind: type) -> list[Value]:
-    (options,) = (found for known, found in OPTIONS.items() if issubclass(kind, known))
-    return [Value(option, *item) for option, found in options.items() for item in found.items()]
+def values() -> list[Value]:
+    return [Value(option, *item) for option, found in OPTIONS.items() for item in found.items()]
 
 
-def pairs(kind: type) -> list[tuple[Value, Value]]:
+def pairs() -> list[tuple[Value, Value]]:
     """Of different options that do not give one setting two values."""
     return [
         (one, other)
-        for one, other in itertools.combinations(values(kind), 2)
+        for one, other in itertools.combinations(values(), 2)
         if one.option != other.option
         and all(one.settings[name] is other.settings[name] for name in one.settings.keys() & other.settings.keys())
     ]
@@ -119,7 +111,7 @@ def check_certificate(certificate: Any, settings: dict[str, Any]) -> None:
 
 @functools.cache
 def alone(world: World, kind: type, value: str) -> dict[str, Any]:
-    (settings,) = (one.settings for one in values(kind) if str(one) == value)
+    (settings,) = (one.settings for one in values() if str(one) == value)
     return game(world, kind, settings)
 
 
@@ -153,10 +145,10 @@ def check_refused(kind: type, one: Value, other: Value, sentence: str) -> None:
         assert any(name in sentence for name in value.settings), f"{value} is not named"
 
 
-def sampled(kind: type) -> set[tuple[str, str]]:
+def sampled() -> set[tuple[str, str]]:
     """Pairs in which every value is at least once."""
-    found, missing = set(), {str(value) for value in values(kind)}
-    made = pairs(kind)
+    found, missing = set(), {str(value) for value in values()}
+    made = pairs()
     for new in (2, 1):  # values that a pair has to add
         for at in default_rng(0).permutation(len(made)):
             one, other = map(str, made[at])
@@ -169,49 +161,45 @@ def sampled(kind: type) -> set[tuple[str, str]]:
 
 def played() -> list[Any]:
     out = []
-    for kind in OPTIONS:
-        few = sampled(kind)
-        for one, other in pairs(kind):
-            name = f"{kind.__name__}-{one}-{other}"
-            out.append(pytest.param(MEMORY, kind, one, other, id=f"memory-{name}"))
-            marks = () if (str(one), str(other)) in few else (pytest.mark.full,)
-            out.append(pytest.param(DATABASE, kind, one, other, id=f"database-{name}", marks=marks))
+    few = sampled()
+    for one, other in pairs():
+        out.append(pytest.param(MEMORY, one, other, id=f"memory-{one}-{other}"))
+        marks = () if (str(one), str(other)) in few else (pytest.mark.full,)
+        out.append(pytest.param(DATABASE, one, other, id=f"database-{one}-{other}", marks=marks))
     return out
 
 
-@pytest.mark.parametrize(("world", "kind", "one", "other"), played())
-def test_a_pair(world, kind, one, other):
-    sentence = REFUSED[kind].get((str(one), str(other)))
+@pytest.mark.parametrize(("world", "one", "other"), played())
+def test_a_pair(world, one, other):
+    sentence = REFUSED.get((str(one), str(other)))
     if world is DATABASE and "source" in (one.option, other.option):
         with pytest.raises(ValueError, match="Expected secure noise"):
-            game(world, kind, one.settings | other.settings)
+            game(world, JointGLM, one.settings | other.settings)
     elif sentence is None or (sentence == OF_HOLD and world.elsewhere):
-        check(world, kind, one, other)
+        check(world, JointGLM, one, other)
     else:
-        check_refused(kind, one, other, sentence)
+        check_refused(JointGLM, one, other, sentence)
 
 
-@pytest.mark.parametrize("kind", OPTIONS)
-def test_every_option_is_in_the_table(kind):
-    fields = {field.name for field in dataclasses.fields(kind) if field.init}
-    assert OPTIONS[kind].keys() | GIVEN >= fields >= OPTIONS[kind].keys()
-    assert REFUSED[kind].keys() <= {(str(one), str(other)) for one, other in pairs(kind)}
+def test_every_option_is_in_the_table():
+    fields = {field.name for field in dataclasses.fields(JointGLM) if field.init}
+    assert OPTIONS.keys() | GIVEN >= fields >= OPTIONS.keys()
+    assert REFUSED.keys() <= {(str(one), str(other)) for one, other in pairs()}
 
 
-def begin(kind: type, settings: dict[str, Any]) -> None:
+def begin(settings: dict[str, Any]) -> None:
     """What is made for a database has no hold of its own: in memory it is refused with the first choice."""
-    made = build(kind, settings)
+    made = build(JointGLM, settings)
     made.choose(np.zeros((2, made.dim)))
 
 
-@pytest.mark.parametrize("kind", OPTIONS)
-def test_an_option_that_needs_another_says_which(kind):
+def test_an_option_that_needs_another_says_which():
     found = 0
-    for value in values(kind):
+    for value in values():
         needed = value.settings.keys() - {value.option}
         if needed:
             with pytest.raises(ValueError, match="Expected ") as error:
-                begin(kind, {value.option: value.settings[value.option]})
+                begin({value.option: value.settings[value.option]})
             assert value.option in str(error.value) and any(name in str(error.value) for name in needed)
             found += 1
     assert found >= 3
@@ -236,6 +224,6 @@ class Late(JointGLM):
 
 @pytest.mark.parametrize(("kind", "wrong"), [(Deaf, AssertionError), (Late, ValueError)])
 def test_a_pair_that_is_ignored_or_fails_late_is_found(kind, wrong):
-    named = {str(value): value for value in values(kind)}
+    named = {str(value): value for value in values()}
     with pytest.raises(wrong):
         check(MEMORY, kind, named["radius=2"], named["hold=5"])

@@ -13,7 +13,6 @@ from tacit import (
     Control,
     Embedded,
     JointGLM,
-    JointLinUCB,
     LocalIRLS,
     Secure,
     ShuffleNewton,
@@ -24,7 +23,6 @@ from tacit.algorithms.onepass import loops_kernel
 from tacit.errors import WrongBatch
 from tacit.features import Category, Number, Schema
 from tacit.mechanisms import recursive
-from tacit.mechanisms.opening import opened
 from tacit.testing.leaks import ExactSums
 from tests.registered import bandits
 from tests.whole import replay
@@ -96,7 +94,7 @@ HELD = {  # choices enter at their deadlines
     "joint-glm-control-coins": made(
         JointGLM, first=6, hold=3, missing_as=0.5, control=Control(policy="uniform", assign="coins")
     ),
-    "joint-lin-ucb-hold-silence": made(JointLinUCB, first=6, hold=4, missing_as=0.0),
+    "joint-glm-hold-silence": made(JointGLM, first=6, hold=4, missing_as=0.0),
 }
 JOINT_CASES = registered("JOINT", made, first=6) | {
     "joint-glm-forget": made(JointGLM, first=3, forget=30),
@@ -105,7 +103,6 @@ JOINT_CASES = registered("JOINT", made, first=6) | {
     "joint-glm-long": long_vectors(JointGLM, first=6),
     "joint-glm-scores": made(JointGLM, first=6, curvature="none"),
     "joint-glm-base-rate": made(JointGLM, first=6, base_rate=0.2),
-    "joint-lin-ucb-blocks": made(JointLinUCB, first=6, dim=4, blocks=2),
     "joint-glm-warm": made(JointGLM, first=6, prior=([0.3, 0.2], 1.0), warm=([[0.6, 0.1], [0.2, 0.7]], [1.0, 0.0])),
     **HELD,
 }
@@ -126,7 +123,7 @@ def test_step_by_step_with_secure_noise(joint_case):
     assert replay.check(lambda: joint_case(Secure())) >= 2
 
 
-LOGGED = ("joint-glm", "joint-glm-blocks", "joint-lin-ucb")
+LOGGED = ("joint-glm", "joint-glm-blocks")
 
 
 @pytest.mark.parametrize("name", LOGGED)
@@ -260,22 +257,10 @@ def test_leaks_of_a_local_server_are_found(local_case):
         replay.check(lambda: local_case(None, Raw), absent=False)
 
 
-class ExactLinear(JointLinUCB):
-    """The exact sums of the step that closes go to the estimate, as in ExactSums."""
-
-    def _advance(self):
-        self._exact = opened(self._state.prefix).open.astype(float) * getattr(self.mechanism, "cell", 1.0)
-        super()._advance()
-
-    def _update(self, released):
-        super()._update(self._exact)
-
-
 @pytest.mark.parametrize("source", [Secure, lambda: Simulated(4)])
-@pytest.mark.parametrize("kind", [ExactSums, ExactLinear])
-def test_exact_sums_in_the_estimate_are_found(kind, source):
+def test_exact_sums_in_the_estimate_are_found(source):
     with pytest.raises(AssertionError, match="not the same with other people"):
-        replay.check(lambda: made(kind, first=6)(source()))
+        replay.check(lambda: made(ExactSums, first=6)(source()))
 
 
 class Late(JointGLM):

@@ -12,7 +12,7 @@ from numpy.random import SeedSequence, default_rng
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tacit.bandits import Bandit, JointGLM, JointLinUCB, LinUCB
+from tacit.bandits import Bandit, JointGLM, LinUCB
 from tacit.data import Array
 from tacit.environments import sphere
 from tacit.experiments.runner import run_once
@@ -22,6 +22,7 @@ from tacit.mechanisms.opening import opened
 from tacit.mechanisms.saving import arrays
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
+from tacit_papers import ShariffLinUCB
 
 WORLD = sphere(dim=5, arms=25)
 BUDGET = Budget(1.0, 1e-6)
@@ -31,12 +32,12 @@ LENGTHS = (10**4, 10**5, 10**6, 10**7)
 def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     ours = {
-        "tacit JointLinUCB": Spec(JointLinUCB, budget=BUDGET),
+        "tacit ShariffLinUCB, batched": Spec(ShariffLinUCB, release="batched", budget=BUDGET),
         "tacit LinUCB": Spec(LinUCB),
         "tacit JointGLM": Spec(JointGLM, budget=BUDGET),
     }
     others: dict[str, Callable[[int], float]] = {
-        "NumPy loop of JointLinUCB": numpy_joint_lin_ucb,
+        "NumPy loop of ShariffLinUCB, batched": numpy_lin_ucb,
         "NumPy loop of MLE-UCB (logistic), not private": numpy_mle_ucb,
         "MABWiser LinUCB, not private": mabwiser,
         "contextualbandits LinUCB, not private": contextualbandits,
@@ -76,7 +77,7 @@ def render(rows: Sequence[dict[str, Any]]) -> str:
     first = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     first.add_column("choose + observe + environment, d=5 K=25")
     first.add_column("µs / round", justify="right")
-    first.add_column("× JointLinUCB", justify="right")
+    first.add_column("× ShariffLinUCB", justify="right")
     second = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     second.add_column("cost and memory against the number of rounds")
     for name in ("rounds", "µs / round", "state, bytes", "process grew by, MiB"):
@@ -123,12 +124,13 @@ def _served(rounds: int = 4000) -> float:
     return best
 
 
-def numpy_joint_lin_ucb(rounds: int) -> float:
+def numpy_lin_ucb(rounds: int) -> float:
     """The same algorithm with one NumPy call after another, as one would write it."""
-    bandit = JointLinUCB(dim=5, horizon=rounds, budget=BUDGET, pending=1, source=Simulated())
+    settings = {"dim": 5, "horizon": rounds, "pending": 1, "release": "batched"}
+    bandit = ShariffLinUCB(budget=BUDGET, source=Simulated(), **settings)  # type: ignore[arg-type]
     rng = default_rng(0)
-    dim, shift, scale = 5, bandit.algorithm.regularizer.shift, bandit.contribution.scale
-    sub, log_term, log_floor, _offset = bandit.algorithm.confidence.width
+    dim, shift, scale = 5, bandit.regularizer.shift, bandit.contribution.scale
+    sub, log_term, log_floor, _offset = bandit.confidence.width
     theta_star = rng.standard_normal(dim)
     theta_star /= np.linalg.norm(theta_star)
     table = opened(bandit._state.prefix).noise.table
@@ -149,7 +151,7 @@ def numpy_joint_lin_ucb(rounds: int) -> float:
         width = sub * np.sqrt(log_term + max(0.0, np.linalg.slogdet(V)[1] - log_floor))
         images = arms @ inverse
         bonus = width * np.sqrt(np.einsum("ad,ad->a", arms, images))
-        bonus += bandit.algorithm.confidence.drift * np.linalg.norm(images, axis=1)
+        bonus += bandit.confidence.drift * np.linalg.norm(images, axis=1)
         x = arms[np.argmax(arms @ theta + bonus)]
         reward = 1.0 if rng.random() < (1 + x @ theta_star) / 2 else -1.0
         gram += np.outer(x, x)

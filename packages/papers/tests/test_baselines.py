@@ -217,7 +217,7 @@ def test_names():
     names = {
         "Uniform": "uniform", "MLEUCB": "mle-ucb", "GLMUCB": "glm-ucb", "GLOC": "gloc", "RSGLinUCB": "rs-glin-ucb",
         "BGLinCB": "b-glin-cb", "ECOLog": "ecolog", "LogisticTS": "logistic-ts", "JointGLM": "joint-glm",
-        "JointGLMRare": "joint-glm-rare", "JointLinUCB": "joint-lin-ucb", "LinUCB": "lin-ucb",
+        "JointGLMRare": "joint-glm-rare", "LinUCB": "lin-ucb",
     }  # fmt: skip
     assert {name: kebab(name) for name in names} == names
 

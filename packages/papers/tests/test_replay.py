@@ -2,7 +2,7 @@
 
 import pytest
 
-from tacit import JointLinUCB, Secure, Simulated
+from tacit import JointGLM, Secure, Simulated
 from tacit_papers import (
     AdaCGOPE,
     Anytime,
@@ -105,7 +105,7 @@ LEAK_CASES = planted((Raw, Counted, Timed, Waiting), JOINT_CASES)
 LEAK_CASES |= planted((Raw, Counted, Answered, Waiting), SHUFFLE_CASES)
 SIMULATED_CASES = JOINT_CASES | {"shariff-lin-ucb-wishart": made(ShariffLinUCB, noise="wishart")}
 LOOP_CASES = SIMULATED_CASES | SHUFFLE_CASES | LOCAL_CASES
-JOINT_CASES["anytime"] = lambda source: Anytime(lambda horizon: made(JointLinUCB, horizon=horizon)(source), first=25)
+JOINT_CASES["anytime"] = lambda source: Anytime(lambda horizon: made(JointGLM, horizon=horizon)(source), first=25)
 SIMULATED_CASES = SIMULATED_CASES | {"anytime": JOINT_CASES["anytime"]}
 
 

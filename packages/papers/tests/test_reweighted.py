@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from tacit import Budget, Simulated
-from tacit.kernels.matrices import packed, root, unpacked
 from tacit.model import links
+from tacit_papers.kernels.matrices import packed, root, unpacked
 from tacit_papers.queries import Queries, Query
 from tacit_papers.regression import ReweightedGLM, ReweightedLinear
 from tacit_papers.regression import estimate as reweighted

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from packages.papers.tests.test_reweighted import contribution, person, positive_definite
 from tacit import Budget, Embedded, Secure, Server, Simulated, Spec, Uniform, environments, simulate
 from tacit.errors import NotSecure
-from tacit.kernels.matrices import root
 from tacit.mechanisms.saving import arrays
 from tacit.model import links
 from tacit.privacy import gaussian
 from tacit_papers import JointReweighted, JointSquareCB, LocalReweighted, LocalSquareCB, epochs, spanner, square_cb
+from tacit_papers.kernels.matrices import root
 from tacit_papers.kernels.squarecb import gradient_step
 from tacit_papers.local.reports_kernel import CLOSING, GRADIENT, GRAM, statement
 from tacit_papers.local.statements import STAGES, SumQuery, apart, said

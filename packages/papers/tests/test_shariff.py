@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tacit import Budget, Simulated
 from tacit.privacy import composition
-from tacit_lab.audit.attacks.bandits import LINEAR_PAIR
 from tacit_papers import ShariffLinUCB
+from tacit_papers.attacks.shariff import LINEAR_PAIR
 from tacit_papers.joint.shariff_published import repeated_delta
 from tests.reference import linear as reference
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.data import Array, Integers, Released
+from tacit.data import Array, Released
 from tacit.kernels import linear
 from tacit.kernels.linear import RidgeEstimate, Width
 
@@ -97,40 +97,9 @@ def empty(dim: int, shift: float) -> RidgeEstimate:
     return RidgeEstimate(np.zeros(dim), np.eye(dim) / shift, np.array([dim * math.log(shift)]))
 
 
-def empty_blocks(own: int, blocks: int, shift: float, floor: float, live: Integers) -> RidgeEstimate:
-    """The same, block by block, of `own` coordinates each. log det V counts blocks that are not live with the floor:
-    there V is noise and shift alone, and the width is that of the live ones."""
-    logdet = own * (len(live) * math.log(shift) + (blocks - len(live)) * math.log(floor))
-    inverse = np.repeat(np.eye(own)[None] / shift, blocks, axis=0)
-    return RidgeEstimate(np.zeros((blocks, own)), inverse, np.array([logdet]))
-
-
 def update(released: Released, scale: float, shift: float, estimate: RidgeEstimate) -> None:
     """estimate <- ridge regression on released = (svec(gram), scale * moment)."""
     linear.ridge(released, scale, shift, estimate)
-
-
-def update_blocks(
-    released: Released, scale: float, shift: float, floor: float, live: Integers, estimate: RidgeEstimate
-) -> None:
-    """The same, block by block, of those that are live."""
-    rest = estimate.theta.shape[1] * math.log(floor)
-    linear.ridge_blocks(released, scale, shift, rest, live, estimate)
-
-
-def beliefs(features: Array, estimate: RidgeEstimate, confidence: Confidence) -> tuple[Array, Array]:
-    """For each row x: the estimate of <x, theta*>, and how far from it the confidence set reaches. Where there are
-    blocks, rows are (z, a), and x has z in block a and zeros elsewhere."""
-    theta = estimate.theta
-    if theta.ndim == 2:
-        features, a = features[:, :-1], features[:, -1].astype(np.int64)
-        middle = np.einsum("ni,ni->n", features, theta[a])
-        images = np.einsum("ni,nij->nj", features, estimate.inverse[a])
-    else:
-        middle, images = features @ theta, features @ estimate.inverse
-    width = linear.radius(confidence.width, estimate.logdet[0])
-    squares = np.maximum(0.0, np.einsum("ni,ni->n", images, features))
-    return middle, width * np.sqrt(squares) + confidence.drift * np.linalg.norm(images, axis=1)
 
 
 def choose_many(
@@ -138,8 +107,6 @@ def choose_many(
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """For each row of (n, K, d) the largest upper confidence bound: argmax of <theta, x> + width |x|_{V^-1} + drift
     |V^-1 x|; the first one of equals."""
-    if estimate.theta.ndim == 2:
-        return np.array([np.argmax(np.add(*beliefs(rows, estimate, confidence))) for rows in arms], np.int64)
     out = np.empty(len(arms), np.int64)
     width = linear.radius(confidence.width, estimate.logdet[0])
     linear.optimistic_rows(arms, estimate, width, confidence.drift, out)

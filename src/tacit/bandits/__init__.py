@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from tacit.bandits.base import Bandit as Bandit
     from tacit.bandits.embedded import Embedded as Embedded
     from tacit.bandits.joint.glm import JointGLM as JointGLM
-    from tacit.bandits.joint.lin_ucb import JointLinUCB as JointLinUCB
     from tacit.bandits.local.irls import LocalIRLS as LocalIRLS
     from tacit.bandits.references.lin_ucb import LinUCB as LinUCB
     from tacit.bandits.references.uniform import Uniform as Uniform

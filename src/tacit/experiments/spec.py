@@ -49,9 +49,7 @@ class Spec:
         environment = self.suited(environment)
         serves = issubclass(self.kind, Server)  # devices choose among vectors, and the server knows of their zeros
         if environment.blocks and not self._takes_rows:
-            raise ValueError(
-                f"Expected a bandit that takes blocks (joint-glm, joint-lin-ucb) where arms are apart, got {self.name}."
-            )
+            raise ValueError(f"Expected a bandit that takes blocks (joint-glm) where arms are apart, got {self.name}.")
         policy, privacy = seed.spawn(2)
         known: dict[str, Any] = {
             "dim": environment.dim,

@@ -161,7 +161,7 @@ def check(bandit: Any, name: str) -> Algorithm[Any]:
     """The algorithm of a bandit that a database can hold; ValueError for others."""
     found: Algorithm[Any] | None = getattr(bandit, "algorithm", None)
     if found is None or isinstance(bandit, type):
-        raise ValueError(f"Expected a bandit whose state is sums (JointGLM, JointLinUCB), got {type(bandit).__name__}.")
+        raise ValueError(f"Expected a bandit whose state is sums (JointGLM), got {type(bandit).__name__}.")
     mechanism = found.plan.mechanism
     if not isinstance(mechanism, Grid) or isinstance(mechanism.real, Tree):
         raise ValueError("Expected secure noise with a finite budget, got another: a database is for people's data.")

@@ -161,13 +161,6 @@ class Reading:
 
     @property
     @locked
-    def statistics(self) -> Any:
-        """What was released, where an algorithm shows that (JointLinUCB), at the version that is served."""
-        fold = self._at_present()
-        return fold.algorithm.statistics(fold.estimate)  # type: ignore[attr-defined]
-
-    @property
-    @locked
     def privacy(self) -> Certificate:
         self._at_present()
         terms, released = self._agreed.now, self._versions.released

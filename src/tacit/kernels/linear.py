@@ -25,16 +25,10 @@ def ridge(released: Released, scale: float, shift: float, estimate: RidgeEstimat
 
     If V is not positive definite (an event of small probability that the width already allows for), the shift grows
     until it is: post-processing, so free."""
-    ridge_of(released, scale, shift, estimate)
-
-
-@kernel
-def ridge_of(pair: Array, scale: float, shift: float, estimate: RidgeEstimate) -> None:
-    """`ridge` from one such pair."""
     d = estimate.theta.size
     packed = d * (d + 1) // 2
     matrix = np.empty((d, d))
-    smat(pair[:packed], matrix)
+    smat(released[:packed], matrix)
     for i in range(d):
         matrix[i, i] += shift
     logdet = invert(matrix, estimate.inverse)
@@ -48,25 +42,8 @@ def ridge_of(pair: Array, scale: float, shift: float, estimate: RidgeEstimate) -
     for i in range(d):
         s = 0.0
         for j in range(d):
-            s += estimate.inverse[i, j] * pair[packed + j]
+            s += estimate.inverse[i, j] * released[packed + j]
         estimate.theta[i] = s / scale
-
-
-@kernel
-def ridge_blocks(
-    released: Released, scale: float, shift: float, rest: float, live: Integers, estimate: RidgeEstimate
-) -> None:
-    """`ridge` for each live block a of V, which has the V_a on its diagonal and zeros elsewhere: from its pair
-    (svec(gram_a), scale * moment_a). The log determinant is the sum of theirs, and of `rest` for each other block."""
-    blocks = estimate.theta.shape[0]
-    size, one = released.size // blocks, np.zeros(1)
-    total = (blocks - live.size) * rest
-    for i in range(live.size):
-        a = live[i]
-        pair = released[a * size : (a + 1) * size]
-        ridge_of(pair, scale, shift, RidgeEstimate(estimate.theta[a], estimate.inverse[a], one))
-        total += one[0]
-    estimate.logdet[0] = total
 
 
 @kernel

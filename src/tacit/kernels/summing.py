@@ -17,7 +17,6 @@ from tacit.kernels.formulas import (
     add_centred,
     add_fields,
     add_glm,
-    add_linear,
     add_score,
     add_sides,
 )
@@ -79,14 +78,6 @@ class Around(NamedTuple):
     skip: int
     longest: float
     centre: float
-    scale: float
-    low: float
-    high: float
-
-
-class Plain(NamedTuple):
-    """Those of model.linear."""
-
     scale: float
     low: float
     high: float
@@ -250,23 +241,3 @@ def each_fields(rows: Array, rewards: Array, at: Counted, places: Integers, tall
 def each_centred(rows: Array, rewards: Array, at: Around, places: Integers, tally: Tally, out: Exact) -> None:
     """`sum_centred` in floats."""
     sum_centred(rows, rewards, at, places, tally, 0.0, 0.0, out)
-
-
-@kernel
-def sum_linear(
-    rows: Array, rewards: Array, at: Plain, places: Integers, tally: Tally, cell: float, longest: float, out: Exact
-) -> None:
-    """The same for linear models."""
-    blocks, q = places.shape[0], int((np.sqrt(9.0 + 8.0 * places.shape[1]) - 3.0) / 2.0 + 0.5)
-    own, more = Exact(np.zeros(places.shape[1])), Exact(np.zeros(tally.size))
-    for i in range(rewards.size):
-        if not np.isnan(rewards[i]):
-            a = block_of_row(rows[i], q, blocks)
-            add_linear(rows[i, :q], rewards[i], at.scale, at.low, at.high, own)
-            join_row(rows[i], rewards[i], own, places[a], tally, more, cell, longest, out)
-
-
-@kernel
-def each_linear(rows: Array, rewards: Array, at: Plain, places: Integers, tally: Tally, out: Exact) -> None:
-    """`sum_linear` in floats."""
-    sum_linear(rows, rewards, at, places, tally, 0.0, 0.0, out)

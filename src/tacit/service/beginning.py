@@ -26,7 +26,5 @@ def sentence(setting: BanditSetting, status: dict[str, Any]) -> str | None:
 def _offered(setting: BanditSetting, status: dict[str, Any]) -> str:
     if status["predecessors"]:
         return "arms by what was released before it"
-    if setting.kind != "joint-glm":
-        return "arms by their features alone"
     known = setting.prior is not None or setting.warm is not None
     return "arms by what was known at the start" if known else "random arms"

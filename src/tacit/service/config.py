@@ -12,14 +12,13 @@ import msgspec
 
 from tacit import checks, durations, logs, registry
 from tacit.algorithms import forgetting
-from tacit.bandits.joint.joint import Joint
+from tacit.bandits.joint.glm import JointGLM
 from tacit.features.schema import Schema
 from tacit.model import arms
 from tacit.model.control import Control
 from tacit.privacy.budget import Budget
 
-KINDS = {registry.kebab(name): name for name in registry.STORED}
-OF_GLM = ("curvature", "base_rate")  # taken as they are given
+KINDS = {"joint-glm": "JointGLM"}
 LENGTHS = ("forget", "week")  # of time, in rounds or days
 Setting = TypeVar("Setting", bound=msgspec.Struct)
 GONE = {  # settings of a bandit in earlier versions, and what takes their place
@@ -81,9 +80,9 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     choice counts, with the reward that came by then. missing_as: what it counts as without one; else it teaches
     nothing. pending: for how many later choices the answer to a request is kept. control: a control group. forget,
     week, per_day: rounds, or "30 days" of so many choices each. prior, warm: what is known from elsewhere, and a
-    Parquet or CSV file of public rows; neither is protected. curvature: what is released (JointGLM). base_rate: the
-    usual reward, where it is rare. features: a schema, as Schema.to_dict writes it: requests have fields then, and dim
-    follows. coordinates, profiles: names of what is in vectors, and reference profiles, for the dashboard."""
+    Parquet or CSV file of public rows; neither is protected. curvature: what is released. base_rate: the usual reward,
+    where it is rare. features: a schema, as Schema.to_dict writes it: requests have fields then, and dim follows.
+    coordinates, profiles: names of what is in vectors, and reference profiles, for the dashboard."""
 
     kind: str
     dim: int = 0
@@ -125,7 +124,7 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     @property
     def range(self) -> tuple[float, float]:
         """Of rewards."""
-        return self.rewards or _kind(self).rewards
+        return self.rewards or JointGLM.rewards
 
     @functools.cached_property
     def labels(self) -> list[str]:
@@ -291,29 +290,24 @@ def below(folder: Path, setting: Setting, *files: str) -> Setting:
     return msgspec.structs.replace(setting, **placed)
 
 
-def build(setting: BanditSetting, name: str) -> Any:
+def build(setting: BanditSetting, name: str) -> JointGLM:
     """The bandit of that name itself, new; ValueError for settings that it does not take. Stored then finds its rows,
     and refuses settings that the noise was not made for."""
-    names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person")
-    given = {name: getattr(setting, name) for name in (*names, *OF_GLM) if getattr(setting, name) is not None}
+    names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person", "curvature", "base_rate")
+    given = {name: getattr(setting, name) for name in names if getattr(setting, name) is not None}
     given |= {name: value for name in LENGTHS if (value := _length(setting, name)) is not None}
     if setting.prior is not None:
         given["prior"] = (setting.prior.theta, setting.prior.precision)
-    kind, own = _kind(setting), setting.budget
+    own = setting.budget
     try:
         if setting.control is not None:
             given["control"] = setting.control.given()
         if setting.warm is not None:
             given["warm"] = logs.labelled(logs.read(setting.warm), setting.schema)
-        made = kind(dim=setting.dim, features=setting.schema, budget=Budget(own.epsilon, own.delta), **given)
+        made = JointGLM(dim=setting.dim, features=setting.schema, budget=Budget(own.epsilon, own.delta), **given)
     except ValueError as error:
         raise ValueError(f"[bandits.{name}]: {error}") from None
     return made
-
-
-def _kind(setting: BanditSetting) -> type[Joint]:
-    found: type[Joint] = registry.load(*registry.bandits("JOINT")[setting.kind])
-    return found
 
 
 def _length(setting: BanditSetting, name: str) -> float | None:
@@ -330,9 +324,6 @@ def _check_bandit(name: str, setting: BanditSetting) -> None:
             f"Expected a bandit whose state is sums, which a database can hold ({' or '.join(KINDS)}), for {name}, "
             f"got {setting.kind}."
         )
-    for field in ("link", "forget", "prior", "warm", "control", *OF_GLM):
-        if field not in _kind(setting).__dataclass_fields__ and getattr(setting, field) is not None:
-            raise ValueError(f"Expected no {field} for {name}: {setting.kind} takes none, got one.")
     for length in LENGTHS:
         _length(setting, length)
     checks.positive_int(dim=setting.dim, most_arms=setting.most_arms)

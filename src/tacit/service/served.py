@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import numpy as np
-
 from tacit.errors import BadState, TacitError
 from tacit.holders.history import LEVEL
 from tacit.holders.requests import Report, Request, StoredChoice
@@ -149,13 +147,9 @@ class Served:
         while True:
             version = self.stored.version
             weights = self.stored.history[-1].estimate.tolist()
-            if self.setting.kind == "joint-glm":
-                found = {"theta": self.stored.theta.tolist()}
-            else:
-                released = self.stored.statistics
-                found = {name: np.asarray(getattr(released, name)).tolist() for name in released._fields}
+            theta = self.stored.theta.tolist()
             if self.stored.version == version:  # none has become visible meanwhile
-                return {"bandit": self.name, "version": version, **found, "weights": weights}
+                return {"bandit": self.name, "version": version, "theta": theta, "weights": weights}
 
     def ready(self) -> None:
         """TacitError if its database is away or was taken back in time, its keys are others, or entries and releases do

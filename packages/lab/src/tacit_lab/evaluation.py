@@ -52,7 +52,7 @@ def evaluate(
     """RAW. What `target` would have earned. log: a table with action, reward, propensity and features
     (tacit_lab.logs), or the fields of a schema: of `features`, by default the target's own; also the path of a file.
     target: its probability of each action, (n, K); of the logged action alone, (n,), which gives no doubly robust
-    estimate; or a JointGLM or JointLinUCB, whose present estimate is taken. predictions: of the reward of each action,
+    estimate; or a JointGLM, whose present estimate is taken. predictions: of the reward of each action,
     (n, K), from other data than this log; by default a ridge regression on the other four fifths of the log."""
     schema = features or getattr(target, "features", None)
     table = read(log) if isinstance(log, str | Path) else log

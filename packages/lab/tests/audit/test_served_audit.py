@@ -26,7 +26,7 @@ def bound(attack, runs):
 def test_the_claim_stands_and_a_good_part_of_it_is_used():
     """200 runs a side: .5 of the claim on average. Of 10 000 simulated with a normal law none was below .11 of it or
     above it."""
-    attack = ATTACKS["joint-lin-ucb-served"]
+    attack = ATTACKS["joint-glm-served"]
     assert attack.epsilon / 12 < bound(attack, 200) <= attack.epsilon
 
 
@@ -54,7 +54,7 @@ def test_noise_that_is_drawn_again_is_found():
 @pytest.mark.full
 @pytest.mark.parametrize(
     "sound",
-    [served.linear("sound-retries", times=AGAIN), served.linear("sound-restarts", restarts=2), served.glm("sound")],
+    [served.glm("sound-retries", times=AGAIN), served.glm("sound-restarts", restarts=2), served.glm("sound")],
     ids=lambda attack: attack.name,
 )
 def test_the_same_attacks_acquit_the_sound_service(sound):

@@ -2,14 +2,14 @@
 
 import pytest
 
-from tacit import Budget, JointLinUCB, LinUCB, Spec, Uniform, environments
+from tacit import Budget, JointGLM, LinUCB, Spec, Uniform, environments
 from tacit.errors import Interrupted
 from tacit_lab.environments import replay
 from tacit_lab.experiments import figure, rows
 from tacit_lab.experiments.sweeps import simulate
 
 WORLD = environments.ball(dim=3, arms=5)
-SPECS = [Spec(LinUCB), Spec(JointLinUCB, budget=Budget(1.0, 1e-3))]
+SPECS = [Spec(LinUCB), Spec(JointGLM, budget=Budget(1.0, 1e-3))]
 
 
 def test_the_frame_has_a_row_for_each_run():

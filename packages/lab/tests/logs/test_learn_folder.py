@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tacit import Budget, JointGLM, JointLinUCB, Secure, Simulated
+from tacit import Budget, JointGLM, Secure, Simulated
 from tacit.core import logs
 from tacit.data import Raw
 from tacit.errors import HorizonReached, NotInstalled
@@ -68,7 +68,6 @@ def write(frame, folder, cuts=(0, 1, 130, 131, 500, 900)):
     [
         (JointGLM, {}),
         (JointGLM, {"link": "identity"}),
-        (JointLinUCB, {"horizon": 2000}),
     ],
 )
 def test_a_folder_is_its_rows_one_by_one(kind, options, tmp_path, monkeypatch):
@@ -87,7 +86,7 @@ def test_a_folder_is_its_rows_one_by_one(kind, options, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("kind", "blocks", "named"), [(JointGLM, None, True), (JointGLM, 2, False), (JointLinUCB, 2, True)]
+    ("kind", "blocks", "named"), [(JointGLM, None, True), (JointGLM, 2, False), (JointGLM, 2, True)]
 )
 def test_actions_have_blocks_of_their_own(kind, blocks, named, tmp_path):
     frame = rows(width=2)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -13,18 +14,22 @@ from tacit.algorithms.chances import Values
 from tacit.algorithms.onepass import centred, curvature, fields, scores, segments
 from tacit.algorithms.onepass.fields import FieldPosterior
 from tacit.algorithms.onepass.segments import Segments
-from tacit.algorithms.summed import Summed
-from tacit.data import Array, Integers, Released
+from tacit.algorithms.sides import NO_SIDES, Sides
+from tacit.algorithms.trial_sums import TrialSums, trial_sums
+from tacit.data import Array, Integers, Raw, Released
 from tacit.kernels.glm import Known, Posterior, Tuning
+from tacit.kernels.summing import Tally
+from tacit.mechanisms import leaves
 from tacit.mechanisms.leaves import gains_after
 from tacit.model import arms as arm_sets
 from tacit.model.centred import CentredContribution
 from tacit.model.chances import Chance
+from tacit.model.control import Control
 from tacit.model.fields import FieldContribution
 from tacit.model.glm import GLMContribution
 from tacit.model.links import Link
 from tacit.model.scores import ScoreContribution
-from tacit.protocols import Adder, Loop
+from tacit.protocols import Adder, Loop, Plan
 
 Linear = FieldContribution | CentredContribution  # the chance of a reward is, in the features
 Contribution = GLMContribution | ScoreContribution | Linear
@@ -71,10 +76,13 @@ class Form(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class OnePass(Summed):
-    """gains: std of release k per unit of the noise's, the last one also that of all later ones. unit: of rewards,
-    where the link is the identity. prior: what is known from elsewhere."""
+class OnePass:
+    """sides: of an experiment, if there is one: its numbers come after those that are learnt from. gains: std of
+    release k per unit of the noise's, the last one also that of all later ones. unit: of rewards, where the link is the
+    identity. prior: what is known from elsewhere."""
 
+    plan: Plan
+    sides: Sides | None
     contribution: Contribution
     link: Link
     unit: float
@@ -183,8 +191,60 @@ class OnePass(Summed):
 
     # contributions
 
+    def row(
+        self,
+        arms: Array,
+        picked: int,
+        place: int,
+        name: str | None,
+        declared: tuple[str, ...],
+    ) -> Raw[Array]:
+        x: Array = arms[picked]
+        if self.sides is None:
+            return self.logged(x)
+        return Raw(np.concatenate([x, self.sides.tail(x, place, name, declared)]))
+
+    def logged(self, x: Array) -> Raw[Array]:
+        more = self.plan.row - self.plan.width
+        return Raw(np.concatenate([x, np.zeros(more)]) if more else x.copy())
+
+    @property
+    def tally(self) -> Tally:
+        """How rows count for an experiment."""
+        low, high = map(float, self.plan.rewards)
+        if self.sides is None:
+            return Tally(0, 0, 0, 0.0, low, high, NO_SIDES)
+        start = self.plan.mechanism.size - self.sides.size
+        return Tally(start, self.sides.size, self.plan.width, self.sides.part, low, high, self.sides.weights)
+
     def adder(self, estimate: OnePassEstimate) -> Adder:
         return self.form.adder(self, estimate.arrays)
+
+    # an experiment
+
+    def experiment(self, released: Released) -> Released | None:
+        return None if self.sides is None else leaves.part(released, slice(self._learnt, None))
+
+    @property
+    def control(self) -> Control | None:
+        return None if self.sides is None else self.sides.control
+
+    def trial_sums(
+        self, looks: Sequence[Released], counts: Callable[[int], tuple[int, ...]], ended: int | None
+    ) -> TrialSums:
+        assert self.sides is not None
+        return trial_sums(self.sides, self.plan.mechanism, self.plan.schedule, looks, counts, ended)
+
+    @property
+    def _learnt(self) -> int:
+        """Numbers that are learnt from."""
+        return self.plan.mechanism.size - (0 if self.sides is None else self.sides.size)
+
+    def learnt(self, released: Released) -> Released:
+        """What is learnt from."""
+        return released if self.sides is None else leaves.part(released, slice(0, self._learnt))
+
+    # simulation
 
     @property
     def loop(self) -> Loop | None:

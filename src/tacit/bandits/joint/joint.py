@@ -1,5 +1,5 @@
 """A bandit in memory whose algorithm is a value (protocols.Algorithm): what choices, rewards and steps do to its state.
-JointGLM and JointLinUCB are settings of it."""
+JointGLM is settings of it."""
 
 import dataclasses
 import functools

@@ -19,7 +19,7 @@ GROUPS = {
     "real": "Real data",
 }
 CROWDED = 0.75  # of uniform play's regret, from which on labels stand upright
-BELOW = ("lin-ucb", "joint-lin-ucb", "distributed-elimination", "joint-square-cb link=identity")  # else on others
+BELOW = ("lin-ucb", "shariff-lin-ucb", "distributed-elimination", "joint-square-cb link=identity")  # else on others
 
 
 def write(path: Path, rows: Sequence[Played], images: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.bandits import Bandit, JointGLM, JointLinUCB
+from tacit.bandits import Bandit, JointGLM
 from tacit.data import Array, Exact, Raw, Released
 from tacit.kernels.continual import NOTHING, Closing, PrefixState, trailing_zeros
 from tacit.kernels.linalg import svec
@@ -73,7 +73,7 @@ class Redrawn(Tree):
 
 
 @dataclass(kw_only=True, eq=False)
-class HalfSensitivity(JointLinUCB):
+class HalfSensitivity(JointGLM):
     """Calibrated for half the sensitivity."""
 
     @property

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit import registry
-from tacit.bandits import snapshot
+from tacit.bandits import JointGLM, snapshot
 from tacit.data import Array
 from tacit.logs import contexts, read
 from tacit_lab import evaluation, logs
@@ -78,6 +77,6 @@ def _saved(path: Path) -> Any:
     if not path.is_file():
         raise ValueError(f"Expected uniform, always:ACTION, columns:PREFIX or a saved bandit, got {str(path)!r}.")
     body, _ = snapshot.read(path, what="bandit", format=snapshot.FORMAT, version=snapshot.VERSION)
-    if (name := body["bandit"]) not in registry.STORED:  # others do not state the chance of each arm
-        raise ValueError(f"Expected a saved {' or '.join(registry.STORED)} in {path.name}, got a {name}.")
-    return registry.load(registry.JOINT[name], name).load(path)
+    if (name := body["bandit"]) != "JointGLM":  # others do not state the chance of each arm
+        raise ValueError(f"Expected a saved JointGLM in {path.name}, got a {name}.")
+    return JointGLM.load(path)

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit.data import Array, Exact, Released
-from tacit.kernels.matrices import root
 from tacit.mechanisms.randomizers import Coin
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Secure, Simulated, Source
@@ -20,6 +19,7 @@ from tacit.roles.billboard import TAG
 from tacit.roles.device import ID_BYTES
 from tacit_lab.audit.attack import Attack
 from tacit_papers import JointSquareCB, LocalReweighted
+from tacit_papers.kernels.matrices import root
 from tacit_papers.local.device import PublishedClient
 from tacit_papers.queries import Queries
 from tacit_papers.regression import estimate as reweighted

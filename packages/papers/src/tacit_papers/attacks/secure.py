@@ -8,7 +8,7 @@ from numpy.random import default_rng
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Source
 from tacit_lab.audit.attack import Attack
-from tacit_lab.audit.attacks.bandits import BUDGET, OPPOSITE, black_box
+from tacit_lab.audit.attacks.bandits import BUDGET, Pair, black_box
 from tacit_lab.audit.attacks.grid import secure
 from tacit_lab.audit.attacks.secure import ARM, CLICK, SHARE, estimate_attack, theta
 from tacit_papers import JointReweighted, JointSquareCB
@@ -18,6 +18,7 @@ FIRST = 2  # users of an epoch
 EPOCHS: dict[str, Any] = {"dim": 2, "horizon": 8 * FIRST, "first": FIRST, "pending": 8 * FIRST}
 LOUDER = Budget(epsilon=6.0, delta=BUDGET.delta)  # less noise: what a run tells grows with it, and runs are slow
 EXPLORE = 0.99 * 0.05**0.5  # below the root of the ridge: nobody explores, so all users are in theta_tau
+OPPOSITE = Pair(([1.0, 0.0], -1.0), ([1.0, 0.0], 1.0))
 
 
 def attacks() -> Sequence[Attack]:

@@ -3,15 +3,14 @@
 import functools
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from tacit import checks
 from tacit.algorithms import ridge
 from tacit.algorithms.forgetting import steps_before
-from tacit.algorithms.linear import Statistics, statistics
-from tacit.algorithms.linear_kernel import joint_rounds
 from tacit.bandits.joint.continual import ContinualBandit
-from tacit.bandits.joint.lin_ucb import FIRST, GROWTH
 from tacit.core.choices import Index, certain
 from tacit.data import Array, Raw, Released
 from tacit.errors import NoHorizon, NotSecure
@@ -26,13 +25,17 @@ from tacit.mechanisms.prefix import PrefixSums, run
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
 from tacit.model.linear import LinearContribution, balanced_scale
+from tacit.model.vectors import packed_size
 from tacit.privacy import ledger, relations
 from tacit.privacy.ledger import Release, RepeatedRelease
 from tacit.privacy.noise import generator_of
 from tacit_papers.joint import shariff_published as published
+from tacit_papers.joint.shariff_kernel import joint_rounds
 from tacit_papers.joint.wishart import WishartTree
 from tacit_papers.joint.wishart_kernel import wishart_rounds
+from tacit_papers.kernels.matrices import unpacked
 
+FIRST, GROWTH = 15, 1.1  # choices in the shortest step, and the factor of later ones, where steps grow
 NOISES = ("gaussian", "wishart", "wishart-unshifted")
 CALIBRATIONS = ("exact", "paper")
 RELEASES: dict[str, Any] = {  # mechanisms of Gaussian noise
@@ -42,6 +45,15 @@ RELEASES: dict[str, Any] = {  # mechanisms of Gaussian noise
     "buffered": Buffered,
     "batched": Toeplitz,
 }
+
+
+class Statistics(NamedTuple):
+    """What has been released: noisy sums, gram of x x' and moment of y x, and the (public) std of their noise."""
+
+    gram: Array
+    moment: Array
+    gram_sigma: float
+    moment_sigma: float
 
 
 @dataclass(kw_only=True, eq=False)
@@ -56,11 +68,10 @@ class ShariffLinUCB(ContinualBandit):
     give. calibration="exact" replaces them: Gaussian noise by its exact curve, the tight sensitivity of (x x', y x)
     without y^2 and a confidence width that shrinks where the released Gram matrix is large; Wishart noise by optimal
     composition. The sum of y^2 is never released. Wishart noise: see papers.joint.wishart.WishartTree.
-    JointLinUCB, which releases in steps that grow, has less regret.
 
     noise: "gaussian", or "wishart" and "wishart-unshifted", in simulations only (source=Simulated(seed)).
     release: of Gaussian noise: "tree", "consistent-tree", "toeplitz" (memory grows with the horizon) or "buffered"; or
-    "batched", in the steps of JointLinUCB, to vary their shift.
+    "batched", in steps that grow by a tenth, which has the least regret (ours).
     shift: what is added to the noisy Gram matrix's diagonal; None is the paper's choice.
     max_rounds_per_person: see ContinualBandit; for Gaussian noise.
     """
@@ -201,4 +212,7 @@ class ShariffLinUCB(ContinualBandit):
     @owner_only
     def statistics(self) -> Statistics:
         """The released sums."""
-        return statistics(self._state.prefix.released, self._steps, self.mechanism, self.contribution)
+        released, scale = np.asarray(self._state.prefix.released), self.contribution.scale
+        packed = packed_size(self.dim)
+        std = float(self.mechanism.gain(np.array([float(max(1, self._steps))]))[0] * self.mechanism.sigma)
+        return Statistics(unpacked(released[:packed], self.dim), released[packed:] / scale, std, std / scale)

@@ -10,7 +10,6 @@ from tacit import checks
 from tacit.bandits.server import numbers
 from tacit.data import Array, Released
 from tacit.kernels.block import Block
-from tacit.kernels.matrices import root
 from tacit.kernels.rounds import BOUNDARY, Range
 from tacit.mechanisms import local
 from tacit.mechanisms.sums import nothing_released
@@ -18,6 +17,7 @@ from tacit.model import links
 from tacit.privacy.noise import Simulated
 from tacit_papers import spanner
 from tacit_papers.epochs import EPOCH, STEP
+from tacit_papers.kernels.matrices import root
 from tacit_papers.local import statements
 from tacit_papers.local.epochs import EpochServer
 from tacit_papers.local.reports_kernel import (

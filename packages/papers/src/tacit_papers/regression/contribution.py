@@ -12,10 +12,10 @@ import numpy as np
 
 from tacit import checks
 from tacit.data import Array, Exact
-from tacit.kernels.matrices import packed, root
 from tacit.model.links import Link
 from tacit.model.vectors import TINY
 from tacit_papers.kernels import links as kernels
+from tacit_papers.kernels.matrices import packed, root
 from tacit_papers.local.statements import farthest
 
 OUTER_SHARE = 1 / 16  # of closing_sensitivity: b. No record of its choice

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit.data import Array, Released
-from tacit.kernels.matrices import inverse, positive, root, unpacked
 from tacit.privacy import search
+from tacit_papers.kernels.matrices import inverse, positive, root, unpacked
 
 
 class Normalisation(NamedTuple):

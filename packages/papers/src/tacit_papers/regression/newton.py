@@ -7,9 +7,9 @@ import numpy as np
 
 from tacit import checks
 from tacit.data import Exact
-from tacit.kernels import matrices
-from tacit.kernels.matrices import packed, positive, unpacked
 from tacit.privacy import relations
+from tacit_papers.kernels import matrices
+from tacit_papers.kernels.matrices import packed, positive, unpacked
 from tacit_papers.queries import Queries, Query
 from tacit_papers.regression.base import Regressor
 from tacit_papers.regression.contribution import link_means, link_slopes

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from tacit.bandits import JointGLM, JointLinUCB
+from tacit.bandits import JointGLM
 from tacit.data import Array
 from tacit.features.columns import Number
 from tacit.features.schema import Schema
@@ -41,8 +41,6 @@ class Pair(NamedTuple):
 def attacks() -> Sequence[Attack]:
     one_dim = Pair(([1.0], 0.0), ([1.0], 1.0))
     return [
-        white_box("joint-lin-ucb-batched", lin_ucb(), LINEAR_PAIR),
-        black_box("joint-lin-ucb-actions", lin_ucb(), OPPOSITE, direction=[1.0, 0.0], share=0.5),
         white_box("joint-glm", glm(dim=2), GLM_PAIR),
         white_box("joint-glm-blocks", glm(dim=4, blocks=2), BLOCK_PAIR),
         white_box("joint-glm-other-block", glm(dim=4, blocks=2), TWO_BLOCKS, share=0.3),
@@ -50,22 +48,13 @@ def attacks() -> Sequence[Attack]:
         white_box("joint-glm-fields", glm(features=FIELDS), FIELD_PAIR, share=0.1),
         white_box("joint-glm-base-rate", glm(features=FIELDS, base_rate=0.02), TWO_FIELDS, share=0.1),
         white_box("joint-glm-vectors-base-rate", glm(dim=2, base_rate=0.02), BACK, share=0.3),
-        white_box("joint-lin-ucb-blocks", lin_ucb(dim=4, blocks=2), LINEAR_BLOCK, share=0.2),
         black_box("joint-glm-actions", glm(dim=1, first=4, horizon=20), one_dim, direction=[1.0], share=0.5),
     ]
 
 
-def lin_ucb(kind: Any = JointLinUCB, **options: Any) -> Make:
-    def make(source: Source) -> Any:
-        settings = {"dim": 2, "horizon": STEPS, "first": 1, "growth": 1.01, "pending": STEPS} | options
-        return kind(budget=BUDGET, source=source, **settings)
-
-    return make
-
-
 def glm(kind: Any = JointGLM, **options: Any) -> Make:
     def make(source: Source) -> Any:
-        seed = source.rows(1, 4, gaussian_law(1.0)).view(np.uint64)[0] if not source.private else None
+        seed = source.rows(1, 1, gaussian_law(1.0)).view(np.uint64)[0] if not source.private else None
         policy = default_rng(seed)
         settings = {"horizon": STEPS, "first": 1, "pending": STEPS} | options
         return kind(budget=BUDGET, source=source, policy=policy, **settings)
@@ -73,11 +62,8 @@ def glm(kind: Any = JointGLM, **options: Any) -> Make:
     return make
 
 
-LINEAR_PAIR = Pair(([1.0, 0.0], 1.0), ([0.435, 0.9004], -1.0))  # attains the sensitivity at dim 2 and radius 1
-OPPOSITE = Pair(([1.0, 0.0], -1.0), ([1.0, 0.0], 1.0))
 BLOCK_PAIR = Pair(([1.0, 0.0, 1.0], 1.0), ([1e-9, 0.0, 1.0], 0.0))  # the same within a block
 TWO_BLOCKS = Pair(([1.0, 0.0, 0.0], 1.0), ([1.0, 0.0, 1.0], 1.0))  # the same person with another arm
-LINEAR_BLOCK = Pair(([1.0, 0.0, 1.0], 1.0), ([0.435, 0.9004, 1.0], -1.0))
 SCORE_PAIR = Pair(([1.0, 0.0], 1.0), ([1.0, 0.0], 0.0))  # at theta = 0: opposite scores of length 1
 FIELDS = Schema(context={"x": Number(0.0, 1.0, bins=2)}, arms="disjoint", actions=("a", "b"))
 HALF = math.sqrt(0.5)  # what the constant has for everybody, and the rest of somebody of length 1

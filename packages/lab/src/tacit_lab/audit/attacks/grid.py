@@ -19,7 +19,7 @@ from tacit.privacy.noise import Secure, Source
 from tacit.privacy.relations import REPLACE
 from tacit.testing.canary import with_size, worst_canary
 from tacit_lab.audit.attack import Attack
-from tacit_lab.audit.attacks.bandits import GLM_PAIR, LINEAR_PAIR, glm, lin_ucb, white_box
+from tacit_lab.audit.attacks.bandits import GLM_PAIR, glm, white_box
 from tacit_lab.audit.attacks.discrete import integer_attack
 from tacit_lab.audit.attacks.mechanisms import BUDGET, HOW
 
@@ -34,7 +34,6 @@ def attacks() -> Sequence[Attack]:
         grid_attack("toeplitz-on-a-grid", Toeplitz(leaves=LEAVES, size=1, sigma=0.0)),
         grid_attack("recursive-on-a-grid", Recursive(leaves=LEAVES, size=1, sigma=0.0, discount=0.9)),
         one_release(),
-        white_box("joint-lin-ucb-secure", lin_ucb(), LINEAR_PAIR, source=secure, stepwise=True, share=0.1),
         white_box("joint-glm-secure", glm(dim=2), GLM_PAIR, source=secure, stepwise=True, share=0.1),
         grid_attack("quiet-integers", tree, factor=0.6, bug="Integer noise of 0.6 sigma. "),
         grid_attack("silent-integers", tree, factor=0.0, share=0.1, bug="No integer noise. "),

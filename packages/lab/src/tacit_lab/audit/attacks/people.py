@@ -7,20 +7,19 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.data import Array
+from tacit.kernels.glm import Tuning
 from tacit.privacy.noise import Simulated
 from tacit.testing.canary import difference
-from tacit.testing.stage import Make, act, close, contribution, fresh, nobody, probe, released
+from tacit.testing.stage import Make, act, close, contribution, fresh, nobody, probe
 from tacit_lab.audit import mutants
 from tacit_lab.audit.attack import Attack
 from tacit_lab.audit.attacks.bandits import (
     BLACK,
     BUDGET,
     GLM_PAIR,
-    LINEAR_PAIR,
-    OPPOSITE,
+    SCORE_PAIR,
     WHITE,
     glm,
-    lin_ucb,
     white_box,
 )
 
@@ -31,16 +30,15 @@ MANY_WEEKS: dict[str, Any] = {"max_rounds_per_person": 1, "first": 1, "horizon":
 
 
 def attacks() -> Sequence[Attack]:
-    several = lin_ucb(max_rounds_per_person=ROUNDS, first=ROUNDS, horizon=4 * ROUNDS, pending=4 * ROUNDS)
+    several = glm(dim=2, max_rounds_per_person=ROUNDS, first=ROUNDS, horizon=4 * ROUNDS, pending=4 * ROUNDS)
     return [
-        white_box("joint-lin-ucb-person", several, LINEAR_PAIR, rounds=ROUNDS, share=0.5),
+        white_box("joint-glm-person", several, GLM_PAIR, rounds=ROUNDS, share=0.5),
         person_in_weeks("joint-glm-weeks", glm(dim=2, **MANY_WEEKS)),
         person_in_weeks(
             "joint-glm-weeks-square-root",
             glm(mutants.SquareRoot, dim=2, **MANY_WEEKS),
             bug="The claim for 8 weeks is that of sqrt 8 columns instead of a sum of 8. ",
         ),
-        late_reward("joint-lin-ucb-late", lin_ucb()),
         adaptive_probes(),
     ]
 
@@ -79,48 +77,15 @@ def person_in_weeks(name: str, make: Make, *, bug: str = "") -> Attack:
     )
 
 
-def late_reward(name: str, make: Make) -> Attack:
-    """The first user answers at once in world 0; in world 1 it is somebody else, who answers a step later."""
-    bandit = make(Simulated(0))
-    leaves, size = bandit.mechanism.leaves, bandit.contribution.size
-    moves = np.zeros((2, leaves, size))
-    for world, (x, reward) in enumerate(LINEAR_PAIR):
-        bandit.contribution.add(np.array(x), reward, moves[world, world])  # world 1: in the second leaf
-    test = difference(bandit.mechanism, *moves)
-
-    def scores(world: int, runs: int, rng: Generator) -> Array:
-        canary, empty = LINEAR_PAIR.user(world), nobody(2)
-        out = np.zeros(runs)
-        for i, played in enumerate(fresh(make, runs, rng)):
-            waiting = played.choose(canary.arms)
-            for t in range(leaves):
-                if t == world:
-                    played.observe(waiting, canary.reward)
-                act(played, empty) if t + 1 < leaves else close(played)  # closes step t
-                out[i] += test.score(t, released(played))
-        return out
-
-    return Attack(
-        name=name,
-        view=WHITE,
-        epsilon=bandit.privacy.epsilon,
-        delta=BUDGET.delta,
-        how=f"User 1 has {LINEAR_PAIR}; the first one answers at once, the other one step later; score: all releases, "
-        "whitened, along the difference.",
-        scores=scores,
-        family="gaussian",
-        share=0.1,
-    )
-
-
 def adaptive_probes() -> Attack:
     """Later users find the angle of the estimate by bisection: each asks where the answers so far leave doubt."""
-    make = lin_ucb(first=PROBES, horizon=2 * PROBES, pending=2 * PROBES)
+    still = Tuning(explore=0.0)  # choices follow the estimate alone
+    make = glm(dim=2, first=PROBES, horizon=2 * PROBES, pending=2 * PROBES, tuning=still)
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
         out = np.empty(runs)
         for i, played in enumerate(fresh(make, runs, rng)):
-            act(played, OPPOSITE.user(world))
+            act(played, SCORE_PAIR.user(world))
             for _ in range(PROBES - 1):
                 act(played, nobody(2))
             low, high = -np.pi, np.pi  # where the estimate points
@@ -128,18 +93,18 @@ def adaptive_probes() -> Attack:
                 middle = (low + high) / 2
                 across = middle + np.pi / 2 if k else np.pi / 2  # the first probe tells the upper half from the lower
                 direction = np.array([np.cos(across), np.sin(across)])
-                ahead = played.choose(probe(direction, 0.0).arms).index == 0
+                ahead = played.choose(probe(direction, 0.5).arms).index == 0
                 low, high = (middle, high) if ahead else (low, middle)
-            out[i] = np.cos((low + high) / 2)
+            out[i] = -np.cos((low + high) / 2)
         return out
 
     return Attack(
-        name="joint-lin-ucb-adaptive",
+        name="joint-glm-adaptive",
         view=BLACK,
         epsilon=make(Simulated(0)).privacy.epsilon,
         delta=BUDGET.delta,
-        how=f"User 1 has {OPPOSITE}; {PROBES} later users find the angle of the estimate by bisection, each with tiny "
-        "arms v and -v that depend on the answers so far; score: the cosine of that angle.",
+        how=f"User 1 has {SCORE_PAIR}; {PROBES} later users find the angle of the estimate by bisection, each with "
+        "tiny arms v and -v that depend on the answers so far; score: minus the cosine of that angle.",
         scores=scores,
         family="gaussian",
         share=0.1,

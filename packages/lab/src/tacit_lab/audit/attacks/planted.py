@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from tacit.bandits import JointGLM, JointLinUCB
+from tacit.bandits import JointGLM
 from tacit.data import Array
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
@@ -21,7 +21,7 @@ from tacit.testing.canary import worst_canary
 from tacit.testing.stage import User, act, close, fresh, nobody
 from tacit_lab.audit import mutants
 from tacit_lab.audit.attack import Attack
-from tacit_lab.audit.attacks.bandits import BUDGET, LINEAR_PAIR, OPPOSITE, WHITE, Pair, glm, lin_ucb, white_box
+from tacit_lab.audit.attacks.bandits import BUDGET, GLM_PAIR, SCORE_PAIR, WHITE, Pair, glm, white_box
 from tacit_lab.audit.attacks.mechanisms import calibrated, mechanism_attack
 
 SCORES: dict[str, Any] = {"link": "identity", "curvature": "none", "radius": 9.0, "prior": ((9.0, 0.0), 1e9), "dim": 2}
@@ -45,10 +45,10 @@ def attacks(*, sound: bool = False) -> Sequence[Attack]:
         mechanism = calibrated(lambda sigma, kind=kind: kind(**tree, sigma=sigma), BUDGET) if bad else honest  # type: ignore[misc]
         out.append(mechanism_attack(name, mechanism, bug=bug, **options))
     quiet = _quiet if bad else Simulated
-    half = mutants.HalfSensitivity if bad else JointLinUCB
+    half = mutants.HalfSensitivity if bad else JointGLM
     out += [
         mechanism_attack("quiet-noise", honest, source=quiet, bug="Noise of 0.8 sigma. ", **options),
-        white_box("half-sensitivity", lin_ucb(half), LINEAR_PAIR, share=0.5, bug="Calibrated for half of D. "),
+        white_box("half-sensitivity", glm(half, dim=2), GLM_PAIR, share=0.5, bug="Calibrated for half of D. "),
         white_box(
             "unbounded-scores",
             glm(mutants.UnboundedScores if bad else JointGLM, **SCORES),
@@ -71,12 +71,12 @@ def _quiet(seed: int) -> Source:
 
 def unnoised_statistic(bad: bool) -> Attack:
     """One of five coordinates, a moment, gets no noise: the score looks there."""
-    honest = lin_ucb()
+    honest = glm(dim=2)
     factor = np.array([1.0, 1.0, 1.0, 0.0, 1.0])
     return white_box(
         "unnoised-statistic",
         (lambda source: honest(mutants.Quiet(source, factor))) if bad else honest,
-        OPPOSITE,
+        SCORE_PAIR,
         noise=np.maximum(factor, 1e-3).tolist(),
         stepwise=True,
         bug="One of five coordinates has no noise. ",
@@ -114,7 +114,7 @@ def counted_noise(bad: bool) -> Attack:
 
 def seeded_noise(bad: bool) -> Attack:
     """The adversary runs a copy of the program without the canary, and subtracts what it releases."""
-    make = lin_ucb()
+    make = glm(dim=2)
 
     def first_release(source: Source, user: User) -> Array:
         bandit = make(source)
@@ -123,10 +123,10 @@ def seeded_noise(bad: bool) -> Attack:
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
         kind: Any = mutants.WrittenSeed if bad else Simulated
-        canary, empty = OPPOSITE.user(world), nobody(2)
+        canary, empty = SCORE_PAIR.user(world), nobody(2)
         out = np.empty(runs)
         for i, (seed, own) in enumerate(rng.integers(2**63, size=(runs, 2))):
-            out[i] = (first_release(kind(int(seed)), canary) - first_release(kind(int(own)), empty))[3]
+            out[i] = (first_release(kind(int(own)), empty) - first_release(kind(int(seed)), canary))[3]
         return out
 
     return Attack(
@@ -134,8 +134,8 @@ def seeded_noise(bad: bool) -> Attack:
         view=WHITE,
         epsilon=make(Simulated(0)).privacy.epsilon,
         delta=BUDGET.delta,
-        how=f"The seed is in the program. User 1 has {OPPOSITE}; score: the first release minus that of the "
-        "adversary's own copy of the program.",
+        how=f"The seed is in the program. User 1 has {SCORE_PAIR}; score: the release of the "
+        "adversary's own copy of the program minus the first release.",
         scores=scores,
         family="gaussian",
         share=0.01,

@@ -14,7 +14,7 @@ from tacit.kernels.glm import Tuning
 from tacit.testing.leaks import ExactSums
 from tacit.testing.stage import Make, act, fresh, nobody
 from tacit_lab.audit.attack import Attack
-from tacit_lab.audit.attacks.bandits import BUDGET, OPPOSITE, Pair, black_box, glm, lin_ucb
+from tacit_lab.audit.attacks.bandits import BUDGET, Pair, black_box, glm
 from tacit_lab.audit.attacks.grid import secure
 
 VIEW = "the estimate"
@@ -35,7 +35,6 @@ def attacks() -> Sequence[Attack]:
     return [
         estimate_attack("joint-glm-estimate", glm(dim=2), CLICK, theta),
         black_box("joint-glm-secure-actions", alone, one_dim, direction=[1.0], **served),
-        black_box("joint-lin-ucb-secure-actions", lin_ucb(), OPPOSITE, direction=[1.0, 0.0], **served),
         estimate_attack("exact-sums-in-the-estimate", exact[0], CLICK, theta, **planted),
         black_box("exact-sums-in-the-actions", exact[1], one_dim, direction=[1.0], **served, **planted),
     ]

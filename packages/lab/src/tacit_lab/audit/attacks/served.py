@@ -10,13 +10,12 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.data import Array
-from tacit.kernels.linalg import svec
 from tacit.service import config
 from tacit.testing.stage import User
 from tacit_lab.audit import service
 from tacit_lab.audit import stored_mutants as bugs
 from tacit_lab.audit.attack import Attack
-from tacit_lab.audit.attacks.bandits import BLACK, LINEAR_PAIR, Pair
+from tacit_lab.audit.attacks.bandits import Pair
 from tacit_lab.audit.stored_mutants import Plant
 
 BUDGET = {"epsilon": 6.0, "delta": 0.02}  # less noise: what a run tells grows with it, and each run is a service
@@ -26,7 +25,6 @@ RESTARTS = 16
 AGAIN = 4  # times that a reward is sent
 VIEW = "estimate over HTTP"
 CLICK = Pair(([1.0], 0.0), ([1.0], 1.0))
-OPPOSITE = Pair(([1.0], -1.0), ([1.0], 1.0))
 
 
 class ServedRun(NamedTuple):
@@ -50,63 +48,26 @@ def attacks() -> Sequence[Attack]:
     """As it is served; and planted: bugs of the store, each of which claims what the sound code does."""
     return [
         glm("joint-glm-served"),
-        linear("joint-lin-ucb-served"),
-        actions("joint-lin-ucb-served-actions"),
         glm("served-raw-release", bug=bugs.RAW_RELEASE),
-        linear("served-redrawn-on-restart", restarts=RESTARTS, bug=bugs.REDRAWN),
-        linear("served-counted-twice", times=AGAIN, bug=bugs.COUNTED_TWICE),
+        glm("served-redrawn-on-restart", restarts=RESTARTS, bug=bugs.REDRAWN),
+        glm("served-counted-twice", times=AGAIN, bug=bugs.COUNTED_TWICE),
         timing("served-triggered-by-rewards", bug=bugs.TRIGGERED),
     ]
 
 
-def glm(name: str, *, bug: Plant | None = None) -> Attack:
+def glm(name: str, *, times: int = 1, restarts: int = 0, bug: Plant | None = None) -> Attack:
     """The estimate is all that is shown of JointGLM's sums. The others' curvature is known, and keeps the noisy one
     above 0, below which nothing is shown."""
 
     async def run(play: ServedRun, world: int) -> float:
-        found = await estimate(play, CLICK, world, lambda shown: np.array(shown["theta"]), others=User(np.eye(1), 0.5))
+        others, again = User(np.eye(1), 0.5), {"times": times, "restarts": restarts}
+        found = await estimate(play, CLICK, world, lambda shown: np.array(shown["theta"]), others=others, **again)
         return float(found[0])
-
-    return attack("joint-glm", 1, name, run, f"{CLICK}, the others arm (1) and 0.5; score: the estimate", bug=bug)
-
-
-def linear(name: str, *, times: int = 1, restarts: int = 0, bug: Plant | None = None) -> Attack:
-    """JointLinUCB shows its noisy sums."""
-    bandit = built(planned("joint-lin-ucb", 2))
-    vectors = []
-    for x, reward in LINEAR_PAIR:
-        vector = np.zeros(bandit.mechanism.size)
-        adder = bandit.algorithm.adder(bandit.algorithm.blank(np.zeros(1, np.int64)))
-        adder.each(np.array([x]), np.array([reward]), *adder.given, vector)
-        vectors.append(vector)
-    direction = vectors[1] - vectors[0]
-
-    def sums(shown: Any) -> Array:
-        packed = np.empty(3)
-        svec(np.array(shown["gram"]), packed)
-        return np.concatenate([packed, bandit.contribution.scale * np.array(shown["moment"])])
-
-    async def run(play: ServedRun, world: int) -> float:
-        return float(direction @ await estimate(play, LINEAR_PAIR, world, sums, times=times, restarts=restarts))
 
     often = f", sent {times} times" if times > 1 else ""
     mean = f"the mean, over {restarts} restarts, of " if restarts else ""
-    how = f"{LINEAR_PAIR}{often}; score: {mean}the noisy sums that are shown, along the difference"
-    return attack("joint-lin-ucb", 2, name, run, how, bug=bug)
-
-
-def actions(name: str) -> Attack:
-    """A later user sees on which side of 0 the estimate lies."""
-
-    async def run(play: ServedRun, world: int) -> float:
-        with service.opened(play.setting, play.place) as ask:
-            await first_step(ask, play, OPPOSITE.user(world))
-            await service.version(ask, 1)
-            found = await ask("choose", {"arms": [[1e-6], [-1e-6]]})
-            return float(found["index"] == 0)
-
-    how = f"{OPPOSITE}; a later user offers itself tiny arms v and -v; score: whether it gets v"
-    return attack("joint-lin-ucb", 1, name, run, how, view=BLACK)
+    how = f"{CLICK}{often}, the others arm (1) and 0.5; score: {mean}the estimate"
+    return attack("joint-glm", 1, name, run, how, bug=bug)
 
 
 def timing(name: str, *, bug: Plant | None = None) -> Attack:

@@ -62,12 +62,7 @@ class Visited:
         self.body = {"arms": {texts["arm"]: self.canaries.numbers}} | {key: texts[key] for key in ("person", "request")}
         told = {"clock": self.clock, "background": False}
         monkeypatch.setattr(served, "Stored", lambda *given, **options: Stored(*given, **options | told))
-        options = {
-            "durable": place.where,
-            "keys": str(place.keys),
-            "pending": PENDING,
-            "max_rounds_per_person": 50,
-        }
+        options = {"durable": place.where, "keys": str(place.keys), "pending": PENDING, "max_rounds_per_person": 50}
         self.app = application(place.keys.parent, **options)
         self.stored = self.app.served["messages"].stored
         ((status, _, own),) = call(self.app, ("choose", self.body))

@@ -145,10 +145,7 @@ def test_canaries_in_fields_are_in_no_reply_log_or_row(limited, caplog):
     assert replies[0][0] == 200
     for change in (
         *({"context": {text["field"]: number}}, {"context": {"age": text["arm"]}}, {"context": {"sex": number}}),
-        *(
-            {"context": {"city": [text["arm"]]}},
-            {"actions": {"walk": {text["field"]: 1}}},
-        ),
+        *({"context": {"city": [text["arm"]]}}, {"actions": {"walk": {text["field"]: 1}}}),
         *({"actions": {"walk": {"tags": text["arm"]}}}, {"actions": [text["arm"]]}, {"available": [text["available"]]}),
     ):
         found = call(app, ("choose", good | change), ("choose:batch", lines(good | change)))

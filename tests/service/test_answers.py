@@ -30,9 +30,7 @@ def by_fields(**options):
 
 @pytest.fixture
 def app(tmp_path):
-    found = application(tmp_path, **by_fields())
-    yield found
-    found.close()
+    return application(tmp_path, **by_fields())
 
 
 def play(app, count, rng):
@@ -80,25 +78,19 @@ def test_the_page_answers_in_fields_and_actions(app):
 
 def test_an_auditor_sees_none_of_it(tmp_path):
     found = application(tmp_path, askers=askers(), **by_fields())
-    try:
-        headers = {role: ((b"authorization", f"Bearer {KEYS[role]}".encode()),) for role in KEYS}
-        page, segments = (
-            call(found, (route, None, headers["auditor"]))[0] for route in ("/dashboard/messages", "segments")
-        )
-        assert page[0] == 200 and b"Is it better?" not in page[2] and segments[0] == 403
-        assert call(found, ("segments", None, headers["operator"]))[0][0] == 200
-    finally:
-        found.close()
+    headers = {role: ((b"authorization", f"Bearer {KEYS[role]}".encode()),) for role in KEYS}
+    page, segments = (
+        call(found, (route, None, headers["auditor"]))[0] for route in ("/dashboard/messages", "segments")
+    )
+    assert page[0] == 200 and b"Is it better?" not in page[2] and segments[0] == 403
+    assert call(found, ("segments", None, headers["operator"]))[0][0] == 200
 
 
 def test_a_bandit_that_is_not_by_fields_keeps_its_weights(tmp_path):
     found = application(tmp_path, **by_fields(curvature="released"))
-    try:
-        body = page_of(found)
-        assert "Is it learning?" in body and "Is it better?" not in body and "two fields of a person" in body
-        assert json.loads(call(found, ("segments", None))[0][2])["segments"] is None
-    finally:
-        found.close()
+    body = page_of(found)
+    assert "Is it learning?" in body and "Is it better?" not in body and "two fields of a person" in body
+    assert json.loads(call(found, ("segments", None))[0][2])["segments"] is None
 
 
 # sentences: of estimates that are given

@@ -134,7 +134,6 @@ def test_a_hold_is_needed_for_a_bandit_that_is_new(tmp_path):
     application(tmp_path, hold=7.0).close()
     app = application(tmp_path, hold=None)
     assert stored(app).hold == 7.0
-    app.close()
 
 
 def test_keys_open_the_network():

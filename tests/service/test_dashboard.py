@@ -25,9 +25,7 @@ def now():
 
 @pytest.fixture
 def keyed(tmp_path, now):
-    app = application(tmp_path, askers=askers(), clock=now)
-    yield app
-    app.close()
+    return application(tmp_path, askers=askers(), clock=now)
 
 
 def log_in(app, key, *headers):
@@ -111,7 +109,6 @@ def test_a_cookie_ends_by_time_and_cannot_be_made_up(tmp_path, keyed, now):
     again.close()
     gone = application(tmp_path, askers=[one for one in askers() if one["name"] != "auditor"], clock=now)
     assert call(gone, ("/dashboard/messages", None, may))[0][0] == 303
-    gone.close()
 
 
 def test_an_auditor_sees_certificate_and_status_alone(keyed):
@@ -141,11 +138,8 @@ def test_several_bandits_have_a_list(tmp_path):
     bandits = {name: LINEAR | {"durable": f"{name}.db"} for name in ("first", "second")}
     app = Application(configs.placed(configs.convert({"bandits": bandits}), tmp_path))
     app.open()
-    try:
-        ((status, _, body),) = call(app, ("/dashboard", None))
-        assert status == 200 and b'href="/dashboard/first"' in body and b'href="/dashboard/second"' in body
-    finally:
-        app.close()
+    ((status, _, body),) = call(app, ("/dashboard", None))
+    assert status == 200 and b'href="/dashboard/first"' in body and b'href="/dashboard/second"' in body
 
 
 def test_one_bandit_is_shown_at_once(tmp_path):
@@ -213,28 +207,25 @@ def test_history_is_computed_once_for_each_release(tmp_path, monkeypatch):
 
 def test_what_a_page_says_is_what_the_status_says(tmp_path, now):
     app = application(tmp_path, clock=now)
-    try:
-        call(app, ("choose:batch", lines(*[{"arms": EYE}] * 8)))
-        settle(stored(app))
-        call(app, ("choose:batch", lines(*[{"arms": EYE}] * 4)))
-        body = page_of(app)
-        assert "in 3 choices" in body and "a choice counts 10 seconds after it was made" in body
-        assert "People get arms by their features alone until the first step of 15 choices counts. Made so far" in body
-        assert "12; counted so far: 8. A choice counts 10 seconds after it was made" in body
-        assert '<progress value="8" max="15" aria-label="Next release">' in body and "8 counted so far" in body
-        call(app, ("choose:batch", lines(*[{"arms": EYE}] * 3)))
-        body = page_of(app)
-        assert "in 10\u202fs" in body  # nobody more has to come
-        assert f"until about {words.date(now.now + HOLD)}, when the first step of 15 choices counts" in body
-        before = now.now
-        settle(stored(app))
-        now.now = before + HOLD + 30
-        ((_, _, status),) = call(app, ("status", None))
-        found, body = json.loads(status), page_of(app)
-        assert found["released_at"] == before + HOLD and found["last_release_after"] == 15
-        assert f"the last one {words.ago(30)}" in body and "30\u202fs ago" in body
-    finally:
-        app.close()
+    call(app, ("choose:batch", lines(*[{"arms": EYE}] * 8)))
+    settle(stored(app))
+    call(app, ("choose:batch", lines(*[{"arms": EYE}] * 4)))
+    body = page_of(app)
+    assert "in 3 choices" in body and "a choice counts 10 seconds after it was made" in body
+    assert "People get arms by their features alone until the first step of 15 choices counts. Made so far" in body
+    assert "12; counted so far: 8. A choice counts 10 seconds after it was made" in body
+    assert '<progress value="8" max="15" aria-label="Next release">' in body and "8 counted so far" in body
+    call(app, ("choose:batch", lines(*[{"arms": EYE}] * 3)))
+    body = page_of(app)
+    assert "in 10\u202fs" in body  # nobody more has to come
+    assert f"until about {words.date(now.now + HOLD)}, when the first step of 15 choices counts" in body
+    before = now.now
+    settle(stored(app))
+    now.now = before + HOLD + 30
+    ((_, _, status),) = call(app, ("status", None))
+    found, body = json.loads(status), page_of(app)
+    assert found["released_at"] == before + HOLD and found["last_release_after"] == 15
+    assert f"the last one {words.ago(30)}" in body and "30\u202fs ago" in body
 
 
 def test_numbers_as_people_read_them():
@@ -263,17 +254,15 @@ def page_of(app):
 
 def test_a_bandit_that_is_used_up_is_said_to_be(tmp_path):
     app = application(tmp_path, horizon=20)
-    try:
-        ((_, _, before),) = call(app, ("/metrics", None))
-        call(app, ("choose:batch", lines(*[{"arms": EYE}] * 21)))
-        (_, _, after), (_, _, status), (refused, _, _) = call(
-            app, ("/metrics", None), ("status", None), ("choose", {"arms": EYE})
-        )
-        assert "in 10\u202fs" in page_of(app)  # a release is still to come
-        settle(stored(app))
-        body = page_of(app)
-    finally:
-        app.close()
+    ((_, _, before),) = call(app, ("/metrics", None))
+    call(app, ("choose:batch", lines(*[{"arms": EYE}] * 21)))
+    (_, _, after), (_, _, status), (refused, _, _) = call(
+        app, ("/metrics", None), ("status", None), ("choose", {"arms": EYE})
+    )
+    assert "in 10\u202fs" in page_of(app)  # a release is still to come
+    settle(stored(app))
+    body = page_of(app)
+    app.close()
     assert b'tacit_choices_left{bandit="messages"} 20.0' in before and refused == 410
     assert b'tacit_choices_left{bandit="messages"} 0.0' in after and json.loads(status)["choices_left"] == 0
     assert ">Used up<" in body and "Learnt what to offer" in body and "another name" in body

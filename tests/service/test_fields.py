@@ -49,9 +49,7 @@ context.likes = {kind = "Tags", values = ["music"]}
 
 @pytest.fixture
 def app(tmp_path):
-    app = application(tmp_path, dim=0, features=FEATURES, profiles=PROFILES)
-    yield app
-    app.close()
+    return application(tmp_path, dim=0, features=FEATURES, profiles=PROFILES)
 
 
 def test_fields_are_learnt_from_as_their_vectors(app):
@@ -125,14 +123,11 @@ def test_a_bandit_without_a_schema_takes_no_fields(tmp_path):
         assert (
             status == 422 and json.loads(text)["error"] == "Expected arms, and no context or actions, for this bandit."
         )
-    app.close()
 
 
 @pytest.fixture
 def limited(tmp_path):
-    app = application(tmp_path, dim=0, features=FEATURES, profiles=PROFILES, max_rounds_per_person=9)
-    yield app
-    app.close()
+    return application(tmp_path, dim=0, features=FEATURES, profiles=PROFILES, max_rounds_per_person=9)
 
 
 def test_canaries_in_fields_are_in_no_reply_log_or_row(limited, caplog):
@@ -175,34 +170,28 @@ def test_rare_rewards_are_served_by_fields_with_a_declared_base_rate(tmp_path):
     schema = {"context": fields, "arms": "disjoint", "actions": ["walk", "sleep", "read"]}
     given = {"kind": "joint-glm", "dim": 0, "horizon": None, "features": schema, "base_rate": 0.03, "missing_as": 0.0}
     app = application(tmp_path, **given)
-    try:
-        asks = [{"context": {"age": 9 * i, "sex": "F"}} for i in range(10)]
-        ((_, _, batch),) = call(app, ("choose:batch", lines(*asks)))
-        found = [json.loads(line) for line in batch.splitlines()]
-        call(app, ("reward", {"id": found[0]["id"], "reward": 1.0}))
-        settle(stored(app))
-        assert stored(app).entered == 10 and {each["name"] for each in found} <= {"walk", "sleep", "read"}
-        ((_, _, certificate),) = call(app, ("certificate", None))
-        told = json.loads(certificate)
-        assert "by fields" in json.dumps(told) and "base_rate" in json.dumps(told) and told["private"]
-        contribution = stored(app).algorithm.contribution
-        assert contribution.centre == 0.03 and 1.3 < contribution.sensitivity < 1.5
-    finally:
-        app.close()
+    asks = [{"context": {"age": 9 * i, "sex": "F"}} for i in range(10)]
+    ((_, _, batch),) = call(app, ("choose:batch", lines(*asks)))
+    found = [json.loads(line) for line in batch.splitlines()]
+    call(app, ("reward", {"id": found[0]["id"], "reward": 1.0}))
+    settle(stored(app))
+    assert stored(app).entered == 10 and {each["name"] for each in found} <= {"walk", "sleep", "read"}
+    ((_, _, certificate),) = call(app, ("certificate", None))
+    told = json.loads(certificate)
+    assert "by fields" in json.dumps(told) and "base_rate" in json.dumps(told) and told["private"]
+    contribution = stored(app).algorithm.contribution
+    assert contribution.centre == 0.03 and 1.3 < contribution.sensitivity < 1.5
 
 
 def test_vectors_with_rare_rewards_are_served_with_a_declared_base_rate(tmp_path):
     app = application(tmp_path, kind="joint-glm", horizon=None, base_rate=0.03, missing_as=0.0)
-    try:
-        told = json.loads(call(app, ("choose", {"arms": {"walk": [0.6, 0.1, 0.0], "sleep": [0.1, 0.7, 0.0]}}))[0][2])
-        call(app, ("reward", {"id": told["id"], "reward": 1.0}))
-        settle(stored(app))
-        ((_, _, certificate),) = call(app, ("certificate", None))
-        text, contribution = certificate.decode(), stored(app).algorithm.contribution
-        assert stored(app).entered == 1 and contribution.centre == 0.03 and 1.3 < contribution.sensitivity < 1.5
-        assert "centred rewards" in text and "base_rate" in text and json.loads(text)["private"]
-    finally:
-        app.close()
+    told = json.loads(call(app, ("choose", {"arms": {"walk": [0.6, 0.1, 0.0], "sleep": [0.1, 0.7, 0.0]}}))[0][2])
+    call(app, ("reward", {"id": told["id"], "reward": 1.0}))
+    settle(stored(app))
+    ((_, _, certificate),) = call(app, ("certificate", None))
+    text, contribution = certificate.decode(), stored(app).algorithm.contribution
+    assert stored(app).entered == 1 and contribution.centre == 0.03 and 1.3 < contribution.sensitivity < 1.5
+    assert "centred rewards" in text and "base_rate" in text and json.loads(text)["private"]
 
 
 def test_the_dashboard_has_the_names_of_the_schema_and_offers_by_fields(app):

@@ -20,10 +20,7 @@ from tests.store.places import Clock, Place, settle
 
 PEOPLE = 3
 LENGTH = 90  # choices: eleven weeks
-MODES = {
-    "rounds": {"max_rounds_per_person": 3},
-    "week": {"max_rounds_per_person": 1, "week": 8},
-}
+MODES = {"rounds": {"max_rounds_per_person": 3}, "week": {"max_rounds_per_person": 1, "week": 8}}
 MOST = {"rounds": 3, "week": 12}  # of a person
 VISITS = st.lists(
     st.tuples(st.integers(0, PEOPLE), st.integers(0, 6)), min_size=LENGTH, max_size=LENGTH

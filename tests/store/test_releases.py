@@ -220,8 +220,7 @@ def test_what_is_served_was_read_from_the_row(place):
     with place.open(linear()) as stored:
         closed(stored, rng)
         stored._steps.run()
-        other = np.arange(9.0)
-        table(stored, "UPDATE leaf SET noisy = ?", other.tobytes())
+        table(stored, "UPDATE leaf SET noisy = ?", np.arange(len(sums(stored)[0]), dtype=float).tobytes())
         with pytest.raises(RolledBack):
             assert stored.version
 

@@ -35,12 +35,6 @@ def lived(place, clock):
         return table(stored, LEAVES)
 
 
-def lives_on(place, clock, prefix="later "):
-    with place.open(linear(**LIMITED), clock=clock) as stored:
-        play(stored, np.random.default_rng(1), 60, prefix=prefix, together=60)
-        return stored.version, table(stored, LEAVES)
-
-
 @pytest.mark.parametrize("apart", [pytest.param(1, marks=pytest.mark.full), 15])
 def test_a_backup_that_is_killed_is_not_there(place, folder, apart):
     """And the next one is whole."""

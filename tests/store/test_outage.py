@@ -61,21 +61,33 @@ def test_while_it_is_away_everything_is_refused_and_nothing_is_lost(on_postgres,
         assert stored.choose(given, request="r11").id == first.id
 
 
-@pytest.mark.parametrize("room", [True, False])
-def test_a_full_disk(on_sqlite, full, room):
-    """A real error of the file system: files do not grow, or nothing at all can be written. What was answered is
-    answered so again."""
+@pytest.mark.parametrize("room", ["for files of this size", "for nothing", "for one page more"])
+def test_a_full_disk(on_sqlite, full, monkeypatch, room):
+    """A real error of the file system, or SQLite's own. What was answered is answered so again."""
     rng = np.random.default_rng(2)
     with on_sqlite.open(glm()) as stored:
         first = play(stored, rng, 12, together=12)[3]
         waiting, before, choices = stored.choose(arms(rng)), total(stored), stored.choices
         names = [*(f"new{i}" for i in range(200)), "r3"]
         asks = [stored.prepare(arms(rng), request=name) for name in names]
-        full(os.stat(on_sqlite.where).st_size if room else 0)
+        if room == "for one page more":
+            ((pages,),), opens = table(stored, "PRAGMA page_count"), stored._database._open
+
+            def small():
+                connection = opens()
+                connection.execute(f"PRAGMA max_page_count = {pages + 1}").fetchall()
+                return connection
+
+            monkeypatch.setattr(stored._database, "_open", small)
+            stored._database._drop()
+        else:
+            full(0 if room == "for nothing" else os.stat(on_sqlite.where).st_size)
         for _ in range(2):
             with pytest.raises(Unavailable):
                 stored.choose_group(asks)
         full(resource.RLIM_INFINITY)
+        monkeypatch.undo()
+        stored._database._drop()
         assert stored.choices == choices and np.array_equal(total(stored), before)
         found = stored.choose_group(asks)
         assert found[-1].id == first.id and stored.choices == choices + 200

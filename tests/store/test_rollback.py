@@ -12,20 +12,7 @@ import pytest
 
 from tacit.errors import BadState, RolledBack
 from tests.store.clusters import tool
-from tests.store.places import HOLD, arms, glm, play, restored, table
-
-
-def test_an_older_file_is_refused(on_sqlite, folder):
-    rng, database = np.random.default_rng(0), Path(on_sqlite.where)
-    with on_sqlite.open(glm()) as stored:
-        play(stored, rng, 12, together=12)
-    shutil.copy(database, folder / "old.db")
-    with on_sqlite.open(glm()) as stored:
-        play(stored, rng, 12, prefix="s", together=12)
-        assert stored.version == 2
-    shutil.copy(folder / "old.db", database)
-    with pytest.raises(RolledBack):
-        on_sqlite.open(glm())
+from tests.store.places import HOLD, arms, glm, play, restored
 
 
 def test_another_history_of_the_same_length_is_refused(on_sqlite, folder):
@@ -43,16 +30,6 @@ def test_another_history_of_the_same_length_is_refused(on_sqlite, folder):
         assert stored.version == 1
     with pytest.raises(RolledBack):
         on_sqlite.open(glm())
-
-
-def test_a_database_that_is_replaced_while_it_is_in_use_is_refused(on_postgres):
-    rng = np.random.default_rng(1)
-    with on_postgres.open(glm()) as stored:
-        play(stored, rng, 12, together=12)
-        table(stored, "DELETE FROM leaf")
-        stored._database._drop()  # as after a failover: another connection, and everything is read anew
-        with pytest.raises(RolledBack):
-            stored.choose(arms(rng))
 
 
 def test_a_restored_dump_is_refused_and_a_backup_of_it_restored(on_postgres, folder):

@@ -7,11 +7,11 @@ import time
 import numpy as np
 import pytest
 
-from tacit.errors import BadState, Unavailable
+from tacit.errors import BadState
 from tacit.holders import postgres
 from tacit.holders.database import again
 from tacit.kernels.rounds import next_boundary
-from tests.store.places import HOLD, Clock, arms, contribution, glm, linear, play, settle, sums, table, total
+from tests.store.places import HOLD, Clock, arms, contribution, glm, linear, settle, sums, table, total
 
 
 def at_once(*works):
@@ -135,45 +135,6 @@ def test_a_connection_that_breaks_at_a_commit(place, happens):
         ((noisy,),) = table(stored, "SELECT noisy FROM leaf")
         assert stored.version == 1 and np.array_equal(sums(stored)[0], before)
         assert np.frombuffer(bytes(noisy)).tobytes() == np.asarray(stored._versions.fold._released).tobytes()
-
-
-def test_a_database_that_is_away_acknowledges_nothing(on_postgres, monkeypatch):
-    with on_postgres.open(glm()) as stored:
-        choice = stored.choose(np.eye(3))
-        monkeypatch.setattr(stored._database, "_address", "postgresql://localhost:1/none")
-        stored._database._drop()
-        for call in (lambda: stored.choose(np.eye(3), request="x"), lambda: stored.observe(choice, 1.0)):
-            with pytest.raises(Unavailable):
-                call()
-        monkeypatch.undo()
-        assert stored.observe(choice, 1.0)
-        settle(stored)
-        assert total(stored).any() and stored.choices == 1
-
-
-def test_a_full_disc_acknowledges_nothing_and_loses_nothing(on_sqlite):
-    rng = np.random.default_rng(2)
-    with on_sqlite.open(glm()) as stored:
-        play(stored, rng, 5)
-        before = total(stored)
-        ((pages,),) = table(stored, "PRAGMA page_count")
-        choice = stored.choose(arms(rng), request="last")
-        stored._database._connection.execute(f"PRAGMA max_page_count = {pages + 1}").fetchall()
-        open_ = stored._database._open
-
-        def still_full():
-            connection = open_()
-            connection.execute(f"PRAGMA max_page_count = {pages + 1}").fetchall()
-            return connection
-
-        stored._database._open = still_full
-        many = [stored.prepare(arms(rng)) for _ in range(200)]
-        with pytest.raises(Unavailable):
-            stored.choose_group(many)
-        stored._database._open = open_
-        stored._database._drop()
-        assert stored.choose(arms(rng), request="last").id == choice.id
-        assert stored.choices == 6 and np.array_equal(total(stored), before)
 
 
 def test_an_error_within_a_transaction_is_that_error(place):

@@ -42,6 +42,7 @@ def test_a_mistyped_name_of_the_database_is_refused(on_sqlite, on_postgres, fold
             with pytest.raises(RolledBack) as error:
                 other.open(glm(), hold=hold)
             assert str(on_sqlite.keys) in str(error.value) and "Nothing was written" in str(error.value)
+            assert "tacit move CONFIG --to" in str(error.value)
             assert other is not typo or str(folder / "bandti.db") in str(error.value)
     assert files(folder) == before
     empty = database_at(on_postgres.where)

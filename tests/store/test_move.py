@@ -276,21 +276,6 @@ def test_what_is_refused_changes_nothing(on_sqlite, on_postgres, folder):
     assert opened(on_sqlite)
 
 
-@pytest.mark.parametrize("releases", [True, False])
-def test_a_worker_that_is_started_in_the_new_place_too_soon_makes_nothing_there(
-    on_sqlite, on_postgres, folder, releases
-):
-    if releases:
-        ready(on_sqlite)
-    with on_sqlite.open(linear()) as stored:
-        first = stored.choose(np.eye(3), request="mine").id
-    with pytest.raises(RolledBack, match="tacit move CONFIG --to"):
-        on_postgres.open(linear())
-    move(on_sqlite.where, on_postgres.where, keys=on_sqlite.keys)
-    with on_postgres.open(linear()) as stored:
-        assert stored.choose(np.eye(3), request="mine").id == first
-
-
 def test_an_older_database_does_not_move(on_sqlite, on_postgres, folder):
     clock = Clock()
     ready(on_sqlite, clock)

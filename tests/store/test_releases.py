@@ -197,11 +197,6 @@ def test_a_worker_that_reads_while_another_releases_does_not_think_that_the_data
         assert one.version == two.version == 1 and not meanwhile
 
 
-def test_a_delay_of_no_time_is_refused(on_sqlite):
-    with pytest.raises(ValueError, match="Expected delay to be 0 or at least 1e-06 seconds"):
-        on_sqlite.open(glm(), delay=1e-320)  # of which no second is a finite multiple
-
-
 def closed(stored, rng):
     """The first step's choices have entered, and nothing is released yet."""
     for _ in range(10):

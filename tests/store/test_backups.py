@@ -15,7 +15,8 @@ from tacit import restore, retire
 from tacit.errors import BadState, Retired
 from tacit.holders import backups, control
 from tacit.holders.seal import Keys
-from tests.store.places import Clock, dies_at, linear, play, rows_of, table
+from tests.store.places import Clock, linear, play, rows_of, table
+from tests.store.processes import dies_at
 
 LEAVES = "SELECT noisy FROM leaf ORDER BY bandit, step"
 LIMITED = {"max_rounds_per_person": 5}

@@ -14,7 +14,8 @@ from tacit.holders import erasure, opening
 from tacit.holders.retirement import retire
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.waiting import WaitingRow
-from tests.store.places import HOLD, Clock, arms, contribution, dies_at, linear, settle, table, total
+from tests.store.places import HOLD, Clock, arms, contribution, linear, settle, table, total
+from tests.store.processes import dies_at
 
 EYE = np.eye(3)
 SIZES = "SELECT number, made_at, ticket, length(sealed) FROM waiting ORDER BY number"

@@ -3,7 +3,6 @@
 import os
 import resource
 import time
-import traceback
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from tacit.errors import Unavailable
 from tacit.holders import upkeep
 from tacit.holders.postgres import Postgres
 from tests.store.places import arms, contribution, glm, linear, play, settle, table, total
+from tests.store.processes import forked
 
 NOBODY = 65534
 
@@ -116,30 +116,16 @@ def test_keys_that_cannot_be_written(on_sqlite, full):
         assert set(files) <= set(os.listdir(on_sqlite.keys)) and not list(on_sqlite.keys.glob(".*"))
 
 
-def as_an_ordinary_user(folder, work):
-    """In a process of its own, which for root is another user's: root may write what is read-only."""
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            if os.getuid() == 0:
-                os.chown(folder, NOBODY, NOBODY)
-                os.setgid(NOBODY)
-                os.setuid(NOBODY)
-            work()
-            status = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(status)
-    assert os.waitpid(child, 0)[1] == 0
-
-
 def test_a_read_only_disk(on_sqlite, folder):
-    """The file, its folder and that of keys."""
+    """The file, its folder and that of keys. In a process of its own, which for root is another user's: root may write
+    what is read-only."""
     linear().warm_up()
 
     def work():
+        if os.getuid() == 0:
+            os.chown(folder, NOBODY, NOBODY)
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
         rng, modes = np.random.default_rng(4), {on_sqlite.where: 0o400, folder: 0o500, on_sqlite.keys: 0o500}
         with on_sqlite.open(linear()) as stored:
             first, waiting = play(stored, rng, 12, together=12)[3], stored.choose(np.eye(3))
@@ -158,7 +144,7 @@ def test_a_read_only_disk(on_sqlite, folder):
             settle(stored)
             assert np.array_equal(total(stored), before + contribution(linear(), np.eye(3)[waiting.index], 1.0))
 
-    as_an_ordinary_user(folder, work)
+    assert forked(work) == 0
 
 
 def test_the_thread_looks_now_and_then_and_not_all_the_time(on_sqlite, full):

@@ -14,7 +14,7 @@ from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.recursive_grid import RecursiveGrid
 from tests.store.places import HOLD, Clock, arms, glm, linear, play, settle, sums, table
-from tests.store.test_together import at_once
+from tests.store.processes import at_once
 
 
 def noisy(stored):

@@ -14,7 +14,8 @@ from tacit.holders.backups import Backup
 from tacit.holders.moving import move
 from tacit.holders.seal import Keys
 from tacit.privacy import gaussian
-from tests.store.places import BUDGET, Clock, Place, arms, dies_at, glm, linear, play, restored, settle, table, total
+from tests.store.places import BUDGET, Clock, Place, arms, glm, linear, play, restored, settle, table, total
+from tests.store.processes import dies_at
 
 MU = gaussian.mu(BUDGET)
 

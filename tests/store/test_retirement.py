@@ -6,7 +6,8 @@ import pytest
 from tacit.errors import BadState, Retired
 from tacit.holders.retirement import retire
 from tacit.holders.seal import Keys
-from tests.store.places import arms, dies_at, glm, play, restored, table
+from tests.store.places import arms, glm, play, restored, table
+from tests.store.processes import dies_at
 
 
 def limited():

@@ -5,7 +5,6 @@ import functools
 import json
 import os
 import shutil
-import signal
 import subprocess
 
 import numpy as np
@@ -20,7 +19,6 @@ from tests.store.places import (
     Clock,
     arms,
     contribution,
-    dies_at,
     glm,
     linear,
     play,
@@ -31,6 +29,7 @@ from tests.store.places import (
     table,
     total,
 )
+from tests.store.processes import KILLED, die, dies_at, forked
 
 LEAVES = "SELECT step, noisy FROM leaf ORDER BY step"
 
@@ -113,21 +112,13 @@ def test_killed_while_it_is_made_a_bandit_is_made_the_next_time(place):
         if not killed:
             break
     assert not killed and number > 5
-    child = os.fork()
-    if child == 0:
+
+    def late():
         replace = os.replace
+        os.replace = lambda source, target: replace(source, target) or (str(target).endswith(".witness") and die())
+        place.open(linear(), name="late")
 
-        def dying(source, target):
-            replace(source, target)
-            if str(target).endswith(".witness"):
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        os.replace = dying
-        try:
-            place.open(linear(), name="late")
-        finally:
-            os._exit(0)
-    assert os.waitpid(child, 0)[1] == signal.SIGKILL and (place.keys / "late.witness").exists()
+    assert forked(late) == KILLED and (place.keys / "late.witness").exists()
     with place.open(linear(), name="late") as stored:
         play(stored, np.random.default_rng(2), 11, together=11)
         assert stored.version == 1

@@ -1,7 +1,5 @@
 """Several at once, and connections that break: the database decides, and what it decided is read."""
 
-import os
-import threading
 import time
 
 import numpy as np
@@ -12,26 +10,7 @@ from tacit.holders import postgres
 from tacit.holders.database import again
 from tacit.kernels.rounds import next_boundary
 from tests.store.places import HOLD, Clock, arms, contribution, glm, linear, settle, sums, table, total
-
-
-def at_once(*works):
-    """Runs them in threads that start together; raises what one of them raised."""
-    start, wrong = threading.Barrier(len(works)), []
-
-    def run(work):
-        start.wait()
-        try:
-            work()
-        except BaseException as error:
-            wrong.append(error)
-
-    threads = [threading.Thread(target=run, args=(work,)) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if wrong:
-        raise wrong[0]
+from tests.store.processes import at_once, forked
 
 
 def test_64_identical_requests_on_two_workers(on_postgres):
@@ -158,15 +137,13 @@ def test_a_forked_copy_leaves_the_connection_alone(place):
     """Two processes that speak on one connection read each other's answers."""
     with place.open(glm()) as stored:
         stored.choose(np.eye(3))
-        child = os.fork()
-        if child == 0:
-            refused = 0
-            for call in (lambda: stored.head, lambda: stored.events, lambda: stored.backup("copy"), stored.tend):
-                try:
+        uses = (lambda: stored.head, lambda: stored.events, lambda: stored.backup("copy"), stored.tend)
+
+        def speaks():
+            for call in (*uses, lambda: stored.choose(np.eye(3))):
+                with pytest.raises((BadState, ValueError), match="forked"):
                     call()
-                except (BadState, ValueError) as error:
-                    refused += "forked" in str(error)
-            os._exit(refused)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 4
+
+        assert forked(speaks) == 0
         stored.choose(np.eye(3))
         assert stored.choices == 2

@@ -14,7 +14,7 @@ from tacit.holders.postgres import Postgres
 from tacit.holders.retirement import retire
 from tacit.holders.sealed_rows import SealedRows
 from tests.store.places import HOLD, Clock, arms, contribution, linear, settle, table, total
-from tests.store.test_together import at_once
+from tests.store.processes import at_once
 
 STEP, ROWS = "_cursor", "placed"  # where a worker is stopped: after it took the open step, or its numbers
 

@@ -21,6 +21,7 @@ from tests.store.places import (
     contribution,
     glm,
     linear,
+    lived,
     play,
     restored,
     rows_of,
@@ -67,20 +68,17 @@ def keys_alone(place, folder):
 
 def test_an_older_database_whose_witness_is_lost_is_refused(place, folder):
     """Else the second step would be released again, with other noise, and no event."""
-    rng = np.random.default_rng(0)
-    with place.open(glm()) as stored:
-        play(stored, rng, 12, together=12)
+    lived(place)
     copy = Copy(place, folder)
-    with place.open(glm()) as stored:
-        play(stored, rng, 12, prefix="s", together=12)
-        assert stored.version == 2
+    lived(place, seed=1, prefix="s")
     copy.back()
     alone = keys_alone(place, folder / "alone")
     with pytest.raises(RolledBack, match="witness"):
         alone.open(glm())
+    assert len(rows_of(place, LEAVES)) == 1
     restored(alone, glm())
     with alone.open(glm()) as stored:
-        play(stored, rng, 12, together=12)
+        play(stored, np.random.default_rng(0), 12, together=12)
         assert stored.version == 1
 
 
@@ -186,15 +184,13 @@ def test_killed_while_choices_enter_and_a_leaf_is_drawn_recorded_and_unsealed(pl
 # a database and its keys that are taken back together
 
 
-def taken_back(place, folder, rng, lost=12, more=0):
-    """One that went on for so many choices after it was copied with its keys, and of which the copy was put back and
+def taken_back(place, folder, rng, more=0):
+    """One that went on for 12 choices after it was copied with its keys, and of which the copy was put back and
     went on, too; and the choices that are lost, of the numbers from 13 on."""
-    with place.open(glm()) as stored:
-        play(stored, rng, 12, together=12)
+    lived(place)
     copy = Copy(place, folder)
     shutil.copytree(place.keys, folder / "kept keys")
-    with place.open(glm()) as stored:
-        gone = play(stored, rng, lost, prefix="lost ", together=12)
+    gone = lived(place, seed=1, prefix="lost ")
     copy.back()
     shutil.rmtree(place.keys)
     shutil.copytree(folder / "kept keys", place.keys)

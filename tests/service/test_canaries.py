@@ -19,9 +19,9 @@ from tacit.service import bodies, served
 from tacit.service.app import SHOWN
 from tests.canaries import Canaries, contents
 from tests.service.servers import application, call, lines
+from tests.store.clusters import tool
 from tests.store.conftest import of_postgres
 from tests.store.places import Clock, Place, contribution, linear, settle, sums, table
-from tests.store.test_rollback import tool
 
 OTHERS = lines(*[{"arms": np.eye(3).tolist(), "person": "another"}] * 8)
 PENDING = 64

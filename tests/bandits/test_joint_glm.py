@@ -259,23 +259,6 @@ def test_the_first_users_get_random_arms_and_propensities_are_probabilities():
         assert abs(choice.propensity - shares[choice.index]) < 5 * math.sqrt(0.25 / 4000 + 0.25 / 4096)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"link": "cauchit"},
-        {"radius": 0.0},
-        {"growth": 1.0},
-        {"discount": 0.0},
-        {"rewards": (0.0, math.inf)},
-        {"first": 0},
-    ],
-    ids=str,
-)
-def test_bad_settings(wrong):
-    with pytest.raises(ValueError, match="Expected"):
-        JointGLM(**({"dim": 2, "budget": Budget(1, 0.1)} | wrong))
-
-
 def six(radius=3.0):
     small, options = {"dim": 3, "arms": 20}, {"radius": radius, "link": "probit"}
     return [

@@ -1,4 +1,4 @@
-"""The face: names, steps, threads, the certificate, and batches, in which a bad row is refused alone. Bad input: test_misuse.py."""
+"""The face: names, steps, threads, the certificate, and batches. Bad input: test_misuse.py."""
 
 import copy
 import math

@@ -66,11 +66,20 @@ def test_a_version_of_the_worlds_does_not_change():
 
 
 def test_every_private_algorithm_plays_at_every_epsilon():
-    played = {(entry.name.split()[0], entry.epsilon) for entry in entries()}
+    played = {(entry.name.split()[0], entry.epsilon, entry.trust) for entry in entries()}
     for table_name in ("JOINT", "SHUFFLE", "LOCAL"):
         for name in registry.bandits(table_name):
-            assert {(name, epsilon) for epsilon in worlds.EPSILONS} <= played, name
-    assert ("uniform", math.inf) in played
+            assert {(name, epsilon, table_name.lower()) for epsilon in worlds.EPSILONS} <= played, name
+    assert ("uniform", math.inf, "none") in played
+
+
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [("adac-ucb", ["basis"]), ("adac-gope", ["fixed", "basis"]), ("distributed-elimination", ["basis"])],
+)
+def test_who_needs_the_same_arms_for_all_plays_where_they_are(name, where):
+    player = next(entry for entry in entries() if entry.name == name)
+    assert [arena.name for arena in worlds.arenas() if player.plays(arena)] == where
 
 
 def test_a_submission_is_run_certified_audited_and_kept(tmp_path, monkeypatch):

@@ -1,21 +1,14 @@
 """The commands of this package, and its bandits in those of the core."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
 import tacit_papers
-from tacit import cli, registry
+from packages.lab.tests.commands import run
+from tacit import registry
 from tests.cli.test_start_up import COMMAND, HEAVY, loaded
-
-
-def run(capsys, monkeypatch, *arguments):
-    monkeypatch.setattr(sys, "argv", ["tacit", *arguments])
-    with pytest.raises(SystemExit) as stop:
-        cli.main()
-    return stop.value.code, *capsys.readouterr()
 
 
 def test_bounds_are_drawn(capsys, monkeypatch, tmp_path):

@@ -198,8 +198,7 @@ def test_a_saved_server_goes_on_bit_by_bit(kind, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [{"horizon": None}, {"first": 0}, {"radius": 0.0}, {"rewards": (1.0, 0.0)}, {"link": "magic"}, {"dim": 0}],
+    "wrong", [{"horizon": None}, {"first": 0}, {"radius": 0.0}, {"rewards": (1.0, 0.0)}, {"link": "magic"}, {"dim": 0}]
 )
 @pytest.mark.parametrize("kind", KINDS)
 def test_bad_settings(kind, wrong):

@@ -22,8 +22,6 @@ LEAKS = (  # a file, what stands there, and what leaks
         "of_arrays(state.estimate, state.prefix.released, ",
         "of_arrays(state.estimate, state.prefix, ",
     ),
-    ("algorithms/linear.py", "ridge.update(out.released, ", "ridge.update(before.arrays.theta, "),
-    ("algorithms/linear_kernel.py", "ridge(prefix.released, ", "ridge(prefix.open, "),
     ("algorithms/onepass/loops_kernel.py", "notice(prefix.released, ", "notice(prefix.closed, "),
     ("algorithms/onepass/scores_kernel.py", "follow(prefix.released, ", "follow(prefix.open, "),
     ("roles/local.py", "return self._framed(made.encode(vector), id)", "return self._framed(vector.tobytes(), id)"),

@@ -2,10 +2,11 @@
 
 import pytest
 
+from tests.cli.conftest import tacit
 from tests.service.servers import OPEN
 from tests.store.conftest import folder, on_postgres, postgres
 
-__all__ = ["folder", "on_postgres", "postgres"]
+__all__ = ["folder", "on_postgres", "postgres", "tacit"]
 
 
 @pytest.fixture(autouse=True)

@@ -63,6 +63,7 @@ class Visited:
         told = {"clock": self.clock, "background": False}
         monkeypatch.setattr(served, "Stored", lambda *given, **options: Stored(*given, **options | told))
         options = {"durable": place.where, "keys": str(place.keys), "pending": PENDING, "max_rounds_per_person": 50}
+        options |= {"budget": {"epsilon": 30.0, "delta": 1e-5}}  # a first step of few
         self.app = application(place.keys.parent, **options)
         self.stored = self.app.served["messages"].stored
         ((status, _, own),) = call(self.app, ("choose", self.body))

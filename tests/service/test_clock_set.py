@@ -80,7 +80,7 @@ def test_a_clock_that_stood_a_day_ahead_makes_no_silence_of_clicks(ahead, tmp_pa
         until(lambda: len(told()) == 2)
     finally:
         server.stop()
-    bandit = linear(horizon=5000, first=15)
+    bandit = linear(horizon=5000, first=None)
     expected = [contribution(bandit, np.eye(3)[one["index"]], float(one in clicked)) for one in (*clicked, *silent)]
     with afterwards(Place(str(tmp_path / "bandit.db"), None), bandit, missing_as=0.0) as stored:
         assert stored.entered == CLICKS + 1 and np.array_equal(total(stored), sum(expected))

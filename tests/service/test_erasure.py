@@ -1,17 +1,14 @@
 """Erasing a person over HTTP and by the command: the same words whoever it was, and their rewards count no more."""
 
-import hashlib
 import io
 import json
 import sys
 import time
 
 import numpy as np
-import pytest
 
-from tacit import cli
 from tacit.holders.erasure import ERASED
-from tests.service.servers import KEYS, TOML, application, askers, call, stored
+from tests.service.servers import KEYS, TOML, application, askers, bearer, call, reply, statuses, stored
 from tests.store.places import contribution, linear, settle, table, total
 
 EYE = np.eye(3).tolist()
@@ -23,41 +20,34 @@ def test_the_reply_is_the_same_and_a_reward_counts_no_more(tmp_path):
     found = [json.loads(body) for _, _, body in call(app, *asks)]
     ids = [each["id"] for each in found]
     replies = call(app, *(("erase", {"person": person}) for person in ("ada", "nobody", "17")))
-    (reply,) = {body for _, _, body in replies}
-    assert json.loads(reply) == {"remains": ERASED, "acknowledged": True}
+    (erased,) = {body for _, _, body in replies}
+    assert json.loads(erased) == {"remains": ERASED, "acknowledged": True}
     for choice in ids[:3]:
-        assert call(app, ("reward", {"id": choice, "reward": 1.0}))[0][2] == b'{"acknowledged":true}'
+        assert reply(app, "reward", {"id": choice, "reward": 1.0}) == {"acknowledged": True}
     call(app, ("reward", {"id": ids[3], "reward": 1.0}))  # another person
     settle(stored(app))
     expected = contribution(bandit, np.eye(3)[found[3]["index"]], 1.0)
     assert stored(app).entered == 4 and np.array_equal(total(stored(app)), expected)
     assert table(stored(app), "SELECT sum(rounds) FROM person") == [(1,)]  # what is erased enters as nothing
     for wrong in ({}, {"person": None}, {"person": ""}, {"person": True}, {"person": 1.5}, {"person": "a", "x": 1}):
-        assert call(app, ("erase", wrong))[0][0] == 422
-    assert call(app, ("erase", b'{"person":"a","person":"b"}'))[0][0] == 422
+        assert statuses(app, ("erase", wrong)) == [422]
+    assert statuses(app, ("erase", b'{"person":"a","person":"b"}')) == [422]
 
 
-def test_the_command_and_the_roles(tmp_path, monkeypatch, capsys):
+def test_the_command_and_the_roles(tmp_path, monkeypatch, tacit):
     (tmp_path / "serve.toml").write_text(TOML + "max_rounds_per_person = 2\n")
-    hashes = {role: hashlib.sha256(key.encode()).hexdigest() for role, key in KEYS.items()}
-    keys = [{"name": role, "role": role, "hash": one} for role, one in hashes.items()]
-    app = application(tmp_path, max_rounds_per_person=2, askers=keys)
-    headers = {role: ((b"authorization", b"Bearer " + key.encode()),) for role, key in KEYS.items()}
-    found = {role: call(app, ("erase", {"person": "x"}, headers[role]))[0][0] for role in KEYS}
-    assert found == {"app": 200, "operator": 200, "auditor": 403}
-    ((_, _, chosen),) = call(app, ("choose", {"arms": EYE, "person": 17}, headers["app"]))
+    app = application(tmp_path, max_rounds_per_person=2, askers=askers())
+    assert statuses(app, *(("erase", {"person": "x"}, bearer(role)) for role in KEYS)) == [200, 200, 403]
+    chosen = reply(app, "choose", {"arms": EYE, "person": 17}, bearer("app"))["id"]
     app.close()
 
     def run(text):
-        monkeypatch.setattr(sys, "argv", ["tacit", "erase", str(tmp_path / "serve.toml"), "messages"])
         monkeypatch.setattr(sys, "stdin", io.StringIO(text))
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        return stop.value.code, capsys.readouterr().out
+        return tacit("erase", tmp_path / "serve.toml", "messages")[:2]
 
     assert run("17\n") == run("nobody") == (0, ERASED + "\n") and run("")[0] == 1
     app = application(tmp_path, max_rounds_per_person=2)
-    call(app, ("reward", {"id": json.loads(chosen)["id"], "reward": 1.0}))
+    call(app, ("reward", {"id": chosen, "reward": 1.0}))
     settle(stored(app))
     assert not total(stored(app)).any() and table(stored(app), "SELECT count(*) FROM choice") == [(0,)]
 
@@ -65,7 +55,6 @@ def test_the_command_and_the_roles(tmp_path, monkeypatch, capsys):
 def test_erasures_take_turns_and_leave_threads_to_others(tmp_path, monkeypatch):
     """Each looks at all choices: several at once, in the threads that others need, would hold up everyone."""
     app = application(tmp_path, max_rounds_per_person=1, askers=askers(rate=100.0))
-    key = ((b"authorization", f"Bearer {KEYS['app']}".encode()),)
     one, busy, most = stored(app), [], []
 
     def erase(person, usual=one.erase):
@@ -76,5 +65,5 @@ def test_erasures_take_turns_and_leave_threads_to_others(tmp_path, monkeypatch):
         return usual(person)
 
     monkeypatch.setattr(one, "erase", erase)
-    replies = [status for status, _, _ in call(app, *(("erase", {"person": i}, key) for i in range(30)))]
+    replies = statuses(app, *(("erase", {"person": i}, bearer("app")) for i in range(30)))
     assert set(replies) == {200, 429} and replies.count(200) >= 20 and max(most) == 1

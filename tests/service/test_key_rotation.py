@@ -5,17 +5,13 @@ import json
 
 import numpy as np
 
-from tests.service.servers import application, call
+from tests.service.servers import application, bearer, call, statuses
 
 EYE = np.eye(3).tolist()
 
 
 def setting(key, **options):
     return {"name": "shop", "role": "app", "hash": hashlib.sha256(key.encode()).hexdigest()} | options
-
-
-def bearer(key):
-    return ((b"authorization", f"Bearer {key}".encode()),)
 
 
 def chosen(app, key):
@@ -49,7 +45,7 @@ def test_a_session_ends_with_the_key_that_began_it(tmp_path):
         ((status, headers, _),) = call(app, ("/login", {"key": key}))
         assert status == 204
         cookies[key] = ((b"cookie", headers[b"set-cookie"].partition(b";")[0]),)
-        assert call(app, ("status", None, cookies[key]))[0][0] == 200
+        assert statuses(app, ("status", None, cookies[key])) == [200]
     app.close()
     app = application(tmp_path, askers=both[1:])
-    assert [call(app, ("status", None, cookies[key]))[0][0] for key in ("old", "new")] == [401, 200]
+    assert statuses(app, *(("status", None, cookies[key]) for key in ("old", "new"))) == [401, 200]

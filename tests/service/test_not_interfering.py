@@ -131,7 +131,8 @@ class World(NamedTuple):
     options: dict
 
 
-VECTORS = World(OTHERS, usual, {"profiles": PROFILES})
+BUDGET = {"epsilon": 30.0, "delta": 1e-5}  # so that two steps are full
+VECTORS = World(OTHERS, usual, {"profiles": PROFILES, "budget": BUDGET})
 WITH_FIELDS = World(
     {
         "as it was": (HERE, [1.0]),
@@ -146,31 +147,13 @@ WITH_FIELDS = World(
         "features": FIELDS["features"] | {"context": FIELDS["features"]["context"] | {"likes": LIKES}},
         "profiles": {"somebody": {"context": {"age": 31}}},
         "max_rounds_per_person": 3,
+        "budget": BUDGET,
     },
 )
-
-BY_FIELDS = WITH_FIELDS._replace(  # and with what these say of people, on the dashboard and as JSON
-    options={
-        "kind": "joint-glm",
-        "dim": 0,
-        "horizon": None,
-        "budget": {"epsilon": 30.0, "delta": 1e-5},
-        "features": WITH_FIELDS.options["features"],
-        "max_rounds_per_person": 3,
-    }
-)
-
-CONTROLLED = World(
-    OTHERS,
-    usual,
-    {
-        "kind": "joint-glm",
-        "horizon": None,
-        "budget": {"epsilon": 30.0, "delta": 1e-5},
-        "missing_as": 0.0,
-        "control": {"share": 0.5, "arm": 0, "arms": [1]},
-    },
-)
+# and with what these say of people, on the dashboard and as JSON
+BY_FIELDS = WITH_FIELDS._replace(options=WITH_FIELDS.options | {"horizon": None, "profiles": {}})
+CONTROL = {"share": 0.5, "arm": 0, "arms": [1]}
+CONTROLLED = World(OTHERS, usual, {"horizon": None, "budget": BUDGET, "missing_as": 0.0, "control": CONTROL})
 
 
 def said(rewards, late):

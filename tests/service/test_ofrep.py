@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from tacit import retire
-from tacit.service import config as configs
 from tacit.service import ofrep
-from tacit.service.app import Application
 from tests.canaries import Canaries
-from tests.service.servers import FIELDS, KEYS, LINEAR, application, askers, call, stored
+from tests.service.servers import FIELDS, LINEAR, application, askers, bearer, call, reply, statuses, stored
 from tests.service.test_openapi import fits
 from tests.store.places import Clock, settle, total
 
@@ -40,8 +38,7 @@ def expected(folder, context, name, reward):
     folder.mkdir()
     app = application(folder, dim=0, features=FIELDS["features"], max_rounds_per_person=9)
     ask = {"context": {"age": context["age"]}, "actions": [name], "person": context["targetingKey"]}
-    ((_, _, reply),) = call(app, ("choose", ask))
-    call(app, ("reward", {"id": json.loads(reply)["id"], "reward": reward}))
+    call(app, ("reward", {"id": reply(app, "choose", ask)["id"], "reward": reward}))
     settle(stored(app))
     found = total(stored(app))
     app.close()
@@ -66,8 +63,7 @@ def test_a_single_evaluation_is_a_choice(app, tmp_path):
 def test_a_bandit_without_named_actions_is_no_flag(tmp_path):
     others = {"health": FIELDS, "plain": LINEAR, "shared": SHARED, "reserved": RESERVED}
     bandits = {name: one | {"durable": f"{i}.db"} for i, (name, one) in enumerate(others.items())}
-    app = Application(configs.placed(configs.convert({"bandits": bandits}), tmp_path), Clock())
-    app.open()
+    app = application(tmp_path, bandits=bandits)
     for name in ("plain", "shared", "reserved", "nobody", ""):
         status, reply = evaluate(app, f"{ofrep.START}{name}", ADA)
         assert status == 404 and reply["errorCode"] == "FLAG_NOT_FOUND" and reply["key"] == name
@@ -133,17 +129,15 @@ def test_refusals_do_not_echo(app):
 
 
 def test_roles_rates_and_methods(tmp_path):
-    keys = askers(rate=2.0)
-    app = application(tmp_path, dim=0, features=FIELDS["features"], askers=keys)
+    app = application(tmp_path, dim=0, features=FIELDS["features"], askers=askers(rate=2.0))
     assert evaluate(app, FLAG, ADA)[0] == 401
     for role, expected_status in (("operator", 403), ("app", 200)):
-        header = [(b"authorization", f"Bearer {KEYS[role]}".encode())]
-        status, reply = evaluate(app, FLAG, ADA, header)
-        assert status == expected_status and (status == 200) == ("value" in reply)
-    found = [call(app, (FLAG, {"context": ADA}, header))[0] for _ in range(3)]
+        status, told = evaluate(app, FLAG, ADA, bearer(role))
+        assert status == expected_status and (status == 200) == ("value" in told)
+    found = [call(app, (FLAG, {"context": ADA}, bearer("app")))[0] for _ in range(3)]
     assert found[-1][0] == 429 and int(found[-1][1][b"retry-after"]) >= 1
     assert json.loads(found[-1][2])["errorCode"] == "GENERAL"
-    assert call(app, (FLAG, None))[0][0] == 405
+    assert statuses(app, (FLAG, None)) == [405]
 
 
 def test_a_retired_bandit_is_a_flag_that_fails(tmp_path):
@@ -158,22 +152,20 @@ def test_a_retired_bandit_is_a_flag_that_fails(tmp_path):
 
 
 def test_what_is_described_is_taken_and_given(app):
-    document = json.loads(call(app, ("/openapi.json", None))[0][2])
+    document = reply(app, "/openapi.json")
     about = document["paths"][ofrep.START + "{flag}"]["post"]
     given = about["requestBody"]["content"]["application/json"]
     example = given["examples"]["a person"]["value"]
-    _, reply = evaluate(app, FLAG, example["context"])
+    _, told = evaluate(app, FLAG, example["context"])
     _, failed = evaluate(app, FLAG, b"{}")
     said = {status: one["content"]["application/json"]["schema"] for status, one in about["responses"].items()}
-    assert fits(example, given["schema"], document) and fits(reply, said["200"], document)
+    assert fits(example, given["schema"], document) and fits(told, said["200"], document)
     assert fits(failed, said["400"], document) and not fits(failed, said["200"], document)
 
 
-def test_the_key_is_the_person(tmp_path):
-    app = application(tmp_path, dim=0, features=FIELDS["features"], max_rounds_per_person=9)
-    assert evaluate(app, FLAG, ADA)[0] == 200
-    ((status, _, _),) = call(app, ("choose", {"context": {"age": 1}, "person": ADA["targetingKey"]}))
-    assert status == 200 and evaluate(app, FLAG, ADA | {"targetingKey": "bob"})[0] == 200
+def test_the_key_is_the_person(app):
+    assert evaluate(app, FLAG, ADA)[0] == evaluate(app, FLAG, ADA | {"targetingKey": "bob"})[0] == 200
+    assert statuses(app, ("choose", {"context": {"age": 1}, "person": ADA["targetingKey"]})) == [200]
     held = stored(app)
     settle(held)
     held.erase(ADA["targetingKey"])

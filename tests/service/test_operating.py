@@ -2,14 +2,12 @@
 
 import json
 import re
-import sys
 import threading
 import time
 
 import numpy as np
 import pytest
 
-from tacit import cli
 from tests.service.servers import TOML, Running, application
 
 EYE = np.eye(3).tolist()
@@ -17,19 +15,9 @@ BANDIT = "/v1/bandits/messages/"
 SHORT = TOML.replace("hold = 600.0", "hold = 0.05")
 
 
-@pytest.fixture
-def tacit(tmp_path, monkeypatch, capsys):
-    """A command: exit code, standard output, standard error."""
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["tacit", *map(str, words)])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        said = capsys.readouterr()
-        return stop.value.code, said.out, said.err
-
-    return call
 
 
 def choose(server, request):
@@ -40,7 +28,7 @@ def choose(server, request):
 
 def released(server):
     """Until there is a release."""
-    for i in range(30):
+    for i in range(60):
         choose(server, f"first {i}")
     while not json.loads(server.ask("GET", BANDIT + "status")[2])["version"]:
         time.sleep(0.1)

@@ -37,7 +37,7 @@ def wait_until_ready(server):
 
 def check(server, goes, comes_back):
     """`goes` takes the database away, `comes_back` gives it back. Returns what was learnt from."""
-    learnt = [choose(server, request=f"r{i}") for i in range(30)]
+    learnt = [choose(server, request=f"r{i}") for i in range(60)]
     unanswered = learnt.pop()
     for choice in learnt:
         assert reward(server, choice)[0] == 200
@@ -57,18 +57,18 @@ def check(server, goes, comes_back):
     assert reward(server, unanswered)[::2] == (200, '{"acknowledged":true}')
     again = choose(server, request="away")
     assert reward(server, again)[0] == 200
-    assert json.loads(server.ask("GET", BANDIT + "status")[2])["choices"] == 31
+    assert json.loads(server.ask("GET", BANDIT + "status")[2])["choices"] == 61
     assert server.stop() == 0
     return [*learnt, unanswered, again]
 
 
 def expected(learnt):
-    bandit = linear(horizon=5000, first=15)
+    bandit = linear(horizon=5000, first=None)
     return sum(contribution(bandit, np.eye(3)[choice["index"]], 1.0) for choice in learnt)
 
 
 def opened(place):
-    return afterwards(place, linear(horizon=5000, first=15))
+    return afterwards(place, linear(horizon=5000, first=None))
 
 
 def test_postgres_is_stopped_and_comes_back(folder):  # noqa: F811

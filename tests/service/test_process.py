@@ -235,7 +235,7 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path):
             assert client.choose(np.eye(3), request=f"{i}").id == choice.id
             client.reward(choice, -1.0 if acknowledged else 1.0)
     assert server.stop() == 0
-    bandit = linear(horizon=5000, first=15)
+    bandit = linear(horizon=5000, first=None)
     expected = sum(contribution(bandit, np.eye(3)[choice.index], 1.0) for choice, _ in done.values())
     with afterwards(Place(str(tmp_path / "bandit.db"), None), bandit) as stored:
         assert np.array_equal(total(stored), expected)
@@ -259,7 +259,7 @@ def test_sigterm_answers_those_at_work(tmp_path):
     assert server.stop() == 0
     for visitor in visitors:
         visitor.join()
-    bandit = linear(horizon=5000, first=15)
+    bandit = linear(horizon=5000, first=None)
     with afterwards(Place(str(tmp_path / "bandit.db"), None), bandit) as stored:
         assert stored.choices == len(set(replies)) > 10  # nobody's choice was made and not answered
 

@@ -5,20 +5,29 @@ import json
 import numpy as np
 import pytest
 
-from tacit import cli
 from tacit.errors import RefusedRequest
 from tacit.service import config as configs
 from tacit.service import trial
 from tacit.service.served import Served
 from tacit.trials.bounds import Interval
-from tests.service.servers import KEYS, LINEAR, application, askers, call, lines, stored
+from tests.service.servers import (
+    LINEAR,
+    application,
+    askers,
+    bearer,
+    call,
+    each_reply,
+    lines,
+    page_of,
+    reply,
+    statuses,
+    stored,
+)
 from tests.store.places import settle
+from tests.trials.test_trial import HELLO, PEOPLE, sums
 
-GLM = {name: value for name, value in LINEAR.items() if name not in ("horizon", "base_rate")} | {
-    "kind": "joint-glm",
-    "budget": {"epsilon": 60.0, "delta": 1e-5},
-    "missing_as": 0.0,
-}
+GLM = {name: value for name, value in LINEAR.items() if name not in ("horizon", "base_rate")}
+GLM |= {"budget": {"epsilon": 60.0, "delta": 1e-5}, "missing_as": 0.0}
 NAMES = ["hello", "a <b>", "b"]
 ARMS = dict(zip(NAMES, np.eye(3).tolist(), strict=True))
 CONTROL = {"share": 0.5, "arm": "hello"}
@@ -26,8 +35,7 @@ CONTROL = {"share": 0.5, "arm": "hello"}
 
 def play(app, rounds, **more):
     """Whoever gets another arm than hello says yes."""
-    ((_, _, text),) = call(app, ("choose:batch", lines(*[{"arms": ARMS, **more}] * rounds)))
-    chosen = [json.loads(line) for line in text.splitlines()]
+    chosen = each_reply(app, "choose:batch", *[{"arms": ARMS, **more}] * rounds)
     rewards = [{"id": one["id"], "reward": float(one["name"] != "hello")} for one in chosen]
     call(app, ("reward:batch", lines(*rewards)))
     settle(stored(app))
@@ -36,23 +44,17 @@ def play(app, rounds, **more):
 
 def test_status_history_and_dashboard_say_what_the_bandit_does(tmp_path):
     app = application(tmp_path, **GLM, control=CONTROL | {"arms": ["a <b>", "b"]})
-    ((_, _, status),) = call(app, ("status", None))
-    ((_, _, page),) = call(app, ("/dashboard/messages", None))
     early = "Not known yet: the first look comes after 100 people."
-    assert json.loads(status)["trial"] == {"said": early, "people": 0} and early in page.decode()
+    assert reply(app, "status")["trial"] == {"said": early, "people": 0} and early in page_of(app)
     chosen = [one for _ in range(8) for one in play(app, 80)]
     assert chosen[0].keys() == {"index", "name", "id"}  # no side
-    ((_, _, status),) = call(app, ("status", None))
-    ((_, _, past),) = call(app, ("history", None))
-    ((_, _, page),) = call(app, ("/dashboard/messages", None))
-    found, now = json.loads(status)["trial"], stored(app).trial
+    found, curve, now = reply(app, "status")["trial"], reply(app, "history")["trial"], stored(app).trial
+    text = page_of(app)
     assert found["value"] == now.value and found["since"] == now.since is not None
     assert now.low > 0.3 and now.control == now.people / 2 and now.problem is None
     assert found["arms"]["a <b>"] == now.arms["a <b>"]._asdict() and "noise" not in found
     assert found["said"].startswith("Of 100 people, ") and "more said yes than with “hello” (between" in found["said"]
-    curve = json.loads(past)["trial"]
     assert curve["people"][-1] == now.people and curve["low"][-1] == now.low and len(curve["high"]) > 2
-    text = page.decode()
     assert text.index("Is it better than “hello”?") < text.index('class="tiles"') and found["said"] in text
     assert "a &lt;b&gt;" in text and "<b>" not in text
     assert f"since person {now.since}<" in text.replace("\u202f", "")
@@ -61,14 +63,12 @@ def test_status_history_and_dashboard_say_what_the_bandit_does(tmp_path):
 
 def test_own_choices_are_said_in_every_request(tmp_path):
     app = application(tmp_path, **GLM, control={"share": 0.5, "policy": "given"})
-    ((status, _, text),) = call(app, ("choose", {"arms": ARMS}))
-    assert status == 422 and b"own" in text and b"hello" not in text
-    ((status, _, text),) = call(app, ("choose", {"arms": ARMS, "own": "nobody"}))
-    assert status == 422 and b"nobody" not in text
+    error = reply(app, "choose", {"arms": ARMS})["error"]
+    assert "own" in error and "hello" not in error
+    assert "nobody" not in reply(app, "choose", {"arms": ARMS, "own": "nobody"})["error"]
     chosen = play(app, 60, own="b")
     assert sum(one["name"] == "b" for one in chosen) >= 29
-    ((_, _, page),) = call(app, ("/dashboard/messages", None))
-    assert "Is it better than your own choice?" in page.decode()
+    assert "Is it better than your own choice?" in page_of(app)
     assert stored(app).head.choices == 62  # the refused ones have numbers
 
 
@@ -82,34 +82,26 @@ def test_own_choices_are_said_in_every_request(tmp_path):
     ],
 )
 def test_a_bad_request_that_is_sent_again_has_one_number(tmp_path, body):
-    """As a good one has: otherwise what is in it would move everybody else's side."""
+    """As a good one has: otherwise what is in it would move everybody else's side. So has one with an empty name."""
     app = application(tmp_path, **GLM, control=CONTROL)
-    replies = call(app, *[("choose", body)] * 3)
-    assert {status for status, _, _ in replies} == {422} and stored(app).head.choices == 1
-
-
-def test_an_empty_name_of_a_request_has_a_number(tmp_path):
-    app = application(tmp_path, **GLM, control=CONTROL)
+    assert statuses(app, *[("choose", body)] * 3) == [422] * 3 and stored(app).head.choices == 1
     with pytest.raises(RefusedRequest):
         stored(app).choose(ARMS, request="")
-    assert stored(app).head.choices == 1
+    assert stored(app).head.choices == 2
 
 
 def test_operators_end_it_once(tmp_path):
     app = application(tmp_path, **GLM, control=CONTROL, askers=askers())
-    as_app, operator = ([(b"authorization", f"Bearer {KEYS[role]}".encode())] for role in ("app", "operator"))
-    ((status, _, _),) = call(app, ("end-control", {}, as_app))
-    assert status == 403
-    ((status, _, text),) = call(app, ("end-control", {"why": 1}, operator))
-    assert status == 422
-    ((status, _, text),) = call(app, ("end-control", {}, operator))
-    assert status == 200 and json.loads(text) == {"acknowledged": True}
+    operator = bearer("operator")
+    assert statuses(app, ("end-control", {}, bearer("app"))) == [403]
+    assert statuses(app, ("end-control", {"why": 1}, operator)) == [422]
+    assert reply(app, "end-control", {}, operator) == {"acknowledged": True}
     ((status, _, text),) = call(app, ("end-control", {}, operator))
     assert status == 422 and b"goes on" in text
     assert stored(app).trial_sums.ended is not None
 
 
-def test_the_command_ends_it(tmp_path, capsys, monkeypatch):
+def test_the_command_ends_it(tmp_path, tacit):
     """And leaves all other settings as they are."""
     given = GLM | {"delay": 7.0}
     text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in given.items() if name != "budget")
@@ -117,13 +109,9 @@ def test_the_command_ends_it(tmp_path, capsys, monkeypatch):
     (tmp_path / "serve.toml").write_text("[bandits.messages]\n" + text)
     setting = configs.read(tmp_path / "serve.toml").bandits["messages"]
     Served("messages", setting, 8).close()
-    for expected in (0, 1):
-        monkeypatch.setattr("sys.argv", ["tacit", "end-control", str(tmp_path / "serve.toml"), "messages", "--yes"])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        assert bool(stop.value.code) == expected
-    out = capsys.readouterr()
-    assert "has ended" in out.out and "got one that has ended" in out.err
+    for expected, place, words in ((0, 1, "has ended"), (1, 2, "got one that has ended")):
+        told = tacit("end-control", tmp_path / "serve.toml", "messages", "--yes")
+        assert told[0] == expected and words in told[place]
     served = Served("messages", setting, 8)
     said = [what for _, what in served.stored.events]
     served.close()
@@ -145,14 +133,7 @@ def test_what_is_wrong_is_said_before_it_is_served(wrong, words):
         configs.build(setting, "messages")
 
 
-def test_unknown_settings_are_refused():
-    with pytest.raises(ValueError, match="unknown field `part` in control"):
-        configs.convert({"bandits": {"messages": GLM | {"control": {"part": 0.1}}}})
-
-
 def test_the_picture_of_one_look_and_of_amounts():
-    from tests.trials.test_trial import HELLO, PEOPLE, sums
-
     alone = trial.told(sums(HELLO, [500], (0.7, 0.5)), None)
     assert trial.picture(alone).count('class="band"') == 1 and "since" not in trial.picture(alone)
     worse = trial.told(sums(HELLO, PEOPLE, (0.4, 0.5), rewards=(0.0, 20.0)), None)

@@ -3,7 +3,6 @@ all workers and after a restart."""
 
 import itertools
 import sys
-import threading
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from tacit.algorithms.weeks import Weeks
 from tacit.holders.limits import WEEK
 from tacit.kernels.rounds import next_boundary
 from tests.store.places import Clock, arms, contribution, linear, restored, settle, table, total
+from tests.store.processes import at_once
 
 ARM = [[1.0, 0.0, 0.0]]
 NOBODY = [[0.0, 0.0, 0.0]]
@@ -92,13 +92,9 @@ def test_requests_and_entries_ask_for_weeks_at_once(on_sqlite):
         def asks(steps):
             wrong.extend(step for step in steps if stored._people._week(step) != expected[step])
 
-        threads = [threading.Thread(target=asks, args=(list(range(n, 60, 7)) * 200,)) for n in range(4)]
         sys.setswitchinterval(1e-6)
         try:
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+            at_once(*(lambda n=n: asks(list(range(n, 60, 7)) * 200) for n in range(4)))
         finally:
             sys.setswitchinterval(usual)
         assert not wrong

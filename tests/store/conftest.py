@@ -61,11 +61,9 @@ def crash(server):
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def place(request, folder):
+def place(request):
     """Where a test's bandit lives: nobody else's."""
-    if request.param == "sqlite":
-        return Place(str(folder / "bandit.db"), folder / "keys")
-    return of_postgres(request.getfixturevalue("postgres"), folder)
+    return request.getfixturevalue(f"on_{request.param}")
 
 
 @pytest.fixture

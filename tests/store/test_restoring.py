@@ -185,39 +185,6 @@ def test_a_chain_adds_up_also_from_a_backup_of_the_first(place, folder):
         assert together(stored) == pytest.approx(expected, rel=1e-3)
 
 
-@pytest.mark.parametrize("proof", ["an id", "two noises"])
-def test_proof_of_a_release_after_a_rollback_counts_twice(on_sqlite, folder, proof):
-    """Database and keys were taken back together, and a step was released again. A restore forgets no proof."""
-    rng, place = np.random.default_rng(2), on_sqlite
-    lived(place, 8)
-    shutil.copy(place.where, folder / "copy.db")
-    shutil.copytree(place.keys, folder / "copy of keys")
-    with place.open(glm()) as stored:
-        lost = play(stored, rng, 14, prefix="s", together=14)[-1]
-        assert stored.version == 2
-    backed_up(place, folder / "backup")
-    shutil.copy(folder / "copy.db", place.where)
-    shutil.rmtree(place.keys)
-    shutil.copytree(folder / "copy of keys", place.keys)
-    with place.open(glm()) as stored:
-        stored._clock.now += 5.0
-        play(stored, rng, 4, prefix="t", together=4)
-        spent = gaussian.mu(Budget(stored.privacy.spent, 1e-5))
-        if proof == "an id":
-            with pytest.raises(RolledBack, match="tacit restore CONFIG NAME FILE"):
-                stored.observe(lost.id, 1.0)
-            shutil.copy(folder / "copy.db", folder / "backup")
-    with pytest.raises(RolledBack) if proof == "an id" else place.open(glm()):
-        place.open(glm()).close() if proof == "an id" else None
-    restore(glm(), folder / "backup", place.where, keys=place.keys)
-    with place.open(glm()) as stored:
-        (charged,) = stored._vault.bandit.predecessors
-        assert charged.times == 2 and "; twice, since" in stored.privacy.caveats[-1]
-        if proof == "an id":
-            expected = gaussian.epsilon(math.sqrt(MU**2 + 2 * spent**2), 1e-5)
-            assert together(stored) == pytest.approx(expected, rel=1e-3)
-
-
 def test_nothing_is_charged_before_the_first_release(on_sqlite):
     with on_sqlite.open(glm()) as stored:
         stored.choose(np.eye(3))

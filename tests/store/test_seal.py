@@ -122,24 +122,6 @@ def test_a_file_that_goes_while_others_are_read_is_passed_over(tmp_path):
     assert seen == [b"raw"]
 
 
-def test_a_row_cannot_be_put_in_the_place_of_another(place):
-    with place.open(linear()) as stored:
-        one, two = (stored.choose(np.eye(3), request=name) for name in "ab")
-        ((first, *_), *_) = table(stored, "SELECT sealed FROM waiting ORDER BY number")
-        table(stored, "UPDATE waiting SET sealed = ? WHERE number = 2", first)
-        stored.observe(one, 1.0)
-        stored.observe(two, 0.5)
-        ((reward,),) = table(stored, "SELECT sealed FROM written WHERE number = 2")
-        settle(stored)  # the second enters as nothing
-        assert np.array_equal(total(stored), contribution(linear(), np.eye(3)[one.index], 1.0))
-        three = stored.choose(np.eye(3))
-        stored.observe(three, 1.0)
-        table(stored, "UPDATE written SET sealed = ? WHERE number = 3", reward)
-        before = total(stored)
-        settle(stored)
-        assert stored.entered == 3 and np.array_equal(total(stored), before)
-
-
 def test_rows_have_one_size(place):
     """Whoever chose among whatever, and a reward, or that it was cancelled."""
     with place.open(glm()) as stored:

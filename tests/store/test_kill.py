@@ -66,17 +66,21 @@ def life(place, made, at, ids, end, pipe):
         os.write(pipe, (" ".join(map(str, words)) + "\n").encode())
 
     again = random.Random(at)
-    stored = place.open(made(), background=True, **REAL)
-    shown = 0
+    stored, shown = place.open(made(), background=True, **REAL), []
+
+    def show():
+        for version in range(len(shown), stored._versions.version):
+            say("version", -1, version, stored._versions._digests[version + 1], 0)  # of all leaves so far
+            shown.append(version)
+
     for k in range(at, end):
         operation(stored, k, ids, say)
         if k > 10 and again.random() < 0.1:
             operation(stored, again.randrange(k // 2) * 2, dict(ids), say)
-        for version in range(shown, stored._versions.version):
-            say("version", -1, version, stored._versions._digests[version + 1], 0)  # of all leaves so far
-            shown = version + 1
-    while stored.entered < stored.choices:
+        show()
+    while stored.entered < stored.choices or stored.version < stored.head.step:
         time.sleep(0.01)
+    show()
     stored.close()
 
 

@@ -12,8 +12,7 @@ from tacit.errors import BadState, HorizonReached, UnknownChoice
 from tests.store.places import arms, contribution, glm, linear, play, settle, table, total
 
 
-def test_a_request_that_is_sent_again_has_the_same_answer(place):
-    rng = np.random.default_rng(0)
+def test_a_request_that_is_sent_again_has_the_same_answer(place, rng):
     with place.open(glm()) as stored:
         first = stored.choose(arms(rng), request="a")
         for again in (arms(rng), arms(rng, count=2)):
@@ -64,9 +63,8 @@ def test_each_reward_counts_once(place):
         assert table(stored, "SELECT count(*) FROM waiting") == table(stored, "SELECT count(*) FROM written") == [(0,)]
 
 
-def test_cancelled_and_expired_choices_add_nothing(place):
+def test_cancelled_and_expired_choices_add_nothing(place, rng):
     """A cancelled one is answered like any other. That a reward was late is told; what it was leaves no row."""
-    rng = np.random.default_rng(2)
     with place.open(linear(pending=16)) as stored:
         cancelled, late = stored.choose(arms(rng)), stored.choose(arms(rng))
         assert stored.observe(cancelled, None) and stored.observe(cancelled, 1.0)

@@ -43,9 +43,8 @@ def full(stored, rng):
     settle(stored)
 
 
-def test_a_clock_that_is_set_back_holds_no_release_up(place):
+def test_a_clock_that_is_set_back_holds_no_release_up(place, rng, clock):
     """Neither one that waits to be shown, here or after a restart, nor one whose step ended, and that is drawn now."""
-    rng, clock = np.random.default_rng(1), Clock()
     clock.now += DAY
     with place.open(glm(), delay=60.0, clock=clock) as stored:
         full(stored, rng)
@@ -86,8 +85,7 @@ def test_a_clock_that_is_set_back_holds_no_choice_up(on_sqlite, restarted):
 
 
 @pytest.mark.parametrize("jump", [DAY, -DAY])
-def test_what_was_shown_is_shown_after_a_restart_too(place, jump):
-    rng, clock = np.random.default_rng(3), Clock()
+def test_what_was_shown_is_shown_after_a_restart_too(place, jump, rng, clock):
     clock.now += 2 * DAY
     with place.open(glm(), delay=60.0, clock=clock) as stored:
         full(stored, rng)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import Unavailable
-from tests.store.places import HOLD, Clock, arms, contribution, linear, restored, settle, table, total
+from tests.store.places import HOLD, arms, contribution, linear, restored, settle, table, total
 
 
 def expected(played):
@@ -12,8 +12,7 @@ def expected(played):
     return sum(contribution(linear(), given[choice.index], reward) for given, choice, reward in played)
 
 
-def test_a_reward_enters_at_the_deadline_and_one_after_it_is_late_and_never_counts(place):
-    rng, clock = np.random.default_rng(1), Clock()
+def test_a_reward_enters_at_the_deadline_and_one_after_it_is_late_and_never_counts(place, rng, clock):
     with place.open(linear(), clock=clock) as stored:
         given = arms(rng)
         first, second = stored.choose(given), stored.choose(given)
@@ -32,9 +31,8 @@ def test_a_reward_enters_at_the_deadline_and_one_after_it_is_late_and_never_coun
         assert table(stored, "SELECT count(*) FROM waiting") == table(stored, "SELECT count(*) FROM written") == [(0,)]
 
 
-def test_choices_enter_in_the_order_of_their_numbers(place):
+def test_choices_enter_in_the_order_of_their_numbers(place, rng, clock):
     """Also where clocks differ: one that is due waits for those before it."""
-    rng, clock = np.random.default_rng(2), Clock()
     with place.open(linear(), clock=clock) as stored:
         clock.now += 3.0
         stored.observe(stored.choose(arms(rng)), 1.0)
@@ -49,8 +47,7 @@ def test_choices_enter_in_the_order_of_their_numbers(place):
 
 
 @pytest.mark.parametrize("missing_as", [None, 0.25])
-def test_what_enters_for_choices_without_a_reward(place, missing_as):
-    rng, clock = np.random.default_rng(3), Clock()
+def test_what_enters_for_choices_without_a_reward(place, missing_as, rng, clock):
     with place.open(linear(), clock=clock, missing_as=missing_as) as stored:
         given = [arms(rng) for _ in range(4)]
         choices = [stored.choose(one) for one in given]
@@ -67,10 +64,9 @@ def test_what_enters_for_choices_without_a_reward(place, missing_as):
         assert stored.entered == 4 and np.array_equal(total(stored), expected(played))
 
 
-def test_rows_below_what_has_entered_are_refused(on_postgres):
+def test_rows_below_what_has_entered_are_refused(on_postgres, rng, clock):
     """A choice whose worker slept between its number and its rows could never count: it gets another number, or no
     answer."""
-    rng, clock = np.random.default_rng(6), Clock()
     with on_postgres.open(linear(), clock=clock) as stored:
         table(stored, "UPDATE open_step SET settled = ?", 1 << 40)
         with pytest.raises(Unavailable):
@@ -99,8 +95,7 @@ def test_a_hold_has_to_be_said_once(on_sqlite):
             on_sqlite.open(linear(), hold=wrong)
 
 
-def test_when_the_next_release_is_due_is_known_from_its_last_choice_on(place):
-    rng, clock = np.random.default_rng(8), Clock()
+def test_when_the_next_release_is_due_is_known_from_its_last_choice_on(place, rng, clock):
     with place.open(linear(), clock=clock, delay=60.0) as stored:
         waits = HOLD + stored._database.skew
         for _ in range(stored.head.boundary - 1):

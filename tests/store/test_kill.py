@@ -233,9 +233,8 @@ def test_entries_and_releases_that_are_killed_happen_once(place):
 
 
 @pytest.mark.parametrize("point", [(Choosing, "_place"), (choice_rows, "place")], ids=lambda point: point[1])
-def test_a_choice_and_a_reward_that_are_killed_before_their_commit_are_sent_again(place, point):
+def test_a_choice_and_a_reward_that_are_killed_before_their_commit_are_sent_again(place, point, clock):
     """On SQLite the choice has not happened; on PostgreSQL its number is lost, and enters as nothing."""
-    clock = Clock()
 
     def work(act):
         with place.open(linear(), clock=clock) as stored:

@@ -8,7 +8,7 @@ from tacit.errors import BadState, HorizonReached
 from tacit.holders import log as learning
 from tacit.holders.postgres import Postgres
 from tests.pieces import Pieces
-from tests.store.places import HOLD, Clock, Place, arms, contribution, linear, restored, settle, sums, table, total
+from tests.store.places import HOLD, Place, arms, contribution, linear, restored, settle, sums, table, total
 from tests.store.processes import at_once, dies_at
 
 ROWS = 90
@@ -55,9 +55,8 @@ def test_steps_and_sums_are_those_of_the_rows(place):
         assert sums(stored)[9].any() and not table(stored, "SELECT * FROM waiting")
 
 
-def test_rows_wait_for_the_choices_before_them_and_no_longer(place):
+def test_rows_wait_for_the_choices_before_them_and_no_longer(place, rng, clock):
     """In the order of numbers; a choice that comes afterwards has its own deadline. No release is late for it."""
-    rng, clock = np.random.default_rng(0), Clock()
     with place.open(linear(), delay=60.0, clock=clock) as stored:
         given, hold = arms(rng), HOLD + stored._database.skew
         choice = stored.choose(given)

@@ -69,9 +69,8 @@ def again(place, clock, part, seen):
         assert stored.choices == choices
 
 
-def test_it_goes_on_bit_by_bit_there_and_back(on_sqlite, on_postgres, folder):
+def test_it_goes_on_bit_by_bit_there_and_back(on_sqlite, on_postgres, folder, clock):
     """With the same noise of integers, each release is the one that the bandit which stays makes."""
-    clock = Clock()
     first = lives(on_sqlite, clock, 0)
     shutil.copytree(folder, folder / "stays", ignore=shutil.ignore_patterns("stays"))
     stays, other = Place(str(folder / "stays" / "bandit.db"), folder / "stays" / "keys"), Clock()
@@ -188,8 +187,7 @@ def test_a_destination_that_is_lost(on_sqlite, on_postgres, postgres, folder, na
     assert [opened(one) for one in (on_sqlite, on_postgres, other)] == [named, False, not named]
 
 
-def test_a_drawn_leaf_that_the_witness_does_not_know_is_not_drawn_again(on_sqlite, on_postgres, monkeypatch):
-    clock = Clock()
+def test_a_drawn_leaf_that_the_witness_does_not_know_is_not_drawn_again(on_sqlite, on_postgres, monkeypatch, clock):
     with on_sqlite.open(linear(), clock=clock) as stored:
         choices = stored.choose_group([stored.prepare(np.eye(3)) for _ in range(10)])
         stored.write_group([stored.report(choice, 1.0) for choice in choices])
@@ -263,8 +261,7 @@ def test_what_is_refused_changes_nothing(on_sqlite, on_postgres, folder):
     assert opened(on_sqlite)
 
 
-def test_an_older_database_does_not_move(on_sqlite, on_postgres, folder):
-    clock = Clock()
+def test_an_older_database_does_not_move(on_sqlite, on_postgres, folder, clock):
     ready(on_sqlite, clock)
     shutil.copy(on_sqlite.where, folder / "copy.db")
     with on_sqlite.open(linear(), clock=clock) as stored:

@@ -16,7 +16,6 @@ from tacit.holders.seal import Keys
 from tacit.privacy import gaussian
 from tests.store.places import (
     BUDGET,
-    Clock,
     Place,
     arms,
     backed_up,
@@ -54,8 +53,7 @@ def snapshot(stored):
 
 
 @pytest.mark.parametrize("kind", [glm, linear])
-def test_it_starts_from_what_was_released_and_from_nothing_that_is_raw(place, folder, kind):
-    rng = np.random.default_rng(5)
+def test_it_starts_from_what_was_released_and_from_nothing_that_is_raw(place, folder, kind, rng):
     with place.open(kind()) as stored:
         play(stored, rng, 35, together=12)
         waiting, before = stored.choose(arms(rng), request="w"), stored._vault.uid
@@ -81,9 +79,8 @@ def test_it_starts_from_what_was_released_and_from_nothing_that_is_raw(place, fo
     assert {label.partition(".")[0] for label in labels if label != f"{before}.tickets"} == {uid, "bandit"}
 
 
-def test_ids_of_the_predecessor_are_not_counted_and_prove_nothing(place):
+def test_ids_of_the_predecessor_are_not_counted_and_prove_nothing(place, rng):
     """Also one of a number that the new bandit has not come to, or has given to another choice."""
-    rng = np.random.default_rng(6)
     old = lived(place)
     restored(place, glm())
     with place.open(glm()) as stored:
@@ -133,9 +130,8 @@ def test_another_database_where_the_first_is_lost(on_sqlite, on_postgres, folder
 # what it costs
 
 
-def test_it_is_charged_with_what_the_witness_has_on_record(place, folder):
+def test_it_is_charged_with_what_the_witness_has_on_record(place, folder, rng):
     """And not with what the backup has: two releases more were shown. A round in one of them alone costs no more."""
-    rng = np.random.default_rng(1)
     with place.open(glm()) as stored:
         play(stored, rng, 12, together=12)
         alone = stored.privacy
@@ -268,9 +264,8 @@ def test_what_has_moved_is_neither_backed_up_nor_restored_in_its_old_place(on_sq
         restore(glm(), folder / "backup", on_sqlite.where, keys=on_sqlite.keys)
 
 
-def test_workers_of_the_predecessor_are_refused(on_postgres, folder):
+def test_workers_of_the_predecessor_are_refused(on_postgres, folder, rng):
     """Those that are open, and that drew a leaf which the witness did not know; and its own database put back."""
-    rng = np.random.default_rng(8)
     with on_postgres.open(glm()) as stored:
         choice = stored.choose(arms(rng))
         restored(on_postgres, glm())
@@ -285,9 +280,8 @@ def test_workers_of_the_predecessor_are_refused(on_postgres, folder):
 
 
 @pytest.mark.parametrize("apart", [pytest.param(1, marks=pytest.mark.full), 5])
-def test_a_restore_that_is_killed_leaves_the_predecessor_or_a_whole_successor_or_nobody(place, folder, apart):
+def test_a_restore_that_is_killed_leaves_the_predecessor_or_a_whole_successor_or_nobody(place, folder, apart, clock):
     """Done again it is done; what was released is charged once, and no raw row and no key of it is left."""
-    clock = Clock()
     with place.open(glm(), clock=clock) as stored:
         play(stored, np.random.default_rng(0), 12, together=12)
         first, prefix = stored._vault.uid, snapshot(stored)[1]

@@ -64,8 +64,7 @@ def test_its_name_is_not_given_again_in_this_database(place):
         assert stored.retired and len(stored.events) == 1
 
 
-def test_workers_that_are_open_refuse_from_then_on(on_postgres):
-    rng = np.random.default_rng(2)
+def test_workers_that_are_open_refuse_from_then_on(on_postgres, rng):
     with on_postgres.open(limited()) as one, on_postgres.open(glm(), name="other") as other:
         waiting = one.choose(arms(rng), person="ada")
         retire(on_postgres.where, keys=on_postgres.keys)

@@ -54,8 +54,7 @@ def test_a_copy_in_another_server_is_refused(on_postgres):
         on_postgres.open(glm())
 
 
-def test_the_witness_is_on_disk_before_a_version_is_served(place, monkeypatch):
-    rng = np.random.default_rng(4)
+def test_the_witness_is_on_disk_before_a_version_is_served(place, monkeypatch, rng):
     with place.open(glm()) as stored:
         stored.choose_group([stored.prepare(arms(rng)) for _ in range(10)])
         stored._clock.now += HOLD + stored._database.skew + 0.01

@@ -136,8 +136,7 @@ def test_rows_have_one_size(place):
             assert table(stored, f"SELECT count(*) FROM {what}") == [(3,)]
 
 
-def test_keys_of_expired_choices_are_destroyed(place):
-    rng = np.random.default_rng(1)
+def test_keys_of_expired_choices_are_destroyed(place, rng):
     with place.open(linear(pending=16)) as stored:
         most = 0
         for _ in range(50):
@@ -214,9 +213,8 @@ def test_several_hosts_need_a_folder_of_keys(on_postgres):
         on_postgres.open(glm(), keys=None)
 
 
-def test_every_release_seals_all_sums_with_a_new_key_and_destroys_the_old_one(place):
+def test_every_release_seals_all_sums_with_a_new_key_and_destroys_the_old_one(place, rng):
     """What a copy of the database from before has of sums, or its log, nobody can read, whoever gets the keys later."""
-    rng = np.random.default_rng(3)
     with place.open(linear(growth=1.001)) as stored:
         uid, keys = stored._vault.uid, stored._vault.seal.keys
         for release in range(1, 5):

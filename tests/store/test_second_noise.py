@@ -212,9 +212,8 @@ def later(seconds=5.0):
 
 
 @pytest.mark.parametrize("more", [9, 25])
-def test_an_id_of_a_choice_that_is_lost_stops_everything(place, folder, more):
+def test_an_id_of_a_choice_that_is_lost_stops_everything(place, folder, more, rng):
     """Of a number that the database has not come to, or has given to another since."""
-    rng = np.random.default_rng(5)
     gone = taken_back(place, folder, rng, more=more)
     backed_up(place, folder / "without proof")
     with place.open(glm()) as stored:
@@ -257,10 +256,9 @@ def test_two_noises_of_one_step_count_twice(place, folder):
 
 
 @pytest.mark.parametrize("own", ["nothing", "a reward before", "a reward after"])
-def test_a_number_that_was_given_to_another_choice_is_noticed_before_that_step_is_released(place, folder, own):
+def test_a_number_that_was_given_to_another_choice_is_noticed_before_that_step_is_released(place, folder, own, rng):
     """What comes for the lost one comes in time, and is written down: it is noticed when the other enters, or by what
     was written of that one. Nothing of the step is released."""
-    rng = np.random.default_rng(6)
     gone = taken_back(place, folder, rng)[0]
 
     with place.open(glm(), clock=later()) as stored:
@@ -283,8 +281,7 @@ def test_a_number_that_was_given_to_another_choice_is_noticed_before_that_step_i
         place.open(glm())
 
 
-def test_a_group_with_two_choices_of_one_number_is_noticed(on_sqlite, folder):
-    rng = np.random.default_rng(6)
+def test_a_group_with_two_choices_of_one_number_is_noticed(on_sqlite, folder, rng):
     gone = taken_back(on_sqlite, folder, rng)[0]
     with on_sqlite.open(glm(), clock=later()) as stored:
         own = stored.choose(arms(rng))

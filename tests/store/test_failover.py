@@ -25,25 +25,18 @@ def back_in_time(stored):
         database._drop()
 
 
-def test_a_worker_that_has_refused_a_database_goes_on_refusing_it(place, rng):
+@pytest.mark.parametrize("first", ["requests", "the thread"])
+def test_a_worker_that_has_refused_a_database_goes_on_refusing_it_and_draws_nothing(place, rng, first):
+    """The thread that releases looks at the witness too: its leaf would be the prior of a recovery."""
     with place.open(glm()) as stored:
         choice = play(stored, rng, 22, together=11)[-1]
         assert stored.version == 2
-        back_in_time(stored)
-        for call in [lambda: stored.choose(arms(rng)), lambda: stored.observe(choice, 1.0), lambda: stored.version] * 3:
-            with pytest.raises(RolledBack):
-                call()
-
-
-def test_no_second_noise_is_drawn_on_a_database_that_went_back(place, rng):
-    """The thread that releases looks at the witness too: its leaf would be the prior of a recovery."""
-    with place.open(glm()) as stored:
-        play(stored, rng, 22, together=11)
         kept = table(stored, "SELECT step, noisy FROM leaf WHERE step = 0")
         back_in_time(stored)
-        for _ in range(3):
+        choosing = (lambda: stored.choose(arms(rng)), lambda: stored.observe(choice, 1.0), lambda: stored.version)
+        for call in (choosing * 3 + (stored.tend,) * 3) if first == "requests" else (stored.tend,) * 3:
             with pytest.raises(RolledBack):
-                stored.tend()
+                call()
         assert table(stored, "SELECT step, noisy FROM leaf") == kept
     restored(place, glm())
     with place.open(glm()) as stored:

@@ -16,7 +16,7 @@ from tacit.holders import copying, moving, schema
 from tacit.holders.moving import move
 from tests.store.conftest import of_postgres
 from tests.store.places import Clock, Place, arms, contribution, glm, linear, play, restored, settle, sums, table, total
-from tests.store.processes import KILLED, die, dies_at, forked
+from tests.store.processes import KILLED, at_once, die, dies_at, forked
 from tests.store.test_both_holders import Same
 
 LEAVES = "SELECT step, noisy FROM leaf ORDER BY step"
@@ -223,15 +223,13 @@ def test_workers_at_work_lose_nothing_that_was_acknowledged(on_postgres, on_sqli
                     refused.append(error)
                     return
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(2)]
-    for thread in threads:
-        thread.start()
-    while len(known) < 30:
-        assert all(thread.is_alive() for thread in threads)
-        time.sleep(0.01)
-    move(on_postgres.where, on_sqlite.where, keys=on_postgres.keys)
-    for thread in threads:
-        thread.join()
+    def moves():
+        until = time.monotonic() + 120
+        while len(known) < 30 and time.monotonic() < until:
+            time.sleep(0.01)
+        move(on_postgres.where, on_sqlite.where, keys=on_postgres.keys)
+
+    at_once(lambda: work(0), lambda: work(1), moves)
     assert len(refused) == 2
     with on_sqlite.open(linear()) as stored:
         stored.choose(np.eye(3))  # a number whose rows never came enters before it

@@ -109,33 +109,24 @@ def test_a_release_is_visible_after_the_delay_and_not_before(place, rng, clock):
         assert stored.privacy.spent > 0 and stored.events == []
 
 
-def test_a_release_that_comes_late_is_visible_at_the_next_multiple_of_the_delay(place, rng, clock):
+@pytest.mark.parametrize("late", ["nobody looked", "others had the lock"])
+def test_a_release_that_comes_late_is_visible_at_the_next_multiple_of_the_delay(place, monkeypatch, rng, clock, late):
+    """And not in the moment of its commit, which depends on what others do."""
     with place.open(glm(), delay=60.0, clock=clock) as stored:
-        end = full(stored, rng)
-        clock.now = end + 130.0
+        end, head = full(stored, rng), rows.head
+        clock.now = end + (130.0 if late == "nobody looked" else 0.01)
+
+        def waits(run, uid, locking=None):
+            clock.now = max(clock.now, end + 130.0 * (locking is not None))
+            return head(run, uid, locking or "")
+
+        monkeypatch.setattr(rows, "head", waits)
         for _ in range(2):
             stored.tend()
             assert table(stored, "SELECT visible_at FROM leaf") == [(end + 180.0,)] and stored.version == 0
             assert [what for _, what in stored.events] == [LATE]
         clock.now = end + 180.0
         assert stored.version == 1
-
-
-def test_a_release_that_has_to_wait_for_others_is_late_too(place, monkeypatch):
-    """It may not become visible in the moment of its commit, which depends on what others do."""
-    rng, clock, head = np.random.default_rng(1), Clock(), rows.head
-    with place.open(glm(), delay=60.0, clock=clock) as stored:
-        end = full(stored, rng)
-        clock.now = end + 0.01
-
-        def waits(run, uid, locking=None):
-            clock.now += 130.0 * (locking is not None)
-            return head(run, uid, locking or "")
-
-        monkeypatch.setattr(rows, "head", waits)
-        stored.tend()
-        monkeypatch.undo()
-        assert table(stored, "SELECT visible_at FROM leaf") == [(end + 180.0,)] and stored.version <= 1
 
 
 def test_a_release_whose_commit_takes_too_long_is_visible_at_the_next_multiple_of_the_delay(place, monkeypatch):

@@ -38,7 +38,12 @@ def refuses(stored, waiting):
 
 def test_what_is_left(place):
     waiting, theta, version, privacy, leaves = lived(place)
-    retire(place.where, keys=place.keys)
+    for _ in range(2):  # again: nothing happens
+        retire(place.where, keys=place.keys)
+    with pytest.raises(Retired):  # its name is not given again
+        restored(place, limited())
+    with pytest.raises(BadState, match="name"):
+        retire(place.where, name="nobody", keys=place.keys)
     with place.open(limited(), background=True) as stored:
         refuses(stored, waiting)
         assert stored.retired and np.array_equal(stored.theta, theta) and stored.version == version == 2
@@ -50,18 +55,6 @@ def test_what_is_left(place):
             assert table(stored, f"SELECT count(*) FROM {raw}") == [(0,)]
         assert table(stored, "SELECT DISTINCT length(sums) FROM leaf") == [(0,)]
     assert Keys(place.keys).labels("") == []
-
-
-def test_its_name_is_not_given_again_in_this_database(place):
-    lived(place)
-    retire(place.where, keys=place.keys)
-    retire(place.where, keys=place.keys)  # again: nothing happens
-    with pytest.raises(Retired):
-        restored(place, limited())
-    with pytest.raises(BadState, match="name"):
-        retire(place.where, name="nobody", keys=place.keys)
-    with place.open(limited()) as stored:
-        assert stored.retired and len(stored.events) == 1
 
 
 def test_workers_that_are_open_refuse_from_then_on(on_postgres, rng):

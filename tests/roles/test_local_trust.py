@@ -44,33 +44,16 @@ def test_the_device_finds_the_epsilon_that_the_server_calibrated(server):
         device(changed(server, claim={"epsilon": 0.99 * server.epsilon}), public_arms=True)
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
+def test_a_billboard_without_noise_is_refused():
+    made = json.loads(SERVERS[0].billboard())
+    for bad in (
         {"randomizer": {"kind": "open"}},
+        {"randomizer": made["randomizer"] | {"chance": 2**32}},
         {"randomizer": {"kind": "coin", "chance": 2**32}, "report": {"name": "public"}},
-        {"randomizer": {"chance": 2**32}},
-        {"randomizer": {"threshold": 2**60}},
-        {"randomizer": {"threshold": 6 * 2**27}, "claim": {"epsilon": 40.0}},
-        {"report": {"scale": 1e300}},
-        {"report": {"name": "other"}},
-        {"report": {"shake": 1e9}},
-        {"theta": [math.nan, 0.0]},
-        {"inverse": [[1e200, 0.0], [0.0, 1.0]]},
-        {"claim": {"epsilon": None}},
-        {"claim": {"delta": 1.0}},
-        {"rewards": [1.0, 1.0]},
-        {"link": "cubic"},
-        {"policy": {}, "dim": 0},
-    ],
-)
-def test_a_bad_billboard_is_refused(bad):
-    document = json.loads(SERVERS[0].billboard())
-    for name, part in bad.items():
-        whole = (name == "randomizer" and "kind" in part) or (name == "report" and part.get("name") == "public")
-        document[name] = part if whole or not isinstance(part, dict) else document[name] | part
-    with pytest.raises(BadBillboard, match="Expected"):
-        LocalClient(json.dumps(document).encode())
+        {"randomizer": made["randomizer"] | {"threshold": 6 * 2**27}, "claim": made["claim"] | {"epsilon": 40.0}},
+    ):
+        with pytest.raises(BadBillboard, match="Expected"):
+            LocalClient(json.dumps(made | bad).encode(), public_arms=True)
 
 
 def test_lattices_without_noise_are_refused_and_arms_in_the_clear_need_leave():
@@ -79,14 +62,6 @@ def test_lattices_without_noise_are_refused_and_arms_in_the_clear_need_leave():
             LocalClient(changed(SERVERS[1], randomizer={"sigma": sigma}))
     with pytest.raises(BadBillboard, match="public_arms"):
         LocalClient(SERVERS[4].billboard())
-
-
-@pytest.mark.parametrize("key", sorted(json.loads(SERVERS[0].billboard())))
-def test_a_billboard_without_one_of_its_parts_has_a_named_error(key):
-    document = json.loads(SERVERS[0].billboard())
-    del document[key]
-    with pytest.raises(BadBillboard):
-        LocalClient(json.dumps(document).encode())
 
 
 def test_simulation_may_use_what_a_device_may_not():

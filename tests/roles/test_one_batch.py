@@ -1,16 +1,15 @@
 """One shuffler hands on one batch, once: no copy, no fork and no race makes two that differ in one report."""
 
 import copy
-import os
 import pickle
 import sys
-import threading
 
 import pytest
 
 from tacit import Shuffler
 from tacit.errors import BadState, DuplicateReport
 from tests.roles.test_shuffle_protocol import BOARD, SERVER
+from tests.store.processes import at_once, forked
 
 
 def report():
@@ -27,14 +26,12 @@ def test_a_shuffler_cannot_be_copied(again):
 def test_a_forked_copy_refuses_once_there_are_reports():
     shuffler, one = Shuffler(BOARD, minimum=1), report()
     shuffler.add(one)
-    child = os.fork()
-    if child == 0:
-        try:
+
+    def closes():
+        with pytest.raises(BadState):
             shuffler.close()
-        except BadState:
-            os._exit(0)
-        os._exit(1)
-    assert os.waitpid(child, 0)[1] == 0
+
+    assert forked(closes) == 0
     shuffler.close()
 
 
@@ -51,11 +48,7 @@ def test_a_retry_in_many_threads_counts_once():
                 except DuplicateReport:
                     refused.append(1)
 
-            threads = [threading.Thread(target=add) for _ in range(4)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+            at_once(*[add] * 4)
             assert shuffler.reports == 1 and len(refused) == 3
     finally:
         sys.setswitchinterval(before)

@@ -15,16 +15,15 @@ from numpy.random import default_rng
 from tacit import Budget
 from tacit.errors import BadBillboard, TooManyReports
 from tacit.roles import shuffle
-from tacit.roles.ledger import Lifetime
-from tacit.roles.outbox import WEEK, Outbox
+from tacit.roles.outbox import WEEK
 from tests.roles.boards import COARSE, SERVERS, changed, device, document, encoded, people, published
 from tests.roles.fleet import Fleet
+from tests.roles.test_outbox import WAIT, World
 from tests.roles.true_cost import delta_of_two
 
 SEED = int(os.environ.get("TACIT_FUZZ_SEED", secrets.randbits(32)))
 PLANNED = [name for name in SERVERS if name.startswith("newton")]
 KEYS = ["grid", "norm", "trials", "minimum", "malicious", "epsilon", "delta", "curvature", "users"]
-LIFETIME = Lifetime(epsilon=100.0, delta=0.5)
 
 
 def true_delta(board, client, epsilon):
@@ -145,36 +144,21 @@ def test_a_local_device_reports_every_choice():
 
 def test_an_outbox_answers_a_batch_once_also_after_weeks_and_restarts(tmp_path):
     """The server asks again and again for batch 1, with the same billboard and with others."""
-    now, sent = [0.0], []
-
-    def outbox():
-        return Outbox(
-            tmp_path / "kept",
-            open=device,
-            send=lambda report: sent.append(report) or True,
-            wait=10.0,
-            jitter=1.0,
-            weekly=3,
-            lifetime=LIFETIME,
-            ledger=tmp_path / "ledger",
-            clock=lambda: now[0],
-        )
-
-    again = [published("newton")[1], changed("newton", "theta", to=[0.5, 0.5])]
-    tickets = []
+    again, reported, sent = [published("newton")[1], changed("newton", "theta", to=[0.5, 0.5])], [], []
     for day in range(20):
-        now[0] = day * WEEK / 5
-        tickets.append(outbox().choose(again[day % 2], [[0.6, 0.1], [0.1, 0.9]]))
-        outbox().reward(tickets[-1].id, 1.0)
-        now[0] += 20.0
-        outbox().flush()
-    assert [ticket.reported for ticket in tickets] == [True] + [False] * 19 and len(sent) == 1
-    assert outbox().choose(changed("newton", "batch", to=2), [[0.6, 0.1]]).reported
+        world = World(tmp_path / "kept", now=day * WEEK / 5)
+        ticket = world.outbox.choose(again[day % 2], [[0.6, 0.1], [0.1, 0.9]])
+        reported.append(ticket.reported)
+        world = World(tmp_path / "kept", now=world.now)
+        world.outbox.reward(ticket.id, 1.0)
+        world.at(world.now + 2 * WAIT).flush()
+        sent += world.sent
+    assert reported == [True] + [False] * 19 and len(sent) == 1
+    assert world.outbox.choose(changed("newton", "batch", to=2), [[0.6, 0.1]]).reported
 
 
 def test_a_choice_that_is_not_reported_takes_nothing_of_the_weeks_limit(tmp_path):
-    given = {"lifetime": LIFETIME, "ledger": tmp_path / "ledger"}
-    box = Outbox(tmp_path / "kept", open=device, send=bool, wait=10.0, jitter=1.0, weekly=1, **given)
+    box = World(tmp_path / "kept", weekly=1).outbox
     assert box.choose(published("newton")[1], [[0.6, 0.1]]).reported
     assert not box.choose(published("newton")[1], [[0.6, 0.1]]).reported
     with pytest.raises(TooManyReports, match="at most 1 reports in a week"):

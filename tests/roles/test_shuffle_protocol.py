@@ -28,7 +28,7 @@ def test_one_by_one_and_as_a_stream_are_the_same():
     for report in sent:
         one.add(report)
     assert many.add_many(b"".join(sent[:70])) == {}
-    assert many.add_many(b"".join(sent[60:])) == {"duplicate": 10}
+    assert many.add_many(b"".join([*sent[60:], sent[99]])) == {"duplicate": 11}
     assert one.close() == many.close() and one.reports == 100
 
 
@@ -50,12 +50,6 @@ def test_a_retry_counts_once():
         with pytest.raises(DuplicateReport):
             shuffler.add(report)
     assert shuffler.reports == 60
-    before = shuffler._open.sums.copy()
-    stream = Shuffler(BOARD)
-    first = reports(2)
-    stream.add(first[0])
-    assert stream.add_many(b"".join([first[0], first[1], first[1]])) == {"duplicate": 2}
-    assert np.array_equal(before, shuffler._open.sums)
 
 
 def test_bad_reports_are_named_and_change_nothing():
@@ -110,30 +104,6 @@ def test_too_few_reports_are_not_handed_on_and_not_lost():
     with pytest.raises(LateReport):
         shuffler.add_many(reports(1)[0])
     assert shuffler.close() == message
-
-
-def shuffled_bits(counts, slots, rng):
-    """What a batch would look like bit by bit, for one coordinate: each report's count of ones among `slots` bits, all
-    in random order. Its number of ones is all that the order leaves: to send counts loses and shows nothing."""
-    bits = (np.arange(slots) < counts[:, None]).astype(np.uint8).ravel()
-    rng.shuffle(bits)
-    return bits
-
-
-def test_shuffled_bits_carry_exactly_their_count():
-    """Ones among slots bits in random order: the count is a function of the bits, and given the count every order is
-    equally likely (the first bit is a one with probability count / bits; 20 000 shuffles, 5 standard errors)."""
-    rng = default_rng(0)
-    slots = 9
-    counts = rng.integers(0, slots + 1, 12)
-    bits = shuffled_bits(counts, slots, rng)
-    assert len(bits) == 12 * slots and bits.sum() == counts.sum()
-    split = counts.copy()  # other reports with the same total
-    split[0], split[1] = (counts[0] + counts[1]) // 2, (counts[0] + counts[1] + 1) // 2
-    share = counts.sum() / (12 * slots)
-    for some in (counts, split):
-        first = np.mean([shuffled_bits(some, slots, rng)[0] for _ in range(20_000)])
-        assert abs(first - share) < 5 * math.sqrt(share * (1 - share) / 20_000)
 
 
 @pytest.mark.parametrize("source", [System(), Seeded(default_rng(3))], ids=["system", "seeded"])

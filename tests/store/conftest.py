@@ -9,10 +9,11 @@ import tempfile
 import warnings
 from pathlib import Path
 
+import numpy as np
 import psycopg
 import pytest
 
-from tests.store.places import Place
+from tests.store.places import Clock, Place
 
 # Commits are synced as ever, and a process that is killed loses nothing here: only the wait for a disc is spared.
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None
@@ -58,6 +59,16 @@ def crash(server):
     if process.is_running():
         os.kill(process.pid, signal.SIGQUIT)
         process.wait(30)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def clock():
+    return Clock()
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -8,7 +8,7 @@ from tacit import JointGLM
 from tacit.core.actions import Declared
 from tacit.errors import BadState
 from tacit.features import Number, Schema
-from tests.store.places import BUDGET, Clock, restored, settle, table, total
+from tests.store.places import BUDGET, restored, settle, table, total
 
 
 def bandit(*names, most=4, **options):
@@ -34,8 +34,7 @@ def told(stored):
     return [what for _, what in stored.events]
 
 
-def test_a_restart_with_more_or_fewer_actions_is_an_event(place):
-    clock = Clock()
+def test_a_restart_with_more_or_fewer_actions_is_an_event(place, clock):
     with place.open(bandit("walk", "sleep"), clock=clock) as stored:
         play(stored, 7)
         early = stored.choose({"age": 30}, actions=["walk"])

@@ -43,9 +43,8 @@ def full(stored, rng):
     settle(stored)
 
 
-def test_a_clock_that_is_set_back_holds_no_release_up(place):
+def test_a_clock_that_is_set_back_holds_no_release_up(place, rng, clock):
     """Neither one that waits to be shown, here or after a restart, nor one whose step ended, and that is drawn now."""
-    rng, clock = np.random.default_rng(1), Clock()
     clock.now += DAY
     with place.open(glm(), delay=60.0, clock=clock) as stored:
         full(stored, rng)
@@ -54,8 +53,12 @@ def test_a_clock_that_is_set_back_holds_no_release_up(place):
         assert stored.version == 1
         full(stored, rng)
         assert stored.version == 1 and len(table(stored, "SELECT * FROM leaf")) == 2
-    clock.now -= HOUR
+        theta, answer = stored.theta.copy(), stored.choose(arms(rng), request="mine")
+    clock.now -= DAY + HOUR
     with place.open(glm(), delay=60.0, clock=clock) as stored:
+        assert stored.version == 1 and np.array_equal(stored.theta, theta)  # what was shown is shown
+        again = stored.choose(arms(rng), request="mine")
+        assert (again.id, again.index, again.version) == (answer.id, answer.index, 1)
         clock.now += 120.0
         assert stored.version == 2
         assert stored._steps.visible_at(clock.now + HOUR, clock.now) <= clock.now + 120.0
@@ -83,23 +86,6 @@ def test_a_clock_that_is_set_back_holds_no_choice_up(on_sqlite, restarted):
     assert stored.entered == 2 and np.array_equal(total(stored), expected)
     assert not stored.observe(second, 0.5)  # though its id says that there is time
     stored.close()
-
-
-@pytest.mark.parametrize("jump", [DAY, -DAY])
-def test_what_was_shown_is_shown_after_a_restart_too(place, jump):
-    rng, clock = np.random.default_rng(3), Clock()
-    clock.now += 2 * DAY
-    with place.open(glm(), delay=60.0, clock=clock) as stored:
-        full(stored, rng)
-        full(stored, rng)
-        clock.now += 120.0
-        version, theta = stored.version, stored.theta.copy()
-        answer = stored.choose(arms(rng), request="mine")
-    clock.now += jump
-    with place.open(glm(), delay=60.0, clock=clock) as stored:
-        assert stored.version == version == 2 and np.array_equal(stored.theta, theta)
-        again = stored.choose(arms(rng), request="mine")
-        assert (again.id, again.index, again.version) == (answer.id, answer.index, version)
 
 
 @pytest.mark.parametrize("jump", [DAY, -DAY])

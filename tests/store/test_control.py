@@ -86,9 +86,8 @@ def test_every_number_counts_whatever_became_of_it(place, quiet):
         assert {happened[n][0] for n in happened} == {0, 1}
 
 
-def test_what_control_plays_and_what_answers_tell(place):
+def test_what_control_plays_and_what_answers_tell(place, rng):
     """The control's numbers get its arm; the stored propensity is the mixture, whoever played."""
-    rng = np.random.default_rng(2)
     with opened(place) as stored:
         told = {}
         x = arms(rng)
@@ -122,11 +121,10 @@ def test_own_is_the_callers_choice(place, quiet):
         plain.choose(arms(rng), own=1)
 
 
-def test_it_goes_on_after_a_restart_and_workers_agree_on_its_end(place, quiet):
+def test_it_goes_on_after_a_restart_and_workers_agree_on_its_end(place, quiet, clock):
     with opened(place) as stored:
         happened = play(stored, 47)
         before, key = stored.trial_sums, stored._vault.sides
-    clock = Clock()
     clock.now = 5000.0
     with opened(place, clock=clock) as stored:
         assert stored._vault.sides == key and stored.trial_sums.looks == before.looks
@@ -190,13 +188,12 @@ def test_its_end_is_tried_again_and_not_believed_before_it_is_committed(on_sqlit
         assert stored.trial_sums.ended == 10
 
 
-def test_a_restore_begins_a_new_experiment(on_sqlite, quiet):
+def test_a_restore_begins_a_new_experiment(on_sqlite, quiet, clock):
     """With another key; one that has ended stays so."""
     with opened(on_sqlite) as stored:
         play(stored, 40)
         key = stored._vault.sides
     restored(on_sqlite, glm(control=CONTROL))
-    clock = Clock()
     clock.now = 9000.0
     with opened(on_sqlite, clock=clock) as stored:
         assert stored.trial_sums.looks == () and stored._vault.sides != key and stored.version == 0

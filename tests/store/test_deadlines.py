@@ -4,53 +4,35 @@ import numpy as np
 import pytest
 
 from tacit.errors import Unavailable
-from tests.store.places import HOLD, Clock, arms, contribution, linear, restored, settle, table, total
+from tests.store.places import HOLD, arms, contribution, linear, restored, settle, table, total
 
 
-def expected(stored, played):
+def expected(played):
     """The sum of what these (arms, choice, reward) add."""
-    bandit = linear()
-    return sum(contribution(bandit, given[choice.index], reward) for given, choice, reward in played)
+    return sum(contribution(linear(), given[choice.index], reward) for given, choice, reward in played)
 
 
-def test_a_reward_is_written_down_and_enters_at_the_deadline(place):
-    rng, clock = np.random.default_rng(0), Clock()
+def test_a_reward_enters_at_the_deadline_and_one_after_it_is_late_and_never_counts(place, rng, clock):
     with place.open(linear(), clock=clock) as stored:
         given = arms(rng)
-        choice = stored.choose(given)
-        assert stored.observe(choice, 0.5)
-        clock.now += HOLD + stored._database.skew - 0.01
+        first, second = stored.choose(given), stored.choose(given)
+        clock.now += HOLD
+        assert stored.observe(first, 0.5)  # at the last moment
+        clock.now += 0.01
+        assert not stored.observe(second, 1.0) and not stored.observe(second, None)
+        clock.now += stored._database.skew - 0.02
         stored.tend()
         assert stored.entered == 0 and not total(stored).any()
         clock.now += 0.02
         stored.tend()
-        assert stored.entered == 1
-        assert np.array_equal(total(stored), expected(stored, [(given, choice, 0.5)]))
+        assert stored.entered == 2 and not stored.observe(first, 1.0) and not stored.observe(second, 1.0)
+        settle(stored)
+        assert np.array_equal(total(stored), expected([(given, first, 0.5)]))
         assert table(stored, "SELECT count(*) FROM waiting") == table(stored, "SELECT count(*) FROM written") == [(0,)]
 
 
-def test_a_reward_after_the_deadline_is_late_and_never_counts_whenever_choices_enter(place):
-    rng, clock = np.random.default_rng(1), Clock()
-    with place.open(linear(), clock=clock) as stored:
-        first, second = (stored.choose(arms(rng)) for _ in range(2))
-        clock.now += HOLD
-        assert stored.observe(first, 1.0)  # at the last moment
-        clock.now += 0.01
-        assert not stored.observe(second, 1.0) and not stored.observe(second, None)
-        assert stored.entered == 0  # nobody has looked yet
-        settle(stored)
-        assert stored.entered == 2 and not stored.observe(first, 1.0)
-        stored.tend()
-        assert total(stored).any()
-        before = total(stored)
-        assert not stored.observe(second, 1.0)
-        settle(stored)
-        assert np.array_equal(total(stored), before)
-
-
-def test_choices_enter_in_the_order_of_their_numbers(place):
+def test_choices_enter_in_the_order_of_their_numbers(place, rng, clock):
     """Also where clocks differ: one that is due waits for those before it."""
-    rng, clock = np.random.default_rng(2), Clock()
     with place.open(linear(), clock=clock) as stored:
         clock.now += 3.0
         stored.observe(stored.choose(arms(rng)), 1.0)
@@ -65,8 +47,7 @@ def test_choices_enter_in_the_order_of_their_numbers(place):
 
 
 @pytest.mark.parametrize("missing_as", [None, 0.25])
-def test_what_enters_for_choices_without_a_reward(place, missing_as):
-    rng, clock = np.random.default_rng(3), Clock()
+def test_what_enters_for_choices_without_a_reward(place, missing_as, rng, clock):
     with place.open(linear(), clock=clock, missing_as=missing_as) as stored:
         given = [arms(rng) for _ in range(4)]
         choices = [stored.choose(one) for one in given]
@@ -80,23 +61,18 @@ def test_what_enters_for_choices_without_a_reward(place, missing_as):
         counts = [(0, 1.0), (3, 0.5)]
         counts += [] if missing_as is None else [(2, missing_as)]
         played = [(given[i], choices[i], reward) for i, reward in counts]
-        assert stored.entered == 4 and np.array_equal(total(stored), expected(stored, played))
+        assert stored.entered == 4 and np.array_equal(total(stored), expected(played))
 
 
-def test_rows_below_what_has_entered_are_refused(on_postgres):
-    """A choice whose worker slept between its number and its rows could never count: it gets another number, or no
-    answer."""
-    rng, clock = np.random.default_rng(6), Clock()
+def test_rows_below_what_has_entered_are_refused(on_postgres, rng, clock):
+    """A choice whose worker slept between its number and its rows could never count: it gets no answer, or another
+    number (test_workers)."""
     with on_postgres.open(linear(), clock=clock) as stored:
         table(stored, "UPDATE open_step SET settled = ?", 1 << 40)
         with pytest.raises(Unavailable):
             stored.choose(arms(rng), request="a")
         for what in ("waiting", "choice"):
             assert table(stored, f"SELECT count(*) FROM {what}") == [(0,)]
-        slept = stored.choices
-        table(stored, "UPDATE open_step SET settled = ?", slept + 1)
-        stored.choose(arms(rng), request="a")
-        assert table(stored, "SELECT number FROM waiting") == [(slept + 2,)] and stored.choices == slept + 2
 
 
 def test_a_hold_has_to_be_said_once(on_sqlite):
@@ -115,8 +91,7 @@ def test_a_hold_has_to_be_said_once(on_sqlite):
             on_sqlite.open(linear(), hold=wrong)
 
 
-def test_when_the_next_release_is_due_is_known_from_its_last_choice_on(place):
-    rng, clock = np.random.default_rng(8), Clock()
+def test_when_the_next_release_is_due_is_known_from_its_last_choice_on(place, rng, clock):
     with place.open(linear(), clock=clock, delay=60.0) as stored:
         waits = HOLD + stored._database.skew
         for _ in range(stored.head.boundary - 1):

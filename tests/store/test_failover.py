@@ -25,37 +25,27 @@ def back_in_time(stored):
         database._drop()
 
 
-def test_a_worker_that_has_refused_a_database_goes_on_refusing_it(place):
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("first", ["requests", "the thread"])
+def test_a_worker_that_has_refused_a_database_goes_on_refusing_it_and_draws_nothing(place, rng, first):
+    """The thread that releases looks at the witness too: its leaf would be the prior of a recovery."""
     with place.open(glm()) as stored:
         choice = play(stored, rng, 22, together=11)[-1]
         assert stored.version == 2
-        back_in_time(stored)
-        for call in [lambda: stored.choose(arms(rng)), lambda: stored.observe(choice, 1.0), lambda: stored.version] * 3:
-            with pytest.raises(RolledBack):
-                call()
-
-
-def test_no_second_noise_is_drawn_on_a_database_that_went_back(place):
-    """The thread that releases looks at the witness too: its leaf would be the prior of a recovery."""
-    rng = np.random.default_rng(1)
-    with place.open(glm()) as stored:
-        play(stored, rng, 22, together=11)
         kept = table(stored, "SELECT step, noisy FROM leaf WHERE step = 0")
         back_in_time(stored)
-        for _ in range(3):
+        choosing = (lambda: stored.choose(arms(rng)), lambda: stored.observe(choice, 1.0), lambda: stored.version)
+        for call in (choosing * 3 + (stored.tend,) * 3) if first == "requests" else (stored.tend,) * 3:
             with pytest.raises(RolledBack):
-                stored.tend()
+                call()
         assert table(stored, "SELECT step, noisy FROM leaf") == kept
     restored(place, glm())
     with place.open(glm()) as stored:
         assert stored._vault.bandit.prior_std == glm().mechanism.sigma * glm().mechanism.gain(np.array([1.0]))[0]
 
 
-def test_of_two_that_went_on_from_one_history_one_is_shown(on_sqlite, folder):
+def test_of_two_that_went_on_from_one_history_one_is_shown(on_sqlite, folder, rng):
     """A primary that was thought dead and its replica: whoever comes second shows nothing, however far the first is.
     What it drew stays sealed, and is in no prior."""
-    rng = np.random.default_rng(2)
     lived(on_sqlite)
     shutil.copy(on_sqlite.where, folder / "other.db")
     other = on_sqlite._replace(where=str(folder / "other.db"))
@@ -74,9 +64,8 @@ def test_of_two_that_went_on_from_one_history_one_is_shown(on_sqlite, folder):
         assert stored._vault.bandit.prior_std == glm().mechanism.sigma * glm().mechanism.gain(np.array([1.0]))[0]
 
 
-def test_a_database_that_goes_back_behind_a_connection_that_stays_is_refused(place):
+def test_a_database_that_goes_back_behind_a_connection_that_stays_is_refused(place, rng):
     """As behind a pool of connections, or where tables are restored in place."""
-    rng = np.random.default_rng(3)
     with place.open(glm()) as stored:
         choice = play(stored, rng, 32, together=8)[-1]
         assert stored.version == 3
@@ -100,9 +89,8 @@ def test_a_database_that_goes_back_behind_a_connection_that_stays_is_refused(pla
         "UPDATE bandit SET step = 7",
     ],
 )
-def test_a_database_of_which_rows_are_missing_is_an_error_and_no_endless_wait(place, missing):
+def test_a_database_of_which_rows_are_missing_is_an_error_and_no_endless_wait(place, missing, rng):
     """As where some tables were restored and others not: for who is at work, and for who begins."""
-    rng = np.random.default_rng(4)
     with place.open(glm()) as stored:
         play(stored, rng, 12, together=12)
         assert stored.version == 1

@@ -1,4 +1,5 @@
-"""A bandit by fields on a database: its estimate is built up release by release, and the same whoever computes it."""
+"""Bandits by fields, and by scores alone, on a database: their estimate is built up release by release, and the same
+whoever computes it."""
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from tests.store.places import BUDGET, restored, settle, sums
 
 LITTLE_NOISE = Budget(50.0, 1e-3)
 CONTEXT = {"age": Number(0, 100, bins=3), "plan": Category("free", "paid")}
+KINDS = {"by fields": {}, "sums of scores": {"radius": 3.0, "curvature": "none"}}  # by what is said of the statistic
 
 
 def bandit(*names, **options):
@@ -18,16 +20,14 @@ def bandit(*names, **options):
 
 def play(stored, count, *, seed=0, together=1):
     """Choices with their rewards, which enter so many at once."""
-    rng, names = np.random.default_rng(seed), []
+    rng = np.random.default_rng(seed)
     for i in range(count):
         asked = {"age": float(rng.integers(100)), "plan": "free"}
         choice = stored.choose(asked)
-        names.append(choice.name)
         stored.observe(choice, float(rng.random() < 0.3 + 0.5 * (choice.name == "walk")))
         if (i + 1) % together == 0:
             settle(stored)
     settle(stored)
-    return names
 
 
 def alike(one, other):
@@ -35,8 +35,10 @@ def alike(one, other):
 
 
 def learnt(stored):
-    """Of each place: whether anything is."""
-    return [bool(part.any()) for part in stored.theta.reshape(4, -1)]
+    """Of each place: whether anything is; of scores alone all of it is, or nothing."""
+    parts = stored.theta.reshape(4, -1)
+    assert "by fields" in stored.privacy.releases[0].statistic or all(part.any() == part.all() for part in parts)
+    return [bool(part.any()) for part in parts]
 
 
 def arrays(stored):
@@ -44,25 +46,26 @@ def arrays(stored):
 
 
 @pytest.mark.parametrize("together", [1, 9])
-def test_every_worker_has_the_same_estimate(on_sqlite, together):
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_worker_has_the_same_estimate_and_history(on_sqlite, kind, together):
     """One that was there when an action came between releases, and followed them, and one that starts now."""
-    with on_sqlite.open(bandit("walk", "sleep")) as stored:
+    with on_sqlite.open(bandit("walk", "sleep", **KINDS[kind])) as stored:
         play(stored, 23, together=together)
         assert stored.version > 2 and learnt(stored) == [True, True, False, False]
-    with on_sqlite.open(bandit("walk", "sleep", "read")) as stored:
-        offered = arrays(stored)
-        assert learnt(stored) == [True, True, True, False]  # it is offered at once, by what was released before it came
+    with on_sqlite.open(bandit("walk", "sleep", "read", **KINDS[kind])) as stored:
+        offered, person = arrays(stored), {"age": 30.0, "plan": "free"}
+        if kind == "by fields":  # it is offered at once, by what was released before it came
+            assert learnt(stored) == [True, True, True, False]
         play(stored, 30, seed=1, together=together)
-        theta, seen, history = stored.theta, arrays(stored), stored.history
+        theta, seen, history, told = stored.theta, arrays(stored), stored.history, stored.offers(person)
         assert not alike(seen, offered) and learnt(stored) == [True, True, True, False]
-        assert "by fields" in stored.privacy.releases[0].statistic and stored.privacy.private
+        assert kind in stored.privacy.releases[0].statistic and stored.privacy.private
         assert all(len(step) == stored.algorithm.contribution.size for step in sums(stored).values())
-        told = stored.offers({"age": 30.0, "plan": "free"})
-        assert (
-            abs(told.probability.sum() - 1) < 1e-6 and (told.low <= told.mean).all() and (told.mean <= told.high).all()
-        )
-    with on_sqlite.open(bandit("walk", "sleep", "read")) as stored:
+        assert abs(told.probability.sum() - 1) < 1e-6
+        assert (told.low <= told.mean).all() and (told.mean <= told.high).all()
+    with on_sqlite.open(bandit("walk", "sleep", "read", **KINDS[kind])) as stored:
         assert np.array_equal(stored.theta, theta) and alike(arrays(stored), seen)
+        assert np.array_equal(stored.offers(person).probability, told.probability)
         for one, other in zip(stored.history, history, strict=True):
             assert alike(one, other)
 

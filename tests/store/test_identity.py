@@ -2,7 +2,6 @@
 file."""
 
 import json
-import shutil
 from pathlib import Path
 
 import apsw
@@ -76,18 +75,6 @@ def test_a_mistyped_folder_of_keys_is_refused(place, folder):
     with pytest.raises(WrongKeys, match=str(folder / "kesy")):
         place._replace(keys=folder / "kesy").open(glm())
     assert not (folder / "kesy").exists()
-
-
-def test_an_older_database_is_not_written_to(on_sqlite, folder):
-    database = Path(on_sqlite.where)
-    lived(on_sqlite)
-    shutil.copy(database, folder / "old.db")
-    lived(on_sqlite, seed=1, prefix="s")
-    shutil.copy(folder / "old.db", database)
-    before = files(folder)
-    with pytest.raises(RolledBack):
-        on_sqlite.open(glm(), hold=99.0, delay=3.0)
-    assert files(folder) == before
 
 
 def test_commands_make_no_database_where_there_is_none(folder):

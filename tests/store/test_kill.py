@@ -66,17 +66,21 @@ def life(place, made, at, ids, end, pipe):
         os.write(pipe, (" ".join(map(str, words)) + "\n").encode())
 
     again = random.Random(at)
-    stored = place.open(made(), background=True, **REAL)
-    shown = 0
+    stored, shown = place.open(made(), background=True, **REAL), []
+
+    def show():
+        for version in range(len(shown), stored._versions.version):
+            say("version", -1, version, stored._versions._digests[version + 1], 0)  # of all leaves so far
+            shown.append(version)
+
     for k in range(at, end):
         operation(stored, k, ids, say)
         if k > 10 and again.random() < 0.1:
             operation(stored, again.randrange(k // 2) * 2, dict(ids), say)
-        for version in range(shown, stored._versions.version):
-            say("version", -1, version, stored._versions._digests[version + 1], 0)  # of all leaves so far
-            shown = version + 1
-    while stored.entered < stored.choices:
+        show()
+    while stored.entered < stored.choices or stored.version < stored.head.step:
         time.sleep(0.01)
+    show()
     stored.close()
 
 
@@ -228,51 +232,32 @@ def test_entries_and_releases_that_are_killed_happen_once(place):
             assert all(np.array_equal(exact[s], one) for s, one in enumerate(expected)), point
 
 
-def test_a_choice_that_is_killed_between_its_number_and_its_rows(place):
-    """On SQLite it has not happened; on PostgreSQL its number is lost, and enters as nothing. Sent again it is one
-    choice."""
-    clock = Clock()
+@pytest.mark.parametrize("point", [(Choosing, "_place"), (choice_rows, "place")], ids=lambda point: point[1])
+def test_a_choice_and_a_reward_that_are_killed_before_their_commit_are_sent_again(place, point, clock):
+    """On SQLite the choice has not happened; on PostgreSQL its number is lost, and enters as nothing."""
 
-    def choose():
+    def work(act):
         with place.open(linear(), clock=clock) as stored:
-            stored.choose(np.eye(3)[:1], request="mine")
+            act(stored)
 
-    with place.open(linear(), clock=clock) as stored:
-        stored.observe(stored.choose(np.eye(3)[1:2]), 1.0)
-    killed(Choosing, "_place", choose)
+    def choose(stored):
+        return stored.choose(np.eye(3)[:1], request="mine")
+
+    work(lambda stored: stored.observe(stored.choose(np.eye(3)[1:2]), 1.0))
+    killed(*point, lambda: work(choose))
     with place.open(linear(), clock=clock) as stored:
         lost = stored.choices - 1
-        assert lost == ("://" in place.where) and table(stored, "SELECT count(*) FROM choice") == [(1,)]
+        assert lost == ("://" in place.where)
+        for rows_of_choices in ("choice", "waiting"):
+            assert table(stored, f"SELECT number FROM {rows_of_choices}") == [(1,)]
         settle(stored)
         assert stored.entered == 1  # the lost number may be on its way
-        choice = stored.choose(np.eye(3)[:1], request="mine")
-        assert stored.choose(np.eye(3)[:1], request="mine").id == choice.id and stored.choices == 2 + lost
-        stored.observe(choice, 1.0)
-        settle(stored)
-        assert stored.entered == 2 + lost
-        expected = sum(contribution(linear(), x, 1.0) for x in np.eye(3)[:2])
-        assert np.array_equal(sums(stored)[0], expected)
-
-
-def test_a_choice_and_a_reward_that_are_killed_before_their_commit(place):
-    """Neither has happened: both are sent again."""
-    clock = Clock()
-
-    def work(name):
-        with place.open(linear(), clock=clock) as stored:
-            if name == "choice":
-                stored.choose(np.eye(3)[:1], request="mine")
-            else:
-                stored.observe(choice.id, 1.0)
-
-    place.open(linear(), clock=clock).close()
-    killed(choice_rows, "place", lambda: work("choice"))
-    with place.open(linear(), clock=clock) as stored:
-        assert not table(stored, "SELECT * FROM choice") and not table(stored, "SELECT * FROM waiting")
-        choice = stored.choose(np.eye(3)[:1], request="mine")
-    killed(choice_rows, "write", lambda: work("reward"))
+        choice = choose(stored)
+        assert choose(stored).id == choice.id and stored.choices == 2 + lost
+    killed(choice_rows, "write", lambda: work(lambda stored: stored.observe(choice.id, 1.0)))
     with place.open(linear(), clock=clock) as stored:
         assert not table(stored, "SELECT * FROM written") and stored.observe(choice.id, 0.5)
         settle(stored)
-        assert stored.entered == stored.choices
-        assert np.array_equal(sums(stored)[0], contribution(linear(), np.eye(3)[0], 0.5))
+        assert stored.entered == 2 + lost
+        one, other = (contribution(linear(), np.eye(3)[i], reward) for i, reward in enumerate((0.5, 1.0)))
+        assert np.array_equal(sums(stored)[0], one + other)

@@ -1,7 +1,5 @@
 """A log learnt on a database: the sums and counts of the same people who came live, through any crash, and once."""
 
-import threading
-
 import numpy as np
 import polars as pl
 import pytest
@@ -10,8 +8,8 @@ from tacit.errors import BadState, HorizonReached
 from tacit.holders import log as learning
 from tacit.holders.postgres import Postgres
 from tests.pieces import Pieces
-from tests.store.places import HOLD, Clock, Place, arms, contribution, linear, restored, settle, sums, table, total
-from tests.store.processes import dies_at
+from tests.store.places import HOLD, Place, arms, contribution, linear, restored, settle, sums, table, total
+from tests.store.processes import at_once, dies_at
 
 ROWS = 90
 
@@ -57,9 +55,8 @@ def test_steps_and_sums_are_those_of_the_rows(place):
         assert sums(stored)[9].any() and not table(stored, "SELECT * FROM waiting")
 
 
-def test_rows_wait_for_the_choices_before_them_and_no_longer(place):
+def test_rows_wait_for_the_choices_before_them_and_no_longer(place, rng, clock):
     """In the order of numbers; a choice that comes afterwards has its own deadline. No release is late for it."""
-    rng, clock = np.random.default_rng(0), Clock()
     with place.open(linear(), delay=60.0, clock=clock) as stored:
         given, hold = arms(rng), HOLD + stored._database.skew
         choice = stored.choose(given)
@@ -86,7 +83,7 @@ def test_the_same_name_goes_on_with_what_was_added(place):
         learn(stored, short, log="june")
         learn(stored, short, log="june")
         assert stored.choices == 33
-        learn(stored, log(), log="june")
+        assert learn(stored, Pieces(pl.DataFrame(log())), log="june") == {}
         assert stored.choices == ROWS and np.array_equal(total(stored), expected(ROWS))
         with pytest.raises(ValueError, match="at least the 90 rows"):
             learn(stored, short, log="june")
@@ -95,17 +92,23 @@ def test_the_same_name_goes_on_with_what_was_added(place):
                 stored.learn_log(short, log=wrong)
 
 
-def test_a_bad_row_is_refused_alone_and_counts(place):
+def test_a_bad_row_is_refused_alone_counts_and_looks_like_others(place):
+    """Of a row without a reward nothing is written, as of a choice that nobody answered."""
     given = {name: list(column) for name, column in log().items()}
     given["x1"][4], given["reward"][5], given["reward"][6], given["reward"][7] = 3.0, 7.0, None, np.nan
     given["person"] = ["ada", "ada", "ada", None] + ["bob"] * 4 + list(range(ROWS - 8))
     with place.open(linear(max_rounds_per_person=2)) as stored:
+        stored.choose(np.eye(3), person="dora")  # for which they wait
         refused = learn(stored, given, log="june")
         assert sorted(refused) == [3, 4, 5] and "Expected a person" in refused[3]
-        assert stored.choices == ROWS
+        assert stored.choices == ROWS + 1 and stored.entered == 0
         left = table(stored, "SELECT number, length(sealed), length(mark) FROM choice ORDER BY number")
-        assert [number for number, _, _ in left] == list(range(1, ROWS + 1)) and len({row[1:] for row in left}) == 1
-        assert stored.entered == ROWS
+        assert [number for number, _, _ in left] == list(range(1, ROWS + 2)) and len({row[1:] for row in left}) == 1
+        for one, most in (("waiting", ROWS + 1), ("written", ROWS - 2)):
+            found = table(stored, f"SELECT length(sealed) FROM {one}")
+            assert len(set(found)) == 1 and len(found) == most
+        settle(stored)
+        assert stored.entered == ROWS + 1
         assert np.array_equal(total(stored), expected(2) + expected(ROWS, 8))  # the third of ada teaches nothing
 
 
@@ -114,19 +117,6 @@ def test_what_has_no_room_is_refused_before_any_row(place):
         with pytest.raises(HorizonReached):
             learn(stored, log(), log="june")
         assert stored.choices == 0
-
-
-def test_rows_that_wait_look_alike(place):
-    """Refused or not. Of a row without a reward nothing is written, as of a choice that nobody answered."""
-    given = {name: list(column[:20]) for name, column in log().items()}
-    given["x1"][4], given["reward"][5], given["reward"][6], given["reward"][7] = 3.0, 7.0, None, np.nan
-    given["person"] = ["ada", "ada", "ada", "carl", "bob", "bob", "eve", "eve", *range(12)]
-    with place.open(linear(max_rounds_per_person=2)) as stored:
-        stored.choose(np.eye(3), person="dora")  # for which they wait
-        learn(stored, given, log="june")
-        for one in ("waiting", "written", "choice"):
-            found = table(stored, f"SELECT length(sealed) FROM {one} WHERE bandit = ?", stored._vault.uid)
-            assert len(set(found)) == 1 and len(found) == (18 if one == "written" else 21)
 
 
 def test_killed_again_and_again_it_goes_on_where_it_stopped(place, monkeypatch):
@@ -157,13 +147,7 @@ def test_killed_again_and_again_it_goes_on_where_it_stopped(place, monkeypatch):
 def test_two_workers_learn_one_log_together(on_postgres):
     """At once: where one is ahead, the other goes on from there."""
     with on_postgres.open(linear()) as one, on_postgres.open(linear()) as other:
-        threads = [
-            threading.Thread(target=each.learn_log, args=(log(),), kwargs={"log": "june"}) for each in (one, other)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        at_once(*(lambda each=each: each.learn_log(log(), log="june") for each in (one, other)))
         settle(one)
         assert one.choices == ROWS and np.array_equal(total(one), expected(ROWS))
 
@@ -197,13 +181,6 @@ def test_a_number_that_is_on_its_way_is_not_passed_over(on_postgres):
         stored._clock.now += 0.02
         stored.tend()
         assert stored.entered == 6 and np.array_equal(total(stored), expected(5))
-
-
-def test_pieces_are_their_rows(place):
-    with place.open(linear()) as stored:
-        stored.learn_log({name: column[:33] for name, column in log().items()}, log="june")
-        assert learn(stored, Pieces(pl.DataFrame(log())), log="june") == {}
-        assert stored.choices == ROWS and np.array_equal(total(stored), expected(ROWS))
 
 
 def test_a_log_from_before_a_restore_is_not_learnt_again(on_sqlite, tmp_path):

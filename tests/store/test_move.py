@@ -16,7 +16,7 @@ from tacit.holders import copying, moving, schema
 from tacit.holders.moving import move
 from tests.store.conftest import of_postgres
 from tests.store.places import Clock, Place, arms, contribution, glm, linear, play, restored, settle, sums, table, total
-from tests.store.processes import KILLED, die, dies_at, forked
+from tests.store.processes import KILLED, at_once, die, dies_at, forked
 from tests.store.test_both_holders import Same
 
 LEAVES = "SELECT step, noisy FROM leaf ORDER BY step"
@@ -69,9 +69,8 @@ def again(place, clock, part, seen):
         assert stored.choices == choices
 
 
-def test_it_goes_on_bit_by_bit_there_and_back(on_sqlite, on_postgres, folder):
+def test_it_goes_on_bit_by_bit_there_and_back(on_sqlite, on_postgres, folder, clock):
     """With the same noise of integers, each release is the one that the bandit which stays makes."""
-    clock = Clock()
     first = lives(on_sqlite, clock, 0)
     shutil.copytree(folder, folder / "stays", ignore=shutil.ignore_patterns("stays"))
     stays, other = Place(str(folder / "stays" / "bandit.db"), folder / "stays" / "keys"), Clock()
@@ -188,8 +187,7 @@ def test_a_destination_that_is_lost(on_sqlite, on_postgres, postgres, folder, na
     assert [opened(one) for one in (on_sqlite, on_postgres, other)] == [named, False, not named]
 
 
-def test_a_drawn_leaf_that_the_witness_does_not_know_is_not_drawn_again(on_sqlite, on_postgres, monkeypatch):
-    clock = Clock()
+def test_a_drawn_leaf_that_the_witness_does_not_know_is_not_drawn_again(on_sqlite, on_postgres, monkeypatch, clock):
     with on_sqlite.open(linear(), clock=clock) as stored:
         choices = stored.choose_group([stored.prepare(np.eye(3)) for _ in range(10)])
         stored.write_group([stored.report(choice, 1.0) for choice in choices])
@@ -225,15 +223,13 @@ def test_workers_at_work_lose_nothing_that_was_acknowledged(on_postgres, on_sqli
                     refused.append(error)
                     return
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(2)]
-    for thread in threads:
-        thread.start()
-    while len(known) < 30:
-        assert all(thread.is_alive() for thread in threads)
-        time.sleep(0.01)
-    move(on_postgres.where, on_sqlite.where, keys=on_postgres.keys)
-    for thread in threads:
-        thread.join()
+    def moves():
+        until = time.monotonic() + 120
+        while len(known) < 30 and time.monotonic() < until:
+            time.sleep(0.01)
+        move(on_postgres.where, on_sqlite.where, keys=on_postgres.keys)
+
+    at_once(lambda: work(0), lambda: work(1), moves)
     assert len(refused) == 2
     with on_sqlite.open(linear()) as stored:
         stored.choose(np.eye(3))  # a number whose rows never came enters before it
@@ -263,8 +259,7 @@ def test_what_is_refused_changes_nothing(on_sqlite, on_postgres, folder):
     assert opened(on_sqlite)
 
 
-def test_an_older_database_does_not_move(on_sqlite, on_postgres, folder):
-    clock = Clock()
+def test_an_older_database_does_not_move(on_sqlite, on_postgres, folder, clock):
     ready(on_sqlite, clock)
     shutil.copy(on_sqlite.where, folder / "copy.db")
     with on_sqlite.open(linear(), clock=clock) as stored:

@@ -35,8 +35,7 @@ def cut(stored, monkeypatch):
         database._drop()
 
 
-def test_while_it_is_away_everything_is_refused_and_nothing_is_lost(on_postgres, monkeypatch):
-    rng = np.random.default_rng(0)
+def test_while_it_is_away_everything_is_refused_and_nothing_is_lost(on_postgres, monkeypatch, rng):
     with on_postgres.open(linear()) as stored:
         first = play(stored, rng, 12, together=12)[-1]
         before, waiting, given = total(stored), stored.choose(np.eye(3)), arms(rng)
@@ -62,9 +61,8 @@ def test_while_it_is_away_everything_is_refused_and_nothing_is_lost(on_postgres,
 
 
 @pytest.mark.parametrize("room", ["for files of this size", "for nothing", "for one page more"])
-def test_a_full_disk(on_sqlite, full, monkeypatch, room):
+def test_a_full_disk(on_sqlite, full, monkeypatch, room, rng):
     """A real error of the file system, or SQLite's own. What was answered is answered so again."""
-    rng = np.random.default_rng(2)
     with on_sqlite.open(glm()) as stored:
         first = play(stored, rng, 12, together=12)[3]
         waiting, before, choices = stored.choose(arms(rng)), total(stored), stored.choices
@@ -96,9 +94,8 @@ def test_a_full_disk(on_sqlite, full, monkeypatch, room):
         assert stored.entered == choices + 200 and not np.array_equal(total(stored), before)
 
 
-def test_keys_that_cannot_be_written(on_sqlite, full):
+def test_keys_that_cannot_be_written(on_sqlite, full, rng):
     """A new epoch of choices needs a key: without one nothing is acknowledged, and no half key stays."""
-    rng = np.random.default_rng(3)
     with on_sqlite.open(linear(pending=16)) as stored:
         play(stored, rng, 3, together=3)
         files = sorted(os.listdir(on_sqlite.keys))

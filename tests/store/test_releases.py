@@ -95,8 +95,7 @@ def test_kernels_are_compiled_before_the_first_transaction_that_needs_them(on_sq
     assert len(entered) == 1 and entered[0][0][0].teaches
 
 
-def test_a_release_is_visible_after_the_delay_and_not_before(place):
-    rng, clock = np.random.default_rng(1), Clock()
+def test_a_release_is_visible_after_the_delay_and_not_before(place, rng, clock):
     with place.open(glm(), delay=60.0, clock=clock) as stored:
         end = full(stored, rng)
         clock.now = end + 0.01
@@ -110,34 +109,24 @@ def test_a_release_is_visible_after_the_delay_and_not_before(place):
         assert stored.privacy.spent > 0 and stored.events == []
 
 
-def test_a_release_that_comes_late_is_visible_at_the_next_multiple_of_the_delay(place):
-    rng, clock = np.random.default_rng(1), Clock()
+@pytest.mark.parametrize("late", ["nobody looked", "others had the lock"])
+def test_a_release_that_comes_late_is_visible_at_the_next_multiple_of_the_delay(place, monkeypatch, rng, clock, late):
+    """And not in the moment of its commit, which depends on what others do."""
     with place.open(glm(), delay=60.0, clock=clock) as stored:
-        end = full(stored, rng)
-        clock.now = end + 130.0
+        end, head = full(stored, rng), rows.head
+        clock.now = end + (130.0 if late == "nobody looked" else 0.01)
+
+        def waits(run, uid, locking=None):
+            clock.now = max(clock.now, end + 130.0 * (locking is not None))
+            return head(run, uid, locking or "")
+
+        monkeypatch.setattr(rows, "head", waits)
         for _ in range(2):
             stored.tend()
             assert table(stored, "SELECT visible_at FROM leaf") == [(end + 180.0,)] and stored.version == 0
             assert [what for _, what in stored.events] == [LATE]
         clock.now = end + 180.0
         assert stored.version == 1
-
-
-def test_a_release_that_has_to_wait_for_others_is_late_too(place, monkeypatch):
-    """It may not become visible in the moment of its commit, which depends on what others do."""
-    rng, clock, head = np.random.default_rng(1), Clock(), rows.head
-    with place.open(glm(), delay=60.0, clock=clock) as stored:
-        end = full(stored, rng)
-        clock.now = end + 0.01
-
-        def waits(run, uid, locking=None):
-            clock.now += 130.0 * (locking is not None)
-            return head(run, uid, locking or "")
-
-        monkeypatch.setattr(rows, "head", waits)
-        stored.tend()
-        monkeypatch.undo()
-        assert table(stored, "SELECT visible_at FROM leaf") == [(end + 180.0,)] and stored.version <= 1
 
 
 def test_a_release_whose_commit_takes_too_long_is_visible_at_the_next_multiple_of_the_delay(place, monkeypatch):
@@ -164,8 +153,7 @@ def test_a_release_whose_commit_takes_too_long_is_visible_at_the_next_multiple_o
         assert stored.version == 1  # what was shown is shown
 
 
-def test_a_worker_that_reads_a_release_after_its_time_waits_for_the_next_multiple(on_postgres):
-    rng, clock = np.random.default_rng(1), Clock()
+def test_a_worker_that_reads_a_release_after_its_time_waits_for_the_next_multiple(on_postgres, rng, clock):
     given = {"delay": 60.0, "clock": clock}
     with on_postgres.open(glm(), **given) as one, on_postgres.open(glm(), **given) as two:
         end = full(one, rng)
@@ -205,9 +193,8 @@ def closed(stored, rng):
     assert not stored._steps._next() and table(stored, "SELECT settled FROM open_step") == [(10,)]
 
 
-def test_what_is_served_was_read_from_the_row(place):
+def test_what_is_served_was_read_from_the_row(place, rng):
     """Whoever changes the committed row before it is read is found out by the witness: memory is not used."""
-    rng = np.random.default_rng(2)
     with place.open(linear()) as stored:
         closed(stored, rng)
         stored._steps.run()
@@ -216,8 +203,7 @@ def test_what_is_served_was_read_from_the_row(place):
             assert stored.version
 
 
-def test_noise_that_was_not_committed_is_not_shown_and_drawn_again(place, monkeypatch):
-    rng = np.random.default_rng(3)
+def test_noise_that_was_not_committed_is_not_shown_and_drawn_again(place, monkeypatch, rng):
     with place.open(linear()) as stored:
         closed(stored, rng)
         drawn, measure, draw = [], Grid.measure, leaf_rows.draw
@@ -276,8 +262,7 @@ def test_one_thread_of_a_worker_releases_at_a_time(place, monkeypatch):
         assert most == [1] * 3 and [step for step, _ in noisy(stored)] == [0, 1, 2]
 
 
-def test_a_second_leaf_for_a_step_is_refused_by_the_database(place):
-    rng = np.random.default_rng(5)
+def test_a_second_leaf_for_a_step_is_refused_by_the_database(place, rng):
     with place.open(glm()) as stored:
         play(stored, rng, 11)
         before = noisy(stored)
@@ -289,9 +274,8 @@ def test_a_second_leaf_for_a_step_is_refused_by_the_database(place):
         assert noisy(stored) == before
 
 
-def test_a_bandit_that_forgets_drops_sums_that_have_left_the_window_and_goes_on_after_a_restart(place):
+def test_a_bandit_that_forgets_drops_sums_that_have_left_the_window_and_goes_on_after_a_restart(place, rng):
     """The steps that a worker has forgotten, one that starts later never reads: both then release the same."""
-    rng = np.random.default_rng(3)
     with place.open(glm(first=2, forget=16)) as stored:
         window = stored.algorithm.plan.mechanism.window
         play(stored, rng, 2 * window + 9, together=8)
@@ -310,10 +294,9 @@ def test_a_bandit_that_forgets_drops_sums_that_have_left_the_window_and_goes_on_
         place.open(glm(first=2))
 
 
-def test_long_vectors_from_ten_sums_of_the_past_go_on_after_a_restart(place, monkeypatch):
+def test_long_vectors_from_ten_sums_of_the_past_go_on_after_a_restart(place, monkeypatch, rng):
     """Who starts later has the sums of the past from the rows, to the bit, and shows what the first one showed."""
     monkeypatch.setattr(recursive, "LARGEST_TABLE", 1)
-    rng = np.random.default_rng(6)
     with place.open(glm(first=2)) as stored:
         assert isinstance(stored.algorithm.plan.mechanism, RecursiveGrid)
         play(stored, rng, 25, together=4)

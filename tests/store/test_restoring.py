@@ -16,7 +16,6 @@ from tacit.holders.seal import Keys
 from tacit.privacy import gaussian
 from tests.store.places import (
     BUDGET,
-    Clock,
     Place,
     arms,
     backed_up,
@@ -54,8 +53,7 @@ def snapshot(stored):
 
 
 @pytest.mark.parametrize("kind", [glm, linear])
-def test_it_starts_from_what_was_released_and_from_nothing_that_is_raw(place, folder, kind):
-    rng = np.random.default_rng(5)
+def test_it_starts_from_what_was_released_and_from_nothing_that_is_raw(place, folder, kind, rng):
     with place.open(kind()) as stored:
         play(stored, rng, 35, together=12)
         waiting, before = stored.choose(arms(rng), request="w"), stored._vault.uid
@@ -81,9 +79,8 @@ def test_it_starts_from_what_was_released_and_from_nothing_that_is_raw(place, fo
     assert {label.partition(".")[0] for label in labels if label != f"{before}.tickets"} == {uid, "bandit"}
 
 
-def test_ids_of_the_predecessor_are_not_counted_and_prove_nothing(place):
+def test_ids_of_the_predecessor_are_not_counted_and_prove_nothing(place, rng):
     """Also one of a number that the new bandit has not come to, or has given to another choice."""
-    rng = np.random.default_rng(6)
     old = lived(place)
     restored(place, glm())
     with place.open(glm()) as stored:
@@ -133,9 +130,8 @@ def test_another_database_where_the_first_is_lost(on_sqlite, on_postgres, folder
 # what it costs
 
 
-def test_it_is_charged_with_what_the_witness_has_on_record(place, folder):
+def test_it_is_charged_with_what_the_witness_has_on_record(place, folder, rng):
     """And not with what the backup has: two releases more were shown. A round in one of them alone costs no more."""
-    rng = np.random.default_rng(1)
     with place.open(glm()) as stored:
         play(stored, rng, 12, together=12)
         alone = stored.privacy
@@ -183,39 +179,6 @@ def test_a_chain_adds_up_also_from_a_backup_of_the_first(place, folder):
         assert stored.predecessors == uids and len(uids) == 3
         expected = gaussian.epsilon(math.sqrt(MU**2 + 3 * spent**2), 1e-5)
         assert together(stored) == pytest.approx(expected, rel=1e-3)
-
-
-@pytest.mark.parametrize("proof", ["an id", "two noises"])
-def test_proof_of_a_release_after_a_rollback_counts_twice(on_sqlite, folder, proof):
-    """Database and keys were taken back together, and a step was released again. A restore forgets no proof."""
-    rng, place = np.random.default_rng(2), on_sqlite
-    lived(place, 8)
-    shutil.copy(place.where, folder / "copy.db")
-    shutil.copytree(place.keys, folder / "copy of keys")
-    with place.open(glm()) as stored:
-        lost = play(stored, rng, 14, prefix="s", together=14)[-1]
-        assert stored.version == 2
-    backed_up(place, folder / "backup")
-    shutil.copy(folder / "copy.db", place.where)
-    shutil.rmtree(place.keys)
-    shutil.copytree(folder / "copy of keys", place.keys)
-    with place.open(glm()) as stored:
-        stored._clock.now += 5.0
-        play(stored, rng, 4, prefix="t", together=4)
-        spent = gaussian.mu(Budget(stored.privacy.spent, 1e-5))
-        if proof == "an id":
-            with pytest.raises(RolledBack, match="tacit restore CONFIG NAME FILE"):
-                stored.observe(lost.id, 1.0)
-            shutil.copy(folder / "copy.db", folder / "backup")
-    with pytest.raises(RolledBack) if proof == "an id" else place.open(glm()):
-        place.open(glm()).close() if proof == "an id" else None
-    restore(glm(), folder / "backup", place.where, keys=place.keys)
-    with place.open(glm()) as stored:
-        (charged,) = stored._vault.bandit.predecessors
-        assert charged.times == 2 and "; twice, since" in stored.privacy.caveats[-1]
-        if proof == "an id":
-            expected = gaussian.epsilon(math.sqrt(MU**2 + 2 * spent**2), 1e-5)
-            assert together(stored) == pytest.approx(expected, rel=1e-3)
 
 
 def test_nothing_is_charged_before_the_first_release(on_sqlite):
@@ -301,9 +264,8 @@ def test_what_has_moved_is_neither_backed_up_nor_restored_in_its_old_place(on_sq
         restore(glm(), folder / "backup", on_sqlite.where, keys=on_sqlite.keys)
 
 
-def test_workers_of_the_predecessor_are_refused(on_postgres, folder):
+def test_workers_of_the_predecessor_are_refused(on_postgres, folder, rng):
     """Those that are open, and that drew a leaf which the witness did not know; and its own database put back."""
-    rng = np.random.default_rng(8)
     with on_postgres.open(glm()) as stored:
         choice = stored.choose(arms(rng))
         restored(on_postgres, glm())
@@ -318,9 +280,8 @@ def test_workers_of_the_predecessor_are_refused(on_postgres, folder):
 
 
 @pytest.mark.parametrize("apart", [pytest.param(1, marks=pytest.mark.full), 5])
-def test_a_restore_that_is_killed_leaves_the_predecessor_or_a_whole_successor_or_nobody(place, folder, apart):
+def test_a_restore_that_is_killed_leaves_the_predecessor_or_a_whole_successor_or_nobody(place, folder, apart, clock):
     """Done again it is done; what was released is charged once, and no raw row and no key of it is left."""
-    clock = Clock()
     with place.open(glm(), clock=clock) as stored:
         play(stored, np.random.default_rng(0), 12, together=12)
         first, prefix = stored._vault.uid, snapshot(stored)[1]

@@ -38,7 +38,12 @@ def refuses(stored, waiting):
 
 def test_what_is_left(place):
     waiting, theta, version, privacy, leaves = lived(place)
-    retire(place.where, keys=place.keys)
+    for _ in range(2):  # again: nothing happens
+        retire(place.where, keys=place.keys)
+    with pytest.raises(Retired):  # its name is not given again
+        restored(place, limited())
+    with pytest.raises(BadState, match="name"):
+        retire(place.where, name="nobody", keys=place.keys)
     with place.open(limited(), background=True) as stored:
         refuses(stored, waiting)
         assert stored.retired and np.array_equal(stored.theta, theta) and stored.version == version == 2
@@ -52,20 +57,7 @@ def test_what_is_left(place):
     assert Keys(place.keys).labels("") == []
 
 
-def test_its_name_is_not_given_again_in_this_database(place):
-    lived(place)
-    retire(place.where, keys=place.keys)
-    retire(place.where, keys=place.keys)  # again: nothing happens
-    with pytest.raises(Retired):
-        restored(place, limited())
-    with pytest.raises(BadState, match="name"):
-        retire(place.where, name="nobody", keys=place.keys)
-    with place.open(limited()) as stored:
-        assert stored.retired and len(stored.events) == 1
-
-
-def test_workers_that_are_open_refuse_from_then_on(on_postgres):
-    rng = np.random.default_rng(2)
+def test_workers_that_are_open_refuse_from_then_on(on_postgres, rng):
     with on_postgres.open(limited()) as one, on_postgres.open(glm(), name="other") as other:
         waiting = one.choose(arms(rng), person="ada")
         retire(on_postgres.where, keys=on_postgres.keys)

@@ -9,6 +9,7 @@ import pytest
 
 from tacit.errors import BadState, RolledBack
 from tests.store.places import HOLD, arms, glm, lived, play, restored
+from tests.store.test_identity import files
 from tests.store.test_second_noise import Copy
 
 
@@ -31,8 +32,10 @@ def test_an_older_database_is_refused_and_a_backup_of_it_restored(place, folder)
     copy = Copy(place, folder)
     old = lived(place, seed=1, prefix="s")[-1]
     copy.back()
+    before = files(folder)
     with pytest.raises(RolledBack):
-        place.open(glm())
+        place.open(glm(), hold=99.0, delay=3.0)
+    assert files(folder) == before  # nothing is written
     restored(place, glm())
     with place.open(glm()) as stored:
         assert stored.observe(old.id, 1.0) is False
@@ -54,8 +57,7 @@ def test_a_copy_in_another_server_is_refused(on_postgres):
         on_postgres.open(glm())
 
 
-def test_the_witness_is_on_disk_before_a_version_is_served(place, monkeypatch):
-    rng = np.random.default_rng(4)
+def test_the_witness_is_on_disk_before_a_version_is_served(place, monkeypatch, rng):
     with place.open(glm()) as stored:
         stored.choose_group([stored.prepare(arms(rng)) for _ in range(10)])
         stored._clock.now += HOLD + stored._database.skew + 0.01

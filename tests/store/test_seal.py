@@ -122,24 +122,6 @@ def test_a_file_that_goes_while_others_are_read_is_passed_over(tmp_path):
     assert seen == [b"raw"]
 
 
-def test_a_row_cannot_be_put_in_the_place_of_another(place):
-    with place.open(linear()) as stored:
-        one, two = (stored.choose(np.eye(3), request=name) for name in "ab")
-        ((first, *_), *_) = table(stored, "SELECT sealed FROM waiting ORDER BY number")
-        table(stored, "UPDATE waiting SET sealed = ? WHERE number = 2", first)
-        stored.observe(one, 1.0)
-        stored.observe(two, 0.5)
-        ((reward,),) = table(stored, "SELECT sealed FROM written WHERE number = 2")
-        settle(stored)  # the second enters as nothing
-        assert np.array_equal(total(stored), contribution(linear(), np.eye(3)[one.index], 1.0))
-        three = stored.choose(np.eye(3))
-        stored.observe(three, 1.0)
-        table(stored, "UPDATE written SET sealed = ? WHERE number = 3", reward)
-        before = total(stored)
-        settle(stored)
-        assert stored.entered == 3 and np.array_equal(total(stored), before)
-
-
 def test_rows_have_one_size(place):
     """Whoever chose among whatever, and a reward, or that it was cancelled."""
     with place.open(glm()) as stored:
@@ -154,8 +136,7 @@ def test_rows_have_one_size(place):
             assert table(stored, f"SELECT count(*) FROM {what}") == [(3,)]
 
 
-def test_keys_of_expired_choices_are_destroyed(place):
-    rng = np.random.default_rng(1)
+def test_keys_of_expired_choices_are_destroyed(place, rng):
     with place.open(linear(pending=16)) as stored:
         most = 0
         for _ in range(50):
@@ -232,9 +213,8 @@ def test_several_hosts_need_a_folder_of_keys(on_postgres):
         on_postgres.open(glm(), keys=None)
 
 
-def test_every_release_seals_all_sums_with_a_new_key_and_destroys_the_old_one(place):
+def test_every_release_seals_all_sums_with_a_new_key_and_destroys_the_old_one(place, rng):
     """What a copy of the database from before has of sums, or its log, nobody can read, whoever gets the keys later."""
-    rng = np.random.default_rng(3)
     with place.open(linear(growth=1.001)) as stored:
         uid, keys = stored._vault.uid, stored._vault.seal.keys
         for release in range(1, 5):

@@ -3,6 +3,7 @@ and its keys that are taken back together."""
 
 import functools
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -11,13 +12,16 @@ import numpy as np
 import psycopg
 import pytest
 
+from tacit import Budget, restore
 from tacit.errors import BadState, RolledBack, UnknownChoice
 from tacit.holders.seal import Keys
+from tacit.privacy import gaussian
 from tests.store.clusters import tool
 from tests.store.places import (
     HOLD,
     Clock,
     arms,
+    backed_up,
     contribution,
     glm,
     linear,
@@ -31,6 +35,7 @@ from tests.store.places import (
     total,
 )
 from tests.store.processes import KILLED, die, dies_at, forked
+from tests.store.test_restoring import MU, together
 
 LEAVES = "SELECT step, noisy FROM leaf ORDER BY step"
 
@@ -191,6 +196,7 @@ def taken_back(place, folder, rng, more=0):
     copy = Copy(place, folder)
     shutil.copytree(place.keys, folder / "kept keys")
     gone = lived(place, seed=1, prefix="lost ")
+    backed_up(place, folder / "of what is lost")
     copy.back()
     shutil.rmtree(place.keys)
     shutil.copytree(folder / "kept keys", place.keys)
@@ -206,14 +212,15 @@ def later(seconds=5.0):
 
 
 @pytest.mark.parametrize("more", [9, 25])
-def test_an_id_of_a_choice_that_is_lost_stops_everything(place, folder, more):
+def test_an_id_of_a_choice_that_is_lost_stops_everything(place, folder, more, rng):
     """Of a number that the database has not come to, or has given to another since."""
-    rng = np.random.default_rng(5)
     gone = taken_back(place, folder, rng, more=more)
+    backed_up(place, folder / "without proof")
     with place.open(glm()) as stored:
         own = stored.choose(arms(rng))
         released = stored.version
-        with pytest.raises(RolledBack, match="restore"):
+        spent = gaussian.mu(Budget(stored.privacy.spent, 1e-5))
+        with pytest.raises(RolledBack, match="tacit restore CONFIG NAME FILE"):
             stored.observe(gone[-1].id, 1.0)
         for call in (
             lambda: stored.choose(arms(rng)),
@@ -227,21 +234,31 @@ def test_an_id_of_a_choice_that_is_lost_stops_everything(place, folder, more):
         assert len(table(stored, LEAVES)) == released
     with pytest.raises(RolledBack):
         place.open(glm())
-    restored(place, glm())
+    restore(glm(), folder / "without proof", place.where, keys=place.keys)
     with place.open(glm()) as stored:
         for _ in range(2):  # of a bandit in whose place this one came: not counted, and no evidence
             assert stored.observe(gone[-1].id, 1.0) is False
         play(stored, rng, 12, together=12)
         assert stored.version == 1 and stored.privacy.private
         (charged,) = stored._vault.bandit.predecessors
-        assert (charged.steps, charged.times) == (released, 2)
+        assert (charged.steps, charged.times) == (released, 2) and "; twice, since" in stored.privacy.caveats[-1]
+        expected = gaussian.epsilon(math.sqrt(MU**2 + 2 * spent**2), 1e-5)
+        assert together(stored) == pytest.approx(expected, rel=1e-3)
+
+
+def test_two_noises_of_one_step_count_twice(place, folder):
+    taken_back(place, folder, np.random.default_rng(2), more=9)
+    place.open(glm()).close()  # nothing tells yet
+    restore(glm(), folder / "of what is lost", place.where, keys=place.keys)
+    with place.open(glm()) as stored:
+        (charged,) = stored._vault.bandit.predecessors
+        assert charged.times == 2 and "; twice, since" in stored.privacy.caveats[-1]
 
 
 @pytest.mark.parametrize("own", ["nothing", "a reward before", "a reward after"])
-def test_a_number_that_was_given_to_another_choice_is_noticed_before_that_step_is_released(place, folder, own):
+def test_a_number_that_was_given_to_another_choice_is_noticed_before_that_step_is_released(place, folder, own, rng):
     """What comes for the lost one comes in time, and is written down: it is noticed when the other enters, or by what
     was written of that one. Nothing of the step is released."""
-    rng = np.random.default_rng(6)
     gone = taken_back(place, folder, rng)[0]
 
     with place.open(glm(), clock=later()) as stored:
@@ -264,8 +281,7 @@ def test_a_number_that_was_given_to_another_choice_is_noticed_before_that_step_i
         place.open(glm())
 
 
-def test_a_group_with_two_choices_of_one_number_is_noticed(on_sqlite, folder):
-    rng = np.random.default_rng(6)
+def test_a_group_with_two_choices_of_one_number_is_noticed(on_sqlite, folder, rng):
     gone = taken_back(on_sqlite, folder, rng)[0]
     with on_sqlite.open(glm(), clock=later()) as stored:
         own = stored.choose(arms(rng))

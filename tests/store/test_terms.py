@@ -34,9 +34,8 @@ def test_two_workers_let_a_choice_wait_as_long(on_postgres):
         assert len(told(one)) == 1
 
 
-def test_what_has_entered_is_late_though_hold_is_longer_now(place):
+def test_what_has_entered_is_late_though_hold_is_longer_now(place, rng, clock):
     """And what has not entered has more time, in the order of numbers still."""
-    rng, clock = np.random.default_rng(0), Clock()
     with place.open(linear(), clock=clock, hold=5.0) as stored:
         early = stored.choose(arms(rng))
         settle(stored)
@@ -49,8 +48,7 @@ def test_what_has_entered_is_late_though_hold_is_longer_now(place):
         assert stored.entered == 1 and stored.observe(late, 1.0)
 
 
-def test_the_expired_rows_of_all_workers_are_removed_alike(on_postgres):
-    rng = np.random.default_rng(1)
+def test_the_expired_rows_of_all_workers_are_removed_alike(on_postgres, rng):
     with on_postgres.open(glm(pending=800)) as one, on_postgres.open(glm(pending=800)) as two:
         for _ in range(30):
             two.choose(arms(rng))
@@ -64,8 +62,7 @@ def test_the_expired_rows_of_all_workers_are_removed_alike(on_postgres):
         assert 8 <= left < 30
 
 
-def test_two_workers_agree_on_silence_and_delay(on_postgres):
-    rng, clock = np.random.default_rng(2), Clock()
+def test_two_workers_agree_on_silence_and_delay(on_postgres, rng, clock):
 
     def bandit():
         return glm(pending=1000)
@@ -93,9 +90,8 @@ def told_names(stored):
 LEAVES = "SELECT step, noisy FROM leaf ORDER BY bandit, step"
 
 
-def test_a_plan_with_another_tuning_opens_and_is_restored(on_sqlite):
+def test_a_plan_with_another_tuning_opens_and_is_restored(on_sqlite, rng):
     """What was released stays, and the estimate from it is that of the present tuning."""
-    rng = np.random.default_rng(5)
     with on_sqlite.open(glm(tuning=Tuning(ridge=4.0, explore=0.35))) as stored:
         play(stored, rng, 35, together=12)
         before, noisy, claimed = stored.theta, table(stored, LEAVES), stored.privacy
@@ -110,9 +106,8 @@ def test_a_plan_with_another_tuning_opens_and_is_restored(on_sqlite):
         assert stored.version == 0 and np.allclose(stored.theta, now)
 
 
-def test_workers_of_two_tunings_share_what_is_released(on_postgres):
+def test_workers_of_two_tunings_share_what_is_released(on_postgres, rng):
     """As in a rolling deploy: each has its own estimate of the same leaves, and so has who starts again."""
-    rng = np.random.default_rng(6)
     with on_postgres.open(glm(tuning=Tuning(ridge=4.0))) as one, on_postgres.open(glm()) as two:
         for i in range(18):
             play(one, rng, 1, prefix=f"one {i} ")

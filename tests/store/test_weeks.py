@@ -3,7 +3,6 @@ all workers and after a restart."""
 
 import itertools
 import sys
-import threading
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from tacit.algorithms.weeks import Weeks
 from tacit.holders.limits import WEEK
 from tacit.kernels.rounds import next_boundary
 from tests.store.places import Clock, arms, contribution, linear, restored, settle, table, total
+from tests.store.processes import at_once
 
 ARM = [[1.0, 0.0, 0.0]]
 NOBODY = [[0.0, 0.0, 0.0]]
@@ -58,6 +58,10 @@ def test_counts_of_weeks_that_are_over_are_deleted(place):
         assert kept[-1] <= 6 and kept[-1] == kept[-2]
         digests = [bytes(digest) for (digest,) in table(stored, "SELECT digest FROM person")]
         assert all(len(digest) == WEEK.size + 16 for digest in digests)
+        assert len({digest[: WEEK.size] for digest in digests}) == 2
+        assert len({digest[WEEK.size :] for digest in digests}) == len(
+            digests
+        )  # nothing tells that two are of one person
 
 
 def test_a_restored_bandit_counts_weeks_anew(place):
@@ -73,16 +77,6 @@ def test_a_restored_bandit_counts_weeks_anew(place):
         assert "one person in one week of 8 choices or more" in stored.privacy.unit
 
 
-def test_counts_of_two_weeks_do_not_tell_that_they_are_one_persons(place):
-    with place.open(weekly()) as stored:
-        visit(stored, "ada")
-        pass_time(stored, 8)
-        visit(stored, "ada")
-        digests = [bytes(digest) for (digest,) in table(stored, "SELECT digest FROM person")]
-        weeks = [digest[WEEK.size :] for digest in digests if len(digest) > WEEK.size + 15]
-        assert len(weeks) == len(set(weeks)) == 4  # the visitor's, too
-
-
 def test_requests_and_entries_ask_for_weeks_at_once(on_sqlite):
     """Two threads of a worker, whose steps differ: each gets its own week, or people would be counted in another."""
     with on_sqlite.open(weekly()) as stored:
@@ -92,13 +86,9 @@ def test_requests_and_entries_ask_for_weeks_at_once(on_sqlite):
         def asks(steps):
             wrong.extend(step for step in steps if stored._people._week(step) != expected[step])
 
-        threads = [threading.Thread(target=asks, args=(list(range(n, 60, 7)) * 200,)) for n in range(4)]
         sys.setswitchinterval(1e-6)
         try:
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+            at_once(*(lambda n=n: asks(list(range(n, 60, 7)) * 200) for n in range(4)))
         finally:
             sys.setswitchinterval(usual)
         assert not wrong

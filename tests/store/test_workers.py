@@ -48,13 +48,12 @@ def frozen(place, clock, where):
 
 
 @pytest.mark.parametrize("where", [STEP, ROWS])
-def test_a_worker_that_is_frozen_at_work_holds_nobody_up_for_long(on_postgres, monkeypatch, where):
+def test_a_worker_that_is_frozen_at_work_holds_nobody_up_for_long(on_postgres, monkeypatch, where, clock):
     """Where choices enter, for which the server would keep its locks for hours, and between a number and its answer,
     for which another asks, too. What it held is for others, and when it is awake again it begins anew."""
     assert postgres.LONGEST <= 1.5 < Postgres.skew / 2  # else a number on its way could be passed over
     monkeypatch.setattr(postgres, "LONGEST", 0.5)
     monkeypatch.setattr(database, "QUICK", 300.0)  # the frozen one begins anew, however long that was
-    clock = Clock()
     linear().warm_up()
     with on_postgres.open(linear(), clock=clock) as stored:
         for _ in range(11):
@@ -93,9 +92,8 @@ def test_a_worker_that_is_frozen_while_it_sends_holds_nobody_up(on_postgres, mon
             assert time.monotonic() - began < 240
 
 
-def test_a_worker_that_wakes_up_between_a_number_and_its_rows_takes_another(on_postgres, monkeypatch):
+def test_a_worker_that_wakes_up_between_a_number_and_its_rows_takes_another(on_postgres, monkeypatch, clock):
     """Others have passed over its number: its rows below what has entered would never count."""
-    clock = Clock()
     with on_postgres.open(linear(), clock=clock) as stored, on_postgres.open(linear(), clock=clock) as other:
         seals, slept = stored._choosing.rows.placed, []
 
@@ -186,8 +184,7 @@ def test_rows_that_others_may_wait_for_are_taken_in_one_order(on_sqlite, monkeyp
         assert counted[:20] == sorted(counted[:20]) and len(set(counted)) == 20
 
 
-def test_removing_what_has_expired_and_erasing_wait_for_nobody_in_a_circle(on_postgres):
-    clock = Clock()
+def test_removing_what_has_expired_and_erasing_wait_for_nobody_in_a_circle(on_postgres, clock):
     options = {"pending": 8, "max_rounds_per_person": 99, "first": 900}
     with (
         on_postgres.open(linear(**options), clock=clock) as one,

@@ -164,11 +164,3 @@ def test_bad_files(tmp_path):
         LinUCB.load(path)
     with pytest.raises(FileNotFoundError):
         LinUCB.load(tmp_path / "nothing.json")
-
-
-def test_a_bandit_has_no_file_of_its_own(tmp_path):
-    with pytest.raises(TypeError, match="unexpected keyword argument 'durable'"):
-        JointGLM(dim=2, horizon=50, budget=Budget(1.0, 1e-3), durable=tmp_path / "b.json")
-    bandit = LinUCB(dim=2)
-    bandit.save(tmp_path / "b.db")  # a file like any other
-    assert LinUCB.load(tmp_path / "b.db").choices == 0

@@ -10,8 +10,9 @@ import warnings
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM, Secure, cli
+from tacit import Budget, JointGLM, Secure, cli, environments
 from tacit.errors import BadState, NotSecure, UnknownChoice
+from tacit.privacy import noise
 
 BUDGET = Budget(1.0, 1e-6)
 ARMS = np.eye(2)
@@ -136,8 +137,6 @@ def test_plans_leave_room_for_their_noise(kind, options):
 
 
 def test_a_source_that_fails_does_not_stop_the_worker():
-    from tacit.privacy import noise
-
     broken, source = Secure(), Secure()
     broken.expect(1, float("nan"))
     source.expect(10, 50.0)
@@ -218,8 +217,6 @@ def test_a_fork_does_not_wait_for_a_thread_of_its_parent():
 
 
 def test_a_block_of_simulated_rounds_needs_simulated_noise():
-    from tacit import environments
-
     world = environments.ball(dim=2, arms=3)
     block = world.block(10)
     world.start(np.random.default_rng(0), 10).fill(block)

@@ -149,20 +149,6 @@ def test_the_compiled_loop_is_choose_and_observe(options):
     assert len(set(chosen[150:])) > 1
 
 
-def test_rows_in_a_batch_learn_what_single_choices_do():
-    """Without noise, the same actions in both: the same sums."""
-    rng, single, batch = default_rng(5), make(first=1000), make(first=1000)
-    asked = [person(rng) for _ in range(40)]
-    rewards = rng.integers(2, size=40).astype(float)
-    made = batch.choose_many(asked)
-    batch.observe_many(made, rewards)
-    for one, index, reward in zip(asked, made.index, rewards, strict=True):
-        single.observe(single.choose(one, actions=[NAMES[index]]), reward)
-    alone, together = (arrays(bandit._state.prefix) for bandit in (single, batch))
-    assert all(np.allclose(*pair, atol=1e-9) for pair in zip(alone, together, strict=True))
-    assert any(part.any() for part in alone)
-
-
 # choices
 
 

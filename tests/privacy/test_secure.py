@@ -83,11 +83,11 @@ def test_two_bandits_never_have_the_same_noise():
 
 
 def wait(source, count):
-    """Until so many numbers are drawn ahead."""
+    """Until so many numbers are drawn ahead, or more."""
     end = time.monotonic() + 60
     while sum(map(len, source._pools.values())) < count and time.monotonic() < end:
-        time.sleep(0.01)
-    assert sum(map(len, source._pools.values())) == count
+        time.sleep(0.001)
+    assert sum(map(len, source._pools.values())) >= count
 
 
 def test_numbers_are_drawn_ahead_and_leave_once():
@@ -96,6 +96,7 @@ def test_numbers_are_drawn_ahead_and_leave_once():
     wait(source, 20_000)
     pool = source._pools[1000.0]
     waiting = pool.tolist()
+    assert len(waiting) == 20_000
     first = source.integers(1, 5000, 1000.0)[0]
     assert first.tolist() == waiting[:5000]  # what was drawn ahead, and nothing was drawn meanwhile
     assert not pool.any()  # what it was drawn into is wiped

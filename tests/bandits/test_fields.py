@@ -59,9 +59,7 @@ def test_auto_takes_it_for_disjoint_schemas_alone():
     forms = {
         fields: [{}, {"features": SIGNED}, {"features": FREE}, {"features": many, "curvature": "fields"}],
         curvature: [
-            {"features": SHARED},
-            {"features": one},
-            {"curvature": "released"},
+            *({"features": SHARED}, {"features": one}, {"curvature": "released"}),
             {"prior": (np.zeros(SCHEMA.dim), 1.0)},
         ],
         scores: [{"curvature": "none"}, {"features": many}],

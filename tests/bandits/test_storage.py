@@ -60,10 +60,7 @@ def test_a_loaded_bandit_goes_on_bit_by_bit(bandit, tmp_path):
     assert bandit.privacy == again.privacy
 
 
-KINDS = [
-    (JointGLM, {}),
-    (JointGLM, {"curvature": "none"}),
-]
+KINDS = [(JointGLM, {}), (JointGLM, {"curvature": "none"})]
 ARMS = np.array([[0.8, 0.1], [0.1, 0.8], [-0.5, 0.5]])
 
 

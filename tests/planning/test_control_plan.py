@@ -50,19 +50,3 @@ def test_more_budget_needs_fewer_people_and_rare_rewards_say_so(capsys, monkeypa
     assert "100,000 people" in found["recommendation"][1] and "days" in found["recommendation"][0]
     code, out, _ = run(capsys, monkeypatch, "--control", ".1", "--effect", ".05")
     assert code == 0 and "10 %*" in out and "1*" in out and max(map(len, out.split("\n"))) <= 100
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--control", ".1"), "Expected --control and --effect together"),
-        (("--effect", ".1"), "Expected --control and --effect together"),
-        (("--control", ".15", "--effect", ".1"), "Expected share to be 1 / m"),
-        (("--control", ".1", "--effect", ".7"), "Expected base rate and effect"),
-        (("--control", ".1", "--effect", ".1", "--dim", "3"), "Expected no --dim with --control"),
-        (("--control", ".1", "--effect", ".1", "--quick"), "Expected no --quick with --control"),
-    ],
-)  # fmt: skip
-def test_bad_input(arguments, message, capsys, monkeypatch):
-    code, _, err = run(capsys, monkeypatch, *arguments)
-    assert code != 0 and message in err

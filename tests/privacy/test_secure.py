@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointGLM, Secure, cli, environments
-from tacit.errors import BadState, NotSecure, UnknownChoice
+from tacit.errors import BadState, NotSecure
 from tacit.privacy import noise
 
 BUDGET = Budget(1.0, 1e-6)
@@ -78,7 +78,7 @@ def test_two_bandits_never_have_the_same_noise():
         bandit = JointGLM(dim=2, horizon=100, budget=BUDGET, first=15)
         for _ in range(16):
             bandit.choose(ARMS)
-        released.append(bandit.theta)
+        released.append(bandit._state.prefix.released.copy())  # of noise alone an estimate is 0 one time in seven
     assert not np.array_equal(*released)
 
 
@@ -223,8 +223,6 @@ def test_a_block_of_simulated_rounds_needs_simulated_noise():
     world.start(np.random.default_rng(0), 10).fill(block)
     with pytest.raises(ValueError, match="Expected simulated noise"):
         JointGLM(dim=2, horizon=100, budget=BUDGET).play(block)
-    with pytest.raises(UnknownChoice):
-        JointGLM(dim=2, horizon=100, budget=BUDGET).observe(1, 0.0)
 
 
 def test_the_command_line_shows_grid_and_distance(monkeypatch, capsys):

@@ -44,8 +44,10 @@ def summed(algorithm, rows, rewards):
     return leaves.part(out, slice(None))
 
 
-def random_matrices(rng, people=40):
-    x = rng.uniform(0, 0.5, (3, people, OWN))
+def products(rng, people=40):
+    """Of people who all have the constant, by action."""
+    x = rng.uniform(0, 0.3, (3, people, OWN))
+    x[:, :, 0] = PARTS[0].weight
     return np.einsum("ani,anj->aij", x, x)
 
 
@@ -85,7 +87,7 @@ def test_the_posterior_is_that_of_dense_matrices(centre):
     rng = np.random.default_rng(1)
     variances, before = np.zeros(len(PARTS)), None
     for _ in range(2):  # the second release begins with what the first has learnt
-        curvature = random_matrices(rng)
+        curvature = products(rng)
         moment = np.einsum("aij,aj->ai", curvature, rng.normal(0, 0.1, (3, OWN))) + rng.normal(0, 0.5, (3, OWN))
         doubt = rng.uniform(0, 5, 3)
         theta, covariance = fields.weights(curvature, doubt, moment, 2.0, centre, PARTS, variances)
@@ -118,16 +120,10 @@ def seen_of(rng, truth, std):
     return fields.Seen(truth + (noise + noise.swapaxes(1, 2)) / math.sqrt(2), std, sums, std)
 
 
-def with_constant(rng, people=40):
-    x = rng.uniform(0, 0.3, (3, people, OWN))
-    x[:, :, 0] = PARTS[0].weight
-    return np.einsum("ani,anj->aij", x, x)
-
-
 def test_products_are_drawn_to_what_was_seen_as_far_as_noise_allows():
     rng = np.random.default_rng(2)
     for std in (0.2, 2.0, 20.0):
-        target, seen = with_constant(rng), seen_of(rng, with_constant(rng, 60), std)
+        target, seen = products(rng), seen_of(rng, products(rng, 60), std)
         found = fields.towards(target, seen.products, std, PARTS)
         slow = [slow_towards(*pair, std) for pair in zip(target, seen.products, strict=True)]
         assert np.allclose(found, slow, rtol=1e-9, atol=1e-12)
@@ -136,7 +132,7 @@ def test_products_are_drawn_to_what_was_seen_as_far_as_noise_allows():
 def test_curvature_is_that_of_people_seen_or_of_made_up_ones():
     """With little noise that which was seen, with much nearly the target; and it is always a curvature."""
     rng = np.random.default_rng(3)
-    target, truth = with_constant(rng), with_constant(rng, 60)
+    target, truth = products(rng), products(rng, 60)
     signed, apart = np.zeros(OWN, bool), np.mean((truth - target) ** 2)
     for std in (0.01, 1.0, 100.0):
         curvature, doubt = fields.drawn(target, seen_of(rng, truth, std), signed, PARTS)
@@ -150,10 +146,10 @@ def test_curvature_is_that_of_people_seen_or_of_made_up_ones():
 
 def test_without_noise_the_curvature_is_what_was_summed_whatever_the_target():
     """Also where a value came far more, or far less, often than among the people who are made up, or never."""
-    rng, truth = np.random.default_rng(4), with_constant(np.random.default_rng(3), 60)
+    rng, truth = np.random.default_rng(4), products(np.random.default_rng(3), 60)
     truth[0] *= 30.0
     truth[1, 2:] = truth[1, :, 2:] = 0.0
-    curvature, doubt = fields.drawn(with_constant(rng), seen_of(rng, truth, 0.0), np.zeros(OWN, bool), PARTS)
+    curvature, doubt = fields.drawn(products(rng), seen_of(rng, truth, 0.0), np.zeros(OWN, bool), PARTS)
     assert np.array_equal(curvature, truth) and not doubt.any()
 
 

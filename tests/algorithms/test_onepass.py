@@ -9,8 +9,11 @@ from numba.core.dispatcher import Dispatcher
 from numpy.random import default_rng
 
 from tacit import Budget, Control, JointGLM, Secure, Simulated
+from tacit.features import Category, Number, Schema
 from tacit.mechanisms.opening import opened
+from tacit.model.centred import CentredContribution, add_centred
 from tacit.model.control import add_sides
+from tacit.model.fields import FieldContribution, add_fields
 from tacit.model.glm import add_glm
 from tacit.model.scores import ScoreContribution, add_score
 from tacit.model.vectors import pair_size
@@ -34,6 +37,13 @@ FORMS = {
     "large": {"dim": 70, "curvature": "released"},
 }
 forms = pytest.mark.parametrize("options", FORMS.values(), ids=FORMS)
+SCHEMA = Schema(context={"way": Number(-1, 1), "on": Category("a", "b")}, arms="disjoint", actions=("p", "q", "r"))
+ADDED = FORMS | {
+    "base rate": DENSE | {"base_rate": 0.2},
+    "fields": {"features": SCHEMA},
+    "fields-control": {"features": SCHEMA, "base_rate": 0.2} | SIDES,
+}
+added = pytest.mark.parametrize("options", ADDED.values(), ids=ADDED)
 
 
 def made(source=Simulated, **options):
@@ -58,7 +68,7 @@ def fold(of, steps=3, seed=0):
     return out
 
 
-def kept(of, estimate, rng, count):
+def kept(of, rng, count):
     """Rows as they are kept of choices, and rewards; some never came."""
     rows = np.empty((count, of.plan.row))
     for i in range(count):
@@ -78,6 +88,12 @@ def reference(of, estimate, row, y):
     code, low, high = c.link.code, c.low, c.high
     if isinstance(c, ScoreContribution):
         add_score(x, y, now.centre, block * q, code, low, high, out)
+    elif isinstance(c, CentredContribution):
+        add_centred(x, y, c.skip, c.longest, c.centre, c.scale, low, high, out[: c.size])
+    elif isinstance(c, FieldContribution):
+        signed = np.concatenate([part.signed for part in SCHEMA.own])
+        numbers = c.constant, c.swing, c.centre, c.count, c.scale, low, high
+        add_fields(x, y, signed, *numbers, out[: c.size].reshape(of.plan.blocks, -1)[block])
     else:
         theta, inverse = now.theta.reshape(-1, q)[block], now.inverse.reshape(-1, q, q)[block]
         own = np.zeros(pair_size(q))
@@ -90,11 +106,11 @@ def reference(of, estimate, row, y):
     return out
 
 
-@forms
+@added
 def test_a_batch_of_floats_is_row_after_row(options):
     of = made(**options).algorithm
     estimate = fold(of)
-    rows, rewards = kept(of, estimate, default_rng(1), 25)
+    rows, rewards = kept(of, default_rng(1), 25)
     adder = of.adder(estimate)
     start = default_rng(2).normal(size=of.plan.mechanism.size)
     found, expected = start.copy(), start.copy()
@@ -105,13 +121,13 @@ def test_a_batch_of_floats_is_row_after_row(options):
     assert np.array_equal(found, expected) and (found != start).sum() > of.plan.dim / 2
 
 
-@forms
+@added
 def test_a_batch_of_cells_is_each_row_rounded(options):
     """With rows that no user can make: their whole vector is left out, that of the experiment, too."""
     bandit = made(Secure, **options)
     of, grid = bandit.algorithm, bandit.mechanism
     estimate = fold(of)
-    rows, rewards = kept(of, estimate, default_rng(1), 25)
+    rows, rewards = kept(of, default_rng(1), 25)
     rows[1, 0], rows[2, 0], rewards[3] = np.nan, np.inf, np.inf
     adder = of.adder(estimate)
     found, expected = (np.full(grid.size, 1 << 50) for _ in range(2))
@@ -133,7 +149,7 @@ def test_the_whole_vector_is_bounded(name):
     """Neither part is longer than `longest`, both together are."""
     of = made(**FORMS[name]).algorithm
     estimate = fold(of)
-    rows, _ = kept(of, estimate, default_rng(1), 1)
+    rows, _ = kept(of, default_rng(1), 1)
     v = reference(of, estimate, rows[0], 1.0)
     own, more = (np.linalg.norm(part) for part in np.split(v, [of.contribution.size]))
     adder, found = of.adder(estimate), np.zeros(v.size, np.int64)
@@ -143,7 +159,7 @@ def test_the_whole_vector_is_bounded(name):
         assert found.any() == counts
 
 
-@forms
+@added
 def test_what_adds_is_compiled(options):
     """So that no Python sees open rows."""
     of = made(**options).algorithm

@@ -6,8 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM, LocalIRLS
+from tacit import Budget, JointGLM, LocalIRLS, environments
 from tacit.bandits import snapshot
+from tacit.bandits.base import Bandit
 from tacit.core import actions
 from tacit.core.actions import Declared
 from tacit.core.fold import Fold
@@ -213,21 +214,15 @@ def test_a_new_action_is_tried_and_a_retired_one_learns_on_no_more():
 
 def test_simulated_rounds_are_those_of_single_calls():
     """The fused loop, with places that nobody has."""
-    from tacit.environments import disjoint
-
     made = []
-    for fused in (True, False):
+    for play in (JointGLM._play, Bandit._play):
         bandit = glm("a", "b", "c", budget=Budget(4.0, 1e-6), source=Simulated(1), policy=np.random.default_rng(2))
         bandit.retire_action("b")
-        world = disjoint(dim=bandit.dim, arms=5, apart=True, link="logistic")
+        world = environments.disjoint(dim=bandit.dim, arms=5, apart=True, link="logistic")
         block = world.block(60)
         world.start(np.random.default_rng(0), 60).fill(block)
-        for rows in block.arms:
-            rows[:, -1] = [0, 2, 0, 2, 0]
-        if fused:
-            bandit.play(block)
-        else:
-            super(JointGLM, bandit)._play(block)
+        block.arms[:, :, -1] = [0, 2, 0, 2, 0]
+        play(bandit, block)
         made.append((block.index.copy(), bandit.theta))
     assert np.array_equal(made[0][0], made[1][0]) and np.array_equal(made[0][1], made[1][1])
 

@@ -3,7 +3,7 @@
 import copy
 import math
 import pickle
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -63,17 +63,14 @@ def test_threads_noise_each_leaf_once(monkeypatch):
     monkeypatch.setattr(Grid, "_leaf", spy)
     bandit = JointGLM(dim=2, horizon=1000, budget=Budget(1.0, 1e-3), **EVERY_CHOICE, **SAME)
 
-    def work():
+    def work(_):
         for _ in range(100):
             choice = bandit.choose(np.eye(2))
             ids.append(choice.id)
             bandit.observe(choice, 1.0)
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
     assert sorted(ids) == list(range(1, 401))
     assert leaves == list(range(399)) and bandit._steps == 399
     prefix, cell = opened(bandit._state.prefix), bandit.mechanism.cell

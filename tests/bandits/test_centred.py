@@ -12,8 +12,8 @@ from tacit.features import Category, Number, Schema
 from tacit.mechanisms.saving import arrays
 
 BUDGET = Budget(4.0, 1e-3)
-PLANS = Category("free", "paid")
-SCHEMA = Schema(context={"plan": PLANS}, action={"length": Number(0, 10), "topic": Category("a", "b")})
+ACTION = {"length": Number(0, 10), "topic": Category("a", "b")}
+SCHEMA = Schema(context={"plan": Category("free", "paid")}, action=ACTION)
 
 
 def make(**options):

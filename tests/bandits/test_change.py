@@ -81,15 +81,6 @@ def test_who_reads_the_same_releases_notices_the_same():
     assert all(np.array_equal(*each) for each in zip(estimate.arrays, bandit._state.estimate, strict=True))
 
 
-def test_a_saved_bandit_has_noticed_it_too(tmp_path):
-    bandit = played(environments.drift(every=300, **PROBIT), 600, 5)
-    bandit.save(tmp_path / "bandit.json")
-    found = JointGLM.load(tmp_path / "bandit.json")
-    for one, other in zip(bandit._state.estimate, found._state.estimate, strict=True):
-        assert np.array_equal(one, other)
-    assert bandit._state.estimate.doubt[VARIANCE] > 0
-
-
 def test_who_forgets_anyway_does_not_look():
     bandit = JointGLM(dim=3, budget=BUDGET, forget=1000)
     assert bandit._state.estimate.sums.size == bandit._state.estimate.rest.size == 0

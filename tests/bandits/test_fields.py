@@ -59,9 +59,7 @@ def test_auto_takes_it_for_disjoint_schemas_alone():
     forms = {
         fields: [{}, {"features": SIGNED}, {"features": FREE}, {"features": many, "curvature": "fields"}],
         curvature: [
-            {"features": SHARED},
-            {"features": one},
-            {"curvature": "released"},
+            *({"features": SHARED}, {"features": one}, {"curvature": "released"}),
             {"prior": (np.zeros(SCHEMA.dim), 1.0)},
         ],
         scores: [{"curvature": "none"}, {"features": many}],
@@ -147,20 +145,6 @@ def test_the_compiled_loop_is_choose_and_observe(options):
     pairs = zip(arrays(loop._state.prefix), arrays(single._state.prefix), strict=True)
     assert all(np.array_equal(*pair) for pair in pairs)
     assert len(set(chosen[150:])) > 1
-
-
-def test_rows_in_a_batch_learn_what_single_choices_do():
-    """Without noise, the same actions in both: the same sums."""
-    rng, single, batch = default_rng(5), make(first=1000), make(first=1000)
-    asked = [person(rng) for _ in range(40)]
-    rewards = rng.integers(2, size=40).astype(float)
-    made = batch.choose_many(asked)
-    batch.observe_many(made, rewards)
-    for one, index, reward in zip(asked, made.index, rewards, strict=True):
-        single.observe(single.choose(one, actions=[NAMES[index]]), reward)
-    alone, together = (arrays(bandit._state.prefix) for bandit in (single, batch))
-    assert all(np.allclose(*pair, atol=1e-9) for pair in zip(alone, together, strict=True))
-    assert any(part.any() for part in alone)
 
 
 # choices

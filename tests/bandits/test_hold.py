@@ -1,7 +1,6 @@
 """With hold, a choice enters the sums once so many later ones have been made, in the order of numbers: step by step, in
 compiled loops, from batches and across files, to the same bits."""
 
-import json
 import math
 
 import numpy as np
@@ -10,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import default_rng
 
-from tacit import Budget, JointGLM, Simulated, cli
+from tacit import Budget, JointGLM, Simulated
 from tacit.errors import UnknownChoice
 from tacit.kernels.block import GAUSSIAN_REWARD, Block
 from tacit.kernels.rounds import CHOICES, ENTERED, next_boundary
@@ -340,16 +339,3 @@ def test_it_is_certified_like_any_other_and_warms_up(name):
     held, other = build(name, hold=50), build(name)
     assert held.privacy == other.privacy and held._plan_numbers() == other._plan_numbers()
     assert held.warm_up() > 0 and held.choices == 0
-
-
-def test_on_the_command_line(monkeypatch, capsys):
-    """Rounds are simulated with it: settings are given after the bandit's name."""
-    world = "--env ball --dim 3 --arms 5 --horizon 2000 --epsilon 8 --runs 2 --seed 1 --json"
-    held = ["joint-glm:hold=50", "joint-glm:hold=50,missing_as=0", "joint-glm:hold=1999"]
-    monkeypatch.setattr("sys.argv", ["tacit", "simulate", "joint-glm", *held, *world.split()])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    assert not ended.value.code
-    rows = json.loads(capsys.readouterr().out)["rows"]
-    plain, late, same_as_late, never = (row["regret_mean"] for row in rows)
-    assert plain != late == same_as_late and never > 2 * late  # in simulations every reward comes

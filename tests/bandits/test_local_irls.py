@@ -43,12 +43,11 @@ def server(**options):
 def test_the_fused_loop_and_the_devices_calls_agree(options):
     """The same arms in every round; sums agree up to the rounding of NumPy's sums against the loop's, or its root: a
     score may have norm 1, and a cap lifts it by sqrt(1 - |score|^2)."""
-    settings = {"budget": BUDGET} | options
-    fused = Spec(LocalIRLS, **settings).build(WORLD, 600, SeedSequence(7))
-    steps = Spec(LocalIRLS, **settings).build(WORLD, 600, SeedSequence(7))
+    spec = Spec(LocalIRLS, **{"budget": BUDGET} | options)
+    fused, steps = (spec.build(WORLD, 600, SeedSequence(7)) for _ in range(2))
     block, again = WORLD.block(600), WORLD.block(600)
-    WORLD.start(default_rng(1), 600).fill(block)
-    WORLD.start(default_rng(1), 600).fill(again)
+    for each in (block, again):
+        WORLD.start(default_rng(1), 600).fill(each)
     fused.play(block)
     for t in range(600):
         choice = steps.choose(again.arms[t])

@@ -19,7 +19,6 @@ from tacit.mechanisms.saving import arrays
 from tests.store.places import contribution
 
 BUDGET = Budget(1.0, 1e-3)
-LIMIT = {"max_rounds_per_person": 3}
 ARMS = np.array([[0.8, 0.1], [0.1, 0.8], [-0.5, 0.5]])
 KINDS = [JointGLM, LinUCB]
 
@@ -188,8 +187,12 @@ class Machine(RuleBasedStateMachine):
     @initialize(grows=st.booleans())
     def start(self, grows):
         self.folder = tempfile.TemporaryDirectory()
-        settings = {"dim": 2, "horizon": 60, "budget": BUDGET, "pending": 6, "rewards": (-1.0, 1.0)} | LIMIT
-        settings |= {"base_rate": 0.5, "discount": 1.0}  # whatever was released, a round adds the same
+        settings = {"dim": 2, "horizon": 60, "budget": BUDGET, "pending": 6, "rewards": (-1.0, 1.0)}
+        settings |= {
+            "max_rounds_per_person": 3,
+            "base_rate": 0.5,
+            "discount": 1.0,
+        }  # always the same
         self.bandit = JointGLM(**settings, **({"first": 4, "growth": 1.1} if grows else {"first": 1, "growth": 1.001}))
         self.grows = grows  # the length of steps; else each choice is one
         self.made = 0  # choices

@@ -11,6 +11,7 @@ from tacit import Budget, JointGLM, LinUCB, Spec, Uniform, environments, simulat
 from tacit.bandits.base import Bandit
 from tacit.mechanisms.saving import arrays
 from tacit.privacy.certificate import plain_certificate
+from tests.bandits.test_fused import compare
 
 
 class Sums(NamedTuple):
@@ -51,37 +52,19 @@ class ExploreThenCommit(Bandit):
 
 
 def test_a_bandit_without_a_kernel_is_simulated():
+    """By the rounds of choose and observe."""
     world = environments.ball(dim=3, arms=5)
     kinds = [Spec(ExploreThenCommit, explore=200), Spec(Uniform)]
     learnt, random = (r.regret for r in simulate(kinds, [world], horizon=1000, runs=1, seed=0).runs)
     assert learnt < 0.4 * random
-
-
-def test_its_rounds_are_those_of_choose_and_observe():
-    world = environments.ball(dim=3, arms=5)
-    block = world.block(150)
-    world.start(default_rng(1), 150).fill(block)
-    one, two = (ExploreThenCommit(dim=3, policy=default_rng(2)) for _ in range(2))
-    one.play(block)
-    for t in range(150):
-        choice = two.choose(block.arms[t])
-        assert choice.index == block.index[t]
-        two.observe(choice, block.reward[t])
-    assert one.choices == two.choices == 150 and np.array_equal(one._state.moment, two._state.moment)
+    compare(Spec(ExploreThenCommit), world)
 
 
 BUDGET = Budget(1.0, 1e-3)
 
 
 @pytest.mark.parametrize("logged", [False, True])
-@pytest.mark.parametrize(
-    "spec",
-    [
-        Spec(JointGLM, budget=BUDGET),
-        Spec(LinUCB),
-    ],
-    ids=lambda s: s.label,
-)
+@pytest.mark.parametrize("spec", [Spec(JointGLM, budget=BUDGET), Spec(LinUCB)], ids=lambda spec: spec.label)
 def test_a_compiled_loop_is_the_default_loop_only_faster(spec, logged):
     """Also where logs are replayed, and rounds whose reward is not known are skipped."""
     world = environments.ball(link="logistic", dim=3, arms=4)

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -157,12 +157,9 @@ def test_forty_copies_released_by_as_many_threads_give_one_release(tmp_path):
     paths = [tmp_path / f"copy{i}.json" for i in range(40)]
     for copy in paths:
         shutil.copy(path, copy)
-    bandits, had = [JointGLM.load(copy) for copy in paths], []
-    threads = [threading.Thread(target=lambda bandit=bandit: had.append(release(bandit))) for bandit in bandits]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    bandits = [JointGLM.load(copy) for copy in paths]
+    with ThreadPoolExecutor(40) as pool:
+        had = list(pool.map(release, bandits))
     assert len([each for each in had if each is not None]) == 1
 
 

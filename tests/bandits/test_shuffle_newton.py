@@ -87,7 +87,7 @@ def test_the_estimate_from_scores_is_a_multiple_of_their_sum(blocks, growth, fad
     assert choice.index == np.argmax(arms @ np.array(shown["centre"])) and choice.propensity == 1.0
 
 
-def three_roles(server, users, rng, theta=None):
+def three_roles(server, users, rng):
     """A whole batch through the three roles; returns the shuffler's message."""
     board = server.billboard()
     shuffler = Shuffler(board)

@@ -60,10 +60,7 @@ def test_a_loaded_bandit_goes_on_bit_by_bit(bandit, tmp_path):
     assert bandit.privacy == again.privacy
 
 
-KINDS = [
-    (JointGLM, {}),
-    (JointGLM, {"curvature": "none"}),
-]
+KINDS = [(JointGLM, {}), (JointGLM, {"curvature": "none"})]
 ARMS = np.array([[0.8, 0.1], [0.1, 0.8], [-0.5, 0.5]])
 
 
@@ -164,11 +161,3 @@ def test_bad_files(tmp_path):
         LinUCB.load(path)
     with pytest.raises(FileNotFoundError):
         LinUCB.load(tmp_path / "nothing.json")
-
-
-def test_a_bandit_has_no_file_of_its_own(tmp_path):
-    with pytest.raises(TypeError, match="unexpected keyword argument 'durable'"):
-        JointGLM(dim=2, horizon=50, budget=Budget(1.0, 1e-3), durable=tmp_path / "b.json")
-    bandit = LinUCB(dim=2)
-    bandit.save(tmp_path / "b.db")  # a file like any other
-    assert LinUCB.load(tmp_path / "b.db").choices == 0

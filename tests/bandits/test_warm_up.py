@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit import Budget, Embedded, JointGLM, LocalIRLS, Secure, ShuffleNewton, Simulated, cli
+from tacit import Budget, Embedded, JointGLM, LocalIRLS, ShuffleNewton, Simulated, cli
 from tacit.bandits import warm
 from tacit.features import Category, Schema
 from tacit.mechanisms.saving import arrays
 from tests import registered
+from tests.mechanisms.test_grid import Given
 
 BUDGET = Budget(4.0, 1e-4)
 # In a fresh process, bandit after bandit: warm up, use, and list what was compiled (or read from disk) in use.
@@ -116,24 +117,9 @@ def test_it_announces_itself(caplog, capsys, monkeypatch):
 
 
 def test_a_source_of_the_callers_own_is_not_drawn_from():
-    class Mine:
-        """Not a Secure, but private as it is."""
-
-        private, description, drawn = True, "mine", 0
-
-        def __init__(self):
-            self._inner = Secure()
-
-        def __getattr__(self, name):
-            return getattr(self._inner, name)
-
-        def integers(self, count, size, cells):
-            Mine.drawn += count * size
-            return self._inner.integers(count, size, cells)
-
-    bandit = JointGLM(dim=2, budget=Budget(1.0, 1e-6), source=Mine())
-    bandit.warm_up()
-    assert Mine.drawn == 0
+    drawn = []
+    JointGLM(dim=2, budget=BUDGET, source=Given(lambda *counts: drawn.append(counts))).warm_up()
+    assert not drawn
 
 
 @pytest.mark.parametrize("rate", [None, 0.03])

@@ -20,10 +20,9 @@ ARM = [[1.0, 0.0]]
 NOBODY = [[0.0, 0.0]]
 
 
-def build(kind=JointGLM, **options):
-    settings = {"dim": 2, "horizon": 400, "budget": BUDGET, "pending": 400, "first": 10}
-    settings |= {"max_rounds_per_person": 2}
-    return kind(**settings | options)
+def build(**options):
+    settings = {"dim": 2, "horizon": 400, "budget": BUDGET, "pending": 400, "first": 10, "max_rounds_per_person": 2}
+    return JointGLM(**settings | options)
 
 
 def visit(bandit, person, arms=ARM, reward=1.0):
@@ -38,12 +37,11 @@ def taught(bandit):
 # serving without learning
 
 
-@pytest.mark.parametrize("kind", [JointGLM])
-def test_beyond_the_limit_people_are_served_and_teach_nothing(kind):
+def test_beyond_the_limit_people_are_served_and_teach_nothing():
     """The states of two bandits: one in which a person goes on beyond the limit, one in which nobody comes instead."""
     states = []
     for arms in (ARM, NOBODY):
-        bandit = build(kind, source=Given())
+        bandit = build(source=Given())
         for _ in range(2):
             visit(bandit, "ada")
         choice = bandit.choose(arms, person="ada")

@@ -53,13 +53,8 @@ def kind(request):
 
 
 def make(**options):
-    given = {
-        "features": SCHEMA,
-        "budget": Budget(1.0, 1e-6),
-        "source": Simulated(1),
-        "policy": np.random.default_rng(3),
-    }
-    return JointGLM(**given | options)
+    given = {"features": SCHEMA, "budget": Budget(1.0, 1e-6), "source": Simulated(1)}
+    return JointGLM(**given | options, policy=np.random.default_rng(3))
 
 
 def rounds(count=200):

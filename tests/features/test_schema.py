@@ -94,13 +94,9 @@ def attack(cases: int, seed: int) -> None:
         assert all((again[name] == vectors[name]).all() for name in vectors)
 
 
-def test_no_request_is_longer_than_one_nor_depends_on_another() -> None:
-    attack(2_000, random.SystemRandom().randrange(1 << 32))
-
-
-@pytest.mark.full
-def test_no_request_of_very_many_is_longer_than_one_nor_depends_on_another() -> None:
-    attack(100_000, random.SystemRandom().randrange(1 << 32))
+@pytest.mark.parametrize("cases", [2_000, pytest.param(100_000, marks=pytest.mark.full)])
+def test_no_request_is_longer_than_one_nor_depends_on_another(cases: int) -> None:
+    attack(cases, random.SystemRandom().randrange(1 << 32))
 
 
 def test_the_attack_would_find_a_field_that_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,20 +167,11 @@ def test_a_wrong_schema_is_refused(given: dict[str, Any], words: str) -> None:
 
 
 def test_wrong_values_are_refused_without_their_words() -> None:
-    for person, films in (
-        ({"age": "secret"}, FILMS),
-        ({"secret": 1}, FILMS),
-        ({"sex": 17171}, FILMS),
-        (PERSON, {"one": {"genre": "secret"}}),
-        (PERSON, {"one": {"secret": 3}}),
-        (PERSON, {}),
-        (PERSON, ["secret"]),
-        ({"age": np.zeros(3)}, FILMS),
-        (PERSON, None),
-        (["secret"], FILMS),
-    ):
+    people: list[Any] = [{"age": "secret"}, {"secret": 1}, {"sex": 17171}, {"age": np.zeros(3)}, ["secret"]]
+    offers: list[Any] = [{"one": {"genre": "secret"}}, {"one": {"secret": 3}}, {}, ["secret"], None]
+    for person, films in (*((one, FILMS) for one in people), *((PERSON, one) for one in offers)):
         with pytest.raises(ValueError, match="^Expected ") as caught:
-            HEALTH.vectors(person, films)  # type: ignore[arg-type]
+            HEALTH.vectors(person, films)
         assert "secret" not in str(caught.value) and "17171" not in str(caught.value)
 
 
@@ -196,9 +183,7 @@ def test_tables_are_encoded_row_by_row() -> None:
         "genre": [["drama"], ["comedy", "noir"]],
         "price": [12.0, 80.0],
     }
-    expected = np.stack(
-        [HEALTH.vectors(PERSON, FILMS)["one"], HEALTH.vectors({"sex": "X"}, FILMS)["two"]],
-    )
+    expected = np.stack([HEALTH.vectors(PERSON, FILMS)["one"], HEALTH.vectors({"sex": "X"}, FILMS)["two"]])
     assert (HEALTH.encode(rows) == expected).all()
     assert (HEALTH.encode(polars.DataFrame(rows)) == expected).all()
     apart = Schema(context={"age": Number(0, 100)}, arms="disjoint", actions=("walk", "sleep"))
@@ -267,16 +252,10 @@ def test_a_schema_is_the_same_in_whatever_order_its_fields_are_written() -> None
         *([], "x", {"context": []}, {"context": {"a": []}}, {"context": {"a": {"kind": ["Number"]}}}),
         *({"arms": "disjoint", "actions": "ab"}, {"arms": ["shared"]}, {"arms": "disjoint", "actions": [1, 2]}),
         *({"context": {"a": {"kind": "Category", "values": "FM"}}}, {"context": {"a": {"kind": "Number", "low": 0}}}),
-        *(
-            {"context": {"a": {"kind": "Number", "low": "0", "high": 1}}},
-            {"context": {1: {"kind": "Hashed", "slots": 2}}},
-        ),
-        *({"context": {"a": {"kind": "Hashed", "slots": 2.0}}}, {"context": {"a": {"kind": "Hashed", "slots": True}}}),
-        *(
-            {"action": {"a": {"kind": "Hashed", "slots": 2}}, "cross": cross}
-            for cross in ("aa", [["a"]], [["a", 1]], 3)
-        ),
-        {"action": {"a": {"kind": "Hashed", "slots": 2}}, "public": 1},
+        *({"context": {"a": {"kind": "Number", "low": "0", "high": 1}}}, {"context": {1: HASHED}}),
+        *({"context": {"a": HASHED | {"slots": slots}}} for slots in (2.0, True)),
+        *({"action": {"a": HASHED}, "cross": cross} for cross in ("aa", [["a"]], [["a", 1]], 3)),
+        {"action": {"a": HASHED}, "public": 1},
     ],
 )
 def test_a_document_that_is_no_schema_is_refused(given: Any) -> None:
@@ -285,8 +264,10 @@ def test_a_document_that_is_no_schema_is_refused(given: Any) -> None:
 
 
 def test_a_bandit_takes_fields_and_is_saved_with_its_schema(tmp_path: Path) -> None:
-    bandit = JointGLM(features=HEALTH, budget=Budget(1, 1e-6), source=Simulated(1), policy=np.random.default_rng(1))
-    plain = JointGLM(dim=HEALTH.dim, budget=Budget(1, 1e-6), source=Simulated(1), policy=np.random.default_rng(1))
+    bandit, plain = (
+        JointGLM(**given, budget=Budget(1, 1e-6), source=Simulated(1), policy=np.random.default_rng(1))
+        for given in ({"features": HEALTH}, {"dim": HEALTH.dim})
+    )
     for round_ in range(120):
         choice = bandit.choose(PERSON, actions=FILMS)
         same = plain.choose(HEALTH.vectors(PERSON, FILMS))

@@ -9,14 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from tacit.algorithms.sides import NO_SIDES
-from tacit.kernels.summing import Around, Tally, each_centred, sum_centred
 from tacit.model import links
 from tacit.model.centred import CentredContribution, add_centred
 from tacit.model.vectors import pair_size
 
 CENTRES = [0.003, 0.01, 0.03, 0.1, 0.3, 0.45, 0.5, 0.9]
-NOWHERE = Tally(0, 0, 0, 0.0, 0.0, 1.0, NO_SIDES)
 P = 3
 
 
@@ -97,38 +94,13 @@ def test_what_the_products_cost():
     assert math.sqrt(2) * 0.99 < contribution(0.01).sensitivity < 1.02 * math.sqrt(2) * 0.99
 
 
-def people(rng, count):
-    """Rows of vectors, some of them long, and rewards of which some did not come."""
-    rows = rng.uniform(-1.0, 1.0, (count, P)) * rng.uniform(0.1, 2.0, (count, 1))
-    return rows, np.where(rng.random(count) < 0.2, np.nan, rng.uniform(-3, 3, count))
-
-
 @pytest.mark.parametrize("skip", [0, 1])
-def test_sums_as_the_formula_says(skip):
-    """In floats and in whole cells of a grid, where halves of the rows add up to all of them, bit by bit."""
-    c, cell = contribution(0.02, skip=skip, low=-1.0, high=2.0), 2.0**-20
-    rows, rewards = people(np.random.default_rng(1), 200)
-    at = Around(P, c.skip, c.longest, c.centre, c.scale, c.low, c.high)
-    given = at, np.arange(c.size)[None], NOWHERE
-    each = [slow(c, row, y) for row, y in zip(rows, rewards, strict=True) if not np.isnan(y)]
-    out, whole, halves = np.zeros(c.size), np.zeros(c.size, np.int64), np.zeros(c.size, np.int64)
-    each_centred(rows, rewards, *given, out)
-    assert np.allclose(out, np.sum(each, axis=0), rtol=1e-12, atol=1e-12) and out.any()
-    longest = c.norm * (1 + 1e-9)
-    sum_centred(rows, rewards, *given, cell, longest, whole)
-    assert np.abs(whole - np.rint(np.array(each) / cell).sum(axis=0)).max() <= 1 and whole.any()
-    for half in (slice(90, None), slice(None, 90)):
-        sum_centred(rows[half], rewards[half], *given, cell, longest, halves)
-    assert np.array_equal(whole, halves)
-
-
-def test_a_row_that_is_no_number_or_too_long_for_the_bound_adds_nothing_in_cells():
-    c = contribution()
-    given = Around(P, 0, 1.0, c.centre, c.scale, 0.0, 1.0), np.arange(c.size)[None], NOWHERE
-    for row, longest in (([0.5, np.nan, 0.5], c.norm), ([1.0, 0.0, 0.0], 0.3 * c.norm)):
-        out = np.zeros(c.size, np.int64)
-        sum_centred(np.array([row]), np.ones(1), *given, 2.0**-20, longest, out)
-        assert not out.any()
+def test_numbers_as_the_formula_says(skip):
+    """Also of long vectors and rewards out of range. Sums of rows: tests/algorithms/test_onepass.py."""
+    c, rng = contribution(0.02, skip=skip, low=-1.0, high=2.0), np.random.default_rng(1)
+    for _ in range(200):
+        x, y = rng.uniform(0.1, 2.0) * rng.uniform(-1.0, 1.0, P), rng.uniform(-3, 3)
+        assert np.allclose(vector(c, x, y), slow(c, x, y), rtol=1e-12, atol=1e-12)
 
 
 def test_sizes_and_centres():

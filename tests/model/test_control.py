@@ -199,10 +199,7 @@ def test_a_control_is_frozen_and_compared_by_its_settings():
         Control(arm="a").share = 0.5
 
 
-NOT_WITH = [
-    ({"forget": 4000}, "forget"),
-    ({"max_rounds_per_person": 3}, "max_rounds_per_person"),
-    ({"max_rounds_per_person": 3, "week": 500}, "week"),
+NOT_WITH = [  # and what is in tests/whole/test_option_pairs.py
     ({"hold": 5}, "hold and missing_as"),
     ({"control": "hello"}, "control to be None or Control"),
     ({"discount": 0.5}, "discount"),

@@ -10,14 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from tacit.algorithms.sides import NO_SIDES
-from tacit.kernels.summing import Counted, Tally, each_fields, sum_fields
 from tacit.model import links
 from tacit.model.fields import FieldContribution, add_fields
 from tacit.model.vectors import packed_size, pair_size
 
 CENTRES = [0.003, 0.01, 0.03, 0.1, 0.3, 0.45, 0.5, 0.9]
-NOWHERE = Tally(0, 0, 0, 0.0, 0.0, 1.0, NO_SIDES)
 ACTIONS, P = 2, 4
 CASES = [(centre, signed) for centre in CENTRES for signed in (False, True)]
 
@@ -132,68 +129,19 @@ def test_at_one_half_all_costs_what_the_moments_cost():
     assert contribution(0.01).sensitivity == pytest.approx(np.sqrt(2 * (0.99**2 + 0.6 * 0.06 + 0.2 * 0.06)))
 
 
-def test_what_is_no_centre():
+@pytest.mark.parametrize(("centre", "signed"), [(0.5, True), (0.5, False), (0.02, False), (0.02, True)])
+def test_numbers_as_the_formula_says(centre, signed):
+    """Also of negative numbers where none are allowed, long vectors, and rewards out of range. Sums of rows:
+    tests/algorithms/test_onepass.py."""
+    c, rng = contribution(centre, signed=signed, low=-1.0, high=2.0), np.random.default_rng(1)
+    for action in rng.integers(ACTIONS, size=200):
+        x, y, expected = 2.0 * rng.uniform(-0.2, 1.0, P), rng.uniform(-3, 3), np.zeros((ACTIONS, c.size // ACTIONS))
+        expected[action] = slow(c, x, y)
+        assert np.allclose(vector(c, x, y, action), expected.ravel(), rtol=1e-12, atol=1e-12)
+
+
+def test_sizes_and_centres():
+    assert contribution().size == ACTIONS * (packed_size(P) + 2 * P) == ACTIONS * (pair_size(P) + P)
     for centre in (0.0, 1.0, -0.1):
         with pytest.raises(ValueError, match="centre"):
             contribution(centre)
-
-
-# the kernel
-
-
-def people(rng, count, *, longest=0.8):
-    """Rows (x, action), and rewards of which some did not come."""
-    rows = rng.uniform(-0.2, 1.0, (count, P + 1)) * longest
-    rows[:, P] = rng.integers(ACTIONS, size=count)
-    return rows, np.where(rng.random(count) < 0.2, np.nan, rng.uniform(-3, 3, count))
-
-
-def numbers(c):
-    places = np.arange(c.size).reshape(ACTIONS, -1)
-    return Counted(signs(c), c.constant, c.swing, c.centre, c.count, c.scale, c.low, c.high), places
-
-
-def expected(c, rows, rewards, cell=None):
-    out = np.zeros((ACTIONS, c.size // ACTIONS))
-    for row, y in zip(rows, rewards, strict=True):
-        if not np.isnan(y):
-            v = slow(c, row[:P], y)
-            out[int(row[P])] += v if cell is None else np.rint(v / cell)
-    return out.ravel()
-
-
-@pytest.mark.parametrize(("centre", "signed"), [(0.5, True), (0.5, False), (0.02, False), (0.02, True)])
-def test_sums_as_the_formula_says(centre, signed):
-    """Among the rows are negative numbers where none are allowed, long vectors, rewards out of range and none."""
-    c = contribution(centre, signed=signed, low=-1.0, high=2.0)
-    rows, rewards = people(np.random.default_rng(1), 200, longest=2.0)
-    at, places = numbers(c)
-    out = np.zeros(c.size)
-    each_fields(rows, rewards, at, places, NOWHERE, out)
-    assert np.allclose(out, expected(c, rows, rewards), rtol=1e-12, atol=1e-12) and out.any()
-
-
-def test_on_a_grid_each_row_is_whole_cells():
-    c = contribution(0.02)
-    cell = 2.0**-20
-    rows, rewards = people(np.random.default_rng(2), 100, longest=2.0)
-    at, places = numbers(c)
-    whole, halves = np.zeros(c.size, np.int64), np.zeros(c.size, np.int64)
-    sum_fields(rows, rewards, at, places, NOWHERE, cell, c.norm * (1 + 1e-9), whole)
-    assert np.array_equal(whole, expected(c, rows, rewards, cell)) and whole.any()
-    for half in (slice(50, None), slice(None, 50)):
-        sum_fields(rows[half], rewards[half], at, places, NOWHERE, cell, c.norm * (1 + 1e-9), halves)
-    assert np.array_equal(whole, halves)
-
-
-def test_a_row_that_is_no_number_or_too_long_for_the_bound_adds_nothing_in_cells():
-    c = contribution()
-    at, places = numbers(c)
-    for row, longest in (([0.5, np.nan, 0.5, 0.5, 0.0], c.norm), ([1.0, 0.0, 0.0, 0.0, 0.0], 0.3 * c.norm)):
-        out = np.zeros(c.size, np.int64)
-        sum_fields(np.array([row]), np.ones(1), at, places, NOWHERE, 2.0**-20, longest, out)
-        assert not out.any()
-
-
-def test_sizes():
-    assert contribution().size == ACTIONS * (packed_size(P) + 2 * P) == ACTIONS * (pair_size(P) + P)

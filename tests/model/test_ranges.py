@@ -95,15 +95,14 @@ def test_one_user_of_a_glm_moves_its_sums_by_no_more_than_is_claimed(rewards, ra
     assert moved(bandit, *adds, bandit.contribution.norm) <= 1
 
 
-@pytest.mark.parametrize("kind", [JointGLM], ids=str)
-def test_ranges_and_radii_that_floats_cannot_serve_are_refused(kind):
+def test_ranges_and_radii_that_floats_cannot_serve_are_refused():
     options = {"dim": 2, "horizon": 40, "budget": BUDGET, "first": 10, "source": Silent()}
     for rewards in ((-1e308, 1e308), (0.0, 1.7e308), (0.0, 1e-300), (-5e-324, 0.0), (-1e31, 0.0)):
         with pytest.raises(ValueError, match="Expected rewards"):
-            kind(**options, rewards=rewards)
+            JointGLM(**options, rewards=rewards)
     for radius in (1e-300, 1e31, 1e308):
         with pytest.raises(ValueError, match="Expected radius"):
-            kind(**options, radius=radius)
+            JointGLM(**options, radius=radius)
 
 
 def test_servers_refuse_them_too():

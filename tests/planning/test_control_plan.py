@@ -6,19 +6,12 @@ import numpy as np
 import pytest
 from tools.trials.noise import Noise
 
-from tacit import cli
 from tacit.planning import control
 from tacit.planning.control import ControlQuestion
 from tacit.trials import bounds, looks
 from tacit.trials.bounds import CALIBRATED, SideSum
 from tacit.trials.sides import Places
-
-
-def told(capsys, monkeypatch, *arguments):
-    monkeypatch.setattr("sys.argv", ["tacit", "plan", *arguments])
-    with pytest.raises(SystemExit) as stop:
-        cli.main()
-    return stop.value.code, capsys.readouterr()
+from tests.planning.test_plan import run
 
 
 def test_noise_is_that_of_the_encoder_alone():
@@ -48,29 +41,12 @@ def test_an_effect_is_seen_as_often_as_said():
 
 
 def test_more_budget_needs_fewer_people_and_rare_rewards_say_so(capsys, monkeypatch):
-    code, out = told(
-        capsys, monkeypatch, "--control", ".1", "--effect", ".005", "--base-rate", ".02", "--per-day", "500", "--json"
-    )
-    found = json.loads(out.out)
+    rare = "--control .1 --effect .005 --base-rate .02 --per-day 500 --json"
+    code, out, _ = run(capsys, monkeypatch, *rare.split())
+    found = json.loads(out)
     people = {(one["epsilon"], one["share"]): one["people"] for one in found["cells"]}
     assert code == 0 and people[0.5, 0.1] > people[1.0, 0.1] > people[8.0, 0.1]
     assert people[1.0, 0.02] > people[1.0, 0.1] > 100_000
     assert "100,000 people" in found["recommendation"][1] and "days" in found["recommendation"][0]
-    code, out = told(capsys, monkeypatch, "--control", ".1", "--effect", ".05")
-    assert code == 0 and "10 %*" in out.out and "1*" in out.out and max(map(len, out.out.split("\n"))) <= 100
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--control", ".1"), "Expected --control and --effect together"),
-        (("--effect", ".1"), "Expected --control and --effect together"),
-        (("--control", ".15", "--effect", ".1"), "Expected share to be 1 / m"),
-        (("--control", ".1", "--effect", ".7"), "Expected base rate and effect"),
-        (("--control", ".1", "--effect", ".1", "--dim", "3"), "Expected no --dim with --control"),
-        (("--control", ".1", "--effect", ".1", "--quick"), "Expected no --quick with --control"),
-    ],
-)  # fmt: skip
-def test_bad_input(arguments, message, capsys, monkeypatch):
-    code, out = told(capsys, monkeypatch, *arguments)
-    assert code != 0 and message in out.err
+    code, out, _ = run(capsys, monkeypatch, "--control", ".1", "--effect", ".05")
+    assert code == 0 and "10 %*" in out and "1*" in out and max(map(len, out.split("\n"))) <= 100

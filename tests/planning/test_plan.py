@@ -2,6 +2,7 @@
 
 import json
 import math
+import shlex
 import sys
 
 import msgspec
@@ -89,9 +90,8 @@ def test_the_share_is_of_those_who_come_last():
 
 
 def test_a_curve_has_points_where_it_is_asked_for_them():
-    place = crowd.crowded(
-        dim=SMALL.dim, arms=2, radius=3.0, schema=SMALL, crowd=crowd.drawn(SMALL, 0, rate=0.3, strength=0.5)
-    )
+    people = crowd.drawn(SMALL, 0, rate=0.3, strength=0.5)
+    place = crowd.crowded(dim=SMALL.dim, arms=2, radius=3.0, schema=SMALL, crowd=people)
     spec = Question(schema=SMALL).spec(1.0)
     usual, asked = (run_once(spec, place, 600, 0, 0, quiet, None, at) for at in (None, [300, 600]))
     assert asked.at == [300, 600]
@@ -205,50 +205,21 @@ def test_the_table_fits_and_says_what_it_rests_on(capsys, monkeypatch, file):
     said = " ".join(out.split())
     assert code == 0 and max(map(len, out.splitlines())) <= 100
     for words in (
-        "8 numbers are learnt of each of 2 actions: constant 1, age 4, plan 3.",
-        "30 % rewards (assumed)",
-        "a deadline of 2 hours (42 choices)",
-        "worst world",
-        "best single action",
-        "weak tastes",
-        "without age",
-        "the right one alone",
-        "2 made-up worlds",
-        "?",
-        "Declare, before anybody comes: base_rate",
+        *("8 numbers are learnt of each of 2 actions: constant 1, age 4, plan 3.", "30 % rewards (assumed)"),
+        *("a deadline of 2 hours (42 choices)", "worst world", "best single action", "weak tastes", "without age"),
+        *("the right one alone", "2 made-up worlds", "?", "Declare, before anybody comes: base_rate"),
         f"in {json.loads(trials.JUDGED.read_text())['worlds']} worlds of other kinds",
     ):
         assert words in said, words
 
 
 def test_json(capsys, monkeypatch, file):
-    code, out, _ = run(
-        capsys,
-        monkeypatch,
-        "--schema",
-        file,
-        "--quick",
-        "--base-rate",
-        0.1,
-        "--epsilon",
-        3,
-        "--json",
-    )
+    given = ("--base-rate", 0.1, "--epsilon", 3)
+    code, out, _ = run(capsys, monkeypatch, "--schema", file, "--quick", *given, "--json")
     document = json.loads(out)
-    assert code == 0
-    assert document["setting"] == {
-        "epsilon": 3.0,
-        "delta": 1e-6,
-        "rounds_per_person": 1,
-        "per_day": None,
-        "base_rate": 0.1,
-        "hold": None,
-        "dim": SMALL.dim,
-        "arms": 2,
-        "radius": 3.0,
-        "rate": 0.1,
-        "hold_choices": None,
-    }
+    said = {"epsilon": 3.0, "delta": 1e-6, "rounds_per_person": 1, "base_rate": 0.1, "rate": 0.1}
+    sizes = {"dim": SMALL.dim, "arms": 2, "radius": 3.0}
+    assert code == 0 and document["setting"] == said | sizes | dict.fromkeys(("per_day", "hold", "hold_choices"))
     assert document["numbers"] == {"constant": 1, "age": 4, "plan": 3}
     assert document["people"] == list(PEOPLE) and document["days"] is None
     assert len(document["rows"]) == len(trials.cases(Question(schema=SMALL, epsilon=3.0)))
@@ -294,23 +265,6 @@ def test_a_configuration_says_the_promise_the_rate_and_the_deadline(capsys, monk
     assert "--per-day says what it costs" in " ".join(document["notes"])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--radius", "2"], "Expected no --radius with --schema"),
-        (["--dim", "77"], "as the schema has it"),
-        (["--arms", "3"], "Expected --arms 2, as the schema has it, got 3."),
-        (["--hold", "1 day"], "Expected per_day with hold"),
-        (["--hold", "soon", "--per-day", "5"], "Expected hold to be a number of seconds"),
-        (["--base-rate", "1"], "Expected base_rate in (0, 1), got 1.0."),
-        (["--epsilon", "0"], "Expected epsilon to be a positive number, got 0.0."),
-    ],
-)
-def test_bad_input(arguments, message, capsys, monkeypatch, file):
-    code, _, err = run(capsys, monkeypatch, "--schema", file, *arguments)
-    assert code == 1 and message in " ".join(err.split())
-
-
 def test_bad_files(capsys, monkeypatch, tmp_path):
     path = tmp_path / "schema.toml"
     for text, message in (
@@ -352,10 +306,9 @@ def test_the_table_of_vectors(capsys, monkeypatch):
     for words in ("d = 3, radius = 3, K = 4, ε = 1 (*)", "50 % rewards", "2 made-up worlds of vectors", "worst world"):
         assert words in said, words
     assert "tastes" not in out and "best single action" not in out and "at this size (730,000 people a year)" in said
-    document = json.loads(
-        run(capsys, monkeypatch, "--dim", 3, "--arms", 4, "--quick", "--json", "--hold", 5, "--per-day", 1e5)[1]
-    )
-    assert (document["setting"]["dim"], document["setting"]["arms"], document["setting"]["hold_choices"]) == (3, 4, 6)
+    held = ("--json", "--hold", 5, "--per-day", 1e5)
+    document = json.loads(run(capsys, monkeypatch, "--dim", 3, "--arms", 4, "--quick", *held)[1])
+    assert [document["setting"][name] for name in ("dim", "arms", "hold_choices")] == [3, 4, 6]
     assert document["numbers"] == {} and document["error"] is document["single_action"] is None
     assert len(document["rows"]) == len(trials.EPSILONS) and len(document["recommendation"]) == 1
 
@@ -363,21 +316,33 @@ def test_the_table_of_vectors(capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--arms", "4"], "Expected --dim or --schema, got neither."),
-        (["--dim", "4"], "Expected --arms"),
-        (["--dim", "0", "--arms", "4"], "Expected dim to be a whole number of at least 1, got 0."),
-        (["--dim", "4", "--arms", "1"], "Expected at least 2 arms, got 1"),
-        (["--dim", "4", "--arms", "4", "--radius", "0"], "Expected radius to be a positive number, got 0.0."),
-        (["--dim", "4", "--arms", "4", "--delta", "0"], "Expected delta in (0, 1), got 0.0."),
-        (["--dim", "4", "--arms", "4", "--per-day", "0"], "Expected per_day to be a positive number, got 0.0."),
-        (["--dim", "4", "--arms", "4", "--rounds-per-person", "0"], "Expected rounds_per_person"),
-        (["--dim", "4", "--arms", "4", "--hold", "1 day"], "Expected per_day with hold"),
-        (["--dim", "4", "--arms", "4", "--base-rate", ".1"], "Expected no base_rate with vectors"),
-        (["--schema", "missing.json"], "Expected a schema in missing.json, got: No such file or directory."),
+        ("--arms 4", "Expected --dim or --schema, got neither."),
+        ("--dim 4", "Expected --arms"),
+        ("--dim 0 --arms 4", "Expected dim to be a whole number of at least 1, got 0."),
+        ("--dim 4 --arms 1", "Expected at least 2 arms, got 1"),
+        ("--dim 4 --arms 4 --radius 0", "Expected radius to be a positive number, got 0.0."),
+        ("--dim 4 --arms 4 --delta 0", "Expected delta in (0, 1), got 0.0."),
+        ("--dim 4 --arms 4 --per-day 0", "Expected per_day to be a positive number, got 0.0."),
+        ("--dim 4 --arms 4 --rounds-per-person 0", "Expected rounds_per_person"),
+        ("--dim 4 --arms 4 --hold '1 day'", "Expected per_day with hold"),
+        ("--dim 4 --arms 4 --base-rate .1", "Expected no base_rate with vectors"),
+        ("--schema missing.json", "Expected a schema in missing.json, got: No such file or directory."),
+        *((f"--{one} .1", "Expected --control and --effect together") for one in ("control", "effect")),
+        ("--control .15 --effect .1", "Expected share to be 1 / m"),
+        ("--control .1 --effect .7", "Expected base rate and effect"),
+        ("--control .1 --effect .1 --dim 3", "Expected no --dim with --control"),
+        ("--control .1 --effect .1 --quick", "Expected no --quick with --control"),
+        ("--schema FILE --radius 2", "Expected no --radius with --schema"),
+        ("--schema FILE --dim 77", "as the schema has it"),
+        ("--schema FILE --arms 3", "Expected --arms 2, as the schema has it, got 3."),
+        ("--schema FILE --hold '1 day'", "Expected per_day with hold"),
+        ("--schema FILE --hold soon --per-day 5", "Expected hold to be a number of seconds"),
+        ("--schema FILE --base-rate 1", "Expected base_rate in (0, 1), got 1.0."),
+        ("--schema FILE --epsilon 0", "Expected epsilon to be a positive number, got 0.0."),
     ],
 )
-def test_bad_questions(arguments, message, capsys, monkeypatch):
-    code, _, err = run(capsys, monkeypatch, *arguments)
+def test_bad_questions(arguments, message, capsys, monkeypatch, file):
+    code, _, err = run(capsys, monkeypatch, *shlex.split(arguments.replace("FILE", str(file))))
     assert code == 1 and message in " ".join(err.split())
 
 

@@ -2,21 +2,14 @@
 
 At 2^55 cells two of n independent draws are equal with probability below n^2 / 2^57: 10^-8 for all of these."""
 
-import threading
-import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from tacit import Secure
+from tests.privacy.test_secure import wait
 
 CELLS = 2.0**55
-
-
-def settle(source, count):
-    """Until so many numbers are drawn ahead."""
-    end = time.monotonic() + 60
-    while sum(map(len, source._pools.values())) < count and time.monotonic() < end:
-        time.sleep(0.001)
 
 
 def all_different(numbers):
@@ -30,7 +23,7 @@ def test_no_number_leaves_twice():
         if turn % 3 == 0:
             source.expect(int(rng.integers(1, 40)), CELLS)
         if turn % 5 == 0:
-            settle(source, int(rng.integers(1, 60)))
+            wait(source, int(rng.integers(1, 60)))
         taken.append(source.integers(int(rng.integers(1, 4)), int(rng.integers(1, 30)), CELLS).ravel())
     assert all_different(np.concatenate(taken))
     assert not np.isin(source._pools[CELLS], np.concatenate(taken)).any()
@@ -46,9 +39,6 @@ def test_no_number_leaves_twice_whoever_asks():
             if size % 7 == 0:
                 source.fill()
 
-    threads = [threading.Thread(target=ask, args=(source,)) for source in sources for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(ask, sources * 3))
     assert all_different(np.concatenate(taken))

@@ -20,7 +20,7 @@ from tacit.privacy.ledger import (
     ShuffledRelease,
     SideReleases,
 )
-from tacit.privacy.relations import REPLACE
+from tacit.privacy.relations import PERSON, RELATIONS, REPLACE, ROUNDS, UNIT, USER
 
 DELTA = 1e-5
 GAUSSIAN = GaussianRelease("sum", "numbers", 1.0, 1.0, 4.0, relation=REPLACE)
@@ -84,43 +84,26 @@ def test_what_cannot_be_counted_together_raises():
             ledger.epsilon_of([release], DELTA, rounds=2)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"rounds": 0},
-        {"rounds": -1},
-        {"sensitivity": -1.0},
-        {"sensitivity": math.nan},
-        {"column_norm": math.nan},
-        {"sigma": -4.0},
-        {"sigma": math.nan},
-        {"sigma": math.inf},
-        {"grid": -1.0},
-        {"numbers": -1},
-    ],
+IMPOSSIBLE = (
+    (GAUSSIAN, "rounds", (0, -1)),
+    (GAUSSIAN, "sensitivity", (-1.0, math.nan)),
+    (GAUSSIAN, "column_norm", (math.nan,)),
+    (GAUSSIAN, "sigma", (-4.0, math.nan, math.inf)),
+    (GAUSSIAN, "grid", (-1.0,)),
+    (GAUSSIAN, "numbers", (-1,)),
+    (LAPLACE, "cells", (0, 1.5)),
+    (LAPLACE, "chance", (-1, 1 << 48, 0.5)),
+    (LAPLACE, "honest", (0, 10)),
+    (LAPLACE, "minimum", (11,)),
+    (LAPLACE, "relation", ("",)),
 )
-def test_a_release_with_impossible_numbers_is_refused(wrong):
-    with pytest.raises(ValueError, match="Expected"):
-        GaussianRelease(**(msgspec.structs.asdict(GAUSSIAN) | wrong))
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"cells": 0},
-        {"cells": 1.5},
-        {"chance": -1},
-        {"chance": 1 << 48},
-        {"chance": 0.5},
-        {"honest": 0},
-        {"honest": 10},
-        {"minimum": 11},
-        {"relation": ""},
-    ],
-)
-def test_a_discrete_laplace_sum_with_impossible_numbers_is_refused(wrong):
-    with pytest.raises(ValueError, match="Expected"):
-        LaplaceRelease(**(msgspec.structs.asdict(LAPLACE) | wrong))
+@pytest.mark.parametrize(("release", "name", "values"), IMPOSSIBLE, ids=lambda part: str(part)[:20])
+def test_a_release_with_impossible_numbers_is_refused(release, name, values):
+    for value in values:
+        with pytest.raises(ValueError, match="Expected"):
+            type(release)(**(msgspec.structs.asdict(release) | {name: value}))
 
 
 def test_a_discrete_laplace_sum_without_noise_costs_everything():
@@ -160,13 +143,8 @@ def test_less_noise_costs_more(release, share):
 def test_certificates_are_what_the_ledger_computes_from_their_releases():
     """In every model, from the document alone: the claim is recomputed by whoever reads it."""
     budget = Budget(1.0, 1e-6)
-    made = (
-        JointGLM(dim=3, budget=budget),
-        LocalIRLS(dim=3, budget=budget),
-        ShuffleNewton(dim=3, budget=budget),
-    )
-    for bandit in made:
-        document = json.loads(bandit.privacy.json())
+    for kind in (JointGLM, LocalIRLS, ShuffleNewton):
+        document = json.loads(kind(dim=3, budget=budget).privacy.json())
         releases = msgspec.convert(document["releases"], list[ledger.Release])
         assert ledger.epsilon_of(releases, document["delta"]) == document["epsilon"] <= 1.0 + 1e-6
         assert document["spent"] == 0.0
@@ -206,3 +184,26 @@ def test_sides_are_of_one_relation_and_survive_a_file():
             OneOfRelease("one of", "numbers", sides, relation=REPLACE)
     with pytest.raises(ValueError, match="Expected"):
         OneOfRelease("one of", "numbers", SIDES, relation="replace rewards")
+
+
+# relations
+
+RELEASE = {"name": "one", "statistic": "a sum", "sensitivity": 1.0, "column_norm": 1.0, "sigma": 5.0}
+
+
+def test_releases_of_two_relations_are_not_counted_together():
+    own = [GaussianRelease(**RELEASE, relation=relation) for relation in RELATIONS]
+    for one in own:
+        assert ledger.epsilon_of([one, one], 1e-6) > 0
+        for other in own:
+            if one is not other:
+                with pytest.raises(ValueError, match="for one neighbouring relation, got several"):
+                    ledger.epsilon_of([one, other], 1e-6)
+    with pytest.raises(ValueError, match="neighbouring relation"):
+        ledger.epsilon_of([own[1], LocalRelease("r", "s", 1, 1.0, 1.0, 0.5, 0.0, relation="replace")], 1e-6)
+    with pytest.raises(ValueError, match="Expected relation"):
+        GaussianRelease(**RELEASE, relation="remove")
+
+
+def test_every_relation_has_words():
+    assert set(UNIT) == set(USER) == set(RELATIONS) and set(PERSON) == set(ROUNDS)

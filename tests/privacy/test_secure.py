@@ -10,8 +10,9 @@ import warnings
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM, Secure, cli
-from tacit.errors import BadState, NotSecure, UnknownChoice
+from tacit import Budget, JointGLM, Secure, cli, environments
+from tacit.errors import BadState, NotSecure
+from tacit.privacy import noise
 
 BUDGET = Budget(1.0, 1e-6)
 ARMS = np.eye(2)
@@ -77,16 +78,16 @@ def test_two_bandits_never_have_the_same_noise():
         bandit = JointGLM(dim=2, horizon=100, budget=BUDGET, first=15)
         for _ in range(16):
             bandit.choose(ARMS)
-        released.append(bandit.theta)
+        released.append(bandit._state.prefix.released.copy())  # of noise alone an estimate is 0 one time in seven
     assert not np.array_equal(*released)
 
 
 def wait(source, count):
-    """Until so many numbers are drawn ahead."""
+    """Until so many numbers are drawn ahead, or more."""
     end = time.monotonic() + 60
     while sum(map(len, source._pools.values())) < count and time.monotonic() < end:
-        time.sleep(0.01)
-    assert sum(map(len, source._pools.values())) == count
+        time.sleep(0.001)
+    assert sum(map(len, source._pools.values())) >= count
 
 
 def test_numbers_are_drawn_ahead_and_leave_once():
@@ -95,6 +96,7 @@ def test_numbers_are_drawn_ahead_and_leave_once():
     wait(source, 20_000)
     pool = source._pools[1000.0]
     waiting = pool.tolist()
+    assert len(waiting) == 20_000
     first = source.integers(1, 5000, 1000.0)[0]
     assert first.tolist() == waiting[:5000]  # what was drawn ahead, and nothing was drawn meanwhile
     assert not pool.any()  # what it was drawn into is wiped
@@ -136,8 +138,6 @@ def test_plans_leave_room_for_their_noise(kind, options):
 
 
 def test_a_source_that_fails_does_not_stop_the_worker():
-    from tacit.privacy import noise
-
     broken, source = Secure(), Secure()
     broken.expect(1, float("nan"))
     source.expect(10, 50.0)
@@ -218,15 +218,11 @@ def test_a_fork_does_not_wait_for_a_thread_of_its_parent():
 
 
 def test_a_block_of_simulated_rounds_needs_simulated_noise():
-    from tacit import environments
-
     world = environments.ball(dim=2, arms=3)
     block = world.block(10)
     world.start(np.random.default_rng(0), 10).fill(block)
     with pytest.raises(ValueError, match="Expected simulated noise"):
         JointGLM(dim=2, horizon=100, budget=BUDGET).play(block)
-    with pytest.raises(UnknownChoice):
-        JointGLM(dim=2, horizon=100, budget=BUDGET).observe(1, 0.0)
 
 
 def test_the_command_line_shows_grid_and_distance(monkeypatch, capsys):

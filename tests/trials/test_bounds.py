@@ -97,16 +97,12 @@ def test_variance_is_that_of_the_worst_means_that_sums_allow():
 
 @pytest.mark.parametrize("chance", [0.05, 0.1, 0.5])
 def test_coins_cumulant_is_no_less_than_that_of_any_outcomes(chance):
-    for other in (1 - chance, 0.8 * (1 - chance)):
-        for lam in (0.001, 0.02, 0.1):
-            worst = 0.0
-            for c in np.linspace(0, 1, 11):
-                for b in np.linspace(0, 1, 11):
-                    values = np.array([(c - 0.5) / chance, -(b - 0.5) / other, 0.0])
-                    weights = np.array([chance, other, 1 - chance - other])
-                    for s in (lam, -lam):
-                        worst = max(worst, math.log(weights @ np.exp(s * values)) - s * (weights @ values))
-            assert coins.cumulant(lam, chance, other) == pytest.approx(worst, rel=1e-9)
+    for other, lam in itertools.product((1 - chance, 0.8 * (1 - chance)), (0.001, 0.02, 0.1)):
+        worst, weights = 0.0, np.array([chance, other, 1 - chance - other])
+        for c, b, s in itertools.product(np.linspace(0, 1, 11), np.linspace(0, 1, 11), (lam, -lam)):
+            values = np.array([(c - 0.5) / chance, -(b - 0.5) / other, 0.0])
+            worst = max(worst, math.log(weights @ np.exp(s * values)) - s * (weights @ values))
+        assert coins.cumulant(lam, chance, other) == pytest.approx(worst, rel=1e-9)
 
 
 def test_coins_cumulant_of_a_divided_control_is_no_less_than_that_of_any_mix_of_arms():

@@ -75,8 +75,7 @@ def test_noise_has_the_std_it_says_and_no_other(make):
     noise = releases(mechanism, seed=1)
     for t in (1, 37, 63, 100):
         std = 2.0 * mechanism.gain(np.array([float(t)]))[0]
-        assert scale_is(noise[t - 1], std)
-        assert not scale_is(noise[t - 1], 2 / 3 * std)
+        assert scale_is(noise[t - 1], std) and not scale_is(noise[t - 1], 2 / 3 * std)
         assert not scale_is(noise[t - 1], 3 / 2 * std)
 
 
@@ -100,8 +99,7 @@ def test_what_an_adversary_sees_of_the_first_user(make):
 def test_spent_so_far_grows_to_the_whole(make):
     mechanism = make(leaves=100, size=1, sigma=1.0)
     norms = [mechanism.column_norm_after(t) for t in range(1, 101)]
-    assert (np.diff(norms) >= 0).all()
-    assert norms[-1] == mechanism.column_norm
+    assert (np.diff(norms) >= 0).all() and norms[-1] == mechanism.column_norm
 
 
 def test_discounted_sums_fade_and_their_noise_is_bounded():
@@ -109,8 +107,7 @@ def test_discounted_sums_fade_and_their_noise_is_bounded():
     expected = [sum(0.9 ** (t - s) * data[s] for s in range(t + 1)) for t in range(50)]
     assert np.allclose(releases(Discounted(leaves=50, size=4, sigma=0.0, discount=0.9), data=data), expected)
     norms = [Discounted(leaves=n, size=1, sigma=1.0, discount=0.99).column_norm for n in (100, 1000, 10_000)]
-    assert norms[-1] == pytest.approx(1.462, abs=1e-3)
-    assert norms[-1] < 1.0001 * norms[1]
+    assert norms[-1] == pytest.approx(1.462, abs=1e-3) and norms[-1] < 1.0001 * norms[1]
     with pytest.raises(ValueError, match="Expected discount"):
         Discounted(leaves=5, size=1, sigma=1.0, discount=1.5)
 
@@ -132,8 +129,7 @@ def test_buffered_is_within_a_percent_of_the_exact_toeplitz_for_every_horizon():
         if leaves > 10**7:  # sum of f_k^2 grows by ln(n) / pi
             root += math.log(leaves / 10**7) / math.pi
         ratio = buffered.gain(np.array([float(leaves)]))[0] * buffered.column_norm / root
-        assert 0.97 < ratio < 1.01
-        assert buffered.memory == 10
+        assert 0.97 < ratio < 1.01 and buffered.memory == 10
 
 
 def test_bufferedencoder_of_inverts_its_decoder():
@@ -143,8 +139,7 @@ def test_bufferedencoder_of_inverts_its_decoder():
     b = np.exp(-np.outer(k, decoder.rates)) @ decoder.weights
     c = np.exp(-np.outer(k, encoder.rates)) @ encoder.weights
     c[0] += encoder.first
-    assert np.allclose(np.convolve(b, c)[:500], 1.0)
-    assert c.min() > 0
+    assert np.allclose(np.convolve(b, c)[:500], 1.0) and c.min() > 0
     assert encoder.squares(500) == pytest.approx((c**2).sum())
 
 
@@ -165,8 +160,7 @@ def test_toeplitz_refuses_a_table_that_does_not_fit():
 
 
 def wishart_loss(k, p, v, u, rng, count=20_000):
-    """ln f(W) - ln f(W + v v' - u u') for W ~ Wishart(I, k), from the densities: the privacy loss of replacing row v by
-    row u. Infinite where W + v v' - u u' is not positive definite."""
+    """ln f(W) - ln f(W + v v' - u u') for W ~ Wishart(I, k): the loss of replacing row v by u; infinite outside."""
     W = stats.wishart(k, np.eye(p)).rvs(count, random_state=rng)
     sign, log_moved = np.linalg.slogdet(W + np.outer(v, v) - np.outer(u, u))
     loss = (k - p - 1) / 2 * (np.linalg.slogdet(W)[1] - log_moved) + (v @ v - u @ u) / 2

@@ -1,5 +1,4 @@
-"""Discounted sums from ten buffers: the matrices in use, the rounding's bound, a store's leaves, and when they are
-used."""
+"""Discounted sums from ten buffers: the matrices in use, the rounding's bound, a store's leaves."""
 
 import dataclasses
 import math
@@ -124,8 +123,7 @@ def test_noise_column_norm_and_decoder_from_the_matrices_in_use():
     assert np.allclose(np.linalg.norm(B, axis=1), grid.gain(np.arange(1.0, LEAVES + 1)), rtol=1e-4)
     prefix = np.tril(grid.fading ** np.subtract.outer(np.arange(LEAVES), np.arange(LEAVES)))
     C = np.linalg.solve(B, prefix)
-    assert C.min() > -1e-9
-    assert np.linalg.norm(C[:, 0]) == pytest.approx(grid.column_norm, rel=1e-9)
+    assert C.min() > -1e-9 and np.linalg.norm(C[:, 0]) == pytest.approx(grid.column_norm, rel=1e-9)
     assert np.allclose(C[:, 0], grid._series.terms(LEAVES), atol=1e-9)
     several = grid_for(apart=5).sum_norm_after(LEAVES, 3)
     assert several >= np.linalg.norm(C[:, [0, 6, 12]].sum(axis=1)) > 0.8 * several

@@ -73,8 +73,7 @@ class Counted(Given):
 
 
 def test_every_step_has_the_noise_of_the_first():
-    """Asked for once a step, for all numbers, with the claimed standard deviation: in the first window as in those
-    that follow it, and as far away as steps are counted."""
+    """Asked for once a step, for all numbers, with the claimed deviation: in the first window and far beyond it."""
     grid, source = grid_for(0.9), Counted()
     state = grid.init(source)
     for _ in range(3 * grid.window):
@@ -130,8 +129,7 @@ def test_leaf_by_leaf_as_a_store_does_it():
 
 
 def test_what_is_seen_of_any_user_in_floats_is_what_is_claimed():
-    """The best linear test of every leaf, from the releases of four windows: mu = column norm / sigma, and no more but
-    for what B's cut costs in floats."""
+    """The best linear test of every leaf: mu = column norm / sigma, and no more, but for B's cut in floats."""
     mechanism = Discounted(leaves=70, size=1, sigma=1.0, discount=0.5)
     assert mechanism.window < 20
     seen = [worst_canary(mechanism, leaf=leaf).mu for leaf in range(0, 70, 3)]

@@ -112,8 +112,7 @@ class Held:
 
 
 def crowd(people, bandit, *, wide=False):
-    """(the same users in all runs, others): each yields arms and a reward. Where contexts are public, others have the
-    same arms in all runs, and other rewards."""
+    """(the same users in all runs, others). Where contexts are public, others have the same arms, and other rewards."""
     dim, (low, high) = bandit._width, bandit.rewards
     public = getattr(bandit, "_public", False)
 
@@ -186,8 +185,7 @@ def rounds(bandit, people, *, tape, count=60, absent=True):
 
 
 def logs(bandit, people, *, tape, count=8, size=12):
-    """The same where others are rows of a log: all with a reward in the first run; with rewards or none in the second,
-    and none in the third, and in both with a bad one."""
+    """The same where others are rows of a log: all with a reward, then some, then none, with a bad one."""
     known, others = crowd(people, bandit)
     rng, held, out = np.random.default_rng([10, people]), Held(), []
     for t in range(count):

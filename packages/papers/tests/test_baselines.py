@@ -83,8 +83,7 @@ def test_newton_finds_the_optimum_that_scipy_finds(name, link, likelihood, count
     logdet = mle.newton(rows, values, link, 0.3, likelihood, theta, inverse)
     best = minimize(target, np.zeros(3), tol=1e-10)
     assert target(theta) == pytest.approx(mle.objective(rows, values, link, 0.3, likelihood, theta), abs=1e-6)
-    assert np.allclose(theta, best.x, atol=2e-4)
-    assert logdet == pytest.approx(-np.linalg.slogdet(inverse)[1])
+    assert np.allclose(theta, best.x, atol=2e-4) and logdet == pytest.approx(-np.linalg.slogdet(inverse)[1])
 
 
 def test_the_efficient_weight_far_out():
@@ -141,8 +140,7 @@ def test_the_online_step_is_the_constrained_optimum(radius, a, b):
 
     inside = {"type": "ineq", "fun": lambda t: radius**2 - t @ t}
     best = minimize(target, 0.1 * theta, constraints=inside, method="SLSQP", options={"ftol": 1e-14})
-    assert np.linalg.norm(found) <= radius * (1 + 1e-9)
-    assert np.allclose(found, best.x, atol=1e-5)
+    assert np.linalg.norm(found) <= radius * (1 + 1e-9) and np.allclose(found, best.x, atol=1e-5)
 
 
 def test_the_design_is_nearly_optimal_and_only_on_those_alive():
@@ -181,8 +179,7 @@ def test_batches_close_on_a_public_schedule():
     block = world.block(1000)
     world.start(default_rng(2), 1000).fill(block)
     bandit.play(block)
-    assert bandit.closed == 2
-    assert list(bandit._ends) == [52, 425, 1000]
+    assert bandit.closed == 2 and list(bandit._ends) == [52, 425, 1000]
 
 
 @pytest.mark.parametrize("link", ["logistic", "probit"])

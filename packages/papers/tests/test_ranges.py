@@ -10,18 +10,10 @@ from hypothesis import strategies as st
 
 from tacit.errors import NotSecure
 from tacit.model import links
-from tacit_papers import JointGLMRare, JointReweighted, JointSquareCB, ShariffLinUCB
+from tacit_papers import JointGLMRare, JointReweighted, JointSquareCB, ShariffLinUCB, regression
 from tacit_papers.joint.glm_rare_descent_kernel import Data, gradients
 from tacit_papers.kernels.squarecb import gradient_step
 from tacit_papers.mechanisms.sums import with_noise
-from tacit_papers.regression import (
-    ImproperSGD,
-    OutputPerturbation,
-    PrivateNewton,
-    PrivateRidge,
-    ReweightedGLM,
-    ReweightedLinear,
-)
 from tacit_papers.regression.contribution import ReweightedContribution
 from tests.model.test_ranges import BUDGET, MANY, RANGES, SAFE, SIZES, Silent, made, moved, people, rewards_of
 
@@ -120,7 +112,7 @@ def test_one_row_of_reweighted_regression_moves_each_sum_by_no_more(link, radius
         assert np.linalg.norm(gradient) <= contribution.residual * (1 + 2.0**-10)
 
 
-REGRESSORS = [ReweightedLinear, ReweightedGLM, PrivateRidge, PrivateNewton, OutputPerturbation, ImproperSGD]
+REGRESSORS = [getattr(regression, name) for name in regression.__all__]
 
 
 @pytest.mark.parametrize("kind", REGRESSORS, ids=str)
@@ -133,7 +125,11 @@ def test_regressors_refuse_them_too_and_serve_what_is_left(kind):
     rng = np.random.default_rng(0)
     x = rng.uniform(-0.7, 0.7, (12, 2)) * 10.0 ** rng.choice([-320.0, -155.0, -150.0, -75.0, 0.0], (12, 1))
     for unit, radius in itertools.product((1e-30, 1.0, 1e30), (1e-30, 1.0, 1e30)):
-        low = 0.0 if kind in (ReweightedGLM, PrivateNewton, OutputPerturbation) else -unit
+        low = (
+            0.0
+            if kind in (regression.ReweightedGLM, regression.PrivateNewton, regression.OutputPerturbation)
+            else -unit
+        )
         targets = rng.choice([low, unit], 12)
         fitted = kind(budget=BUDGET, radius=radius, targets=(low, unit), source=Silent()).fit(x, targets)
         assert np.isfinite(fitted.theta_).all()

@@ -359,8 +359,7 @@ def test_noise_is_secure_by_default():
     assert math.log2(cell) == int(math.log2(cell))
     total = rng.uniform(-100, 100, size)
     released = plan.release(0, total, 500, Secure()) * 500 / cell
-    assert np.allclose(released, np.rint(released), atol=1e-6)
-    assert 1 < plan.sigma(0) / floats.sigma(0) < 1.002
+    assert np.allclose(released, np.rint(released), atol=1e-6) and 1 < plan.sigma(0) / floats.sigma(0) < 1.002
     assert np.linalg.norm(np.rint(total / cell) - np.rint((total + 1e-3) / cell)) * cell <= (
         1e-3 * np.sqrt(size) + cell * np.sqrt(size)
     )
@@ -375,8 +374,7 @@ def test_a_secure_epoch_bandit_says_so():
         bandit = kind(dim=2, horizon=600, first=100, budget=budget, rewards=(-1.0, 1.0), link="identity")
         for _ in range(250):
             bandit.observe(bandit.choose(0.7 * np.eye(2)), 1.0)
-        assert bandit.closed == 1
-        assert bandit.privacy.private and bandit.privacy.epsilon <= 1.0
+        assert bandit.closed == 1 and bandit.privacy.private and bandit.privacy.epsilon <= 1.0
         assert all(release.grid > 0 for release in bandit.privacy.releases)
         seeded = kind(
             dim=2, horizon=600, budget=budget, rewards=(-1.0, 1.0), link="identity", policy=np.random.default_rng(1)

@@ -265,8 +265,7 @@ def test_projection_is_the_nearest_point_of_the_ellipsoid():
 
 @pytest.mark.parametrize("size", [0.3, 3.0])
 def test_the_closed_form_is_the_best_linear_estimate_in_the_ball(size):
-    """Against a solver: |m - J (theta - p)|^2 in C^-1 plus |theta|^2 / r^2, over |theta| <= r; inside it and on its
-    edge."""
+    """Against a solver: |m - J (theta - p)|^2 in C^-1 plus |theta|^2 / r^2; inside |theta| <= r and on its edge."""
     rng = np.random.default_rng(5)
     matrix, spread, outer = positive_definite(rng, 3, 10.0), positive_definite(rng, 3, 4.0), np.eye(3) / 3
     jacobian, point, truth = spread @ np.linalg.inv(matrix), 0.1 * rng.standard_normal(3), np.array([size, 0.0, 0.0])

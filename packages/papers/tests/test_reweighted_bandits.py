@@ -279,8 +279,7 @@ class Logged(JointReweighted):
 
 
 def cost(link, crowd, delays, place, worlds):
-    """mu^2 spent on one user: squares of what it moves over those of the noise, summed over all releases. `worlds`: its
-    arm, reward, and how many choices later the reward comes (None: never)."""
+    """mu^2 spent on one user over all releases. `worlds`: arm, reward, how many choices late (None: never)."""
     logs = []
     for x, r, delay in worlds:
         bandit = build(Logged, dim=2, horizon=200, first=10, link=link, rewards=(0.0, 1.0), pending=200)

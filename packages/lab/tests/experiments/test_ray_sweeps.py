@@ -1,5 +1,4 @@
-"""Ray does a sweep to the same bits, and goes on where a killed one stopped. It needs the extra `ray`: `make
-test-ray`."""
+"""Ray does a sweep to the same bits, and goes on where a killed one stopped. By `make test-ray`."""
 
 import os
 import signal

@@ -35,8 +35,7 @@ def test_the_page_has_the_tables():
 
 
 def test_verdicts_follow_what_is_computed(monkeypatch):
-    """With numbers that would come out if what is printed were right, each of these checks says so. It would catch a
-    verdict that is written down instead."""
+    """With the numbers of a right paper each check says that it holds: no verdict is written down."""
     monkeypatch.setattr(timing, "changes_seen", lambda *_: 0)  # as if theta_o were the same in both worlds
     monkeypatch.setattr(timing, "chances_of_a_switch", lambda *_, **__: (0.1, 0.1))
     monkeypatch.setattr(joint, "cost_of_v", lambda kappa_star: 0.3 + kappa_star / 700)

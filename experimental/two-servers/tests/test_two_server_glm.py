@@ -215,16 +215,9 @@ def test_a_device_checks_the_board_and_its_claims():
     with pytest.raises(BadBillboard, match="identity"):
         TwoServerClient(server(source=Simulated(0)).billboard(), identities=made._own.identities)
     document = board_of(made)
-    for change in (
-        {"theta": [0.0]},
-        {"spread": [-1.0, 0.0]},
-        {"theta": [1e300, 0.0]},
-        {"more": 1},
-        {"task": None},
-        {"task": "00" * 32},
-        {"expires": document["made"]},
-        {"expires": document["made"] + 32 * 86400},
-    ):
+    changes = [{"theta": [0.0]}, {"spread": [-1.0, 0.0]}, {"theta": [1e300, 0.0]}, {"more": 1}, {"task": None}]
+    dates = [{"expires": document["made"] + days * 86400} for days in (0, 32)]
+    for change in (*changes, {"task": "00" * 32}, *dates):
         with pytest.raises(BadBillboard, match="Expected"):
             client(made, document | change)
 

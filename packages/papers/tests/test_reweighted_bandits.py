@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -241,8 +242,6 @@ def test_elimination_keeps_the_best_arm_and_learns():
 
 def test_many_dimensions_without_a_matrix():
     """A d x d matrix would have 200 MB at d = 5000."""
-    import tracemalloc
-
     rng = np.random.default_rng(7)
     for kind in (JointSquareCB, LocalSquareCB):
         tracemalloc.start()

@@ -20,21 +20,13 @@ def published(**options):
     return ShariffLinUCB(**(defaults | options))
 
 
+WRONG = [{"horizon": None}, {"noise": "laplace"}, {"release": "magic"}, {"calibration": "none"}, {"shift": 0.0}]
+WRONG += [{"failure": 1.0}, {"width_scale": -1}, {"noise": "wishart", "release": "toeplitz"}]
+WRONG += [{"noise": "wishart", "budget": Budget(math.inf, 0.1)}]
+
+
 @pytest.mark.parametrize(
-    "wrong",
-    [
-        {"horizon": None},
-        {"noise": "laplace"},
-        {"release": "magic"},
-        {"noise": "wishart", "release": "toeplitz"},
-        {"calibration": "none"},
-        {"shift": 0.0},
-        {"failure": 1.0},
-        {"width_scale": -1},
-        {"noise": "wishart", "budget": Budget(math.inf, 0.1)},
-        {"noise": "wishart", "budget": Budget(100.0, 1e-6), "calibration": "paper"},
-    ],
-    ids=str,
+    "wrong", [*WRONG, {"noise": "wishart", "budget": Budget(100.0, 1e-6), "calibration": "paper"}], ids=str
 )
 def test_bad_settings_of_the_published_one(wrong):
     with pytest.raises(ValueError, match="Expected"):

@@ -57,16 +57,10 @@ def test_algorithm_1_shows_its_parameters_and_its_claim():
     assert quoted.privacy.releases[0].std > 50 * certificate.releases[0].std
     with pytest.raises(NotSecure, match="quoted"):
         ShuffleGLM(dim=5, radius=3.0, horizon=20_000, budget=BUDGET, calibration="paper")
-    for wrong in (
-        {"link": "identity"},
-        {"first": 0},
-        {"dropout": 1.0},
-        {"iterations": 0},
-        {"calibration": "guess"},
-        {"constants": "guess"},
-    ):
+    wrong = [{"link": "identity"}, {"first": 0}, {"dropout": 1.0}, {"iterations": 0}, {"calibration": "guess"}]
+    for options in (*wrong, {"constants": "guess"}):
         with pytest.raises(ValueError, match="Expected"):
-            ShuffleGLM(**({"dim": 2, "horizon": 100, "budget": BUDGET, "source": Simulated(0)} | wrong))
+            ShuffleGLM(**{"dim": 2, "horizon": 100, "budget": BUDGET, "source": Simulated(0)} | options)
 
 
 def test_the_published_descent_has_its_own_steps_and_its_own_bound_on_gradients():

@@ -5,11 +5,14 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
+from tacit import Budget, JointGLM, LinUCB, Simulated, environments
 from tacit.algorithms.sides import NO_SIDES
 from tacit.environments import worlds_kernel as worlds
 from tacit.kernels import continual, formulas, linalg, linear, noise, rounds, summing
 from tacit.kernels.block import BERNOULLI, GAUSSIAN_REWARD, LOGGED, SIGN, Block, reward
-from tacit.model import glm, links
+from tacit.kernels.compile import kernel
+from tacit.kernels.glm import Posterior, update_inverse
+from tacit.model import glm, links, vectors
 from tests.reference import linear as reference
 
 
@@ -266,9 +269,6 @@ def test_worlds_fill_every_round_of_a_block():
 
 
 def test_fused_rounds_run_under_bounds_checks():
-    from tacit import JointGLM, LinUCB, Simulated, environments
-    from tacit.privacy.budget import Budget
-
     world = environments.ball(dim=3, arms=4)
     fill = world.start(np.random.default_rng(12), 100).fill
     block = world.block(50)
@@ -282,10 +282,6 @@ def test_fused_rounds_run_under_bounds_checks():
 
 @pytest.mark.parametrize("dim", [3, 63, 64, 67])
 def test_many_dimensions_in_a_faster_order_of_sums(dim):
-    from tacit.kernels.compile import kernel
-    from tacit.kernels.glm import Posterior, update_inverse
-    from tacit.model import vectors
-
     rng = np.random.default_rng(dim)
     x, matrix = rng.standard_normal(dim), rng.standard_normal((dim, dim))
     for quadratic in (vectors.quadratic, kernel(vectors.quadratic)):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logit, ndtr
-from scipy.stats import norm
+from scipy.stats import ks_2samp, norm
 
 from tacit.errors import BudgetExceeded
 from tacit.mechanisms import local, randomizers
@@ -158,8 +158,6 @@ def test_a_cap_is_sent_as_often_as_its_guarantee_says():
 
 def test_simulated_reports_have_the_law_of_real_ones():
     """Kolmogorov and Smirnov along the vector and across it, 8000 reports each; false alarms: 1e-4 each."""
-    from scipy.stats import ks_2samp
-
     made = local.cap(3.0, 1.0, 4)
     v, rng = np.array([0.5, 0.5, 0.0, 0.0]), np.random.default_rng(3)
     real = np.array([made.decode(made.encode(v)) for _ in range(8000)])

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from tacit import Budget, JointGLM, Simulated
 from tacit.errors import BadState
 from tacit.kernels.recursive import DECAY_BITS
-from tacit.mechanisms import leaves as one_by_one
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.recursive import Recursive, discounted
 from tacit.mechanisms.recursive_grid import RecursiveGrid, on_integers
 from tacit.testing.canary import released, responses, worst_canary
 from tests.mechanisms.test_grid import Given, run
+from tests.mechanisms.test_window import leaf_by_leaf
 
 LEAVES = 60
 
@@ -142,20 +142,10 @@ def test_sums_of_many_bits_have_room():
 
 
 def test_leaf_by_leaf_as_a_store_does_it():
-    grid, rng = grid_for(), np.random.default_rng(2)
-    sums, noise = rng.integers(-(10**6), 10**6, (LEAVES, 2)), rng.integers(-(10**9), 10**9, (LEAVES, 2))
-    whole, releasing, serving = grid.init(Given()), grid.init(Given()), one_by_one.Prefixes(grid)
-    for t, (x, z) in enumerate(zip(sums, noise, strict=True)):
-        source = Given(lambda draws, size, z=z: z[None])
-        whole.open[:] = x
-        expected = grid.release(whole, source).copy()
-        for _ in range(2):  # a leaf that was not committed is measured anew
-            noisy = grid.measure(releasing, x, source)
-        grid.close(releasing, t, x)
-        assert one_by_one.left(grid, t) == (0 if t == LEAVES - 1 else None)
-        assert np.array_equal(serving.following(noisy), expected)
+    grid = grid_for()
+    leaf_by_leaf(grid, LEAVES, lambda t: 0 if t == LEAVES - 1 else None)
     with pytest.raises(BadState, match="one step after the other"):
-        grid.close(grid.init(Given()), 3, sums[0])
+        grid.close(grid.init(Given()), 3, np.ones(2, int))
 
 
 def test_long_vectors_have_buffers_and_short_ones_the_square_root(tmp_path):

@@ -120,10 +120,8 @@ def crowd(people, bandit, *, wide=False):
         rng = np.random.default_rng(seed)
         rewards = np.random.default_rng([7, people]) if public and most else rng
         while True:
-            arms, mask = (
-                rng.uniform(-0.7, 0.7, (rng.integers(1, most) if most else rng.choice([4, 12]) if wide else 4, dim)),
-                None,
-            )
+            offered = rng.integers(1, most) if most else rng.choice([4, 12]) if wide else 4
+            arms, mask = rng.uniform(-0.7, 0.7, (offered, dim)), None
             if not most and rng.integers(2):
                 arms = 1e-6 * arms[[0, 1, 0, 1]] * [[1], [1], [-1], [-1]]  # on which side of 0 the estimate lies
             if bandit._blocks > 1:

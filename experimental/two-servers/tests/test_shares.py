@@ -72,11 +72,7 @@ def test_releases_are_the_curators_with_both_noises_to_the_last_bit(name):
     rng = np.random.default_rng(secrets.randbits(32))
     grid, circuit = plan(name)
     prio3 = Prio3(circuit=circuit, context=b"test")
-    key, aggregators, sources = (
-        secrets.token_bytes(32),
-        [SharedSteps(grid), SharedSteps(grid)],
-        [Recorded(), Recorded()],
-    )
+    key, aggregators, sources = secrets.token_bytes(32), [SharedSteps(grid) for _ in range(2)], [Recorded(), Recorded()]
     counts, leaves, sums = [], [], []
     for _ in range(LEAVES):
         counts.append(int(rng.integers(0, 4)))

@@ -182,9 +182,8 @@ def test_what_the_clip_of_gradients_costs(epsilon, cut, bias):
     lengths = np.linalg.norm(gradients, axis=1)
     moved = np.mean((np.minimum(1, most / lengths) - 1)[:, None] * gradients, axis=0)
     assert cut[0] < np.mean(lengths > most) < cut[1]
-    assert (
-        bias / 6 < np.linalg.norm(moved) / (1 / 3) < 2 * bias
-    )  # the mean gradient is E[x x'] (theta - theta*) 2 = 1/3
+    mean = 1 / 3  # E[x x'] (theta - theta*) 2
+    assert bias / 6 < np.linalg.norm(moved) / mean < 2 * bias
 
 
 def test_the_papers_bound_of_the_noise_lacks_the_root_of_the_dimension():

@@ -29,9 +29,7 @@ def test_bounds_on_the_noise_are_for_all_releases_there_can_be():
     ups = (bounds.ceiling - bounds.floor) / 2
     stds = bandit.mechanism.sigma * bandit.mechanism.gain(np.arange(1.0, leaves + 1))
     noise = rng.standard_normal((200, leaves, 3)) * stds[:, None]
-    middle, apart = (
-        (noise[..., 0] + noise[..., 2]) / 2,
-        np.hypot((noise[..., 0] - noise[..., 2]) / 2, noise[..., 1] / math.sqrt(2)),
-    )
+    middle = (noise[..., 0] + noise[..., 2]) / 2
+    apart = np.hypot((noise[..., 0] - noise[..., 2]) / 2, noise[..., 1] / math.sqrt(2))
     largest = np.max(np.abs(middle) + apart, axis=1)
     assert np.mean(largest > ups) <= 0.1 and np.mean(largest > 0.6 * ups) > 0.1

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit import Budget, Simulated
+from tacit import Budget, Simulated, environments
 from tacit.privacy import composition
 from tacit_papers import ShariffLinUCB
 from tacit_papers.attacks.shariff import LINEAR_PAIR
@@ -97,8 +97,6 @@ def test_whole_algorithm_against_the_pseudo_code(release, seed):
 def test_confidence_sets_hold():
     """In 40 runs of 2000 rounds the true parameter leaves the confidence set (failure 0.05) in no more than 8 of them:
     false alarm < 1e-3 even at the full 5 %. And the bound is not vacuous: without its noise part it fails."""
-    from tacit import environments
-
     misses = naive = 0
     for seed in range(40):
         world = environments.ball(dim=3, arms=5)

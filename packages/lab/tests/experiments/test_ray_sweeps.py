@@ -101,9 +101,7 @@ def _slow(number, report):
 
 
 def _noting(handed):
-    from tacit_lab.cluster import Workers
-
-    submit = Workers.submit
+    submit = cluster.Workers.submit
 
     def noting(self, item):
         handed.append(item)

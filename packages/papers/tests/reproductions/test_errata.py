@@ -80,17 +80,14 @@ def test_the_attack_runs_the_optimiser_that_the_bandit_has():
 @pytest.mark.parametrize("theta_o", [-1.2, -1.0, 0.0, 1.2])
 def test_a_probe_shows_whether_theta_o_is_small(theta_o):
     bandit, asked = printed_bandit(timing.HORIZON), timing.constants()
-    design, rule = (
-        bandit._state.design,
-        bandit._rule._replace(explore=asked.explore, eliminate=asked.explore, width=asked.width),
-    )
+    design, widths = bandit._state.design, {"eliminate": asked.explore, "width": asked.width}
+    rule = bandit._rule._replace(explore=asked.explore, **widths)
     gram = timing.SHARE * asked.explore**2
     design.inverse[:] = 1 / gram
     design.theta_o[:] = theta_o
     probe = np.array([[0.9], [-0.89]])
-    assert (
-        uncertain(probe, design, rule) < 0 <= uncertain(np.ones((1, 1)), design, rule)
-    )  # user i explores, it does not
+    # user i explores, and the probe does not
+    assert uncertain(probe, design, rule) < 0 <= uncertain(np.ones((1, 1)), design, rule)
     assert exploit(probe, design, rule) == (theta_o < -asked.explore / math.sqrt(gram))
 
 

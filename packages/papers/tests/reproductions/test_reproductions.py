@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tacit_papers.reproductions import ablations, shariff_d1, table2
+from tacit_papers.reproductions import ablations, shariff_d1, shuffle, table2
 from tacit_papers.reproductions.findings import Regret, above_plain, alike, below
 
 
@@ -109,8 +109,6 @@ def test_half_of_uniform_play_is_called_half():
 
 @pytest.mark.full
 def test_the_shuffle_model_end_to_end(tmp_path):
-    from tacit_papers.reproductions import shuffle
-
     outcome = shuffle.reproduce(quick=True, runs=2, out=tmp_path)
     assert len(outcome.findings) == 9 and "Computed, not run" in outcome.text()
     assert outcome.extra["computed"]["T=5000, ε=1"]["warm-up"] > 1e8

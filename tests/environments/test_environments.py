@@ -18,6 +18,15 @@ def rounds(world, count=2000, seed=0):
     return block, started.theta
 
 
+def filled(world, count, seed=0, size=None, horizon=None):
+    """Arms, means and noise of the first rounds, in blocks of that size."""
+    fill, blocks = world.start(np.random.default_rng(seed), horizon or count).fill, []
+    for _ in range(0, count, size or count):
+        blocks.append(world.block(size or count))
+        fill(blocks[-1])
+    return [np.concatenate(parts) for parts in list(zip(*blocks, strict=True))[:3]]
+
+
 @pytest.mark.parametrize("name", SYNTHETIC)
 @pytest.mark.parametrize("link", ["identity", "logistic", "probit"])
 def test_arms_in_the_ball_means_by_the_link_and_rewards_in_range(name, link):

@@ -18,7 +18,8 @@ from tests.audit import worlds
 from tests.audit.test_certificates import COARSE, RUNS
 from tests.roles.boards import another
 from tests.whole import replay, tape
-from tests.whole.test_replay import Answered, Counted, Raw, Waiting, embedded
+from tests.whole.leaks import Answered, Counted, Raw, Waiting
+from tests.whole.test_replay import embedded
 
 OPTIONS = [{}, {"curvature": "none"}, {"helper_budget": Budget(4.0, 0.02)}]
 

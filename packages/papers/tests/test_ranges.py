@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tests.model.test_ranges as core
 from tacit.errors import NotSecure
 from tacit.model import links
 from tacit_papers import JointGLMRare, JointReweighted, JointSquareCB, ShariffLinUCB, regression
@@ -17,14 +18,15 @@ from tacit_papers.mechanisms.sums import with_noise
 from tacit_papers.regression.contribution import ReweightedContribution
 from tests.model.test_ranges import BUDGET, MANY, RANGES, SAFE, SIZES, Silent, made, moved, people, rewards_of
 
+TWO = {"users": st.tuples(people(), people()), "which": st.tuples(st.integers(0, 4), st.integers(0, 4))}
+
 
 @MANY
 @given(
     rewards=RANGES,
     radius=st.sampled_from(SIZES),
     options=st.sampled_from([{"release": "batched"}, {}, {"calibration": "paper"}]),
-    users=st.tuples(people(), people()),
-    which=st.tuples(st.integers(0, 4), st.integers(0, 4)),
+    **TWO,
 )
 def test_one_user_of_a_linear_bandit_too(rewards, radius, options, users, which):
     bandit = made(ShariffLinUCB, rewards=rewards, radius=radius, **options)
@@ -39,8 +41,7 @@ def test_one_user_of_a_linear_bandit_too(rewards, radius, options, users, which)
 @given(
     rewards=RANGES,
     radius=st.sampled_from(SIZES),
-    users=st.tuples(people(), people()),
-    which=st.tuples(st.integers(0, 4), st.integers(0, 4)),
+    **TWO,
     explored=st.tuples(st.booleans(), st.booleans()),
     kappa=st.sampled_from([None, 1e-320, 1.0, 1e30, 1.7e308]),
 )
@@ -66,8 +67,7 @@ def test_one_user_of_rare_moves_neither_matrices_nor_gradients_by_more(rewards, 
     rewards=RANGES,
     radius=st.sampled_from(SIZES),
     length_scale=st.sampled_from(SIZES),
-    users=st.tuples(people(), people()),
-    which=st.tuples(st.integers(0, 4), st.integers(0, 4)),
+    **TWO,
     at=st.sampled_from([0.0, 1e-3, 1.0]),
 )
 def test_one_step_of_square_cb_moves_its_iterate_by_no_more(rewards, radius, length_scale, users, which, at):
@@ -137,15 +137,10 @@ def test_regressors_refuse_them_too_and_serve_what_is_left(kind):
 
 @pytest.mark.parametrize("kind", [ShariffLinUCB, JointGLMRare, JointReweighted, JointSquareCB], ids=str)
 def test_ranges_and_radii_that_floats_cannot_serve_are_refused(kind):
-    options = {"dim": 2, "horizon": 40, "budget": BUDGET, "source": Silent()}
-    if kind in (JointReweighted, JointSquareCB):
-        options["first"] = 10
-    for rewards in ((-1e308, 1e308), (0.0, 1.7e308), (0.0, 1e-300), (-5e-324, 0.0), (-1e31, 0.0)):
-        with pytest.raises(ValueError, match="Expected rewards"):
-            kind(**options, rewards=rewards)
-    for radius in (1e-300, 1e31, 1e308):
-        with pytest.raises(ValueError, match="Expected radius"):
-            kind(**options, radius=radius)
+    def build(first, **given):
+        return kind(**given | ({"first": first} if kind in (JointReweighted, JointSquareCB) else {}))
+
+    core.test_ranges_and_radii_that_floats_cannot_serve_are_refused(build)
 
 
 def test_a_sum_that_is_no_number_is_not_released():

@@ -5,16 +5,7 @@ import pytest
 
 from tacit_lab.environments import front_page
 from tacit_lab.environments.front_page import HOURS, LEVELS, OFTEN, SCHEMA, TOPICS
-
-
-def filled(world, count, seed=0, size=None):
-    """The first rounds, in blocks of that size."""
-    fill, out = world.start(np.random.default_rng(seed), count).fill, []
-    for _ in range(count // (size or count)):
-        block = world.block(size or count)
-        fill(block)
-        out.append((block.arms, block.means, block.noise))
-    return [np.concatenate(parts) for parts in zip(*out, strict=True)]
+from tests.environments.test_environments import filled
 
 
 def test_items_are_encoded_by_the_schema_and_clicked_at_the_base_rate():

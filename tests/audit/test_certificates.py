@@ -34,8 +34,7 @@ FIELDS = {"dim": 0, "features": Schema(context={"x": Number(0, 1, bins=2)}, arms
 
 
 def registered(table):
-    """Every class of the registry as it comes: a new one is covered by its name. Below are those with settings that
-    change a promise, one after the other, or that need some."""
+    """Every class of the registry as it comes; below are those that need settings, or that change a promise by them."""
     return {name: [{}] for name in registry.algorithms(table)}
 
 
@@ -154,8 +153,7 @@ def test_fits(name, options, runs):
 
 
 def test_sums_that_know_no_estimate_come_near_what_is_claimed():
-    """The pairs of people by which `tacit audit` tries them are as far apart as the certificate says, in every number
-    that is released."""
+    """The pairs of `tacit audit` are as far apart as the certificate says, in every number that is released."""
     fields = {"features": attacks.FIELDS}
     for options, pair in (
         (fields, attacks.FIELD_PAIR),

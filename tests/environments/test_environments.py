@@ -18,6 +18,15 @@ def rounds(world, count=2000, seed=0):
     return block, started.theta
 
 
+def filled(world, count, seed=0, size=None, horizon=None):
+    """Arms, means and noise of the first rounds, in blocks of that size."""
+    fill, blocks = world.start(np.random.default_rng(seed), horizon or count).fill, []
+    for _ in range(0, count, size or count):
+        blocks.append(world.block(size or count))
+        fill(blocks[-1])
+    return [np.concatenate(parts) for parts in list(zip(*blocks, strict=True))[:3]]
+
+
 @pytest.mark.parametrize("name", SYNTHETIC)
 @pytest.mark.parametrize("link", ["identity", "logistic", "probit"])
 def test_arms_in_the_ball_means_by_the_link_and_rewards_in_range(name, link):
@@ -101,8 +110,7 @@ def test_drift_is_one_of_three(wrong):
 def test_gap(gap):
     block, theta = rounds(environments.gap(dim=4, arms=6, gap=gap))
     values = np.sort(block.arms @ theta, axis=1)
-    assert np.allclose(values[:, -1], 0.75)
-    assert values[:, -2].max() <= 0.75 - gap + 1e-12
+    assert np.allclose(values[:, -1], 0.75) and values[:, -2].max() <= 0.75 - gap + 1e-12
     assert values[:, 0].min() >= -0.75 - 1e-12
     assert len(np.unique(block.means.argmax(axis=1))) == 6  # the best arm's place tells nothing
 
@@ -120,10 +128,8 @@ def test_rare_offers_the_good_direction_in_one_round_of_twenty():
 
 def test_tail_has_a_constant_entry():
     block, theta = rounds(environments.tail(dim=5, arms=3))
-    assert np.allclose(block.arms[:, :, 4], np.sqrt(0.5))
-    assert theta[4] == pytest.approx(np.sqrt(0.5))
-    assert block.means.min() >= 0
-    assert block.means.max() <= 1
+    assert np.allclose(block.arms[:, :, 4], np.sqrt(0.5)) and theta[4] == pytest.approx(np.sqrt(0.5))
+    assert block.means.min() >= 0 and block.means.max() <= 1
 
 
 def test_skewed_saturates_the_link_in_half_of_the_rounds():

@@ -8,17 +8,12 @@ from tacit import Budget, JointGLM, LinUCB, Spec, environments, simulate
 from tacit.environments.messages import FIELDS, NAMES
 from tacit.features import Category
 from tacit.model import arms
+from tests.environments.test_environments import filled
 
 
 def rounds(count=2000, seed=0, size=None, **options):
     world = environments.messages(**{"apart": True} | options)
-    started = world.start(np.random.default_rng(seed), count)
-    blocks = []
-    for _ in range(0, count, size or count):
-        block = world.block(size or count)
-        started.fill(block)
-        blocks.append(block)
-    return world.features, [np.concatenate(parts) for parts in list(zip(*blocks, strict=True))[:3]]
+    return world.features, filled(world, count, seed, size)
 
 
 def people(schema, rows):

@@ -5,11 +5,14 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
+from tacit import Budget, JointGLM, LinUCB, Simulated, environments
 from tacit.algorithms.sides import NO_SIDES
 from tacit.environments import worlds_kernel as worlds
 from tacit.kernels import continual, formulas, linalg, linear, noise, rounds, summing
 from tacit.kernels.block import BERNOULLI, GAUSSIAN_REWARD, LOGGED, SIGN, Block, reward
-from tacit.model import glm, links
+from tacit.kernels.compile import kernel
+from tacit.kernels.glm import Posterior, update_inverse
+from tacit.model import glm, links, vectors
 from tests.reference import linear as reference
 
 
@@ -24,8 +27,7 @@ def test_packing_keeps_the_frobenius_norm_and_comes_back(d):
     packed, back = np.empty(d * (d + 1) // 2), np.empty((d, d))
     linalg.svec(m, packed)
     linalg.smat(packed, back)
-    assert np.allclose(packed, reference.svec(m))
-    assert np.allclose(back, m)
+    assert np.allclose(packed, reference.svec(m)) and np.allclose(back, m)
     assert np.linalg.norm(packed) == pytest.approx(np.linalg.norm(m))
 
 
@@ -76,8 +78,7 @@ def test_ridge_and_its_rescue_from_an_indefinite_matrix():
     assert np.allclose(estimate.theta, np.linalg.solve(V, moment))
     assert estimate.logdet[0] == pytest.approx(np.linalg.slogdet(V)[1])
     linear.ridge(-10 * released, 0.5, 2.0, estimate)
-    assert np.isfinite(estimate.theta).all()
-    assert np.linalg.eigvalsh(estimate.inverse).min() > 0
+    assert np.isfinite(estimate.theta).all() and np.linalg.eigvalsh(estimate.inverse).min() > 0
 
 
 def test_rank_one_updates_equal_a_fresh_inverse():
@@ -170,8 +171,7 @@ def test_buffered_and_table_noise():
     for t in range(12):
         continual.noise_step(state, z[t : t + 1], out)
         expected = sum((weights @ decay ** (t - s)) * z[s] for s in range(t + 1))
-        assert np.allclose(out, expected)
-        assert continual.draws_needed(table) == 0
+        assert np.allclose(out, expected) and continual.draws_needed(table) == 0
         continual.noise_step(table, np.empty((0, 2)), out)
         assert np.array_equal(out, z[t])
 
@@ -187,8 +187,7 @@ def test_prefix_step_without_noise_is_a_running_sum():
     for t in range(40):
         state.open[:] = x[t]
         continual.simulate_step(rng, state, law)
-        assert np.allclose(state.released, x[: t + 1].sum(axis=0))
-        assert not state.open.any()
+        assert np.allclose(state.released, x[: t + 1].sum(axis=0)) and not state.open.any()
 
 
 def test_root_squares():
@@ -204,12 +203,9 @@ def test_next_boundary():
 
 
 def test_rewards():
-    assert reward(BERNOULLI, 1.0, 0.3, 0.29) == 1
-    assert reward(BERNOULLI, 1.0, 0.3, 0.31) == 0
-    assert reward(SIGN, 2.0, 1.0, 0.74) == 2
-    assert reward(SIGN, 2.0, 1.0, 0.76) == -2
-    assert reward(GAUSSIAN_REWARD, 2.0, 1.0, 0.5) == 2
-    assert reward(LOGGED, 1.0, 0.25, 0.5) == 0.25
+    assert reward(BERNOULLI, 1.0, 0.3, 0.29) == 1 and reward(BERNOULLI, 1.0, 0.3, 0.31) == 0
+    assert reward(SIGN, 2.0, 1.0, 0.74) == 2 and reward(SIGN, 2.0, 1.0, 0.76) == -2
+    assert reward(GAUSSIAN_REWARD, 2.0, 1.0, 0.5) == 2 and reward(LOGGED, 1.0, 0.25, 0.5) == 0.25
 
 
 @pytest.mark.parametrize("blocks", [1, 3])
@@ -264,8 +260,7 @@ def test_worlds_fill_every_round_of_a_block():
     for fill in fills:
         b = block()
         fill(b)
-        assert np.linalg.norm(b.arms, axis=2).max() <= 1 + 1e-12
-        assert ((b.means > 0) & (b.means < 1)).all()
+        assert np.linalg.norm(b.arms, axis=2).max() <= 1 + 1e-12 and ((b.means > 0) & (b.means < 1)).all()
         assert ((b.noise >= 0) & (b.noise < 1)).all()
     for apart, width in ((False, K), (True, 2)):
         rows = block(d=width)
@@ -274,9 +269,6 @@ def test_worlds_fill_every_round_of_a_block():
 
 
 def test_fused_rounds_run_under_bounds_checks():
-    from tacit import JointGLM, LinUCB, Simulated, environments
-    from tacit.privacy.budget import Budget
-
     world = environments.ball(dim=3, arms=4)
     fill = world.start(np.random.default_rng(12), 100).fill
     block = world.block(50)
@@ -285,16 +277,11 @@ def test_fused_rounds_run_under_bounds_checks():
         for _ in range(2):
             fill(block)
             bandit.play(block)
-        assert bandit.choices == 100
-        assert (block.index >= 0).all()
+        assert bandit.choices == 100 and (block.index >= 0).all()
 
 
 @pytest.mark.parametrize("dim", [3, 63, 64, 67])
 def test_many_dimensions_in_a_faster_order_of_sums(dim):
-    from tacit.kernels.compile import kernel
-    from tacit.kernels.glm import Posterior, update_inverse
-    from tacit.model import vectors
-
     rng = np.random.default_rng(dim)
     x, matrix = rng.standard_normal(dim), rng.standard_normal((dim, dim))
     for quadratic in (vectors.quadratic, kernel(vectors.quadratic)):

@@ -89,8 +89,7 @@ def test_lattice_noise_is_added_as_it_is_drawn(server, monkeypatch):
 @pytest.mark.parametrize("first", [60, 2000])  # many coins of a user, and few
 @pytest.mark.parametrize("fleet", [False, True])
 def test_every_coin_of_a_device_counts_once(first, fleet, monkeypatch):
-    """One random bit is 1 and all others are 0: over all bits that are read, exactly `trials` count, in each
-    coordinate."""
+    """One random bit is 1, all others are 0: over all bits that are read, `trials` count in each coordinate."""
     server = ShuffleNewton(dim=2, budget=BUDGET, first=first)
     board, trials = server.billboard(), server.privacy.releases[0].trials
     of, _ = billboard.shuffle(board)

@@ -75,22 +75,24 @@ def test_noise_has_the_std_it_says_and_no_other(make):
     noise = releases(mechanism, seed=1)
     for t in (1, 37, 63, 100):
         std = 2.0 * mechanism.gain(np.array([float(t)]))[0]
-        assert scale_is(noise[t - 1], std)
-        assert not scale_is(noise[t - 1], 2 / 3 * std)
+        assert scale_is(noise[t - 1], std) and not scale_is(noise[t - 1], 2 / 3 * std)
         assert not scale_is(noise[t - 1], 3 / 2 * std)
 
 
-@each
+@pytest.mark.parametrize(
+    "make", [*MECHANISMS.values(), lambda **k: Discounted(**k, discount=0.8)], ids=[*MECHANISMS, "discounted"]
+)
 def test_what_an_adversary_sees_of_the_first_user(make):
     """The covariance of all releases, measured, gives the mu that the column norm claims.
 
-    User 1 moves every released prefix by 1; the best test of that against noise of covariance S has mu^2 = 1' S^-1 1.
+    User 1 moves release t by v_t = fading^t; the best test of that against noise of covariance S has mu^2 = v' S^-1 v.
     With 30000 coordinates mu is measured within 3 %; 0.8 sigma would show as 25 % more. The consistent tree's prefixes
     tell less than its nodes, so its claim is only an upper bound."""
     mechanism = make(leaves=8, size=30_000, sigma=1.0)
     noise = releases(mechanism, seed=2)
     covariance = noise @ noise.T / noise.shape[1]
-    measured = math.sqrt(np.ones(8) @ np.linalg.solve(covariance, np.ones(8)))
+    moved = mechanism.fading ** np.arange(8)
+    measured = math.sqrt(moved @ np.linalg.solve(covariance, moved))
     assert measured <= 1.03 * mechanism.column_norm
     if make is not MECHANISMS["consistent"]:
         assert measured >= 0.97 * mechanism.column_norm
@@ -100,8 +102,7 @@ def test_what_an_adversary_sees_of_the_first_user(make):
 def test_spent_so_far_grows_to_the_whole(make):
     mechanism = make(leaves=100, size=1, sigma=1.0)
     norms = [mechanism.column_norm_after(t) for t in range(1, 101)]
-    assert (np.diff(norms) >= 0).all()
-    assert norms[-1] == mechanism.column_norm
+    assert (np.diff(norms) >= 0).all() and norms[-1] == mechanism.column_norm
 
 
 def test_discounted_sums_fade_and_their_noise_is_bounded():
@@ -109,20 +110,9 @@ def test_discounted_sums_fade_and_their_noise_is_bounded():
     expected = [sum(0.9 ** (t - s) * data[s] for s in range(t + 1)) for t in range(50)]
     assert np.allclose(releases(Discounted(leaves=50, size=4, sigma=0.0, discount=0.9), data=data), expected)
     norms = [Discounted(leaves=n, size=1, sigma=1.0, discount=0.99).column_norm for n in (100, 1000, 10_000)]
-    assert norms[-1] == pytest.approx(1.462, abs=1e-3)
-    assert norms[-1] < 1.0001 * norms[1]
+    assert norms[-1] == pytest.approx(1.462, abs=1e-3) and norms[-1] < 1.0001 * norms[1]
     with pytest.raises(ValueError, match="Expected discount"):
         Discounted(leaves=5, size=1, sigma=1.0, discount=1.5)
-
-
-def test_what_an_adversary_sees_of_the_first_user_in_discounted_sums():
-    """As above: user 1 moves release t by discount^t; the measured covariance gives the mu that is claimed."""
-    mechanism = Discounted(leaves=8, size=30_000, sigma=1.0, discount=0.8)
-    noise = releases(mechanism, seed=5)
-    shift = 0.8 ** np.arange(8)
-    covariance = noise @ noise.T / noise.shape[1]
-    measured = math.sqrt(shift @ np.linalg.solve(covariance, shift))
-    assert measured == pytest.approx(mechanism.column_norm, rel=0.03)
 
 
 def test_buffered_is_within_a_percent_of_the_exact_toeplitz_for_every_horizon():
@@ -132,8 +122,7 @@ def test_buffered_is_within_a_percent_of_the_exact_toeplitz_for_every_horizon():
         if leaves > 10**7:  # sum of f_k^2 grows by ln(n) / pi
             root += math.log(leaves / 10**7) / math.pi
         ratio = buffered.gain(np.array([float(leaves)]))[0] * buffered.column_norm / root
-        assert 0.97 < ratio < 1.01
-        assert buffered.memory == 10
+        assert 0.97 < ratio < 1.01 and buffered.memory == 10
 
 
 def test_bufferedencoder_of_inverts_its_decoder():
@@ -143,8 +132,7 @@ def test_bufferedencoder_of_inverts_its_decoder():
     b = np.exp(-np.outer(k, decoder.rates)) @ decoder.weights
     c = np.exp(-np.outer(k, encoder.rates)) @ encoder.weights
     c[0] += encoder.first
-    assert np.allclose(np.convolve(b, c)[:500], 1.0)
-    assert c.min() > 0
+    assert np.allclose(np.convolve(b, c)[:500], 1.0) and c.min() > 0
     assert encoder.squares(500) == pytest.approx((c**2).sum())
 
 
@@ -165,8 +153,7 @@ def test_toeplitz_refuses_a_table_that_does_not_fit():
 
 
 def wishart_loss(k, p, v, u, rng, count=20_000):
-    """ln f(W) - ln f(W + v v' - u u') for W ~ Wishart(I, k), from the densities: the privacy loss of replacing row v by
-    row u. Infinite where W + v v' - u u' is not positive definite."""
+    """ln f(W) - ln f(W + v v' - u u') for W ~ Wishart(I, k): the loss of replacing row v by u; infinite outside."""
     W = stats.wishart(k, np.eye(p)).rvs(count, random_state=rng)
     sign, log_moved = np.linalg.slogdet(W + np.outer(v, v) - np.outer(u, u))
     loss = (k - p - 1) / 2 * (np.linalg.slogdet(W)[1] - log_moved) + (v @ v - u @ u) / 2

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logit, ndtr
-from scipy.stats import norm
+from scipy.stats import ks_2samp, norm
 
 from tacit.errors import BudgetExceeded
 from tacit.mechanisms import local, randomizers
@@ -66,8 +66,7 @@ def test_the_bound_on_the_cap_holds_for_vectors_of_every_kind_and_is_near(size):
 @settings(max_examples=300, deadline=None)
 def test_lifting_gives_whole_numbers_of_unit_norm(values):
     x = lift(np.array(values))
-    assert (x == np.rint(x)).all()
-    assert abs(np.linalg.norm(x) - FINE) <= math.sqrt(x.size) / 2 + 1e-3
+    assert (x == np.rint(x)).all() and abs(np.linalg.norm(x) - FINE) <= math.sqrt(x.size) / 2 + 1e-3
 
 
 def test_lifting_survives_what_is_not_a_number():
@@ -78,8 +77,7 @@ def test_lifting_survives_what_is_not_a_number():
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0, 8.0])
 def test_the_cap_is_calibrated_from_its_integers_and_reaches_the_prototypes_noise(epsilon):
     made = local.cap(epsilon, 1.0, 20)
-    assert local.cap_epsilon(made, 20) <= epsilon
-    assert local.cap_epsilon(made, 20) > 0.999 * epsilon
+    assert local.cap_epsilon(made, 20) <= epsilon and local.cap_epsilon(made, 20) > 0.999 * epsilon
     more = Cap(made.radius, made.chance + SHARE // 500, made.threshold, made.scale)
     assert local.cap_epsilon(more, 20) > epsilon
     assert made.scale < {0.2: 13.3, 1.0: 2.56, 4.0: 0.67, 8.0: 0.39}[epsilon]
@@ -117,8 +115,7 @@ def test_a_cap_takes_the_same_work_for_every_vector_and_whatever_is_sent(size, m
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0, 8.0])
 @pytest.mark.parametrize("size", [1, 20, 200])
 def test_the_curves_are_those_of_scipy(epsilon, size):
-    """The odds of p and of the least q, and the grid's cost on top of the exact Gaussian curve: written
-    again, from scipy's functions. One part in a million off is another curve."""
+    """The odds of p and of the least q, and the grid's cost, from scipy; one part in a million off is another curve."""
     made = local.cap(epsilon, 1.0, size)
     eta = np.logspace(-5, -1, 400)
     shortest = FINE - math.sqrt(size + 1) / 2 - 1e-3
@@ -141,16 +138,13 @@ def test_fixed_numbers_of_candidates_are_enough(epsilon, size):
     """f_x and h_x of the docstring, by the bounds of q_x that the guarantee rests on."""
     made = local.cap(epsilon, 1.0, size)
     least = local.cap_probability(made.threshold, size + 1)
-    assert (1 - 2 * least) ** made.rows < 1e-3
-    assert min(0.5, 1.15 * made.nominal) ** made.others <= 1 / SHARE
+    assert (1 - 2 * least) ** made.rows < 1e-3 and min(0.5, 1.15 * made.nominal) ** made.others <= 1 / SHARE
     starved = type("Starved", (Cap,), {"others": 3})(**vars(made))
     assert local.cap_epsilon(starved, size) == math.inf
 
 
 def test_a_cap_is_sent_as_often_as_its_guarantee_says():
-    """6000 reports from outside, inside and by chance; 4.5 standard errors of each share, at most .03: false alarms
-    2e-5. The share itself is proven by integers (cap_epsilon); this would see an end that was confused with the other.
-    """
+    """6000 reports each; 4.5 standard errors, at most .03: false alarms 2e-5. cap_epsilon has the share by integers."""
     made = local.cap(4.0, 1.0, 3)
     vector = np.array([1.0, 0.0, 0.0])
     for chance, least in ((0, 0.0), (SHARE, 0.999), (made.chance, 0.999 * made.chance / SHARE)):
@@ -164,8 +158,6 @@ def test_a_cap_is_sent_as_often_as_its_guarantee_says():
 
 def test_simulated_reports_have_the_law_of_real_ones():
     """Kolmogorov and Smirnov along the vector and across it, 8000 reports each; false alarms: 1e-4 each."""
-    from scipy.stats import ks_2samp
-
     made = local.cap(3.0, 1.0, 4)
     v, rng = np.array([0.5, 0.5, 0.0, 0.0]), np.random.default_rng(3)
     real = np.array([made.decode(made.encode(v)) for _ in range(8000)])
@@ -179,8 +171,7 @@ def test_lattice_noise_is_calibrated_by_the_exact_curve_and_the_stated_distance(
     budget = Budget(1.0, 1e-6)
     made = local.lattice(budget, 2.0, 20)
     ideal = 2.0 / gaussian.mu(budget)
-    assert ideal <= made.sigma < 1.001 * ideal
-    assert local.lattice_epsilon(made, 2.0, 20, 1e-6) <= 1.0
+    assert ideal <= made.sigma < 1.001 * ideal and local.lattice_epsilon(made, 2.0, 20, 1e-6) <= 1.0
     assert local.lattice_epsilon(Lattice(0.99 * made.sigma), 2.0, 20, 1e-6) > 1.0
     with pytest.raises(BudgetExceeded):
         local.lattice(Budget(1.0, 1e-18), 2.0, 20)
@@ -233,7 +224,5 @@ def test_contributions_never_leave_their_bounds_and_nearly_reach_them(link, most
         widest = max(widest, float(np.linalg.norm(vectors, axis=1).max()))
         for row in vectors[:300]:
             found = max(found, float(np.linalg.norm(vectors - row, axis=1).max()))
-    assert widest <= radius * (1 + 1e-12)
-    assert found <= sensitivity * (1 + 1e-12)
-    assert widest > 0.999 * radius
+    assert widest <= radius * (1 + 1e-12) and found <= sensitivity * (1 + 1e-12) and widest > 0.999 * radius
     assert found > 0.97 * sensitivity

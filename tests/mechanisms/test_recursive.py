@@ -1,5 +1,4 @@
-"""Discounted sums from ten buffers: the matrices in use, the rounding's bound, a store's leaves, and when they are
-used."""
+"""Discounted sums from ten buffers: the matrices in use, the rounding's bound, a store's leaves."""
 
 import dataclasses
 import math
@@ -12,13 +11,13 @@ from hypothesis import strategies as st
 from tacit import Budget, JointGLM, Simulated
 from tacit.errors import BadState
 from tacit.kernels.recursive import DECAY_BITS
-from tacit.mechanisms import leaves as one_by_one
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.recursive import Recursive, discounted
 from tacit.mechanisms.recursive_grid import RecursiveGrid, on_integers
 from tacit.testing.canary import released, responses, worst_canary
 from tests.mechanisms.test_grid import Given, run
+from tests.mechanisms.test_window import leaf_by_leaf
 
 LEAVES = 60
 
@@ -124,8 +123,7 @@ def test_noise_column_norm_and_decoder_from_the_matrices_in_use():
     assert np.allclose(np.linalg.norm(B, axis=1), grid.gain(np.arange(1.0, LEAVES + 1)), rtol=1e-4)
     prefix = np.tril(grid.fading ** np.subtract.outer(np.arange(LEAVES), np.arange(LEAVES)))
     C = np.linalg.solve(B, prefix)
-    assert C.min() > -1e-9
-    assert np.linalg.norm(C[:, 0]) == pytest.approx(grid.column_norm, rel=1e-9)
+    assert C.min() > -1e-9 and np.linalg.norm(C[:, 0]) == pytest.approx(grid.column_norm, rel=1e-9)
     assert np.allclose(C[:, 0], grid._series.terms(LEAVES), atol=1e-9)
     several = grid_for(apart=5).sum_norm_after(LEAVES, 3)
     assert several >= np.linalg.norm(C[:, [0, 6, 12]].sum(axis=1)) > 0.8 * several
@@ -144,20 +142,10 @@ def test_sums_of_many_bits_have_room():
 
 
 def test_leaf_by_leaf_as_a_store_does_it():
-    grid, rng = grid_for(), np.random.default_rng(2)
-    sums, noise = rng.integers(-(10**6), 10**6, (LEAVES, 2)), rng.integers(-(10**9), 10**9, (LEAVES, 2))
-    whole, releasing, serving = grid.init(Given()), grid.init(Given()), one_by_one.Prefixes(grid)
-    for t, (x, z) in enumerate(zip(sums, noise, strict=True)):
-        source = Given(lambda draws, size, z=z: z[None])
-        whole.open[:] = x
-        expected = grid.release(whole, source).copy()
-        for _ in range(2):  # a leaf that was not committed is measured anew
-            noisy = grid.measure(releasing, x, source)
-        grid.close(releasing, t, x)
-        assert one_by_one.left(grid, t) == (0 if t == LEAVES - 1 else None)
-        assert np.array_equal(serving.following(noisy), expected)
+    grid = grid_for()
+    leaf_by_leaf(grid, LEAVES, lambda t: 0 if t == LEAVES - 1 else None)
     with pytest.raises(BadState, match="one step after the other"):
-        grid.close(grid.init(Given()), 3, sums[0])
+        grid.close(grid.init(Given()), 3, np.ones(2, int))
 
 
 def test_long_vectors_have_buffers_and_short_ones_the_square_root(tmp_path):

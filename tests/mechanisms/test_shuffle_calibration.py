@@ -82,8 +82,7 @@ def test_the_brute_force_rejects_a_wrong_calibration():
             for start in np.linspace(0, 0.99, 7)
         )
 
-    assert 0.6e-3 < true(trials, width) <= 1e-3
-    assert true(int(0.64 * trials), width) > 2e-3
+    assert 0.6e-3 < true(trials, width) <= 1e-3 and true(int(0.64 * trials), width) > 2e-3
     assert true(trials, 2 * width) > 1e-2
 
 

@@ -39,8 +39,7 @@ def enough(margin, level):
 
 
 def farthest(count, level):
-    """A sum of so many products of two independent normal numbers is beyond this with at most that probability:
-    Chernoff, E exp(t z z') = (1 - t^2)^(-1/2)."""
+    """Beyond this is a sum of so many products of two normal numbers with at most that probability (Chernoff)."""
     low, high = 0.0, 1.0
     for _ in range(60):
         t = (low + high) / 2
@@ -68,8 +67,7 @@ class Bulk(Secure):
 
 
 class Family:
-    """Draws by the same lines of code. level: of one family's coordinates, of its correlations; a third is for all
-    together."""
+    """Draws by the same lines of code. level: of its coordinates, of its correlations; a third is for all together."""
 
     def __init__(self, members, count):
         self.members, self.level = members, ALARM / 3 / count
@@ -124,8 +122,7 @@ def test_each_coordinate_has_the_sigma_that_is_claimed(family_case):
 
 
 def test_no_number_is_like_another(family_case):
-    """No correlation between two numbers of a run, nor with those of the run before: noise that is used again, in
-    another coordinate, another step or by another request, has correlation 1."""
+    """No two numbers of a run correlate, nor with those of the run before: noise that is used again would."""
     family = family_case
     drawn, _ = runs(family)
     for name, table in drawn.items():

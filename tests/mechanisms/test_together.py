@@ -1,5 +1,4 @@
-"""One person in several weeks: the bound on the sum of encoder columns, against all placements, and attempts to exceed
-it."""
+"""One person in several weeks: the bound on the sum of encoder columns, against all placements and attempts."""
 
 import itertools
 import math
@@ -44,8 +43,7 @@ def test_a_square_root_would_be_wrong():
     one, eight = np.linalg.norm(C[:, 0]), np.linalg.norm(C[:, :8].sum(axis=1))
     grid = on_grid(Discounted(leaves=60, size=1, sigma=0.0, discount=0.95), sensitivity=1.0, mu=1.0)
     assert eight > 1.6 * math.sqrt(8) * one and window <= 60
-    assert eight <= grid.sum_norm_after(60, 8) * (1 + 1e-12)
-    assert grid.sum_norm_after(60, 8) <= 1.01 * eight
+    assert eight <= grid.sum_norm_after(60, 8) * (1 + 1e-12) and grid.sum_norm_after(60, 8) <= 1.01 * eight
 
 
 def contribution(rng, weight):
@@ -129,8 +127,7 @@ def test_a_part_of_the_columns_leaves_room_for_the_others():
 
 
 def pairs(weight):
-    """(|v| |v~| in one world, - 2 <v, v'> between worlds) of GLMContribution, at most, by whether each has the largest
-    weight; the second by a search over angles."""
+    """Of GLMContribution, by who has the largest weight: |v| |v~| in one world, - 2 <v, v'> between worlds, at most."""
     q, c = weight * weight, np.linspace(0, 1, 4001)
     between = [[float(np.max(2 * c - 2 * q * heavy * other * c * c)) for other in (0, 1)] for heavy in (0, 1)]
     return np.array([[1.0, 1.0], [1.0, 1 + q]]), np.array(between)
@@ -156,8 +153,7 @@ def test_other_weeks_cost_no_more_than_the_same(weight):
                 for j, k in itertools.product(kinds, kinds):
                     found = own[*s, *j] + own[*t, *k] + (cross * between[np.ix_(j, k)]).sum()
                     worst[s == t] = max(worst[s == t], math.sqrt(found) / (bound * most))
-    assert worst[True] == pytest.approx(1, abs=1e-6) and worst[False] <= 1 + 1e-12
-    assert worst[False] > 0.9
+    assert worst[True] == pytest.approx(1, abs=1e-6) and worst[False] <= 1 + 1e-12 and worst[False] > 0.9
     q = weight * weight
     if 0.5 <= q <= 1.71:
         assert 1.05 < math.sqrt(4 + 2 * q) / bound < 1.15

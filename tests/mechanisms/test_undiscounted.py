@@ -1,5 +1,4 @@
-"""Sums over people so far follow exactly from discounted releases, and their noise has the std and the correlation that
-are said."""
+"""Sums over people so far follow from discounted releases; their noise has the std and correlation that are said."""
 
 import numpy as np
 import pytest

@@ -73,8 +73,7 @@ class Counted(Given):
 
 
 def test_every_step_has_the_noise_of_the_first():
-    """Asked for once a step, for all numbers, with the claimed standard deviation: in the first window as in those
-    that follow it, and as far away as steps are counted."""
+    """Asked for once a step, for all numbers, with the claimed deviation: in the first window and far beyond it."""
     grid, source = grid_for(0.9), Counted()
     state = grid.init(source)
     for _ in range(3 * grid.window):
@@ -109,10 +108,9 @@ def test_a_contribution_at_any_time_moves_no_more_than_is_claimed(discount, plac
     assert np.linalg.norm(moved) <= grid.column_norm * bound * (1 + 1e-12)
 
 
-def test_leaf_by_leaf_as_a_store_does_it():
-    """One party measures, the other shows: the same releases as at one place, beyond the window too."""
-    grid, rng = grid_for(0.5), np.random.default_rng(2)
-    count = 3 * grid.window
+def leaf_by_leaf(grid, count, gone):
+    """One party measures, the other shows: the same releases as at one place. gone(t): whose sum nobody needs then."""
+    rng = np.random.default_rng(2)
     sums, noise = rng.integers(-(10**6), 10**6, (count, 2)), rng.integers(-(10**9), 10**9, (count, 2))
     whole, releasing, serving = grid.init(Given()), grid.init(Given()), one_by_one.Prefixes(grid)
     for t, (x, z) in enumerate(zip(sums, noise, strict=True)):
@@ -122,16 +120,20 @@ def test_leaf_by_leaf_as_a_store_does_it():
         for _ in range(2):  # a leaf that was not committed is measured anew
             noisy = grid.measure(releasing, x, source)
         grid.close(releasing, t, x)
-        gone = one_by_one.left(grid, t)
-        assert gone == (t + 1 - grid.window if t + 1 >= grid.window else None)
-        if gone is not None:
-            releasing.closed[gone % grid.window] = 10**9  # nobody looks at it any more
+        left = one_by_one.left(grid, t)
+        assert left == gone(t)
+        if left is not None and t + 1 < count:
+            releasing.closed[left % grid.window] = 10**9  # nobody looks at it any more
         assert np.array_equal(serving.following(noisy), expected)
 
 
+def test_leaf_by_leaf_as_a_store_does_it_beyond_the_window_too():
+    grid = grid_for(0.5)
+    leaf_by_leaf(grid, 3 * grid.window, lambda t: t + 1 - grid.window if t + 1 >= grid.window else None)
+
+
 def test_what_is_seen_of_any_user_in_floats_is_what_is_claimed():
-    """The best linear test of every leaf, from the releases of four windows: mu = column norm / sigma, and no more but
-    for what B's cut costs in floats."""
+    """The best linear test of every leaf: mu = column norm / sigma, and no more, but for B's cut in floats."""
     mechanism = Discounted(leaves=70, size=1, sigma=1.0, discount=0.5)
     assert mechanism.window < 20
     seen = [worst_canary(mechanism, leaf=leaf).mu for leaf in range(0, 70, 3)]

@@ -1,6 +1,7 @@
 """Slow, obvious versions: what the kernels are compared with."""
 
 import numpy as np
+from scipy.linalg import sqrtm, toeplitz
 
 
 def svec(matrix):
@@ -57,8 +58,6 @@ def best_linear_estimate(node_values, t, sigma=1.0):
 
 def root_toeplitz(n):
     """The square root of the lower triangular matrix of ones."""
-    from scipy.linalg import sqrtm, toeplitz
-
     ones = np.tril(np.ones((n, n)))
     f = [1.0]
     for k in range(1, n):

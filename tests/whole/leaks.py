@@ -96,9 +96,6 @@ def estimate(bandit):
     return replay.chosen_by(bandit)["bases"][0].estimate.theta
 
 
-# what is said beside choices and estimates
-
-
 class Quiet(JointGLM):
     """Keeps the exact sum of what came, for those below to tell."""
 

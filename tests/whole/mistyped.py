@@ -10,8 +10,7 @@ SAFE = ("Released", "Sent", "Coded")  # what only mechanisms make
 
 
 def refused(source, leaks, folder):
-    """Each leak (a file of `source`, what stands there, what leaks) is planted in a copy of its file, and mypy finds an
-    error there."""
+    """Each leak (a file of `source`, what stands there, what leaks) is planted in a copy; mypy finds an error there."""
     mutants = {path: (source / path).read_text() for path, _, _ in leaks}
     for path, honest, leaking in leaks:
         assert honest in mutants[path], path

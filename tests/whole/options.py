@@ -109,8 +109,7 @@ def requests(schema: str | None, width: int, blocks: int) -> list[tuple[Any, dic
 
 
 def play(world: "World", holder: Any, rounds: range, waiting: list[tuple[int, Any]]) -> list[Any]:
-    """Of three people one answers at once, one late and one never; every tenth round is of one person. Returns what
-    they were told."""
+    """Of three people one answers at once, one late, one never; every tenth round is of one. What they were told."""
     bandit = world.bandit(holder)
     schema = None if bandit.features is None else bandit.features.arms
     asked, told = requests(schema, bandit._width, bandit._blocks), []

@@ -112,8 +112,7 @@ class Held:
 
 
 def crowd(people, bandit, *, wide=False):
-    """(the same users in all runs, others): each yields arms and a reward. Where contexts are public, others have the
-    same arms in all runs, and other rewards."""
+    """(the same users in all runs, others). Where contexts are public, others have the same arms, and other rewards."""
     dim, (low, high) = bandit._width, bandit.rewards
     public = getattr(bandit, "_public", False)
 
@@ -121,10 +120,8 @@ def crowd(people, bandit, *, wide=False):
         rng = np.random.default_rng(seed)
         rewards = np.random.default_rng([7, people]) if public and most else rng
         while True:
-            arms, mask = (
-                rng.uniform(-0.7, 0.7, (rng.integers(1, most) if most else rng.choice([4, 12]) if wide else 4, dim)),
-                None,
-            )
+            offered = rng.integers(1, most) if most else rng.choice([4, 12]) if wide else 4
+            arms, mask = rng.uniform(-0.7, 0.7, (offered, dim)), None
             if not most and rng.integers(2):
                 arms = 1e-6 * arms[[0, 1, 0, 1]] * [[1], [1], [-1], [-1]]  # on which side of 0 the estimate lies
             if bandit._blocks > 1:
@@ -186,8 +183,7 @@ def rounds(bandit, people, *, tape, count=60, absent=True):
 
 
 def logs(bandit, people, *, tape, count=8, size=12):
-    """The same where others are rows of a log: all with a reward in the first run; with rewards or none in the second,
-    and none in the third, and in both with a bad one."""
+    """The same where others are rows of a log: all with a reward, then some, then none, with a bad one."""
     known, others = crowd(people, bandit)
     rng, held, out = np.random.default_rng([10, people]), Held(), []
     for t in range(count):

@@ -40,8 +40,7 @@ def test_commands_run(command, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", shlex.split(command))
     with pytest.raises(SystemExit) as stop:
         cli.main()
-    assert stop.value.code == 0
-    assert capsys.readouterr().out
+    assert stop.value.code == 0 and capsys.readouterr().out
 
 
 def anchors(page):

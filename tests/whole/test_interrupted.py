@@ -1,5 +1,4 @@
-"""A release that is interrupted, wherever that is, and made again counts everybody once: the state is that of a run
-which nothing interrupted, to the bit."""
+"""A release that is interrupted anywhere and made again leaves the state of an uninterrupted one, to the bit."""
 
 import numpy as np
 import pytest

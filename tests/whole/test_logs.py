@@ -1,5 +1,4 @@
-"""Logs tell nothing of anybody, at any level: every logger there is says the same, line by line, whoever came, whatever
-they were rewarded with, and however many rewards came."""
+"""At any level every logger says the same, whoever came, whatever their rewards were, and however many came."""
 
 import contextlib
 import json
@@ -59,8 +58,7 @@ def everything():
 
 
 def people(world):
-    """(arms, person, reward or None) of each round. The canary of a world is nowhere else; in the second one, half of
-    the rewards never come."""
+    """(arms, person, reward or None) of each round. A world has its own canary; in the second, half never answer."""
     canaries, out = Canaries(world), []
     for i in range(ROUNDS):
         arms = (np.eye(3)[: 2 + i % 2] * 0.9 if world == 0 else np.eye(3) * 0.5).tolist()

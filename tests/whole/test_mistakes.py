@@ -1,5 +1,4 @@
-"""Mistakes that programs and operators make: what is said names the key, the action or the setting, and never a value
-that a person has."""
+"""Mistakes of programs and operators: errors name the key, action or setting, and never a value that a person has."""
 
 import ast
 import json

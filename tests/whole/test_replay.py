@@ -21,8 +21,7 @@ BUDGET = Budget(1.0, 0.02)
 
 
 def made(kind, **options):
-    """What makes one, with a source of noise and, where a test asks for it, a leak; the policy's draws are the same
-    each time."""
+    """What makes one, with a source of noise and, where a test asks for it, a leak; policies draw alike each time."""
     drawing = {"policy": np.random.default_rng} if "policy" in kind.__dataclass_fields__ else {}
 
     def make(source, leak=None):
@@ -52,8 +51,7 @@ def leaking(leak, kind):
 
 
 def registered(table, how, package="tacit", **options):
-    """Every bandit of a package as it comes, with those of the options that it has: a new one is covered by its
-    name. Below are those that need others."""
+    """Every bandit of a package as it comes, with those of the options that it has; below are those with others."""
     kinds = {name: registry.load(*home) for name, home in bandits(package, table).items()}
     return {
         name: how(kind, **{key: value for key, value in options.items() if key in kind.__dataclass_fields__})
@@ -198,9 +196,6 @@ def test_local(local_case, source):
     assert replay.check(lambda: local_case(source and Simulated(source)), absent=False) >= 2
 
 
-# what must be found
-
-
 def planted(leaks, cases):
     return {f"{leak.__name__}-{name}": (leak, make) for leak in leaks for name, make in cases.items()}
 
@@ -254,9 +249,6 @@ def test_a_leak_within_a_compiled_loop_is_found(monkeypatch):
     monkeypatch.setattr(loops_kernel, "add_glm", leaky)
     with pytest.raises(AssertionError, match="estimate.* not the same"):
         replay.check(lambda: made(JointGLM, first=6)(Simulated(4)), replay.blocks)
-
-
-# what is said beside choices and estimates
 
 
 @pytest.mark.parametrize("kind", leaks.BESIDE)

@@ -43,14 +43,12 @@ LEAKS = (  # a file, what stands there, and what leaks
 
 
 def test_mypy_refuses_raw_sums_where_released_ones_are_meant(tmp_path):
-    """Exact sums go to an estimate, a kernel or a descent instead of what the mechanism released, and a device sends
-    its vector instead of a report."""
+    """Exact sums go to an estimate or a kernel instead of released ones, and a device sends its vector."""
     refused(SOURCE, LEAKS, tmp_path)
 
 
 def conversions(tree: ast.AST) -> list[int]:
-    """Lines that could make something Released, Sent or Coded: any use of these names but as a type, a cast, and an
-    import under another name."""
+    """Lines that could make something Released, Sent or Coded: uses of these names but as types, casts, other names."""
     types = set()
     for node in ast.walk(tree):
         for part in (getattr(node, "annotation", None), getattr(node, "returns", None)):

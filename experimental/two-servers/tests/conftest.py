@@ -1,5 +1,4 @@
-"""Stores in memory: what is written is synced, and nobody waits for a disc. Aggregators that are processes come from
-one nursery."""
+"""Stores in memory, so that nobody waits for a disc. Aggregators that are processes come from one nursery."""
 
 import sys
 from pathlib import Path

@@ -15,15 +15,16 @@ from tacit_two.roles.identity import Identities
 from tacit_two.service import files
 from tests.service.roles.running import ask, until
 
-LEADER = """
+BOTH = """
 [aggregator]
-role = "leader"
-budget = {{epsilon = 4.0, delta = 1e-6}}
-durable = "leader.db"
-counter = "apart/leader.counter"
-identity = "leader.identity"
+role = "{name}"
+durable = "{name}.db"
+counter = "apart/{name}.counter"
+identity = "{name}.identity"
 peer_identity = "{theirs}"
-peer_certificate = "{folder}/helper/helper.identity.crt"
+peer_certificate = "{folder}/{other}/{other}.identity.crt"
+"""
+LEADER = """budget = {{epsilon = 4.0, delta = 1e-6}}
 peer = "https://127.0.0.1:{port}"
 every = 0.05
 
@@ -34,15 +35,7 @@ helper_budget = {{epsilon = 4.0, delta = 1e-6}}
 horizon = 100000
 options = {{first = {first}, curvature = "{curvature}"}}
 """
-HELPER = """
-[aggregator]
-role = "helper"
-budget = {{epsilon = 1.0, delta = 1e-6}}
-durable = "helper.db"
-counter = "apart/helper.counter"
-identity = "helper.identity"
-peer_identity = "{theirs}"
-peer_certificate = "{folder}/leader/leader.identity.crt"
+HELPER = """budget = {{epsilon = 1.0, delta = 1e-6}}
 listen = "127.0.0.1:{port}"
 """
 ARMS = np.array([[0.8, 0.1], [0.1, 0.8], [-0.5, 0.5]])
@@ -60,7 +53,9 @@ class Pair:
             known.append(files.opened(folder / name / f"{name}.identity").public)
         self.identities = Identities(*known)
         given = {"folder": folder, "port": port, "first": first, "curvature": curvature}
-        self._texts = LEADER.format(theirs=known[1].hex(), **given), HELPER.format(theirs=known[0].hex(), **given)
+        own = {"name": "leader", "other": "helper", "theirs": known[1].hex()}
+        other = {"name": "helper", "other": "leader", "theirs": known[0].hex()}
+        self._texts = (BOTH + LEADER).format(**given | own), (BOTH + HELPER).format(**given | other)
         self.helper, self.leader = self.start(1), self.start(0)
 
     def rename(self, old, new):

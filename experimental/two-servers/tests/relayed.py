@@ -1,5 +1,4 @@
-"""deploy/relay.conf in a real nginx: python -m pytest experimental/two-servers/tests/relayed.py, where nginx is
-installed: reports to two aggregators arrive."""
+"""Reports to two aggregators arrive through deploy/relay.conf in a real nginx, where one is installed."""
 
 import urllib.request
 

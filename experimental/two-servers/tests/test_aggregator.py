@@ -48,8 +48,7 @@ def noise_of(party, step):
 
 
 def test_three_hundred_choices_from_devices_to_the_board(folder):
-    """Stores are closed and opened again in the middle. Every leaf is the curator's with both noises, to the last bit,
-    and so is the estimate."""
+    """Stores are opened again half-way. Leaves and estimates are the curator's with both noises, to the last bit."""
     rng = default_rng(secrets.randbits(32))
     made, where, leader, helper = opened(folder, dim=3, first=20, curvature="released")
     task, grid = made.task, made.task.grids[HELPER]
@@ -119,8 +118,7 @@ def test_a_report_is_verified_once_and_answered_alike(both):
 
 @pytest.mark.parametrize("batches", [2, pytest.param(20, marks=pytest.mark.full)])
 def test_a_helpers_share_meets_one_public_share(folder, batches):
-    """Jobs of 500 with a public share that the leader has changed, before or after the device's own: the helper's share
-    does not open with it, and is never looked at again."""
+    """500 jobs with a public share that the leader has changed: the share does not open, and is not looked at again."""
     rng = default_rng(secrets.randbits(32))
     made, _, leader, helper = opened(folder, first=500)
     for batch in range(batches):

@@ -32,6 +32,12 @@ def task_of(leader, helper, **options):
     ).task
 
 
+def proposed(folder):
+    leader, helper = (agreement(folder, party) for party in (LEADER, HELPER))
+    task = task_of(leader, helper)
+    return leader, helper, task, leader.proposal(task)
+
+
 def test_an_era_begins_and_is_found_again(folder):
     leader, helper = (agreement(folder, party) for party in (LEADER, HELPER))
     task = task_of(leader, helper)
@@ -62,9 +68,7 @@ def test_the_task_and_the_half_are_on_disk_with_their_names(folder, monkeypatch)
 
 
 def test_a_store_that_was_deleted_cannot_be_made_again_for_its_task(folder):
-    leader, helper = (agreement(folder, party) for party in (LEADER, HELPER))
-    task = task_of(leader, helper)
-    proposal = leader.proposal(task)
+    _, helper, _, proposal = proposed(folder)
     helper.answer(proposal, None)[1].close()
     for path in [*folder.glob("helper.db*"), folder / "helper.counter"]:
         path.unlink()
@@ -75,9 +79,7 @@ def test_a_store_that_was_deleted_cannot_be_made_again_for_its_task(folder):
 
 
 def test_after_a_crash_the_same_task_is_signed(folder):
-    leader, helper = (agreement(folder, party) for party in (LEADER, HELPER))
-    task = task_of(leader, helper)
-    proposal = leader.proposal(task)
+    leader, helper, task, proposal = proposed(folder)
     leader = agreement(folder, LEADER)  # it had not heard of an answer
     assert leader.found()[0] == task and leader.found()[1] == b"" and leader.again() is None
     assert leader.proposal(leader.found()[0]) == proposal
@@ -113,9 +115,7 @@ def test_what_is_not_signed(party, folder):
 
 
 def test_answers_of_others_are_refused(folder):
-    leader, helper = (agreement(folder, party) for party in (LEADER, HELPER))
-    task = task_of(leader, helper)
-    proposal = leader.proposal(task)
+    leader, helper, task, proposal = proposed(folder)
     for wrong in (b"", bytes(64) + proposal[64:], proposal[:64] + bytes(32) + proposal[96:], proposal[:-1]):
         with pytest.raises(BadBillboard):
             helper.answer(wrong, None)

@@ -1,5 +1,4 @@
-"""One of two aggregators and all other people against one person: what the other aggregator releases tells no more than
-is claimed, and not much less."""
+"""One aggregator and all other people against one person: the other's releases tell no more than is claimed."""
 
 import numpy as np
 import pytest
@@ -14,8 +13,7 @@ CLAIMS = [attack for attack in attacks() if attack.claimed]
 
 @pytest.mark.parametrize("attack", CLAIMS, ids=lambda attack: attack.name)
 def test_a_step_of_one_and_a_flood_tell_what_is_claimed(attack):
-    """3e4 runs of each world. Above the claim with a chance of 1e-6 at most; at 99.9 % the bound is .91 of it, with a
-    standard deviation of .02."""
+    """3e4 runs of each world: above the claim with a chance of 1e-6; at 99.9 % the bound is .91 of it, std .02."""
     zero, one = (attack.scores(world, 30_000, default_rng(world)) for world in (0, 1))
     assert gaussian_bound(zero, one, attack.delta, confidence=SURE) <= attack.epsilon
     assert gaussian_bound(zero, one, attack.delta) >= 0.8 * attack.epsilon

@@ -29,9 +29,6 @@ def trust(text, now=None, marks=None):
     return signed.trusted(text, IDENTITIES, time.time() if now is None else now, marks or {})
 
 
-# devices
-
-
 def test_a_device_never_goes_back_and_believes_nothing_stale(both):
     made, *_ = both
     now = int(time.time())
@@ -108,8 +105,7 @@ def hostile(document, rng):
 
 
 def hostile_documents(made, party, count, seed):
-    """Signed by both, as if the other aggregator and the analyzer were one: neither devices nor this aggregator act by
-    a task whose numbers do not follow from its claims."""
+    """Signed by both: yet nobody acts by a task whose numbers do not follow from its claims."""
     rng, refused, board = default_rng(seed), 0, json.loads(signed.split(billboard(made)).board)
     for number in range(count):
         if number % 2:
@@ -160,9 +156,6 @@ def test_a_board_of_an_equal_task_with_another_text_is_refused(both):
     assert boards.read(made.task, board) and other == made.task and other.digest != made.task.digest
     with pytest.raises(BadBillboard, match="a board of its task"):
         boards.read(other, board)
-
-
-# aggregators
 
 
 def test_one_estimate_of_a_step_and_its_renewals(folder):
@@ -254,9 +247,6 @@ def test_a_board_cites_what_both_have_released(both):
     with pytest.raises(BadBillboard, match="what was released"):
         helper.sign(signed.split(billboard(made, previous=first)).board)
     assert helper.sign(signed.split(billboard(made, previous=first, leaves=leaves)).board)
-
-
-# sealing
 
 
 def test_a_share_opens_for_its_party_task_nonce_and_public_share_alone():

@@ -18,7 +18,8 @@ from tests.audit import worlds
 from tests.audit.test_certificates import COARSE, RUNS
 from tests.roles.boards import another
 from tests.whole import replay, tape
-from tests.whole.test_replay import Answered, Counted, Raw, Waiting, embedded
+from tests.whole.leaks import Answered, Counted, Raw, Waiting
+from tests.whole.test_replay import embedded
 
 OPTIONS = [{}, {"curvature": "none"}, {"helper_budget": Budget(4.0, 0.02)}]
 
@@ -69,8 +70,7 @@ def test_shares_against_each_aggregator(options, runs):
 
 @pytest.mark.parametrize("party", [LEADER, HELPER])
 def test_noise_is_as_large_as_the_certificate_says(party):
-    """20 000 numbers of a party to whom nobody has reported: six standard errors of their variance, which two thirds
-    and one and a half of sigma are far outside of."""
+    """20 000 numbers of a party without reports: six standard errors of their variance; 2/3 of sigma is outside."""
     server = TwoServerGLM(dim=2, horizon=8, first=1, budget=COARSE, helper_budget=Budget(4.0, 0.02))
     grid, sigma, found = server.task.grids[party], server.privacy.releases[1 - party].sigma, []
     while len(found) < 20_000:

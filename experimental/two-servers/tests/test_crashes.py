@@ -16,8 +16,7 @@ from .parties import SIGNERS, close, opened, places, reports, server, shut, veri
 
 
 def dies_at(number, work):
-    """Does it in a process that is killed before that statement or write of a counter file; what the process had handed
-    out by then, and whether it was killed."""
+    """In a process that is killed before that statement or write of a counter file: what it said, and if it was."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -90,9 +89,6 @@ def test_killed_at_every_statement_a_party_goes_on_and_has_one_noise(party, fold
             assert run("SELECT count(*) FROM reports WHERE verdict = 1 AND step = 0") == [(2,)]
         number += 1
     assert number > 25
-
-
-# rollback
 
 
 def stepped(folder, steps, **options):

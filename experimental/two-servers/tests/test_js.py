@@ -51,13 +51,21 @@ def made(**options):
 
 def resigned(server, task=None, board=None, keys=None):
     """A billboard with another task, board or keys, signed by both."""
-    own, given = server._own, signed.split(server.billboard())
-    text, line = task or given.task, board or given.board
+    given = signed.split(server.billboard())
+    return by_both(server._own, task or given.task, board or given.board, keys or given.keys)
+
+
+def by_both(own, text, line, keys):
     both = [
         b"".join(identity.signed(one, kind, part) for one in own.signers)
         for kind, part in ((identity.TASK, text), (identity.BOARD, line))
     ]
-    return signed.Billboard(text, both[0], line, both[1], keys or given.keys).text
+    return signed.Billboard(text, both[0], line, both[1], keys).text
+
+
+def keys_for(own, task):
+    """Of both parties, for a task of that digest."""
+    return tuple(own.keys[party].shown(task, party, own.signers[party]) for party in (LEADER, HELPER))
 
 
 def learnt(server, rng):
@@ -132,16 +140,9 @@ def changed(server, path, value, line="task"):
     text = canonical(document)
     if line == "board":
         return resigned(server, board=text)
-    board = json.loads(parts.board) | {"task": _digest(text)}
-    keys = tuple(
-        server._own.keys[party].shown(bytes.fromhex(_digest(text)), party, server._own.signers[party])
-        for party in (LEADER, HELPER)
-    )
-    return resigned(server, task=text, board=canonical(board), keys=keys)
-
-
-def _digest(text):
-    return hashlib.sha256(text).hexdigest()
+    digest = hashlib.sha256(text)
+    board = json.loads(parts.board) | {"task": digest.hexdigest()}
+    return resigned(server, task=text, board=canonical(board), keys=keys_for(server._own, digest.digest()))
 
 
 TASKS = [
@@ -266,12 +267,7 @@ def signed_anew(own, task, board, *, told):
     """A task and a board, signed by both, with keys for that task; told: the board has the task's digest."""
     digest = hashlib.sha256(task).digest()
     line = canonical(board | {"task": digest.hex()} if told else board)
-    both = [
-        b"".join(identity.signed(one, kind, part) for one in own.signers)
-        for kind, part in ((identity.TASK, task), (identity.BOARD, line))
-    ]
-    keys = tuple(own.keys[party].shown(digest, party, own.signers[party]) for party in (LEADER, HELPER))
-    return signed.Billboard(task, both[0], line, both[1], keys).text
+    return by_both(own, task, line, keys_for(own, digest))
 
 
 def refusal(work):

@@ -72,11 +72,7 @@ def test_releases_are_the_curators_with_both_noises_to_the_last_bit(name):
     rng = np.random.default_rng(secrets.randbits(32))
     grid, circuit = plan(name)
     prio3 = Prio3(circuit=circuit, context=b"test")
-    key, aggregators, sources = (
-        secrets.token_bytes(32),
-        [SharedSteps(grid), SharedSteps(grid)],
-        [Recorded(), Recorded()],
-    )
+    key, aggregators, sources = secrets.token_bytes(32), [SharedSteps(grid) for _ in range(2)], [Recorded(), Recorded()]
     counts, leaves, sums = [], [], []
     for _ in range(LEAVES):
         counts.append(int(rng.integers(0, 4)))
@@ -107,8 +103,7 @@ def test_releases_are_the_curators_with_both_noises_to_the_last_bit(name):
 
 
 def test_one_aggregators_leaf_alone_is_uniform_and_its_noise_is_the_grids():
-    """Deviations from the exact sum have the grid's sigma: a variance of 4000 draws is off by 10 % with a chance of
-    10^-5, and is not that of 2/3 or 3/2 the scale."""
+    """Less the sum it has the grid's sigma: within 10 % but with a chance of 10^-5, and not 2/3 or 3/2 of it."""
     grid, _ = plan("for ever")
     deviations = []
     for _ in range(1000):
@@ -125,8 +120,7 @@ def test_one_aggregators_leaf_alone_is_uniform_and_its_noise_is_the_grids():
 
 
 def test_the_noise_of_a_step_is_the_grids_and_that_of_another_step_is_another(monkeypatch):
-    """As above for its scale. Where a copied machine repeats the kernel's bytes, two sets of reports still have two
-    noises, and one set has one."""
+    """As above. Where a copied machine repeats the kernel's bytes, two sets of reports have two noises, one has one."""
     grid, _ = plan("plain")
 
     def source(binder):
@@ -177,8 +171,7 @@ def test_sums_are_closed_and_have_room():
 
 @pytest.mark.parametrize("size", [1, 2, 20, 230])
 def test_every_honest_contribution_passes_its_circuit(size):
-    """Of the greatest length, with numbers that all round away from zero: the worst there is, which nearly attains the
-    bound."""
+    """Of the greatest length, with numbers that all round away from zero: the worst, which nearly attains the bound."""
     real = Discounted(leaves=LEAVES, size=size, discount=0.99, sigma=0.0)
     for norm in (1.0, 1.17, 1.99999):
         grid = grid_for(real, norm=norm, sensitivity=2 * norm, mu=1.0)

@@ -138,8 +138,7 @@ def test_rewards_that_never_come_are_reports_of_zeros():
 
 
 def test_what_is_forgotten_is_kept_for_fewer_steps():
-    """The task says when steps close and how they fade, and both servers keep their shares of as many steps as that
-    needs. Through both, in this process."""
+    """The task says how steps close and fade; both servers keep their shares of as many steps as that needs."""
     made = server(forget=5000.0)
     task = signed.task(made.task.text)
     assert task == made.task and task.steps.longest == 250 and task.steps.discount == math.exp(-0.05)
@@ -204,9 +203,6 @@ def test_it_is_saved_with_its_era(tmp_path):
         Embedded(again)
 
 
-# the device
-
-
 def test_a_device_checks_the_board_and_its_claims():
     made = server(helper_budget=Budget(4.0, 1e-6))
     assert client(made).cost == Budget(4.0, 1e-6)
@@ -219,16 +215,9 @@ def test_a_device_checks_the_board_and_its_claims():
     with pytest.raises(BadBillboard, match="identity"):
         TwoServerClient(server(source=Simulated(0)).billboard(), identities=made._own.identities)
     document = board_of(made)
-    for change in (
-        {"theta": [0.0]},
-        {"spread": [-1.0, 0.0]},
-        {"theta": [1e300, 0.0]},
-        {"more": 1},
-        {"task": None},
-        {"task": "00" * 32},
-        {"expires": document["made"]},
-        {"expires": document["made"] + 32 * 86400},
-    ):
+    changes = [{"theta": [0.0]}, {"spread": [-1.0, 0.0]}, {"theta": [1e300, 0.0]}, {"more": 1}, {"task": None}]
+    dates = [{"expires": document["made"] + days * 86400} for days in (0, 32)]
+    for change in (*changes, {"task": "00" * 32}, *dates):
         with pytest.raises(BadBillboard, match="Expected"):
             client(made, document | change)
 
@@ -256,8 +245,7 @@ def test_reports_have_one_length_whatever_they_hold():
 @pytest.mark.parametrize("curvature", ["released", "none"])
 @pytest.mark.parametrize("link", links.NAMES)
 def test_no_board_makes_a_device_fail(link, curvature):
-    """Numbers as large and as small as a board may have them, arms and rewards of all sizes: a report of the same
-    length each time, of a contribution that is no longer than it may be."""
+    """Extreme boards, arms and rewards: reports of one length, of contributions that are no longer than they may be."""
     made, rng = server(link=link, curvature=curvature, rewards=(-1e11, 1e11)), default_rng(0)
     board = board_of(made) | {"random": False}
 

@@ -8,34 +8,9 @@ from unittest import mock
 import numpy as np
 from scipy.stats import norm
 
-from tacit_papers import (
-    AdaCGOPE,
-    DistributedElimination,
-    Fliphat,
-    JointGLMRare,
-    JointReweighted,
-    JointSquareCB,
-    LocalAnytimeUCB,
-    LocalCombiner,
-    LocalGLM,
-    LocalLinUCB,
-    LocalOnlineUCB,
-    LocalReweighted,
-    LocalSquareCB,
-    ShariffLinUCB,
-    ShuffleGLM,
-    ShuffleLinUCB,
-    ShuffleSBLB,
-)
+import tacit_papers as papers
+from tacit_papers import JointGLMRare, regression
 from tacit_papers.queries import Queries
-from tacit_papers.regression import (
-    ImproperSGD,
-    OutputPerturbation,
-    PrivateNewton,
-    PrivateRidge,
-    ReweightedGLM,
-    ReweightedLinear,
-)
 from tacit_papers.shuffle.aggregation import Aggregator
 from tests.draws import BUDGET, LEAVES, NOBODY, Draw, Run, coins, continual, device, registered
 
@@ -110,7 +85,7 @@ def iterate() -> Draw:
     """JointSquareCB: nobody moves the iterate from 0, so what is released is noise, in units of the epoch's step."""
 
     def make(source: Any) -> Run:
-        bandit = JointSquareCB(dim=2, horizon=LEAVES, first=1, budget=BUDGET, source=source, pending=LEAVES)
+        bandit = papers.JointSquareCB(dim=2, horizon=LEAVES, first=1, budget=BUDGET, source=source, pending=LEAVES)
         std = bandit.privacy.releases[0].sigma * bandit.rewards[1]
 
         def run() -> list[Any]:
@@ -124,7 +99,7 @@ def iterate() -> Draw:
 
         return run
 
-    return Draw(JointSquareCB, "queries", make)
+    return Draw(papers.JointSquareCB, "queries", make)
 
 
 def summed() -> Draw:
@@ -133,7 +108,7 @@ def summed() -> Draw:
     probability."""
 
     def make(_source: Any) -> Run:
-        server = DistributedElimination(dim=2, horizon=1000, budget=BUDGET, first=6, dropout=0.3)
+        server = papers.DistributedElimination(dim=2, horizon=1000, budget=BUDGET, first=6, dropout=0.3)
         release, modulus = server.privacy.releases[0], server._plan_of(0).modulus
         b, inside = release.chance / 2**48, np.random.default_rng(0)
 
@@ -149,35 +124,32 @@ def summed() -> Draw:
 
         return run
 
-    return Draw(DistributedElimination, "laplace", make, known=False)
+    return Draw(papers.DistributedElimination, "laplace", make, known=False)
 
 
 DRAWS = registered("tacit_papers") | {
-    "shariff-lin-ucb-tree": continual("tree", ShariffLinUCB, release="tree"),
-    "shariff-lin-ucb-consistent-tree": continual("consistent", ShariffLinUCB, release="consistent-tree", known=False),
-    "shariff-lin-ucb-toeplitz": continual("toeplitz", ShariffLinUCB, release="toeplitz"),
-    "shariff-lin-ucb-buffered": continual("buffered", ShariffLinUCB, release="buffered"),
-    "adac-gope": continual("alone", AdaCGOPE, length_scale=1e-6),
+    "shariff-lin-ucb-tree": continual("tree", papers.ShariffLinUCB, release="tree"),
+    "shariff-lin-ucb-consistent-tree": continual(
+        "consistent", papers.ShariffLinUCB, release="consistent-tree", known=False
+    ),
+    "shariff-lin-ucb-toeplitz": continual("toeplitz", papers.ShariffLinUCB, release="toeplitz"),
+    "shariff-lin-ucb-buffered": continual("buffered", papers.ShariffLinUCB, release="buffered"),
+    "adac-gope": continual("alone", papers.AdaCGOPE, length_scale=1e-6),
     "joint-glm-rare": continual("matrices", JointGLMRare, explore=1e-3, ridge=1e9),  # so that nothing is recomputed
     "joint-glm-rare-gradients": gradients(),
-    "joint-reweighted": asked(JointReweighted, epoch, dim=2, horizon=64, first=12, pending=64),
-    "fliphat": asked(Fliphat, epoch, dim=2, horizon=64, first=12, pending=64),
+    "joint-reweighted": asked(papers.JointReweighted, epoch, dim=2, horizon=64, first=12, pending=64),
+    "fliphat": asked(papers.Fliphat, epoch, dim=2, horizon=64, first=12, pending=64),
     "joint-square-cb": iterate(),
-    "reweighted-linear": asked(ReweightedLinear, fit),
-    "reweighted-glm": asked(ReweightedGLM, fit),
-    "private-ridge": asked(PrivateRidge, fit),
-    "private-newton": asked(PrivateNewton, fit),
-    "improper-sgd": asked(ImproperSGD, fit),
-    "output-perturbation": asked(OutputPerturbation, fit),
-    "local-glm": device("hemisphere", LocalGLM),
-    "local-lin-ucb": device("lattice", LocalLinUCB),
-    "local-online-ucb": device("pair", LocalOnlineUCB),
-    "local-anytime-ucb": device("pair", LocalAnytimeUCB),
-    "local-combiner": device("pair", LocalCombiner),
-    "local-square-cb": device("lattice", LocalSquareCB, first=10),
-    "local-reweighted": device("lattice", LocalReweighted, first=60),
-    "shuffle-lin-ucb": coins(ShuffleLinUCB, horizon=1000, first=200),
-    "shuffle-sblb": coins(ShuffleSBLB, horizon=1000, first=200),
+    **{name: asked(getattr(regression, name), fit) for name in regression.__all__},
+    "local-glm": device("hemisphere", papers.LocalGLM),
+    "local-lin-ucb": device("lattice", papers.LocalLinUCB),
+    "local-online-ucb": device("pair", papers.LocalOnlineUCB),
+    "local-anytime-ucb": device("pair", papers.LocalAnytimeUCB),
+    "local-combiner": device("pair", papers.LocalCombiner),
+    "local-square-cb": device("lattice", papers.LocalSquareCB, first=10),
+    "local-reweighted": device("lattice", papers.LocalReweighted, first=60),
+    "shuffle-lin-ucb": coins(papers.ShuffleLinUCB, horizon=1000, first=200),
+    "shuffle-sblb": coins(papers.ShuffleSBLB, horizon=1000, first=200),
     "distributed-elimination": summed(),
-    "shuffle-glm": coins(ShuffleGLM, horizon=1000, first=200),
+    "shuffle-glm": coins(papers.ShuffleGLM, horizon=1000, first=200),
 }

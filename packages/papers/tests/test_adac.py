@@ -36,8 +36,7 @@ def sums_of(bandit, arms, rounds):
     ("kind", "arms", "places", "delays"), [(AdaCUCB, [[1.0]], 16, 5), (AdaCGOPE, [[0.9, 0.1, 0.0]] * 2, 10, 8)]
 )
 def test_a_replaced_reward_moves_the_sums_of_a_run_by_no_more_than_is_claimed(kind, arms, places, delays):
-    """Searched, and attained: another reward, at another time, or never; one that is late moves no other step. One arm,
-    so that plays do not depend on rewards."""
+    """Searched, and attained: another reward, at another time, or never. One arm, so that plays are the same."""
     rng, low, high, worst = default_rng(1), -2.0, 3.0, 0.0
     for _ in range(200):
         rounds = [(float(rng.uniform(low, high)), 0) for _ in range(30)]

@@ -23,9 +23,6 @@ def build(**options):
     return AdaCGOPE(**{"dim": 3, "horizon": 500, "budget": Budget(1.0, 1e-6), "source": Simulated(1)} | options)
 
 
-# the design
-
-
 @pytest.mark.parametrize(("d", "count"), [(1, 3), (2, 2), (3, 20), (3, 400), (6, 60)])
 def test_the_design_is_optimal_on_few_arms(d, count):
     """Kiefer & Wolfowitz: no design has a largest square below d, and this one has d (1 + 1e-4)."""
@@ -41,9 +38,6 @@ def test_the_design_is_optimal_on_few_arms(d, count):
 def test_arms_around_a_circle_need_no_more_than_three():
     angles = np.arange(41) * 2 * np.pi / 41
     assert np.count_nonzero(g_optimal(np.stack([np.cos(angles), np.sin(angles)], axis=1))) <= 3
-
-
-# the plan
 
 
 def printed(phase, d, arms, failure, rho):
@@ -84,9 +78,6 @@ def test_the_number_of_phases_is_never_more_than_planned_for():
         assert 3 <= bandit._steps < bandit.mechanism.leaves
 
 
-# privacy
-
-
 def vectors_of(arms, scale):
     """The public vectors u that rewards have in three phases, whatever the estimates rule out."""
     bandit, out = build(horizon=300, length_scale=scale, budget=Budget(math.inf, 0.1)), []
@@ -98,8 +89,7 @@ def vectors_of(arms, scale):
 
 
 def test_no_reward_has_a_longer_vector_than_is_claimed():
-    """For designs that are far from optimal as well, where few plays are rounded up, for arms of all lengths and for
-    sets that span fewer dimensions; attained."""
+    """For designs far from optimal too, arms of all lengths, sets that span fewer dimensions; attained."""
     rng, longest = default_rng(1), []
     for trial in range(40):
         arms = rng.uniform(-0.57, 0.57, (int(rng.integers(1, 9)), 3)) * 10.0 ** rng.uniform(-6, 0)
@@ -136,14 +126,10 @@ def test_the_estimate_has_the_noise_of_the_thesis():
     g = math.sqrt(np.einsum("ki,ij,kj->k", ARMS, np.linalg.inv(gram), ARMS).max())
     rho = gaussian.mu(Budget(1.0, 1e-6)) ** 2 / 2
     ratio = (np.array(thetas) @ linalg.sqrtm(gram).real / (g * math.sqrt(2 / rho))).std(axis=0)
-    assert ((ratio > 0.93) & (ratio < 1.07)).all()
-    assert not ((ratio > 0.93 * 1.5) | (ratio < 1.07 / 1.5)).any()
+    assert ((ratio > 0.93) & (ratio < 1.07)).all() and not ((ratio > 0.93 * 1.5) | (ratio < 1.07 / 1.5)).any()
     weights = g_optimal(ARMS)
     exact = np.einsum("ki,ij,kj->k", ARMS, np.linalg.inv(np.einsum("k,ki,kj->ij", weights, ARMS, ARMS)), ARMS).max()
     assert g**2 <= exact / bandit._length(1, 3, 5, bandit._noise) * (1 + 1e-9)
-
-
-# the algorithm
 
 
 def reference(rounds, *, failure):
@@ -190,8 +176,7 @@ def test_it_is_the_slow_reference_without_noise():
 
 @pytest.mark.full
 def test_estimates_are_within_beta_with_noise():
-    """Of 30 runs with failure 0.05 at most 6 have an estimate that is off by more, false alarm below 1e-3; by a tenth
-    of it, most have."""
+    """With failure .05 at most 6 runs of 30 are off by more, false alarm below 1e-3; by a tenth of it, most are."""
     wrong = {1.0: 0, 0.1: 0}
     for run in range(30):
         rng = default_rng(run)

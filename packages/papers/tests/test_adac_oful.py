@@ -28,8 +28,7 @@ def test_a_replaced_reward_moves_one_sum_by_no_more_than_is_claimed():
                 add_reward(x, reward, low, high, Exact(out))
             worst = max(worst, np.linalg.norm(sums[0] - sums[1]) / limit)
             late = max(late, math.hypot(*np.linalg.norm(sums, axis=1)) / limit)
-    assert 0.999 < worst <= 1 + 1e-12
-    assert late <= math.sqrt(0.5) + 1e-12
+    assert 0.999 < worst <= 1 + 1e-12 and late <= math.sqrt(0.5) + 1e-12
 
 
 def test_an_episode_ends_when_the_determinant_has_doubled():
@@ -47,8 +46,7 @@ def test_an_episode_ends_when_the_determinant_has_doubled():
         gram += np.outer(arms[choice.index], arms[choice.index])
         if t % 3:
             bandit.observe(choice, float(rng.integers(2)))
-    assert 5 < len(ends) < bandit.mechanism.leaves
-    assert np.allclose(bandit._state.gram, gram)
+    assert 5 < len(ends) < bandit.mechanism.leaves and np.allclose(bandit._state.gram, gram)
 
 
 def test_without_noise_it_is_ridge_regression_on_closed_episodes():

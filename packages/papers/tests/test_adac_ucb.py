@@ -34,8 +34,7 @@ def played(bandit, table):
 
 
 def reference(table, *, noise, rho, beta):
-    """Algorithm 7 with the index (5.4), slow and plain, for rewards in [0, 1]. noise: what is added to the sum of each
-    episode."""
+    """Algorithm 7 with the index (5.4), slow and plain, for rewards in [0, 1]. noise: added to the sums of episodes."""
     arms, noise, t = range(table.shape[1]), iter(noise), 0
     out, means, lengths, counts = [], {}, {}, dict.fromkeys(arms, 0)
     while t < len(table):
@@ -100,9 +99,6 @@ def test_the_number_of_episodes_is_never_more_than_planned_for():
     assert bandit._steps >= bandit.mechanism.leaves - 4
 
 
-# privacy
-
-
 def test_the_audit_of_the_arena_does_not_convict_it():
     player = next(entry for entry in entries() if entry.name == "adac-ucb" and entry.epsilon == 1)
     assert 0 <= audited(player, runs=100).at_least <= 1.0  # None, if it were not convicted without noise
@@ -111,8 +107,7 @@ def test_the_audit_of_the_arena_does_not_convict_it():
 @pytest.mark.full
 @pytest.mark.parametrize("kind", [AdaCGOPE, AdaCUCB])
 def test_what_is_released_of_a_phase_comes_near_the_claim_and_less_noise_is_convicted(kind):
-    """The best and the worst reward of one user, at delta 0.02, 3e4 runs a world: the bound is between 0.8 and 1 (a
-    false alarm in 1000); with 0.8 sigma it is above 1."""
+    """One user's best and worst reward: the bound is .8 to 1 (false alarm .001); with 0.8 sigma above 1."""
     scale = {"length_scale": 1e-9} if kind is AdaCGOPE else {}
     bandit = kind(dim=1, horizon=8, budget=Budget(1.0, 0.02), source=Simulated(7), **scale)
     for share, low, high in ((1.0, 0.8, 1.0), (0.8, 1.0, 2.0)):
@@ -125,9 +120,6 @@ def test_what_is_released_of_a_phase_comes_near_the_claim_and_less_noise_is_conv
                 bandit.choose([[1.0]])
                 scores[run] = bandit._state.sums[1, 0]
         assert low <= gaussian_bound(*seen, 0.02, confidence=0.999) <= high
-
-
-# around it
 
 
 def test_late_and_missing_rewards_count_as_the_middle_and_batches_are_one_arm():

@@ -23,8 +23,7 @@ def test_it_goes_on_with_fresh_bandits_of_twice_the_horizon():
         assert choice.id == t == bandit.choices
         bandit.observe(choice, 1.0)
         made.append(bandit._horizon)
-    assert sorted(set(made)) == [4, 8, 16, 32]
-    assert bandit.privacy.epsilon == pytest.approx(1.0)
+    assert sorted(set(made)) == [4, 8, 16, 32] and bandit.privacy.epsilon == pytest.approx(1.0)
     assert bandit.privacy.bandit == "Anytime of ShariffLinUCB" and bandit.privacy.horizon is None
     assert "one after the other" in str(bandit.privacy) and "planned for 32 choices" in " ".join(bandit.privacy.caveats)
 
@@ -46,8 +45,7 @@ def test_rewards_of_a_bandit_that_was_replaced_are_refused():
         bandit.observe(choices[3], 1.0)
     bandit.observe(choices[4], 1.0)
     batch = bandit.choose_many(np.stack([ARMS] * 20))  # more than the next horizon
-    assert bandit.choices == 25
-    assert not bandit.observe_many(batch, [1.0] * 20)
+    assert bandit.choices == 25 and not bandit.observe_many(batch, [1.0] * 20)
 
 
 def test_a_refused_request_replaces_no_bandit():

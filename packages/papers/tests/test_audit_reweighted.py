@@ -14,24 +14,15 @@ NEAR = {
     "joint-square-cb-iterate": 0.0,
     "joint-reweighted-late": 2.0,
 }
+SLOW = {"reweighted-fit", "reweighted-fit-secure", "reweighted-stale-sensitivity", "joint-square-cb-iterate"}
+SLOW |= {"joint-reweighted-late", "joint-reweighted-late-cut"}
+ALL = [
+    pytest.param(one, id=one.name, marks=pytest.mark.full if one.name in SLOW else ())
+    for one in (*attacks(), *late_attacks())
+]
 
 
-SLOW = (
-    "reweighted-fit",
-    "reweighted-fit-secure",
-    "joint-square-cb-iterate",
-    "joint-reweighted-late",
-    "joint-reweighted-late-cut",
-    "reweighted-stale-sensitivity",
-)
-
-
-ALL = (*attacks(), *late_attacks())
-
-
-@pytest.mark.parametrize(
-    "attack", [pytest.param(a, id=a.name, marks=pytest.mark.full if a.name in SLOW else ()) for a in ALL]
-)
+@pytest.mark.parametrize("attack", ALL)
 def test_attacks_come_out_as_they_should(attack):
     """At 99.9 % confidence a true claim is convicted with probability below .001 a row."""
     row = carry_out(attack, runs={"reweighted-fit-secure": 30_000, "reweighted-report": 12_000}.get(attack.name, 6_000))

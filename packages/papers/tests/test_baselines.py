@@ -83,8 +83,7 @@ def test_newton_finds_the_optimum_that_scipy_finds(name, link, likelihood, count
     logdet = mle.newton(rows, values, link, 0.3, likelihood, theta, inverse)
     best = minimize(target, np.zeros(3), tol=1e-10)
     assert target(theta) == pytest.approx(mle.objective(rows, values, link, 0.3, likelihood, theta), abs=1e-6)
-    assert np.allclose(theta, best.x, atol=2e-4)
-    assert logdet == pytest.approx(-np.linalg.slogdet(inverse)[1])
+    assert np.allclose(theta, best.x, atol=2e-4) and logdet == pytest.approx(-np.linalg.slogdet(inverse)[1])
 
 
 def test_the_efficient_weight_far_out():
@@ -141,8 +140,7 @@ def test_the_online_step_is_the_constrained_optimum(radius, a, b):
 
     inside = {"type": "ineq", "fun": lambda t: radius**2 - t @ t}
     best = minimize(target, 0.1 * theta, constraints=inside, method="SLSQP", options={"ftol": 1e-14})
-    assert np.linalg.norm(found) <= radius * (1 + 1e-9)
-    assert np.allclose(found, best.x, atol=1e-5)
+    assert np.linalg.norm(found) <= radius * (1 + 1e-9) and np.allclose(found, best.x, atol=1e-5)
 
 
 def test_the_design_is_nearly_optimal_and_only_on_those_alive():
@@ -181,8 +179,7 @@ def test_batches_close_on_a_public_schedule():
     block = world.block(1000)
     world.start(default_rng(2), 1000).fill(block)
     bandit.play(block)
-    assert bandit.closed == 2
-    assert list(bandit._ends) == [52, 425, 1000]
+    assert bandit.closed == 2 and list(bandit._ends) == [52, 425, 1000]
 
 
 @pytest.mark.parametrize("link", ["logistic", "probit"])
@@ -209,24 +206,12 @@ def test_kappa_is_the_worst_case_unless_it_is_given():
         assert kind(**settings, oracle_kappa=5.0).kappa == 5.0
 
 
+WRONG = [{"dim": 0}, {"horizon": 0}, {"radius": -1.0}, {"link": "cloglog"}, {"rewards": (1.0, 0.0)}, {"batches": 0}]
+WRONG += [{"width_scale": -1.0}, {"failure": 1.0}, {"oracle_kappa": 0.0}, {"index": "mine"}, {"constants": "mine"}]
+
+
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"dim": 0},
-        {"horizon": 0},
-        {"radius": -1.0},
-        {"link": "cloglog"},
-        {"rewards": (1.0, 0.0)},
-        {"width_scale": -1.0},
-        {"failure": 1.0},
-        {"oracle_kappa": 0.0},
-        {"index": "mine"},
-        {"constants": "mine"},
-        {"batches": 0},
-        {"ridge": 0.0},
-    ],
-)
+@pytest.mark.parametrize("bad", [*WRONG, {"ridge": 0.0}])
 def test_bad_settings(kind, bad):
     if next(iter(bad)) not in kind.__dataclass_fields__:
         bad = {"dim": True}

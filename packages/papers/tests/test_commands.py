@@ -52,8 +52,7 @@ def test_reproducing_all_goes_through_the_registry(tmp_path, capsys, monkeypatch
     assert code == 0 and text.count("Made by tacit reproduce ") == 2
     assert re.search(r"^errata +(\d+) of +\1 confirmed", text, re.MULTILINE)
     assert re.search(r"^shariff-figure1 +\d+ of +\d+ seen", text, re.MULTILINE)
-    assert "errata-quick: outcome.json, outcome.txt" in " ".join(told.split())
-    assert "figure.png" in told
+    assert "errata-quick: outcome.json, outcome.txt" in " ".join(told.split()) and "figure.png" in told
     assert {path.name for path in tmp_path.iterdir()} == {"shariff-figure1-quick", "errata-quick"}
     again = run(capsys, monkeypatch, *arguments)[1]
     assert len(re.findall(r"^\S+ +as before", again, re.MULTILINE)) == 2 and "Made by" not in again

@@ -31,9 +31,6 @@ def build(**options):
     return DistributedElimination(**{"dim": 3, "horizon": 1000, "budget": BUDGET, "first": 4} | options)
 
 
-# the noise
-
-
 def law_of_the_urn(parts, b, most):
     """P(0), P(1), ... of laplace.polya, turn by turn as it is drawn."""
     out, now = np.zeros(most + 1), np.zeros(most + 1)
@@ -65,8 +62,7 @@ def test_the_urn_has_polyas_law_and_the_shares_of_all_are_discrete_laplace(parts
 
 
 def test_a_hit_has_exactly_its_probability():
-    """A first word below the quotient's digits is a hit, one above is none; one that is equal leaves it to the next
-    word, by what is left of the quotient."""
+    """A first word below the quotient's digits is a hit, one above is none; an equal one leaves it to the next word."""
     for of, out_of in ((1, 3), (2, 7), (5, 8), (219212932277266, ONE), (1, 1), (7, 7)):
         digits, left = divmod(of << 64, out_of)
         assert digits == 0 or laplace.hit(iter([digits - 1]), of, out_of)
@@ -160,9 +156,6 @@ def test_an_attack_comes_near_the_claim_and_convicts_less_noise():
     assert attacked(plan._replace(honest=8)) > 1.05  # shares of eight, of whom four report
 
 
-# the modulus, and sensitivity
-
-
 @given(st.integers(1, 50), st.integers(1, 20), st.integers(0, 200))
 def test_the_modulus_loses_nothing_within_bounds(users, cells, reach):
     plan = laplace.LaplacePlan(users, users, cells, ONE // 2, reach)
@@ -202,9 +195,6 @@ def test_a_report_is_of_the_same_length_whatever_came():
     assert len({len(client.report(E[0], reward)) for reward in (None, 0.0, 1.0, 0.3) for _ in range(20)}) == 1
 
 
-# users who drop out or leave out their noise
-
-
 def test_the_noise_grows_with_those_who_may_be_missing():
     plain, shaky = build(first=40), build(first=40, dropout=0.2, malicious=0.3)
     assert shaky._plan_of(0).honest == 20 and shaky.privacy.releases[0].minimum == 32
@@ -228,9 +218,6 @@ def test_a_sum_of_too_few_reports_is_refused():
     with pytest.raises(BatchTooSmall, match="at least 8 reports, got 7"):
         server.observe(adder.close())
     assert server.version == 0 and server.privacy.spent == 0.0
-
-
-# messages
 
 
 def changed(board, **plan):
@@ -304,9 +291,6 @@ def test_the_aggregator_hands_on_nothing_but_the_sum_modulo_m():
         for number, id in zip(pair, (b"a" * 8, b"b" * 8), strict=True):
             adder.add(wire.encode_report(of, id, np.array([number])))
         assert int.from_bytes(adder.close()[-8:], "little") == 12
-
-
-# the algorithm
 
 
 def reference(rounds, *, first, growth, failure, epsilon=math.inf):

@@ -59,8 +59,7 @@ def test_a_report_for_a_closed_step_is_refused(kind):
 @pytest.mark.parametrize("link", ["identity", "logistic", "probit"])
 @pytest.mark.parametrize("stage", STAGES)
 def test_no_question_sets_two_people_farther_apart_than_devices_count_on(link, stage):
-    """Random people, and hostile U that are ill-conditioned, not positive, or not the square of `half`: never more than
-    1 apart, and for some of them nearly that."""
+    """Random people; U ill-conditioned, not positive, not the square of `half`: at most 1 apart, and nearly that."""
     rng, most = default_rng(1), 0.0
     for turn in range(1200):
         matrix = positive_definite(rng, 2, 10.0 ** rng.uniform(0, 6))

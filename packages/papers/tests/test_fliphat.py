@@ -81,8 +81,7 @@ def test_less_noise_than_is_claimed_is_refused(monkeypatch):
 
 
 def slow(x, y, count, noises, stds, sparsity, iterations, longest):
-    """The oracle again, number by number: a gradient step on the whole loss, in which what is off p and within its
-    noise is 0."""
+    """The oracle, number by number: a gradient step on the whole loss, in which what is within its noise off p is 0."""
     d = x.shape[1]
     u = [sum(x[i, j] * y[i] for i in range(len(y))) / count + noises[0][j] for j in range(d)]
 
@@ -124,8 +123,7 @@ def test_the_oracle_is_the_slow_one(monkeypatch, epsilon):
 
 
 def test_without_noise_iterations_find_the_support_where_one_does_not():
-    """Feature 2 does not matter and is correlated with 0, which matters most: the largest of u have it, iterations drop
-    it. The estimate is then the least-squares fit on the support."""
+    """Feature 2 only comes with 0: the largest of u have it, iterations drop it, and fit least squares on the rest."""
     rng = default_rng(5)
     z = rng.uniform(-1, 1, (20_000, 4))
     z[:, 2] = 0.7 * z[:, 0] + 0.7 * z[:, 2]

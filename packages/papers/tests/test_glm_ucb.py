@@ -30,8 +30,7 @@ def played(bandit, theta, rounds, rng, arms=None):
 
 @pytest.mark.parametrize(("link", "radius", "epsilon"), [("logistic", 1.0, 4.0), ("probit", 0.7, math.inf)])
 def test_the_confidence_set_holds_in_all_steps(link, radius, epsilon):
-    """failure .1, and what is seen is a third of what is proven, so that no run fails. With a tenth of the width, all
-    do."""
+    """failure .1, and a third of what is proven is seen, so that no run fails. With a tenth of the width, all do."""
     rng, theta, found = np.random.default_rng(0), radius * np.array([0.6, -0.8]), []
     for seed in range(3):
         budget = Budget(epsilon, 1e-6)
@@ -88,8 +87,7 @@ def test_lines_get_closer_and_what_they_have_missed_adds_up():
 def test_intervals_are_of_mean_rewards_and_as_wide_as_the_ball_at_first():
     bandit = JointGLMUCB(dim=2, horizon=100, rewards=(0.0, 2.0), budget=Budget(1.0, 1e-6))
     (low, high), nothing = bandit.intervals([[1.0, 0.0], [0.0, 0.0]])
-    assert (low, high) == pytest.approx((2 / (1 + math.e), 2 / (1 + math.exp(-1))))
-    assert nothing == (1.0, 1.0)
+    assert (low, high) == pytest.approx((2 / (1 + math.e), 2 / (1 + math.exp(-1)))) and nothing == (1.0, 1.0)
     with pytest.raises(ValueError, match="Expected arms of shape"):
         bandit.intervals([[1.0]])
 

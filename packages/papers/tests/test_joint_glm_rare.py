@@ -35,9 +35,6 @@ def spd(rng, d, size=1.0):
     return size * (a @ a.T + 0.2 * np.eye(d))
 
 
-# steps against slow formulas
-
-
 def test_contribution_choice_and_matrices_against_their_formulas():
     rng = default_rng(3)
     for trial in range(60):
@@ -83,8 +80,7 @@ def test_descent_against_its_formula(link, explored):
     x, r = state.data.x[:200][mine], state.data.r[:200][mine]
     shrink = rule.shrink_o if explored else rule.shrink_tau
     expected = rare.descend(x, r, start, noise, link.name, 0.9 / (shrink + largest), shrink, projections)
-    assert np.allclose(out, expected, atol=1e-9)
-    assert not np.allclose(out, start)
+    assert np.allclose(out, expected, atol=1e-9) and not np.allclose(out, start)
 
 
 @pytest.mark.parametrize("explored", [0, 1])
@@ -128,8 +124,6 @@ def test_determinants_are_compared_where_asked():
         design.hessian[:], design.hessian_tau[:] = wide, narrow
         assert kernels.due_tau(bandit._state.counts, design, bandit._rule) == due
 
-
-# fused and stepwise, stored
 
 PRINTED = {"timing": "published", "constants": "paper"}
 
@@ -200,17 +194,13 @@ def test_batches_and_the_horizon():
         bandit.choose(arms[0])
 
 
-# the ledger
-
-
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 @pytest.mark.parametrize("share", [0.2, 0.7])
 def test_the_ledger_adds_up_to_the_budget(epsilon, share):
     bandit = build(budget=Budget(epsilon, 1e-3), share=share, most_o=5, most_tau=9, iterations=4)
     trees, descent = bandit.privacy.releases
     total = gaussian.mu(Budget(epsilon, 1e-3))
-    assert bandit.privacy.epsilon == pytest.approx(epsilon)
-    assert trees.mu**2 == pytest.approx(share * total**2)
+    assert bandit.privacy.epsilon == pytest.approx(epsilon) and trees.mu**2 == pytest.approx(share * total**2)
     assert descent.mu**2 == pytest.approx((1 - share) * total**2)
     for calls, sigma in ((5, bandit._sigma_o), (9, bandit._sigma_tau)):  # both kinds have the same budget
         assert bandit.gradients.sensitivity * math.sqrt(calls * 4) / sigma == pytest.approx(descent.mu)
@@ -238,45 +228,20 @@ def test_certificates():
     strict, published = build().privacy, build(timing="published").privacy
     assert strict.epsilon == pytest.approx(2.0)
     assert not strict.private  # simulated noise
-    assert not any("timing leak" in caveat for caveat in strict.caveats)
-    assert published.private is False
-    assert published.epsilon is None
-    assert any("timing leak" in caveat for caveat in published.caveats)
+    assert not any("timing leak" in caveat for caveat in strict.caveats) and published.private is False
+    assert published.epsilon is None and any("timing leak" in caveat for caveat in published.caveats)
     printed = build(**PRINTED).privacy
     assert printed.private is False and printed.epsilon is None and "T_o, which is raw" in str(printed.caveats)
     assert build(budget=Budget(math.inf, 0.1)).privacy.epsilon is None
 
 
-# settings
+WRONG = [{"link": "identity"}, {"link": "cauchit"}, {"timing": "loose"}, {"release": "batched"}, {"criterion": "trace"}]
+WRONG += [{"constants": "paper"}, PRINTED | {"ridge": 1.0}, PRINTED | {"budget": Budget(math.inf, 0.02)}]
+WRONG += [{"radius": 0.0}, {"horizon": None}, {"ridge": 0.0}, {"explore": -1.0}, {"width": -0.1}, {"shrink": -1.0}]
+WRONG += [{"most_o": 0}, {"most_tau": 1.5}, {"iterations": 0}, {"step": 0.0}, {"share": 1.0}, {"kappa_star": 0.0}]
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"link": "identity"},
-        {"link": "cauchit"},
-        {"timing": "loose"},
-        {"release": "batched"},
-        {"criterion": "trace"},
-        {"constants": "paper"},
-        {"constants": "paper", "timing": "published", "ridge": 1.0},
-        {"constants": "paper", "timing": "published", "budget": Budget(math.inf, 0.02)},
-        {"radius": 0.0},
-        {"horizon": None},
-        {"ridge": 0.0},
-        {"explore": -1.0},
-        {"width": -0.1},
-        {"shrink": -1.0},
-        {"most_o": 0},
-        {"most_tau": 1.5},
-        {"iterations": 0},
-        {"step": 0.0},
-        {"share": 1.0},
-        {"kappa_star": 0.0},
-        {"rewards": (1.0, 1.0)},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("wrong", [*WRONG, {"rewards": (1.0, 1.0)}], ids=str)
 def test_bad_settings(wrong):
     with pytest.raises(ValueError, match="Expected"):
         build(**wrong)
@@ -313,13 +278,9 @@ def test_theoretical_parameters_are_the_papers():
     assert values.kappa == pytest.approx(1 / links.probit.slope(3.0))
     assert values.most_o == pytest.approx(8 * 3 * values.kappa * values.gamma**2 * math.log(5000))
     assert values.most_tau == pytest.approx(4 * math.log2(1 + 5000 / 3))
-    assert values.ridge_min < values.ridge < values.ridge_max
-    assert "gamma" in str(values)
+    assert values.ridge_min < values.ridge < values.ridge_max and "gamma" in str(values)
     assert theory(dim=3, horizon=5000, budget=Budget(8, 0.02), link="probit", radius=3.0).ridge < values.ridge
     assert registry.load(*registry.bandits()["joint-glm-rare"]) is JointGLMRare
-
-
-# learning
 
 
 @pytest.mark.parametrize(

@@ -3,20 +3,10 @@
 import sys
 
 import tacit_papers.reproductions.table2 as table2
+from packages.lab.tests.experiments.test_imports import names
 from tacit import LinUCB, environments
 from tacit_lab.experiments import disk_cache
-from tacit_lab.experiments.imports import closure
 from tacit_papers import GLOC, JointGLMRare, outcome
-
-
-def names(*modules):
-    folders = {package.name: package.folder for package in disk_cache._packages()}
-    return {
-        path.relative_to(folder.parent).as_posix()
-        for path in closure(modules, folders)
-        for folder in folders.values()
-        if path.is_relative_to(folder)
-    }
 
 
 def test_it_has_what_runs_when_a_module_is_imported():

@@ -22,17 +22,14 @@ def test_noise_for_ever_costs_a_fifth_of_its_std_and_the_claim_is_the_same():
 
 
 def test_bounds_on_the_noise_are_for_all_releases_there_can_be():
-    """Of 248 releases at once, in 200 runs: failure / 2 = .1 of them may break a bound, and a bound for one release
-    would be broken in more."""
+    """Of 248 releases in each of 200 runs: a tenth may break a bound, and more would break one for one release."""
     bandit = JointGLMUCB(dim=2, budget=BUDGET, failure=0.2, source=Simulated(0))
     bounds = bandit.bounds
     leaves, rng = bandit.mechanism.leaves, np.random.default_rng(0)
     ups = (bounds.ceiling - bounds.floor) / 2
     stds = bandit.mechanism.sigma * bandit.mechanism.gain(np.arange(1.0, leaves + 1))
     noise = rng.standard_normal((200, leaves, 3)) * stds[:, None]
-    middle, apart = (
-        (noise[..., 0] + noise[..., 2]) / 2,
-        np.hypot((noise[..., 0] - noise[..., 2]) / 2, noise[..., 1] / math.sqrt(2)),
-    )
+    middle = (noise[..., 0] + noise[..., 2]) / 2
+    apart = np.hypot((noise[..., 0] - noise[..., 2]) / 2, noise[..., 1] / math.sqrt(2))
     largest = np.max(np.abs(middle) + apart, axis=1)
     assert np.mean(largest > ups) <= 0.1 and np.mean(largest > 0.6 * ups) > 0.1

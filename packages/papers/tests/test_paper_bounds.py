@@ -135,12 +135,10 @@ def test_proposition_3_1_has_its_worst_eigenvalue():
     for model, worst in (("joint", 1e-5), ("local", 10**-2.5)):
         values = [bounds.regression_lower(model=model, eigenvalue=g, rounds=10**5, budget=BUDGET) for g in grid]
         at = grid[int(np.argmax(values))]
-        assert worst / 4 <= at <= worst * 4
-        assert 1e-3 * worst < max(values) <= worst * 1.01
+        assert worst / 4 <= at <= worst * 4 and 1e-3 * worst < max(values) <= worst * 1.01
     strict = bounds.regression_lower(model="joint", eigenvalue=1e-3, rounds=10**5, budget=Budget(1.0, 0.0))
-    assert strict == pytest.approx(
-        math.exp(-2) * 4 / 9 / 8 / (1e-3 * 1e10), rel=1e-3
-    )  # theta = 2 / (3 epsilon T lambda)
+    theta = 2 / 3  # over epsilon T lambda
+    assert strict == pytest.approx(math.exp(-2) * theta**2 / 8 / (1e-3 * 1e10), rel=1e-3)
 
 
 def test_a_private_mean_is_above_proposition_3_1():

@@ -8,22 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tests.model.test_ranges as core
 from tacit.errors import NotSecure
 from tacit.model import links
-from tacit_papers import JointGLMRare, JointReweighted, JointSquareCB, ShariffLinUCB
+from tacit_papers import JointGLMRare, JointReweighted, JointSquareCB, ShariffLinUCB, regression
 from tacit_papers.joint.glm_rare_descent_kernel import Data, gradients
 from tacit_papers.kernels.squarecb import gradient_step
 from tacit_papers.mechanisms.sums import with_noise
-from tacit_papers.regression import (
-    ImproperSGD,
-    OutputPerturbation,
-    PrivateNewton,
-    PrivateRidge,
-    ReweightedGLM,
-    ReweightedLinear,
-)
 from tacit_papers.regression.contribution import ReweightedContribution
 from tests.model.test_ranges import BUDGET, MANY, RANGES, SAFE, SIZES, Silent, made, moved, people, rewards_of
+
+TWO = {"users": st.tuples(people(), people()), "which": st.tuples(st.integers(0, 4), st.integers(0, 4))}
 
 
 @MANY
@@ -31,8 +26,7 @@ from tests.model.test_ranges import BUDGET, MANY, RANGES, SAFE, SIZES, Silent, m
     rewards=RANGES,
     radius=st.sampled_from(SIZES),
     options=st.sampled_from([{"release": "batched"}, {}, {"calibration": "paper"}]),
-    users=st.tuples(people(), people()),
-    which=st.tuples(st.integers(0, 4), st.integers(0, 4)),
+    **TWO,
 )
 def test_one_user_of_a_linear_bandit_too(rewards, radius, options, users, which):
     bandit = made(ShariffLinUCB, rewards=rewards, radius=radius, **options)
@@ -47,8 +41,7 @@ def test_one_user_of_a_linear_bandit_too(rewards, radius, options, users, which)
 @given(
     rewards=RANGES,
     radius=st.sampled_from(SIZES),
-    users=st.tuples(people(), people()),
-    which=st.tuples(st.integers(0, 4), st.integers(0, 4)),
+    **TWO,
     explored=st.tuples(st.booleans(), st.booleans()),
     kappa=st.sampled_from([None, 1e-320, 1.0, 1e30, 1.7e308]),
 )
@@ -74,8 +67,7 @@ def test_one_user_of_rare_moves_neither_matrices_nor_gradients_by_more(rewards, 
     rewards=RANGES,
     radius=st.sampled_from(SIZES),
     length_scale=st.sampled_from(SIZES),
-    users=st.tuples(people(), people()),
-    which=st.tuples(st.integers(0, 4), st.integers(0, 4)),
+    **TWO,
     at=st.sampled_from([0.0, 1e-3, 1.0]),
 )
 def test_one_step_of_square_cb_moves_its_iterate_by_no_more(rewards, radius, length_scale, users, which, at):
@@ -120,7 +112,7 @@ def test_one_row_of_reweighted_regression_moves_each_sum_by_no_more(link, radius
         assert np.linalg.norm(gradient) <= contribution.residual * (1 + 2.0**-10)
 
 
-REGRESSORS = [ReweightedLinear, ReweightedGLM, PrivateRidge, PrivateNewton, OutputPerturbation, ImproperSGD]
+REGRESSORS = [getattr(regression, name) for name in regression.__all__]
 
 
 @pytest.mark.parametrize("kind", REGRESSORS, ids=str)
@@ -133,7 +125,11 @@ def test_regressors_refuse_them_too_and_serve_what_is_left(kind):
     rng = np.random.default_rng(0)
     x = rng.uniform(-0.7, 0.7, (12, 2)) * 10.0 ** rng.choice([-320.0, -155.0, -150.0, -75.0, 0.0], (12, 1))
     for unit, radius in itertools.product((1e-30, 1.0, 1e30), (1e-30, 1.0, 1e30)):
-        low = 0.0 if kind in (ReweightedGLM, PrivateNewton, OutputPerturbation) else -unit
+        low = (
+            0.0
+            if kind in (regression.ReweightedGLM, regression.PrivateNewton, regression.OutputPerturbation)
+            else -unit
+        )
         targets = rng.choice([low, unit], 12)
         fitted = kind(budget=BUDGET, radius=radius, targets=(low, unit), source=Silent()).fit(x, targets)
         assert np.isfinite(fitted.theta_).all()
@@ -141,15 +137,10 @@ def test_regressors_refuse_them_too_and_serve_what_is_left(kind):
 
 @pytest.mark.parametrize("kind", [ShariffLinUCB, JointGLMRare, JointReweighted, JointSquareCB], ids=str)
 def test_ranges_and_radii_that_floats_cannot_serve_are_refused(kind):
-    options = {"dim": 2, "horizon": 40, "budget": BUDGET, "source": Silent()}
-    if kind in (JointReweighted, JointSquareCB):
-        options["first"] = 10
-    for rewards in ((-1e308, 1e308), (0.0, 1.7e308), (0.0, 1e-300), (-5e-324, 0.0), (-1e31, 0.0)):
-        with pytest.raises(ValueError, match="Expected rewards"):
-            kind(**options, rewards=rewards)
-    for radius in (1e-300, 1e31, 1e308):
-        with pytest.raises(ValueError, match="Expected radius"):
-            kind(**options, radius=radius)
+    def build(first, **given):
+        return kind(**given | ({"first": first} if kind in (JointReweighted, JointSquareCB) else {}))
+
+    core.test_ranges_and_radii_that_floats_cannot_serve_are_refused(build)
 
 
 def test_a_sum_that_is_no_number_is_not_released():

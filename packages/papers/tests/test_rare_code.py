@@ -31,8 +31,7 @@ def build(epsilon=4.0, **options):
 def test_numbers_are_those_that_its_notebook_prints(epsilon, ridge, most_tau):
     """d = 3, T = 5000, S = 2, where it prints lambda and both cut-offs."""
     code = build(epsilon)._code
-    assert code.ridge == pytest.approx(ridge, rel=1e-9)
-    assert (code.most_o, code.most_tau) == (3, most_tau)
+    assert code.ridge == pytest.approx(ridge, rel=1e-9) and (code.most_o, code.most_tau) == (3, most_tau)
 
 
 def test_a_fit_against_its_formula():
@@ -64,8 +63,7 @@ def test_the_noise_of_a_fit_reaches_its_epsilon_by_renyi_orders():
     by_hand = min(
         rho + math.log1p(-1 / a) - math.log(call.delta * a) / (a - 1) for rho, a in zip(divergence, orders, strict=True)
     )
-    assert by_hand == pytest.approx(0.5, abs=1e-6)
-    assert (one.batch, two.batch) == (500, 2048)
+    assert by_hand == pytest.approx(0.5, abs=1e-6) and (one.batch, two.batch) == (500, 2048)
     assert two.sigma / math.sqrt(two.epochs) > one.sigma / math.sqrt(one.epochs)  # its bound on sampling costs here
     with pytest.raises(ValueError, match="epsilon that some noise reaches"):
         as_coded.fit(Budget(1e-3, 1e-8), 500, 3)
@@ -94,8 +92,7 @@ def test_where_no_noise_reaches_a_calls_epsilon_its_certificate_says_so():
 
 
 def test_where_criterion_1_is_met_it_fits_at_once_and_then_forgets():
-    """A long first arm; after the last fit for theta_o, users who explore are not kept. V's leaf is x x' / (1 + |x|^2 /
-    lambda)."""
+    """After the last fit for theta_o users who explore are not kept. V's leaf is x x' / (1 + |x|^2 / lambda)."""
     bandit = build(radius=3.75, dim=2, horizon=64, pending=64)
     ridge = bandit._code.ridge
     choice = bandit.choose(np.eye(2))
@@ -122,8 +119,7 @@ def test_the_ledger_counts_a_user_in_all_that_it_is_in():
     design = math.sqrt(code.levels) / code.sigma
     in_two = math.hypot(math.sqrt(2) * design / math.e, math.sqrt(code.most_tau) * every)
     assert cost["II"] == pytest.approx(gaussian.epsilon(in_two, 0.02))
-    assert cost["II"] < cost["both"] < cost["I"] < 4.0
-    assert code.call_tau.epsilon == pytest.approx(4 / 3 / 8)
+    assert cost["II"] < cost["both"] < cost["I"] < 4.0 and code.call_tau.epsilon == pytest.approx(4 / 3 / 8)
     assert cost["fit"] > 1.8 * code.call_tau.epsilon
 
 

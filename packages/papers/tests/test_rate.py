@@ -99,8 +99,7 @@ def people(rng, radius, n, dim=3):
 
 
 def test_lemmas_3_and_6_what_is_left_over_of_lines_is_bounded_by_past_errors():
-    """For users, estimates and steps at random, and for those that a search finds: |R|_{A^-1} <= sqrt(sum q^2
-    |d|^2_H). The search nearly attains it."""
+    """|R|_{A^-1} <= sqrt(sum q^2 |d|^2_H) for random users, estimates and steps; a search nearly attains it."""
     rng, closest = np.random.default_rng(2), 0.0
     link, radius = links.named("logistic"), 1.5
     for trial in range(60):

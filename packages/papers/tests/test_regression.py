@@ -3,6 +3,7 @@
 import copy
 import importlib.util
 import math
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,10 @@ import pytest
 from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from tacit import Budget, Secure, Simulated
 from tacit.errors import NotSecure
@@ -239,8 +244,6 @@ def test_more_rows_than_secure_sums_have_room_for(kind):
 
 def test_no_matrix_of_size_d_by_d_in_many_dimensions():
     """A d x d matrix would have 800 MB at d = 10 000."""
-    import tracemalloc
-
     rng = np.random.default_rng(9)
     x = sparse.random_array((3000, 10_000), density=5e-4, rng=rng, format="csr")
     x /= max(1.0, np.sqrt(x.multiply(x).sum(axis=1).max()))
@@ -267,10 +270,8 @@ def test_targets_in_other_units():
 
 
 def test_scikit_learns_conventions():
-    base = pytest.importorskip("sklearn.base")
     regressor = ReweightedGLM(budget=Budget(1, 1e-5), radius=2.0)
-    again = base.clone(regressor)
-    assert again.get_params()["radius"] == 2.0
+    assert clone(regressor).get_params()["radius"] == 2.0
     assert regressor.set_params(radius=3.0) is regressor and regressor.radius == 3.0
     with pytest.raises(ValueError, match="Expected parameters of ReweightedGLM"):
         regressor.set_params(colour=1)
@@ -341,6 +342,8 @@ def test_bad_settings_and_order():
     ):
         with pytest.raises(ValueError, match="Expected"):
             bad()
+    with pytest.raises(ValueError, match=r"to be a Budget, .* got float"):
+        ReweightedLinear(budget=1.0)
     fitted = PrivateRidge(budget=budget).fit([[1.0, 0.0]], [0.5])
     with pytest.raises(ValueError, match="rows of 2 numbers"):
         fitted.predict([[1.0]])
@@ -359,8 +362,7 @@ def test_noise_is_secure_by_default():
     assert math.log2(cell) == int(math.log2(cell))
     total = rng.uniform(-100, 100, size)
     released = plan.release(0, total, 500, Secure()) * 500 / cell
-    assert np.allclose(released, np.rint(released), atol=1e-6)
-    assert 1 < plan.sigma(0) / floats.sigma(0) < 1.002
+    assert np.allclose(released, np.rint(released), atol=1e-6) and 1 < plan.sigma(0) / floats.sigma(0) < 1.002
     assert np.linalg.norm(np.rint(total / cell) - np.rint((total + 1e-3) / cell)) * cell <= (
         1e-3 * np.sqrt(size) + cell * np.sqrt(size)
     )
@@ -375,8 +377,7 @@ def test_a_secure_epoch_bandit_says_so():
         bandit = kind(dim=2, horizon=600, first=100, budget=budget, rewards=(-1.0, 1.0), link="identity")
         for _ in range(250):
             bandit.observe(bandit.choose(0.7 * np.eye(2)), 1.0)
-        assert bandit.closed == 1
-        assert bandit.privacy.private and bandit.privacy.epsilon <= 1.0
+        assert bandit.closed == 1 and bandit.privacy.private and bandit.privacy.epsilon <= 1.0
         assert all(release.grid > 0 for release in bandit.privacy.releases)
         seeded = kind(
             dim=2, horizon=600, budget=budget, rewards=(-1.0, 1.0), link="identity", policy=np.random.default_rng(1)
@@ -390,10 +391,6 @@ def test_the_words_name_the_unit():
 
 
 def test_regressors_in_scikit_learns_pipelines_and_searches():
-    from sklearn.model_selection import cross_val_score
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import FunctionTransformer
-
     rng = np.random.default_rng(0)
     x = rng.uniform(-0.5, 0.5, (4000, 3))
     y = x @ [0.5, -0.5, 0.2]
@@ -401,8 +398,3 @@ def test_regressors_in_scikit_learns_pipelines_and_searches():
     pipeline = make_pipeline(FunctionTransformer(), made)
     assert cross_val_score(pipeline, x, y, cv=2).min() > 0.9
     assert made.fit(x, y).score(x, y) > 0.9 > made.score(x, -y)
-
-
-def test_a_mix_up_is_named():
-    with pytest.raises(ValueError, match=r"to be a Budget, .* got float"):
-        ReweightedLinear(budget=1.0)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from scipy.stats import chi2
 
 from tacit import Budget, Simulated
 from tacit.model import links
@@ -130,13 +131,7 @@ def test_sums_against_a_loop(link):
     point = theta if link.bounded else np.zeros(3)
     matrix = positive_definite(rng, 3, 30.0)
     half = root(matrix)
-    gram, gradient, jacobian, moment, outer = (
-        np.zeros((3, 3)),
-        np.zeros(3),
-        np.zeros((3, 3)),
-        np.zeros(3),
-        np.zeros((3, 3)),
-    )
+    (gram, jacobian, outer), (gradient, moment) = np.zeros((3, 3, 3)), np.zeros((2, 3))
     for phi, y in zip(x, r, strict=True):
         length = np.linalg.norm(matrix @ phi)
         if length == 0:
@@ -265,8 +260,7 @@ def test_projection_is_the_nearest_point_of_the_ellipsoid():
 
 @pytest.mark.parametrize("size", [0.3, 3.0])
 def test_the_closed_form_is_the_best_linear_estimate_in_the_ball(size):
-    """Against a solver: |m - J (theta - p)|^2 in C^-1 plus |theta|^2 / r^2, over |theta| <= r; inside it and on its
-    edge."""
+    """Against a solver: |m - J (theta - p)|^2 in C^-1 plus |theta|^2 / r^2; inside |theta| <= r and on its edge."""
     rng = np.random.default_rng(5)
     matrix, spread, outer = positive_definite(rng, 3, 10.0), positive_definite(rng, 3, 4.0), np.eye(3) / 3
     jacobian, point, truth = spread @ np.linalg.inv(matrix), 0.1 * rng.standard_normal(3), np.array([size, 0.0, 0.0])
@@ -346,8 +340,6 @@ def test_queries_spend_the_budget_and_no_more():
 @pytest.mark.parametrize(("model", "split"), [("joint", False), ("joint", True), ("local", True)])
 def test_the_noise_is_as_large_as_it_says(model, split):
     """6000 draws against the chi-square quantiles of 1e-6 on each side; 2/3 and 3/2 of sigma would be rejected."""
-    from scipy.stats import chi2
-
     asked, source = queries(model, split), Simulated(5)
     draws = np.array([asked.release(1, np.zeros(3), 1000, source) for _ in range(2000)]).ravel()
     people = 750 if split else 1000

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -241,8 +242,6 @@ def test_elimination_keeps_the_best_arm_and_learns():
 
 def test_many_dimensions_without_a_matrix():
     """A d x d matrix would have 200 MB at d = 5000."""
-    import tracemalloc
-
     rng = np.random.default_rng(7)
     for kind in (JointSquareCB, LocalSquareCB):
         tracemalloc.start()
@@ -279,8 +278,7 @@ class Logged(JointReweighted):
 
 
 def cost(link, crowd, delays, place, worlds):
-    """mu^2 spent on one user: squares of what it moves over those of the noise, summed over all releases. `worlds`: its
-    arm, reward, and how many choices later the reward comes (None: never)."""
+    """mu^2 spent on one user over all releases. `worlds`: arm, reward, how many choices late (None: never)."""
     logs = []
     for x, r, delay in worlds:
         bandit = build(Logged, dim=2, horizon=200, first=10, link=link, rewards=(0.0, 1.0), pending=200)

@@ -59,8 +59,7 @@ def of_rounds(client, data):
 
 
 def in_rounds(client, first, one, other):
-    """How far two people's answers to all rounds are apart, in cells, if the server asks for gradients where they are
-    farthest."""
+    """How far, in cells, two people's answers to all rounds are apart at the gradients where they are farthest."""
     board, (information, gradient) = client._board, client._board["grids"]
     asked = board | {"round": 1, "plan": board["plan"] | {"norm": 1.0}}
     thetas = [0 * one[0], 1e6 * (one[0] - other[0]), 1e6 * (other[0] - one[0]), 1e6 * (one[0] + other[0])]

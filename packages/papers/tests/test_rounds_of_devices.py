@@ -108,9 +108,6 @@ def test_a_server_plays_to_its_horizon_and_is_saved_between_rounds(tmp_path):
     assert made.version == 8 and len(json.loads(made.billboard())["thetas"]) == 2
 
 
-# the simulation is the protocol
-
-
 class Recorded(Seeded):
     """A device's noise, kept: its uniform numbers, and its coins."""
 
@@ -180,9 +177,6 @@ def test_an_embedded_server_asks_devices_unless_it_is_simulated():
     assert bandit.privacy.private
 
 
-# one answer to each question
-
-
 @pytest.mark.parametrize("theta", [[0.0, 0.0], [1e12, -1e12], [1e-12, 0.0], [-3.0, 1e6]])
 def test_later_rounds_treat_all_data_alike(theta, monkeypatch):
     board = server().billboard()
@@ -203,8 +197,7 @@ def test_later_rounds_treat_all_data_alike(theta, monkeypatch):
 
 @pytest.mark.parametrize("closed", [False, True])
 def test_no_billboard_moves_a_contribution_beyond_what_is_calibrated(closed):
-    """Random users and hostile estimates: the vectors of all rounds are no farther apart than limits.together has it,
-    and come near it."""
+    """Random users and hostile estimates: all rounds together are no farther apart than limits.together, and nearly."""
     rng, most = default_rng(11), 0.0
     board = json.loads(server().billboard())
     if closed:

@@ -2,14 +2,12 @@
 
 import json
 
-import numpy as np
 from numpy.random import default_rng
 
 from tacit import Budget
 from tacit.roles.shuffler import Shuffler
 from tacit.service.roles.analyzer import AnalyzerRole
 from tacit_papers import ShuffleGLM
-from tacit_papers.shuffle import rounds
 from tacit_papers.shuffle.rounds import RoundsClient
 from tests.service.roles import running
 from tests.service.roles.running import ask, until
@@ -84,8 +82,7 @@ def test_after_the_last_batch_nobody_reports_for_nothing(start):
 
 
 def test_devices_answer_the_rounds_of_a_batch(start):
-    budget, rng = Budget(1.0, 1e-2), np.random.default_rng(0)
-    here = ShuffleGLM(dim=2, radius=3.0, horizon=120, first=60, iterations=2, budget=budget)
+    rng, here = default_rng(0), made()
     analyzer = start("analyzer", GLM)
     shuffler = start("shuffler", running.shuffler(analyzer.port, budget="{epsilon = 1.0, delta = 1e-2}"))
     members = []
@@ -93,12 +90,12 @@ def test_devices_answer_the_rounds_of_a_batch(start):
         board = until(lambda: here.billboard() == running.billboard(shuffler.port) and here.billboard())
         if number == 0:
             for _ in range(60):
-                client = rounds.RoundsClient(board, budget=budget, rewards=(0.0, 1.0))
+                client = RoundsClient(board, budget=BUDGET, rewards=(0.0, 1.0))
                 members.append((client, client.choose(rng.uniform(-0.7, 0.7, (5, 2)))))
             sent = [client.randomize(choice, float(rng.random() < 0.5)) for client, choice in members]
         else:
             sent = [client.answer(choice, board) for client, choice in members]
-        both = Shuffler(board, budget=budget)
+        both = Shuffler(board, budget=BUDGET)
         both.add_many(b"".join(sent))
         here.observe(both.close())
         assert ask(shuffler.port, "POST", "/reports", b"".join(sent))[2] == b'{"taken":60}'

@@ -24,9 +24,6 @@ BUDGET = Budget(1.0, 1e-6)
 WORLD = environments.ball(link="probit", dim=3, arms=6, radius=3.0)
 
 
-# what bits cost
-
-
 @functools.cache
 def count(p, others, ones):
     """The law of the ones that `others` devices send, so many of whom hold a 1."""
@@ -45,8 +42,7 @@ def divergence(pairs, epsilon):
 
 
 def truth(p, users, bits, epsilon, sent=lambda _: (1.0, 0.0)):
-    """The largest divergence over what the others hold; the replaced user's bits are 1 with the probabilities of
-    `sent`."""
+    """The largest divergence over what others hold; the replaced user's bits are 1 with the probabilities of `sent`."""
     worst = 0.0
     for held in itertools.product(range(users), repeat=bits):
         pairs = []
@@ -130,8 +126,7 @@ def test_what_cannot_be_shown_is_not():
 
 @pytest.mark.parametrize("dim", [1, 2])
 def test_real_data_stay_below_the_claim(dim):
-    """Every pair of some hundred data, with others that hold the worst bits: what bounded vectors can do is less than
-    what the proof allows for."""
+    """Every pair of some hundred data, beside the worst bits: bounded vectors can do less than the proof allows for."""
     server = ShuffleSBLB(dim=dim, horizon=100, first=4, budget=Budget(1.0, 0.05), rewards=(-1.0, 1.0))
     chance, client = json.loads(server.billboard())["plan"]["chance"], SBLBClient(server.billboard())
     angles = [(math.cos(a), math.sin(a)) for a in np.linspace(0, 2 * math.pi, 9)] if dim == 2 else [(1.0,), (0.0,)]
@@ -160,9 +155,6 @@ def test_the_condition_of_theorem_5_does_not_give_its_claim():
     pair = [np.convolve(coins, [1 - a, a]) for a in (1 - p / 2, p / 2)]  # of users with (x, r) = (e_1, 1) and (-e_1, 1)
     assert divergence([pair], epsilon) > 2600 * delta > delta + 1 / T
     assert epsilon_of(round(p * SHARE), users, 9, delta) == pytest.approx(0.133, abs=1e-3)
-
-
-# what devices send
 
 
 class Fixed(System):
@@ -203,9 +195,6 @@ def test_the_sums_are_unbiased_and_have_the_stated_noise(bits):
     assert np.abs((sums - users * bits / 2) / wrong / users - exact).max() > 5 * error
     spread = many.reshape(users, 5).std(axis=0) / plan.scale
     assert (spread <= error * math.sqrt(users) * 1.02).all()
-
-
-# the learner
 
 
 def slow(server, batches):
@@ -272,9 +261,6 @@ def test_it_learns_without_coins_and_narrow_widths():
         bandit.play(block)
         means.append(block.regret.mean())
     assert max(means) < 0.2 * block.means.std()
-
-
-# the claim
 
 
 def test_the_claim_and_who_checks_it():

@@ -4,22 +4,21 @@ import shutil
 
 import pytest
 
-from tacit import Budget, JointGLM
+from tacit import Budget
 from tacit.errors import BadState
 from tacit_papers import JointSquareCB
 from tests.bandits.test_second_release import ARMS, filled
 
 
-@pytest.mark.parametrize("kind", [JointGLM, JointSquareCB], ids=["glm", "square-cb"])
-def test_other_bandits_too(kind, tmp_path):
-    bandit = filled(kind=kind, **({"rewards": (-1.0, 1.0)} if kind is JointGLM else {}))
+def test_of_copies_of_a_file_one_goes_on(tmp_path):
+    bandit = filled(kind=JointSquareCB)
     for i in range(3):
         bandit.save(tmp_path / str(i))
     shutil.copy(tmp_path / "2", tmp_path / "copy")
     went_on = 0
     for name in ("0", "1", "2", "copy"):
         try:
-            kind.load(tmp_path / name).choose(ARMS)
+            JointSquareCB.load(tmp_path / name).choose(ARMS)
         except BadState:
             continue
         went_on += 1

@@ -57,16 +57,10 @@ def test_algorithm_1_shows_its_parameters_and_its_claim():
     assert quoted.privacy.releases[0].std > 50 * certificate.releases[0].std
     with pytest.raises(NotSecure, match="quoted"):
         ShuffleGLM(dim=5, radius=3.0, horizon=20_000, budget=BUDGET, calibration="paper")
-    for wrong in (
-        {"link": "identity"},
-        {"first": 0},
-        {"dropout": 1.0},
-        {"iterations": 0},
-        {"calibration": "guess"},
-        {"constants": "guess"},
-    ):
+    wrong = [{"link": "identity"}, {"first": 0}, {"dropout": 1.0}, {"iterations": 0}, {"calibration": "guess"}]
+    for options in (*wrong, {"constants": "guess"}):
         with pytest.raises(ValueError, match="Expected"):
-            ShuffleGLM(**({"dim": 2, "horizon": 100, "budget": BUDGET, "source": Simulated(0)} | wrong))
+            ShuffleGLM(**{"dim": 2, "horizon": 100, "budget": BUDGET, "source": Simulated(0)} | options)
 
 
 def test_the_published_descent_has_its_own_steps_and_its_own_bound_on_gradients():
@@ -135,9 +129,7 @@ def clones(local, users, epsilon, delta_cut=1e-12):
 @pytest.mark.parametrize(("local", "users", "delta"), [(1.0, 500, 1e-3), (1.0, 1000, 1e-3), (2.0, 2000, 1e-4)])
 def test_the_amplification_bound_covers_its_worst_case(local, users, delta):
     bound = amplified(local, users, delta)
-    assert bound < local
-    assert clones(local, users, bound) <= delta
-    assert clones(local, users, bound / 20) > delta
+    assert bound < local and clones(local, users, bound) <= delta and clones(local, users, bound / 20) > delta
 
 
 def test_amplification_is_refused_where_it_fails():
@@ -182,8 +174,7 @@ def test_the_published_constants_are_kept_and_large():
     plan = calibrate_paper(Budget(1.0, 1e-6), users=10_000, dim=5, sensitivity=1.0)
     assert plan.reach == 200
     expected = 24e4 * 200**2 * math.log(4 * 26 / 1e-6) ** 2 / 10_000
-    assert plan.trials == math.ceil(expected)
-    assert plan.bits > 1e8
+    assert plan.trials == math.ceil(expected) and plan.bits > 1e8
     central = 1.0 / gaussian.mu(Budget(1.0, 1e-6))
     assert plan.std > 300 * central
     with pytest.raises(ValueError, match="at most 15"):

@@ -29,34 +29,18 @@ def test_a_round_is_answered_once_and_a_retry_is_the_same_bytes(second):
     assert client.answer(choice, board) == sent != other.answer(another, board)
     kept, copy = pickle.loads(pickle.dumps((client, choice)))  # a device that was restarted
     assert kept.answer(copy, board) == sent
-    for question in (
-        [0.1, 0.0],
-        [1e6, -1e6],
-        json.loads(board)["theta"][::-1] if any(json.loads(board)["theta"]) else [1, 1],
-    ):
+    theta = json.loads(board)["theta"]
+    for question in ([0.1, 0.0], [1e6, -1e6], theta[::-1] if any(theta) else [1, 1]):
         with pytest.raises(BadBillboard, match="answered in round 1"):
             client.answer(choice, changed(board, theta=question))
     assert client.randomize(choice, 0.0) == choice.made[REPORT]  # nor can the first be asked again
 
 
-@pytest.mark.parametrize(
-    "terms",
-    [
-        {"gradients": 4},
-        {"gradients": 2},
-        {"batch": 2},
-        {"batch": 1, "round": 2},
-        {"round": 2},
-        {"rewards": [0.0, 2.0]},
-        {"largest": 0.5},
-        {"bandit": "Another"},
-        {"link": "probit"},
-        {"radius": 2.0},
-        {"first": 0.0},
-        {"features": "0" * 64},
-    ],
-    ids=str,
-)
+OTHERS = [{"gradients": 4}, {"gradients": 2}, {"batch": 2}, {"batch": 1, "round": 2}, {"round": 2}, {"radius": 2.0}]
+OTHERS += [{"rewards": [0.0, 2.0]}, {"largest": 0.5}, {"bandit": "Another"}, {"link": "probit"}, {"first": 0.0}]
+
+
+@pytest.mark.parametrize("terms", [*OTHERS, {"features": "0" * 64}], ids=str)
 def test_other_terms_than_those_it_began_with_are_refused(second, terms):
     made, [(client, choice), _] = second
     with pytest.raises(BadBillboard, match="on its terms|a round of its batch"):
@@ -99,9 +83,6 @@ def test_a_choice_has_to_be_reported_first_and_by_the_same_device(second):
         stranger.answer(choice, made.billboard())
 
 
-# what a device works out
-
-
 def test_a_device_works_out_what_all_rounds_cost():
     board = json.loads(server().billboard())
 
@@ -110,15 +91,9 @@ def test_a_device_works_out_what_all_rounds_cost():
 
     made(BUDGET)
     made(Budget(1.5, 0.02))
-    for weaker in (
-        {"trials": board["plan"]["trials"] // 2},
-        {"minimum": 50},
-        {"malicious": 9},
-        {"gradient": 1.2 * board["plan"]["gradient"]},
-        {"information": 1.2 * board["plan"]["information"]},
-        {"epsilon": 0.95},
-        {"delta": 0.008},
-    ):
+    half = {"trials": board["plan"]["trials"] // 2}
+    longer = [{name: 1.2 * board["plan"][name]} for name in ("gradient", "information")]
+    for weaker in (half, *longer, {"minimum": 50}, {"malicious": 9}, {"epsilon": 0.95}, {"delta": 0.008}):
         with pytest.raises(BadBillboard, match="coins that give the claimed epsilon"):
             made(**weaker)
     with pytest.raises(BadBillboard, match="coins that give the claimed epsilon"):
@@ -193,9 +168,6 @@ def test_messages_of_other_rounds_are_refused(second):
     with pytest.raises(LateReport):
         made.observe(first.close())
     assert made.version == version
-
-
-# nothing that a server asks makes data behave differently
 
 
 def test_what_a_choice_has_made_is_neither_made_again_nor_taken_away(second):

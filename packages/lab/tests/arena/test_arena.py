@@ -122,8 +122,7 @@ def test_the_audit_convicts_what_adds_no_noise(tmp_path):
 
 @pytest.mark.full
 def test_who_is_blind_to_the_attack_is_known():
-    """Of all others the same attack proves more than 1 where there is no noise. At 1e-6 a false alarm has no chance:
-    scores of the two worlds do not overlap."""
+    """Of all others the attack proves more than 1 where there is no noise: scores of the two worlds do not overlap."""
     seen = {entry.name for entry in entries() if entry.epsilon == 1.0 and next(sighted(entry), None) is not None}
     private = {entry.name for entry in entries() if entry.epsilon == 1.0}
     assert private - seen == BLIND

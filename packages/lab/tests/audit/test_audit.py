@@ -46,8 +46,7 @@ OWN = [
 
 @pytest.mark.parametrize("attack", [one for one in OWN if one.claimed], ids=lambda attack: attack.name)
 def test_a_claim_stands(attack):
-    """False alarm below .1 % a claim for a new seed, and the seed is fixed; secure noise has none, but of its rows only
-    those of mechanisms come so near to their claim."""
+    """False alarm below .1 % a claim for a new seed, and the seed is fixed, but of secure noise."""
     assert audit.carry_out(attack, runs=CLAIMS).as_expected
 
 
@@ -93,11 +92,7 @@ def test_everything_at_the_default_runs():
     rows = audit.carry_out_all(audit.all_attacks(), seed=1)
     assert [row.attack.name for row in rows if not row.as_expected] == []
     near = {row.attack.name: row.epsilon_lower for row in rows}
-    assert near["joint-glm"] >= 0.8
-    assert near["control-sums"] >= 0.8 and near["control-own-people"] >= 0.65
-
-
-# the canary
+    assert near["joint-glm"] >= 0.8 and near["control-sums"] >= 0.8 and near["control-own-people"] >= 0.65
 
 
 @pytest.mark.parametrize(
@@ -121,8 +116,7 @@ def test_responses_are_the_matrices():
     noise, data = responses(Toeplitz(leaves=5, size=1, sigma=3.0))
     f = coefficients(5)
     expected = np.array([[f[t - s] if t >= s else 0.0 for s in range(5)] for t in range(5)])
-    assert np.allclose(noise, 3 * expected)
-    assert np.allclose(data, np.tri(5))
+    assert np.allclose(noise, 3 * expected) and np.allclose(data, np.tri(5))
     nodes, _ = responses(Tree(leaves=4, size=1, sigma=1.0))
     assert np.array_equal(nodes, [[1, 0, 0, 0], [0, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1]])
 
@@ -140,14 +134,10 @@ def test_compiled_and_step_by_step_attacks_are_the_same():
     assert np.array_equal(*scores)
 
 
-# planted bugs do what they say
-
-
 def test_bugs_claim_what_the_sound_code_claims():
     """Nothing but the code is changed: the claims come out as 1."""
     for attack in itertools.chain(*PAIRS):
-        assert attack.epsilon == pytest.approx(1.0, rel=1e-6)
-        assert attack.delta == 0.02
+        assert attack.epsilon == pytest.approx(1.0, rel=1e-6) and attack.delta == 0.02
 
 
 def test_bugs_change_the_noise_as_told():
@@ -158,9 +148,6 @@ def test_bugs_change_the_noise_as_told():
     noise, _ = responses(mutants.SilentLevel(leaves=4, size=1, sigma=1.0))
     assert not noise[1].any()
     assert mutants.ForgottenLevel(leaves=15, size=1, sigma=1.0).column_norm == math.sqrt(3)
-
-
-# attacks, rows, names
 
 
 def coin(**changes):
@@ -206,9 +193,6 @@ def test_names_are_unique_and_unknown_ones_are_told(monkeypatch):
     monkeypatch.setattr(catalogue, "files", lambda: [SimpleNamespace(attacks=lambda: [coin()])] * 2)
     with pytest.raises(ValueError, match="unique names"):
         catalogue.all_attacks()
-
-
-# the command line and the report
 
 
 @pytest.fixture
@@ -262,11 +246,7 @@ def test_the_report_says_what_was_attacked_and_how(tmp_path):
 
 
 def test_a_budget_is_what_is_claimed():
-    assert Budget(1.0, 0.02) == BUDGET
-    assert all(attack.epsilon <= 1.0 + 1e-9 for attack in attacks_at(SMALL))
-
-
-# integers
+    assert Budget(1.0, 0.02) == BUDGET and all(attack.epsilon <= 1.0 + 1e-9 for attack in attacks_at(SMALL))
 
 
 def test_what_the_ledger_says_of_a_grid_is_above_the_exact_law_and_near():
@@ -282,8 +262,7 @@ def test_many_runs_of_a_grid_are_coordinates_of_one():
 
 
 def test_late_sums_exceed_the_claim_by_a_quarter():
-    """What is claimed of the control's sum, and how far a click that comes later, from 0 to 1, moves it over 60 steps;
-    centred and at a deadline it is all of the claim."""
+    """How far a click that comes later moves the control's sum; centred and at a deadline it is all of the claim."""
     made = attacks_bandits.glm(dim=2, first=10, horizon=None, control=control.Control(arm=0))(Simulated(0))
     mechanism = dataclasses.replace(made.mechanism, leaves=control.LEAVES, size=1)
     noise, data = responses(mechanism)

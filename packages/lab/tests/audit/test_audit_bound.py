@@ -24,8 +24,7 @@ def test_clopper_pearson_is_scipys():
     for hits in (0, 1, 17, 99, 100):
         interval = stats.binomtest(hits, 100).proportion_ci(0.98, method="exact")
         low, high = clopper_pearson(np.array([hits]), 100, 0.01)
-        assert low[0] == pytest.approx(interval.low)
-        assert high[0] == pytest.approx(interval.high)
+        assert low[0] == pytest.approx(interval.low) and high[0] == pytest.approx(interval.high)
 
 
 def exceeded(bound, draw, truth, runs=300):
@@ -38,8 +37,7 @@ def exceeded(bound, draw, truth, runs=300):
 
 
 def test_the_gaussian_bound_is_above_the_truth_as_often_as_it_says():
-    """300 audits at 90 %: at most 10 % may be above the truth, 17 % is 4 standard errors more (false alarm 1e-4); a
-    bound that claimed mu 1.25 times too small is exceeded far more often."""
+    """300 audits at 90 %: 17 % above the truth is 4 standard errors (false alarm 1e-4); above mu / 1.25 most are."""
 
     def bound(zero, one):
         return gdp_bound(zero, one, 0.9)
@@ -47,8 +45,7 @@ def test_the_gaussian_bound_is_above_the_truth_as_often_as_it_says():
     def draw(world, rng):
         return rng.standard_normal(1000) + 0.6 * world
 
-    assert 0.02 < exceeded(bound, draw, 0.6) < 0.17
-    assert exceeded(bound, draw, 0.6 / 1.25) > 0.5
+    assert 0.02 < exceeded(bound, draw, 0.6) < 0.17 and exceeded(bound, draw, 0.6 / 1.25) > 0.5
 
 
 def test_the_general_bound_holds_for_asymmetric_discrete_laws():
@@ -62,8 +59,7 @@ def test_the_general_bound_holds_for_asymmetric_discrete_laws():
     def draw(world, rng):
         return rng.choice(3, size=400, p=one if world else zero).astype(float)
 
-    assert exceeded(bound, draw, truth) < 0.17
-    assert exceeded(bound, draw, truth / 2) > 0.5
+    assert exceeded(bound, draw, truth) < 0.17 and exceeded(bound, draw, truth / 2) > 0.5
 
 
 def test_at_epsilon_one_the_gaussian_bound_is_near():
@@ -80,17 +76,14 @@ def test_either_direction_either_sign():
     rare, never = (rng.random(4000) < 0.3).astype(float), np.zeros(4000)
     for zero, one in ((rare, never), (never, rare), (-rare, never), (never, -rare)):
         assert general_bound(zero, one, 0.02) > 4.0
-    assert general_bound(never, never, 0.02) == 0.0
-    assert gaussian_bound(never, never, 0.02) == 0.0
+    assert general_bound(never, never, 0.02) == 0.0 and gaussian_bound(never, never, 0.02) == 0.0
 
 
 def test_ratios():
     def one(a, b, runs):
         return float(ratio_bound(np.array([a]), np.array([b]), runs, 0.02)[0])
 
-    assert one(0, 0, 100) == 0.0
-    assert one(50, 50, 100) == 0.0
-    assert 2.0 < one(100, 0, 100) < 3.0
+    assert one(0, 0, 100) == 0.0 and one(50, 50, 100) == 0.0 and 2.0 < one(100, 0, 100) < 3.0
 
 
 def test_bad_scores_are_refused():

@@ -1,5 +1,6 @@
 """The audit of the local randomisers: near the claim and not above it; planted bugs are convicted."""
 
+import numpy as np
 import pytest
 
 from tacit.mechanisms import local as plan
@@ -21,8 +22,6 @@ def lower(attack, runs, rng):
 def test_sound_randomisers_are_near_their_claim_and_bugs_far_above(attack):
     """Confidence .999 for each row. Gaussian reports: .91 +- .04 of epsilon at 30 000 runs, so that .7 is 5 standard
     deviations away; .86 +- .06 at 12 000, so that .5 is."""
-    import numpy as np
-
     tiny, gaussian = attack.name == "local-tiny-features", attack.name == "local-gaussian"
     found = lower(attack, 1000 if tiny else 30_000 if gaussian else 12_000, np.random.default_rng(0))
     if not attack.claimed:

@@ -24,8 +24,7 @@ def bound(attack, runs):
 
 @pytest.mark.full
 def test_the_claim_stands_and_a_good_part_of_it_is_used():
-    """200 runs a side: .5 of the claim on average. Of 10 000 simulated with a normal law none was below .11 of it or
-    above it."""
+    """200 runs a side: .5 of the claim on average. Of 10 000 simulated ones none was below .11 of it or above it."""
     attack = ATTACKS["joint-glm-served"]
     assert attack.epsilon / 12 < bound(attack, 200) <= attack.epsilon
 

@@ -16,8 +16,7 @@ def test_bench_dimension(capsys, monkeypatch):
     rows = json.loads(run(capsys, monkeypatch, "bench", "dimension", "--json")[1])["rows"]
     assert [row["numbers"] for row in rows] == [20 * 21 // 2 + 20, 10 * (3 + 2), 20]
     assert all(row["round_us"] > 0 and row["release_ms"] > 0 and row["noise_ms"] > 0 for row in rows)
-    assert rows[0]["state_mb"] > rows[1]["state_mb"] > 0
-    assert "dense" in dimension.render(rows)
+    assert rows[0]["state_mb"] > rows[1]["state_mb"] > 0 and "dense" in dimension.render(rows)
 
 
 def test_bench_noise(capsys, monkeypatch):
@@ -55,8 +54,7 @@ def test_sweep_table_plot_and_rows(tmp_path):
         "sweep", "lin-ucb", "--env", "ball", "--link", "probit", "--radius", "3", "--horizon", "200", "--runs", "2",
         "--plot", str(tmp_path / "a.png"), "--out", str(tmp_path / "rows"),
     )  # fmt: skip
-    assert "lin-ucb" in done.stdout
-    assert (tmp_path / "a.png").exists()
+    assert "lin-ucb" in done.stdout and (tmp_path / "a.png").exists()
     assert (tmp_path / "rows" / "result.parquet").exists()
 
 

@@ -5,24 +5,14 @@ import pytest
 
 from tacit_lab.environments import front_page
 from tacit_lab.environments.front_page import HOURS, LEVELS, OFTEN, SCHEMA, TOPICS
-
-
-def filled(world, count, seed=0, size=None):
-    """The first rounds, in blocks of that size."""
-    fill, out = world.start(np.random.default_rng(seed), count).fill, []
-    for _ in range(count // (size or count)):
-        block = world.block(size or count)
-        fill(block)
-        out.append((block.arms, block.means, block.noise))
-    return [np.concatenate(parts) for parts in zip(*out, strict=True)]
+from tests.environments.test_environments import filled
 
 
 def test_items_are_encoded_by_the_schema_and_clicked_at_the_base_rate():
     world = front_page(hour=100)
     arms, means, _ = filled(world, 300)
     assert arms.shape == (300, 200, SCHEMA.dim) and np.linalg.norm(arms, axis=2).max() <= 1 + 1e-12
-    assert world.features is SCHEMA
-    assert means.min() > 0 and means.max() <= 0.5
+    assert world.features is SCHEMA and means.min() > 0 and means.max() <= 0.5
     rates = [filled(world, 60, seed)[1].mean() for seed in range(12)]  # what is not even is which levels people have
     assert np.mean(rates) == pytest.approx(0.02, rel=0.1)
     alike = {arm.tobytes(): mean for arm, mean in zip(arms[0], means[0], strict=True)}

@@ -10,10 +10,8 @@ from tacit_lab.environments import worlds_kernel as worlds
 def test_rated_films_are_those_of_the_person_each_once():
     rng, start = np.random.default_rng(0), np.array([0, 4, 9])
     people, films = np.array([[1.0, 0.0], [0.0, 1.0]]), np.arange(1.0, 10.0)[:, None]
-    arrays, outs = (
-        (np.zeros((50, 4, 2)), np.zeros((50, 4)), np.zeros(50)),
-        (np.zeros(50, int), np.zeros(50), np.zeros(50)),
-    )
+    arrays = np.zeros((50, 4, 2)), np.zeros((50, 4)), np.zeros(50)
+    outs = np.zeros(50, int), np.zeros(50), np.zeros(50)
     block = Block(*arrays, np.full(50, -1), np.array([BERNOULLI]), np.array([1.0]), *outs)
     worlds.fill_ratings(rng, block, people, films, start, np.arange(9), np.arange(9.0), np.arange(9))
     for arms, means in zip(block.arms, block.means, strict=True):

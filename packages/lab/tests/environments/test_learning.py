@@ -28,8 +28,7 @@ def test_the_sum_learns_what_single_batches_do_not():
 
 
 def test_with_rare_rewards_it_learns_where_the_link_does_not():
-    """Two clicks in a hundred, 20 000 people (coarse, seeded): most of what can be gained, whether the rate is declared
-    right or wrong by 3; without it much less."""
+    """Two clicks in a hundred, 20 000 people: most can be gained with a rate right or wrong by 3; else much less."""
     world, budget = clicks(base_rate=0.02, dim=4, constant=0.0), Budget(2.0, 1e-6)
 
     def lost(**options):

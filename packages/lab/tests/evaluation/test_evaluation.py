@@ -89,8 +89,7 @@ def test_tables_of_all_kinds_names_and_a_bandit():
     found = evaluate(log, target)
     assert evaluate(pl.DataFrame(log), target) == found
     named = log | {"action": ["abc"[a] for a in log["action"]]}
-    assert evaluate(named, target) == found
-    assert evaluate(named, target[:, ::-1], actions="cba")[2] == found[2]
+    assert evaluate(named, target) == found and evaluate(named, target[:, ::-1], actions="cba")[2] == found[2]
     taken = target[np.arange(60), log["action"]]
     assert evaluate(log, taken) == found[:3]
     bandit = JointGLM(dim=6, budget=Budget(1.0, 1e-6), source=Simulated(1))

@@ -30,27 +30,23 @@ def test_names_at_the_ends_of_lines_do_not_lie_on_each_other(ends, scale):
     assert boxes[0].y0 > axis.get_window_extent().y0 - 2  # not among the ticks
 
 
-def test_bounds_are_in_the_legend_and_do_not_squash_the_curves():
+@pytest.fixture
+def axis():
     _, axes = figure.subplots(1, 1)
-    axis = axes[0, 0]
-    axis.plot([0, 10], [0.0, 100.0], label="curve")
-    axis.set_ylim(0, 110)
+    axes[0, 0].plot([0, 10], [0.0, 100.0], label="curve")
+    axes[0, 0].set_ylim(0, 110)
+    return axes[0, 0]
+
+
+def test_bounds_are_in_the_legend_and_do_not_squash_the_curves(axis):
     lines = [Line("low", [1, 10], [1.0, 10.0], True), Line("near", [1, 10], [1.0, 150.0], False)]
     figure.draw_bounds(axis, [*lines, Line("far (1e+09 at the end)", [1, 10], [1e8, 1e9], False)])
     assert axis.get_ylim() == (0, 150)
-    assert [text.get_text() for text in axis.get_legend().get_texts()] == [
-        "curve",
-        "low",
-        "near",
-        "far (1e+09 at the end), above the picture",
-    ]
+    names = [text.get_text() for text in axis.get_legend().get_texts()]
+    assert names == ["curve", "low", "near", "far (1e+09 at the end), above the picture"]
 
 
-def test_no_two_bounds_look_alike():
-    _, axes = figure.subplots(1, 1)
-    axis = axes[0, 0]
-    axis.plot([0, 10], [0.0, 100.0], label="curve")
-    axis.set_ylim(0, 110)
+def test_no_two_bounds_look_alike(axis):
     lines = [Line(f"{i}", [1, 10], [1.0, 500.0 + i], lower) for lower in (True, False) for i in range(9)]
     figure.draw_bounds(axis, lines)
     looks = [(str(line._unscaled_dash_pattern), line.get_color()) for line in axis.get_lines()[1:]]

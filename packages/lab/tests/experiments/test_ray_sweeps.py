@@ -1,5 +1,4 @@
-"""Ray does a sweep to the same bits, and goes on where a killed one stopped. It needs the extra `ray`: `make
-test-ray`."""
+"""Ray does a sweep to the same bits, and goes on where a killed one stopped. By `make test-ray`."""
 
 import os
 import signal
@@ -102,9 +101,7 @@ def _slow(number, report):
 
 
 def _noting(handed):
-    from tacit_lab.cluster import Workers
-
-    submit = Workers.submit
+    submit = cluster.Workers.submit
 
     def noting(self, item):
         handed.append(item)

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tacit import Budget, JointGLM, Secure, Simulated
+from tacit import Budget, JointGLM, Simulated
 from tacit.core import logs
 from tacit.data import Raw
 from tacit.errors import HorizonReached, NotInstalled
@@ -17,22 +17,9 @@ from tacit.mechanisms.opening import opened
 from tacit_lab.logs import parquet
 from tacit_lab.logs.parquet import Folder, Local, together
 from tests.bandits.test_learn_log import same
+from tests.whole.options import Seeded
 
 BUDGET = Budget(1.0, 0.02)
-
-
-class Seeded(Secure):
-    """Whole numbers on the grid as ever, the same in every run."""
-
-    def __init__(self, seed=0):
-        super().__init__()
-        self._drawn = np.random.default_rng(seed)
-
-    def integers(self, count, size, cells):
-        return np.rint(self._drawn.normal(0, cells, (count, size))).astype(np.int64)
-
-    def expect(self, need, cells):
-        pass
 
 
 def make(kind=JointGLM, **options):

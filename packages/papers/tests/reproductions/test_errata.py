@@ -35,8 +35,7 @@ def test_the_page_has_the_tables():
 
 
 def test_verdicts_follow_what_is_computed(monkeypatch):
-    """With numbers that would come out if what is printed were right, each of these checks says so. It would catch a
-    verdict that is written down instead."""
+    """With the numbers of a right paper each check says that it holds: no verdict is written down."""
     monkeypatch.setattr(timing, "changes_seen", lambda *_: 0)  # as if theta_o were the same in both worlds
     monkeypatch.setattr(timing, "chances_of_a_switch", lambda *_, **__: (0.1, 0.1))
     monkeypatch.setattr(joint, "cost_of_v", lambda kappa_star: 0.3 + kappa_star / 700)
@@ -81,17 +80,14 @@ def test_the_attack_runs_the_optimiser_that_the_bandit_has():
 @pytest.mark.parametrize("theta_o", [-1.2, -1.0, 0.0, 1.2])
 def test_a_probe_shows_whether_theta_o_is_small(theta_o):
     bandit, asked = printed_bandit(timing.HORIZON), timing.constants()
-    design, rule = (
-        bandit._state.design,
-        bandit._rule._replace(explore=asked.explore, eliminate=asked.explore, width=asked.width),
-    )
+    design, widths = bandit._state.design, {"eliminate": asked.explore, "width": asked.width}
+    rule = bandit._rule._replace(explore=asked.explore, **widths)
     gram = timing.SHARE * asked.explore**2
     design.inverse[:] = 1 / gram
     design.theta_o[:] = theta_o
     probe = np.array([[0.9], [-0.89]])
-    assert (
-        uncertain(probe, design, rule) < 0 <= uncertain(np.ones((1, 1)), design, rule)
-    )  # user i explores, it does not
+    # user i explores, and the probe does not
+    assert uncertain(probe, design, rule) < 0 <= uncertain(np.ones((1, 1)), design, rule)
     assert exploit(probe, design, rule) == (theta_o < -asked.explore / math.sqrt(gram))
 
 

@@ -1,5 +1,4 @@
-"""Every reproduction runs end to end on a small scale, and finds to six digits what it found before: `make expected`
-writes the values anew."""
+"""Every reproduction runs on a small scale and finds to six digits what it found before (`make expected`)."""
 
 import json
 

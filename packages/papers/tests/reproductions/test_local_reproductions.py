@@ -13,8 +13,7 @@ from tacit_papers.reproductions import ldp_figure1, ldp_table1, local_suite
 
 
 def test_one_parameter_and_many_are_told_apart():
-    """With 100 arms of section 5 the played ones lie near theta*: a small eigenvalue, which an average over many theta*
-    hides. On the sphere they are spread out around one theta* too."""
+    """Around one theta* the played arms of section 5 have a small eigenvalue, which an average over many hides."""
     medians = {}
     for reading, (kind, shared) in ldp_table1.READINGS.items():
         world = kind(dim=5, arms=100, radius=1.0)

@@ -23,15 +23,13 @@ def noise_of(without, seed=3, **more):
 
 
 def deviation(part, std):
-    """The sample's standard deviation, in units of its own error, away from `std`; the rows share their noise, so that
-    only one is taken."""
+    """The sample's deviation from `std`, in units of its own error; rows share their noise, so that one is taken."""
     return abs(math.sqrt(np.mean(part**2)) / std - 1) * math.sqrt(2 * part.size)
 
 
 @pytest.mark.parametrize("without", WITHOUT)
 def test_noise_that_is_left_has_the_std_that_the_estimate_is_told(without):
-    """At the last release, over seeds: 90 x 12 numbers or more. False alarm: one in 10^4 (4 standard errors); a std
-    wrong by 15 % is 7 of them."""
+    """At the last release, over seeds. False alarm: one in 10^4 (4 standard errors); a std wrong by 15 % is 7."""
     last = [noise_of(without, seed) for seed in range(90)]
     part = slice(CURVED) if without == "moments" else slice(CURVED, None)
     told = last[0][0].mechanism.sigma * last[0][0].algorithm.gains[-1]

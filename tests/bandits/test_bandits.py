@@ -1,20 +1,23 @@
-"""The face: choices, rewards that come late or never, batches, bad input."""
+"""The face: names, steps, threads, the certificate, and batches. Bad input: test_misuse.py."""
 
 import copy
 import math
+import pickle
+import threading
 
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM, LinUCB, Simulated
+from tacit import Budget, JointGLM, LinUCB, Simulated, environments
 from tacit.bandits.base import Bandit
-from tacit.errors import HorizonReached, UnknownChoice
+from tacit.errors import HorizonReached
+from tacit.kernels.glm import Tuning
+from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.opening import opened
-from tacit.mechanisms.saving import arrays
-from tacit.model.centred import add_centred
 
 ARMS = np.array([[1.0, 0.0, 0.0], [0.0, 0.6, 0.0], [0.3, 0.3, 0.3]])
 EVERY_CHOICE = {"first": 1, "growth": 1.001}  # is a step
+KNOWN = {"prior": ((0.3, 0.2, 0.1), 9.0), "tuning": Tuning(explore=0.0)}  # choices follow from it alone
 SAME = {"base_rate": 0.5, "discount": 1.0}  # whatever was released, a round adds the same, and nothing fades
 
 
@@ -22,112 +25,6 @@ def joint(**options):
     defaults = {"dim": 3, "horizon": 200, "budget": Budget(1.0, 1e-3), "source": Simulated(0), "pending": 50}
     defaults |= {"first": 15, "rewards": (-1.0, 1.0)}
     return JointGLM(**(defaults | options))
-
-
-def both():
-    return [joint(), LinUCB(dim=3, pending=50, rewards=(-1.0, 1.0), horizon=200)]
-
-
-def fingerprint(bandit):
-    return [leaf.copy() for leaf in arrays(bandit._state)] + [t.copy() for t in opened(bandit._tickets)]
-
-
-def unchanged(bandit, before):
-    return all(np.array_equal(a, b, equal_nan=True) for a, b in zip(before, fingerprint(bandit), strict=True))
-
-
-@pytest.mark.parametrize("bandit", both(), ids=["joint", "plain"])
-@pytest.mark.parametrize(
-    ("arms", "message"),
-    [
-        (np.zeros((2, 4)), r"shape \(K, 3\), got \(2, 4\)"),
-        (np.zeros(3), r"shape \(K, 3\), got \(3,\)"),
-        (np.zeros((0, 3)), "at least one arm"),
-        ({}, "at least one arm"),
-        ([[0.0, 0.0, math.nan]], "finite features"),
-        ([[0.0, 0.0, math.inf]], "finite features"),
-        ([[1e200, 0.0, 0.0]], "norm at most 1"),
-        ([[0.8, 0.8, 0.0]], "norm at most 1"),
-        ([["a", "b", "c"]], "numbers"),
-        ([[1.0], [1.0, 2.0]], "numbers"),
-    ],
-)
-def test_bad_arms(bandit, arms, message):
-    before = fingerprint(bandit)
-    with pytest.raises(ValueError, match=message):
-        bandit.choose(arms)
-    assert unchanged(bandit, before)
-
-
-@pytest.mark.parametrize("mask", [[True], [1, 0, 1], [False, False, False], np.ones((3, 1), bool)])
-def test_bad_masks(mask):
-    bandit = joint()
-    before = fingerprint(bandit)
-    with pytest.raises(ValueError, match="Expected"):
-        bandit.choose(ARMS, available=mask)
-    assert unchanged(bandit, before)
-
-
-@pytest.mark.parametrize("bandit", both(), ids=["joint", "plain"])
-@pytest.mark.parametrize("reward", [1.5, -2, math.nan, math.inf, "1", None])
-def test_bad_rewards(bandit, reward):
-    choice = bandit.choose(ARMS)
-    before = fingerprint(bandit)
-    with pytest.raises(ValueError, match="Expected a"):
-        bandit.observe(choice, reward)
-    assert unchanged(bandit, before)
-    bandit.observe(choice, 1.0)  # the ticket is still good
-
-
-def test_rewards_for_nobody():
-    bandit = joint(pending=5)
-    choice = bandit.choose(ARMS)
-    bandit.observe(choice, 1.0)
-    before = fingerprint(bandit)
-    with pytest.raises(UnknownChoice, match="second one"):
-        bandit.observe(choice, 1.0)
-    for unknown in (0, -1, 2, 10**12):
-        with pytest.raises(UnknownChoice, match="unknown one"):
-            bandit.observe(unknown, 1.0)
-    with pytest.raises(ValueError, match="Expected a Choice or its id"):
-        bandit.observe("1", 1.0)
-    assert unchanged(bandit, before)
-    late = bandit.choose(ARMS)
-    for _ in range(5):
-        bandit.choose(ARMS)
-    with pytest.raises(UnknownChoice, match="within 5 later choices"):
-        bandit.observe(late, 1.0)
-
-
-def test_the_horizon_is_a_clear_error():
-    bandit = joint(horizon=3)
-    for _ in range(3):
-        bandit.choose(ARMS)
-    before = fingerprint(bandit)
-    with pytest.raises(HorizonReached, match="at most 3 choices"):
-        bandit.choose(ARMS)
-    with pytest.raises(HorizonReached):
-        bandit.choose_many(np.zeros((1, 2, 3)))
-    assert unchanged(bandit, before)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"dim": 0},
-        {"horizon": 1.5},
-        {"rewards": (1.0, 0.0)},
-        {"rewards": (0.0, math.inf)},
-        {"radius": -1.0},
-        {"growth": 1.0},
-        {"pending": 0},
-        {"base_rate": 1.0},
-    ],
-    ids=str,
-)
-def test_bad_settings(wrong):
-    with pytest.raises(ValueError, match="Expected"):
-        joint(**wrong)
 
 
 def test_names_and_masks():
@@ -155,26 +52,8 @@ def test_only_choices_advance_the_schedule():
     assert np.array_equal(released, bandit._state.prefix.released)
 
 
-def test_late_rewards_join_the_open_step_in_any_order():
-    """Without noise, the order of rewards within a step does not matter, and late ones arrive."""
-    bandit = joint(budget=Budget(math.inf, 0.1), **EVERY_CHOICE, **SAME)
-    choices = [bandit.choose(ARMS) for _ in range(4)]
-    for choice in (choices[2], choices[0], choices[3]):
-        bandit.observe(choice, 0.5)
-    bandit.choose(ARMS)
-    expected = np.zeros(bandit.contribution.size)
-    for i in (0, 2, 3):
-        c = bandit.contribution
-        add_centred(ARMS[choices[i].index], 0.5, c.skip, c.longest, c.centre, c.scale, -1.0, 1.0, expected)
-    assert np.allclose(bandit._state.prefix.released, expected)
-
-
 def test_threads_noise_each_leaf_once(monkeypatch):
     """Four threads at once: without turns they noise leaves twice."""
-    import threading
-
-    from tacit.mechanisms.grid import Grid
-
     leaves, ids, plain = [], [], Grid._leaf
 
     def spy(self, state, noise):
@@ -202,18 +81,20 @@ def test_threads_noise_each_leaf_once(monkeypatch):
     assert total[0] == pytest.approx(400 * bandit.contribution.scale / 2, abs=0.01)  # the constant: everybody once
 
 
-def test_a_choice_is_not_pickled():
-    import pickle
-
+def test_neither_choices_nor_bandits_are_pickled():
     choice = LinUCB(dim=3).choose(ARMS)
     for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError, match="raw data"):
             attempt(choice)
+    with pytest.raises(TypeError, match="save and load"):
+        pickle.dumps(joint())
+
+
+def test_numpy_settings():
+    assert joint(horizon=np.int64(200), dim=np.int64(3)).choose(ARMS).id == 1
 
 
 def test_simulated_rounds_stop_at_the_horizon_too():
-    from tacit import environments
-
     world = environments.ball(dim=3, arms=4)
     block = world.block(11)
     world.start(np.random.default_rng(0), 11).fill(block)
@@ -223,22 +104,6 @@ def test_simulated_rounds_stop_at_the_horizon_too():
     assert bandit.choices == 0
     with pytest.raises(ValueError, match="3 dimensions, got 5"):
         joint().play(environments.ball(dim=5).block(2))
-
-
-def test_no_pickle_and_numpy_settings():
-    import pickle
-
-    with pytest.raises(TypeError, match="save and load"):
-        pickle.dumps(joint())
-    assert joint(horizon=np.int64(200), dim=np.int64(3)).choose(ARMS).id == 1
-
-
-def test_repr_shows_settings_and_no_data():
-    bandit = joint()
-    bandit.observe(bandit.choose([[0.123456, 0.0, 0.0]]), 0.654321)
-    assert "0.1234" not in repr(bandit) + str(bandit.privacy)
-    assert "0.6543" not in repr(bandit) + str(bandit.privacy)
-    assert "dim=3" in repr(bandit)
 
 
 def test_certificate():
@@ -260,3 +125,78 @@ def test_a_bandit_that_draws_for_people_says_when():
     with pytest.raises(TypeError, match="_due and _steps"):
         Forgetful(dim=2, horizon=100, budget=Budget(1.0, 1e-3))
     Forgetful(dim=2, horizon=100, budget=Budget(1.0, 1e-3), source=Simulated(0))
+
+
+# batches
+
+
+def test_batches_refuse_bad_rows_alone():
+    bandit = joint(**EVERY_CHOICE)
+    arms = np.stack([ARMS, ARMS, ARMS, ARMS])
+    arms[1, 0, 0] = np.nan
+    arms[3] *= 2
+    choices = bandit.choose_many(arms)
+    assert set(choices.refused) == {1, 3}
+    assert list(choices.index[[1, 3]]) == [-1, -1]
+    assert list(choices.id) == [1, 0, 3, 0]
+    assert bandit.choices == 4  # the schedule does not depend on what is in a row
+    refused = bandit.observe_many(choices, [1.0, 1.0, 7.0, 0.0])
+    assert set(refused) == {1, 2, 3}
+    assert not bandit.observe_many([3], [0.5])
+    assert "refused row" in bandit.observe_many([2], [0.5])[0]
+    with pytest.raises(ValueError, match="as many rewards as choices"):
+        bandit.observe_many([1, 2], [0.5])
+    with pytest.raises(ValueError, match=r"shape \(n, K, 3\)"):
+        bandit.choose_many(ARMS)
+    assert len(bandit.choose_many(np.full((2, 1, 3), np.nan)).refused) == 2
+    assert bandit.choices == 6
+
+
+def test_rows_that_are_no_numbers_and_monstrous_ones_are_refused_alone():
+    bandit = joint()
+    good = ARMS.tolist()
+    choices = bandit.choose_many([good, [["secret", 0, 0]] * 3, good, [[0.1, 0.2]], [[0.0, 0.0, 0.0]], good])
+    assert set(choices.refused) == {1, 3}  # the fifth has one arm: its own affair
+    assert choices.index[4] == 0
+    assert "secret" not in str(choices.refused)
+    refused = bandit.observe_many(
+        [choices.id[0], choices.id[2], choices.id[5], 3.7, True], [1.0, 10**400, 1.0, 1.0, 1.0]
+    )
+    assert set(refused) == {1, 3, 4}
+
+
+TWO, THREE = [[0.5, 0.1, 0.0], [0.1, 0.5, 0.0]], [[0.5, 0.1, 0.0], [0.1, 0.5, 0.0], [0.3, 0.3, 0.3]]
+
+
+@pytest.mark.parametrize("bandit", [joint(horizon=600, first=500, **KNOWN), LinUCB(dim=3)], ids=["joint", "plain"])
+def test_nobody_decides_about_another_row(bandit):
+    """One user's row, whatever it is: the others' answers and reasons, and how many choices count, stay the same."""
+    others = [TWO] * 4 + [THREE] * 4 + ["bad", [[2.0, 0.0, 0.0]], [], None, [[0.1]]]
+    seen = []
+    for canary in (TWO, THREE, "x", None, [], [[math.nan, 0, 0]], [[0.1]], {"tea": 1}, 7, object(), [[10**400, 0, 0]]):
+        before = bandit.choices
+        choices = bandit.choose_many([canary, *others])
+        assert bandit.choices - before == 14
+        assert (choices.id[1:9] > 0).all()
+        seen.append((choices.index[1:].tolist(), {i: r for i, r in choices.refused.items() if i}))
+    assert all(one == seen[0] for one in seen)
+    assert set(seen[0][1]) == {9, 10, 11, 12, 13}
+    before = bandit.choices
+    assert set(bandit.choose_many(["bad"] * 16).refused) == set(range(16))
+    assert bandit.choices - before == 16
+    mixed = np.array([[[0.1, 0.2, 0.0]], [[None, 0.2, 0.0]]], dtype=object)
+    assert set(bandit.choose_many(mixed).refused) == {1}
+    assert set(bandit.choose_many(np.zeros((2, 0, 3))).refused) == {0, 1}
+    for wrong in ("arms", 3.0, None, np.array(3.0), np.array("x"), np.zeros((2, 3)), np.zeros((2, 2, 2)), {"tea": TWO}):
+        with pytest.raises(ValueError, match=r"shape \(n, K, 3\)"):
+            bandit.choose_many(wrong)
+    assert bandit.choices - before == 20
+
+
+def test_rows_of_different_sizes_are_chosen_as_if_alone():
+    bandit = joint(**KNOWN)
+    rng = np.random.default_rng(0)
+    rows = [rng.uniform(-0.5, 0.5, (k, 3)).tolist() for k in (2, 2, 5, 1, 5, 2)]
+    together = bandit.choose_many(rows)
+    assert [bandit.choose_many([row]).index[0] for row in rows] == together.index.tolist()
+    bandit.observe_many(together, [1.0] * 6)

@@ -15,6 +15,7 @@ SPECS = [
     Spec(JointGLM, budget=Budget(float("inf"), 0.1)),
     Spec(JointGLM, budget=Budget(8.0, 0.1), first=2, forget=20),  # more steps than its window
     Spec(JointGLM, budget=BUDGET, curvature="none"),
+    Spec(JointGLM, budget=BUDGET, base_rate=0.2),
     Spec(Uniform),
 ]
 WORLDS = [

@@ -26,6 +26,7 @@ KINDS = {
     "blocks": {"dim": 6, "blocks": 2},
     "scores": {"dim": 3, "curvature": "none"},
     "scores of blocks": {"dim": 6, "blocks": 2, "curvature": "none"},
+    "base rate": {"dim": 3, "base_rate": 0.05},
 }
 
 
@@ -65,12 +66,7 @@ def same(one, other):
     """All that the next choice depends on."""
     for bandit in (one, other):
         bandit._step()  # a loop has let the last one enter already
-    pairs = zip(leaves(one._state), leaves(other._state), strict=True)
-    return all(np.array_equal(*pair) for pair in pairs) and one._steps > 2
-
-
-def leaves(state):
-    return arrays(state)
+    return all(map(np.array_equal, arrays(one._state), arrays(other._state))) and one._steps > 2
 
 
 # one rule, however it is played

@@ -44,7 +44,7 @@ def test_a_loop_with_a_deadline_takes_what_came_by_then(name, missing_as):
     assert counted == np.sum((delay < 25) & (np.arange(ROUNDS) + delay < ROUNDS)) < 0.75 * ROUNDS
 
 
-@pytest.mark.parametrize("name", ["dense", "blocks", "linear"])
+@pytest.mark.parametrize("name", KINDS)
 def test_without_a_deadline_rewards_come_in_the_order_of_arrival(name):
     played, single = (build(name, pending=ROUNDS) for _ in range(2))
     delay = LATE.draw(default_rng(4), ROUNDS)

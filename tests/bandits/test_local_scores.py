@@ -109,13 +109,3 @@ def test_reports_and_billboards_stay_short():
     assert len(report) == 613  # a letter, an id, a tag, and 2 bytes a number
     server.observe(report)
     assert server.users == 1 and server.privacy.epsilon <= 4.0
-
-
-def test_a_server_goes_on_where_it_was_saved(tmp_path):
-    server = make(first=5, forced=5)
-    for _ in range(12):
-        client = LocalClient(server.billboard())
-        server.observe(client.randomize(client.choose(np.eye(3)), 1.0))
-    server.save(tmp_path / "server.json")
-    again = LocalIRLS.load(tmp_path / "server.json")
-    assert again.billboard() == server.billboard() and again.theta.any()

@@ -29,6 +29,7 @@ from tacit.roles.shuffle import ShuffleClient as ShuffleClient
 
 BUDGET = Budget(epsilon=1.0, delta=1e-6)
 PURE = Budget(epsilon=1.0, delta=0.0)
+LOCAL = LocalIRLS(dim=3, budget=BUDGET)
 
 
 @pytest.mark.parametrize(
@@ -44,21 +45,15 @@ PURE = Budget(epsilon=1.0, delta=0.0)
         (lambda: simulate(JointGLM, environments.ball(), horizon=9, runs=1, seed=0), "a sequence of Specs"),
         (lambda: simulate([Spec(LinUCB)], "ball", horizon=9, runs=1, seed=0), "environments.ball"),
         (lambda: Shuffler(ShuffleNewton(dim=3, budget=BUDGET).billboard(), budget=1.0), "to be a Budget, .* got float"),
-        (
-            lambda: LocalClient(LocalIRLS(dim=3, budget=BUDGET).billboard(), epsilon="4"),
-            "None or a number above 0, got str",
-        ),
+        (lambda: LocalClient(LOCAL.billboard(), epsilon="4"), "None or a number above 0, got str"),
         (lambda: JointGLM(dim=3, budget=BUDGET, policy=3), "NumPy Generator, got int"),
         (lambda: JointGLM(dim=3, budget=BUDGET, rewards=1), "pair low < high of finite numbers, got 1"),
         (lambda: Embedded(JointGLM(dim=3, budget=BUDGET)), "server of the shuffle or local model, got JointGLM"),
-        (
-            lambda: LocalClient(LocalIRLS(dim=3, budget=BUDGET).billboard()).randomize(0, 1.0),
-            "choose returned, got int",
-        ),
-        (lambda: LocalIRLS(dim=3, budget=BUDGET).observe(1.0), "the bytes of a report, got float"),
+        (lambda: LocalClient(LOCAL.billboard()).randomize(0, 1.0), "choose returned, got int"),
+        (lambda: LOCAL.observe(1.0), "the bytes of a report, got float"),
         (lambda: LocalIRLS(dim=3, budget=BUDGET, public_arms=True).observe(1.0), "bytes of a report, got float"),
         (lambda: LocalClient(ShuffleNewton(dim=3, budget=BUDGET).billboard()), "billboard of the local model"),
-        (lambda: ShuffleClient(LocalIRLS(dim=3, budget=BUDGET).billboard()), "billboard of the shuffle model"),
+        (lambda: ShuffleClient(LOCAL.billboard()), "billboard of the shuffle model"),
     ],
 )
 def test_a_mix_up_is_named(make, message):
@@ -68,8 +63,8 @@ def test_a_mix_up_is_named(make, message):
 
 def test_a_server_says_who_chooses():
     with pytest.raises(AttributeError, match=r"Embedded\(server\).choose"):
-        LocalIRLS(dim=3, budget=BUDGET).choose(np.eye(3))
-    assert not hasattr(LocalIRLS(dim=3, budget=BUDGET), "nothing_like_this")
+        LOCAL.choose(np.eye(3))
+    assert not hasattr(LOCAL, "nothing_like_this")
 
 
 def test_names_that_are_nearly_right_are_guessed():
@@ -117,7 +112,7 @@ def test_arms_scaled_to_one_in_single_precision_are_taken_and_cut():
     bandit = JointGLM(dim=3, budget=BUDGET)
     assert not bandit.choose_many(arms).refused
     assert np.linalg.norm(opened(bandit._tickets).features, axis=1).max() <= 1 + 1e-9
-    LocalClient(LocalIRLS(dim=3, budget=BUDGET).billboard()).choose(arms[0])
+    LocalClient(LOCAL.billboard()).choose(arms[0])
     for long in (arms[0] * 1.00001, arms[0] * np.nan):
         with pytest.raises(ValueError, match="Expected"):
             bandit.choose(long)
@@ -129,7 +124,7 @@ def test_a_local_server_reads_no_report_that_was_made_for_another():
         client = LocalClient(other.billboard())
         report = client.randomize(client.choose(np.eye(3)), 1.0)
         with pytest.raises(WrongBatch, match="settings and budget"):
-            LocalIRLS(dim=3, budget=BUDGET).observe(report)
+            LOCAL.observe(report)
         other.observe(report)
         assert other.users == 1
 
@@ -143,9 +138,3 @@ def test_a_device_may_keep_its_choice_over_a_restart(client):
     assert restored.index == choice.index and restored.propensity > 0
     again = pickle.loads(pickle.dumps((kept, restored, kept.randomize(restored, 1.0))))
     assert again[0].randomize(again[1], 1.0) == again[2]  # the same bytes
-
-
-def test_a_saved_server_of_public_arms_loads(tmp_path):
-    made = LocalIRLS(dim=3, budget=BUDGET, public_arms=True)
-    made.save(tmp_path / "server.json")
-    assert LocalIRLS.load(tmp_path / "server.json").billboard() == made.billboard()

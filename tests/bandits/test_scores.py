@@ -133,25 +133,6 @@ def test_the_estimate_is_an_average_of_multiples_of_what_was_released():
     assert np.linalg.norm(bandit.theta) == pytest.approx(REACH * bandit.radius)
 
 
-def test_propensities_are_frequencies():
-    """20 000 draws: within 4.5 standard errors (false alarm 4e-5 for the five arms together)."""
-    bandit = make(dim=2, first=5)
-    rng = default_rng(5)
-    play(bandit, rng.uniform(-0.5, 0.5, (12, 3, 2)), rng.integers(2, size=12))
-    bandit._state.estimate.theta[:] *= 0.1
-    arms = np.array([[0.5, 0.1], [-0.3, 0.4], [0.1, -0.6], [-0.5, -0.2], [0.2, 0.5]])
-    told = bandit.algorithm.chances(bandit._estimate, arms)
-    assert told.sum() == pytest.approx(1.0, abs=1e-6) and 0.01 < told.min() < told.max() < 0.9
-    count = np.bincount(bandit._pick(np.repeat(arms[None], 20_000, axis=0)), minlength=5) / 20_000
-    assert (np.abs(count - told) < 4.5 * np.sqrt(told * (1 - told) / 20_000)).all()
-    choice = bandit.choose(arms)
-    assert choice.propensity == pytest.approx(told[choice.index], rel=1e-9)
-    two = bandit.algorithm.chances(bandit._estimate, arms[:2])
-    apart = arms[0] - arms[1]
-    ahead = apart @ bandit.theta / (bandit._state.estimate.spread[0] * np.linalg.norm(apart))
-    assert two[0] == pytest.approx(0.5 * math.erfc(-ahead / math.sqrt(2)), abs=1e-9)
-
-
 def test_without_noise_the_best_arm_is_certain():
     bandit = make(dim=2, budget=Budget(math.inf, 0.1), first=5)
     play(bandit, default_rng(6).uniform(-0.5, 0.5, (12, 3, 2)), [1.0] * 12)
@@ -188,28 +169,6 @@ def test_a_start_that_is_known_is_where_it_starts():
     assert np.linalg.norm(warm.theta) > 0
     play(warm, np.array([[[0.1, 0.2, 0], [0.3, 0.1, 1]]] * 40), [1.0] * 40)
     assert warm._steps > 0 and np.isfinite(warm.theta).all()
-
-
-def test_limits_and_forgetting():
-    rng = default_rng(9)
-    rows = rng.uniform(-0.5, 0.5, (60, 3, 2))
-    limited = make(dim=2, max_rounds_per_person=2, first=5)
-    assert limited.mechanism.sigma == pytest.approx(2 * make(dim=2, first=5).mechanism.sigma)
-    forgets = make(dim=2, first=2, forget=40)
-    play(forgets, rows, [1.0] * 60)
-    assert forgets._steps > 20 and "forgotten in 40 rounds" in forgets.privacy.releases[0].statistic
-
-
-def test_saved_and_loaded_it_goes_on(tmp_path):
-    rng = default_rng(10)
-    rows, rewards = rng.uniform(-0.5, 0.5, (40, 3, 101)) / 4, rng.integers(2, size=40)
-    bandit = make(dim=101, curvature="auto", first=6)
-    play(bandit, rows[:20], rewards[:20])
-    bandit.save(tmp_path / "b.json")
-    again = JointGLM.load(tmp_path / "b.json")
-    assert again._form is scores and np.array_equal(again.theta, bandit.theta)
-    assert play(again, rows[20:], rewards[20:]) == play(bandit, rows[20:], rewards[20:])
-    assert np.array_equal(again.theta, bandit.theta)
 
 
 def test_with_secure_noise_and_actions_that_come_later():

@@ -1,13 +1,15 @@
-"""Files of servers: what another release wrote is refused by its version, and not taken for something else."""
+"""Files of servers: they go on from their own, and what another release wrote is refused by its version."""
 
 import json
 
+import numpy as np
 import pytest
 
-from tacit import Budget, LocalIRLS, ShuffleNewton
+from tacit import Budget, Embedded, LocalIRLS, ShuffleNewton, Simulated, environments
 from tacit.bandits import server, snapshot
 from tacit.errors import BadState
 
+BUDGET = Budget(4.0, 1e-6)
 LATER = ("curvature", "estimate")  # settings that files of version 3 do not have
 
 
@@ -28,3 +30,21 @@ def test_a_file_of_version_3_is_refused_though_its_settings_are_good(tmp_path, k
         kind.load(path)
     put(text["version"])
     kind.load(path)  # nothing else is wrong with it
+
+
+@pytest.mark.parametrize("options", [{}, {"curvature": "none"}, {"public_arms": True}], ids=str)
+def test_a_local_server_goes_on_where_it_was_saved(tmp_path, options):
+    made = LocalIRLS(dim=3, budget=BUDGET, first=5, forced=5, **options)
+    for _ in range(12):
+        client = made.device()
+        made.observe(client.randomize(client.choose(np.eye(3)), 1.0))
+    made.save(tmp_path / "server.json")
+    again = LocalIRLS.load(tmp_path / "server.json")
+    assert again.billboard() == made.billboard() and again.theta.any()
+
+
+@pytest.mark.parametrize("kind", [ShuffleNewton, LocalIRLS])
+def test_simulated_rounds_are_for_simulated_noise_which_claims_nothing(kind):
+    assert not kind(dim=2, budget=Budget(1.0, 1e-2), source=Simulated(0)).privacy.private
+    with pytest.raises(ValueError, match="simulated block"):
+        Embedded(kind(dim=2, budget=Budget(1.0, 1e-2))).play(environments.ball(dim=2).block(3))

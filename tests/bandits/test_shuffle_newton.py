@@ -2,13 +2,11 @@
 
 import json
 import math
-import subprocess
-import sys
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from numpy.random import SeedSequence, default_rng
+from numpy.random import default_rng
 from scipy.linalg import block_diag
 
 from tacit import Budget, Embedded, ShuffleNewton, Spec, environments, simulate
@@ -16,7 +14,7 @@ from tacit.algorithms import irls
 from tacit.bandits.shuffle.batches_kernel import ShuffleState
 from tacit.bandits.shuffle.newton_kernel import absorb, optimist_share
 from tacit.bandits.shuffle.sum_kernel import APART, add_up
-from tacit.errors import BadReport, BatchTooSmall, LateReport, TooManyReports, UnknownChoice, WrongBatch
+from tacit.errors import BadReport, BatchTooSmall, LateReport, UnknownChoice, WrongBatch
 from tacit.features import Number, Schema
 from tacit.kernels.linalg import smat, svec
 from tacit.roles.shuffle import ShuffleClient
@@ -38,11 +36,8 @@ def test_fused_and_stepwise_are_identical(explore):
 
 
 def test_fused_and_stepwise_are_identical_without_curvature():
-    for world in (
-        environments.ball(link="logistic", dim=5),
-        environments.ball(dim=3),
-        environments.disjoint(dim=6, arms=3),
-    ):
+    balls = environments.ball(link="logistic", dim=5), environments.ball(dim=3)
+    for world in (*balls, environments.disjoint(dim=6, arms=3)):
         compare(Spec(ShuffleNewton, budget=BUDGET, curvature="none", first=40), world)
 
 
@@ -58,15 +53,13 @@ def test_scores_are_taken_for_arms_of_many_dimensions_and_where_reports_would_be
     assert made(dim=400, blocks=40)[0] == 400 and "65535 numbers" in made(dim=400, blocks=40)[2]
     assert made(dim=100, curvature="released")[0] == made(dim=100, estimate="sum")[0] == 100 * 103 // 2
     assert made(dim=3, curvature="none")[0] == 3 and "without curvature" not in made(dim=3, curvature="none")[2]
-    for wrong in ({"curvature": "half"}, {"curvature": "none", "explore": "ucb"}):
-        with pytest.raises(ValueError, match="curvature"):
-            made(dim=3, **wrong)
     for wrong, said in (
+        ({"dim": 3, "curvature": "half"}, "curvature"),
         ({"dim": 400, "curvature": "released"}, "at most 65535 numbers, got 80600 with a curvature"),
-        ({"dim": 3, "curvature": "none", "explore": "ucb"}, 'got explore="ucb" and estimate="auto"'),
+        ({"dim": 3, "curvature": "none", "explore": "ucb"}, 'curvature.*got explore="ucb" and estimate="auto"'),
     ):
         with pytest.raises(ValueError, match=said):
-            ShuffleNewton(**wrong, budget=BUDGET)
+            made(**wrong)
 
 
 @pytest.mark.parametrize(("blocks", "growth", "fading", "share"), [(1, 1.2, 1.2**-0.5, 1.0), (2, 1.1, 1.0, 0.3)])
@@ -92,14 +85,6 @@ def test_the_estimate_from_scores_is_a_multiple_of_their_sum(blocks, growth, fad
     assert np.allclose(ShuffleClient(board).contribution(x, 1.0), x / 0.5 * (1 - mean) / max(mean, 1 - mean))
     choice = ShuffleClient(board).choose(arms)
     assert choice.index == np.argmax(arms @ np.array(shown["centre"])) and choice.propensity == 1.0
-
-
-def test_importing_the_device_loads_little():
-    code = "import sys, tacit.roles.shuffle; print(*sorted(m.partition('.')[0] for m in sys.modules))"
-    loaded = set(
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    )
-    assert not loaded & {"numba", "scipy", "msgspec", "polars", "matplotlib", "typer", "rich"}
 
 
 def three_roles(server, users, rng, theta=None):
@@ -134,17 +119,13 @@ def test_a_server_learns_from_real_devices_and_goes_on_after_a_restart(tmp_path)
 
 def test_a_null_report_and_a_wrong_reward():
     client = ShuffleClient(ShuffleNewton(dim=2, budget=BUDGET).billboard())
-    choice = client.choose({"a": [0.5, 0.1], "b": [0.1, 0.1]})
+    choice = client.choose({"a": [0.123456, 0.1], "b": [0.123456, 0.1]})
     for wrong in ("1", [1.0], 1j):
         with pytest.raises(ValueError, match="a number, got"):
             client.randomize(choice, wrong)
     report = client.randomize(choice, None)
     assert client.randomize(choice, 1.0) == report  # one report for ever
-    with pytest.raises(TooManyReports, match="one choice of a user in a batch"):
-        client.randomize(client.choose([[0.5, 0.1]]), 1.0)
-    for arms in ([[2.0, 0.0]], [[math.nan, 0.0]], [], [[0.1]], "no"):
-        with pytest.raises(ValueError, match="Expected"):
-            client.choose(arms)
+    assert "0.123" not in repr(choice) + repr(client)
     with pytest.raises(BadReport):
         ShuffleClient(b"{}")
     later = json.loads(ShuffleNewton(dim=2, budget=BUDGET).billboard()) | {"version": 99}
@@ -158,16 +139,9 @@ def test_what_the_server_refuses_changes_nothing():
     board = server.billboard()
     other = three_roles(ShuffleNewton(dim=2, budget=BUDGET, first=61), 61, default_rng(1))
     few = Shuffler(board, minimum=0)
-    for bad, error in (
-        (message[:-1], BadReport),
-        (message + b"0", BadReport),
-        (b"", BadReport),
-        (message[:2] + b"\x09" + message[3:], BadReport),
-        (other, WrongBatch),
-        (message[:-8] + (10**12).to_bytes(8, "little"), BadReport),
-        (message[:-8] + (-1).to_bytes(8, "little", signed=True), BadReport),
-        (few.close(), BatchTooSmall),
-    ):
+    numbers = [message[:-8] + number.to_bytes(8, "little", signed=True) for number in (10**12, -1)]
+    damaged = [message[:-1], message + b"0", b"", message[:2] + b"\x09" + message[3:], *numbers]
+    for bad, error in (*((one, BadReport) for one in damaged), (other, WrongBatch), (few.close(), BatchTooSmall)):
         with pytest.raises(error):
             server.observe(bad)
         assert server.billboard() == board and server.users == 0
@@ -205,20 +179,6 @@ def test_embedded_without_a_seed_pads_what_never_came_and_refuses_late_rewards()
     for call in (lambda: bandit.save("x"), lambda: Embedded.load("x")):
         with pytest.raises(TypeError):
             call()
-
-
-def test_a_simulated_server_is_not_called_private():
-    bandit = Spec(ShuffleNewton, budget=BUDGET).build(environments.ball(link="logistic"), 100, SeedSequence(0))
-    assert not bandit.privacy.private
-    with pytest.raises(ValueError, match="simulated block"):
-        ShuffleNewton(dim=2, budget=BUDGET)._play(environments.ball(dim=2).block(3), None)
-
-
-def test_nobody_reads_a_context_or_a_reward_in_a_repr():
-    client = ShuffleClient(ShuffleNewton(dim=2, budget=BUDGET).billboard())
-    choice = client.choose([[0.123456, 0.1]])
-    client.randomize(choice, 1.0)
-    assert "0.123" not in repr(choice) + repr(client)
 
 
 def test_what_a_batch_tells_is_what_the_formulas_say():
@@ -333,19 +293,6 @@ def test_blocks_are_the_schema_s_or_divide_the_arms():
             ShuffleNewton(budget=BUDGET, first=60, **wrong)
     with pytest.raises(ValueError, match="takes blocks"):
         simulate([Spec(ShuffleNewton, budget=BUDGET)], environments.disjoint(apart=True), horizon=10, runs=1, seed=0)
-
-
-def test_the_propensity_is_that_of_the_draws():
-    """Shares of 4000 devices, five standard errors and the propensity's own."""
-    server = ShuffleNewton(dim=2, budget=BUDGET, first=60)
-    server.observe(three_roles(server, 60, default_rng(7)))
-    arms = [[0.5, 0.1], [0.1, 0.5], [-0.4, 0.3]]
-    picks = [ShuffleClient(server.billboard()).choose(arms) for _ in range(4000)]
-    for index in range(3):
-        mine = [pick for pick in picks if pick.index == index]
-        if mine:
-            chance = mine[0].propensity
-            assert abs(len(mine) / 4000 - chance) < 5 * math.sqrt(chance * (1 - chance) * (1 / 4000 + 1 / 4096)) + 1e-3
 
 
 def test_batches_stop_growing_and_optimists_get_rarer():

@@ -9,6 +9,7 @@ import pytest
 
 from tacit import Budget, JointGLM, LinUCB, Secure, Simulated
 from tacit.errors import BadState
+from tacit.features import Number, Schema
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.saving import arrays
 
@@ -17,7 +18,8 @@ def play(bandit, rng, rounds):
     indices = []
     waiting = []
     for t in range(rounds):
-        choice = bandit.choose(rng.uniform(-0.5, 0.5, (4, 3)))
+        fields = getattr(bandit, "features", None)
+        choice = bandit.choose({"age": rng.random()} if fields else rng.uniform(-0.5, 0.5, (4, 3)))
         indices.append(choice.index)
         waiting.append(choice.id)
         if t % 3 == 2:  # rewards late and out of order
@@ -27,14 +29,24 @@ def play(bandit, rng, rounds):
     return indices, waiting
 
 
-def bandits():
-    yield LinUCB(dim=3, pending=9)
-    yield JointGLM(
-        dim=3, budget=Budget(1, 0.1), rewards=(-1, 1), source=Simulated(7), policy=np.random.default_rng(8), pending=9
-    )
+def glm(**options):
+    given = {"dim": 3, "budget": Budget(1, 0.1), "rewards": (-1, 1), "pending": 9, "first": 6}
+    return JointGLM(**given | options, source=Simulated(7), policy=np.random.default_rng(8))
 
 
-@pytest.mark.parametrize("bandit", list(bandits()), ids=["plain", "glm"])
+SCHEMA = Schema(context={"age": Number(0, 1, bins=2)}, arms="disjoint", actions=("walk", "sleep", "read"))
+BANDITS = {
+    "plain": LinUCB(dim=3, pending=9),
+    "glm": glm(),
+    "scores": glm(curvature="none"),
+    "base rate": glm(base_rate=0.3),
+    "hold": glm(hold=5, missing_as=0.0),
+    "fields": glm(dim=0, features=SCHEMA),
+    "fields, hold": glm(dim=0, features=SCHEMA, base_rate=0.2, hold=5, missing_as=0.0),
+}
+
+
+@pytest.mark.parametrize("bandit", BANDITS.values(), ids=BANDITS)
 def test_a_loaded_bandit_goes_on_bit_by_bit(bandit, tmp_path):
     _, waiting = play(bandit, np.random.default_rng(0), 40)
     assert waiting  # one choice waits for its reward

@@ -70,15 +70,6 @@ def test_marks_are_saved(tmp_path):
     assert taught(loaded) == before
 
 
-def test_a_log_counts_as_rounds_and_is_served_like_them():
-    bandit = build()
-    rows = {"x0": [1.0] * 3, "x1": [0.0] * 3, "person": ["ada"] * 3, "reward": [1.0] * 3, "action": [0] * 3}
-    assert bandit.learn_log(rows) == {}
-    alone = build()
-    alone.learn_log({name: column[:2] for name, column in rows.items()})
-    assert np.array_equal(opened(bandit._state.prefix).open, opened(alone._state.prefix).open)
-
-
 # weeks
 
 

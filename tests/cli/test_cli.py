@@ -68,10 +68,7 @@ def test_a_plan_has_a_horizon_only_where_one_is_given_or_needed(capsys, monkeypa
         (["simulate", "lin-ucb:ridge", "--env", "ball"], "Expected NAME:key=value"),
         (["simulate", "joint-glm", "--env", "ball", "--epsilon", "0"], "Expected epsilon"),
         (["simulate", "joint-glm", "--env", "ball", "--epsilon", "x"], "Expected epsilon"),
-        (
-            ["simulate", "joint-glm", "--env", "ball", "--delta", "1"],
-            "Expected delta in [0, 1), got 1.0.",
-        ),
+        (["simulate", "joint-glm", "--env", "ball", "--delta", "1"], "Expected delta in [0, 1), got 1.0."),
         (["simulate", "lin-ucb", "--env", "ball", "--runs", "0"], "Expected runs"),
         (["privacy", "joint-glm", "--horizon", "0"], "Expected horizon"),
     ],

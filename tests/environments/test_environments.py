@@ -142,8 +142,7 @@ def test_gaussian_rewards_are_for_identity_links():
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [{"dim": 0}, {"arms": 0}, {"radius": -1.0}, {"link": "cauchit"}, {"noise": "cauchy"}, {"dim": 2.5}],
+    "wrong", [{"dim": 0}, {"arms": 0}, {"radius": -1.0}, {"link": "cauchit"}, {"noise": "cauchy"}, {"dim": 2.5}]
 )
 def test_bad_settings(wrong):
     with pytest.raises(ValueError, match="Expected"):

@@ -244,13 +244,7 @@ def shift(kind, user, rounds, **options):
 
 
 @pytest.mark.parametrize("rounds", [1, 3])
-@pytest.mark.parametrize(
-    ("kind", "options"),
-    [
-        (JointGLM, {"first": 4}),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("kind", "options"), [(JointGLM, {"first": 4})], ids=str)
 def test_what_a_person_moves_is_at_most_what_is_claimed_and_near_it(kind, options, rounds):
     """mu of the certificate against the difference of two people's releases, over a grid of pairs of people."""
     low = 0.0 if kind is JointGLM else -1.0

@@ -63,26 +63,13 @@ def low_bits_chi2(here, there, cell):
     return (float((((counts[0] - counts[1]) ** 2) / total).sum()) - 31) / math.sqrt(62)
 
 
-def attack(count):
+@pytest.mark.parametrize(("count", "least"), [(20_000, 100), pytest.param(2_000_000, 10_000, marks=pytest.mark.full)])
+def test_low_bits_of_secure_noise_tell_nothing_and_those_of_floats_do(count, least):
+    """Of so many draws a world. Secure noise: an event seen 20 times in one world and never in the other is an accident
+    of probability below 1e-5, and the bits differ by more than 6 standard deviations less often than that."""
     found = advantage(naive(0.0, count, 0), naive(1.0, count, 1))
     here, there = secure(0.0, count), secure(1.0, count)
     cell = on_grid(Tree(leaves=1, size=1, sigma=0.0), sensitivity=1.0, mu=1.0, sigma=SIGMA).cell
     assert (np.rint(here / cell) == here / cell).all()
-    return found, advantage(here, there), low_bits_chi2(here, there, cell)
-
-
-def test_low_bits_of_secure_noise_tell_nothing_and_those_of_floats_do():
-    """20 000 draws a world. Secure noise: an event seen 20 times in one world and never in the other is an accident of
-    probability below 1e-5, and the bits differ by more than 6 standard deviations less often than that."""
-    found, secret, bits = attack(20_000)
-    assert found > 100
-    assert secret == 0
-    assert abs(bits) < 6
-
-
-@pytest.mark.full
-def test_low_bits_on_two_million_draws():
-    found, secret, bits = attack(2_000_000)
-    assert found > 10_000
-    assert secret == 0
-    assert abs(bits) < 6
+    assert found > least and advantage(here, there) == 0
+    assert abs(low_bits_chi2(here, there, cell)) < 6

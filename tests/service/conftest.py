@@ -1,5 +1,17 @@
-"""The databases of tests/store, one PostgreSQL for all tests of the service."""
+"""PostgreSQL and folders as in tests/store, and applications that close by themselves."""
 
+import pytest
+
+from tests.service.servers import OPEN
 from tests.store.conftest import folder, on_postgres, postgres
 
 __all__ = ["folder", "on_postgres", "postgres"]
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    """What a test opens is closed after it; what it found open, of its module, stays."""
+    before = len(OPEN)
+    yield
+    while len(OPEN) > before:
+        OPEN.pop().close()

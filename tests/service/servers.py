@@ -87,18 +87,20 @@ class Running:
         return self.process.wait(120)
 
 
-CLOCKS = {}
+CLOCKS, OPEN = {}, []
 
 
-def application(folder, *, server=None, askers=(), clock=None, **options):
-    """One bandit, "messages", in this process: open until `close`. The clock of a folder stands still, unless told, and
-    goes on by a second from one application to the next."""
+def application(folder, *, server=None, askers=(), clock=None, bandits=None, **options):
+    """One bandit, "messages", in this process: open until `close` or the test's end. The clock of a folder stands
+    still, unless told, and goes on by a second from one application to the next."""
     if clock is None:
         clock = CLOCKS.setdefault(folder, Clock())
         clock.now += 1.0
-    document = {"bandits": {"messages": LINEAR | options}, "server": server or {}, "keys": list(askers)}
+    bandits = bandits or {"messages": LINEAR | options}
+    document = {"bandits": bandits, "server": server or {}, "keys": list(askers)}
     app = Application(configs.placed(configs.convert(document), folder), clock)
     app.open()
+    OPEN.append(app)
     return app
 
 
@@ -140,6 +142,30 @@ def call(app, *requests):
         return await asyncio.gather(*(one(*(*request, ())[:3]) for request in requests))
 
     return asyncio.run(together())
+
+
+def reply(app, *request):
+    """The JSON that one request is answered with."""
+    return json.loads(call(app, (*request, None) if len(request) == 1 else request)[0][2])
+
+
+def statuses(app, *requests):
+    return [status for status, _, _ in call(app, *requests)]
+
+
+def each_reply(app, route, *rows):
+    """What each line of a batch is answered with."""
+    return [json.loads(line) for line in call(app, (route, lines(*rows)))[0][2].splitlines()]
+
+
+def page_of(app, *headers):
+    ((status, _, body),) = call(app, ("/dashboard/messages", None, headers))
+    assert status == 200
+    return body.decode()
+
+
+def bearer(role):
+    return ((b"authorization", f"Bearer {KEYS.get(role, role)}".encode()),)
 
 
 def askers(**options):

@@ -1,6 +1,5 @@
 """What the dashboard of a bandit by fields answers first, its charts, and the same as JSON."""
 
-import json
 import re
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 from tacit.algorithms.onepass.segments import FieldSegment, Likely, Segments
 from tacit.service import answers, charts, demo
 from tacit.service.words import SPACE, Scale, listed, spelt
-from tests.service.servers import KEYS, application, askers, call, lines, stored
+from tests.service.servers import application, askers, bearer, call, each_reply, page_of, reply, statuses, stored
 from tests.store.places import settle
 
 BAD = "<script>alert(1)</script>"
@@ -30,34 +29,23 @@ def by_fields(**options):
 
 @pytest.fixture
 def app(tmp_path):
-    found = application(tmp_path, **by_fields())
-    yield found
-    found.close()
+    return application(tmp_path, **by_fields())
 
 
 def play(app, count, rng):
     """Who is free wants mail, the others a call."""
     asks = [{"plan": ["free", BAD][int(rng.random() < 0.4)], "age": float(rng.uniform(0, 80))} for _ in range(count)]
-    ((_, _, body),) = call(app, ("choose:batch", lines(*({"context": ask} for ask in asks))))
-    for ask, line in zip(asks, body.splitlines(), strict=True):
-        choice = json.loads(line)
+    for ask, choice in zip(asks, each_reply(app, "choose:batch", *({"context": ask} for ask in asks)), strict=True):
         if choice["name"] == ("mail" if ask["plan"] == "free" else "call") and rng.random() < 0.9:
             call(app, ("reward", {"id": choice["id"], "reward": 1.0}))
     settle(stored(app))
-
-
-def page_of(app):
-    ((status, _, body),) = call(app, ("/dashboard/messages", None))
-    assert status == 200
-    return body.decode()
 
 
 def test_the_page_answers_in_fields_and_actions(app):
     before = page_of(app)
     assert "Not known yet. Nothing has been released so far. People get random arms until" in before
     assert "from two fields of a person and three actions" in before
-    ((_, _, empty),) = call(app, ("segments", None))
-    assert json.loads(empty) == {"bandit": "messages", "version": 0, "segments": None}
+    assert reply(app, "segments") == {"bandit": "messages", "version": 0, "segments": None}
     rng = np.random.default_rng(0)
     for _ in range(6):
         play(app, 60, rng)
@@ -68,8 +56,7 @@ def test_the_page_answers_in_fields_and_actions(app):
     assert "Clearly not 0" not in after and 'id="plot"' not in after  # no weights
     assert after.count("<script") == 2 and after.count("&lt;script&gt;") > 5
     assert not re.search(r"\sstyle=|\son[a-z]+=", after) and "nan" not in after.lower()
-    ((_, _, body),) = call(app, ("segments", None))
-    found = json.loads(body)["segments"]
+    found = reply(app, "segments")["segments"]
     assert found["actions"] == list(NAMES) and found["best"] in NAMES and found["level"] == 0.9
     assert Scale.of((0, 1), found["random"]["value"]).likely(*found["chosen"].values()) in after
     plan = next(one for one in found["fields"] if one["name"] == "plan")
@@ -80,25 +67,15 @@ def test_the_page_answers_in_fields_and_actions(app):
 
 def test_an_auditor_sees_none_of_it(tmp_path):
     found = application(tmp_path, askers=askers(), **by_fields())
-    try:
-        headers = {role: ((b"authorization", f"Bearer {KEYS[role]}".encode()),) for role in KEYS}
-        page, segments = (
-            call(found, (route, None, headers["auditor"]))[0] for route in ("/dashboard/messages", "segments")
-        )
-        assert page[0] == 200 and b"Is it better?" not in page[2] and segments[0] == 403
-        assert call(found, ("segments", None, headers["operator"]))[0][0] == 200
-    finally:
-        found.close()
+    assert "Is it better?" not in page_of(found, *bearer("auditor"))
+    assert statuses(found, *(("segments", None, bearer(role)) for role in ("auditor", "operator"))) == [403, 200]
 
 
 def test_a_bandit_that_is_not_by_fields_keeps_its_weights(tmp_path):
-    found = application(tmp_path, **by_fields(curvature="released"))
-    try:
-        body = page_of(found)
-        assert "Is it learning?" in body and "Is it better?" not in body and "two fields of a person" in body
-        assert json.loads(call(found, ("segments", None))[0][2])["segments"] is None
-    finally:
-        found.close()
+    found = application(tmp_path, **by_fields(curvature="released", base_rate=None))
+    body = page_of(found)
+    assert "Is it learning?" in body and "Is it better?" not in body and "two fields of a person" in body
+    assert reply(found, "segments")["segments"] is None
 
 
 # sentences: of estimates that are given
@@ -184,9 +161,8 @@ def test_a_chart_leaves_out_what_hardly_anybody_has_and_its_table_does_not():
 
 def test_a_line_goes_through_the_values_of_a_number_and_not_to_none():
     ordered = segment(CLEAR.mean, ordered=True, shares=(0.4, 0.3, 0.3))
-    places = [re.findall(r'<line x1="[\d.]+%" y1', card(one))
-              for one in (ordered, CLEAR)]  # fmt: skip
-    assert [len(found) for found in places] == [2, 0]  # one for each action, and none between kinds
+    drawn = [len(re.findall(r'<line x1="[\d.]+%" y1', card(one))) for one in (ordered, CLEAR)]
+    assert drawn == [2, 0]  # one for each action, and none between kinds
 
 
 @pytest.mark.parametrize("half", [0.0, 1e-6, 0.3, 5.0])

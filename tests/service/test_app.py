@@ -11,9 +11,7 @@ import pytest
 from tacit import Stored
 from tacit.errors import BadState
 from tacit.service import bodies, hot, served
-from tacit.service import config as configs
-from tacit.service.app import Application
-from tests.service.servers import KEYS, LINEAR, application, askers, call, lines, stored
+from tests.service.servers import LINEAR, application, askers, bearer, call, each_reply, lines, reply, statuses, stored
 from tests.store.places import HOLD, contribution, linear, settle, total
 
 EYE = np.eye(3).tolist()
@@ -22,9 +20,7 @@ NAMED = {"left": EYE[0], "right": EYE[1], "neither ü": EYE[2]}
 
 @pytest.fixture
 def app(tmp_path):
-    app = application(tmp_path)
-    yield app
-    app.close()
+    return application(tmp_path)
 
 
 def state(app):
@@ -38,11 +34,8 @@ def state(app):
 
 def test_many_at_once_have_one_answer_each_and_count_once(app):
     asks = [("choose", {"arms": EYE, "request": f"r{i % 20}"}) for i in range(60)]
-    replies = call(app, *asks)
-    assert {status for status, _, _ in replies} == {200}
-    found = [json.loads(body) for _, _, body in replies]
-    assert stored(app).head.choices == 20
-    assert len({each["id"] for each in found}) == 20
+    found = [json.loads(body) for _, _, body in call(app, *asks)]
+    assert stored(app).head.choices == len({each["id"] for each in found}) == 20
     assert all(found[i] == found[i % 20] for i in range(60))
     rewards = [("reward", {"id": each["id"], "reward": 0.5}) for each in found]
     assert {(status, body) for status, _, body in call(app, *rewards)} == {(200, b'{"acknowledged":true}')}
@@ -53,35 +46,31 @@ def test_many_at_once_have_one_answer_each_and_count_once(app):
 
 
 def test_names_masks_and_propensities(app):
-    (_, _, masked), (_, _, named), (_, _, again) = (
-        call(app, ("choose", {"arms": NAMED, "available": available, "request": "a", "propensity": True}))[0]
+    masked, named, again = (
+        reply(app, "choose", {"arms": NAMED, "available": available, "request": "a", "propensity": True})
         for available in ([False, False, True], ["neither ü"], ["left"])
     )
-    assert json.loads(masked)["name"] == "neither ü" and json.loads(masked)["propensity"] == 1.0
-    assert json.loads(named) == json.loads(again) == json.loads(masked)
-    ((_, _, first),) = call(app, ("choose:batch", lines(*({"arms": EYE, "request": f"{i}"} for i in range(2)))))
-    both = [{"arms": EYE, "request": f"{i}", "propensity": True} for i in range(4)]
-    ((_, _, second),) = call(app, ("choose:batch", lines(*both)))
-    found = [json.loads(line)["propensity"] for line in second.splitlines()]
-    assert found == [None, None, 1 / 3, 1 / 3] and b"propensity" not in first
-    assert [json.loads(line)["propensity_error"] for line in second.splitlines()] == [None, None, 0.0, 0.0]
+    assert masked["name"] == "neither ü" and masked["propensity"] == 1.0 and named == again == masked
+    asks = [{"arms": EYE, "request": f"{i}"} for i in range(4)]
+    assert not any("propensity" in one for one in each_reply(app, "choose:batch", *asks[:2]))
+    found = each_reply(app, "choose:batch", *(ask | {"propensity": True} for ask in asks))
+    assert [one["propensity"] for one in found] == [None, None, 1 / 3, 1 / 3]
+    assert [one["propensity_error"] for one in found] == [None, None, 0.0, 0.0]
     for available in (["up"], ["left", True], [True], [], [False] * 3):
-        ((status, _, _),) = call(app, ("choose", {"arms": NAMED, "available": available}))
-        assert status == 422
+        assert statuses(app, ("choose", {"arms": NAMED, "available": available})) == [422]
     assert stored(app).head.choices == 5
 
 
 def test_a_bad_line_of_a_batch_is_refused_alone(app):
     good = [{"arms": EYE, "request": f"{i}"} for i in range(3)]
     bad = [b"{", b'{"arms": [[NaN, 0, 0]]}', b"\xff\xfe", b"", b'{"arms": [[9, 0, 0]]}', b"[" * 100_000]
-    ((status, _, body),) = call(app, ("choose:batch", lines(good[0], *bad, *good[1:])))
-    found = [json.loads(line) for line in body.splitlines()]
-    assert status == 200 and ["error" in each for each in found] == [False, *[True] * 6, False, False]
+    found = each_reply(app, "choose:batch", good[0], *bad, *good[1:])
+    assert ["error" in each for each in found] == [False, *[True] * 6, False, False]
     assert stored(app).head.choices == 3
     ids = [each["id"] for each in found if "id" in each]
-    rewards = lines({"id": ids[0], "reward": 1}, {"id": ids[1], "reward": 7}, {"id": "?", "reward": 1}, {"id": ids[2]})
-    ((status, _, body),) = call(app, ("reward:batch", rewards))
-    assert status == 200 and ["error" in json.loads(line) for line in body.splitlines()] == [False, True, True, True]
+    rewards = {"id": ids[0], "reward": 1}, {"id": ids[1], "reward": 7}, {"id": "?", "reward": 1}, {"id": ids[2]}
+    told = each_reply(app, "reward:batch", *rewards)
+    assert ["error" in each for each in told] == [False, True, True, True]
     (_, _, cancelled), (_, _, late) = (call(app, ("reward", {"id": ids[1], "reward": y}))[0] for y in (None, 1.0))
     assert cancelled == late == b'{"acknowledged":true}'
     index = found[0]["index"]
@@ -116,15 +105,21 @@ POISON = [
 ]
 
 
-def test_poison_is_refused_and_changes_nothing(app):
-    call(app, ("choose", {"arms": EYE, "request": "first"}))
+def check_refused(app, bodies, routes):
+    """And that they change nothing."""
     before = state(app)
-    for body, route in itertools.product(POISON, hot.ROUTES):
+    for body, route in itertools.product(bodies, routes):
         ((status, _, text),) = call(app, (route, body))
         refused = [json.loads(line) for line in text.splitlines()]
         assert 400 <= status < 500 or (":" in route and status == 200), (body[:80], status)
         assert all(set(each) == {"error"} for each in refused), body[:80]
     assert state(app) == before
+
+
+def test_poison_is_refused_and_changes_nothing(app):
+    call(app, ("choose", {"arms": EYE, "request": "first"}))
+    before = state(app)
+    check_refused(app, POISON, hot.ROUTES)
     call(app, ("choose", {"arms": EYE, "request": "second"}))
     assert state(app) != before
 
@@ -132,8 +127,7 @@ def test_poison_is_refused_and_changes_nothing(app):
 def test_what_comes_after_the_deadline_is_answered_and_late(app):
     """Whatever was written before, whoever it is of, and whether or not the choice has entered by then."""
     asks = [{"arms": EYE, "request": f"{i}"} for i in range(3)]
-    ((_, _, body),) = call(app, ("choose:batch", lines(*asks)))
-    ids = [json.loads(line)["id"] for line in body.splitlines()]
+    ids = [one["id"] for one in each_reply(app, "choose:batch", *asks)]
     reports = [("reward", {"id": ids[0], "reward": 1.0}), ("reward", {"id": ids[1], "reward": None})]
     stored(app)._clock.now += HOLD  # the last moment
     assert {body for _, _, body in call(app, *reports)} == {b'{"acknowledged":true}'}
@@ -147,15 +141,13 @@ def test_what_comes_after_the_deadline_is_answered_and_late(app):
         assert body.splitlines()[0] == late
         settle(stored(app))
     assert stored(app).entered == 3
-    expected = contribution(
-        linear(horizon=5000), np.eye(3)[json.loads(call(app, ("choose", asks[0]))[0][2])["index"]], 1.0
-    )
-    assert np.array_equal(total(stored(app)), expected)
+    x = np.eye(3)[reply(app, "choose", asks[0])["index"]]
+    assert np.array_equal(total(stored(app)), contribution(linear(horizon=5000), x, 1.0))
 
 
 def test_the_status_says_what_counts_by_now_and_when(app):
     def said():
-        found = json.loads(call(app, ("status", None))[0][2])
+        found = reply(app, "status")
         return [found[name] for name in ("choices", "entered", "hold", "next_release_after", "version")]
 
     call(app, ("choose:batch", lines(*[{"arms": EYE}] * 59)))
@@ -188,8 +180,7 @@ def test_a_server_whose_choices_do_not_enter_is_not_ready(app, monkeypatch):
 
 
 def test_errors_name_the_rule_and_not_the_value(app):
-    ((_, _, body),) = call(app, ("choose", {"arms": [[0.5, 0.25]]}))
-    assert json.loads(body)["error"] == "Expected arms of shape (K, 3)."
+    assert reply(app, "choose", {"arms": [[0.5, 0.25]]}) == {"error": "Expected arms of shape (K, 3)."}
     ((status, _, body),) = call(app, ("reward", {"id": "canary", "reward": 0.123}))
     assert status == 404 and b"canary" not in body and b"0.123" not in body
     assert bodies.expected(ValueError("Expected X, got 7: do Y.")) == "Expected X."
@@ -220,8 +211,8 @@ def test_an_estimate_is_of_one_version(app, monkeypatch):
         return found
 
     monkeypatch.setattr(Stored, "theta", property(interrupted))
-    ((_, _, body),) = call(app, ("estimate", None))
-    assert json.loads(body)["version"] == 1 and np.array(json.loads(body)["theta"]).any()
+    found = reply(app, "estimate")
+    assert found["version"] == 1 and np.array(found["theta"]).any()
 
 
 def test_limits_ask_to_come_again(tmp_path):
@@ -231,66 +222,46 @@ def test_limits_ask_to_come_again(tmp_path):
         for name, rate in (("seldom", 1e-3), ("often", 1e6))
     ]
     app = application(tmp_path, server={"waiting": 2, "body": 2000}, askers=keys)
-    try:
-        seldom, often = ([(b"authorization", b"Bearer " + name)] for name in (b"seldom", b"often"))
-        batch = ("choose:batch", lines(*[{"arms": EYE}] * 3), often)
-        (first, _, _), (status, headers, _) = call(app, batch, batch)
-        assert first == 200  # three at once, where nobody waits
-        assert status == 503 and int(headers[b"retry-after"]) >= 1  # and as many again, of whom two may wait
-        ((status, _, _),) = call(app, ("choose", {"arms": EYE}, seldom))
-        assert status == 200
-        ((status, headers, _),) = call(app, ("choose", {"arms": EYE}, seldom))
-        assert status == 429 and int(headers[b"retry-after"]) > 100
-        ((status, _, _),) = call(app, ("reward", {"id": "?", "reward": 1}, seldom))
-        assert status == 404  # rewards have a rate of their own
-        ((status, _, _),) = call(app, ("choose", b" " * 2001, often))
-        assert status == 413
-        assert stored(app).head.choices == 4
-    finally:
-        app.close()
+    seldom, often = map(bearer, ("seldom", "often"))
+    batch = ("choose:batch", lines(*[{"arms": EYE}] * 3), often)
+    (first, _, _), (status, headers, _) = call(app, batch, batch)
+    assert first == 200  # three at once, where nobody waits
+    assert status == 503 and int(headers[b"retry-after"]) >= 1  # and as many again, of whom two may wait
+    assert statuses(app, ("choose", {"arms": EYE}, seldom)) == [200]
+    ((status, headers, _),) = call(app, ("choose", {"arms": EYE}, seldom))
+    assert status == 429 and int(headers[b"retry-after"]) > 100
+    assert statuses(app, ("reward", {"id": "?", "reward": 1}, seldom)) == [404]  # rewards have a rate of their own
+    assert statuses(app, ("choose", b" " * 2001, often)) == [413] and stored(app).head.choices == 4
 
 
 def test_without_keys_a_web_page_of_another_name_is_not_let_in(app):
     """Its name may point to this machine: then the browser of whoever looks at it would ask for it."""
-    body = {"arms": EYE}
-    for host, allowed in (
-        *((name, True) for name in (b"localhost", b"127.0.0.1:8321", b"[::1]:8321", b"LOCALHOST:1")),
-        *((name, False) for name in (b"evil.example:8321", b"127.0.0.1.evil.example", b"", b"10.0.0.1", b"[::1")),
-    ):
-        for ask in (("choose", body), ("/v1/bandits/messages/status", None), ("/metrics", None)):
-            ((status, _, _),) = call(app, (*ask, ((b"host", host),)))
-            assert (status == 200) == allowed and status < 500, (host, ask)
+    ours = (b"localhost", b"127.0.0.1:8321", b"[::1]:8321", b"LOCALHOST:1")
+    for host in (*ours, b"evil.example:8321", b"127.0.0.1.evil.example", b"", b"10.0.0.1", b"[::1"):
+        for ask in (("choose", {"arms": EYE}), ("status", None), ("/metrics", None)):
+            (status,) = statuses(app, (*ask, ((b"host", host),)))
+            assert (status == 200) == (host in ours) and status < 500, (host, ask)
     assert stored(app).head.choices == 4
 
 
 def test_epsilon_is_shown_with_its_neighbours(tmp_path):
     bandits = {name: LINEAR | {"durable": f"{name}.db"} for name in ("one", "two")}
-    app = Application(configs.placed(configs.convert({"bandits": bandits}), tmp_path))
-    app.open()
-    try:
-        asks = [(path, None) for path in ("/v1/bandits/one/status", "/metrics")]
-        status, metrics = (body.decode() for _, _, body in call(app, *asks))
-    finally:
-        app.close()
-    found = json.loads(status)
-    assert found["privacy"]["neighbours"] == "replace"
+    app = application(tmp_path, bandits=bandits)
+    assert reply(app, "/v1/bandits/one/status")["privacy"]["neighbours"] == "replace"
+    ((_, _, metrics),) = call(app, ("/metrics", None))
     for name in ("tacit_epsilon", "tacit_epsilon_spent"):
-        assert f'\n{name}{{bandit="one",neighbours="replace"}} ' in metrics
+        assert f'\n{name}{{bandit="one",neighbours="replace"}} ' in metrics.decode()
 
 
 def test_beyond_the_rounds_of_a_person_choices_are_served_and_not_learnt_from(tmp_path):
     app = application(tmp_path, max_rounds_per_person=2)
-    try:
-        for i in range(4):
-            ((status, _, body),) = call(app, ("choose", {"arms": EYE, "person": "p"}))
-            assert status == 200
-            before = total(stored(app))
-            call(app, ("reward", {"id": json.loads(body)["id"], "reward": 1.0}))
-            settle(stored(app))
-            assert np.array_equal(total(stored(app)), before) == (i >= 2)
-        assert stored(app).head.choices == 4
-    finally:
-        app.close()
+    for i in range(4):
+        choice = reply(app, "choose", {"arms": EYE, "person": "p"})["id"]
+        before = total(stored(app))
+        call(app, ("reward", {"id": choice, "reward": 1.0}))
+        settle(stored(app))
+        assert np.array_equal(total(stored(app)), before) == (i >= 2)
+    assert stored(app).head.choices == 4
 
 
 def test_rounds_of_a_person_by_the_week_are_settings(tmp_path):
@@ -298,14 +269,10 @@ def test_rounds_of_a_person_by_the_week_are_settings(tmp_path):
     with pytest.raises(ValueError, match="Expected max_rounds_per_person with week"):
         application(tmp_path, **week)
     app = application(tmp_path, max_rounds_per_person=2, **week)
-    try:
-        limits, certificate = stored(app).algorithm.plan.limits, stored(app).privacy
-        assert (limits.week, limits.most) == (140.0, 2)
-        assert "one person in one week of 140 choices or more" in certificate.unit
-        ((status, _, _),) = call(app, ("choose", {"arms": EYE, "person": "p"}))
-        assert status == 200
-    finally:
-        app.close()
+    limits, certificate = stored(app).algorithm.plan.limits, stored(app).privacy
+    assert (limits.week, limits.most) == (140.0, 2)
+    assert "one person in one week of 140 choices or more" in certificate.unit
+    assert statuses(app, ("choose", {"arms": EYE, "person": "p"})) == [200]
 
 
 def test_bodies_at_the_same_time_have_so_much_memory_and_no_more(tmp_path):
@@ -313,22 +280,19 @@ def test_bodies_at_the_same_time_have_so_much_memory_and_no_more(tmp_path):
     app = application(tmp_path, server={"body": 2000, "bodies": 3000, "patience": 5.0})
     small = {"arms": EYE, "request": "a"}
     long = {"arms": {"x" * 200: EYE[0], "y" * 200: EYE[1]}, "available": ["x" * 200] * 6}  # about 1700 bytes
-    try:
-        for _ in range(5):
-            replies = call(app, *[("choose", long)] * 4)
-            assert sorted(status for status, _, _ in replies) == [200, 503, 503, 503]
-            assert all(headers[b"retry-after"] == b"1" for status, headers, _ in replies if status == 503)
-        for _ in range(5):
-            assert [status for status, _, _ in call(app, ("choose", long), ("choose", small))] == [200, 200]
-        with app._rooms["reward"].held() as hold:
-            hold(3000)  # as many rewards keep out no choice
-            assert call(app, ("choose", long))[0][0] == 200
-            assert call(app, ("reward", {"id": "x", "reward": 1}))[0][0] == 503
-        for _ in range(5):  # refused ones, too, make room again
-            assert call(app, ("choose", {"arms": "x" * 1800}))[0][0] == 422
-            assert call(app, ("choose", {"arms": "x" * 3800}))[0][0] == 413
-    finally:
-        app.close()
+    for _ in range(5):
+        replies = call(app, *[("choose", long)] * 4)
+        assert sorted(status for status, _, _ in replies) == [200, 503, 503, 503]
+        assert all(headers[b"retry-after"] == b"1" for status, headers, _ in replies if status == 503)
+    for _ in range(5):
+        assert statuses(app, ("choose", long), ("choose", small)) == [200, 200]
+    with app._rooms["reward"].held() as hold:
+        hold(3000)  # as many rewards keep out no choice
+        assert statuses(app, ("choose", long)) == [200]
+        assert statuses(app, ("reward", {"id": "x", "reward": 1})) == [503]
+    for _ in range(5):  # refused ones, too, make room again
+        assert statuses(app, ("choose", {"arms": "x" * 1800})) == [422]
+        assert statuses(app, ("choose", {"arms": "x" * 3800})) == [413]
 
 
 def test_a_long_batch_is_read_while_others_get_their_turn(app, monkeypatch):
@@ -336,18 +300,15 @@ def test_a_long_batch_is_read_while_others_get_their_turn(app, monkeypatch):
     prepare = one.prepare
     monkeypatch.setattr(one, "prepare", lambda body, asker: came.append(len(body.arms)) or prepare(body, asker))
     batch = lines(*[{"arms": EYE}] * 1000)
-    assert [status for status, _, _ in call(app, ("choose:batch", batch), ("choose", {"arms": EYE[:2]}))] == [200, 200]
+    assert statuses(app, ("choose:batch", batch), ("choose", {"arms": EYE[:2]})) == [200, 200]
     assert len(came) == 1001 and came.index(2) < 100
 
 
 def test_the_first_address_and_the_names_of_bandits(tmp_path):
     app = application(tmp_path, askers=askers())
-    key = ((b"authorization", f"Bearer {KEYS['auditor']}".encode()),)
-    start, names, none, wrong, nowhere, method = call(
-        app, ("/", None), ("/v1/bandits", None, key), ("/v1/bandits", None),
-        ("/v1/bandits", None, ((b"authorization", b"Bearer canary"),)), ("/v2", None), ("/healthz", {}),
-    )  # fmt: skip
-    app.close()
+    keys = (bearer("auditor"), (), bearer("canary"))
+    names, none, wrong = call(app, *(("/v1/bandits", None, key) for key in keys))
+    start, nowhere, method = call(app, ("/", None), ("/v2", None), ("/healthz", {}))
     assert start[0] == 303 and start[1][b"location"] == b"/dashboard"
     assert names[0] == 200 and json.loads(names[2]) == {"bandits": ["messages"]}
     assert none[0] == wrong[0] == 401 and b"Bearer KEY" in none[2] and b"a known key" in wrong[2]

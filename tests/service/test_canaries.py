@@ -19,9 +19,9 @@ from tacit.service import bodies, served
 from tacit.service.app import SHOWN
 from tests.canaries import Canaries, contents
 from tests.service.servers import application, call, lines
+from tests.store.clusters import tool
 from tests.store.conftest import of_postgres
 from tests.store.places import Clock, Place, contribution, linear, settle, sums, table
-from tests.store.test_rollback import tool
 
 OTHERS = lines(*[{"arms": np.eye(3).tolist(), "person": "another"}] * 8)
 PENDING = 64
@@ -62,12 +62,7 @@ class Visited:
         self.body = {"arms": {texts["arm"]: self.canaries.numbers}} | {key: texts[key] for key in ("person", "request")}
         told = {"clock": self.clock, "background": False}
         monkeypatch.setattr(served, "Stored", lambda *given, **options: Stored(*given, **options | told))
-        options = {
-            "durable": place.where,
-            "keys": str(place.keys),
-            "pending": PENDING,
-            "max_rounds_per_person": 50,
-        }
+        options = {"durable": place.where, "keys": str(place.keys), "pending": PENDING, "max_rounds_per_person": 50}
         self.app = application(place.keys.parent, **options)
         self.stored = self.app.served["messages"].stored
         ((status, _, own),) = call(self.app, ("choose", self.body))

@@ -19,10 +19,7 @@ GLM = {name: value for name, value in LINEAR.items() if name not in ("horizon", 
         ({"bandits": {}}, "Expected \\[bandits.NAME\\]"),
         ({"bandits": {"a": LINEAR | {"kind": "joint-glm-rare"}}}, "whose state is sums"),
         ({"bandits": {"a": LINEAR | {"kind": "local-irls"}}}, "whose state is sums.*joint-glm"),
-        (
-            {"bandits": {"a": LINEAR | {"kind": "glm"}}},
-            r"\[bandits.a\]: .*that can be served.*There are joint-glm",
-        ),
+        ({"bandits": {"a": LINEAR | {"kind": "glm"}}}, r"\[bandits.a\]: .*that can be served.*There are joint-glm"),
         ({"bandits": {"a": GLM | {"prior": {"theta": [0.1]}}}}, "precision"),
         ({"bandits": {"a": GLM | {"forget": "30 days"}}}, "with per_day"),
         ({"bandits": {"a": GLM | {"forget": "a month", "per_day": 100}}}, "number of rounds"),
@@ -137,7 +134,6 @@ def test_a_hold_is_needed_for_a_bandit_that_is_new(tmp_path):
     application(tmp_path, hold=7.0).close()
     app = application(tmp_path, hold=None)
     assert stored(app).hold == 7.0
-    app.close()
 
 
 def test_keys_open_the_network():

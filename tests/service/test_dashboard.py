@@ -11,8 +11,7 @@ from tacit.holders.retirement import retire
 from tacit.service import config as configs
 from tacit.service import dashboard, page, words
 from tacit.service import history as histories
-from tacit.service.app import Application
-from tests.service.servers import KEYS, LINEAR, application, askers, call, lines, stored
+from tests.service.servers import KEYS, LINEAR, application, askers, call, lines, page_of, reply, statuses, stored
 from tests.store.places import HOLD, Clock, Place, glm, play, restored, settle
 
 EYE = np.eye(3).tolist()
@@ -25,9 +24,7 @@ def now():
 
 @pytest.fixture
 def keyed(tmp_path, now):
-    app = application(tmp_path, askers=askers(), clock=now)
-    yield app
-    app.close()
+    return application(tmp_path, askers=askers(), clock=now)
 
 
 def log_in(app, key, *headers):
@@ -99,59 +96,43 @@ def test_a_cookie_ends_by_time_and_cannot_be_made_up(tmp_path, keyed, now):
     later = str(int(until) + 1).encode()
     forged = [(operator, until, code), (who, later, code), (who, until, b"0" * 64), (who, until), (b"", until, code)]
     for parts in forged:
-        given = ((name, b"tacit=" + b".".join(parts)),)
-        assert call(keyed, ("/dashboard/messages", None, given))[0][0] == 303
-    assert call(keyed, ("/dashboard/messages", None, may))[0][0] == 200
+        assert statuses(keyed, ("/dashboard/messages", None, ((name, b"tacit=" + b".".join(parts)),))) == [303]
+    look = ("/dashboard/messages", None, may)
+    assert statuses(keyed, look) == [200]
     keyed.close()
     again = application(tmp_path, askers=askers(), clock=now)  # after a restart, or at another worker
-    assert call(again, ("/dashboard/messages", None, may))[0][0] == 200
+    assert statuses(again, look) == [200]
     now.now += 13 * 3600
-    assert call(again, ("/dashboard/messages", None, may))[0][0] == 303
+    assert statuses(again, look) == [303]
     now.now -= 13 * 3600
     again.close()
     gone = application(tmp_path, askers=[one for one in askers() if one["name"] != "auditor"], clock=now)
-    assert call(gone, ("/dashboard/messages", None, may))[0][0] == 303
-    gone.close()
+    assert statuses(gone, look) == [303]
 
 
 def test_an_auditor_sees_certificate_and_status_alone(keyed):
-    seen = {}
-    for role in ("operator", "auditor"):
-        ((_, _, body),) = call(keyed, ("/dashboard/messages", None, cookie(keyed, role)))
-        seen[role] = body.decode()
+    seen = {role: page_of(keyed, *cookie(keyed, role)) for role in ("operator", "auditor")}
     assert "Is it learning?" in seen["operator"] and "Is it learning?" not in seen["auditor"]
     for text in ("What is promised", "Choices so far", "Events", "Privacy certificate"):
         assert text in seen["operator"] and text in seen["auditor"]
     for role, status in (("operator", 200), ("auditor", 403)):
-        assert call(keyed, ("history", None, cookie(keyed, role)))[0][0] == status
+        assert statuses(keyed, ("history", None, cookie(keyed, role))) == [status]
     for route, body in (("choose", {"arms": EYE}), ("erase", {"person": "ada"})):  # a cookie is for looking
-        assert call(keyed, (route, body, cookie(keyed, "operator")))[0][0] == 401
+        assert statuses(keyed, (route, body, cookie(keyed, "operator"))) == [401]
 
 
 def test_names_are_escaped(tmp_path):
     bad = "<script>alert(1)</script>\"'&"
     profiles = {bad: {"arms": {f"a{bad}": EYE[0], f"b{bad}": EYE[1]}}}
     app = application(tmp_path, coordinates=[f"{i}{bad}" for i in range(3)], profiles=profiles)
-    ((status, _, body),) = call(app, ("/dashboard/messages", None))
-    app.close()
-    assert status == 200 and body.count(b"<script") == 2 and body.count(b"&lt;script&gt;") >= 6
+    assert page_of(app).count("<script") == 2 and page_of(app).count("&lt;script&gt;") >= 6
 
 
-def test_several_bandits_have_a_list(tmp_path):
+def test_several_bandits_have_a_list_and_one_is_shown_at_once(tmp_path):
     bandits = {name: LINEAR | {"durable": f"{name}.db"} for name in ("first", "second")}
-    app = Application(configs.placed(configs.convert({"bandits": bandits}), tmp_path))
-    app.open()
-    try:
-        ((status, _, body),) = call(app, ("/dashboard", None))
-        assert status == 200 and b'href="/dashboard/first"' in body and b'href="/dashboard/second"' in body
-    finally:
-        app.close()
-
-
-def test_one_bandit_is_shown_at_once(tmp_path):
-    app = application(tmp_path)
-    ((status, headers, _),) = call(app, ("/dashboard", None))
-    app.close()
+    ((status, _, body),) = call(application(tmp_path, bandits=bandits), ("/dashboard", None))
+    assert status == 200 and b'href="/dashboard/first"' in body and b'href="/dashboard/second"' in body
+    ((status, headers, _),) = call(application(tmp_path), ("/dashboard", None))
     assert status == 303 and headers[b"location"] == b"/dashboard/messages"
 
 
@@ -161,12 +142,10 @@ def test_a_database_that_is_away_is_said(tmp_path, monkeypatch):
     def away(*_):
         raise Unavailable("canary")
 
-    with monkeypatch.context() as patch:
-        patch.setattr(app.served["messages"], "status", away)
-        ((status, _, body),) = call(app, ("/dashboard/messages", None))
-    app.close()
-    assert status == 200 and b"Needs attention" in body and b"Expected a database that can be written" in body
-    assert b"canary" not in body and b"tiles" not in body
+    monkeypatch.setattr(app.served["messages"], "status", away)
+    body = page_of(app)
+    assert "Needs attention" in body and "Expected a database that can be written" in body
+    assert "canary" not in body and "tiles" not in body
 
 
 def test_assets_are_sent_once_and_nothing_else_is(tmp_path):
@@ -176,8 +155,7 @@ def test_assets_are_sent_once_and_nothing_else_is(tmp_path):
     again = ((b"if-none-match", headers[b"etag"]),)
     assert call(app, ("/assets/uPlot.iife.min.js", None, again))[0][::2] == (304, b"")
     for path in ("/assets/../app.py", "/assets/%2e%2e/app.py", "/assets/app.py", "/assets/"):
-        assert call(app, (path, None))[0][0] == 404
-    app.close()
+        assert statuses(app, (path, None)) == [404]
     assert {"dashboard.js", "dashboard.css", "icon.svg", "uPlot.min.css", "uPlot.LICENSE"} <= set(dashboard.assets())
 
 
@@ -213,28 +191,24 @@ def test_history_is_computed_once_for_each_release(tmp_path, monkeypatch):
 
 def test_what_a_page_says_is_what_the_status_says(tmp_path, now):
     app = application(tmp_path, clock=now)
-    try:
-        call(app, ("choose:batch", lines(*[{"arms": EYE}] * 8)))
-        settle(stored(app))
-        call(app, ("choose:batch", lines(*[{"arms": EYE}] * 4)))
-        body = page_of(app)
-        assert "in 3 choices" in body and "a choice counts 10 seconds after it was made" in body
-        assert "People get arms by their features alone until the first step of 15 choices counts. Made so far" in body
-        assert "12; counted so far: 8. A choice counts 10 seconds after it was made" in body
-        assert '<progress value="8" max="15" aria-label="Next release">' in body and "8 counted so far" in body
-        call(app, ("choose:batch", lines(*[{"arms": EYE}] * 3)))
-        body = page_of(app)
-        assert "in 10\u202fs" in body  # nobody more has to come
-        assert f"until about {words.date(now.now + HOLD)}, when the first step of 15 choices counts" in body
-        before = now.now
-        settle(stored(app))
-        now.now = before + HOLD + 30
-        ((_, _, status),) = call(app, ("status", None))
-        found, body = json.loads(status), page_of(app)
-        assert found["released_at"] == before + HOLD and found["last_release_after"] == 15
-        assert f"the last one {words.ago(30)}" in body and "30\u202fs ago" in body
-    finally:
-        app.close()
+    call(app, ("choose:batch", lines(*[{"arms": EYE}] * 8)))
+    settle(stored(app))
+    call(app, ("choose:batch", lines(*[{"arms": EYE}] * 4)))
+    body = page_of(app)
+    assert "in 47 choices" in body and "a choice counts 10 seconds after it was made" in body
+    assert "People get random arms until the first step of 59 choices counts. Made so far" in body
+    assert "12; counted so far: 8. A choice counts 10 seconds after it was made" in body
+    assert '<progress value="8" max="59" aria-label="Next release">' in body and "8 counted so far" in body
+    call(app, ("choose:batch", lines(*[{"arms": EYE}] * 47)))
+    body = page_of(app)
+    assert "in 10\u202fs" in body  # nobody more has to come
+    assert f"until about {words.date(now.now + HOLD)}, when the first step of 59 choices counts" in body
+    before = now.now
+    settle(stored(app))
+    now.now = before + HOLD + 30
+    found, body = reply(app, "status"), page_of(app)
+    assert found["released_at"] == before + HOLD and found["last_release_after"] == 59
+    assert f"the last one {words.ago(30)}" in body and "30\u202fs ago" in body
 
 
 def test_numbers_as_people_read_them():
@@ -255,26 +229,18 @@ def test_the_same_event_again_and_again_is_one_line():
     assert re.findall("<span>(.*?)</span>", page.events(events)) == ["a", "b (3 times)", "a"]
 
 
-def page_of(app):
-    ((status, _, body),) = call(app, ("/dashboard/messages", None))
-    assert status == 200
-    return body.decode()
-
-
 def test_a_bandit_that_is_used_up_is_said_to_be(tmp_path):
-    app = application(tmp_path, horizon=20)
-    try:
-        ((_, _, before),) = call(app, ("/metrics", None))
-        call(app, ("choose:batch", lines(*[{"arms": EYE}] * 21)))
-        (_, _, after), (_, _, status), (refused, _, _) = call(
-            app, ("/metrics", None), ("status", None), ("choose", {"arms": EYE})
-        )
-        assert "in 10\u202fs" in page_of(app)  # a release is still to come
-        settle(stored(app))
-        body = page_of(app)
-    finally:
-        app.close()
-    assert b'tacit_choices_left{bandit="messages"} 20.0' in before and refused == 410
+    app = application(tmp_path, horizon=60)
+    ((_, _, before),) = call(app, ("/metrics", None))
+    call(app, ("choose:batch", lines(*[{"arms": EYE}] * 61)))
+    (_, _, after), (_, _, status), (refused, _, _) = call(
+        app, ("/metrics", None), ("status", None), ("choose", {"arms": EYE})
+    )
+    assert "in 10\u202fs" in page_of(app)  # a release is still to come
+    settle(stored(app))
+    body = page_of(app)
+    app.close()
+    assert b'tacit_choices_left{bandit="messages"} 60.0' in before and refused == 410
     assert b'tacit_choices_left{bandit="messages"} 0.0' in after and json.loads(status)["choices_left"] == 0
     assert ">Used up<" in body and "Learnt what to offer" in body and "another name" in body
     assert "Healthy" not in body and "a choice counts" not in body and ">none<" in body
@@ -285,7 +251,6 @@ def test_a_retired_bandit_is_said_to_be(tmp_path):
     retire(tmp_path / "bandit.db", name="messages")
     app = application(tmp_path)
     body = page_of(app)
-    app.close()
     assert ">Retired<" in body and "No: nothing has been released so far." in body
     assert "Healthy" not in body and "a choice counts" not in body and ">none<" in body
 
@@ -299,10 +264,6 @@ def test_what_is_counted_since_a_restore_is_said_to_be(tmp_path):
     restored(place, configs.build(served_setting(), "messages"), "messages")
     app = application(tmp_path)
     body = page_of(app)
-    app.close()
-    assert (
-        "Choices so far since the restore" in body
-        and "a choice counts 10 seconds after it was made" in body
-        and ">Healthy<" in body
-    )
+    assert "Choices so far since the restore" in body and ">Healthy<" in body
+    assert "a choice counts 10 seconds after it was made" in body
     assert "Nothing has been released since the restore. People get arms by what was released before it until" in body

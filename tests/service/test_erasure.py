@@ -19,25 +19,22 @@ EYE = np.eye(3).tolist()
 
 def test_the_reply_is_the_same_and_a_reward_counts_no_more(tmp_path):
     app, bandit = application(tmp_path, max_rounds_per_person=3), linear(horizon=5000)
-    try:
-        asks = [("choose", {"arms": EYE, "person": person}) for person in ("ada", "ada", 17, "18")]
-        found = [json.loads(body) for _, _, body in call(app, *asks)]
-        ids = [each["id"] for each in found]
-        replies = call(app, *(("erase", {"person": person}) for person in ("ada", "nobody", "17")))
-        (reply,) = {body for _, _, body in replies}
-        assert json.loads(reply) == {"remains": ERASED, "acknowledged": True}
-        for choice in ids[:3]:
-            assert call(app, ("reward", {"id": choice, "reward": 1.0}))[0][2] == b'{"acknowledged":true}'
-        call(app, ("reward", {"id": ids[3], "reward": 1.0}))  # another person
-        settle(stored(app))
-        expected = contribution(bandit, np.eye(3)[found[3]["index"]], 1.0)
-        assert stored(app).entered == 4 and np.array_equal(total(stored(app)), expected)
-        assert table(stored(app), "SELECT sum(rounds) FROM person") == [(1,)]  # what is erased enters as nothing
-        for wrong in ({}, {"person": None}, {"person": ""}, {"person": True}, {"person": 1.5}, {"person": "a", "x": 1}):
-            assert call(app, ("erase", wrong))[0][0] == 422
-        assert call(app, ("erase", b'{"person":"a","person":"b"}'))[0][0] == 422
-    finally:
-        app.close()
+    asks = [("choose", {"arms": EYE, "person": person}) for person in ("ada", "ada", 17, "18")]
+    found = [json.loads(body) for _, _, body in call(app, *asks)]
+    ids = [each["id"] for each in found]
+    replies = call(app, *(("erase", {"person": person}) for person in ("ada", "nobody", "17")))
+    (reply,) = {body for _, _, body in replies}
+    assert json.loads(reply) == {"remains": ERASED, "acknowledged": True}
+    for choice in ids[:3]:
+        assert call(app, ("reward", {"id": choice, "reward": 1.0}))[0][2] == b'{"acknowledged":true}'
+    call(app, ("reward", {"id": ids[3], "reward": 1.0}))  # another person
+    settle(stored(app))
+    expected = contribution(bandit, np.eye(3)[found[3]["index"]], 1.0)
+    assert stored(app).entered == 4 and np.array_equal(total(stored(app)), expected)
+    assert table(stored(app), "SELECT sum(rounds) FROM person") == [(1,)]  # what is erased enters as nothing
+    for wrong in ({}, {"person": None}, {"person": ""}, {"person": True}, {"person": 1.5}, {"person": "a", "x": 1}):
+        assert call(app, ("erase", wrong))[0][0] == 422
+    assert call(app, ("erase", b'{"person":"a","person":"b"}'))[0][0] == 422
 
 
 def test_the_command_and_the_roles(tmp_path, monkeypatch, capsys):
@@ -63,7 +60,6 @@ def test_the_command_and_the_roles(tmp_path, monkeypatch, capsys):
     call(app, ("reward", {"id": json.loads(chosen)["id"], "reward": 1.0}))
     settle(stored(app))
     assert not total(stored(app)).any() and table(stored(app), "SELECT count(*) FROM choice") == [(0,)]
-    app.close()
 
 
 def test_erasures_take_turns_and_leave_threads_to_others(tmp_path, monkeypatch):
@@ -80,8 +76,5 @@ def test_erasures_take_turns_and_leave_threads_to_others(tmp_path, monkeypatch):
         return usual(person)
 
     monkeypatch.setattr(one, "erase", erase)
-    try:
-        replies = [status for status, _, _ in call(app, *(("erase", {"person": i}, key) for i in range(30)))]
-        assert set(replies) == {200, 429} and replies.count(200) >= 20 and max(most) == 1
-    finally:
-        app.close()
+    replies = [status for status, _, _ in call(app, *(("erase", {"person": i}, key) for i in range(30)))]
+    assert set(replies) == {200, 429} and replies.count(200) >= 20 and max(most) == 1

@@ -1,7 +1,6 @@
 """Requests with people's fields: the same choices as with vectors, poison, canaries, both clients, the dashboard."""
 
 import asyncio
-import itertools
 import json
 import logging
 import math
@@ -14,8 +13,8 @@ from tacit.features import Schema
 from tacit.service import AsyncClient, Client
 from tacit.service.calls import Caller
 from tests.canaries import Canaries
-from tests.service.servers import Running, application, call, lines, stored
-from tests.service.test_app import state
+from tests.service.servers import Running, application, call, each_reply, lines, page_of, reply, statuses, stored
+from tests.service.test_app import check_refused
 from tests.store.places import contribution, linear, settle, total
 
 FEATURES = {
@@ -49,34 +48,28 @@ context.likes = {kind = "Tags", values = ["music"]}
 
 @pytest.fixture
 def app(tmp_path):
-    app = application(tmp_path, dim=0, features=FEATURES, profiles=PROFILES)
-    yield app
-    app.close()
+    return application(tmp_path, dim=0, features=FEATURES, profiles=PROFILES)
 
 
 def test_fields_are_learnt_from_as_their_vectors(app):
     asks = [{"context": {"age": 9 * i, "sex": "FMX"[i % 3]}, "actions": ACTIONS, "request": f"{i}"} for i in range(6)]
-    ((_, _, batch),) = call(app, ("choose:batch", lines(*asks)))
-    found = [json.loads(line) for line in batch.splitlines()]
+    found = each_reply(app, "choose:batch", *asks)
     assert [each["name"] in ACTIONS for each in found] == [True] * 6
-    assert [json.loads(call(app, ("choose", ask))[0][2]) for ask in asks] == found
+    assert [reply(app, "choose", ask) for ask in asks] == found
     call(app, *(("reward", {"id": each["id"], "reward": 0.5}) for each in found))
     settle(stored(app))
     bandit = linear(dim=SCHEMA.dim, features=SCHEMA, horizon=5000)
     vectors = [SCHEMA.vectors(ask["context"], ACTIONS)[each["name"]] for ask, each in zip(asks, found, strict=True)]
     assert np.array_equal(total(stored(app)), sum(contribution(bandit, x, 0.5) for x in vectors))
-    ((_, _, masked),) = call(app, ("choose", asks[0] | {"available": ["ü"], "request": "x", "propensity": True}))
-    assert json.loads(masked)["name"] == "ü" and json.loads(masked)["index"] == 1 and stored(app).head.choices == 7
+    masked = reply(app, "choose", asks[0] | {"available": ["ü"], "request": "x", "propensity": True})
+    assert masked["name"] == "ü" and masked["index"] == 1 and stored(app).head.choices == 7
 
 
 GOOD = '{"context":{"age":3},"actions":{"walk":{}}%s}'
 POISON = [
     *(b'{"context":{}}', b'{"actions":{"walk":{}}}', b'{"arms":[[1]]}', b'{"context":[],"actions":{"walk":{}}}'),
-    b'{"context":{},"actions":{}}',
-    *(
-        b'{"context":{"age":3,"age":3},"actions":{"walk":{}}}',
-        b'{"context":{"age":3,"\\u0061ge":3},"actions":{"walk":{}}}',
-    ),
+    *(b'{"context":{},"actions":{}}', b'{"context":{"age":3,"age":3},"actions":{"walk":{}}}'),
+    b'{"context":{"age":3,"\\u0061ge":3},"actions":{"walk":{}}}',
     *(b'{"context":{},"actions":{"walk":{},"walk":{}}}', b'{"context":{},"actions":{"walk":{"tags":[],"tags":[]}}}'),
     b'{"context":{},"context":{},"actions":{"walk":{}}}',
     *(
@@ -91,12 +84,8 @@ POISON = [
     ),
     *(b'{"context":{"old":1},"actions":{"walk":{}}}', b'{"context":{},"actions":{"walk":{"old":1}}}'),
     *(b'{"context":{"tags":[]},"actions":{"walk":{}}}', b'{"context":{},"actions":{"walk":{"age":3}}}'),
-    *(b'{"context":{},"actions":["walk"]}', b'{"context":{},"actions":"walk"}'),
-    *(
-        b'{"context":{},"actions":{"walk":null}}',
-        b'{"context":{},"actions":null}',
-        b'{"context":null,"actions":["walk"]}',
-    ),
+    *(b'{"context":{},"actions":["walk"]}', b'{"context":{},"actions":"walk"}', b'{"context":{},"actions":null}'),
+    *(b'{"context":{},"actions":{"walk":null}}', b'{"context":null,"actions":["walk"]}'),
     *((GOOD % more).encode() for more in (',"arms":[[1]]', ',"available":["sleep"]', ',"available":[]', ',"x":1')),
     b'{"context":%s1%s,"actions":{"walk":{}}}' % (b'{"a":' * 100_000, b"}" * 100_000),
     b'{"context":{"city":"%s"},"actions":{"walk":{}}}' % (b"x" * 2_000_000),
@@ -105,39 +94,22 @@ POISON = [
 
 def test_poison_in_fields_is_refused_and_changes_nothing(app):
     call(app, ("choose", (GOOD % ',"request":"first"').encode()))
-    before = state(app)
-    for body, route in itertools.product(POISON, ("choose", "choose:batch")):
-        ((status, _, text),) = call(app, (route, body))
-        refused = [json.loads(line) for line in text.splitlines()]
-        assert 400 <= status < 500 or (":" in route and status == 200), (body[:80], status)
-        assert all(set(each) == {"error"} for each in refused), body[:80]
-    assert state(app) == before
+    check_refused(app, POISON, ("choose", "choose:batch"))
     odd = {"age": 10**400, "sex": None, "city": -(2**70)}  # no poison: cut, none, any whole number
-    ((status, _, _),) = call(app, ("choose", json.dumps({"context": odd, "actions": ACTIONS}).encode()))
-    assert status == 200 and stored(app).head.choices == 2
+    assert statuses(app, ("choose", {"context": odd, "actions": ACTIONS})) == [200]
+    assert stored(app).head.choices == 2
 
 
 def test_a_bandit_without_a_schema_takes_no_fields(tmp_path):
-    app = application(tmp_path)
-    arms = np.eye(3).tolist()
+    app, arms = application(tmp_path), np.eye(3).tolist()
     for body in ({"context": {}}, {"arms": arms, "context": {}}, {"arms": arms, "actions": ["a"]}, {"actions": ["a"]}):
-        ((status, _, text),) = call(app, ("choose", body))
-        assert (
-            status == 422 and json.loads(text)["error"] == "Expected arms, and no context or actions, for this bandit."
-        )
-    app.close()
+        assert reply(app, "choose", body) == {"error": "Expected arms, and no context or actions, for this bandit."}
 
 
-@pytest.fixture
-def limited(tmp_path):
-    app = application(tmp_path, dim=0, features=FEATURES, profiles=PROFILES, max_rounds_per_person=9)
-    yield app
-    app.close()
-
-
-def test_canaries_in_fields_are_in_no_reply_log_or_row(limited, caplog):
+def test_canaries_in_fields_are_in_no_reply_log_or_row(tmp_path, caplog):
     caplog.set_level(logging.DEBUG)
-    app, canaries = limited, Canaries(5)
+    app = application(tmp_path, dim=0, features=FEATURES, profiles=PROFILES, max_rounds_per_person=9)
+    canaries = Canaries(5)
     text, number, replies = canaries.texts, canaries.reward, []
     good = {"context": {"city": text["arm"], "age": number}, "actions": {"walk": {"tags": [text["field"]]}}}
     good |= {"person": text["person"]}
@@ -145,10 +117,7 @@ def test_canaries_in_fields_are_in_no_reply_log_or_row(limited, caplog):
     assert replies[0][0] == 200
     for change in (
         *({"context": {text["field"]: number}}, {"context": {"age": text["arm"]}}, {"context": {"sex": number}}),
-        *(
-            {"context": {"city": [text["arm"]]}},
-            {"actions": {"walk": {text["field"]: 1}}},
-        ),
+        *({"context": {"city": [text["arm"]]}}, {"actions": {"walk": {text["field"]: 1}}}),
         *({"actions": {"walk": {"tags": text["arm"]}}}, {"actions": [text["arm"]]}, {"available": [text["available"]]}),
     ):
         found = call(app, ("choose", good | change), ("choose:batch", lines(good | change)))
@@ -172,50 +141,39 @@ def test_a_schema_that_changed_is_refused_when_the_server_starts(tmp_path):
             application(tmp_path, **change)
 
 
-def test_rare_rewards_are_served_by_fields_with_a_declared_base_rate(tmp_path):
+BY_FIELDS = {
+    "context": {name: one for name, one in FEATURES["context"].items() if name != "city"},
+    "arms": "disjoint",
+    "actions": ["walk", "sleep", "read"],
+}
+ARMS = {"walk": [0.6, 0.1, 0.0], "sleep": [0.1, 0.7, 0.0]}
+
+
+@pytest.mark.parametrize(
+    ("options", "ask", "said"),
+    [
+        ({"dim": 0, "features": BY_FIELDS}, {"context": {"age": 9, "sex": "F"}}, "by fields"),
+        ({}, {"arms": ARMS}, "centred rewards"),
+    ],
+    ids=["fields", "vectors"],
+)
+def test_rare_rewards_are_served_with_a_declared_base_rate(tmp_path, options, ask, said):
     """A click in thirty, silence otherwise: every choice enters, and the certificate says what was declared."""
-    fields = {name: one for name, one in FEATURES["context"].items() if name != "city"}
-    schema = {"context": fields, "arms": "disjoint", "actions": ["walk", "sleep", "read"]}
-    given = {"kind": "joint-glm", "dim": 0, "horizon": None, "features": schema, "base_rate": 0.03, "missing_as": 0.0}
-    app = application(tmp_path, **given)
-    try:
-        asks = [{"context": {"age": 9 * i, "sex": "F"}} for i in range(10)]
-        ((_, _, batch),) = call(app, ("choose:batch", lines(*asks)))
-        found = [json.loads(line) for line in batch.splitlines()]
-        call(app, ("reward", {"id": found[0]["id"], "reward": 1.0}))
-        settle(stored(app))
-        assert stored(app).entered == 10 and {each["name"] for each in found} <= {"walk", "sleep", "read"}
-        ((_, _, certificate),) = call(app, ("certificate", None))
-        told = json.loads(certificate)
-        assert "by fields" in json.dumps(told) and "base_rate" in json.dumps(told) and told["private"]
-        contribution = stored(app).algorithm.contribution
-        assert contribution.centre == 0.03 and 1.3 < contribution.sensitivity < 1.5
-    finally:
-        app.close()
-
-
-def test_vectors_with_rare_rewards_are_served_with_a_declared_base_rate(tmp_path):
-    app = application(tmp_path, kind="joint-glm", horizon=None, base_rate=0.03, missing_as=0.0)
-    try:
-        told = json.loads(call(app, ("choose", {"arms": {"walk": [0.6, 0.1, 0.0], "sleep": [0.1, 0.7, 0.0]}}))[0][2])
-        call(app, ("reward", {"id": told["id"], "reward": 1.0}))
-        settle(stored(app))
-        ((_, _, certificate),) = call(app, ("certificate", None))
-        text, contribution = certificate.decode(), stored(app).algorithm.contribution
-        assert stored(app).entered == 1 and contribution.centre == 0.03 and 1.3 < contribution.sensitivity < 1.5
-        assert "centred rewards" in text and "base_rate" in text and json.loads(text)["private"]
-    finally:
-        app.close()
+    app = application(tmp_path, horizon=None, base_rate=0.03, missing_as=0.0, **options)
+    found = each_reply(app, "choose:batch", *[ask] * 10)
+    call(app, ("reward", {"id": found[0]["id"], "reward": 1.0}))
+    settle(stored(app))
+    assert stored(app).entered == 10 and {each["name"] for each in found} <= {"walk", "sleep", "read"}
+    told, contribution = reply(app, "certificate"), stored(app).algorithm.contribution
+    assert said in json.dumps(told) and "base_rate" in json.dumps(told) and told["private"]
+    assert contribution.centre == 0.03 and 1.3 < contribution.sensitivity < 1.5
 
 
 def test_the_dashboard_has_the_names_of_the_schema_and_offers_by_fields(app):
-    (_, _, page), (_, _, history), (_, _, certificate) = call(
-        app, ("/dashboard/messages", None), ("history", None), ("certificate", None)
-    )
-    named = [one["name"] for one in json.loads(history)["features"]]
+    named, page = [one["name"] for one in reply(app, "history")["features"]], page_of(app)
     assert len(named) == 8 and set(named) <= set(SCHEMA.labels)
-    assert "somebody" in page.decode() and "walk" in page.decode() and "ü" in page.decode()
-    assert json.loads(certificate)["features"] == str(SCHEMA)
+    assert "somebody" in page and "walk" in page and "ü" in page
+    assert reply(app, "certificate")["features"] == str(SCHEMA)
 
 
 def test_both_clients_send_fields(tmp_path):

@@ -39,7 +39,6 @@ def test_a_request_has_the_same_answer_by_the_old_key_and_the_new(tmp_path):
 def test_both_keys_share_a_rate(tmp_path):
     app = application(tmp_path, askers=[setting(key, rate=1e-6) for key in ("old", "new")])
     assert chosen(app, "old")[0] == 200 and chosen(app, "new")[0] == 429
-    app.close()
 
 
 def test_a_session_ends_with_the_key_that_began_it(tmp_path):
@@ -54,4 +53,3 @@ def test_a_session_ends_with_the_key_that_began_it(tmp_path):
     app.close()
     app = application(tmp_path, askers=both[1:])
     assert [call(app, ("status", None, cookies[key]))[0][0] for key in ("old", "new")] == [401, 200]
-    app.close()

@@ -19,9 +19,7 @@ EMPTY = b'{"arms":[' + b"[]," * 300_000 + b"[]]}"
 
 @pytest.fixture
 def app(tmp_path):
-    made = application(tmp_path)
-    yield made
-    made.close()
+    return application(tmp_path)
 
 
 def test_while_a_large_body_is_read_others_are_answered():
@@ -67,7 +65,6 @@ def test_large_bodies_are_read_beside_the_loop(tmp_path, route, monkeypatch):
         status = answered(app, path, json.dumps(body).encode())
         assert threads and (threading.current_thread() not in threads) == beside
         assert status == (422 if route == "choose" and beside else 200)
-    app.close()
 
 
 def answered(app, path, body):

@@ -93,31 +93,29 @@ def seen(place, other, monkeypatch, caplog, *, replaced=REPLACED, more=0, world=
     app = application(place.keys.parent, clock=clock, **options, **world.options)
     stored = app.served["messages"].stored
     caplog.clear()  # how long compiling took
-    try:
-        for start in range(0, PEOPLE + more, AT_ONCE):
-            here = range(start, min(start + AT_ONCE, PEOPLE + more))
-            ((status, headers, body),) = call(
-                app, ("choose:batch", lines(*(person if i in replaced else world.usual(i) for i in here)))
-            )
-            choices = dict(zip(here, map(json.loads, body.splitlines()), strict=True))
-            rest = [choice | {"id": len(choice["id"])} for i, choice in choices.items() if i not in replaced]
-            out.append((status, set(headers), rest))
-            clock.now += EACH
-            stored.tend()
-            for i, choice in [*choices.items(), *before.items()]:
-                for reward in said(rewards, i in before) if i in replaced else [] if i == SILENT else [0.5]:
-                    reply = call(app, report(choice["id"], reward))
-                    out += [] if i in replaced else reply
-                    assert (b'"late":true' in reply[0][2]) == (i in before) or reply[0][0] == 422 or ERASE in rewards
-            before = {i: choice for i, choice in choices.items() if i == start or i in replaced}
-            out += call(app, *((route, None) for route in READ))
-            assert {status for status, _, _ in out[-len(READ) :]} == {200}
-        assert stored.version >= 1 and stored.head.step >= 2
-        assert PEOPLE - 2 * AT_ONCE <= stored.entered < stored.choices
-        out += [stored.head, stored.entered, stored.hold, stored._versions.next_at, caplog.messages]
-        out += [] if ERASE in rewards else row_sizes(stored)
-    finally:
-        app.close()
+    for start in range(0, PEOPLE + more, AT_ONCE):
+        here = range(start, min(start + AT_ONCE, PEOPLE + more))
+        ((status, headers, body),) = call(
+            app, ("choose:batch", lines(*(person if i in replaced else world.usual(i) for i in here)))
+        )
+        choices = dict(zip(here, map(json.loads, body.splitlines()), strict=True))
+        rest = [choice | {"id": len(choice["id"])} for i, choice in choices.items() if i not in replaced]
+        out.append((status, set(headers), rest))
+        clock.now += EACH
+        stored.tend()
+        for i, choice in [*choices.items(), *before.items()]:
+            for reward in said(rewards, i in before) if i in replaced else [] if i == SILENT else [0.5]:
+                reply = call(app, report(choice["id"], reward))
+                out += [] if i in replaced else reply
+                assert (b'"late":true' in reply[0][2]) == (i in before) or reply[0][0] == 422 or ERASE in rewards
+        before = {i: choice for i, choice in choices.items() if i == start or i in replaced}
+        out += call(app, *((route, None) for route in READ))
+        assert {status for status, _, _ in out[-len(READ) :]} == {200}
+    assert stored.version >= 1 and stored.head.step >= 2
+    assert PEOPLE - 2 * AT_ONCE <= stored.entered < stored.choices
+    out += [stored.head, stored.entered, stored.hold, stored._versions.next_at, caplog.messages]
+    out += [] if ERASE in rewards else row_sizes(stored)
+    app.close()
     return out
 
 

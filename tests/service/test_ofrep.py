@@ -25,9 +25,7 @@ def clock():
 
 @pytest.fixture
 def app(tmp_path, clock):
-    made = application(tmp_path, dim=0, features=FIELDS["features"], max_rounds_per_person=9, clock=clock)
-    yield made
-    made.close()
+    return application(tmp_path, dim=0, features=FIELDS["features"], max_rounds_per_person=9, clock=clock)
 
 
 def evaluate(app, path, context, headers=()):
@@ -75,7 +73,6 @@ def test_a_bandit_without_named_actions_is_no_flag(tmp_path):
         assert status == 404 and reply["errorCode"] == "FLAG_NOT_FOUND" and reply["key"] == name
     _, without = evaluate(app, f"{ofrep.START}health", {"age": 3})  # nobody's rounds are limited
     assert without["value"] in ("walk", "sleep")
-    app.close()
 
 
 PLAN = {"plan": {"kind": "Category", "values": ["free", "paid"]}}
@@ -112,16 +109,13 @@ CONTROLLED = {"kind": "joint-glm", "control": {"share": 0.5, "arm": "walk"}, "mi
 @pytest.mark.parametrize("age", [40, True, {"a": 1}])
 def test_with_a_control_group_a_person_has_as_many_numbers_whatever_the_fields_are(tmp_path, clock, age):
     app = application(tmp_path, dim=0, features=FIELDS["features"], clock=clock, **CONTROLLED)
-    try:
+    for _ in range(3):
+        evaluate(app, FLAG, ADA | {"age": age, "requestId": "visit-17"})
+    assert stored(app).head.choices == 1
+    for body in (b"{}", b'{"context": {}}'):
         for _ in range(3):
-            evaluate(app, FLAG, ADA | {"age": age, "requestId": "visit-17"})
-        assert stored(app).head.choices == 1
-        for body in (b"{}", b'{"context": {}}'):
-            for _ in range(3):
-                evaluate(app, FLAG, body)
-        assert stored(app).head.choices == 7  # they name nobody, and may be of different people
-    finally:
-        app.close()
+            evaluate(app, FLAG, body)
+    assert stored(app).head.choices == 7  # they name nobody, and may be of different people
 
 
 def test_refusals_do_not_echo(app):
@@ -150,7 +144,6 @@ def test_roles_rates_and_methods(tmp_path):
     assert found[-1][0] == 429 and int(found[-1][1][b"retry-after"]) >= 1
     assert json.loads(found[-1][2])["errorCode"] == "GENERAL"
     assert call(app, (FLAG, None))[0][0] == 405
-    app.close()
 
 
 def test_a_retired_bandit_is_a_flag_that_fails(tmp_path):
@@ -162,7 +155,6 @@ def test_a_retired_bandit_is_a_flag_that_fails(tmp_path):
     app = application(tmp_path, **options)
     status, reply = evaluate(app, FLAG, ADA)
     assert status == 400 and reply["errorCode"] == "GENERAL" and "retired" in reply["errorDetails"]
-    app.close()
 
 
 def test_what_is_described_is_taken_and_given(app):
@@ -185,4 +177,3 @@ def test_the_key_is_the_person(tmp_path):
     held = stored(app)
     settle(held)
     held.erase(ADA["targetingKey"])
-    app.close()

@@ -25,9 +25,7 @@ def app(tmp_path, monkeypatch):
     load = registry.load
     monkeypatch.setattr(registry, "load", lambda home, name: Controlled if name == "JointGLM" else load(home, name))
     options = {"kind": "joint-glm", "features": FIELDS["features"], "missing_as": 0.0, "clock": Clock()}
-    made = application(tmp_path, dim=0, horizon=None, **options)
-    yield made
-    made.close()
+    return application(tmp_path, dim=0, horizon=None, **options)
 
 
 BAD = {

@@ -36,48 +36,40 @@ def play(app, rounds, **more):
 
 def test_status_history_and_dashboard_say_what_the_bandit_does(tmp_path):
     app = application(tmp_path, **GLM, control=CONTROL | {"arms": ["a <b>", "b"]})
-    try:
-        ((_, _, status),) = call(app, ("status", None))
-        ((_, _, page),) = call(app, ("/dashboard/messages", None))
-        early = "Not known yet: the first look comes after 100 people."
-        assert json.loads(status)["trial"] == {"said": early, "people": 0} and early in page.decode()
-        chosen = [one for _ in range(8) for one in play(app, 80)]
-        assert chosen[0].keys() == {"index", "name", "id"}  # no side
-        ((_, _, status),) = call(app, ("status", None))
-        ((_, _, past),) = call(app, ("history", None))
-        ((_, _, page),) = call(app, ("/dashboard/messages", None))
-        found, now = json.loads(status)["trial"], stored(app).trial
-        assert found["value"] == now.value and found["since"] == now.since is not None
-        assert now.low > 0.3 and now.control == now.people / 2 and now.problem is None
-        assert found["arms"]["a <b>"] == now.arms["a <b>"]._asdict() and "noise" not in found
-        assert (
-            found["said"].startswith("Of 100 people, ") and "more said yes than with “hello” (between" in found["said"]
-        )
-        curve = json.loads(past)["trial"]
-        assert curve["people"][-1] == now.people and curve["low"][-1] == now.low and len(curve["high"]) > 2
-        text = page.decode()
-        assert text.index("Is it better than “hello”?") < text.index('class="tiles"') and found["said"] in text
-        assert "a &lt;b&gt;" in text and "<b>" not in text
-        assert f"since person {now.since}<" in text.replace("\u202f", "")
-        assert "no more is known than this" in text and "must not depend on what those just before" in text
-    finally:
-        app.close()
+    ((_, _, status),) = call(app, ("status", None))
+    ((_, _, page),) = call(app, ("/dashboard/messages", None))
+    early = "Not known yet: the first look comes after 100 people."
+    assert json.loads(status)["trial"] == {"said": early, "people": 0} and early in page.decode()
+    chosen = [one for _ in range(8) for one in play(app, 80)]
+    assert chosen[0].keys() == {"index", "name", "id"}  # no side
+    ((_, _, status),) = call(app, ("status", None))
+    ((_, _, past),) = call(app, ("history", None))
+    ((_, _, page),) = call(app, ("/dashboard/messages", None))
+    found, now = json.loads(status)["trial"], stored(app).trial
+    assert found["value"] == now.value and found["since"] == now.since is not None
+    assert now.low > 0.3 and now.control == now.people / 2 and now.problem is None
+    assert found["arms"]["a <b>"] == now.arms["a <b>"]._asdict() and "noise" not in found
+    assert found["said"].startswith("Of 100 people, ") and "more said yes than with “hello” (between" in found["said"]
+    curve = json.loads(past)["trial"]
+    assert curve["people"][-1] == now.people and curve["low"][-1] == now.low and len(curve["high"]) > 2
+    text = page.decode()
+    assert text.index("Is it better than “hello”?") < text.index('class="tiles"') and found["said"] in text
+    assert "a &lt;b&gt;" in text and "<b>" not in text
+    assert f"since person {now.since}<" in text.replace("\u202f", "")
+    assert "no more is known than this" in text and "must not depend on what those just before" in text
 
 
 def test_own_choices_are_said_in_every_request(tmp_path):
     app = application(tmp_path, **GLM, control={"share": 0.5, "policy": "given"})
-    try:
-        ((status, _, text),) = call(app, ("choose", {"arms": ARMS}))
-        assert status == 422 and b"own" in text and b"hello" not in text
-        ((status, _, text),) = call(app, ("choose", {"arms": ARMS, "own": "nobody"}))
-        assert status == 422 and b"nobody" not in text
-        chosen = play(app, 60, own="b")
-        assert sum(one["name"] == "b" for one in chosen) >= 29
-        ((_, _, page),) = call(app, ("/dashboard/messages", None))
-        assert "Is it better than your own choice?" in page.decode()
-        assert stored(app).head.choices == 62  # the refused ones have numbers
-    finally:
-        app.close()
+    ((status, _, text),) = call(app, ("choose", {"arms": ARMS}))
+    assert status == 422 and b"own" in text and b"hello" not in text
+    ((status, _, text),) = call(app, ("choose", {"arms": ARMS, "own": "nobody"}))
+    assert status == 422 and b"nobody" not in text
+    chosen = play(app, 60, own="b")
+    assert sum(one["name"] == "b" for one in chosen) >= 29
+    ((_, _, page),) = call(app, ("/dashboard/messages", None))
+    assert "Is it better than your own choice?" in page.decode()
+    assert stored(app).head.choices == 62  # the refused ones have numbers
 
 
 @pytest.mark.parametrize(
@@ -92,38 +84,29 @@ def test_own_choices_are_said_in_every_request(tmp_path):
 def test_a_bad_request_that_is_sent_again_has_one_number(tmp_path, body):
     """As a good one has: otherwise what is in it would move everybody else's side."""
     app = application(tmp_path, **GLM, control=CONTROL)
-    try:
-        replies = call(app, *[("choose", body)] * 3)
-        assert {status for status, _, _ in replies} == {422} and stored(app).head.choices == 1
-    finally:
-        app.close()
+    replies = call(app, *[("choose", body)] * 3)
+    assert {status for status, _, _ in replies} == {422} and stored(app).head.choices == 1
 
 
 def test_an_empty_name_of_a_request_has_a_number(tmp_path):
     app = application(tmp_path, **GLM, control=CONTROL)
-    try:
-        with pytest.raises(RefusedRequest):
-            stored(app).choose(ARMS, request="")
-        assert stored(app).head.choices == 1
-    finally:
-        app.close()
+    with pytest.raises(RefusedRequest):
+        stored(app).choose(ARMS, request="")
+    assert stored(app).head.choices == 1
 
 
 def test_operators_end_it_once(tmp_path):
     app = application(tmp_path, **GLM, control=CONTROL, askers=askers())
-    try:
-        as_app, operator = ([(b"authorization", f"Bearer {KEYS[role]}".encode())] for role in ("app", "operator"))
-        ((status, _, _),) = call(app, ("end-control", {}, as_app))
-        assert status == 403
-        ((status, _, text),) = call(app, ("end-control", {"why": 1}, operator))
-        assert status == 422
-        ((status, _, text),) = call(app, ("end-control", {}, operator))
-        assert status == 200 and json.loads(text) == {"acknowledged": True}
-        ((status, _, text),) = call(app, ("end-control", {}, operator))
-        assert status == 422 and b"goes on" in text
-        assert stored(app).trial_sums.ended is not None
-    finally:
-        app.close()
+    as_app, operator = ([(b"authorization", f"Bearer {KEYS[role]}".encode())] for role in ("app", "operator"))
+    ((status, _, _),) = call(app, ("end-control", {}, as_app))
+    assert status == 403
+    ((status, _, text),) = call(app, ("end-control", {"why": 1}, operator))
+    assert status == 422
+    ((status, _, text),) = call(app, ("end-control", {}, operator))
+    assert status == 200 and json.loads(text) == {"acknowledged": True}
+    ((status, _, text),) = call(app, ("end-control", {}, operator))
+    assert status == 422 and b"goes on" in text
+    assert stored(app).trial_sums.ended is not None
 
 
 def test_the_command_ends_it(tmp_path, capsys, monkeypatch):

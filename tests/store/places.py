@@ -1,7 +1,5 @@
 """What tests of the store share: bandits on a database with a clock of their own, and a look at what is raw."""
 
-import os
-import signal
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
@@ -13,8 +11,6 @@ from tacit.holders import leaf_rows, rows
 from tacit.holders.backups import Backup
 from tacit.holders.opening import database_at
 from tacit.holders.opening import place as place_of
-from tacit.holders.postgres import Postgres
-from tacit.holders.sqlite import SQLite
 from tacit.mechanisms.opening import opened
 
 BUDGET = Budget(1.0, 1e-5)
@@ -70,6 +66,12 @@ def play(stored, rng, rounds, *, prefix="r", together=1):
     return out
 
 
+def lived(place, rounds=12, kind=glm, *, seed=0, prefix="r"):
+    """A bandit for so many choices together, with their rewards; these choices."""
+    with place.open(kind()) as stored:
+        return play(stored, np.random.default_rng(seed), rounds, prefix=prefix, together=rounds)
+
+
 def settle(stored):
     """Time passes until all that was chosen has entered, and steps that are full are released."""
     stored._clock.now += stored.hold + stored._database.skew + 0.01
@@ -115,40 +117,15 @@ def rows_of(place, statement, *arguments):
     return [tuple(bytes(v) if isinstance(v, memoryview) else v for v in row) for row in found]
 
 
+def backed_up(place, file, name="bandit"):
+    made = Backup(file)
+    made.add(place.where, name=name, keys=place.keys)
+    made.finish()
+    return file
+
+
 def restored(place, bandit, name="bandit"):
     """A new bandit from what is there now, by a backup; its uid."""
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "backup"
-        made = Backup(file)
-        made.add(place.where, name=name, keys=place.keys)
-        made.finish()
+        file = backed_up(place, Path(folder) / "backup", name)
         return restore(bandit, file, place.where, name=name, keys=place.keys)
-
-
-def dies_at(number, place, work, begun=lambda: ()):
-    """Does it in a process that is killed before that statement of any database; whether it was. What it is given by
-    `begun` is made before, by statements that do not count."""
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            given, seen = begun(), [0]
-
-            def dying(does):
-                def counted(self, *given):
-                    if seen[0] == number:
-                        os.kill(os.getpid(), signal.SIGKILL)
-                    seen[0] += 1
-                    return does(self, *given)
-
-                return counted
-
-            SQLite._cursor, Postgres._cursor = dying(SQLite._cursor), dying(Postgres._cursor)
-            Postgres.trip = dying(Postgres.trip)  # as one: it is one message
-            work(*given)
-            status = 0
-        finally:
-            os._exit(status)
-    status = os.waitpid(child, 0)[1]
-    assert status in (0, signal.SIGKILL)
-    return status == signal.SIGKILL

@@ -13,19 +13,13 @@ import pytest
 
 from tacit import restore, retire
 from tacit.errors import BadState, Retired
-from tacit.holders import backups, control
+from tacit.holders import control
 from tacit.holders.seal import Keys
-from tests.store.places import Clock, dies_at, linear, play, rows_of, table
+from tests.store.places import Clock, backed_up, linear, play, rows_of, table
+from tests.store.processes import at_once, dies_at
 
 LEAVES = "SELECT noisy FROM leaf ORDER BY bandit, step"
 LIMITED = {"max_rounds_per_person": 5}
-
-
-def backed_up(place, file, name="bandit"):
-    made = backups.Backup(file)
-    made.add(place.where, name=name, keys=place.keys)
-    made.finish()
-    return file
 
 
 def lived(place, clock):
@@ -33,12 +27,6 @@ def lived(place, clock):
         play(stored, np.random.default_rng(0), 25, together=25)
         stored.choose(np.eye(3), request="waits", person="ada")
         return table(stored, LEAVES)
-
-
-def lives_on(place, clock, prefix="later "):
-    with place.open(linear(**LIMITED), clock=clock) as stored:
-        play(stored, np.random.default_rng(1), 60, prefix=prefix, together=60)
-        return stored.version, table(stored, LEAVES)
 
 
 @pytest.mark.parametrize("apart", [pytest.param(1, marks=pytest.mark.full), 15])
@@ -83,11 +71,7 @@ def worker(on_sqlite):
 
 def test_a_worker_copies_for_others(on_sqlite, folder, worker):
     """Whoever asks has the folder of keys; the worker goes on, and nothing is left beside its file."""
-    asked = [threading.Thread(target=backed_up, args=(on_sqlite, folder / f"{i}.db")) for i in range(2)]
-    for thread in asked:  # two at once
-        thread.start()
-    for thread in asked:
-        thread.join()
+    at_once(*(lambda i=i: backed_up(on_sqlite, folder / f"{i}.db") for i in range(2)))
     assert worker.poll() is None
     assert sorted(path.name for path in folder.glob("*.db*")) == ["0.db", "1.db", "bandit.db", "bandit.db-wal"]
     worker.communicate(b"")

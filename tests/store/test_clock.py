@@ -85,20 +85,6 @@ def test_a_clock_that_is_set_back_holds_no_choice_up(on_sqlite, restarted):
     stored.close()
 
 
-def test_a_clock_that_is_set_forwards_makes_a_release_late_and_no_second_one(place):
-    rng, clock = np.random.default_rng(2), Clock()
-    with place.open(glm(), delay=60.0, clock=clock) as stored:
-        for _ in range(10):
-            stored.choose(arms(rng))
-        clock.now += DAY
-        stored.tend()
-        stored.tend()
-        assert table(stored, "SELECT count(*) FROM leaf") == [(1,)] and stored.version == 0
-        assert [what.partition(":")[0] for _, what in stored.events] == ["release late"]
-        clock.now += 120.0
-        assert stored.version == 1
-
-
 @pytest.mark.parametrize("jump", [DAY, -DAY])
 def test_what_was_shown_is_shown_after_a_restart_too(place, jump):
     rng, clock = np.random.default_rng(3), Clock()

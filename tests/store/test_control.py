@@ -11,7 +11,8 @@ from tacit.core.assignment import Assignment
 from tacit.errors import BadState, RefusedRequest, Unavailable, WrongKeys
 from tacit.holders import rows
 from tacit.holders.playing import by_side
-from tests.store.places import Clock, Place, arms, dies_at, glm, restored, settle, sums, table
+from tests.store.places import Clock, Place, arms, glm, restored, settle, sums, table
+from tests.store.processes import dies_at
 
 CONTROL = Control(arm=1, share=0.2)
 MISSING = 0.25

@@ -1,9 +1,8 @@
-"""Everything raw that is counted and kept: after a file, a database or a restart it is what it was before, and the
-limit that the noise is made for holds. With next to no noise, the released sums of people who each have a coordinate of
-their own show how many of their rounds have taught."""
+"""Everything raw that is counted and kept: after a file it is what it was before, and the limit that the noise is made
+for holds (on a database: tests/store/test_weeks.py). With next to no noise, the released sums of people who each have a
+coordinate of their own show how many of their rounds have taught."""
 
 import math
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -16,14 +15,10 @@ from tacit import Budget, JointGLM, Simulated
 from tacit.kernels.linalg import smat
 from tacit.model.centred import CONSTANT
 from tacit.model.vectors import packed_size
-from tests.store.places import Clock, Place, settle
 
 PEOPLE = 3
 LENGTH = 90  # choices: eleven weeks
-MODES = {
-    "rounds": {"max_rounds_per_person": 3},
-    "week": {"max_rounds_per_person": 1, "week": 8},
-}
+MODES = {"rounds": {"max_rounds_per_person": 3}, "week": {"max_rounds_per_person": 1, "week": 8}}
 MOST = {"rounds": 3, "week": 12}  # of a person
 VISITS = st.lists(
     st.tuples(st.integers(0, PEOPLE), st.integers(0, 6)), min_size=LENGTH, max_size=LENGTH
@@ -42,32 +37,27 @@ def arm(who):
     return np.eye(PEOPLE + 1)[[who]]
 
 
-def live(bandit, visits, restarts=(), restarted=None, passes=lambda bandit: None):
-    """What everybody sees of the released sums, and these sums and the certificate at the end. passes: a moment, after
-    each choice."""
+def live(bandit, visits, restarts=(), restarted=None):
+    """What everybody sees of the released sums, and the rounds in these sums and the certificate at the end."""
     seen, waiting = [], {}
     for i, (who, later) in enumerate(visits):
         if i in restarts:
             bandit = restarted(bandit)
         choice = bandit.choose(arm(who), person=f"new {i}" if who == PEOPLE else f"p{who}")
-        waiting.setdefault(i + later, []).append(getattr(choice, "id", choice))
+        waiting.setdefault(i + later, []).append(choice)
         for one in waiting.pop(i, ()):
             bandit.observe(one, float(i % 2))
-        passes(bandit)
         seen.append(bandit.theta.tolist())
     for _ in range(8):  # the last step is released
         bandit.choose(np.zeros((1, PEOPLE + 1)), person="nobody")
-        passes(bandit)
     return seen, rounds(bandit), bandit.privacy
 
 
 def rounds(bandit):
     """That have taught, of each person: whole numbers, or nearly."""
-    stored = hasattr(bandit, "tend")
-    released = bandit._versions.fold._released if stored else bandit._state.prefix.released
     c = bandit.algorithm.contribution
     gram = np.empty((c.numbers, c.numbers))
-    smat(np.asarray(released)[: packed_size(c.numbers)], gram)
+    smat(np.asarray(bandit._state.prefix.released)[: packed_size(c.numbers)], gram)
     return np.diag(gram)[1 : 1 + PEOPLE] / (c.scale * CONSTANT**2)
 
 
@@ -87,44 +77,6 @@ def test_a_file_keeps_every_counter_and_the_limit_holds(mode, tmp_path_factory, 
     assert shown == seen and str(same) == str(certificate)
     assert np.array_equal(kept, sums)
     assert (kept < MOST[mode] + 0.5).all()
-
-
-def entitled(mode, visits):
-    """Rounds of each person that teach on a database, from the definition: in the order of numbers, those with a reward
-    before the deadline. A week is 8 numbers."""
-    taught, used = [0] * PEOPLE, Counter()
-    for i, (who, later) in enumerate(visits):
-        if who < PEOPLE and i + later < LENGTH:
-            whose = (who, i // 8) if mode == "week" else who
-            if used[whose] < MODES[mode]["max_rounds_per_person"]:
-                used[whose] += 1
-                taught[who] += 1
-    return taught
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_a_database_keeps_every_counter_and_the_limit_holds(mode, folder):
-    """Whatever is restarted, and whenever answers come."""
-    rng = np.random.default_rng(5)
-    visits = [(int(who), int(later)) for who, later in zip(*rng.integers(0, [[4], [7]], (2, LENGTH)), strict=True)]
-    place, opened, clock = Place(str(folder / "bandit.db"), folder / "keys"), [], Clock()
-
-    def restarted(_):
-        if opened:
-            opened.pop().close()
-        opened.append(place.open(build(mode), clock=clock, hold=6.5))
-        return opened[0]
-
-    def passes(stored):
-        clock.now += 1.0
-        stored.tend()
-
-    live(restarted(None), visits, {9, 30, 31, 55, 80}, restarted, passes)
-    settle(opened[0])
-    kept = rounds(opened[0])
-    opened.pop().close()
-    assert (kept < MOST[mode] + 0.5).all()
-    assert np.allclose(kept, entitled(mode, visits), atol=0.3)
 
 
 @pytest.mark.parametrize(("mode", "least"), [("rounds", 3), ("week", 6)])

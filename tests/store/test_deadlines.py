@@ -83,41 +83,6 @@ def test_what_enters_for_choices_without_a_reward(place, missing_as):
         assert stored.entered == 4 and np.array_equal(total(stored), expected(stored, played))
 
 
-def test_the_step_of_a_choice_follows_from_its_number_alone(place):
-    """Whether and when rewards come moves nobody from step to step."""
-    ends = []
-    for silent in (False, True):
-        rng, clock = np.random.default_rng(4), Clock()
-        with place.open(linear(), clock=clock, name=f"silent-{silent}".lower()) as stored:
-            seen = []
-            for i in range(40):
-                choice = stored.choose(arms(rng))
-                if not (silent and i % 3):
-                    stored.observe(choice, 1.0)
-                clock.now += 1.0 + stored._database.skew * (i % 7 == 0)
-                stored.tend()
-                seen.append((stored.entered, stored.version))
-            ends.append(seen)
-    assert ends[0] == ends[1] and ends[0][-1][1] > 1
-
-
-def test_a_number_whose_rows_never_came_enters_as_nothing(on_postgres):
-    """A worker is killed between the two transactions of a choice."""
-    rng, clock = np.random.default_rng(5), Clock()
-    with on_postgres.open(linear(), clock=clock) as stored:
-        stored.observe(stored.choose(arms(rng)), 1.0)
-        table(stored, "UPDATE bandit SET choices = choices + 3")
-        settle(stored)
-        assert stored.entered == 1 and stored.choices == 4  # they may be on their way
-        stored.observe(stored.choose(arms(rng)), 1.0)
-        settle(stored)
-        assert stored.entered == 5
-        for _ in range(10):
-            stored.choose(arms(rng))
-        settle(stored)
-        assert stored.version == 1 and stored.head.step == 1
-
-
 def test_rows_below_what_has_entered_are_refused(on_postgres):
     """A choice whose worker slept between its number and its rows could never count: it gets another number, or no
     answer."""
@@ -182,16 +147,3 @@ def test_times_may_be_said_in_words(on_sqlite):
         )
     with on_sqlite.open(linear(), hold="1 day", missing_as=0.25) as stored:
         assert "1 day after it was made" in str(stored.privacy) and stored.privacy.deadline.endswith("as 0.25")
-
-
-def test_a_damaged_row_enters_as_nothing_alone(place):
-    rng, clock = np.random.default_rng(7), Clock()
-    with place.open(linear(), clock=clock) as stored:
-        given = [arms(rng) for _ in range(3)]
-        choices = [stored.choose(one) for one in given]
-        for choice in choices:
-            stored.observe(choice, 1.0)
-        ((sealed,),) = table(stored, "SELECT sealed FROM waiting WHERE number = 2")
-        table(stored, "UPDATE waiting SET sealed = ? WHERE number = 2", bytes(sealed)[:-1] + b"\0")
-        settle(stored)
-        assert np.array_equal(total(stored), expected(stored, [(given[i], choices[i], 1.0) for i in (0, 2)]))

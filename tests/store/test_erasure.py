@@ -14,9 +14,11 @@ from tacit.holders import erasure, opening
 from tacit.holders.retirement import retire
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.waiting import WaitingRow
-from tests.store.places import HOLD, Clock, arms, contribution, dies_at, linear, settle, table, total
+from tests.store.places import HOLD, Clock, arms, contribution, linear, settle, table, total
+from tests.store.processes import dies_at
 
 EYE = np.eye(3)
+SIZES = "SELECT number, made_at, ticket, length(sealed) FROM waiting ORDER BY number"
 
 
 def bandit(**options):
@@ -51,7 +53,7 @@ def holds(stored, number, sealed):
 
 
 def test_what_waits_is_gone_and_the_count_stays(place):
-    with place.open(bandit()) as stored:
+    with place.open(bandit(first=7)) as stored:  # whose first step ends with a choice of ada's
         entered = stored.choose(EYE, person="ada", request="entered")
         stored.observe(entered, 1.0)
         settle(stored)
@@ -59,8 +61,9 @@ def test_what_waits_is_gone_and_the_count_stays(place):
         asked, others = visited(stored)
         before, rounds = total(stored), table(stored, "SELECT digest, rounds FROM person ORDER BY digest")
         assert left(stored) == [9, 8, 8, 2] and before.any()
+        sizes = table(stored, SIZES)
         said = stored.erase("ada")
-        assert left(stored) == [2, 2, 8, 0]
+        assert left(stored) == [2, 2, 8, 0] and table(stored, SIZES) == sizes
         assert said == stored.erase("ada") == stored.erase("nobody we know") == stored.erase(17) == erasure.ERASED
         for choice in asked:
             assert stored.observe(choice, 0.25)  # acknowledged like any other
@@ -68,7 +71,8 @@ def test_what_waits_is_gone_and_the_count_stays(place):
         for choice in others:
             stored.observe(choice, 0.5)
         settle(stored)  # numbers of what is erased enter in their time, as nothing, and fill the step
-        assert stored.entered == 9
+        assert stored.entered == 9 and stored.version == 1
+        assert sorted(table(stored, "SELECT rounds FROM person")) == [(0,), (1,), (1,)]
         expected = sum(contribution(bandit(), EYE[choice.index], 0.5) for choice in others)
         assert np.array_equal(total(stored) - before, expected)
         assert stored.choose(EYE, person="bob", request="other bob").id == others[0].id

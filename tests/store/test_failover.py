@@ -8,7 +8,7 @@ import pytest
 from tacit.errors import BadState, RolledBack
 from tacit.holders import opening, rows
 from tacit.holders.seal import number_of
-from tests.store.places import arms, glm, play, restored, settle, table
+from tests.store.places import arms, glm, lived, play, restored, settle, table, total
 
 
 def back_in_time(stored):
@@ -56,8 +56,7 @@ def test_of_two_that_went_on_from_one_history_one_is_shown(on_sqlite, folder):
     """A primary that was thought dead and its replica: whoever comes second shows nothing, however far the first is.
     What it drew stays sealed, and is in no prior."""
     rng = np.random.default_rng(2)
-    with on_sqlite.open(glm()) as stored:
-        play(stored, rng, 12, together=12)
+    lived(on_sqlite)
     shutil.copy(on_sqlite.where, folder / "other.db")
     other = on_sqlite._replace(where=str(folder / "other.db"))
     with on_sqlite.open(glm()) as first, other.open(glm()) as second:
@@ -84,7 +83,7 @@ def test_a_database_that_goes_back_behind_a_connection_that_stays_is_refused(pla
         uid, seal = stored._vault.uid, stored._vault.seal
         table(stored, "DELETE FROM leaf WHERE step > 0")
         table(stored, "UPDATE bandit SET step = 1, choices = 10, boundary = 20")
-        nothing = seal.seal("sums", stored.head.sums_key, opening.place(uid, 1, "open"), bytes(8 * 9))
+        nothing = seal.seal("sums", stored.head.sums_key, opening.place(uid, 1, "open"), bytes(total(stored).nbytes))
         table(stored, "UPDATE open_step SET step = 1, settled = 10, closed_at = 0, sums = ?", nothing)
         for call in (lambda: stored.choose(arms(rng)), lambda: stored.observe(choice, 1.0), stored.tend):
             with pytest.raises(RolledBack):

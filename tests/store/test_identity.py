@@ -6,14 +6,13 @@ import shutil
 from pathlib import Path
 
 import apsw
-import numpy as np
 import pytest
 
 from tacit import move, retire
 from tacit.errors import BadState, RolledBack, WrongKeys
 from tacit.holders.erasure import erase_at
 from tacit.holders.opening import database_at
-from tests.store.places import glm, linear, play, table
+from tests.store.places import glm, linear, lived, table
 
 
 def files(*folders):
@@ -33,8 +32,7 @@ def test_a_database_of_another_format_is_refused(place, format):
 @pytest.mark.parametrize("releases", [True, False])
 def test_a_mistyped_name_of_the_database_is_refused(on_sqlite, on_postgres, folder, releases):
     """Before anything was released, too: the witness of the real bandit was overwritten then."""
-    with on_sqlite.open(glm()) as stored:
-        play(stored, np.random.default_rng(0), 12 if releases else 3, together=12)
+    lived(on_sqlite, 12 if releases else 3)
     before = files(folder)
     typo = on_sqlite._replace(where=str(folder / "bandti.db"))
     for other in (typo, on_postgres._replace(keys=on_sqlite.keys)):
@@ -42,6 +40,7 @@ def test_a_mistyped_name_of_the_database_is_refused(on_sqlite, on_postgres, fold
             with pytest.raises(RolledBack) as error:
                 other.open(glm(), hold=hold)
             assert str(on_sqlite.keys) in str(error.value) and "Nothing was written" in str(error.value)
+            assert "tacit move CONFIG --to" in str(error.value)
             assert other is not typo or str(folder / "bandti.db") in str(error.value)
     assert files(folder) == before
     empty = database_at(on_postgres.where)
@@ -55,8 +54,7 @@ def test_a_database_that_has_another_bandit_of_that_name_is_refused(place, folde
     """It has lived as long as the real one, and with its folder of keys it goes on."""
     place.open(glm()).close()
     other = place._replace(where=str(folder / "other.db"), keys=folder / "other keys")
-    with other.open(glm()) as stored:
-        play(stored, np.random.default_rng(0), 12, together=12)
+    lived(other)
     before = files(place.keys, other.keys)
     wrong = other._replace(keys=place.keys)
     content = Path(other.where).read_bytes()
@@ -82,11 +80,9 @@ def test_a_mistyped_folder_of_keys_is_refused(place, folder):
 
 def test_an_older_database_is_not_written_to(on_sqlite, folder):
     database = Path(on_sqlite.where)
-    with on_sqlite.open(glm()) as stored:
-        play(stored, np.random.default_rng(0), 12, together=12)
+    lived(on_sqlite)
     shutil.copy(database, folder / "old.db")
-    with on_sqlite.open(glm()) as stored:
-        play(stored, np.random.default_rng(1), 12, prefix="s", together=12)
+    lived(on_sqlite, seed=1, prefix="s")
     shutil.copy(folder / "old.db", database)
     before = files(folder)
     with pytest.raises(RolledBack):

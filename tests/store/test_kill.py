@@ -20,6 +20,7 @@ from tacit.holders.postgres import Postgres
 from tacit.holders.steps import Steps
 from tacit.kernels.rounds import next_boundary
 from tests.store.places import Clock, arms, contribution, linear, settle, sums, table
+from tests.store.processes import KILLED, die, forked
 
 LATE = 2  # a reward comes so many users later
 ENOUGH = 150  # users for some steps, where a busy machine lets few live long
@@ -190,14 +191,12 @@ POINTS = {  # a worker is killed before it does this
 
 def killed(owner, name, work):
     """Does that in a process that is killed before it calls a function."""
-    child = os.fork()
-    if child == 0:
-        try:
-            setattr(owner, name, lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
-            work()
-        finally:
-            os._exit(1)
-    assert os.waitpid(child, 0)[1] == signal.SIGKILL, name
+
+    def dies():
+        setattr(owner, name, die)
+        work()
+
+    assert forked(dies) == KILLED, name
 
 
 def tend(place, clock):

@@ -10,20 +10,8 @@ from tacit.errors import BadState, HorizonReached
 from tacit.holders import log as learning
 from tacit.holders.postgres import Postgres
 from tests.pieces import Pieces
-from tests.store.places import (
-    HOLD,
-    Clock,
-    Place,
-    arms,
-    contribution,
-    dies_at,
-    linear,
-    restored,
-    settle,
-    sums,
-    table,
-    total,
-)
+from tests.store.places import HOLD, Clock, Place, arms, contribution, linear, restored, settle, sums, table, total
+from tests.store.processes import dies_at
 
 ROWS = 90
 

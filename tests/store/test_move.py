@@ -3,7 +3,6 @@ ever open."""
 
 import contextlib
 import itertools
-import os
 import shutil
 import threading
 import time
@@ -16,21 +15,8 @@ from tacit.errors import BadState, Moved, Retired, RolledBack, TacitError
 from tacit.holders import copying, moving, schema
 from tacit.holders.moving import move
 from tests.store.conftest import of_postgres
-from tests.store.places import (
-    Clock,
-    Place,
-    arms,
-    contribution,
-    dies_at,
-    glm,
-    linear,
-    play,
-    restored,
-    settle,
-    sums,
-    table,
-    total,
-)
+from tests.store.places import Clock, Place, arms, contribution, glm, linear, play, restored, settle, sums, table, total
+from tests.store.processes import KILLED, die, dies_at, forked
 from tests.store.test_both_holders import Same
 
 LEAVES = "SELECT step, noisy FROM leaf ORDER BY step"
@@ -163,15 +149,21 @@ def test_killed_at_a_statement(postgres, folder, apart, back):
     assert not outcomes[-1][0] and {(True, False), (False, False), (False, True)} <= kinds
 
 
+def stopped(here, there, before):
+    """Whether a move was killed before it called that."""
+
+    def moves():
+        setattr(*before, die)
+        move(here.where, there.where, keys=here.keys)
+
+    return forked(moves) == KILLED
+
+
 def test_killed_between_files(on_sqlite, on_postgres, monkeypatch):
     """Before and after the witness names the new place: neither side is open, and a run more opens one."""
     known = ready(on_sqlite)
     for name in ("move", "_write"):
-        child = os.fork()
-        if child == 0:
-            setattr(moving.Witness, name, lambda *_: os._exit(9))
-            move(on_sqlite.where, on_postgres.where, keys=on_sqlite.keys)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+        assert stopped(on_sqlite, on_postgres, (moving.Witness, name))
         assert not opened(on_sqlite) and not opened(on_postgres)
     move(on_sqlite.where, on_postgres.where, keys=on_sqlite.keys)
     with on_postgres.open(linear()) as stored:
@@ -183,12 +175,7 @@ def test_a_destination_that_is_lost(on_sqlite, on_postgres, postgres, folder, na
     """Before the witness names it, the bandit may go to another place; afterwards it may be open there, so that only a
     new bandit is made from the source, and what was copied is refused from then on."""
     ready(on_sqlite)
-    child = os.fork()
-    if child == 0:
-        moving.Witness.move = moving.Witness.move if named else lambda *_: os._exit(9)
-        moving._open = lambda *_: os._exit(9)
-        move(on_sqlite.where, on_postgres.where, keys=on_sqlite.keys)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    assert stopped(on_sqlite, on_postgres, (moving, "_open") if named else (moving.Witness, "move"))
     other = of_postgres(postgres, folder)
     if named:
         with pytest.raises(Moved, match="not finished"):
@@ -274,21 +261,6 @@ def test_what_is_refused_changes_nothing(on_sqlite, on_postgres, folder):
     with pytest.raises(BadState, match="of the name nobody"):
         move(on_sqlite.where, on_postgres.where, name="nobody", keys=on_sqlite.keys)
     assert opened(on_sqlite)
-
-
-@pytest.mark.parametrize("releases", [True, False])
-def test_a_worker_that_is_started_in_the_new_place_too_soon_makes_nothing_there(
-    on_sqlite, on_postgres, folder, releases
-):
-    if releases:
-        ready(on_sqlite)
-    with on_sqlite.open(linear()) as stored:
-        first = stored.choose(np.eye(3), request="mine").id
-    with pytest.raises(RolledBack, match="tacit move CONFIG --to"):
-        on_postgres.open(linear())
-    move(on_sqlite.where, on_postgres.where, keys=on_sqlite.keys)
-    with on_postgres.open(linear()) as stored:
-        assert stored.choose(np.eye(3), request="mine").id == first
 
 
 def test_an_older_database_does_not_move(on_sqlite, on_postgres, folder):

@@ -58,6 +58,8 @@ def test_what_is_no_id_is_refused(on_sqlite, wrong):
             with pytest.raises(ValueError, match="Expected person to be") as error:
                 bandit.choose(ARM, person=wrong)
             assert "17" not in str(error.value)
+            with pytest.raises(ValueError, match="Expected a person with every choice"):
+                bandit.choose(ARM)
         with pytest.raises(ValueError, match="Expected person to be"):
             stored.erase(wrong)
 

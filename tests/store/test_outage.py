@@ -3,7 +3,6 @@
 import os
 import resource
 import time
-import traceback
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from tacit.errors import Unavailable
 from tacit.holders import upkeep
 from tacit.holders.postgres import Postgres
 from tests.store.places import arms, contribution, glm, linear, play, settle, table, total
+from tests.store.processes import forked
 
 NOBODY = 65534
 
@@ -61,21 +61,33 @@ def test_while_it_is_away_everything_is_refused_and_nothing_is_lost(on_postgres,
         assert stored.choose(given, request="r11").id == first.id
 
 
-@pytest.mark.parametrize("room", [True, False])
-def test_a_full_disk(on_sqlite, full, room):
-    """A real error of the file system: files do not grow, or nothing at all can be written. What was answered is
-    answered so again."""
+@pytest.mark.parametrize("room", ["for files of this size", "for nothing", "for one page more"])
+def test_a_full_disk(on_sqlite, full, monkeypatch, room):
+    """A real error of the file system, or SQLite's own. What was answered is answered so again."""
     rng = np.random.default_rng(2)
     with on_sqlite.open(glm()) as stored:
         first = play(stored, rng, 12, together=12)[3]
         waiting, before, choices = stored.choose(arms(rng)), total(stored), stored.choices
         names = [*(f"new{i}" for i in range(200)), "r3"]
         asks = [stored.prepare(arms(rng), request=name) for name in names]
-        full(os.stat(on_sqlite.where).st_size if room else 0)
+        if room == "for one page more":
+            ((pages,),), opens = table(stored, "PRAGMA page_count"), stored._database._open
+
+            def small():
+                connection = opens()
+                connection.execute(f"PRAGMA max_page_count = {pages + 1}").fetchall()
+                return connection
+
+            monkeypatch.setattr(stored._database, "_open", small)
+            stored._database._drop()
+        else:
+            full(0 if room == "for nothing" else os.stat(on_sqlite.where).st_size)
         for _ in range(2):
             with pytest.raises(Unavailable):
                 stored.choose_group(asks)
         full(resource.RLIM_INFINITY)
+        monkeypatch.undo()
+        stored._database._drop()
         assert stored.choices == choices and np.array_equal(total(stored), before)
         found = stored.choose_group(asks)
         assert found[-1].id == first.id and stored.choices == choices + 200
@@ -104,30 +116,16 @@ def test_keys_that_cannot_be_written(on_sqlite, full):
         assert set(files) <= set(os.listdir(on_sqlite.keys)) and not list(on_sqlite.keys.glob(".*"))
 
 
-def as_an_ordinary_user(folder, work):
-    """In a process of its own, which for root is another user's: root may write what is read-only."""
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            if os.getuid() == 0:
-                os.chown(folder, NOBODY, NOBODY)
-                os.setgid(NOBODY)
-                os.setuid(NOBODY)
-            work()
-            status = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(status)
-    assert os.waitpid(child, 0)[1] == 0
-
-
 def test_a_read_only_disk(on_sqlite, folder):
-    """The file, its folder and that of keys."""
+    """The file, its folder and that of keys. In a process of its own, which for root is another user's: root may write
+    what is read-only."""
     linear().warm_up()
 
     def work():
+        if os.getuid() == 0:
+            os.chown(folder, NOBODY, NOBODY)
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
         rng, modes = np.random.default_rng(4), {on_sqlite.where: 0o400, folder: 0o500, on_sqlite.keys: 0o500}
         with on_sqlite.open(linear()) as stored:
             first, waiting = play(stored, rng, 12, together=12)[3], stored.choose(np.eye(3))
@@ -146,7 +144,7 @@ def test_a_read_only_disk(on_sqlite, folder):
             settle(stored)
             assert np.array_equal(total(stored), before + contribution(linear(), np.eye(3)[waiting.index], 1.0))
 
-    as_an_ordinary_user(folder, work)
+    assert forked(work) == 0
 
 
 def test_the_thread_looks_now_and_then_and_not_all_the_time(on_sqlite, full):

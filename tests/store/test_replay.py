@@ -72,8 +72,10 @@ def run(place, kind, people, name, **terms):
     """The users who are in all runs see everything; the others differ by `people`, in number of arms and names, and in
     whether, when and how often they answer: nobody does in the last run."""
     same, others, clock, own, out = np.random.default_rng(0), np.random.default_rng(people), Clock(), [], []
-    options, held, late = {} if kind is linear else {"policy": np.random.default_rng(7)}, replay.Held(), []
-    with place.open(kind(first=6, **options), name=name, delay=3.0, clock=clock, **terms) as stored:
+    held, late = replay.Held(), []
+    with place.open(
+        kind(first=6, policy=np.random.default_rng(7)), name=name, delay=3.0, clock=clock, **terms
+    ) as stored:
         for i in range(ROUNDS):
             clock.now += 1.0
             with held.round(i):
@@ -206,9 +208,7 @@ def in_the_count(patch):
     """Choices that are not answered are not counted yet."""
     choices = Stored.choices.fget
     patch.setattr(
-        Stored,
-        "choices",
-        property(lambda self: choices(self) - table(self, "SELECT count(*) FROM written")[0][0]),
+        Stored, "choices", property(lambda self: choices(self) - table(self, "SELECT count(*) FROM written")[0][0])
     )
 
 

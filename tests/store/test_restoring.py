@@ -14,16 +14,24 @@ from tacit.holders.backups import Backup
 from tacit.holders.moving import move
 from tacit.holders.seal import Keys
 from tacit.privacy import gaussian
-from tests.store.places import BUDGET, Clock, Place, arms, dies_at, glm, linear, play, restored, settle, table, total
+from tests.store.places import (
+    BUDGET,
+    Clock,
+    Place,
+    arms,
+    backed_up,
+    glm,
+    linear,
+    lived,
+    play,
+    restored,
+    settle,
+    table,
+    total,
+)
+from tests.store.processes import dies_at
 
 MU = gaussian.mu(BUDGET)
-
-
-def backed_up(place, file, name="bandit"):
-    made = Backup(file)
-    made.add(place.where, name=name, keys=place.keys)
-    made.finish()
-    return file
 
 
 def epsilon(times):
@@ -76,8 +84,7 @@ def test_it_starts_from_what_was_released_and_from_nothing_that_is_raw(place, fo
 def test_ids_of_the_predecessor_are_not_counted_and_prove_nothing(place):
     """Also one of a number that the new bandit has not come to, or has given to another choice."""
     rng = np.random.default_rng(6)
-    with place.open(glm()) as stored:
-        old = play(stored, rng, 12, together=12)
+    old = lived(place)
     restored(place, glm())
     with place.open(glm()) as stored:
         own = stored.choose_group([stored.prepare(arms(rng)) for _ in range(5)])
@@ -150,8 +157,7 @@ def test_it_is_charged_with_what_the_witness_has_on_record(place, folder):
 
 
 def test_without_a_witness_it_is_charged_with_the_whole_plan(place, folder):
-    with place.open(glm()) as stored:
-        play(stored, np.random.default_rng(7), 12, together=12)
+    lived(place)
     shutil.rmtree(place.keys)
     with pytest.raises(BadState):
         place.open(glm())
@@ -183,8 +189,7 @@ def test_a_chain_adds_up_also_from_a_backup_of_the_first(place, folder):
 def test_proof_of_a_release_after_a_rollback_counts_twice(on_sqlite, folder, proof):
     """Database and keys were taken back together, and a step was released again. A restore forgets no proof."""
     rng, place = np.random.default_rng(2), on_sqlite
-    with place.open(glm()) as stored:
-        play(stored, rng, 8, together=8)
+    lived(place, 8)
     shutil.copy(place.where, folder / "copy.db")
     shutil.copytree(place.keys, folder / "copy of keys")
     with place.open(glm()) as stored:
@@ -239,8 +244,7 @@ def test_a_person_has_all_rounds_in_each_of_them(place):
 
 
 def test_what_is_refused_changes_nothing(place, folder):
-    with place.open(glm()) as stored:
-        play(stored, np.random.default_rng(0), 12, together=12)
+    lived(place)
     place.open(linear(), name="other").close()
     backed_up(place, folder / "backup")
     stranger = Place(str(folder / "stranger.db"), folder / "stranger")
@@ -272,12 +276,16 @@ def test_what_is_refused_changes_nothing(place, folder):
 def test_a_backup_that_is_put_in_place_by_hand_is_refused(on_sqlite, folder):
     """Also where nothing was released since, so that the witness sees no difference."""
     on_sqlite.open(glm()).close()
+    shutil.copy(on_sqlite.where, folder / "copy.db")
     backed_up(on_sqlite, folder / "backup")
     shutil.copy(folder / "backup", on_sqlite.where)
     with pytest.raises(RolledBack, match="got a backup of it"):
         on_sqlite.open(glm())
     restore(glm(), folder / "backup", on_sqlite.where, keys=on_sqlite.keys)
     on_sqlite.open(glm()).close()
+    shutil.copy(folder / "copy.db", on_sqlite.where)  # and so is the predecessor itself
+    with pytest.raises(RolledBack, match="got the one before it"):
+        on_sqlite.open(glm())
 
 
 def test_what_has_moved_is_neither_backed_up_nor_restored_in_its_old_place(on_sqlite, on_postgres, folder):
@@ -304,15 +312,6 @@ def test_workers_of_the_predecessor_are_refused(on_postgres, folder):
                 call()
         with pytest.raises(RolledBack):
             stored._vault.witness.record(stored._steps._drawn._replace(used=1))
-
-
-def test_the_predecessor_that_is_put_back_is_refused(on_sqlite, folder):
-    on_sqlite.open(glm()).close()
-    shutil.copy(on_sqlite.where, folder / "copy.db")
-    restored(on_sqlite, glm())
-    shutil.copy(folder / "copy.db", on_sqlite.where)
-    with pytest.raises(RolledBack, match="got the one before it"):
-        on_sqlite.open(glm())
 
 
 # kill -9

@@ -6,7 +6,8 @@ import pytest
 from tacit.errors import BadState, Retired
 from tacit.holders.retirement import retire
 from tacit.holders.seal import Keys
-from tests.store.places import arms, dies_at, glm, play, restored, table
+from tests.store.places import arms, glm, play, restored, table
+from tests.store.processes import dies_at
 
 
 def limited():
@@ -19,6 +20,7 @@ def lived(place, rounds=25):
     with place.open(limited()) as stored:
         play(stored, rng, rounds, together=13)
         waiting = stored.choose(arms(rng), person="ada", request="w")
+        stored.observe(waiting, 1.0)
         return waiting, stored.theta, stored.version, stored.privacy, table(stored, "SELECT noisy FROM leaf")
 
 
@@ -88,15 +90,3 @@ def test_a_retirement_that_is_killed_is_finished_when_the_bandit_is_opened(place
         if not killed:
             break
     assert (True, False) in outcomes and outcomes[-1] == (False, True)
-
-
-def test_a_choice_of_a_retired_bandit_is_refused_and_its_row_is_gone(place):
-    rng = np.random.default_rng(4)
-    with place.open(glm()) as stored:
-        waiting = stored.choose(arms(rng))
-        stored.observe(waiting, 1.0)
-    retire(place.where, keys=place.keys)
-    with place.open(glm()) as stored:
-        with pytest.raises(Retired):
-            stored.observe(waiting.id, 1.0)
-        assert table(stored, "SELECT count(*) FROM written") == [(0,)]

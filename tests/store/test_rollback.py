@@ -1,42 +1,23 @@
 """A database that is older than what was shown is refused."""
 
 import json
-import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
-import psycopg
 import pytest
 
 from tacit.errors import BadState, RolledBack
-from tests.store.clusters import tool
-from tests.store.places import HOLD, arms, glm, play, restored, table
-
-
-def test_an_older_file_is_refused(on_sqlite, folder):
-    rng, database = np.random.default_rng(0), Path(on_sqlite.where)
-    with on_sqlite.open(glm()) as stored:
-        play(stored, rng, 12, together=12)
-    shutil.copy(database, folder / "old.db")
-    with on_sqlite.open(glm()) as stored:
-        play(stored, rng, 12, prefix="s", together=12)
-        assert stored.version == 2
-    shutil.copy(folder / "old.db", database)
-    with pytest.raises(RolledBack):
-        on_sqlite.open(glm())
+from tests.store.places import HOLD, arms, glm, lived, play, restored
+from tests.store.test_second_noise import Copy
 
 
 def test_another_history_of_the_same_length_is_refused(on_sqlite, folder):
-    rng, database = np.random.default_rng(0), Path(on_sqlite.where)
-    with on_sqlite.open(glm()) as stored:
-        play(stored, rng, 8, together=12)
+    rng, database = np.random.default_rng(1), Path(on_sqlite.where)
+    lived(on_sqlite, 8)
     shutil.copy(database, folder / "old.db")
     shutil.copytree(on_sqlite.keys, folder / "other keys")
-    with on_sqlite.open(glm()) as stored:
-        play(stored, rng, 4, prefix="s", together=12)
-        assert stored.version == 1
+    lived(on_sqlite, 4, seed=1, prefix="s")
     shutil.copy(folder / "old.db", database)
     with on_sqlite.open(glm(), keys=folder / "other keys") as stored:  # one who has no witness of it goes on
         play(stored, rng, 4, prefix="t", together=12)
@@ -45,42 +26,23 @@ def test_another_history_of_the_same_length_is_refused(on_sqlite, folder):
         on_sqlite.open(glm())
 
 
-def test_a_database_that_is_replaced_while_it_is_in_use_is_refused(on_postgres):
-    rng = np.random.default_rng(1)
-    with on_postgres.open(glm()) as stored:
-        play(stored, rng, 12, together=12)
-        table(stored, "DELETE FROM leaf")
-        stored._database._drop()  # as after a failover: another connection, and everything is read anew
-        with pytest.raises(RolledBack):
-            stored.choose(arms(rng))
-
-
-def test_a_restored_dump_is_refused_and_a_backup_of_it_restored(on_postgres, folder):
-    rng = np.random.default_rng(2)
-    with on_postgres.open(glm()) as stored:
-        play(stored, rng, 12, together=12)
-    dump = folder / "dump"
-    address = on_postgres.where
-    schema = address.rpartition("%3D")[2]
-    subprocess.run([tool("pg_dump"), "-Fc", "-n", schema, "-f", dump, address], check=True)
-    with on_postgres.open(glm()) as stored:
-        old = play(stored, rng, 12, prefix="s", together=12)[-1]
-    with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(f"DROP SCHEMA {schema} CASCADE")
-    subprocess.run([tool("pg_restore"), "-d", address, dump], check=True)
+def test_an_older_database_is_refused_and_a_backup_of_it_restored(place, folder):
+    lived(place)
+    copy = Copy(place, folder)
+    old = lived(place, seed=1, prefix="s")[-1]
+    copy.back()
     with pytest.raises(RolledBack):
-        on_postgres.open(glm())
-    restored(on_postgres, glm())
-    with on_postgres.open(glm()) as stored:
+        place.open(glm())
+    restored(place, glm())
+    with place.open(glm()) as stored:
         assert stored.observe(old.id, 1.0) is False
-        play(stored, rng, 12, together=12)
+        play(stored, np.random.default_rng(2), 12, together=12)
         assert stored.version == 1
 
 
 def test_a_copy_in_another_server_is_refused(on_postgres):
     """The witness knows which system it was."""
-    with on_postgres.open(glm()) as stored:
-        play(stored, np.random.default_rng(3), 12, together=12)
+    lived(on_postgres)
     path = on_postgres.keys / "bandit.witness"
     shown = json.loads(path.read_text())
     assert len(shown["digests"]) == 2 and int(shown["system"].split()[1]) > 0 and shown["timeline"] >= 1
@@ -110,12 +72,3 @@ def test_the_witness_is_on_disk_before_a_version_is_served(place, monkeypatch):
 def test_one_process_has_an_sqlite_file(on_sqlite):
     with on_sqlite.open(glm()), pytest.raises(BadState, match="in use"):
         on_sqlite.open(glm())
-    with on_sqlite.open(glm()) as stored:
-        child = os.fork()
-        if child == 0:
-            try:
-                stored.choose(np.eye(3))
-            except BadState:
-                os._exit(0)
-            os._exit(1)
-        assert os.waitpid(child, 0)[1] == 0

@@ -13,7 +13,7 @@ from tacit.holders import sqlite, upkeep
 from tacit.holders.seal import Keys, Seal, number_of
 from tacit.holders.witness import Witness
 from tests.canaries import contents
-from tests.store.places import HOLD, Place, arms, contribution, glm, linear, play, settle, sums, table, total
+from tests.store.places import HOLD, Place, arms, contribution, glm, linear, lived, play, settle, sums, table, total
 
 CANARY = np.array([0.1234567890123, -0.2345678901234, 0.3456789012345])
 REWARD = 0.7182818284590
@@ -219,8 +219,7 @@ def test_the_file_is_private_and_stays_where_it_is(folder, monkeypatch):
 
 
 def test_without_its_keys_a_database_is_refused(place):
-    with place.open(glm()) as stored:
-        play(stored, np.random.default_rng(2), 12, together=12)
+    lived(place)
     for path in place.keys.iterdir():
         if path.suffix == ".key":
             path.unlink()

@@ -5,7 +5,6 @@ import functools
 import json
 import os
 import shutil
-import signal
 import subprocess
 
 import numpy as np
@@ -20,9 +19,9 @@ from tests.store.places import (
     Clock,
     arms,
     contribution,
-    dies_at,
     glm,
     linear,
+    lived,
     play,
     restored,
     rows_of,
@@ -31,6 +30,7 @@ from tests.store.places import (
     table,
     total,
 )
+from tests.store.processes import KILLED, die, dies_at, forked
 
 LEAVES = "SELECT step, noisy FROM leaf ORDER BY step"
 
@@ -68,20 +68,17 @@ def keys_alone(place, folder):
 
 def test_an_older_database_whose_witness_is_lost_is_refused(place, folder):
     """Else the second step would be released again, with other noise, and no event."""
-    rng = np.random.default_rng(0)
-    with place.open(glm()) as stored:
-        play(stored, rng, 12, together=12)
+    lived(place)
     copy = Copy(place, folder)
-    with place.open(glm()) as stored:
-        play(stored, rng, 12, prefix="s", together=12)
-        assert stored.version == 2
+    lived(place, seed=1, prefix="s")
     copy.back()
     alone = keys_alone(place, folder / "alone")
     with pytest.raises(RolledBack, match="witness"):
         alone.open(glm())
+    assert len(rows_of(place, LEAVES)) == 1
     restored(alone, glm())
     with alone.open(glm()) as stored:
-        play(stored, rng, 12, together=12)
+        play(stored, np.random.default_rng(0), 12, together=12)
         assert stored.version == 1
 
 
@@ -113,21 +110,13 @@ def test_killed_while_it_is_made_a_bandit_is_made_the_next_time(place):
         if not killed:
             break
     assert not killed and number > 5
-    child = os.fork()
-    if child == 0:
+
+    def late():
         replace = os.replace
+        os.replace = lambda source, target: replace(source, target) or (str(target).endswith(".witness") and die())
+        place.open(linear(), name="late")
 
-        def dying(source, target):
-            replace(source, target)
-            if str(target).endswith(".witness"):
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        os.replace = dying
-        try:
-            place.open(linear(), name="late")
-        finally:
-            os._exit(0)
-    assert os.waitpid(child, 0)[1] == signal.SIGKILL and (place.keys / "late.witness").exists()
+    assert forked(late) == KILLED and (place.keys / "late.witness").exists()
     with place.open(linear(), name="late") as stored:
         play(stored, np.random.default_rng(2), 11, together=11)
         assert stored.version == 1
@@ -195,15 +184,13 @@ def test_killed_while_choices_enter_and_a_leaf_is_drawn_recorded_and_unsealed(pl
 # a database and its keys that are taken back together
 
 
-def taken_back(place, folder, rng, lost=12, more=0):
-    """One that went on for so many choices after it was copied with its keys, and of which the copy was put back and
+def taken_back(place, folder, rng, more=0):
+    """One that went on for 12 choices after it was copied with its keys, and of which the copy was put back and
     went on, too; and the choices that are lost, of the numbers from 13 on."""
-    with place.open(glm()) as stored:
-        play(stored, rng, 12, together=12)
+    lived(place)
     copy = Copy(place, folder)
     shutil.copytree(place.keys, folder / "kept keys")
-    with place.open(glm()) as stored:
-        gone = play(stored, rng, lost, prefix="lost ", together=12)
+    gone = lived(place, seed=1, prefix="lost ")
     copy.back()
     shutil.rmtree(place.keys)
     shutil.copytree(folder / "kept keys", place.keys)

@@ -90,12 +90,6 @@ def told_names(stored):
     return [set(what.partition(": ")[2].split(", ")) for (what,) in found if what.startswith("settings")]
 
 
-def test_a_restart_with_other_settings_is_an_event_on_both_databases(place):
-    place.open(glm()).close()
-    with place.open(glm(), delay=5.0) as stored:
-        assert told(stored) == ["settings changed for all workers: delay"]
-
-
 LEAVES = "SELECT step, noisy FROM leaf ORDER BY bandit, step"
 
 

@@ -77,15 +77,6 @@ def test_a_request_that_has_an_answer_takes_no_number_on_the_way(on_postgres):
         assert again.id == before.id and stored.choices == 5
 
 
-def test_of_two_rewards_in_one_group_the_first_counts(place):
-    given, bandit = np.eye(3)[:1], linear()
-    with place.open(linear()) as stored:
-        choice = stored.choose(given)
-        assert stored.write_group([stored.report(choice, one) for one in (0.25, 1.0, None, 0.5)]) == [True] * 4
-        settle(stored)
-        assert np.array_equal(total(stored), contribution(bandit, given[0], 0.25))
-
-
 def test_a_reward_that_is_sent_again_is_written_to_the_disk_like_the_first(place):
     """Else its answer comes sooner, by the time that a disk takes."""
 

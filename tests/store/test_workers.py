@@ -14,7 +14,7 @@ from tacit.holders.postgres import Postgres
 from tacit.holders.retirement import retire
 from tacit.holders.sealed_rows import SealedRows
 from tests.store.places import HOLD, Clock, arms, contribution, linear, settle, table, total
-from tests.store.test_together import at_once
+from tests.store.processes import at_once
 
 STEP, ROWS = "_cursor", "placed"  # where a worker is stopped: after it took the open step, or its numbers
 
@@ -145,10 +145,7 @@ def test_groups_that_are_inserted_in_opposite_orders_do_not_wait_for_each_other(
         for _ in range(2):  # counted when they enter
             one.choose_group([one.prepare(np.eye(3), person=name) for name in names])
         clock.now += HOLD + one._database.skew + 0.01
-        with (
-            on_postgres.open(limited(), clock=clock) as two,
-            on_postgres.open(limited(), clock=clock) as three,
-        ):
+        with on_postgres.open(limited(), clock=clock) as two, on_postgres.open(limited(), clock=clock) as three:
 
             def asks(worker, order):
                 for n in range(8):
@@ -220,7 +217,7 @@ def test_a_reward_after_its_deadline_never_counts_whoever_takes_it_and_whenever_
         for clock in clocks:
             clock.now += rng.uniform(0.0, skew - 0.1)
         workers = [on_postgres.open(linear(first=900, horizon=2000), name=f"b{seed}", clock=one) for one in clocks]
-        waiting, expected, answers = [], np.zeros(9, np.int64), []
+        waiting, expected, answers = [], 0, []
         for _ in range(60):
             step = rng.uniform(0.0, 2.0)
             for clock in clocks:
@@ -237,7 +234,7 @@ def test_a_reward_after_its_deadline_never_counts_whoever_takes_it_and_whenever_
                 assert in_time == (clocks[takes].now <= made_at + HOLD)
                 answers.append(in_time)
                 if in_time:
-                    expected += contribution(bandit, features[choice.index], 0.5)
+                    expected = expected + contribution(bandit, features[choice.index], 0.5)
             if rng.random() < 0.7:
                 workers[enters].tend()
         for clock in clocks:

@@ -155,3 +155,6 @@ class InMasks(Quiet):
             available = np.array(available)
             available[np.flatnonzero(available)[0]] = available.sum() == 1
         return super().choose(arms, available=available, **given)
+
+
+BESIDE = (InItsName, InARefusal, InABadRequest, InTheLog, InAnotherInterval, InManyArms, InMasks)

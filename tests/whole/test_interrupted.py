@@ -97,16 +97,7 @@ def test_a_releaser_of_a_store_takes_each_step_once():
 HELD = {"hold": 4, "pending": 12}
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        {"curvature": "none"},
-        HELD,
-        HELD | {"missing_as": 0.0},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("settings", [{}, {"curvature": "none"}, HELD, HELD | {"missing_as": 0.0}], ids=str)
 def test_a_bandit_counts_everybody_once(settings):
     """Sums, boundary, estimate and who waits: the next choice goes on where the interrupted one was."""
     options = {"dim": 2, "budget": Budget(4.0, 1e-2), "first": 2, "source": Known(), "pending": 10} | settings

@@ -57,10 +57,7 @@ REFUSED = {
     ("prior=some", "base_rate=0.3"): OF_RATE.format("prior"),
     ("warm=rows", "base_rate=0.3"): OF_RATE.format("warm"),
     ("blocks=2", "base_rate=0.3"): OF_RATE.format(OF_BLOCKS),
-    (
-        "discount=0.9",
-        "forget=600",
-    ): "Expected no discount with forget, which says how fast the past fades, got 0.9.",
+    ("discount=0.9", "forget=600"): "Expected no discount with forget, which says how fast the past fades, got 0.9.",
 }
 
 

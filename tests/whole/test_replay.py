@@ -8,41 +8,14 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from tacit import (
-    Budget,
-    Control,
-    Embedded,
-    JointGLM,
-    LocalIRLS,
-    Secure,
-    ShuffleNewton,
-    Simulated,
-    registry,
-)
+from tacit import Budget, Control, Embedded, JointGLM, LocalIRLS, Secure, ShuffleNewton, Simulated, registry
 from tacit.algorithms.onepass import loops_kernel
 from tacit.errors import WrongBatch
 from tacit.features import Category, Number, Schema
 from tacit.mechanisms import recursive
 from tacit.testing.leaks import ExactSums
 from tests.registered import bandits
-from tests.whole import replay
-from tests.whole.leaks import (
-    Answered,
-    Counted,
-    Entered,
-    InABadRequest,
-    InAnotherInterval,
-    InARefusal,
-    InItsName,
-    InManyArms,
-    InMasks,
-    InTheLog,
-    Patient,
-    Raw,
-    Timed,
-    Told,
-    Waiting,
-)
+from tests.whole import leaks, replay
 
 BUDGET = Budget(1.0, 0.02)
 
@@ -156,11 +129,7 @@ NAMES = [str(i) for i in range(12)]
 PEOPLE = Schema(
     context={"age": Number(0, 100, bins=3), "plan": Category("free", "paid")}, arms="disjoint", actions=tuple(NAMES)
 )
-FIELDS = {
-    "plain": {},
-    "hold": {"hold": 7},
-    "base-rate": {"base_rate": 0.2},
-}
+FIELDS = {"plain": {}, "hold": {"hold": 7}, "base-rate": {"base_rate": 0.2}}
 
 
 @pytest.mark.parametrize("name", FIELDS)
@@ -184,10 +153,7 @@ class Named(JointGLM):
         return int(self.__dict__.setdefault("_crowd", np.random.default_rng([9, next(self._runs)])).integers(4))
 
 
-LIMITS = {
-    "ever": {},
-    "weeks": {"week": 15},
-}
+LIMITS = {"ever": {}, "weeks": {"week": 15}}
 
 
 @pytest.mark.parametrize("name", LIMITS)
@@ -239,11 +205,12 @@ def planted(leaks, cases):
     return {f"{leak.__name__}-{name}": (leak, make) for leak in leaks for name, make in cases.items()}
 
 
-LEAK_CASES = planted((Entered, Patient, Told), HELD)
+LEAK_CASES = planted((leaks.Entered, leaks.Patient, leaks.Told), HELD)
 LEAK_CASES |= planted(
-    (Raw, Counted, Timed, Waiting), {name: make for name, make in JOINT_CASES.items() if name not in HELD}
+    (leaks.Raw, leaks.Counted, leaks.Timed, leaks.Waiting),
+    {name: make for name, make in JOINT_CASES.items() if name not in HELD},
 )
-LEAK_CASES |= planted((Raw, Counted, Answered, Waiting), SHUFFLE_CASES)
+LEAK_CASES |= planted((leaks.Raw, leaks.Counted, leaks.Answered, leaks.Waiting), SHUFFLE_CASES)
 
 
 def test_leaks_are_found(leak_case):
@@ -254,7 +221,7 @@ def test_leaks_are_found(leak_case):
 
 def test_leaks_of_a_local_server_are_found(local_case):
     with pytest.raises(AssertionError, match="with other people"):
-        replay.check(lambda: local_case(None, Raw), absent=False)
+        replay.check(lambda: local_case(None, leaks.Raw), absent=False)
 
 
 @pytest.mark.parametrize("source", [Secure, lambda: Simulated(4)])
@@ -292,9 +259,7 @@ def test_a_leak_within_a_compiled_loop_is_found(monkeypatch):
 # what is said beside choices and estimates
 
 
-@pytest.mark.parametrize(
-    "kind", [InItsName, InARefusal, InABadRequest, InTheLog, InAnotherInterval, InManyArms, InMasks]
-)
+@pytest.mark.parametrize("kind", leaks.BESIDE)
 def test_leaks_beside_the_estimate_are_found(kind):
     with pytest.raises(AssertionError, match="not the same"):
         replay.check(lambda: made(kind, first=6)(Simulated(4)))

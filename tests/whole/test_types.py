@@ -10,59 +10,35 @@ FILES = sorted([*SOURCE.rglob("*.py"), *ROOT.glob("packages/*/src/**/*.py")])
 # bugs that the audit must find
 PLANTED = {SOURCE / "testing" / "leaks.py", *ROOT.glob("packages/lab/src/tacit_lab/audit/*mutants.py")}
 
-LEAK_IN_A_STEP = (
-    "bandits/joint/continual.py",
-    "self._update(self._state.prefix.released)",
-    "self._update(self._state.prefix)",
-)
-LEAK_IN_A_BANDIT = (
-    "bandits/joint/joint.py",
-    "self.algorithm.estimate(self._last, released, ",
-    "self.algorithm.estimate(self._last, self._state.prefix, ",
-)
-LEAK_OF_A_RELEASE = (
-    "bandits/joint/joint.py",
-    "of_arrays(state.estimate, state.prefix.released, ",
-    "of_arrays(state.estimate, state.prefix, ",
-)
-LEAK_IN_AN_ALGORITHM = ("algorithms/linear.py", "ridge.update(out.released, ", "ridge.update(before.arrays.theta, ")
-LEAK_IN_ANOTHER = ("algorithms/linear_kernel.py", "ridge(prefix.released, ", "ridge(prefix.open, ")
-LEAK_IN_A_KERNEL = ("algorithms/onepass/loops_kernel.py", "notice(prefix.released, ", "notice(prefix.closed, ")
-LEAK_OF_SCORES = ("algorithms/onepass/scores_kernel.py", "follow(prefix.released, ", "follow(prefix.open, ")
-LEAK_IN_A_DEVICE = (
-    "roles/local.py",
-    "return self._framed(made.encode(vector), id)",
-    "return self._framed(vector.tobytes(), id)",
-)
-LEAK_TO_THE_SHUFFLER = (
-    "roles/shuffle.py",
-    "return coded(vector, self._noise, grid=grid, reach=of.reach, trials=of.trials, laplace=laplace)",
-    "return np.rint(vector * grid).astype(np.int64) + of.reach",
-)
-LEAK_IN_A_SHUFFLE_SERVER = (
-    "bandits/shuffle/newton_kernel.py",
-    "fresh, variance = open_batch(reports, sums, plan, state)",
-    "fresh, variance = sums / plan.scale, 0.0",
-)
-LEAK_IN_A_LOCAL_SERVER = ("bandits/local/server.py", "self._absorb(vector)", "self._absorb(np.frombuffer(report))")
-LEAK_IN_A_LOCAL_FIT = ("bandits/local/irls_kernel.py", "local_absorb(report, state)", "local_absorb(vector, state)")
-LEAK_IN_A_STORE = ("holders/steps.py", "leaves.written(noisy)", "leaves.written(total)")
-LEAK_TO_WHO_SERVES = ("holders/versions.py", "leaves.read(leaf.noisy, plan.mechanism.size)", "leaf.noisy")
-LEAKS = (
-    LEAK_IN_A_STEP,
-    LEAK_IN_A_BANDIT,
-    LEAK_OF_A_RELEASE,
-    LEAK_IN_AN_ALGORITHM,
-    LEAK_IN_ANOTHER,
-    LEAK_IN_A_KERNEL,
-    LEAK_OF_SCORES,
-    LEAK_IN_A_DEVICE,
-    LEAK_TO_THE_SHUFFLER,
-    LEAK_IN_A_SHUFFLE_SERVER,
-    LEAK_IN_A_LOCAL_SERVER,
-    LEAK_IN_A_LOCAL_FIT,
-    LEAK_IN_A_STORE,
-    LEAK_TO_WHO_SERVES,
+LEAKS = (  # a file, what stands there, and what leaks
+    ("bandits/joint/continual.py", "self._update(self._state.prefix.released)", "self._update(self._state.prefix)"),
+    (
+        "bandits/joint/joint.py",
+        "self.algorithm.estimate(self._last, released, ",
+        "self.algorithm.estimate(self._last, self._state.prefix, ",
+    ),
+    (
+        "bandits/joint/joint.py",
+        "of_arrays(state.estimate, state.prefix.released, ",
+        "of_arrays(state.estimate, state.prefix, ",
+    ),
+    ("algorithms/onepass/loops_kernel.py", "notice(prefix.released, ", "notice(prefix.closed, "),
+    ("algorithms/onepass/scores_kernel.py", "follow(prefix.released, ", "follow(prefix.open, "),
+    ("roles/local.py", "return self._framed(made.encode(vector), id)", "return self._framed(vector.tobytes(), id)"),
+    (
+        "roles/shuffle.py",
+        "return coded(vector, self._noise, grid=grid, reach=of.reach, trials=of.trials, laplace=laplace)",
+        "return np.rint(vector * grid).astype(np.int64) + of.reach",
+    ),
+    (
+        "bandits/shuffle/newton_kernel.py",
+        "fresh, variance = open_batch(reports, sums, plan, state)",
+        "fresh, variance = sums / plan.scale, 0.0",
+    ),
+    ("bandits/local/server.py", "self._absorb(vector)", "self._absorb(np.frombuffer(report))"),
+    ("bandits/local/irls_kernel.py", "local_absorb(report, state)", "local_absorb(vector, state)"),
+    ("holders/steps.py", "leaves.written(noisy)", "leaves.written(total)"),
+    ("holders/versions.py", "leaves.read(leaf.noisy, plan.mechanism.size)", "leaf.noisy"),
 )
 
 

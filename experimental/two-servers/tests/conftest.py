@@ -10,7 +10,7 @@ from tests.service.roles import conftest as roles
 from tests.service.roles.conftest import start as start
 from tests.store.conftest import folder as folder
 
-from .parties import places, server
+from .parties import opened, shut
 
 
 @pytest.fixture(scope="session")
@@ -21,8 +21,6 @@ def nursery():
 @pytest.fixture
 def both(folder):
     """A server, leader and helper."""
-    made = server()
-    opened = [place.open() for place in places(folder, made.task)]
-    yield made, *opened
-    for one in opened:
-        one.close()
+    made, _, *parties = opened(folder)
+    yield made, *parties
+    shut(*parties)

@@ -78,6 +78,18 @@ def places(folder, task):
     return [Place(folder, task, party) for party in (LEADER, HELPER)]
 
 
+def opened(folder, **options):
+    """A server, where its parties' files lie, leader and helper."""
+    made = server(**options)
+    where = places(folder, made.task)
+    return made, where, *(place.open() for place in where)
+
+
+def shut(*parties):
+    for one in parties:
+        one.close()
+
+
 def reports(made, count, reward=1.0):
     own = device(made)
     return b"".join(own.report(ARMS[0], reward, entropy.octets(16)) for _ in range(count))

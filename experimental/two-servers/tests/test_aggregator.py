@@ -21,7 +21,7 @@ from tacit_two.roles.task import HELPER, LEADER
 from tacit_two.shares import SharedSteps, joined
 from tacit_two.vdaf.field_kernel import P
 
-from .parties import HALVES, SIGNERS, close, device, places, reports, server, verify
+from .parties import HALVES, SIGNERS, close, device, opened, places, reports, server, shut, verify
 from .test_shares import Both
 
 
@@ -50,9 +50,8 @@ def noise_of(party, step):
 def test_three_hundred_choices_from_devices_to_the_board(folder):
     """Stores are closed and opened again in the middle. Every leaf is the curator's with both noises, to the last bit,
     and so is the estimate."""
-    made, rng = server(dim=3, first=20, curvature="released"), default_rng(secrets.randbits(32))
-    where = places(folder, made.task)
-    leader, helper = (place.open() for place in where)
+    rng = default_rng(secrets.randbits(32))
+    made, where, leader, helper = opened(folder, dim=3, first=20, curvature="released")
     task, grid = made.task, made.task.grids[HELPER]
     cells, counts, leaves, boards = [], [], [], []
     total, users = np.zeros(task.size, np.int64), 0
@@ -74,8 +73,7 @@ def test_three_hundred_choices_from_devices_to_the_board(folder):
             boards.append(made.theta)
             total, users = np.zeros(task.size, np.int64), 0
         if t == 150:
-            for one in (leader, helper):
-                one.close()
+            shut(leader, helper)
             leader, helper = (place.open() for place in where)
     assert len(leaves) >= 10 and made.users == sum(counts) and len({theta.tobytes() for theta in boards}) == len(boards)
     noise = [Drawn([noise_of(one, step) for step in range(len(leaves))]) for one in (leader, helper)]
@@ -88,8 +86,7 @@ def test_three_hundred_choices_from_devices_to_the_board(folder):
         grid.close(state, step, sums)
         parts = [wire.decode_leaf(task, part, party).numbers for party, part in halves(leaves[step])]
         assert np.array_equal(joined(grid, task.circuit, counts[: step + 1], parts), expected), step
-    for one in (leader, helper):
-        one.close()
+    shut(leader, helper)
 
 
 def halves(leaf):
@@ -120,11 +117,12 @@ def test_a_report_is_verified_once_and_answered_alike(both):
         helper.verify(jobs * 251)
 
 
-def forged(folder, batches):
+@pytest.mark.parametrize("batches", [2, pytest.param(20, marks=pytest.mark.full)])
+def test_a_helpers_share_meets_one_public_share(folder, batches):
     """Jobs of 500 with a public share that the leader has changed, before or after the device's own: the helper's share
     does not open with it, and is never looked at again."""
-    made, rng = server(first=500), default_rng(secrets.randbits(32))
-    leader, helper = (place.open() for place in places(folder, made.task))
+    rng = default_rng(secrets.randbits(32))
+    made, _, leader, helper = opened(folder, first=500)
     for batch in range(batches):
         leader.receive(reports(made, leader.missing))
         jobs = list(messages.jobs(made.task, leader.jobs()))
@@ -145,17 +143,7 @@ def forged(folder, batches):
         leader.decide(said)
         if batch % 2 == 0:
             close(leader, helper)
-    for one in (leader, helper):
-        one.close()
-
-
-def test_a_helpers_share_meets_one_public_share(folder):
-    forged(folder, 2)
-
-
-@pytest.mark.full
-def test_a_helpers_share_meets_one_public_share_ten_thousand_times(folder):
-    forged(folder, 20)
+    shut(leader, helper)
 
 
 def test_the_helper_never_says_its_verifier_share(both):
@@ -212,8 +200,7 @@ def test_one_that_leaves_out_its_noise_weakens_the_other_claim_alone(both):
 
 
 def test_no_more_than_the_planned_steps(folder):
-    made = server(horizon=4, first=3)
-    leader, helper = (place.open() for place in places(folder, made.task))
+    made, _, leader, helper = opened(folder, horizon=4, first=3)
     leaves = made.task.steps.leaves
     for _ in range(leaves):
         leader.receive(reports(made, leader.missing))
@@ -223,8 +210,7 @@ def test_no_more_than_the_planned_steps(folder):
     assert leader.jobs() == b""
     with pytest.raises(HorizonReached):
         leader.certificate()
-    for one in (leader, helper):
-        one.close()
+    shut(leader, helper)
 
 
 def test_who_may_do_what(folder, both):
@@ -268,7 +254,6 @@ def test_what_is_kept_of_a_decided_report_is_its_nonce(folder, both):
     with helper._database.transaction() as run:
         (row,) = run("SELECT digest, job, kept, reply FROM reports")
     assert all(share.helper not in (value or b"") for value in row)
-    for one in (leader, helper):
-        one.close()
+    shut(leader, helper)
     for path in folder.glob("*.db*"):  # nor in what was freed
         assert all(part not in path.read_bytes() for part in (before, share.helper, share.leader)), path

@@ -22,7 +22,7 @@ from tacit_two.roles.device import TwoServerClient
 from tacit_two.roles.identity import Identities
 from tacit_two.roles.task import HELPER, LEADER, Task, canonical
 
-from .parties import ARMS, IDENTITIES, KEYS, SIGNERS, billboard, close, places, reports, server, verify
+from .parties import ARMS, IDENTITIES, KEYS, SIGNERS, billboard, close, opened, places, reports, server, shut, verify
 
 
 def trust(text, now=None, marks=None):
@@ -144,17 +144,11 @@ def hostile_documents(made, party, count, seed):
     return refused
 
 
-def test_hostile_tasks_and_boards_promise_no_more_than_their_noise_keeps(both):
+@pytest.mark.parametrize(("count", "least"), [(300, 100), pytest.param(10_000, 4000, marks=pytest.mark.full)])
+def test_hostile_tasks_and_boards_promise_no_more_than_their_noise_keeps(both, count, least):
     made, leader, _ = both
     leader.sign(signed.split(billboard(made)).board)
-    assert hostile_documents(made, leader, 300, secrets.randbits(32)) > 100
-
-
-@pytest.mark.full
-def test_ten_thousand_hostile_tasks_and_boards(both):
-    made, leader, _ = both
-    leader.sign(signed.split(billboard(made)).board)
-    assert hostile_documents(made, leader, 10_000, secrets.randbits(32)) > 4000
+    assert hostile_documents(made, leader, count, secrets.randbits(32)) > least
 
 
 def test_a_board_of_an_equal_task_with_another_text_is_refused(both):
@@ -174,9 +168,7 @@ def test_a_board_of_an_equal_task_with_another_text_is_refused(both):
 def test_one_estimate_of_a_step_and_its_renewals(folder):
     """300 boards of one step were signed in 4.8 s; by 20 of them the arms that one device chose told a feature to 3e-7.
     A renewal has the same estimate; the next step has its own; none goes back."""
-    made = server()
-    where = places(folder, made.task)
-    leader, helper = (place.open() for place in where)
+    made, where, leader, helper = opened(folder)
 
     def proposed(before, **changed):
         document = json.loads(signed.split(billboard(made, leaves=leader.leaves(made.version))).board)
@@ -209,14 +201,11 @@ def test_one_estimate_of_a_step_and_its_renewals(folder):
     back = json.loads(last) | {"version": json.loads(following)["version"] + 1, "previous": boards.hashed(following)}
     with pytest.raises(BadBillboard, match="one estimate of a step"):
         helper.sign(canonical(back))
-    for one in (leader, helper):
-        one.close()
+    shut(leader, helper)
 
 
 def test_one_board_of_a_version_ever(folder):
-    made = server()
-    where = places(folder, made.task)
-    leader, helper = (place.open() for place in where)
+    made, where, leader, helper = opened(folder)
     first = signed.split(billboard(made)).board
     other = signed.split(billboard(made, expires=int(time.time()) + 999)).board
     said = leader.sign(first)
@@ -239,8 +228,7 @@ def test_one_board_of_a_version_ever(folder):
         with pytest.raises(BadBillboard):
             leader.sign(signed.split(billboard(made, **wrong)).board)
     leader.sign(signed.split(billboard(made, **following)).board)
-    for one in (leader, helper):
-        one.close()
+    shut(leader, helper)
 
 
 def test_a_board_that_waited_for_days_is_signed_and_the_era_goes_on(both):
@@ -313,8 +301,7 @@ def test_keys_rotate_and_late_reports_are_refused(folder):
     for path in folder.iterdir():
         assert all(one.encode() not in path.read_bytes() for one in old), path
         assert all(bytes.fromhex(one) not in path.read_bytes() for one in old), path
-    for one in (leader, helper):
-        one.close()
+    shut(leader, helper)
 
 
 def test_a_job_that_comes_after_its_key_is_refused(folder):
@@ -327,14 +314,11 @@ def test_a_job_that_comes_after_its_key_is_refused(folder):
     assert leader.jobs() == b"" and leader.missing == helper.missing == 3
     with leader._database.transaction() as run:
         assert run("SELECT verdict FROM reports") == [(REFUSED,)]
-    for one in (leader, helper):
-        one.close()
+    shut(leader, helper)
 
 
 def test_retirement_destroys_the_keys(folder):
-    made = server()
-    where = places(folder, made.task)
-    leader, helper = (place.open() for place in where)
+    made, where, leader, helper = opened(folder)
     sent = reports(made, 1)
     where[LEADER].counter.unlink()
     with pytest.raises(Retired):
@@ -342,8 +326,7 @@ def test_retirement_destroys_the_keys(folder):
     with pytest.raises(Retired):
         leader.key()
     assert not list(folder.glob("leader*.keys")) and list(folder.glob("helper*.keys"))
-    for one in (leader, helper):
-        one.close()
+    shut(leader, helper)
 
 
 def test_neither_the_leader_nor_the_helper_opens_the_others_share(both):

@@ -12,7 +12,7 @@ from tacit_two.aggregators import counter, messages
 from tacit_two.aggregators.messages import COUNTED
 from tacit_two.roles.task import HELPER, LEADER
 
-from .parties import SIGNERS, close, places, reports, server, verify
+from .parties import SIGNERS, close, opened, places, reports, server, shut, verify
 
 
 def dies_at(number, work):
@@ -63,8 +63,7 @@ def test_killed_at_every_statement_a_party_goes_on_and_has_one_noise(party, fold
     said = helper.verify(jobs := leader.jobs())
     certificate = helper.certificate()  # the leader's is the same
     peers = messages.encode_commitment(made.task, messages.LeafCommitment(1 - party, 0, bytes(32)), SIGNERS[1 - party])
-    for one in (leader, helper):
-        one.close()
+    shut(leader, helper)
     while killed:
         again = folder / str(number)
         again.mkdir()
@@ -97,9 +96,7 @@ def test_killed_at_every_statement_a_party_goes_on_and_has_one_noise(party, fold
 
 
 def stepped(folder, steps, **options):
-    made = server(**options)
-    where = places(folder, made.task)
-    leader, helper = (place.open() for place in where)
+    made, where, leader, helper = opened(folder, **options)
     for _ in range(steps):
         step(made, leader, helper)
     return made, where, leader, helper
@@ -122,8 +119,7 @@ def dead(place):
 @pytest.mark.parametrize("what", ["a step", "a report"])
 def test_an_older_database_retires_the_era(party, what, folder):
     made, where, leader, helper = stepped(folder, 2)
-    for one in (leader, helper):
-        one.close()
+    shut(leader, helper)
     older = where[party].files()
     leader, helper = (place.open() for place in where)
     if what == "a step":
@@ -131,8 +127,7 @@ def test_an_older_database_retires_the_era(party, what, folder):
     else:  # the same step, in which one report was verified
         leader.receive(reports(made, 1))
         verify(leader, helper)
-    for one in (leader, helper):
-        one.close()
+    shut(leader, helper)
     newer = where[party].files()
     where[party].restore(older)
     dead(where[party])
@@ -147,8 +142,7 @@ def test_a_fork_of_equal_height_retires_the_era(party, folder):
     made, where, leader, helper = stepped(folder, 1)
     leader.receive(reports(made, leader.missing))
     verify(leader, helper)
-    for one in (leader, helper):
-        one.close()
+    shut(leader, helper)
     before, mark = where[party].files(), where[party].counter.read_bytes()
     own = where[party].open()
     certificate = own.certificate()
@@ -218,8 +212,7 @@ def test_without_its_counter_file_nothing_is_answered(content, folder):
 
 def test_a_new_database_beside_a_counter_file_that_has_counted_is_refused(folder):
     _, where, leader, helper = stepped(folder, 1)
-    for one in (leader, helper):
-        one.close()
+    shut(leader, helper)
     where[LEADER].restore({})
     dead(where[LEADER])
 
@@ -227,8 +220,7 @@ def test_a_new_database_beside_a_counter_file_that_has_counted_is_refused(folder
 @pytest.mark.parametrize("party", [LEADER, HELPER])
 def test_a_copy_of_database_and_counter_file_is_refused(party, folder):
     made, where, leader, helper = stepped(folder, 1)
-    for one in (leader, helper):
-        one.close()
+    shut(leader, helper)
     copy = folder / "copy"
     copy.mkdir()
     for path in folder.iterdir():
@@ -240,7 +232,7 @@ def test_a_copy_of_database_and_counter_file_is_refused(party, folder):
 
 def test_other_reports_on_the_other_side_retire_the_era(folder):
     """A leader that counts a report of its own choice: nothing closes, for good."""
-    made, where, leader, helper = stepped(folder, 0)
+    made, where, leader, helper = opened(folder)
     leader.receive(reports(made, 3))
     verify(leader, helper)
     own = messages.decode_certificate(made.task, leader.certificate())

@@ -7,7 +7,7 @@ import pytest
 
 from tacit.errors import HorizonReached, Retired
 
-from .parties import close, places, reports, server, verify
+from .parties import close, opened, reports, shut, verify
 
 
 def read(place, query):
@@ -16,15 +16,12 @@ def read(place, query):
 
 
 def test_no_sums_are_left_after_the_last_step(folder):
-    made = server(horizon=4, first=3)
-    where = places(folder, made.task)
-    leader, helper = (place.open() for place in where)
+    made, where, leader, helper = opened(folder, horizon=4, first=3)
     for _ in range(made.task.steps.leaves):
         leader.receive(reports(made, leader.missing))
         verify(leader, helper)
         made.observe(close(leader, helper))
-    for one in (leader, helper):
-        one.close()
+    shut(leader, helper)
     for place in where:
         assert set(read(place, "SELECT share FROM steps")) == {None}
         assert not any(read(place, "SELECT open FROM state")[0])
@@ -34,16 +31,13 @@ def test_no_sums_are_left_after_the_last_step(folder):
     leader.decide(b"")
     with pytest.raises(HorizonReached):
         helper.certificate()
-    for one in (leader, helper):
-        one.close()
+    shut(leader, helper)
 
 
 @pytest.mark.parametrize("asked", [True, False])
 def test_nothing_of_people_is_left_in_a_retired_era(folder, asked):
     """By `retire`, or where the counter file is gone at a start; another counter file does not bring it back."""
-    made = server()
-    where = places(folder, made.task)
-    leader, helper = (place.open() for place in where)
+    made, where, leader, helper = opened(folder)
     leader.receive(reports(made, leader.missing))
     verify(leader, helper)
     close(leader, helper)

@@ -74,10 +74,12 @@ def test_nobody_else_talks_to_the_helper(start, tmp_path):
             ask(leader, what, body)
 
 
-def killed(start, folder, times, seed):
+@pytest.mark.parametrize("times", [6, pytest.param(200, marks=pytest.mark.full)])
+def test_either_is_killed_at_any_moment(start, tmp_path, times):
     """Reports come all the while. Either server is killed at any moment, and starts again: both have the same reports
     in every step, one leaf of each, and all that was acknowledged."""
-    pair, rng, taken, ended = Pair(start, folder, first=4), default_rng(seed), set(), threading.Event()
+    pair, rng = Pair(start, tmp_path, first=4), default_rng(secrets.randbits(32))
+    taken, ended = set(), threading.Event()
     pair.billboard()
     stock = pair.reports(40 + 6 * times)
 
@@ -120,15 +122,6 @@ def killed(start, folder, times, seed):
     for party in (0, 1):  # what each knows of the other's is what the other released
         rows = pair.read(party, "SELECT step, theirs FROM steps")
         assert all(theirs == hashlib.sha256(leaves[1 - party][step]).digest() for step, theirs in rows)
-
-
-def test_either_is_killed_at_any_moment(start, tmp_path):
-    killed(start, tmp_path, 6, secrets.randbits(32))
-
-
-@pytest.mark.full
-def test_either_is_killed_two_hundred_times(start, tmp_path):
-    killed(start, tmp_path, 200, secrets.randbits(32))
 
 
 def test_the_loss_of_one_server_ends_the_era_and_a_new_one_begins(start, tmp_path):

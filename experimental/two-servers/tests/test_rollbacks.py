@@ -114,21 +114,12 @@ def rolled_back(folder, seed, hostile):
     return changed
 
 
-def schedules(folder, count, hostile):
+@pytest.mark.parametrize(("count", "least"), [(12, 4), pytest.param(280, 200, marks=pytest.mark.full)])
+@pytest.mark.parametrize("hostile", [False, True])
+def test_a_party_that_was_rolled_back_is_retired(folder, hostile, count, least):
     found = 0
     for number in range(count):
-        own = folder / f"{hostile}{number}"
+        own = folder / str(number)
         own.mkdir()
         found += rolled_back(own, secrets.randbits(32), hostile)
-    return found
-
-
-@pytest.mark.parametrize("hostile", [False, True])
-def test_a_party_that_was_rolled_back_is_retired(folder, hostile):
-    assert schedules(folder, 12, hostile) >= 4
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("hostile", [False, True])
-def test_two_hundred_rollbacks(folder, hostile):
-    assert schedules(folder, 280, hostile) >= 200
+    assert found >= least

@@ -1,5 +1,6 @@
 """Steps released alone do what every mechanism of continual release must: by the core's own tests."""
 
+import numpy as np
 import pytest
 
 import tests.mechanisms.test_continual as core
@@ -42,6 +43,7 @@ def test_it_is_one_on_the_grid(check):
 
 def test_on_the_grid_its_bound_is_that_of_rounded_numbers():
     made = Alone(leaves=32, size=2, sigma=1.0, apart=2)
+    assert made.gain(np.array([1.0, 9.0])).tolist() == [1.0, 3.0] and made.sum_norm_after(32, 4) == 2.0
     grid = on_grid(made, sensitivity=2.0, mu=1.0)
     for mechanism in (made, grid):
         one = mechanism.sum_norm_after(32, 1)

@@ -6,11 +6,10 @@ from numpy.random import SeedSequence, default_rng
 from scipy.optimize import minimize
 from scipy.special import expit, log_ndtr, ndtr
 
+import tests.bandits.test_storage as storage
 from tacit import Spec, Uniform, environments, simulate
 from tacit.kernels import linalg
-from tacit.mechanisms.saving import arrays
 from tacit.model import links
-from tacit.registry import kebab
 from tacit_papers import GLMUCB, GLOC, MLEUCB, BGLinCB, ECOLog, LogisticTS, RSGLinUCB
 from tacit_papers.kernels import mle
 from tacit_papers.kernels.batched import d_optimal
@@ -186,16 +185,6 @@ def test_batches_close_on_a_public_schedule():
     assert list(bandit._ends) == [52, 425, 1000]
 
 
-def test_propensities_of_those_that_draw():
-    arms = np.array([[0.5, 0.0], [0.0, 0.5], [-0.5, 0.0], [0.0, -0.5]])
-    for kind in (Uniform, BGLinCB, LogisticTS):
-        bandit = kind(dim=2, horizon=3000)
-        choices = [bandit.choose(arms) for _ in range(2000)]
-        shares = np.bincount([c.index for c in choices], minlength=4) / 2000
-        stated = {c.index: c.propensity for c in choices[:50]}
-        assert all(abs(shares[i] - p) < 0.05 for i, p in stated.items())  # 4.5 standard errors of each
-
-
 @pytest.mark.parametrize("link", ["logistic", "probit"])
 def test_they_learn(link):
     """Regret at most a third of uniform play, which is far from what each reaches."""
@@ -211,15 +200,6 @@ def test_the_best_reference_is_within_what_prototypes_reached():
     world = environments.ball(dim=3, arms=20, radius=3.0, link="probit")
     row = simulate([Spec(MLEUCB)], world, horizon=5000, runs=4, seed=6).rows[0]
     assert row["regret_mean"] < 14
-
-
-def test_names():
-    names = {
-        "Uniform": "uniform", "MLEUCB": "mle-ucb", "GLMUCB": "glm-ucb", "GLOC": "gloc", "RSGLinUCB": "rs-glin-ucb",
-        "BGLinCB": "b-glin-cb", "ECOLog": "ecolog", "LogisticTS": "logistic-ts", "JointGLM": "joint-glm",
-        "JointGLMRare": "joint-glm-rare", "LinUCB": "lin-ucb",
-    }  # fmt: skip
-    assert {name: kebab(name) for name in names} == names
 
 
 def test_kappa_is_the_worst_case_unless_it_is_given():
@@ -267,23 +247,7 @@ def test_those_that_keep_data_need_a_horizon(kind):
 
 @pytest.mark.parametrize("spec", [Spec(Uniform), *PLAIN], ids=lambda s: s.label)
 def test_saved_and_loaded_they_go_on_alike(spec, tmp_path):
-    options = spec.options | ({"policy": np.random.default_rng(3)} if "policy" in spec._names else {})
-    one = spec.kind(dim=3, horizon=60, pending=5, **options)
-    rng = np.random.default_rng(4)
-
-    def rounds(bandit, rng):
-        picks = []
-        for _ in range(30):
-            choice = bandit.choose(rng.uniform(-0.5, 0.5, (4, 3)))
-            picks.append(choice.index)
-            bandit.observe(choice, float(rng.random() < 0.5))
-        return picks
-
-    rounds(one, rng)
-    one.save(tmp_path / "bandit")
-    two = spec.kind.load(tmp_path / "bandit")
-    again = np.random.default_rng(9)
-    assert rounds(one, np.random.default_rng(9)) == rounds(two, again)
-    for a, b in zip(arrays(one._state), arrays(two._state), strict=True):
-        assert np.array_equal(a, b)
-    assert not one.privacy.private and one.privacy.epsilon is None
+    options = spec.options | ({"policy": default_rng(3)} if "policy" in spec._names else {})
+    made = spec.kind(dim=3, horizon=110, pending=9, rewards=(-1.0, 1.0), **options)
+    storage.test_a_loaded_bandit_goes_on_bit_by_bit(made, tmp_path)
+    assert not made.privacy.private and made.privacy.epsilon is None

@@ -1,41 +1,21 @@
 """The commands of this package, and its bandits in those of the core."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
 import tacit_papers
-from tacit import cli, registry
+from packages.lab.tests.commands import run
+from tacit import registry
 from tests.cli.test_start_up import COMMAND, HEAVY, loaded
 
 
-def run(capsys, monkeypatch, *arguments):
-    monkeypatch.setattr(sys, "argv", ["tacit", *arguments])
-    with pytest.raises(SystemExit) as stop:
-        cli.main()
-    return stop.value.code, *capsys.readouterr()
-
-
 def test_bounds_are_drawn(capsys, monkeypatch, tmp_path):
-    command = [
-        "bounds",
-        "lin-ucb",
-        "--env",
-        "ball",
-        "--link",
-        "probit",
-        "--radius",
-        "3",
-        "--horizon",
-        "200",
-        "--runs",
-        "2",
-    ]
     picture = tmp_path / "a.png"
+    world = ["--env", "ball", "--link", "probit", "--radius", "3", "--horizon", "200", "--runs", "2"]
     more = ["--bound", "joint-reweighted:constant=0.01", "--plot", str(picture)]
-    code, text, _ = run(capsys, monkeypatch, *command, *more)
+    code, text, _ = run(capsys, monkeypatch, "bounds", "lin-ucb", *world, *more)
     assert code == 0 and "lin-ucb" in text and picture.stat().st_size > 10_000
 
 
@@ -51,10 +31,7 @@ def test_what_is_planned_has_a_horizon_where_one_is_needed(capsys, monkeypatch):
     ("arguments", "message"),
     [
         (["bounds", "lin-ucb", "--env", "ball", "--plot", "a.png", "--bound", "no"], "Expected a bound, got 'no'."),
-        (
-            ["bounds", "lin-ucb", "--env", "ball", "--plot", "a.png", "--bound", "linear-lower:x=1"],
-            "Expected an option",
-        ),
+        (["bounds", "lin-ucb", "--env", "ball", "--plot", "a.png", "--bound", "linear-lower:x=1"], "an option"),
         (["reproduce", "table2", "--engine", "spark"], "Expected engine to be one of local, ray, got"),
         (["reproduce", "table99"], "Expected a reproduction, got 'table99'. Did you mean table2? There are"),
         (["reproduce", "table2", "--quick", "--out", "{file}"], "Expected"),
@@ -71,30 +48,21 @@ def test_reproducing_all_goes_through_the_registry(tmp_path, capsys, monkeypatch
     few = {name: tacit_papers.REPRODUCTIONS[name] for name in ("shariff-figure1", "errata")}
     monkeypatch.setattr(tacit_papers, "REPRODUCTIONS", few)
     arguments = ["reproduce", "all", "--quick", "--runs", "5", "--out", str(tmp_path)]
-    monkeypatch.setattr(sys, "argv", ["tacit", *arguments])
-    with pytest.raises(SystemExit) as stop:
-        cli.main()
-    assert stop.value.code == 0
-    text, told = capsys.readouterr()
-    assert text.count("Made by tacit reproduce ") == 2
+    code, text, told = run(capsys, monkeypatch, *arguments)
+    assert code == 0 and text.count("Made by tacit reproduce ") == 2
     assert re.search(r"^errata +(\d+) of +\1 confirmed", text, re.MULTILINE)
     assert re.search(r"^shariff-figure1 +\d+ of +\d+ seen", text, re.MULTILINE)
     assert "errata-quick: outcome.json, outcome.txt" in " ".join(told.split())
     assert "figure.png" in told
     assert {path.name for path in tmp_path.iterdir()} == {"shariff-figure1-quick", "errata-quick"}
-    with pytest.raises(SystemExit):
-        cli.main()
-    again, _ = capsys.readouterr()
+    again = run(capsys, monkeypatch, *arguments)[1]
     assert len(re.findall(r"^\S+ +as before", again, re.MULTILINE)) == 2 and "Made by" not in again
 
 
 def test_a_reproduction_stops_when_its_minutes_are_over(tmp_path, capsys, monkeypatch):
     arguments = ["reproduce", "figure1-probit", "--quick", "--runs", "1", "--minutes", "0", "--out", str(tmp_path)]
-    monkeypatch.setattr(sys, "argv", ["tacit", *arguments])
-    with pytest.raises(SystemExit) as stop:
-        cli.main()
-    assert stop.value.code != 0
-    assert "the same command goes on from there" in " ".join(capsys.readouterr().err.split())
+    code, _, told = run(capsys, monkeypatch, *arguments)
+    assert code != 0 and "the same command goes on from there" in " ".join(told.split())
 
 
 def test_every_name_is_where_the_tables_say_and_documented():

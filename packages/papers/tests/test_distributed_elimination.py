@@ -18,8 +18,6 @@ from tacit.privacy.ledger import laplace_epsilon
 from tacit.privacy.randomness import Seeded, System
 from tacit.roles import wire
 from tacit.testing.bound import general_bound
-from tacit_lab.arena.entries import entries
-from tacit_lab.arena.worlds import arenas
 from tacit_papers import DistributedElimination
 from tacit_papers.mechanisms import laplace
 from tacit_papers.shuffle.aggregation import Aggregator, ArmClient, read
@@ -400,11 +398,6 @@ def test_it_learns_and_more_noise_costs():
         regret[epsilon] = float(block.regret.sum())
     uniform = float((block.means.max(axis=1) - block.means.mean(axis=1)).sum())
     assert regret[8.0] < 0.5 * uniform < regret[0.01]
-
-
-def test_the_arena_plays_it_among_unit_vectors_alone():
-    player = next(entry for entry in entries() if entry.name == "distributed-elimination")
-    assert [arena.name for arena in arenas() if player.plays(arena)] == ["basis"] and player.trust == "shuffle"
 
 
 def test_the_certificate_says_what_it_rests_on():

@@ -1,11 +1,11 @@
 """Fliphat: the sensitivity of its sums, its oracle beside a slow one, support, forgetting, noise as claimed."""
 
-import dataclasses
 import math
 
+import msgspec
 import numpy as np
 import pytest
-from numpy.random import SeedSequence, default_rng
+from numpy.random import default_rng
 
 from tacit import Budget, Secure, Simulated, Spec, Uniform, simulate
 from tacit.data import Exact
@@ -15,6 +15,7 @@ from tacit_lab.environments import sparse
 from tacit_papers import Fliphat
 from tacit_papers.joint.fliphat import SEEN, largest, moments, products
 from tacit_papers.queries import Queries
+from tests.bandits.test_fused import compare
 
 
 def build(**options):
@@ -70,29 +71,13 @@ def test_all_sums_of_an_episode_spend_the_budget_and_no_more(iterations):
 
 
 def test_less_noise_than_is_claimed_is_refused(monkeypatch):
-    releases = build().privacy.releases
-    quiet = [dataclasses.replace(each, sigma=0.8 * each.sigma) for each in map(_plain, releases)]
+    quiet = [msgspec.structs.replace(each, sigma=0.8 * each.sigma) for each in build().privacy.releases]
     with pytest.raises(BudgetExceeded):
-        ledger.check([_release(each) for each in quiet], Budget(1.0, 1e-6))
+        ledger.check(quiet, Budget(1.0, 1e-6))
     sigma = Queries.sigma
     monkeypatch.setattr(Queries, "sigma", lambda self, number: 0.8 * sigma(self, number))
     with pytest.raises(BudgetExceeded):
         build()
-
-
-@dataclasses.dataclass
-class Plain:
-    sensitivity: float
-    sigma: float
-    relation: str
-
-
-def _plain(release):
-    return Plain(release.sensitivity, release.sigma, release.relation)
-
-
-def _release(plain):
-    return ledger.GaussianRelease("", "", plain.sensitivity, 1.0, plain.sigma, relation=plain.relation)
 
 
 def slow(x, y, count, noises, stds, sparsity, iterations, longest):
@@ -174,17 +159,8 @@ def test_any_arm_before_the_first_release_and_the_best_one_after():
     assert set(shown) == {0, 1, 2, 3} and bandit.closed == 1
 
 
-def test_playing_a_block_is_choosing_one_by_one():
-    world = sparse(dim=20, arms=5)
-    made = [Spec(Fliphat, budget=Budget(4.0, 1e-4), first=30).build(world, 500, SeedSequence(3)) for _ in range(2)]
-    block = world.block(500)
-    world.start(default_rng(2), 500).fill(block)
-    made[0].play(block)
-    for t in range(500):
-        choice = made[1].choose(block.arms[t])
-        assert choice.index == block.index[t]
-        made[1].observe(choice, float(block.reward[t]))
-    assert np.array_equal(made[0].theta, made[1].theta) and made[0].theta.any()
+def test_fused_and_stepwise_are_identical():
+    compare(Spec(Fliphat, budget=Budget(4.0, 1e-4), first=30), sparse(dim=20, arms=5))
 
 
 def test_it_learns_where_few_features_matter():

@@ -47,6 +47,9 @@ def test_the_grid_costs_a_bandit_almost_nothing(release):
     assert entry.grid == secure.mechanism.step and math.log2(entry.grid).is_integer()
     needed = entry.sensitivity * entry.column_norm / gaussian.mu(budget)
     assert needed <= entry.sigma < needed * (1 + 1e-6)
+    needed = simulated.contribution.sensitivity * simulated.mechanism.column_norm / gaussian.mu(budget)
+    assert simulated.mechanism.sigma == pytest.approx(needed, rel=1e-12)
+    assert simulated.privacy.epsilon == pytest.approx(1.0, rel=1e-9) and simulated.privacy.epsilon <= 1.0 + 1e-9
 
 
 def test_rare_on_the_grid_is_rare_without_it_where_noise_is_small():

@@ -10,7 +10,6 @@ from numpy.random import SeedSequence, default_rng
 from packages.papers.tests.reference import rare
 from tacit import Budget, Simulated, Spec, environments, registry
 from tacit.errors import BudgetExceeded, HorizonReached, NotSecure
-from tacit.kernels.block import reward
 from tacit.mechanisms.saving import arrays
 from tacit.model import links
 from tacit.privacy import gaussian, ledger
@@ -19,6 +18,7 @@ from tacit_papers.joint import glm_rare_descent_kernel as descents
 from tacit_papers.joint import glm_rare_kernel as kernels
 from tacit_papers.joint.glm_rare_model import DesignContribution
 from tacit_papers.joint.glm_rare_theory import theory
+from tests.bandits.test_fused import stepwise
 from tests.reference import linear
 
 LINKS = [links.logistic, links.probit]
@@ -147,11 +147,8 @@ def test_fused_and_stepwise_are_identical(options, link, epsilon):
     for _ in range(2):
         started.fill(block)
         one.play(block)
-        for t in range(200):
-            choice = two.choose(block.arms[t])
-            value = reward(block.kind[0], block.scale[0], block.means[t, choice.index], block.noise[t])
-            two.observe(choice, value)
-            assert (choice.index, value) == (block.index[t], block.reward[t])
+        index, rewards, _ = stepwise(two, block)
+        assert np.array_equal(block.index, index) and np.array_equal(block.reward, rewards)
     for a, b in zip(arrays(one._state), arrays(two._state), strict=True):
         assert np.array_equal(a, b)
     assert min(one.recomputations) > 0
@@ -166,10 +163,7 @@ def test_algorithm_2_as_printed_explores_in_every_round():
     block = world.block(60)
     world.start(default_rng(2), 60).fill(block)
     one.play(block)
-    for t in range(60):
-        choice = two.choose(block.arms[t])
-        assert choice.index == block.index[t]
-        two.observe(choice, block.reward[t])
+    assert np.array_equal(stepwise(two, block)[0], block.index)
     for a, b in zip(arrays(one._state), arrays(two._state), strict=True):
         assert np.array_equal(a, b)
     assert one._state.data.explored.all() and one.recomputations == (60, 0)
@@ -192,24 +186,6 @@ def test_calls_wait_until_the_choices_have_doubled():
         times += [t] * (bandit.recomputations[1] - before)
     assert times[-1] > 1000 and len(times) > 3
     assert all(later >= 2 * earlier - 10 for earlier, later in itertools.pairwise(times))
-
-
-@pytest.mark.parametrize("timing", TIMINGS)
-def test_a_loaded_bandit_goes_on_bit_by_bit(timing, tmp_path):
-    bandit, rng = build(timing=timing), default_rng(5)
-    waiting = [bandit.choose(rng.uniform(-0.5, 0.5, (4, 3))).id for _ in range(30)]
-    for ticket in waiting[:0:-1]:  # all but the first, out of order
-        bandit.observe(ticket, float(rng.integers(2)))
-    bandit.save(tmp_path / "bandit.json")
-    again = JointGLMRare.load(tmp_path / "bandit.json")
-    for each in (bandit, again):
-        each.observe(waiting[0], 1.0)
-        draws = default_rng(6)
-        for _ in range(60):
-            each.observe(each.choose(draws.uniform(-0.5, 0.5, (4, 3))), float(draws.integers(2)))
-    for a, b in zip(arrays(bandit._state), arrays(again._state), strict=True):
-        assert np.array_equal(a, b)
-    assert bandit.privacy == again.privacy
 
 
 def test_batches_and_the_horizon():

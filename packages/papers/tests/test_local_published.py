@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from numpy.random import SeedSequence, default_rng
+from numpy.random import default_rng
 
 from packages.papers.tests.reference.maler import Maler, project
 from tacit import environments
@@ -16,6 +16,7 @@ from tacit_papers import LocalAnytimeUCB, LocalCombiner, LocalGLM, LocalLinUCB, 
 from tacit_papers.local.device import PublishedClient
 from tacit_papers.local.maler_kernel import into_ball_in_norm, learner_step
 from tacit_papers.local.online_kernel import base_review
+from tests.bandits.test_fused import compare
 
 BUDGET = Budget(10.0, 0.1)
 WORLD = environments.tail(dim=3, arms=6, radius=1.0)
@@ -69,17 +70,7 @@ def test_the_projection_in_a_norm_is_the_nearest_point():
 
 @pytest.mark.parametrize(("kind", "options"), ALL, ids=IDS)
 def test_the_fused_loop_and_the_devices_calls_agree(kind, options):
-    rounds = 150
-    fused = Spec(kind, budget=BUDGET, **options).build(WORLD, rounds, SeedSequence(7))
-    steps = Spec(kind, budget=BUDGET, **options).build(WORLD, rounds, SeedSequence(7))
-    block = WORLD.block(rounds)
-    WORLD.start(default_rng(1), rounds).fill(block)
-    fused.play(block)
-    for t in range(rounds):
-        choice = steps.choose(block.arms[t])
-        assert choice.index == block.index[t], t
-        steps.observe(choice, block.reward[t])
-    np.testing.assert_allclose(fused.server.theta, steps.server.theta, rtol=1e-7, atol=1e-9)
+    compare(Spec(kind, budget=BUDGET, **options), WORLD, close=True)
 
 
 @pytest.mark.parametrize(("kind", "options"), ALL, ids=IDS)

@@ -15,7 +15,7 @@ from tacit_papers.queries import Queries, Query
 from tacit_papers.regression import ReweightedGLM, ReweightedLinear
 from tacit_papers.regression import estimate as reweighted
 from tacit_papers.regression import theory as reweighted_theory
-from tacit_papers.regression.contribution import ReweightedContribution, link_means, link_slopes
+from tacit_papers.regression.contribution import ReweightedContribution
 from tacit_papers.regression.estimate import Normalisation
 
 LINKS = list(links.BUILT_IN.values())
@@ -154,13 +154,6 @@ def test_sums_against_a_loop(link):
     found = reweighted.parts(each.closing(x, r, matrix, point), 3, **scales)
     for got, expected in zip(found, (jacobian, moment, outer), strict=True):
         assert np.allclose(got, expected)
-
-
-def test_vectorised_links():
-    z = np.linspace(-3, 3, 13)
-    for link in LINKS:
-        assert np.allclose(link_means(link, z), link.mean(z))
-        assert np.allclose(link_slopes(link, z), link.slope(z))
 
 
 def test_the_spectral_step_is_the_papers_and_halves_logarithms():

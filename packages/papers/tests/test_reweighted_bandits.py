@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import tests.bandits.test_storage as storage
 from packages.papers.tests.test_reweighted import contribution, person, positive_definite
 from tacit import Budget, Embedded, Secure, Server, Simulated, Spec, Uniform, environments, simulate
 from tacit.errors import NotSecure
@@ -180,44 +181,24 @@ def test_the_certificate_spends_the_budget(kind):
     assert build(kind, budget=Budget(math.inf, 0.1)).privacy.epsilon is None
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if not issubclass(kind, Server)])
-def test_the_schedule_counts_choices_and_not_rewards(kind):
-    one, two = build(kind), build(kind)
-    rng = np.random.default_rng(5)
-    for t in range(300):
-        arms = rng.uniform(-0.5, 0.5, (4, 3))
-        one.observe(one.choose(arms), 1.0)
-        choice = two.choose(arms)
-        if t % 3:
-            two.observe(choice, 1.0)
-        assert closed(one) == closed(two) and counts(one)[1] == counts(two)[1]
-
-
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [JointReweighted, JointSquareCB])
 def test_a_saved_bandit_goes_on_bit_by_bit(kind, tmp_path):
+    storage.test_a_loaded_bandit_goes_on_bit_by_bit(build(kind, first=30), tmp_path)
+
+
+@pytest.mark.parametrize("kind", [LocalReweighted, LocalSquareCB])
+def test_a_saved_server_goes_on_bit_by_bit(kind, tmp_path):
     bandit = build(kind)
-    rng = np.random.default_rng(6)
-    for _ in range(90):
-        bandit.observe(bandit.choose(rng.uniform(-0.5, 0.5, (4, 3))), 1.0)
-    getattr(bandit, "server", bandit).save(tmp_path / "bandit.json")
-    again = kind.load(tmp_path / "bandit.json")
-    if isinstance(again, Server):
-        again = Embedded(again, pending=30)
-        again._state.counts[:] = bandit._state.counts
-    for _ in range(120):
-        arms, y = rng.uniform(-0.5, 0.5, (4, 3)), rng.choice([-1.0, 1.0])
-        choices = [each.choose(arms) for each in (bandit, again)]
-        assert choices[0].index == choices[1].index
-        assert choices[0].propensity == choices[1].propensity > 0
-        for each, choice in zip((bandit, again), choices, strict=True):
-            each.observe(choice, y)
-    for a, b in zip(arrays(bandit._state), arrays(again._state), strict=True):
-        assert np.array_equal(a, b)
+    storage.play(bandit, np.random.default_rng(6), 90)
+    bandit.server.save(tmp_path / "server.json")
+    again = Embedded(kind.load(tmp_path / "server.json"), pending=30)
+    again._state.counts[:] = bandit._state.counts
+    assert storage.play(bandit, np.random.default_rng(7), 120) == storage.play(again, np.random.default_rng(7), 120)
+    assert all(map(np.array_equal, arrays(bandit._state), arrays(again._state)))
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [{"horizon": None}, {"first": 0}, {"radius": 0.0}, {"rewards": (1.0, 0.0)}, {"link": "magic"}, {"dim": 0}],
+    "wrong", [{"horizon": None}, {"first": 0}, {"radius": 0.0}, {"rewards": (1.0, 0.0)}, {"link": "magic"}, {"dim": 0}]
 )
 @pytest.mark.parametrize("kind", KINDS)
 def test_bad_settings(kind, wrong):

@@ -14,6 +14,13 @@ def test_a_loaded_bandit_goes_on_bit_by_bit(options, tmp_path):
     core.test_a_loaded_bandit_goes_on_bit_by_bit(ShariffLinUCB(**settings, source=Simulated(7), **options), tmp_path)
 
 
+@pytest.mark.parametrize("timing", ["strict", "published"])
+def test_rare_goes_on_bit_by_bit(timing, tmp_path):
+    options = {"link": "probit", "radius": 2.0, "rewards": (-1.0, 1.0), "pending": 9, "source": Simulated(0)}
+    made = JointGLMRare(dim=3, horizon=300, budget=Budget(2.0, 0.02), timing=timing, **options)
+    core.test_a_loaded_bandit_goes_on_bit_by_bit(made, tmp_path)
+
+
 KINDS = [(ShariffLinUCB, {"release": release}) for release in RELEASES if release != "toeplitz"] + [(JointGLMRare, {})]
 
 

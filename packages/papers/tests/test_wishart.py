@@ -5,11 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, Simulated, environments
-from tacit.privacy import gaussian
+from tacit import Budget, Simulated
 from tacit_papers import ShariffLinUCB
 from tacit_papers.joint import wishart_kernel
-from tacit_papers.joint.shariff import RELEASES
 from tacit_papers.joint.wishart import WishartTree
 from tests.mechanisms.test_continual import releases, wishart_loss
 
@@ -60,26 +58,3 @@ def test_bartlett_has_the_law_of_a_sum_of_squares():
     variance = np.where(np.eye(d) > 0, diagonal, other)
     assert (np.abs(mean - dof * scale**2 * np.eye(d)) < 5 * np.sqrt(variance / count)).all()
     assert np.allclose(draws.var(axis=0), variance, rtol=0.07)
-
-
-@pytest.mark.parametrize("release", ["batched", "tree", "consistent-tree", "toeplitz", "buffered"])
-def test_the_bandits_sigma_is_the_one_its_claim_needs(release):
-    bandit = ShariffLinUCB(dim=3, horizon=1000, budget=Budget(1.0, 1e-5), source=Simulated(0), release=release)
-    needed = bandit.contribution.sensitivity * bandit.mechanism.column_norm / gaussian.mu(Budget(1.0, 1e-5))
-    assert bandit.mechanism.sigma == pytest.approx(needed, rel=1e-12)
-    assert bandit.privacy.epsilon == pytest.approx(1.0, rel=1e-9)
-    assert bandit.privacy.epsilon <= 1.0 + 1e-9
-
-
-@pytest.mark.parametrize(
-    ("release", "noise"), [*((release, "gaussian") for release in RELEASES), ("tree", "wishart")], ids=str
-)
-def test_fused_rounds_run_under_bounds_checks(release, noise):
-    world = environments.ball(dim=3, arms=4)
-    fill, block = world.start(np.random.default_rng(12), 100).fill, world.block(50)
-    settings = {"dim": 3, "horizon": 100, "budget": Budget(1, 0.1), "source": Simulated(0)}
-    bandit = ShariffLinUCB(**settings, release=release, noise=noise)
-    for _ in range(2):
-        fill(block)
-        bandit.play(block)
-    assert bandit.choices == 100 and (block.index >= 0).all()

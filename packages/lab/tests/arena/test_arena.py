@@ -3,13 +3,13 @@
 import hashlib
 import math
 import shutil
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tacit import cli, registry
+from packages.lab.tests.commands import run
+from tacit import registry
 from tacit.errors import Interrupted
 from tacit_lab.arena import page, submission, table, worlds
 from tacit_lab.arena.audit import Audited, audited, sighted
@@ -66,11 +66,20 @@ def test_a_version_of_the_worlds_does_not_change():
 
 
 def test_every_private_algorithm_plays_at_every_epsilon():
-    played = {(entry.name.split()[0], entry.epsilon) for entry in entries()}
+    played = {(entry.name.split()[0], entry.epsilon, entry.trust) for entry in entries()}
     for table_name in ("JOINT", "SHUFFLE", "LOCAL"):
         for name in registry.bandits(table_name):
-            assert {(name, epsilon) for epsilon in worlds.EPSILONS} <= played, name
-    assert ("uniform", math.inf) in played
+            assert {(name, epsilon, table_name.lower()) for epsilon in worlds.EPSILONS} <= played, name
+    assert ("uniform", math.inf, "none") in played
+
+
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [("adac-ucb", ["basis"]), ("adac-gope", ["fixed", "basis"]), ("distributed-elimination", ["basis"])],
+)
+def test_who_needs_the_same_arms_for_all_plays_where_they_are(name, where):
+    player = next(entry for entry in entries() if entry.name == name)
+    assert [arena.name for arena in worlds.arenas() if player.plays(arena)] == where
 
 
 def test_a_submission_is_run_certified_audited_and_kept(tmp_path, monkeypatch):
@@ -215,17 +224,8 @@ def test_a_strangers_repository_plays_in_a_process_of_its_own(tmp_path, monkeypa
     (home / "private_rs_glinucb.py").write_text(STUB)
     monkeypatch.setenv("AUTHOR_CODE", str(tmp_path / "clone"))
     author = submission.loaded(EXAMPLES / "author.py", "Author")
-    asked = {
-        "dim": 3,
-        "arms": 4,
-        "horizon": 5,
-        "epsilon": 1.0,
-        "delta": 1e-6,
-        "radius": 3.0,
-        "link": "probit",
-        "seed": 1,
-    }
-    stranger = author(**asked)
+    asked = {"dim": 3, "arms": 4, "horizon": 5, "epsilon": 1.0, "delta": 1e-6}
+    stranger = author(**asked, radius=3.0, link="probit", seed=1)
     for round_number in range(5):
         assert stranger.choose(np.eye(4, 3)) == round_number % 4
         stranger.observe(np.zeros(3), 1.0)
@@ -261,22 +261,18 @@ def test_the_page_has_tables_and_pictures(tmp_path):
 
 
 def test_the_command(tmp_path, monkeypatch, capsys):
-    def run(*arguments):
+    def arena(*arguments):
         places = ["--results", str(tmp_path / "rows.jsonl"), "--out", str(tmp_path / "out")]
-        monkeypatch.setattr(sys, "argv", ["tacit", "arena", *arguments, *places])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        return stop.value.code, capsys.readouterr()
+        code, out, told = run(capsys, monkeypatch, "arena", *arguments, *places)
+        return code, out, " ".join(told.split())
 
-    code, said = run("uniform", "--worlds", "ball", "--runs", "2")
-    assert code == 0 and said.out.startswith("uniform · none · ε=– · ball: 24")
-    code, said = run("uniform", "--worlds", "ball", "--runs", "-1")
-    assert code == 1 and "Expected runs" in said.err and len(table.read(tmp_path / "rows.jsonl")) == 1
-    code, said = run("nobody")
-    assert code == 1 and "Expected an entry of the arena, got 'nobody'. There are: uniform" in " ".join(
-        said.err.split()
-    )
-    code, said = run("--worlds", "moon")
-    assert code == 1 and "Expected small, random, page, real or a world of the arena, got 'moon'" in " ".join(
-        said.err.split()
-    )
+    code, out, _ = arena("uniform", "--worlds", "ball", "--runs", "2")
+    assert code == 0 and out.startswith("uniform · none · ε=– · ball: 24")
+    for arguments, wrong in (
+        (["uniform", "--worlds", "ball", "--runs", "-1"], "Expected runs"),
+        (["nobody"], "Expected an entry of the arena, got 'nobody'. There are: uniform"),
+        (["--worlds", "moon"], "Expected small, random, page, real or a world of the arena, got 'moon'"),
+    ):
+        code, _, told = arena(*arguments)
+        assert code == 1 and wrong in told
+    assert len(table.read(tmp_path / "rows.jsonl")) == 1

@@ -6,23 +6,26 @@ import dataclasses
 import itertools
 import json
 import math
-import sys
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from tacit import Budget, Simulated, cli
+from packages.lab.tests.commands import run
+from tacit import Budget, Simulated
 from tacit.kernels.noise import gaussian_law
 from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.discounted import Discounted
+from tacit.mechanisms.grid import on_grid
 from tacit.mechanisms.toeplitz import Toeplitz, coefficients
 from tacit.mechanisms.tree import Tree
-from tacit.testing.canary import responses, worst_canary
+from tacit.privacy import gaussian
+from tacit.testing.canary import responses, with_size, worst_canary
 from tacit_lab import audit
 from tacit_lab.audit import Attack, catalogue, mutants, report
 from tacit_lab.audit.attacks import bandits as attacks_bandits
 from tacit_lab.audit.attacks import control, served
+from tacit_lab.audit.attacks.grid import one_release
 from tacit_lab.audit.attacks.mechanisms import BUDGET, SMALL, attacks_at, calibrated
 from tacit_lab.audit.attacks.planted import attacks as mutant_attacks
 
@@ -62,19 +65,14 @@ def test_the_planted_bugs_are_there():
     }  # fmt: skip
 
 
-def test_gaussian_mechanisms_come_near_their_claim():
-    """3e4 runs of each world at delta .02: between .8 and 1 (false alarm .001 a row above; below .8 in about 6 % for
-    the consistent tree, whose prefixes tell 5 % less than its nodes, and 1e-4 for the others)."""
-    for attack in attacks_at(BUDGET):
-        lower = audit.carry_out(attack, runs=30_000).epsilon_lower
-        assert 0.8 <= lower <= attack.epsilon, attack.name
-
-
-@pytest.mark.full
-def test_gaussian_mechanisms_come_near_their_claim_at_a_small_delta():
-    """3e5 runs of each world at delta 1e-6."""
-    for attack in attacks_at(SMALL):
-        lower = audit.carry_out(attack, runs=300_000).epsilon_lower
+@pytest.mark.parametrize(
+    ("budget", "runs"), [(BUDGET, 30_000), pytest.param(SMALL, 300_000, marks=pytest.mark.full)], ids=str
+)
+def test_gaussian_mechanisms_come_near_their_claim(budget, runs):
+    """At delta .02 and at 1e-6: between .8 and 1 (false alarm .001 a row above; below .8 in about 6 % for the
+    consistent tree, whose prefixes tell 5 % less than its nodes, and 1e-4 for the others)."""
+    for attack in attacks_at(budget):
+        lower = audit.carry_out(attack, runs=runs).epsilon_lower
         assert 0.8 <= lower <= attack.epsilon, attack.name
 
 
@@ -213,20 +211,16 @@ def test_names_are_unique_and_unknown_ones_are_told(monkeypatch):
 # the command line and the report
 
 
-def run(monkeypatch, capsys, *arguments):
-    monkeypatch.setattr(sys, "argv", ["tacit", "audit", *arguments])
-    with pytest.raises(SystemExit) as stop:
-        cli.main()
-    return stop.value.code, capsys.readouterr()
+@pytest.fixture
+def tacit_audit(capsys, monkeypatch):
+    return lambda *arguments: run(capsys, monkeypatch, "audit", *arguments)
 
 
-def test_json_and_picture(monkeypatch, capsys, tmp_path):
-    code, out = run(
-        monkeypatch, capsys, "tree", "redrawn-noise", "discrete-gaussian", "--runs", "3000", "--json", "--plot",
-        str(tmp_path / "a.png"),
-    )  # fmt: skip
+def test_json_and_picture(tacit_audit, tmp_path):
+    attacks = "tree", "redrawn-noise", "discrete-gaussian"
+    code, out, _ = tacit_audit(*attacks, "--runs", "3000", "--json", "--plot", str(tmp_path / "a.png"))
     assert code == 0
-    rows = json.loads(out.out)["rows"]
+    rows = json.loads(out)["rows"]
     keys = {"name", "epsilon", "delta", "epsilon_lower", "confidence", "runs", "view", "claimed"}
     assert [set(row) for row in rows] == [keys] * 3
     assert [row["claimed"] for row in rows] == [True, False, True]
@@ -234,25 +228,23 @@ def test_json_and_picture(monkeypatch, capsys, tmp_path):
     assert (tmp_path / "a.png").stat().st_size < 400_000
 
 
-def test_an_audit_can_fail(monkeypatch, capsys):
+def test_an_audit_can_fail(monkeypatch, tacit_audit):
     """With too few runs a small bug is not found, and a broken claim is told: both are failures."""
-    code, out = run(monkeypatch, capsys, "forgotten-level", "--runs", "10")
-    assert code == 1
-    assert "NOT FOUND" in out.out and "Not as expected: forgotten-level" in out.out
+    code, out, _ = tacit_audit("forgotten-level", "--runs", "10")
+    assert code == 1 and "NOT FOUND" in out and "Not as expected: forgotten-level" in out
     broken = [dataclasses.replace(attack, claimed=True) for attack in mutant_attacks() if attack.name == "silent-level"]
     monkeypatch.setattr("tacit_lab.audit.catalogue.files", lambda: [SimpleNamespace(attacks=lambda: broken)])
-    code, out = run(monkeypatch, capsys, "--runs", "100")
-    assert code == 1
-    assert "BROKEN" in out.out
+    code, out, _ = tacit_audit("--runs", "100")
+    assert code == 1 and "BROKEN" in out
 
 
-def test_bad_arguments(monkeypatch, capsys):
-    code, out = run(monkeypatch, capsys, "nothing")
-    assert code == 1 and "Expected an attack, got" in out.err
-    code, out = run(monkeypatch, capsys, "tree", "--runs", "0")
-    assert code == 1 and "Expected runs" in out.err
-    code, out = run(monkeypatch, capsys, "tree", "--plot", "a.txt")
-    assert code == 1 and "Expected a .png" in out.err
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(["nothing"], "an attack, got"), (["tree", "--runs", "0"], "runs"), (["tree", "--plot", "a.txt"], "a .png")],
+)
+def test_bad_arguments(arguments, said, tacit_audit):
+    code, _, told = tacit_audit(*arguments)
+    assert code == 1 and f"Expected {said}" in told
 
 
 def test_the_report_says_what_was_attacked_and_how(tmp_path):
@@ -278,17 +270,11 @@ def test_a_budget_is_what_is_claimed():
 
 
 def test_what_the_ledger_says_of_a_grid_is_above_the_exact_law_and_near():
-    from tacit_lab.audit.attacks.grid import one_release
-
     row = audit.carry_out(one_release(), runs=100)
     assert 0.9999 < row.epsilon_lower <= row.attack.epsilon <= 1.0 + 1e-9
 
 
 def test_many_runs_of_a_grid_are_coordinates_of_one():
-    from tacit.mechanisms.grid import on_grid
-    from tacit.privacy import gaussian
-    from tacit.testing.canary import with_size
-
     grid = on_grid(Toeplitz(leaves=4, size=1, sigma=0.0), sensitivity=1.0, mu=gaussian.mu(BUDGET))
     many = with_size(grid, 1000)
     assert (many.cell, many.cells, many.column_norm) == (grid.cell, grid.cells, grid.column_norm)

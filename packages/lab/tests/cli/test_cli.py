@@ -1,23 +1,19 @@
 """The lab's commands."""
 
 import json
-import sys
 
 import pytest
+from tools.bench import dimension, noise
 
+from packages.lab.tests.commands import run
 from tacit import cli
 from tacit_lab.cli.benching import BENCHES
 from tests.cli.test_cli import tacit
 
 
 def test_bench_dimension(capsys, monkeypatch):
-    from tools.bench import dimension
-
     monkeypatch.setattr(dimension, "DIMS", (20,))
-    monkeypatch.setattr(sys, "argv", ["tacit", "bench", "dimension", "--json"])
-    with pytest.raises(SystemExit):
-        cli.main()
-    rows = json.loads(capsys.readouterr().out)["rows"]
+    rows = json.loads(run(capsys, monkeypatch, "bench", "dimension", "--json")[1])["rows"]
     assert [row["numbers"] for row in rows] == [20 * 21 // 2 + 20, 10 * (3 + 2), 20]
     assert all(row["round_us"] > 0 and row["release_ms"] > 0 and row["noise_ms"] > 0 for row in rows)
     assert rows[0]["state_mb"] > rows[1]["state_mb"] > 0
@@ -25,14 +21,10 @@ def test_bench_dimension(capsys, monkeypatch):
 
 
 def test_bench_noise(capsys, monkeypatch):
-    from tools.bench import noise
-
     monkeypatch.setattr(noise, "HORIZONS", (1000, 10_000))
-    monkeypatch.setattr(sys, "argv", ["tacit", "bench", "noise", "--json"])
-    with pytest.raises(SystemExit) as stop:
-        cli.main()
-    assert stop.value.code == 0
-    rows = json.loads(capsys.readouterr().out)["rows"]
+    code, out, _ = run(capsys, monkeypatch, "bench", "noise", "--json")
+    rows = json.loads(out)["rows"]
+    assert code == 0
     buffered = next(r for r in rows if r["mechanism"] == "buffered" and r["horizon"] == 10_000)
     assert buffered["lower_bound"] < buffered["worst_std"] < 1.12 * buffered["lower_bound"]
     longest = [row | {"horizon": 10**8, "releases": 10**8, "floats_per_coordinate": 10**8} for row in rows]
@@ -54,11 +46,8 @@ def test_help_tells_of_every_bench():
 )
 def test_errors_say_what_was_expected(arguments, message, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["tacit", *arguments])
-    with pytest.raises(SystemExit) as stop:
-        cli.main()
-    out, told = capsys.readouterr()
-    assert stop.value.code == 1 and message in " ".join(told.split()) and out == ""
+    code, out, told = run(capsys, monkeypatch, *arguments)
+    assert code == 1 and message in " ".join(told.split()) and out == ""
 
 
 def test_sweep_table_plot_and_rows(tmp_path):
@@ -90,8 +79,5 @@ def test_where_nothing_can_be_written_is_said_before_the_run(arguments, tmp_path
     places = {"file": tmp_path / "file", "folder": tmp_path, "log": tmp_path / "log.csv"}
     monkeypatch.setattr("tacit.experiments.runner.run_once", lambda *_: pytest.fail("It ran."))
     monkeypatch.setattr("tacit_lab.audit.carry_out_all", lambda *_, **__: pytest.fail("It ran."))
-    monkeypatch.setattr(sys, "argv", ["tacit", *(argument.format(**places) for argument in arguments)])
-    with pytest.raises(SystemExit) as stop:
-        cli.main()
-    assert stop.value.code == 1
-    assert capsys.readouterr().err.startswith("Expected")
+    code, _, told = run(capsys, monkeypatch, *(argument.format(**places) for argument in arguments))
+    assert code == 1 and told.startswith("Expected")

@@ -55,13 +55,7 @@ def log(tmp_path, suffix, count=4000, seed=0):
     best = np.where(x[:, 0] > 0, 2, 0)
     reward = (rng.random(count) < np.where(action == best, 0.9, 0.1)).astype(float)
     frame = pl.DataFrame(
-        {
-            "x0": x[:, 0],
-            "x1": x[:, 1],
-            "action": action,
-            "reward": reward,
-            "propensity": probabilities[action],
-        }
+        {"x0": x[:, 0], "x1": x[:, 1], "action": action, "reward": reward, "propensity": probabilities[action]}
     )
     path = tmp_path / f"log{suffix}"
     frame.write_csv(path) if suffix == ".csv" else frame.write_parquet(path)

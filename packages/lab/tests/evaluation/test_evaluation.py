@@ -5,13 +5,14 @@ comparison with normal tails, six comparisons; seeds are fixed."""
 
 import json
 import math
-import sys
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.random import default_rng
 
-from tacit import Budget, JointGLM, Simulated, cli
+from packages.lab.tests.commands import run
+from tacit import Budget, JointGLM, Simulated
 from tacit.features import Category, Number, Schema
 from tacit_lab import evaluation, logs
 from tacit_lab.evaluation import evaluate
@@ -84,7 +85,6 @@ def test_predictions_have_not_seen_their_own_reward():
 
 
 def test_tables_of_all_kinds_names_and_a_bandit():
-    pl = pytest.importorskip("polars")
     log, target = simulated(default_rng(5), 60)
     found = evaluate(log, target)
     assert evaluate(pl.DataFrame(log), target) == found
@@ -117,7 +117,6 @@ def test_bad_tables(change, message):
 
 
 def test_the_command(tmp_path, monkeypatch, capsys):
-    pl = pytest.importorskip("polars")
     log, target = simulated(default_rng(6), 200)
     frame = pl.DataFrame(log | {f"p{i}": target[:, i] for i in range(3)})
     frame.write_csv(tmp_path / "log.csv")
@@ -125,25 +124,33 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     targets = ["--target", "columns:p", "--target", "always:1", "--target", "bandit.json"]
     for more, code in (([], 0), (["--json"], 0), (["--target", "nothing"], 1)):
-        monkeypatch.setattr(sys, "argv", ["tacit", "evaluate", "log.csv", *targets, *more])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        assert stop.value.code == code
-        captured = capsys.readouterr()
+        found, out, told = run(capsys, monkeypatch, "evaluate", "log.csv", *targets, *more)
+        assert found == code
         if more == ["--json"]:
-            document = json.loads(captured.out)
+            document = json.loads(out)
             assert document["raw"] is True and len(document["rows"]) == 10
             dr = next(r for r in document["rows"] if r["target"] == "columns:p" and r["name"] == "dr")
             assert dr["value"] == pytest.approx(evaluate(log, target)[3].value)
         elif code == 0:
-            assert captured.out.startswith("RAW") and max(map(len, captured.out.splitlines())) <= 100
+            assert out.startswith("RAW") and max(map(len, out.splitlines())) <= 100
         else:
-            assert "Expected uniform, always:ACTION" in " ".join(captured.err.split()) and not captured.out
+            assert "Expected uniform, always:ACTION" in " ".join(told.split()) and not out
 
 
 PERSON = {"age": Number(0, 100, 3), "plan": Category("free", "paid")}
 OFFERS = {"tea": {"price": 1.0}, "cake": {"price": 4.0}, "pie": {"price": 6.0}}
 PRICED = {"price": Number(0.0, 9.0)}
+
+
+def log_of_fields(seed):
+    rng = default_rng(seed)
+    return {
+        "age": rng.uniform(0, 90, 300),
+        "plan": rng.choice(["free", "paid"], 300),
+        "action": rng.choice(list(OFFERS), 300),
+        "reward": rng.integers(2, size=300) * 1.0,
+        "propensity": np.full(300, 1 / 3),
+    }
 
 
 @pytest.mark.parametrize(
@@ -156,14 +163,7 @@ PRICED = {"price": Number(0.0, 9.0)}
 )
 def test_a_log_of_fields_is_evaluated_as_the_bandit_chooses(schema, offered):
     """The chances by which a bandit is judged are the propensities that it states to the same people."""
-    rng = default_rng(7)
-    table = {
-        "age": rng.uniform(0, 90, 300),
-        "plan": rng.choice(["free", "paid"], 300),
-        "action": rng.choice(list(OFFERS), 300),
-        "reward": rng.integers(2, size=300) * 1.0,
-        "propensity": np.full(300, 1 / 3),
-    }
+    table = log_of_fields(7)
     bandit = JointGLM(features=schema, budget=Budget(20.0, 1e-2), source=Simulated(1), policy=default_rng(1))
     assert bandit.learn_log(table, actions=offered) == {}
     rounds = logs.rounds(table, actions=offered, features=schema)
@@ -193,17 +193,7 @@ def test_a_bandit_with_blocks_is_evaluated_in_its_own_form():
 
 
 def test_the_command_reads_fields_by_the_schema_of_a_saved_bandit(tmp_path, monkeypatch, capsys):
-    pl = pytest.importorskip("polars")
-    rng = default_rng(9)
-    table = pl.DataFrame(
-        {
-            "age": rng.uniform(0, 90, 300),
-            "plan": rng.choice(["free", "paid"], 300).tolist(),
-            "action": rng.choice(list(OFFERS), 300).tolist(),
-            "reward": rng.integers(2, size=300) * 1.0,
-            "propensity": np.full(300, 1 / 3),
-        }
-    )
+    table = pl.DataFrame(log_of_fields(9))
     (tmp_path / "log").mkdir()
     for i, part in enumerate((table[:100], table[100:])):
         part.write_parquet(tmp_path / "log" / f"{i}.parquet")
@@ -212,11 +202,9 @@ def test_the_command_reads_fields_by_the_schema_of_a_saved_bandit(tmp_path, monk
     bandit.save(tmp_path / "bandit.json")
     monkeypatch.chdir(tmp_path)
     targets = ["--target", "bandit.json", "--target", "uniform", "--target", "always:pie", "--json"]
-    monkeypatch.setattr(sys, "argv", ["tacit", "evaluate", "log", *targets])
-    with pytest.raises(SystemExit) as stop:
-        cli.main()
-    assert stop.value.code == 0
-    rows = {(row["target"], row["name"]): row["value"] for row in json.loads(capsys.readouterr().out)["rows"]}
+    code, out, _ = run(capsys, monkeypatch, "evaluate", "log", *targets)
+    assert code == 0
+    rows = {(row["target"], row["name"]): row["value"] for row in json.loads(out)["rows"]}
     expected = {one.name: one.value for one in evaluate(tmp_path / "log", bandit)}
     assert rows["bandit.json", "dr"] == pytest.approx(expected["dr"])
     assert rows["uniform", "dr"] == pytest.approx(expected["dr"])  # nothing is learnt yet: random messages

@@ -1,7 +1,6 @@
 """`tacit bench worlds`: what it counts, its numbers, and the bandit that it compares with."""
 
 import json
-import sys
 
 import numpy as np
 import pytest
@@ -10,7 +9,8 @@ from tools import bench
 from tools.bench import worlds
 from tools.bench.commit import ExploreThenCommit
 
-from tacit import Budget, JointGLM, Spec, Uniform, cli, environments, simulate
+from packages.lab.tests.commands import run
+from tacit import Budget, JointGLM, Spec, Uniform, environments, simulate
 from tacit_lab.environments.random import random
 
 BUDGET = Budget(4.0, 1e-2)
@@ -72,18 +72,13 @@ def test_numbers_are_those_of_their_purpose():
 def test_on_the_command_line(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(worlds, "QUICK", 2)
     monkeypatch.setattr(worlds, "QUICK_ROUNDS", 100)
-    line = f"tacit bench worlds --numbers tuning --quick --bandit uniform --epsilon 2 --out {tmp_path} --json"
-    monkeypatch.setattr(sys, "argv", line.split())
+    line = f"bench worlds --numbers tuning --quick --bandit uniform --epsilon 2 --out {tmp_path} --json"
     for _ in range(2):  # the second finds all of it
-        with pytest.raises(SystemExit):
-            cli.main()
-        shown = json.loads(capsys.readouterr().out)
+        shown = json.loads(run(capsys, monkeypatch, *line.split())[1])
         assert len(shown["rows"]) == 8 and shown["summary"][0]["label"] == "uniform"
         assert len(list((tmp_path / "runs").iterdir())) == 2 * 2 * 3  # the uniform play of both is the same
-    monkeypatch.setattr(sys, "argv", ["tacit", "bench", "noise", "--quick"])
-    with pytest.raises(SystemExit) as stop:
-        cli.main()
-    assert stop.value.code == 1 and "option of bench worlds" in capsys.readouterr().err
+    code, _, told = run(capsys, monkeypatch, "bench", "noise", "--quick")
+    assert code == 1 and "option of bench worlds" in told
     assert bench.beside("noise", []) == {}
 
 

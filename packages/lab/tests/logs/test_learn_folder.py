@@ -63,13 +63,7 @@ def write(frame, folder, cuts=(0, 1, 130, 131, 500, 900)):
     return Folder(folder)
 
 
-@pytest.mark.parametrize(
-    ("kind", "options"),
-    [
-        (JointGLM, {}),
-        (JointGLM, {"link": "identity"}),
-    ],
-)
+@pytest.mark.parametrize(("kind", "options"), [(JointGLM, {}), (JointGLM, {"link": "identity"})])
 def test_a_folder_is_its_rows_one_by_one(kind, options, tmp_path, monkeypatch):
     one, folder = make(kind, **options), write(rows(), tmp_path / "log")
     expected = one.learn_log(rows())

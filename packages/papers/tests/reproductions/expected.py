@@ -62,13 +62,7 @@ RUNS = dict.fromkeys(SMALL, 2) | {
     "shariff-figure1": 20,
     "optimiser": 1,
 }
-SLOW = {
-    "shuffle",
-    "ablations",
-    "oracles",
-    "errata",
-    "reweighted",
-}  # three seconds and more, or run by another test
+SLOW = {"shuffle", "ablations", "oracles", "errata", "reweighted"}  # three seconds and more, or run by another test
 
 
 def measure(name: str, out: Path, progress: Progress | None = None) -> dict[str, Any]:

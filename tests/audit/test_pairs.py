@@ -111,7 +111,7 @@ def test_devices_move_what_they_send_by_no_more(served):
     server = boards.ALL[served]()
     rewards, sensitivity = server.rewards, server.privacy.releases[0].sensitivity
     document = json.loads(server.billboard())
-    for length in (0.0, 0.7, 30.0):
+    for length in (0.0, 2.0):
         document["theta"] = [length, *document["theta"][1:]]
         client = boards.device(boards.encoded(document))
         client._noise = NoCoins()
@@ -196,17 +196,17 @@ def test_two_worlds_are_no_farther_apart_than_is_claimed(options):
 
 
 @pytest.mark.parametrize("options", ENTRIES.values(), ids=ENTRIES)
-def test_two_worlds_on_a_database_are_no_farther_apart(options, tmp_path):
+def test_two_worlds_on_a_database_are_no_farther_apart(options, folder):
     """With cancelled rewards, too; from copies of one that is new, which have one key of an experiment."""
     rule = {"hold": 3.0} | {name: value for name, value in options.items() if name == "missing_as"}
     given = {name: value for name, value in options.items() if name not in HELD}
-    (tmp_path / "new").mkdir()
-    Place(str(tmp_path / "new/a.db"), tmp_path / "new/keys").open(drawn(given), **rule).close()
+    (folder / "new").mkdir()
+    Place(str(folder / "new/a.db"), folder / "new/keys").open(drawn(given), **rule).close()
     each, nobody = fates(options, FATES + CANCELLED)
     found = []
     for i, one in enumerate(each):
-        folder, clock = shutil.copytree(tmp_path / "new", tmp_path / f"{i}"), Clock()
-        with Place(str(folder / "a.db"), folder / "keys").open(drawn(given), clock=clock, **rule) as stored:
+        own, clock = shutil.copytree(folder / "new", folder / f"{i}"), Clock()
+        with Place(str(own / "a.db"), own / "keys").open(drawn(given), clock=clock, **rule) as stored:
 
             def each_second(stored=stored, clock=clock):
                 clock.now += 1.0

@@ -2,15 +2,21 @@
 beside the ledger: for every setting, and for those in pairs and triples that touch a person's entry."""
 
 import itertools
+import json
+import shutil
 
 import numpy as np
 import pytest
 
-from tacit import Budget, Control, JointGLM, LocalIRLS, ShuffleNewton
+from tacit import Budget, Control, JointGLM
 from tacit.algorithms.onepass.algorithm import OnePass
 from tacit.features import Category, Number, Schema
+from tacit.roles.device import within
+from tacit.roles.local import LocalClient
 from tacit.testing import pairs
 from tacit.testing.pairs import Datum, Silent, Visit
+from tests.roles import boards
+from tests.store.places import Clock, Place, settle, sums
 
 BUDGET = Budget(1.0, 1e-3)
 DISJOINT = Schema(
@@ -41,6 +47,7 @@ SETTINGS = {
     "control, fields": {"features": DISJOINT, "control": Control(policy="uniform", share=0.2), **HELD},
 }
 every = pytest.mark.parametrize("options", SETTINGS.values(), ids=SETTINGS)
+SERVERS = {name: make for name, make in boards.SERVERS.items() if "public" not in name}  # those send a coin
 LEAST = 1 / 1.2  # of the claim: a contribution that is 1.2 times as long is found out from here on
 
 
@@ -73,36 +80,61 @@ def test_a_kernel_that_adds_a_fifth_more_is_convicted(options, monkeypatch):
     assert pairs.share(made(**options), np.random.default_rng(1)) > 1
 
 
-@pytest.mark.parametrize(
-    "server",
-    [
-        LocalIRLS(dim=3, budget=Budget(4.0, 1e-6), curvature="released"),
-        LocalIRLS(dim=3, budget=Budget(4.0, 1e-6), curvature="none"),
-        ShuffleNewton(dim=3, budget=BUDGET, first=200),
-    ],
-    ids=lambda server: type(server).__name__,
-)
-def test_devices_move_what_they_send_by_no_more(server):
-    client, (release, *_) = server.device(), server.privacy.releases
+class NoCoins:
+    """In the place of a device's random numbers: it rounds down, and all coins are 0."""
 
-    def add(datum):
-        with np.errstate(over="ignore", invalid="ignore"):
-            x = datum.x / max(1.0, datum.length)
-        reward = np.nan_to_num(datum.reward, nan=server.rewards[0])
-        return np.asarray(client.contribution(x, float(np.clip(reward, *server.rewards))))
+    private = False
 
-    found = pairs.farthest(add, 3, 1, server.rewards, np.random.default_rng(2))
-    assert LEAST < found / release.sensitivity <= 1 + 1e-9
+    def uniforms(self, count):
+        return np.zeros(count)
+
+    def halves(self, trials, count):
+        return np.zeros(count, np.int64)
 
 
-FATES = [  # of a person's rounds: the arm, or the age, and the reward, late or none
+def sent(client, datum, rewards):
+    """What a device hides: in the shuffle model, what its whole numbers are of."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        x = datum.x / max(1.0, datum.length)
+    local, reward = isinstance(client, LocalClient), within(datum.reward, rewards)
+    made = LocalClient.contribution if local else type(client).contribution  # shaken is no farther
+    vector = np.asarray(made(client, x, rewards[0] if reward is None and not local else reward))
+    if not local:
+        vector = np.zeros(vector.size) if reward is None else vector
+        plan = client._plan
+        assert (np.abs(client.counts(vector) - plan["reach"] - plan["grid"] * vector) <= 1).all()
+    return vector
+
+
+def test_devices_move_what_they_send_by_no_more(served):
+    """At the first billboard, and at one whose estimate is long."""
+    server = boards.ALL[served]()
+    rewards, sensitivity = server.rewards, server.privacy.releases[0].sensitivity
+    document = json.loads(server.billboard())
+    for length in (0.0, 2.0):
+        document["theta"] = [length, *document["theta"][1:]]
+        client = boards.device(boards.encoded(document))
+        client._noise = NoCoins()
+        found = pairs.farthest(
+            lambda datum, at=client: sent(at, datum, rewards),
+            client.dim,
+            1,
+            rewards,
+            np.random.default_rng(2),
+            lambda a, b: float(np.linalg.norm(a - b)),
+        )
+        assert found / sensitivity <= 1 + 1e-9 and (found / sensitivity > LEAST or served not in SERVERS)
+
+
+FATES = [  # of a person's rounds: the arm, or the age; the reward; and when it comes
     (1.0, 1.0, 0),
     (-1.0, 1.0, 0),
     (1.0, 0.0, 0),
-    (1.0, 1.0, 5),
-    (1.0, None, 0),
-    (0.0, None, 0),
+    (1.0, 1.0, 9),
+    (1.0, 0.0, None),
+    (0.0, 1.0, 0),
 ]
+CANCELLED = [(1.0, None, 0), (1.0, None, 2)]  # on a database alone
 ENTRIES = {
     "hold": {"hold": 3},
     "missing": {"hold": 3, "missing_as": 0.0},
@@ -114,6 +146,9 @@ ENTRIES = {
     "scores": {"curvature": "none"},
     "fields": {"features": DISJOINT},
     "identity": {"link": "identity", "rewards": (-1.0, 1.0)},
+    "prior": {"prior": (np.array([0.4, -0.2]), 10.0)},
+    "control": {"control": Control(policy="uniform", share=0.2), **HELD},
+    "a fixed arm": {"control": Control(arm=0, share=0.5), **HELD},
 }
 
 
@@ -127,34 +162,64 @@ def together():
                     break
                 options |= ENTRIES[name]
             else:
-                yield pytest.param(options, id=", ".join(names), marks=[pytest.mark.full] * (count == 3))
+                yield pytest.param(options, id=", ".join(names))
+
+
+def fates(options, each=FATES):
+    """What a person may do in one round, or in three where two of them teach; and everybody else, who teach nothing."""
+    by_fields, out = "features" in options, []
+    for size, reward, late in each:
+        arms = {"age": (size + 1) / 2, "home": "a"} if by_fields else [[size, 0.0]]
+        visit = Visit(arms, reward, late, ["p" if size > 0 else "q"] if by_fields else None)
+        out.append(dict.fromkeys((5, 9, 14) if "max_rounds_per_person" in options else (5,), visit))
+    return out, Visit({"age": 0.5}, actions=["p"]) if by_fields else Visit([[0.0, 0.0]])
+
+
+def drawn(options):
+    """With the same key of an experiment each time. None where the options are refused: nothing is claimed."""
+    try:
+        given = options if "features" in options else {"dim": 2} | options
+        return made(policy=np.random.default_rng(3), **given)
+    except ValueError:
+        return None
 
 
 @pytest.mark.parametrize("options", [*together()])
 def test_two_worlds_are_no_farther_apart_than_is_claimed(options):
-    """A person in two rounds, whose rewards come at once, late or never, beside others who are the same in both."""
-    by_fields = "features" in options
+    """A person whose rewards come at once, late or never, beside others who are the same in both."""
+    if (bandit := drawn(options)) is None:
+        return
+    each, nobody = fates(options)
+    found = [(one, pairs.leaves(drawn(options), one, nobody, 50)) for one in each]
+    side = bandit._assignment.side if "control" in options else lambda number: 0
+    assert 0.2 < pairs.worlds(bandit.privacy, found, side) <= 1 + 1e-9
 
-    def make():
-        return made(**options if by_fields else {"dim": 2} | options)
 
-    def visits(fate):
-        size, reward, late = fate
-        arms = {"age": (size + 1) / 2, "home": "a"} if by_fields else [[size, 0.0]]
-        actions = ["p" if size > 0 else "q"] if by_fields else None
-        turns = (5, 9) if "max_rounds_per_person" in options else (5,)
-        return {turn: Visit(arms, reward, late, actions) for turn in turns}
+@pytest.mark.parametrize("options", ENTRIES.values(), ids=ENTRIES)
+def test_two_worlds_on_a_database_are_no_farther_apart(options, folder):
+    """With cancelled rewards, too; from copies of one that is new, which have one key of an experiment."""
+    rule = {"hold": 3.0} | {name: value for name, value in options.items() if name == "missing_as"}
+    given = {name: value for name, value in options.items() if name not in HELD}
+    (folder / "new").mkdir()
+    Place(str(folder / "new/a.db"), folder / "new/keys").open(drawn(given), **rule).close()
+    each, nobody = fates(options, FATES + CANCELLED)
+    found = []
+    for i, one in enumerate(each):
+        own, clock = shutil.copytree(folder / "new", folder / f"{i}"), Clock()
+        with Place(str(own / "a.db"), own / "keys").open(drawn(given), clock=clock, **rule) as stored:
 
-    try:
-        make()
-    except ValueError:
-        return  # refused: nothing is claimed
-    nobody = Visit({"age": 0.5}, actions=["p"]) if by_fields else Visit([[0.0, 0.0]])
-    far = [
-        pairs.two_worlds(make, visits(one), visits(other), nobody, 50)
-        for one, other in itertools.combinations(FATES, 2)
-    ]
-    assert max(far) <= 1 + 1e-9 and max(far) > 0.2
+            def each_second(stored=stored, clock=clock):
+                clock.now += 1.0
+                stored.tend()
+
+            pairs.played(stored, one, nobody, 30, each_second)
+            settle(stored)
+            assert stored.entered == 30 and stored.version > 3
+            steps = sums(stored)
+            found.append((one, stored.algorithm.plan.mechanism.cell * np.array([steps[i] for i in sorted(steps)])))
+            side = stored._agreed.assignment.side if "control" in options else lambda number: 0
+            certificate = stored.privacy
+    assert 0.2 < pairs.worlds(certificate, found, side) <= 1 + 1e-9
 
 
 def test_the_search_finds_what_is_known():

@@ -285,10 +285,10 @@ def test_memory_and_a_fold_of_its_leaves_estimate_the_same_whatever_was_added_an
 
     monkeypatch.setattr(grid, "close_on_grid", spy)
     options = {"hold": hold, "policy": np.random.default_rng(2)}
-    bandit = glm("walk", "ride", "swim", most=6, budget=Budget(3.0, 1e-6), curvature=curvature, pending=40, **options)
+    bandit = glm("walk", "ride", "swim", most=7, budget=Budget(3.0, 1e-6), curvature=curvature, pending=40, **options)
     fold, fed, changes = Fold(bandit.algorithm, bandit.actions, None), 0, 0
     for i in range(400):
-        if i in (3, 150, 250):
+        if i in (3, 150, 152, 250):
             bandit.add_action(f"new {i}")
         if i == 300:
             bandit.retire_action("ride")

@@ -46,6 +46,10 @@ def test_an_older_database_is_refused_and_a_backup_of_it_restored(tmp_path, run)
     assert run("backup", "messages", tmp_path / "backup")[0] == 0
     code, _, error = run("restore", "messages", tmp_path / "backup")
     assert code == 1 and "Expected --yes" in error  # nobody is there to say yes: nothing happened, and it was told
+    keys = (tmp_path / "bandit.db.keys").rename(tmp_path / "kept")
+    code, _, error = run("restore", "messages", tmp_path / "backup")
+    assert "its whole plan, since the folder of keys has no witness of it" in error
+    keys.rename(tmp_path / "bandit.db.keys")
     code, out, error = run("restore", "messages", tmp_path / "backup", "--yes")
     assert code == 0 and out.startswith("messages: bandit ") and "messages: a new bandit of epsilon 1 " in error
     app = application(tmp_path)

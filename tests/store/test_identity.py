@@ -9,8 +9,10 @@ import pytest
 
 from tacit import move, retire
 from tacit.errors import BadState, RolledBack, WrongKeys
+from tacit.holders.database import DatabaseIdentity
 from tacit.holders.erasure import erase_at
 from tacit.holders.opening import database_at
+from tacit.holders.witness import Witness
 from tests.store.places import glm, linear, lived, table
 
 
@@ -47,6 +49,16 @@ def test_a_mistyped_name_of_the_database_is_refused(on_sqlite, on_postgres, fold
         assert not run(empty.finding, "bandit")
     empty.close()
     on_sqlite.open(glm()).close()
+
+
+def test_a_record_of_another_uid_is_never_overwritten(folder):
+    """Also where two that are new begin at once: neither database has a bandit yet, and no step was released."""
+    witness = Witness(folder, "bandit")
+    witness.begin("one", DatabaseIdentity("system", 0))
+    before = files(folder)
+    with pytest.raises(RolledBack):
+        witness.begin("other", DatabaseIdentity("another", 0))
+    assert files(folder) == before
 
 
 def test_a_database_that_has_another_bandit_of_that_name_is_refused(place, folder):

@@ -1,5 +1,12 @@
 """What holds for every bandit, on those of this package: the core's tests, run on what this package registers."""
 
+import numpy as np
+import pytest
+
+from packages.papers.tests import boards
+from tacit.testing import pairs, stage
+from tacit_papers import JointGLMUCB, ShariffLinUCB
+from tests.audit.test_pairs import BUDGET, LEAST, test_devices_move_what_they_send_by_no_more
 from tests.bandits.test_defaults import test_defaults_work, test_one_seed_fixes_noise_and_policy
 from tests.bandits.test_propensity import (
     test_a_propensity_is_exact_or_states_its_error,
@@ -10,7 +17,31 @@ from tests.bandits.test_warm_up import test_nothing_is_left_to_compile_for_any_b
 __all__ = [
     "test_a_propensity_is_exact_or_states_its_error",
     "test_defaults_work",
+    "test_devices_move_what_they_send_by_no_more",
     "test_nothing_is_left_to_compile_for_any_bandit",
     "test_one_seed_fixes_noise_and_policy",
     "test_stated_propensities_are_the_frequencies",
 ]
+SERVERS = {name: make for name, make in boards.SERVERS.items() if not name.startswith(("shuffle-sblb", "shuffle-glm"))}
+
+
+@pytest.mark.parametrize(
+    "bandit",
+    [
+        JointGLMUCB(dim=2, budget=BUDGET, horizon=60),
+        JointGLMUCB(dim=2, budget=BUDGET, horizon=60, link="probit", rewards=(-2.0, 0.5)),
+        ShariffLinUCB(dim=2, budget=BUDGET, horizon=60),
+        ShariffLinUCB(dim=2, budget=BUDGET, horizon=60, release="batched", rewards=(-2.0, 0.5)),
+    ],
+    ids=lambda bandit: type(bandit).__name__,
+)
+def test_nobody_moves_the_sums_by_more_than_the_ledger_has(bandit):
+    (release,) = bandit.privacy.releases
+
+    def add(datum):
+        with np.errstate(all="ignore"):
+            x, reward = datum.x / max(1.0, datum.length), np.nan_to_num(datum.reward)
+        return bandit.mechanism.cell * stage.contribution(bandit, x, float(np.clip(reward, *bandit.rewards)))
+
+    found = pairs.farthest(add, 2, 1, bandit.rewards, np.random.default_rng(2))
+    assert LEAST < found / release.sensitivity <= 1

@@ -40,8 +40,9 @@ def restore(path: Path, name: str, file: Path, *, say: Callable[[str], None]) ->
     (setting,) = chosen(path, name).values()
     bandit = configs.build(setting, name)
     found = restoring.cost(bandit, file, setting.durable, name=name, keys=setting.keys)
+    lost = "its whole plan, since the folder of keys has no witness of it"
     before = ", ".join(
-        f"{one.uid} ({'its whole plan' if one.steps is None else f'{one.steps} releases'}"
+        f"{one.uid} ({lost if one.steps is None else f'{one.steps} releases'}"
         f"{', counted twice' if one.times > 1 else ''})"
         for one in found.predecessors
     )

@@ -4,8 +4,9 @@ and through `choose` and `observe`, beside what its certificate's releases are c
 A search proves nothing above what it finds. What it finds above the claim convicts, and it has to come near the claim:
 a kernel that is given 1.2 times a number is found out then, whatever the formulas say."""
 
+import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.random import Generator
 
 from tacit.data import Array
 from tacit.mechanisms.opening import opened
+from tacit.privacy.certificate import Certificate
 from tacit.privacy.ledger import GaussianRelease, OneOfRelease
 from tacit.privacy.noise import Secure
 
@@ -49,7 +51,14 @@ def apart(one: Array, other: Array) -> float:
     return max(float(np.linalg.norm(one - other)), math.hypot(np.linalg.norm(one), np.linalg.norm(other)))
 
 
-def farthest(add: Callable[[Datum], Array], own: int, blocks: int, rewards: Sequence[float], rng: Generator) -> float:
+def farthest(
+    add: Callable[[Datum], Array],
+    own: int,
+    blocks: int,
+    rewards: Sequence[float],
+    rng: Generator,
+    between: Callable[[Array, Array], float] = apart,
+) -> float:
     """The largest distance that is found between what two people add, of `own` numbers in one of so many blocks."""
     low, high = rewards
     ends = [low, high, (low + high) / 2, math.nan, -1.7e308, 1.7e308]
@@ -71,7 +80,7 @@ def farthest(add: Callable[[Datum], Array], own: int, blocks: int, rewards: Sequ
         return one._replace(block=int(rng.integers(blocks)), length=float(rng.choice([one.length, 1.0])))
 
     def distance(pair: list[Datum]) -> float:
-        return apart(*map(add, pair))
+        return between(*map(add, pair))
 
     pairs = [[drawn(), drawn()] for _ in range(STARTS)]
     best = max(pairs, key=distance)
@@ -87,9 +96,9 @@ def farthest(add: Callable[[Datum], Array], own: int, blocks: int, rewards: Sequ
     return distance(best)
 
 
-def claimed(bandit: Any) -> list[tuple[float, float]]:
+def claimed(certificate: Certificate) -> list[tuple[float, float]]:
     """(side, sensitivity) of all that one person moves: of each side of an experiment; side 0 where there is none."""
-    (release,) = bandit.privacy.releases
+    (release,) = certificate.releases
     if isinstance(release, OneOfRelease):
         return [(float(i), side.sensitivity) for i, side in enumerate(release.sides)]
     assert isinstance(release, GaussianRelease)
@@ -112,7 +121,7 @@ def share(bandit: Any, rng: Generator) -> float:
     plan, found = of.plan, 0.0
     for estimate in estimates(bandit, rng):
         adder = of.adder(estimate)
-        for side, bound in claimed(bandit):
+        for side, bound in claimed(bandit.privacy):
 
             def add(datum: Datum, adder: Any = adder, side: float = side) -> Array:
                 row = np.append(datum.x, float(datum.block)) if plan.blocks > 1 else datum.x
@@ -129,43 +138,50 @@ def share(bandit: Any, rng: Generator) -> float:
 
 
 class Visit(NamedTuple):
-    """One round of a person: what `choose` is given, and the reward, or none, and after how many rounds it comes."""
+    """One round of a person: what `choose` is given, and the reward that comes after `late` rounds. late: None if none
+    ever comes. reward: None cancels."""
 
     arms: Any
     reward: float | None = None
-    late: int = 0
+    late: int | None = None
     actions: Any = None
 
 
-def leaves(bandit: Any, visits: dict[int, Visit], nobody: Visit, rounds: int) -> Array:
-    """(steps, numbers): what each released step sums, without noise. In rounds without a visit somebody comes who is
-    the same in both worlds."""
-    fading, out, waiting = bandit.mechanism.fading, [], []
-    last = np.zeros(bandit.mechanism.size)
+Visits = Mapping[int, Visit]  # of one person, by round
+
+
+def played(holder: Any, visits: Visits, nobody: Visit, rounds: int, each: Callable[[], None] = lambda: None) -> None:
+    """In rounds without a visit somebody comes who is the same in all worlds. each: is called after every round."""
+    limited, waiting = holder.algorithm.plan.limits.most is not None, []
     for t in range(rounds):
         visit = visits.get(t, nobody)
-        known = {"person": "one" if t in visits else f"other {t}"} if bandit.max_rounds_per_person else {}
-        steps = bandit._steps
-        choice = bandit.choose(visit.arms, actions=visit.actions, **known)
-        if bandit._steps > steps:
-            assert bandit._steps == steps + 1
-            now = np.asarray(bandit._state.prefix.released)
-            out.append(now - fading * last)
-            last = now.copy()
-        waiting.append((t + visit.late, choice, visit.reward))
-        for when, chosen, reward in waiting:
-            if when == t and reward is not None:
-                bandit.observe(chosen, reward)
-    return np.array(out)
+        known = {"person": "one" if t in visits else f"other {t}"} if limited else {}
+        waiting.append((visit, t, holder.choose(visit.arms, actions=visit.actions, **known)))
+        for came, when, choice in waiting:
+            if came.late is not None and when + came.late == t:
+                holder.observe(choice, came.reward)
+        each()
 
 
-def two_worlds(
-    make: Callable[[], Any], one: dict[int, Visit], other: dict[int, Visit], nobody: Visit, rounds: int
+def leaves(bandit: Any, visits: Visits, nobody: Visit, rounds: int) -> Array:
+    """(steps, numbers): what each released step sums, without noise; in memory."""
+    fading, out = bandit.mechanism.fading, [np.zeros(bandit.mechanism.size)]
+
+    def released() -> None:
+        if bandit._steps == len(out):
+            out.append(np.array(bandit._state.prefix.released))
+        assert bandit._steps == len(out) - 1
+
+    played(bandit, visits, nobody, rounds, released)
+    return np.asarray(np.array(out[1:]) - fading * np.array(out[:-1]))
+
+
+def worlds(
+    certificate: Certificate, each: Sequence[tuple[Visits, Array]], side: Callable[[int], int] = lambda number: 0
 ) -> float:
-    """How far the steps of two worlds are apart that differ in one person's visits, as a share of what is claimed for
-    all rounds of a person."""
-    bandit = make()
-    (release,) = bandit.privacy.releases
-    bound: float = release.rounds * release.sensitivity
-    moved = leaves(bandit, one, nobody, rounds) - leaves(make(), other, nobody, rounds)
-    return float(np.linalg.norm(moved)) / bound
+    """How far the steps of two worlds are apart, which differ in one person's visits, as a share of what is claimed for
+    all of that person's rounds; of any two. side: of a number, in an experiment."""
+    bounds = dict(claimed(certificate))
+    turns = sorted(each[0][0])[: certificate.person or 1]
+    bound = sum(bounds[side(turn + 1)] for turn in turns)
+    return max(float(np.linalg.norm(a - b)) for (_, a), (_, b) in itertools.combinations(each, 2)) / bound

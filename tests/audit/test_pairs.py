@@ -95,14 +95,8 @@ def test_devices_move_what_they_send_by_no_more(server):
     assert LEAST < found / release.sensitivity <= 1 + 1e-9
 
 
-FATES = [  # of a person's rounds: the arm, or the age, and the reward, late or none
-    (1.0, 1.0, 0),
-    (-1.0, 1.0, 0),
-    (1.0, 0.0, 0),
-    (1.0, 1.0, 5),
-    (1.0, None, 0),
-    (0.0, None, 0),
-]
+# of a person's rounds: the arm, or the age, and the reward, late or none
+FATES = [(1.0, 1.0, 0), (-1.0, 1.0, 0), (1.0, 0.0, 0), (1.0, 1.0, 5), (1.0, None, 0), (0.0, None, 0)]
 ENTRIES = {
     "hold": {"hold": 3},
     "missing": {"hold": 3, "missing_as": 0.0},

@@ -224,21 +224,12 @@ def test_the_page_has_the_table_and_every_bound():
         assert f"`{name}`" in text, name
 
 
-@pytest.mark.parametrize(
-    ("bandit", "of"),
-    [
-        ("JointGLMRare", "joint-glm-rare"),
-        ("JointGLMRare", "joint-glm-rare-rate"),
-        ("ShuffleGLM", "shuffle-glm-rate"),
-        ("JointReweighted", "joint-reweighted"),
-        ("LocalReweighted", "local-reweighted"),
-        ("JointSquareCB", "joint-square-cb"),
-        ("LocalSquareCB", "local-square-cb"),
-        ("LocalOnlineUCB", "local-online-ucb-rate"),
-        ("LocalAnytimeUCB", "local-anytime-ucb"),
-        ("LocalCombiner", "local-combiner"),
-    ],
-)
+SQUARES = ("JointSquareCB", "LocalSquareCB")
+BOUNDS = [(name, "") for name in ("JointGLMRare", "JointReweighted", "LocalReweighted", "LocalAnytimeUCB", *SQUARES)]
+BOUNDS += [("LocalCombiner", ""), ("JointGLMRare", "-rate"), ("ShuffleGLM", "-rate"), ("LocalOnlineUCB", "-rate")]
+
+
+@pytest.mark.parametrize(("bandit", "of"), [(name, registry.kebab(name) + kind) for name, kind in BOUNDS])
 def test_rates_are_those_of_the_theorems(bandit, of):
     """Growth in T, d and epsilon, where T swamps what grows more slowly, up to logarithms."""
     bound, rate = drawn.BOUNDS[of], next(rate for rate in rates.RATES if rate.bandit == bandit)

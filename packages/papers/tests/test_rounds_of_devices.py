@@ -68,26 +68,16 @@ def changed(board, **values):
     return json.dumps(json.loads(board) | values, sort_keys=True).encode()
 
 
-def play(devices, iterations):
-    """One batch of so many devices at (1, 1e-6), and what it teaches."""
-    made = server(horizon=2 * devices, first=devices, iterations=iterations, budget=FINE)
-    batch(made, devices, default_rng(0))
-    assert (made.users, made.version) == (devices, 1 + iterations)
+@pytest.mark.parametrize("iterations", [2, pytest.param(30, marks=pytest.mark.full)])
+def test_two_thousand_devices_teach_a_batch(iterations):
+    made = server(horizon=4000, first=2000, iterations=iterations, budget=FINE)
+    batch(made, 2000, default_rng(0))
+    assert (made.users, made.version) == (2000, 1 + iterations)
     assert made.privacy.private and 0.99 < made.privacy.spent <= made.privacy.epsilon <= 1 + 1e-6
     cosine = made.theta @ THETA / np.linalg.norm(made.theta) / np.linalg.norm(THETA)
     assert cosine > 0.8  # the sum of gradients is ten times its noise: more than five standard errors
-    return made
-
-
-def test_two_thousand_devices_teach_a_batch():
-    made = play(2000, 2)
     assert json.loads(made.billboard())["thetas"] == [made.theta.tolist()]
-    assert [release.rounds for release in made.privacy.releases] == [1, 2]
-
-
-@pytest.mark.full
-def test_two_thousand_devices_in_all_rounds():
-    play(2000, 30)
+    assert [release.rounds for release in made.privacy.releases] == [1, iterations]
 
 
 def test_a_server_plays_to_its_horizon_and_is_saved_between_rounds(tmp_path):

@@ -23,13 +23,12 @@ BUDGET = Budget(1.0, 1e-2)
 LOGISTIC = environments.ball(link="logistic", dim=3, arms=6, radius=2.0)
 
 
-@pytest.mark.parametrize("options", [{}, {"calibration": "paper"}, {"constants": "paper"}, {"batches": 5}])
+FREE = {"budget": Budget(math.inf, 1e-2)}
+
+
+@pytest.mark.parametrize("options", [{}, {"calibration": "paper"}, {"constants": "paper"}, {"batches": 5}, FREE])
 def test_algorithm_1_fused_and_stepwise_are_identical(options):
-    compare(Spec(ShuffleGLM, budget=BUDGET, iterations=3, **options), LOGISTIC)
-
-
-def test_algorithm_1_without_noise():
-    compare(Spec(ShuffleGLM, budget=Budget(math.inf, 1e-2), iterations=3), LOGISTIC)
+    compare(Spec(ShuffleGLM, **{"budget": BUDGET, "iterations": 3} | options), LOGISTIC)
 
 
 @pytest.mark.parametrize("options", [{}, {"first": 250, "variant": "amplification"}, {"first": 30, "growth": 1.5}])

@@ -9,9 +9,8 @@ from tools.bench import shuffle as bench
 
 from tacit import cli
 from tacit.kernels.design import chances
-from tacit.mechanisms.shuffle.encoding import _rounded
 from tacit.roles import designs
-from tests.roles.fleet import Fleet
+from tests.roles.fleet import Fleet, _rounded
 from tests.roles.test_shuffle_protocol import BOARD, SERVER
 
 

@@ -1,4 +1,4 @@
-"""Every attack there is: those of each file in tacit_lab/audit/attacks, and in packages of attacks that others bring."""
+"""Every attack there is: those of each file in tacit_lab/audit/attacks, and of packages that bring others."""
 
 import importlib
 import pkgutil

@@ -110,7 +110,7 @@ dist: .venv/.node         ## wheels and sdists, the JavaScript device, a bill of
 	$(MAKE) packed
 	wheel="$$(ls dist/tacit-*.whl)"; \
 	for package in . dist/tacit-*.tar.gz "$$wheel" "$$wheel[logs]" "$$wheel[composition]" "$$wheel[store]" "$$wheel[service]" \
-	  dist/tacit_lab-*.whl dist/tacit_papers-*.whl; do \
+	  dist/tacit_lab-*.whl dist/tacit_papers-*.whl dist/tacit_two_servers-*.whl; do \
 	  rm -rf .cache/clean && $(PYTHON) -m venv .cache/clean && \
 	  .cache/clean/bin/pip install --quiet --disable-pip-version-check --find-links dist "$$package" && \
 	  .cache/clean/bin/python -I tests/smoke.py "$$package" || exit 1; done
@@ -121,7 +121,7 @@ dist packed js: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/d
 
 packed: .venv/.node       ## the same files in dist/, not tried; from the same commit the same bytes
 	rm -rf dist && mkdir -p .cache dist
-	for part in . packages/lab packages/papers; do (cd $$part && "$(CURDIR)/$(BIN)/hatchling" build -d "$(CURDIR)/dist") || exit 1; done
+	for part in . packages/lab packages/papers experimental/two-servers; do (cd $$part && "$(CURDIR)/$(BIN)/hatchling" build -d "$(CURDIR)/dist") || exit 1; done
 	$(BIN)/python -m tools.sbom dist/tacit-*.whl requirements.lock > .cache/bill.json
 	mv .cache/bill.json "$$(ls dist/tacit-*.whl | sed s/-py3-none-any.whl/.cdx.json/)"
 	$(MAKE) js

@@ -14,16 +14,16 @@ import tacit
 from tacit import Budget, JointGLM
 
 WHAT = sys.argv[1]
-COMMAND = str(Path(sys.executable).with_name("tacit"))
 LOG = "action,reward,propensity,x0\n0,1,.5,.3\n1,0,.5,.2\n0,0,.5,.1\n"
 SHORT = ["--env", "ball", "--horizon", "50", "--runs", "1"]
 
 
-def run(*arguments: str, code: int = 0) -> str:
+def run(*arguments: str, code: int = 0, command: str = "tacit") -> str:
     """What the command says, on both of its streams."""
-    done = subprocess.run([COMMAND, *arguments], capture_output=True, text=True, check=False)
+    found = str(Path(sys.executable).with_name(command))
+    done = subprocess.run([found, *arguments], capture_output=True, text=True, check=False)
     if done.returncode != code or "Traceback" in done.stderr:
-        sys.exit(f"{WHAT}: expected tacit {' '.join(arguments)} to end with {code}, got {done.stderr.strip()[-2000:]}.")
+        sys.exit(f"{WHAT}: expected {command} {' '.join(arguments)} to end with {code}, got {done.stderr.strip()[-2000:]}.")
     return done.stdout + done.stderr
 
 
@@ -109,6 +109,10 @@ def main() -> None:
             of_the_lab(folder)
         if "tacit_papers" in WHAT:
             of_papers(folder)
+        if "tacit_two_servers" in WHAT:
+            run("--help", command="tacit-two")
+            if "none.toml" not in (said := run(str(folder / "none.toml"), code=1, command="tacit-two")):
+                sys.exit(f"Expected an aggregator that only wants a configuration, got {said}")
     print(f"{WHAT}: tacit {tacit.__version__} works.")
 
 

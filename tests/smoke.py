@@ -23,7 +23,8 @@ def run(*arguments: str, code: int = 0, command: str = "tacit") -> str:
     found = str(Path(sys.executable).with_name(command))
     done = subprocess.run([found, *arguments], capture_output=True, text=True, check=False)
     if done.returncode != code or "Traceback" in done.stderr:
-        sys.exit(f"{WHAT}: expected {command} {' '.join(arguments)} to end with {code}, got {done.stderr.strip()[-2000:]}.")
+        came = done.stderr.strip()[-2000:]
+        sys.exit(f"{WHAT}: expected {command} {' '.join(arguments)} to end with {code}, got {came}.")
     return done.stdout + done.stderr
 
 

@@ -233,7 +233,7 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path):
     with Client(server.address, "messages") as client:
         for i, (choice, acknowledged) in done.items():
             assert client.choose(np.eye(3), request=f"{i}").id == choice.id
-            client.reward(choice, -1.0 if acknowledged else 1.0)
+            client.reward(choice, 0.0 if acknowledged else 1.0)
     assert server.stop() == 0
     bandit = linear(horizon=5000, first=None)
     expected = sum(contribution(bandit, np.eye(3)[choice.index], 1.0) for choice, _ in done.values())

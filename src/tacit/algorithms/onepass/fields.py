@@ -261,7 +261,7 @@ def towards(target: Array, found: Array, std: float, parts: tuple[SchemaPart, ..
 def _kept(square: Array, noise: Array, count: Array) -> Array:
     """The share of a squared distance, of so many numbers, that noise would not explain, which gives `noise` on
     average."""
-    out: Array = np.maximum(0.0, 1 - (1 + MARGIN / np.sqrt(count)) * noise / np.maximum(square, 1e-300))
+    out: Array = np.maximum(0.0, 1 - (1 + MARGIN / np.sqrt(count)) * noise / np.maximum(square, 1e-150))
     return out
 
 

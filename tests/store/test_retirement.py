@@ -1,9 +1,11 @@
 """The end of a bandit: nobody is answered, nothing raw and no key is left, what was released can still be read."""
 
+import shutil
+
 import numpy as np
 import pytest
 
-from tacit.errors import BadState, Retired
+from tacit.errors import BadState, Retired, RolledBack, WrongKeys
 from tacit.holders.retirement import retire
 from tacit.holders.seal import Keys
 from tests.store.places import arms, glm, play, restored, table
@@ -65,6 +67,33 @@ def test_workers_that_are_open_refuse_from_then_on(on_postgres, rng):
         assert one.retired and one.choices == 1 and one.privacy.private
         play(other, rng, 12, together=12)  # its neighbour in the same database and the same folder of keys goes on
         assert other.version == 1
+
+
+def test_keys_of_another_that_is_at_work_are_never_destroyed(on_sqlite, folder):
+    """By an older copy of the database, or by a bandit of the same name that has ended; nor may keys be missed."""
+    copy, other = on_sqlite._replace(where=str(folder / "copy.db")), on_sqlite._replace(keys=folder / "other")
+    lived(on_sqlite)
+    shutil.copy(on_sqlite.where, copy.where)
+    with on_sqlite.open(limited()) as stored:
+        play(stored, np.random.default_rng(1), 36, prefix="s", together=12)
+    ended = copy._replace(where=str(folder / "ended.db"), keys=folder / "ended")
+    lived(ended)
+    retire(ended.where, keys=ended.keys)
+    wrong = ended._replace(keys=on_sqlite.keys)
+    for work in (
+        lambda: retire(copy.where, keys=copy.keys),
+        lambda: retire(wrong.where, keys=wrong.keys),
+        lambda: wrong.open(limited()),
+    ):
+        with pytest.raises(RolledBack):
+            work()
+    with pytest.raises(WrongKeys):
+        retire(other.where, keys=other.keys)
+    with on_sqlite.open(limited()) as stored:
+        assert stored.version >= 3 and not stored.retired
+    (on_sqlite.keys / "bandit.witness").unlink()
+    with pytest.raises(RolledBack):  # nobody knows whether it is an older copy
+        retire(on_sqlite.where, keys=on_sqlite.keys)
 
 
 def test_a_retirement_that_is_killed_is_finished_when_the_bandit_is_opened(place):

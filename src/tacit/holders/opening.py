@@ -23,7 +23,7 @@ from tacit.holders.rows import BanditRow, OpenStep
 from tacit.holders.seal import Keys, Seal, label_of
 from tacit.holders.sqlite import SQLite
 from tacit.holders.tickets import Tickets
-from tacit.holders.witness import Witness
+from tacit.holders.witness import Shown, Witness
 from tacit.kernels.rounds import next_boundary
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.tree import Tree
@@ -191,7 +191,9 @@ def opened(database: Database, keys: Keys, name: str, algorithm: Algorithm[Any],
     check_plan(algorithm, found)
     if head.state != closed.BEGUN:
         closed.refuse(head.state, head.place)
-    if not head.ended:
+    if head.ended:
+        check_record(keys, found)  # else the keys of another one would be destroyed
+    else:
         check_witness(database, keys, found, begun=head.state == closed.BEGUN)
     if head.state == closed.BEGUN:
         with database.transaction() as run:
@@ -204,20 +206,35 @@ def opened(database: Database, keys: Keys, name: str, algorithm: Algorithm[Any],
     return vault_of(database, keys, found, ended=ended)
 
 
-def check_witness(database: Database, keys: Keys, found: BanditRow, *, begun: bool = False) -> None:
-    """RolledBack where the witness can tell without keys: those of a database that is older may be destroyed."""
+def check_record(keys: Keys, found: BanditRow) -> Shown | None:
+    """What the witness in the folder of keys has on record, if there is one; RolledBack if it is of another bandit."""
     last = Witness(keys.folder, found.name).read()
+    if last is not None:
+        witness.check_uid(last, found.uid)
+    return last
+
+
+def check_witness(database: Database, keys: Keys, found: BanditRow, *, begun: bool = False) -> None:
+    """RolledBack where the witness can tell without keys: those of a database that is older may be destroyed. WrongKeys
+    if the folder has neither."""
+    last = check_record(keys, found)
     if last is None:
-        if not begun and keys.find(f"{found.uid}.tickets") is not None:  # else the folder is another one
-            raise witness.missing()
+        if not begun:
+            raise without(keys) if keys.find(f"{found.uid}.tickets") is None else witness.missing()
         return
-    witness.check_uid(last, found.uid)
     with database.transaction() as run:
         leaves = leaf_rows.found(run, found.uid, 0)
     unsealed = [leaf for leaf in leaves if not leaf.sealed]
     if last.steps > len(leaves) or witness.differ(last, witness.digests(found.uid, unsealed)):
         raise witness.older()
     witness.check_place(last, database.identity())
+
+
+def without(keys: Keys) -> WrongKeys:
+    return WrongKeys(
+        f"Expected the keys that this database was sealed with, got {keys.folder} without them. If they are lost: "
+        f"{closed.RESTORE}"
+    )
 
 
 def check_plan(algorithm: Algorithm[Any], found: BanditRow) -> None:
@@ -261,10 +278,7 @@ def vault_of(database: Database, keys: Keys, found: BanditRow, *, ended: bool) -
     needed = [f"{found.name}.persons", *_fixed_labels(found)]
     persons, requests, tickets, *sides = [b"", b"", b""] if ended else map(keys.find, needed)
     if persons is None or requests is None or tickets is None or None in sides:
-        raise WrongKeys(
-            f"Expected the keys that this database was sealed with, got {keys.folder} without them. If they are lost: "
-            f"{closed.RESTORE}"
-        )
+        raise without(keys)
     if not ended:
         check_keys(database, keys, found)
     seal, shown = Seal(keys, found.uid), Witness(keys.folder, found.name)

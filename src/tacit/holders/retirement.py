@@ -5,24 +5,25 @@ import time
 from pathlib import Path
 
 from tacit.holders import closed, fingerprints, opening, person_rows, rows
-from tacit.holders.witness import Witness, check_uid, older
 
 
 def retire(where: str | Path, *, name: str = "bandit", keys: str | Path | None = None) -> None:
     """For good. Workers of PostgreSQL may go on meanwhile: they refuse from then on. If this is killed, do it again, or
-    open the bandit: its keys go then. RolledBack where the witness is of another bandit, or an id has proved that the
-    database was taken back in time: what is restored from a backup is charged with what was released since then."""
+    open the bandit: its keys go then. RolledBack where the witness is of another bandit or missing, or the database is
+    older than what was shown from it: its certificate would not say what was released, and the keys may be those of a
+    newer one that is at work. WrongKeys where they are in another folder: they would stay."""
     database = opening.existing(where)
     try:
         folder = opening.keys_of(where, database, keys)
-        witnessed = Witness(folder.folder, name).read()
         with database.transaction() as run:
             found = opening.last(run, name)
+            ended = rows.head(run, found.uid).ended
+        if ended:
+            opening.check_record(folder, found)
+        else:
+            opening.check_witness(database, folder, found)
+        with database.transaction() as run:
             if not rows.head(run, found.uid, database.locking).ended:
-                if witnessed is not None:
-                    check_uid(witnessed, found.uid)
-                    if witnessed.taken_back:
-                        raise older()
                 rows.drop_raw(run, found.uid)
                 rows.put_state(run, found.uid, closed.ENDED)
                 person_rows.forget_all(run, name)

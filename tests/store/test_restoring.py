@@ -11,8 +11,10 @@ from tacit import Budget, restore, retire
 from tacit.errors import BadState, Moved, Retired, RolledBack, UnknownChoice
 from tacit.holders import restoring
 from tacit.holders.backups import Backup
+from tacit.holders.closed import RESTORE
 from tacit.holders.moving import move
 from tacit.holders.seal import Keys
+from tacit.holders.witness import older
 from tacit.privacy import gaussian
 from tests.store.places import (
     BUDGET,
@@ -214,12 +216,15 @@ def test_what_is_refused_changes_nothing(place, folder):
     stranger.open(glm()).close()
     backed_up(stranger, folder / "of a stranger")
     (folder / "text").write_text("x" * 9000)
+    (folder / "empty").touch()
     before = {path.name: path.read_bytes() for path in place.keys.iterdir()}
     for given, file, name, error, words in (
         (glm(), "backup", "nobody", BadState, "of the name nobody"),
         (glm(radius=2.0), "backup", "bandit", BadState, "settings that bandit was made with"),
         (glm(), "none", "bandit", ValueError, "no such file"),
         (glm(), "text", "bandit", BadState, "got another file"),
+        (glm(), "empty", "bandit", BadState, "of the name bandit in the backup, got none"),
+        (glm(), ".", "bandit", ValueError, "got a folder"),
         (glm(), "of a stranger", "bandit", BadState, "another bandit of the same name"),
     ):
         for work in (restoring.cost, restore):
@@ -242,8 +247,9 @@ def test_a_backup_that_is_put_in_place_by_hand_is_refused(on_sqlite, folder):
     shutil.copy(on_sqlite.where, folder / "copy.db")
     backed_up(on_sqlite, folder / "backup")
     shutil.copy(folder / "backup", on_sqlite.where)
-    with pytest.raises(RolledBack, match="got a backup of it"):
+    with pytest.raises(RolledBack, match="got a backup of it") as error:
         on_sqlite.open(glm())
+    assert all(f"If it is lost: {RESTORE}" in str(said) for said in (error.value, older()))  # else keys in use would go
     restore(glm(), folder / "backup", on_sqlite.where, keys=on_sqlite.keys)
     on_sqlite.open(glm()).close()
     shutil.copy(folder / "copy.db", on_sqlite.where)  # and so is the predecessor itself

@@ -32,7 +32,7 @@ def _refusal(state: str, place: str) -> BadState:
     if state == COPY:
         return RolledBack(
             "Expected the database that was served from, got a backup of it: choices and releases since then are not "
-            f"in it. {RESTORE}"
+            f"in it. Correct `durable`, or put that database back. If it is lost: {RESTORE}"
         )
     if state == GONE:
         return Moved(

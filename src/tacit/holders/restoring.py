@@ -183,12 +183,12 @@ def _prior(algorithm: Algorithm[Any], old: _Old) -> tuple[bytes, float]:
 @contextlib.contextmanager
 def _both(file: Path, where: str | Path) -> Iterator[tuple[Database, Database]]:
     """The backup, as a copy that is removed afterwards, and the database that it is for."""
-    if not file.exists():
-        raise ValueError(f"Expected a backup in {file}, got no such file.")
+    if not file.is_file():
+        raise ValueError(f"Expected a backup in {file}, got {'a folder' if file.is_dir() else 'no such file'}.")
     with tempfile.TemporaryDirectory(prefix="tacit-restore-") as folder:
         copy = shutil.copy(file, Path(folder) / file.name)
         with (
-            contextlib.closing(opening.existing(copy)) as backup,
+            contextlib.closing(opening.database_at(copy)) as backup,
             contextlib.closing(opening.database_at(where)) as database,
         ):
             yield backup, database

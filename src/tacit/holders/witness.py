@@ -215,7 +215,7 @@ def another() -> RolledBack:
 def replaced() -> RolledBack:
     return RolledBack(
         "Expected the bandit that was made by a restore, got the one before it: if that restore is not finished, run "
-        "the same `tacit restore` again; else the database was taken back in time."
+        "the same `tacit restore` again; else correct `durable`, or put the last database back."
     )
 
 
@@ -230,7 +230,8 @@ def elsewhere() -> RolledBack:
 def older() -> RolledBack:
     return RolledBack(
         "Expected a database with all that was shown from it, got an older one or one of another history: going on "
-        f"from it would release the same people's data again. {RESTORE}"
+        "from it would release the same people's data again. Correct `durable` or `keys`, or put the last database "
+        f"back. If it is lost: {RESTORE}"
     )
 
 

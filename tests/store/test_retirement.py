@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from tacit.errors import BadState, Retired, RolledBack, WrongKeys
+from tacit.holders import leaf_rows
 from tacit.holders.retirement import retire
 from tacit.holders.seal import Keys
 from tests.store.places import arms, glm, play, restored, table
-from tests.store.processes import dies_at
+from tests.store.processes import KILLED, die, dies_at, forked
 
 
 def limited():
@@ -94,6 +95,21 @@ def test_keys_of_another_that_is_at_work_are_never_destroyed(on_sqlite, folder):
     (on_sqlite.keys / "bandit.witness").unlink()
     with pytest.raises(RolledBack):  # nobody knows whether it is an older copy
         retire(on_sqlite.where, keys=on_sqlite.keys)
+
+
+def test_a_release_that_only_the_witness_has_is_counted(place):
+    """Its worker was killed before it was unsealed, and another one may have shown it."""
+    lived(place, 12)
+
+    def killed():
+        with place.open(limited()) as stored:
+            leaf_rows.take = die
+            play(stored, np.random.default_rng(1), 36, prefix="s", together=12)
+
+    assert forked(killed) == KILLED
+    retire(place.where, keys=place.keys)
+    with place.open(limited()) as stored:
+        assert stored.version == 2 and not table(stored, "SELECT * FROM drawn")
 
 
 def test_a_retirement_that_is_killed_is_finished_when_the_bandit_is_opened(place):

@@ -4,7 +4,10 @@ certificate stay, and its name in this database is not given again."""
 import time
 from pathlib import Path
 
-from tacit.holders import closed, fingerprints, opening, person_rows, rows
+from tacit.holders import closed, fingerprints, leaf_rows, opening, person_rows, rows
+from tacit.holders.database import Run
+from tacit.holders.rows import BanditRow
+from tacit.holders.seal import Keys, Seal
 
 
 def retire(where: str | Path, *, name: str = "bandit", keys: str | Path | None = None) -> None:
@@ -24,6 +27,7 @@ def retire(where: str | Path, *, name: str = "bandit", keys: str | Path | None =
             opening.check_witness(database, folder, found)
         with database.transaction() as run:
             if not rows.head(run, found.uid, database.locking).ended:
+                _keep_recorded(run, folder, found)
                 rows.drop_raw(run, found.uid)
                 rows.put_state(run, found.uid, closed.ENDED)
                 person_rows.forget_all(run, name)
@@ -32,3 +36,14 @@ def retire(where: str | Path, *, name: str = "bandit", keys: str | Path | None =
         opening.destroy_keys(folder, found, ended=True)
     finally:
         database.close()
+
+
+def _keep_recorded(run: Run, keys: Keys, found: BanditRow) -> None:
+    """Leaves that the witness has on record, though they are sealed still: who was killed before may have shown them,
+    and the certificate counts what is there."""
+    last = opening.check_record(keys, found)
+    for step, sums, noisy, visible_at in leaf_rows.take(run, found.uid, 0 if last is None else last.steps):
+        opened = Seal(keys, found.uid).open("sums", opening.place(found.uid, step, "noisy"), noisy)
+        if opened is None:
+            raise opening.without(keys)
+        leaf_rows.keep(run, found.uid, step, sums, opened, visible_at)

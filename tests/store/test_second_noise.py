@@ -241,8 +241,11 @@ def test_an_id_of_a_choice_that_is_lost_stops_everything(place, folder, more, rn
         play(stored, rng, 12, together=12)
         assert stored.version == 1 and stored.privacy.private
         (charged,) = stored._vault.bandit.predecessors
-        assert (charged.steps, charged.times) == (released, 2) and "; twice, since" in stored.privacy.caveats[-1]
-        expected = gaussian.epsilon(math.sqrt(MU**2 + 2 * spent**2), 1e-5)
+        assert (charged.steps, charged.times) == (released, 2)
+        assert "and its whole plan besides" in stored.privacy.caveats[-1]
+        alone = gaussian.epsilon(math.hypot(MU, spent), 1e-5)
+        assert f"in one of them alone has epsilon {alone:.3g}" in stored.privacy.caveats[-1]
+        expected = gaussian.epsilon(math.sqrt(2 * MU**2 + spent**2), 1e-5)
         assert together(stored) == pytest.approx(expected, rel=1e-3)
 
 
@@ -252,7 +255,7 @@ def test_two_noises_of_one_step_count_twice(place, folder):
     restore(glm(), folder / "of what is lost", place.where, keys=place.keys)
     with place.open(glm()) as stored:
         (charged,) = stored._vault.bandit.predecessors
-        assert charged.times == 2 and "; twice, since" in stored.privacy.caveats[-1]
+        assert charged.times == 2 and "and its whole plan besides" in stored.privacy.caveats[-1]
 
 
 @pytest.mark.parametrize("own", ["nothing", "a reward before", "a reward after"])

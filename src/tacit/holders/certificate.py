@@ -75,7 +75,8 @@ def charged(algorithm: Algorithm[Any], predecessors: Sequence[Predecessor]) -> l
     """What these have released, or may have."""
     plan, out = algorithm.plan, list[Release]()
     for one in predecessors:
-        out += plan.releases(plan.mechanism.leaves if one.steps is None else one.steps) * one.times
+        whole = plan.releases(plan.mechanism.leaves)
+        out += (whole if one.steps is None else plan.releases(one.steps)) + whole * (one.times - 1)
     return out
 
 
@@ -94,10 +95,11 @@ def of(
         caveats.append("Retired: what was raw was dropped and its keys are destroyed; nothing more is released.")
     if row.predecessors:
         together = epsilon_of([*found.releases, *charged(algorithm, row.predecessors)], found.delta)
+        alone = [found.epsilon, *(epsilon_of(charged(algorithm, [one]), found.delta) for one in row.predecessors)]
         caveats.append(
             f"Restored from a backup: a new bandit, which started from what was released before it by "
             f"{', and by '.join(map(_said, row.predecessors))}. A person who was in one of them alone has epsilon "
-            f"{found.epsilon:.4g}. A person who was in all of them has epsilon {together:.4g} together, at the same "
+            f"{max(alone):.4g}. A person who was in all of them has epsilon {together:.4g} together, at the same "
             "delta. A request that is sent again after the restore is another round."
         )
     spent = epsilon_of(plan.releases(released), found.delta)
@@ -106,5 +108,5 @@ def of(
 
 def _said(one: Predecessor) -> str:
     much = "its whole plan, since its witness is lost" if one.steps is None else many(one.steps, "release")
-    twice = "; twice, since it had released something after its database was taken back in time" * (one.times > 1)
-    return f"bandit {one.uid} (counted: {much}{twice})"
+    more = ", and its whole plan besides, since its database was taken back in time" * (one.times > 1)
+    return f"bandit {one.uid} (counted: {much}{more})"

@@ -46,8 +46,8 @@ def restore(
     nothing. Stop all workers first. Killed, do it again. What this costs is in the certificate; `cost` says it before.
 
     The predecessor is charged with what the witness has on record, whatever the backup holds; with its whole plan where
-    the witness is lost; and twice if an id or two noises of one step prove that it released something after its
-    database had been taken back in time."""
+    the witness is lost; and with its whole plan besides if an id or two noises of one step prove that its database was
+    taken back in time: its witness may have been as well, and tells of what was released since alone."""
     algorithm = opening.check(bandit, name)
     with _both(Path(file), where) as (backup, database):
         folder = opening.keys_of(where, database, keys)

@@ -26,8 +26,8 @@ from tacit.holders.seal import sync, using
 
 
 class Predecessor(NamedTuple):
-    """A bandit whose place another has taken. steps: what it released, None if that is not known; times: how often the
-    same people may be in that, 2 if it released after its database had been taken back in time."""
+    """A bandit whose place another has taken. steps: what it released by the record, None if there is none; times: 2 if
+    its database was taken back in time, perhaps with its record: what it had released before is not known, then."""
 
     uid: str
     steps: int | None

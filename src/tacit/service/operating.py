@@ -43,7 +43,7 @@ def restore(path: Path, name: str, file: Path, *, say: Callable[[str], None]) ->
     lost = "its whole plan, since the folder of keys has no witness of it"
     before = ", ".join(
         f"{one.uid} ({lost if one.steps is None else f'{one.steps} releases'}"
-        f"{', counted twice' if one.times > 1 else ''})"
+        f"{', and its whole plan besides' if one.times > 1 else ''})"
         for one in found.predecessors
     )
     say(

@@ -301,6 +301,8 @@ def test_a_worker_of_the_old_place_cannot_write_to_the_witness(on_postgres, on_s
 def test_words_for_a_database_hold_no_password():
     found = moving.opening.place_of("postgresql://me:secret@db.example:5433/tacit?password=secret")
     assert found == "postgresql://db.example:5433/tacit"
+    with pytest.raises(ValueError, match="%2F for a / in it, got none"):
+        moving.opening.place_of("postgresql://me:sec/ret@db.example/tacit")
 
 
 def test_every_table_is_copied_or_named():

@@ -113,7 +113,11 @@ def place_of(where: str | Path) -> str:
     options = urllib.parse.parse_qs(parts.query)
     host = parts.hostname or options.get("host", ["this machine"])[0]
     schema = options.get("options", [""])[0].partition("search_path=")[2]
-    return f"postgresql://{host}:{parts.port or 5432}{parts.path}" + (f" ({schema})" if schema else "")
+    try:
+        port = parts.port or 5432
+    except ValueError:  # it names a part of a password that has a slash
+        raise ValueError("Expected postgresql://... with a number as port and %2F for a / in it, got none.") from None
+    return f"postgresql://{host}:{port}{parts.path}" + (f" ({schema})" if schema else "")
 
 
 def destroy_keys(keys: Keys, present: BanditRow, *, ended: bool) -> None:

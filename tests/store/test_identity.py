@@ -59,6 +59,9 @@ def test_a_record_of_another_uid_is_never_overwritten(folder):
     with pytest.raises(RolledBack):
         witness.begin("other", DatabaseIdentity("another", 0))
     assert files(folder) == before
+    (folder / "bandit.witness").write_text('{"uid": "one", "digests": [], "system": "system", "timeline": 0}')
+    with pytest.raises(BadState, match="damaged file"):
+        witness.begin("one", DatabaseIdentity("system", 0))
 
 
 def test_a_database_that_has_another_bandit_of_that_name_is_refused(place, folder):

@@ -69,11 +69,16 @@ class Witness:
     def _read(self) -> Shown | None:
         try:
             found = Shown(**json.loads(self._path.read_text()))
+            if not found.digests:  # there is one of no leaves
+                raise ValueError
             return found._replace(predecessors=predecessors(found.predecessors))
         except FileNotFoundError:
             return None
         except (ValueError, TypeError):
-            raise BadState(f"Expected {self._path.name} to be readable, got a damaged file.") from None
+            raise BadState(
+                f"Expected {self._path.name} to be readable, got a damaged file. Put it back as it was; moved "
+                "elsewhere, it counts as lost."
+            ) from None
 
     def begin(self, uid: str, identity: DatabaseIdentity) -> None:
         """That of a bandit that is about to be made; on disk when this returns. RolledBack if another is on record."""

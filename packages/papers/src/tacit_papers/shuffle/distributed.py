@@ -45,7 +45,7 @@ class DistributedElimination(BehindShuffler):
     do: another reward, a late one or none. Which arm a user is shown is public: it follows from the number of the
     choice and from earlier sums. A user is in one sum, and replaced moves it by at most g cells (a reward is clipped,
     rounded within the range, and counts as its middle where none came; everybody reports): the noise is discrete
-    Laplace, epsilon = g ln(1 / b), computed (mechanisms.shuffle.laplace). This rests on an aggregator that hands on the
+    Laplace, epsilon = g ln(1 / b), computed (mechanisms.laplace). This rests on an aggregator that hands on the
     sum modulo m alone, and on the shares of noise of `honest` of the n users: those who surely report (dropout) less
     those who leave their noise out (malicious). Their shares are made larger for it; a sum of fewer reports than were
     promised is refused.

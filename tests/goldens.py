@@ -23,7 +23,7 @@ from tacit.core import assignment
 from tacit.experiments.spec import Spec
 from tacit.features import Category, Number, Schema
 from tacit.model import links
-from tacit.privacy.noise import Secure, Stirred
+from tacit.privacy.noise import Secure
 from tests.store.conftest import of_postgres, postgres_of_its_own
 from tests.store.places import Clock, Place
 
@@ -153,8 +153,7 @@ def script(settings: dict, rule: dict, place: Place) -> tuple[str, str]:
     noise, rng, clock, seen = Noise(), default_rng(3), Clock(), []
     bandit = JointGLM(**given)
     with contextlib.ExitStack() as stack:
-        for source in (Secure, Stirred):
-            stack.enter_context(mock.patch.object(source, "integers", lambda _, *asked: noise(*asked)))
+        stack.enter_context(mock.patch.object(Secure, "integers", lambda _, *asked: noise(*asked)))
         stack.enter_context(mock.patch.object(assignment, "hmac", Fixed))
         stored = stack.enter_context(place.open(bandit, clock=clock, **rule))
         late = []

@@ -86,7 +86,7 @@ class Algorithm(Protocol[E]):
     # estimates
 
     def live(self, declared: Any) -> Integers:
-        """The blocks that an estimate is of, where these actions (bandits.actions.Declared) are declared."""
+        """The blocks that an estimate is of, where these actions (core.actions.Declared) are declared."""
         ...
 
     def blank(self, live: Integers) -> E:

@@ -12,7 +12,7 @@ from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
-from tacit.model.linear import LinearContribution, balanced_scale
+from tacit.model.linear import LinearContribution
 from tests.reference import linear as reference
 
 REWARDS = [(-1.0, 1.0), (0.0, 1.0), (-2.0, 0.5), (0.0, 0.3)]
@@ -72,15 +72,6 @@ def test_contribution_kernel_against_reference():
         x, y = rng.standard_normal(4), 3 * rng.standard_normal()
         expected = reference.contribution(x, y, 0.7, -1, 2)
         assert np.allclose(vector(contribution, x, y), expected, atol=1e-14)
-
-
-def test_balanced_scale_is_the_best_of_its_neighbours():
-    def noise(scale):
-        c = LinearContribution(dim=5, scale=scale, low=-2, high=2)
-        return c.sensitivity**2 * (1 / scale**2 + 9 * 6 / 10)
-
-    best = balanced_scale(5, 3.0, 2.0)
-    assert noise(best) <= min(noise(0.97 * best), noise(1.03 * best)) * (1 + 1e-5)
 
 
 def encoders(leaves):

@@ -17,7 +17,8 @@ from tacit.mechanisms.recursive_grid import on_integers
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
 from tacit.privacy import entropy
-from tacit.privacy.noise import Secure, Stirred
+from tacit.privacy.noise import Secure
+from tacit_two.noise import Stirred
 from tacit_two.shares import SharedSteps, check_honest, check_room, circuit_for, grid_for, joined
 from tacit_two.vdaf import xof
 from tacit_two.vdaf.circuit import Bounded

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tacit import Budget, Spec, environments
-from tacit.algorithms.ridge import Regularizer
 from tacit.experiments.runner import run_once
 from tacit.model import links
 from tacit_papers import ShariffLinUCB, bounds
 from tacit_papers.bounds.drawn import Problem, line
+from tacit_papers.confidence import Regularizer
 
 
 def test_regret_is_below_theorems_5_and_6():

@@ -7,8 +7,8 @@ import pytest
 
 from tacit import Budget, Simulated
 from tacit.algorithms.forgetting import FARTHEST, steps_before
-from tacit.mechanisms.grid import worst_gain
 from tacit_papers import JointGLMUCB
+from tacit_papers.confidence import worst_gain
 
 BUDGET = Budget(1.0, 1e-6)
 

@@ -183,7 +183,7 @@ def test_a_constant_discount_at_each_directional_doubling_lets_the_directions_ta
 def test_tangents_from_far_away_overshoot_so_that_one_pass_does_not_settle():
     """One direction, no noise, rewards at their means, new people in each step, |theta*| <= S = 8: with tangents at 0,
     then at what follows, the estimate leaves for the other end and comes back, and the remainder is never smaller than
-    the error that it came from: a tangent's misfit there is far above 1. With lines of model.secant it settles."""
+    the error that it came from: a tangent's misfit there is far above 1. With lines of joint.secant it settles."""
     shape, truth, radius = SHAPES["logistic"], 2.0, 8.0
 
     def far(slope, steps=40):

@@ -8,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit import Budget, Simulated, environments
+from tacit.model.linear import LinearContribution
 from tacit.privacy import composition
 from tacit_papers import ShariffLinUCB
 from tacit_papers.attacks.shariff import LINEAR_PAIR
+from tacit_papers.confidence import balanced_scale
 from tacit_papers.joint.shariff_published import repeated_delta
 from tests.reference import linear as reference
 
@@ -129,3 +131,12 @@ def test_the_linear_canary_attains_the_sensitivity():
         vectors.append(out)
     distance = np.linalg.norm(vectors[1] - vectors[0])
     assert 0.999 * bandit.contribution.sensitivity < distance <= bandit.contribution.sensitivity
+
+
+def test_balanced_scale_is_the_best_of_its_neighbours():
+    def noise(scale):
+        c = LinearContribution(dim=5, scale=scale, low=-2, high=2)
+        return c.sensitivity**2 * (1 / scale**2 + 9 * 6 / 10)
+
+    best = balanced_scale(5, 3.0, 2.0)
+    assert noise(best) <= min(noise(0.97 * best), noise(1.03 * best)) * (1 + 1e-5)

@@ -24,7 +24,6 @@ from tacit import extras
 from tacit.errors import BadState, Unavailable
 
 KEY, NONCE, TAG, NUMBER, MARK = 32, 12, 16, 8, 16  # bytes
-OVERHEAD = NUMBER + NONCE + TAG  # bytes that sealing adds
 
 
 class Keys:

@@ -1,7 +1,7 @@
 """What all workers of a bandit do alike: how long a choice waits until it enters, how long its answer is kept, when a
-release is used, what a person's limit and silence mean, and which actions there are. It stands in the bandit's row: the
-worker that was opened last decides, with an event, and the others follow in their next transaction. Actions can only be
-added and retired (tacit.core.actions), at the number of choices that the row has then."""
+release is used, what silence means, and which actions there are. It stands in the bandit's row: the worker that was
+opened last decides, with an event, and the others follow in their next transaction. Actions can only be added and
+retired (tacit.core.actions), at the number of choices that the row has then."""
 
 import json
 from typing import Any, NamedTuple

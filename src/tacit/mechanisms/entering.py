@@ -26,7 +26,7 @@ class Entry(NamedTuple):
 
     row: Raw[Array]
     person: bytes  # whose it is, where that is counted now; NOBODY where it is not
-    teaches: bool  # False: beyond the limit already when it was made
+    teaches: bool  # False: it was refused, erased or lost
     reward: Raw[float | None]
 
 

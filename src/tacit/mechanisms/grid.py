@@ -274,11 +274,3 @@ def on_grid(
         return dataclasses.replace(grid, sigma=sigma_for(shift, mu, grid.step) if sigma is None else sigma)
 
     return with_cell(cell_with(sensitivity, mechanism.size, lambda cell: with_cell(cell).cells, bits=61))
-
-
-def worst_gain(mechanism: Continual) -> float:
-    """The largest std over all releases, per unit of sigma: at the last one, or for trees where all levels are in
-    use."""
-    kind = mechanism.real if isinstance(mechanism, Grid) else mechanism
-    last = (1 << (mechanism.leaves.bit_length() - 1)) - 1 if isinstance(kind, Tree) else mechanism.leaves
-    return float(mechanism.gain(np.array([float(mechanism.leaves), float(max(last, 1))])).max())

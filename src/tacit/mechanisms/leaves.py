@@ -44,11 +44,6 @@ def part(released: Released, where: slice) -> Released:
     return Released(released[where].copy())
 
 
-def placed(released: Released, places: Integers) -> Released:
-    """The numbers of what was released that are in these places; 0 for -1."""
-    return Released(np.where(places < 0, 0.0, released[places]))
-
-
 def read(row: bytes, size: int) -> Released:
     """A noisy leaf, or prior, from the row that it was committed in."""
     if len(row) != 8 * size:

@@ -10,7 +10,7 @@ from tacit.data import Array, Integers, Raw
 from tacit.errors import UnknownChoice
 from tacit.kernels.rounds import Held, Marks
 from tacit.mechanisms import entering
-from tacit.mechanisms.entering import HASH, NO_REWARD, NOBODY, SILENT, Entry
+from tacit.mechanisms.entering import HASH, NO_REWARD, NOBODY, Entry
 from tacit.mechanisms.opening import opened
 
 
@@ -82,7 +82,7 @@ class Ring(Raw[RingArrays]):
         """The choice of that number, at its deadline; nothing where it was refused."""
         tickets, slot = opened(self), number % self._pending
         mark, reward = tickets.people[slot].tobytes() or NOBODY, float(tickets.rewards[slot])
-        if tickets.ids[slot] != number or mark == SILENT:
+        if tickets.ids[slot] != number:
             return entering.nothing(tickets.features.shape[1])
         given: Raw[float | None] = NO_REWARD if np.isnan(reward) else Raw(reward)
         return Entry(Raw(tickets.features[slot].copy()), mark, teaches=True, reward=given)

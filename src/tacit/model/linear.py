@@ -5,8 +5,6 @@
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from tacit.data import Array, Exact
 from tacit.model.vectors import PairContribution, add_pair, shortened
 
@@ -53,14 +51,3 @@ def linear_sensitivity(moment: float) -> float:
     """D for svec(x x') beside moments of norm at most `moment`: see LinearContribution."""
     b = moment * moment
     return math.sqrt(2 + 2 * b + b * b / 2 if b <= 2 else 4 * b)
-
-
-def balanced_scale(dim: int, radius: float, largest_reward: float) -> float:
-    """The scale of the moment that minimises the noise in gram theta* - moment, for |theta*| <= radius.
-
-    With svec noise of std s, a symmetric matrix has diagonal entries of std s and others of std s / sqrt 2, so that
-    the noise in (gram theta*) has mean variance s^2 radius^2 (d + 1) / (2 d) a coordinate, the moment's s^2 / scale^2,
-    and s is proportional to D(scale): a one-dimensional search over b = (scale Y)^2."""
-    b = np.logspace(-3, math.log10(2), 2000)
-    noise = (2 + 2 * b + b * b / 2) * (largest_reward**2 / b + radius**2 * (dim + 1) / (2 * dim))
-    return math.sqrt(float(b[np.argmin(noise)])) / largest_reward

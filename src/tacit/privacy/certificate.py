@@ -47,8 +47,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     comes near; `private` is false where the claim does not hold for a person's data, and `caveats` say why. `group`:
     epsilon at the same delta for a person with so many rounds, where one round is the unit; `person`: the most rounds
     of one person, where a person is; `week`: that many in each week of so many choices, and `over`: epsilon for all
-    that a person did in so many weeks, where one week is the unit; `weeks`: the most weeks in which a person teaches,
-    where the unit is a person for ever. `distance`: total variation between the noise drawn
+    that a person did in so many weeks, where one week is the unit. `distance`: total variation between the noise drawn
     and the law that is accounted for (None: floats, unknown); `grid_delta`: the part of delta that the grid costs.
     `features`: what the bandit makes of people's fields, if it is given fields; its bounds are public. `actions`: those
     that were added or retired, and when, in numbers of choices. `deadline`: when a choice enters the sums, and with

@@ -6,13 +6,12 @@ import contextlib
 import queue
 import threading
 import weakref
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.random import Generator, SeedSequence, default_rng
 
-from tacit.data import Array, Integers, Words
+from tacit.data import Array, Integers
 from tacit.errors import NotSecure
 from tacit.forks import Renewed
 from tacit.kernels.continual import draw_rows
@@ -33,14 +32,6 @@ class Source(Protocol):
 
     def rows(self, count: int, size: int, law: NoiseLaw) -> Array:
         """`count` fresh noise vectors of length `size`: floats."""
-        ...
-
-
-class WholeNoise(Protocol):
-    """What a mechanism on whole numbers asks of a source."""
-
-    def integers(self, count: int, size: int, cells: float) -> Integers:
-        """`count` fresh vectors of length `size` of discrete Gaussians of parameter `cells`."""
         ...
 
 
@@ -146,20 +137,6 @@ class Secure(Renewed):
 
     def __repr__(self) -> str:
         return "Secure()"
-
-
-class Stirred:
-    """Secure noise of one step, nothing of it drawn ahead: a program that was stopped, copied and resumed has none to
-    use twice. `stir` gives words that depend on what the step is of: where a copied machine repeats the kernel's bytes,
-    two different steps still have different noise."""
-
-    def __init__(self, stir: Callable[[int], Words]) -> None:
-        self._stir = stir
-
-    def integers(self, count: int, size: int, cells: float) -> Integers:
-        numbers = exact.draw(count * size, cells, self._stir)
-        with_room(numbers, cells)
-        return numbers.reshape(count, size)
 
 
 def with_room(numbers: Integers, cells: float) -> None:

@@ -32,7 +32,7 @@ PERSON = {
     REPLACE: "replace one person in all rounds by another whose requests are valid" + _OTHERS,
     REWARDS: "replace the rewards of one person in all rounds by others, sooner, later or none" + _OTHERS,
 }
-WEEK = {  # of the joint model, where contexts are private
+WEEK = {  # of JointGLM alone
     REPLACE: "replace one person in the rounds that are answered in one week by another whose requests are valid; all "
     "others may be chosen adaptively",
 }

@@ -15,7 +15,6 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from tacit.clock import Steady
 from tacit.service import docs, errors, hot, metrics, ofrep
 from tacit.service.bodies import encode
 from tacit.service.config import Config
@@ -35,12 +34,12 @@ LATELY = 0.5  # seconds
 UNREAD = (400, 401, 403, 405, 408, 413, 415)  # the rest of the body is not read: the connection ends
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}  # of what is asked for seldom
 Handler = Callable[[Request], Awaitable[Response]]
-SHOWN: dict[str, Callable[["Application", Served], Any]] = {  # what GET shows of a bandit
-    "certificate": lambda app, one: one.certificate(),
-    "status": lambda app, one: one.status(),
-    "estimate": lambda app, one: one.estimate(),
-    "history": lambda app, one: one.past.shown(),
-    "segments": lambda app, one: {"bandit": one.name} | one.past.segments(),
+SHOWN: dict[str, Callable[[Served], Any]] = {  # what GET shows of a bandit
+    "certificate": lambda one: one.certificate(),
+    "status": lambda one: one.status(),
+    "estimate": lambda one: one.estimate(),
+    "history": lambda one: one.past.shown(),
+    "segments": lambda one: {"bandit": one.name} | one.past.segments(),
 }
 
 
@@ -54,7 +53,6 @@ class Application:
         self.pages = Dashboard(self.served, self._keys, self._sessions, clock or time.time, config.server.patience)
         self._rooms = {kind: Room(config.server.bodies) for kind in hot.KINDS}
         self._readers = Readers(hot.KINDS)
-        self._now = clock or Steady()
         self._look_again = 0.0
         self._unready: Exception | None = None
         routes = [
@@ -194,7 +192,7 @@ class Application:
             raise Reply(404, "Expected a route of this server.")
         self._asker(request.scope, what).take(what, 1)
         one = self._bandit(request.path_params["bandit"])
-        shown = await one.show(lambda: SHOWN[what](self, one))
+        shown = await one.show(lambda: SHOWN[what](one))
         return Response(msgspec.json.encode(shown), media_type=JSON.decode())
 
 

@@ -21,11 +21,6 @@ from tacit.privacy.budget import Budget
 KINDS = {"joint-glm": "JointGLM"}
 LENGTHS = ("forget", "week")  # of time, in rounds or days
 Setting = TypeVar("Setting", bound=msgspec.Struct)
-GONE = {  # settings of a bandit in earlier versions, and what takes their place
-    "after": "Expected hold, the time after which a choice counts (with its reward, or as missing_as without one), "
-    "got after, whose place it has taken.",
-    "rate": "Expected no rate, got one: every choice waits as long as hold says, however many come.",
-}
 ROLES = ("app", "operator", "auditor")
 
 
@@ -255,8 +250,6 @@ def convert(document: dict[str, Any]) -> Config:
 
 def taken(given: Any, kind: type[Setting], where: str) -> Setting:
     for field in given if isinstance(given, dict) else ():
-        if kind is BanditSetting and field in GONE:
-            raise ValueError(f"{where}: {GONE[field]}")
         checks.name(f"a setting of {where}", field, kind.__struct_fields__)
     try:
         return msgspec.convert(given, kind, dec_hook=_read)

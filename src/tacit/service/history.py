@@ -46,8 +46,8 @@ class Summary(NamedTuple):
 
 
 class History:
-    def __init__(self, stored: Stored, setting: BanditSetting, level: float = LEVEL) -> None:
-        self._stored, self._setting, self._level = stored, setting, level
+    def __init__(self, stored: Stored, setting: BanditSetting) -> None:
+        self._stored, self._setting = stored, setting
         self._cached: tuple[Any, Summary, dict[str, Any]] | None = None
         self._told: tuple[Any, Told | None] | None = None
 
@@ -94,7 +94,7 @@ class History:
         width = max(float(np.mean((last.high - last.low)[shown])), 1e-12)
         return Summary(
             version=len(past) - 1,
-            level=self._level,
+            level=LEVEL,
             beliefs=beliefs,
             left_out=len(shown) - len(beliefs),
             precision=float(np.mean((first.high - first.low)[shown])) / width,

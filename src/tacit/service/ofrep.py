@@ -39,7 +39,7 @@ class EvaluateBody(msgspec.Struct):
     context: dict[str, Any] = {}
 
 
-class Evaluated(msgspec.Struct, omit_defaults=True):
+class Evaluated(msgspec.Struct):
     """value, variant: the name of the action. reason: SPLIT before the first release, TARGETING_MATCH later.
     metadata: the choice's id and propensity."""
 
@@ -47,10 +47,10 @@ class Evaluated(msgspec.Struct, omit_defaults=True):
     value: str
     variant: str
     reason: str
-    metadata: dict[str, str | float | bool]
+    metadata: dict[str, str | float]
 
 
-class Failed(msgspec.Struct, omit_defaults=True, rename="camel"):
+class Failed(msgspec.Struct, rename="camel"):
     """error_details: the rule that was broken."""
 
     error_code: str
@@ -175,7 +175,7 @@ def _written(one: Served, choice: StoredChoice) -> Evaluated:
     found = one.chosen(choice, True)
     assert found.name is not None
     reason = "TARGETING_MATCH" if choice.version else "SPLIT"
-    metadata: dict[str, str | float | bool] = {"id": found.id}
+    metadata: dict[str, str | float] = {"id": found.id}
     if isinstance(found.propensity, float):
         metadata["propensity"] = found.propensity
     return Evaluated(one.name, found.name, found.name, reason, metadata)

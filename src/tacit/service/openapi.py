@@ -24,7 +24,7 @@ STATUSES = {
     404: "An unknown bandit, or an id that this bandit never gave out.",
     405: "Another method than the route takes.",
     408: "A body that comes too slowly.",
-    409: "A request whose answer has expired, a person beyond the limit, or a state that does not allow it.",
+    409: "A request whose answer has expired, or a state that does not allow it.",
     410: "A bandit whose rounds are used up.",
     413: "A body that is too long.",
     415: "A body that does not say that it is JSON.",
@@ -54,8 +54,8 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {  # what is posted: summary, exa
         },
     ),
     "reward": (
-        "What came of a choice, or of each place of a list; on disk when it is acknowledged, and counted once, when "
-        "the choice's deadline has passed. A reward that comes after it is answered with late, and never counts.",
+        "What came of a choice; on disk when it is acknowledged, and counted once, when the choice's deadline has "
+        "passed. A reward that comes after it is answered with late, and never counts.",
         {"a reward": {"id": "the id of a choice", "reward": 1.0}},
     ),
     "erase": (

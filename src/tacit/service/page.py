@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 from tacit import durations
 from tacit.holders.history import Offers
 from tacit.privacy.certificate import Certificate
-from tacit.privacy.relations import REPLACE
 from tacit.service import answers, charts, promise, trial
 from tacit.service.config import KINDS, BanditSetting
 from tacit.service.history import Summary
@@ -29,6 +28,12 @@ ENDED = {  # pill -> what there is to know about it
         "another name, in its place."
     ),
 }
+READING = (
+    "Each feature has a weight: above 0, arms with more of it are expected to be rewarded more, below 0 less. All of "
+    "this is computed from sums that were released with noise: how much it can tell about any one person is promised "
+    "below. An interval holds the true weight with a probability of about {level}; this was measured in simulations, "
+    "not proven. Where an interval does not hold 0, the feature clearly matters."
+)
 LOST = "The server does not answer. What you see is old; trying again."
 
 
@@ -177,8 +182,7 @@ def _last(status: dict[str, Any], now: float) -> str:
 def _tiles(look: Look, status: dict[str, Any]) -> Markup:
     choices, version, privacy = status["choices"], status["version"], status["privacy"]
     spent, epsilon = privacy["spent"] or 0.0, privacy["epsilon"]
-    weaker = f" ({privacy['neighbours']})" if privacy["neighbours"] != REPLACE else ""
-    most = f"of at most {epsilon or 0.0:.2g}{weaker}, however long it runs"
+    most = f"of at most {epsilon or 0.0:.2g}, however long it runs"
     room, last = f"{count(status['entered'])} counted so far", status["choices_left"]
     if last is not None and last <= FAR:
         room += f"; {count(last)} more until it is used up"
@@ -254,7 +258,7 @@ def _learning(look: Look, learnt: Summary, status: dict[str, Any]) -> Markup:
         tag(
             "details",
             tag("summary", "How to read this"),
-            tag("p", _reading(learnt, status["kind"])),
+            tag("p", READING.format(level=percent(learnt.level))),
         ),
     )
 
@@ -275,23 +279,6 @@ def _verdict(look: Look, learnt: Summary, status: dict[str, Any]) -> str:
 
 def _are(number: int) -> str:
     return "is" if number == 1 else "are"
-
-
-def _reading(learnt: Summary, kind: str) -> str:
-    text = "Each feature has a weight: above 0, arms with more of it are expected to be rewarded more, below 0 less. "
-    text += (
-        "All of this is computed from sums that were released with noise: how much it can tell about any one "
-        "person is promised below. "
-    )
-    if kind == "joint-glm":
-        return text + (
-            f"An interval holds the true weight with a probability of about {percent(learnt.level)}; this was measured "
-            "in simulations, not proven. Where an interval does not hold 0, the feature clearly matters."
-        )
-    return text + (
-        f"With probability {100 * learnt.level:.4g} % all intervals hold the true weights at all times, if rewards are "
-        "linear in features. They are wide for that reason."
-    )
 
 
 def _profiles(look: Look) -> Markup | None:

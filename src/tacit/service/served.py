@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from tacit.errors import BadState, TacitError
-from tacit.holders.history import LEVEL
 from tacit.holders.requests import Report, Request, StoredChoice
 from tacit.holders.stored import Stored
 from tacit.privacy.certificate import Certificate
@@ -38,8 +37,7 @@ class Served:
             self.stored = Stored(bandit, setting.durable, name=name, clock=clock, **options)
         except ValueError as error:
             raise ValueError(f"[bandits.{name}]: {error}") from None
-        failure = getattr(bandit, "failure", None)
-        self.past = history.History(self.stored, setting, LEVEL if failure is None else 1 - failure)
+        self.past = history.History(self.stored, setting)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name}")
         self._other = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name} shows")
         self._erasures = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name} erases")

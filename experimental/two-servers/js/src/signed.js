@@ -1,4 +1,4 @@
-// The billboard of two aggregators, as by tacit.roles.two.signed, where its seven lines are described: a device acts by
+// The billboard of two aggregators, as by tacit_two.roles.signed, where its seven lines are described: a device acts by
 // what both identities have signed, that has not expired, and that is no older than what it has seen. The application
 // ships the identities: some that came with a billboard would be the server's to choose.
 import { hex, joined, utf8 } from "../../../../js/src/bytes.js";

@@ -1,5 +1,5 @@
 // The device for two aggregators: choose by the billboard, linearise, round to whole cells, split into two shares with a
-// proof, and seal each to its aggregator; as by tacit.roles.two. Against one aggregator the other one's noise protects;
+// proof, and seal each to its aggregator; as by tacit_two.roles. Against one aggregator the other one's noise protects;
 // against both together nothing does.
 import { hex, joined, utf8 } from "../../../../js/src/bytes.js";
 import { Device } from "../../../../js/src/device.js";

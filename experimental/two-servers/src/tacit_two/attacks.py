@@ -7,11 +7,12 @@ from numpy.random import Generator
 
 from tacit.data import Array, Integers, Words
 from tacit.privacy.budget import Budget
-from tacit.privacy.noise import Secure, WholeNoise
+from tacit.privacy.noise import Secure
 from tacit.testing.canary import with_size
 from tacit_lab.audit.attack import Attack
 from tacit_lab.audit.attacks.mechanisms import BUDGET
 from tacit_two.bandits.glm import TwoServerGLM
+from tacit_two.noise import WholeNoise
 from tacit_two.roles.task import HELPER, LEADER
 from tacit_two.shares import SharedSteps, joined
 from tacit_two.vdaf.field_kernel import P

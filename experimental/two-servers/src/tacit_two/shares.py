@@ -28,7 +28,7 @@ from tacit.mechanisms.grid import COEFFICIENT_BITS, LENGTH_SLACK, ROOM, Grid, si
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.tree import Tree
 from tacit.privacy import entropy
-from tacit.privacy.noise import WholeNoise
+from tacit_two.noise import WholeNoise
 from tacit_two.shares_kernel import encoded
 from tacit_two.vdaf.circuit import Bounded
 from tacit_two.vdaf.field_kernel import P, add_to

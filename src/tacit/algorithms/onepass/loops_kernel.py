@@ -27,8 +27,6 @@ from tacit.kernels.rounds import (
 from tacit.model.links import Code
 from tacit.model.vectors import pair_size
 
-EXACT = 2.0**40  # the scale of a curvature that has no noise: what noise there were would be divided by it
-
 
 @kernel
 def glm_rounds(

@@ -28,7 +28,7 @@ from tacit.kernels.continual import JointState
 from tacit.kernels.rounds import BOUNDARY, CHOICES, ENTERED, Held, Schedule
 from tacit.lock import locked, owner_only
 from tacit.mechanisms import entering, prefix
-from tacit.mechanisms.entering import NOBODY, SILENT, Entry
+from tacit.mechanisms.entering import Entry
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.prefix import PrefixSums
 from tacit.model.arms import Arms
@@ -256,11 +256,6 @@ class Joint(ContinualBandit):
 
     def _logged_row(self, x: Array) -> Raw[Array]:
         return self.algorithm.logged(x)
-
-    def _ticket(self, row: Raw[Array], mark: bytes = NOBODY) -> int:
-        if mark == SILENT:
-            row = Raw(np.zeros(self._row_size))
-        return super()._ticket(row, mark)
 
     # rewards and entries
 

@@ -63,12 +63,6 @@ def randomize(rng: Generator, vector: Exact, plan: ShufflePlan, sums: Coded) -> 
             sums[i] += up - math.floor(-plan.laplace * math.log(1.0 - rng.random()))
 
 
-@inlined
-def add_rounded(rng: Generator, value: float, cells: int, sums: Coded) -> None:
-    """sums += floor(cells value + U), as `laplace.rounded`: a report whose share of noise comes with the others'."""
-    sums[0] += min(max(math.floor(value * cells + rng.random()), 0), cells)
-
-
 @kernel
 def unshuffle(reports: int, sums: Coded, plan: ShufflePlan) -> tuple[Released, float]:
     """(sum - reports (reach + trials / 2)) / grid for a shuffled batch, and the variance of its noise in each
@@ -93,13 +87,3 @@ def within_blocks(sums: Released, dim: int, blocks: int) -> Released:
         svec(matrix[own, own], out[start : start + packed])
         copy(sums[packed_size(dim) :][own], out[start + packed : start + size])
     return Released(out)
-
-
-@inlined
-def coins(rng: Generator, trials: float, chance: float) -> float:
-    """Bin(trials, chance) - trials chance; a normal number of the same variance beyond 2^50 trials."""
-    if trials < 1.0:
-        return 0.0
-    if trials < 1125899906842624.0:
-        return float(rng.binomial(int(trials), chance)) - trials * chance
-    return math.sqrt(trials * chance * (1.0 - chance)) * rng.standard_normal()

@@ -15,13 +15,13 @@ from tacit.holders.database import InTurn, Run
 from tacit.holders.sqlite import SQLite
 from tacit.kernels.rounds import next_boundary
 from tacit.privacy import entropy
-from tacit.privacy.noise import Stirred
 from tacit.roles.billboard import need
 from tacit_two.aggregators import messages, rows
 from tacit_two.aggregators.counter import ChainLink, CounterFile, CounterMark, SignedBoard
 from tacit_two.aggregators.keys import DAY, KeyRing
 from tacit_two.aggregators.messages import LeafCommitment, StepCertificate
 from tacit_two.aggregators.rows import PartyState
+from tacit_two.noise import Stirred
 from tacit_two.roles import board as boards
 from tacit_two.roles import identity, wire
 from tacit_two.roles.board import NOTHING

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 
 from tacit import checks
-from tacit.algorithms.ridge import Regularizer
+from tacit_papers.confidence import Regularizer
 
 
 def linear_ucb(

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit import checks
-from tacit.algorithms import ridge
 from tacit.algorithms.forgetting import FARTHEST, steps_before
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.core.choices import Index, certain
@@ -16,7 +15,6 @@ from tacit.kernels import linear
 from tacit.kernels.linear import Width
 from tacit.kernels.rounds import Schedule
 from tacit.lock import owner_only
-from tacit.mechanisms.grid import worst_gain
 from tacit.mechanisms.prefix import PrefixSums
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.model import arms as arm_sets
@@ -25,6 +23,7 @@ from tacit.model.arms import Arms
 from tacit.model.vectors import packed_size
 from tacit.privacy import ledger
 from tacit.privacy.ledger import Release
+from tacit_papers.confidence import gaussian_bounds, width_of, worst_gain
 from tacit_papers.joint.secant import SecantContribution, balanced
 from tacit_papers.joint.shapes import misfit
 from tacit_papers.joint.shariff import FIRST, GROWTH
@@ -102,9 +101,9 @@ class JointGLMUCB(ContinualBandit):
         noiseless = Toeplitz(leaves=leaves, size=self.contribution.size, sigma=0.0)
         self.mechanism = self._with_noise(noiseless, self.contribution.sensitivity, self._mu)
         worst = self.mechanism.sigma * worst_gain(self.mechanism)
-        self.bounds = ridge.gaussian_bounds(worst, leaves, self.dim, self.failure, self.radius, scale)
+        self.bounds = gaussian_bounds(worst, leaves, self.dim, self.failure, self.radius, scale)
         sub = 0.5 / math.sqrt(self.contribution.flattest)
-        self._martingale: Width = ridge.width_of(self.bounds, self.dim, sub, self.failure, 0.0)
+        self._martingale: Width = width_of(self.bounds, self.dim, sub, self.failure, 0.0)
         self.epsilon = ledger.check(self._planned(), self.budget)
         super().__post_init__()
 

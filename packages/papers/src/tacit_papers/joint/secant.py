@@ -95,7 +95,7 @@ class SecantContribution(PairContribution):
 
 def balanced(link: Link, dim: int, radius: float) -> float:
     """The scale, of at least m / Y, that minimises the noise in (sum of w x x') theta* - (sum of y x), for |theta*| <=
-    radius, as in model.linear.balanced_scale."""
+    radius, as in confidence.balanced_scale."""
     least = SecantContribution(dim=dim, scale=1e9, low=0.0, high=1.0, link=link, radius=radius)
     scales = link.steepest / least.response * np.geomspace(1.0, 8.0, 400)
     made = [SecantContribution(dim=dim, scale=s, low=0.0, high=1.0, link=link, radius=radius) for s in scales]

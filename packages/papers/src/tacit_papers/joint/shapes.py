@@ -37,7 +37,7 @@ SHAPES = {
 
 def misfit(name: str, *, longest: float, within: float, radius: float) -> float:
     """q with |mu(t) - mu(z) - w (t - z)| <= q w |t - z| for every |z| <= longest, every t with |t - z| <= within and
-    |t| <= radius, and the slope w of the line that model.secant puts through z.
+    |t| <= radius, and the slope w of the line that joint.secant puts through z.
 
     mu(t) - mu(z) = a (t - z), a the chord's slope: q = max |a - w| / w. Chords are means of mu', which rises up to 0
     and falls from there; so among those from z the flattest is at an end or the tangent at z. By mu(-z) = 1 - mu(z) it

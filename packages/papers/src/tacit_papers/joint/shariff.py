@@ -14,21 +14,22 @@ from tacit.bandits.joint.continual import ContinualBandit
 from tacit.core.choices import Index, certain
 from tacit.data import Array, Raw, Released
 from tacit.errors import NoHorizon, NotSecure
+from tacit.kernels import linear
 from tacit.kernels.block import Block
 from tacit.kernels.continual import JointState
 from tacit.kernels.formulas import add_linear
 from tacit.kernels.rounds import EVERY_CHOICE, NOBODY_WAITS, Range, Schedule
 from tacit.lock import owner_only
 from tacit.mechanisms.buffered import Buffered
-from tacit.mechanisms.grid import worst_gain
 from tacit.mechanisms.prefix import PrefixSums, run
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
-from tacit.model.linear import LinearContribution, balanced_scale
+from tacit.model.linear import LinearContribution
 from tacit.model.vectors import packed_size
 from tacit.privacy import ledger, relations
 from tacit.privacy.ledger import Release, RepeatedRelease
 from tacit.privacy.noise import generator_of
+from tacit_papers.confidence import Regularizer, balanced_scale, by_direction, gaussian_bounds, worst_gain
 from tacit_papers.joint import shariff_published as published
 from tacit_papers.joint.shariff_kernel import joint_rounds
 from tacit_papers.joint.wishart import WishartTree
@@ -131,12 +132,12 @@ class ShariffLinUCB(ContinualBandit):
         bounds = (self._gaussian if gaussian else self._wishart)(horizon, failure, leaves, leaves.bit_length())
         self.epsilon = ledger.check(self._planned(), self.budget)
         self.regularizer = bounds
-        width = published.by_norms if bounds.drift == math.inf else ridge.by_direction
+        width = published.by_norms if bounds.drift == math.inf else by_direction
         self.confidence = width(
             bounds, dim=self.dim, radius=self.radius, subgaussian=subgaussian, failure=failure
         ).scaled(self.width_scale)
 
-    def _gaussian(self, horizon: int, failure: float, leaves: int, levels: int) -> ridge.Regularizer:
+    def _gaussian(self, horizon: int, failure: float, leaves: int, levels: int) -> Regularizer:
         user, paper = self.contribution, self.calibration == "paper"
         noiseless = RELEASES[self.release](leaves=leaves, size=user.size, sigma=0.0)
         sigma = None
@@ -148,9 +149,9 @@ class ShariffLinUCB(ContinualBandit):
         if paper:
             return published.gaussian_paper_bounds(sigma, levels, horizon, self.dim, failure, self.shift)
         worst = sigma * worst_gain(self.mechanism)
-        return ridge.gaussian_bounds(worst, leaves, self.dim, failure, self.radius, user.scale, self.shift)
+        return gaussian_bounds(worst, leaves, self.dim, failure, self.radius, user.scale, self.shift)
 
-    def _wishart(self, horizon: int, failure: float, leaves: int, levels: int) -> ridge.Regularizer:
+    def _wishart(self, horizon: int, failure: float, leaves: int, levels: int) -> Regularizer:
         user, paper = self.contribution, self.calibration == "paper"
         node = published.wishart_paper_node if paper else published.wishart_exact_node
         self._node = node(self.budget, levels)
@@ -181,7 +182,7 @@ class ShariffLinUCB(ContinualBandit):
         return JointState(self._opened(3), PrefixSums(self.mechanism, self.source), before)
 
     def _update(self, released: Released) -> None:
-        ridge.update(released, self.contribution.scale, self.regularizer.shift, self._state.estimate)
+        linear.ridge(released, self.contribution.scale, self.regularizer.shift, self._state.estimate)
 
     def _pick(self, features: Array) -> Index:
         return ridge.choose_many(features, self._state.estimate, self.confidence)

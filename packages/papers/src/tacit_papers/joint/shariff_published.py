@@ -9,10 +9,11 @@ import math
 import numpy as np
 
 from tacit import special
-from tacit.algorithms.ridge import Confidence, Regularizer, gaussian_regularizer, width_of
+from tacit.algorithms.ridge import Confidence
 from tacit.privacy import search
 from tacit.privacy.budget import Budget
 from tacit.privacy.composition import repeated_epsilon
+from tacit_papers.confidence import Regularizer, gaussian_regularizer, width_of
 
 SHARES = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8)  # of delta for the nodes' own deltas, tried for the fewest degrees of freedom
 SAFELY = 0.999  # of epsilon: dp-accounting rounds up

@@ -13,7 +13,7 @@ from tacit_papers import epochs
 from tacit_papers.epochs import EPOCH
 from tacit_papers.local.device import PublishedClient
 
-VERSION = 4  # in a state's counts, after those of bandits.epochs: steps closed in all
+VERSION = 4  # in a state's counts, after those of epochs: steps closed in all
 
 
 @dataclass(kw_only=True, eq=False)

@@ -1,11 +1,12 @@
 """A sum with its noise, within a compiled loop."""
 
+import math
+
 import numpy as np
 from numpy.random import Generator
 
 from tacit.data import Array, Exact, Released
-from tacit.kernels.compile import kernel
-from tacit.mechanisms.shuffle.sums_kernel import coins
+from tacit.kernels.compile import inlined, kernel
 
 
 @kernel
@@ -14,6 +15,16 @@ def with_noise(total: Exact, noise: Array, cell: float) -> Released:
     if cell > 0.0:
         return Released((total + noise) * cell)
     return Released(total + noise)
+
+
+@inlined
+def coins(rng: Generator, trials: float, chance: float) -> float:
+    """Bin(trials, chance) - trials chance; a normal number of the same variance beyond 2^50 trials."""
+    if trials < 1.0:
+        return 0.0
+    if trials < 1125899906842624.0:
+        return float(rng.binomial(int(trials), chance)) - trials * chance
+    return math.sqrt(trials * chance * (1.0 - chance)) * rng.standard_normal()
 
 
 @kernel

@@ -6,8 +6,9 @@ import numpy as np
 
 from tacit import checks
 from tacit.data import Exact
-from tacit.model.linear import LinearContribution, balanced_scale
+from tacit.model.linear import LinearContribution
 from tacit.privacy import relations
+from tacit_papers.confidence import balanced_scale
 from tacit_papers.kernels import matrices
 from tacit_papers.kernels.matrices import packed, positive, unpacked
 from tacit_papers.queries import Queries, Query

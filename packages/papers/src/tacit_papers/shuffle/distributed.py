@@ -12,7 +12,7 @@ from tacit.data import Array, Coded, Integers
 from tacit.errors import BadReport, BatchTooSmall
 from tacit.kernels.block import Block
 from tacit.mechanisms.shuffle.encoding import nothing_coded
-from tacit.mechanisms.shuffle.sums_kernel import OpenBatch, add_rounded
+from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
 from tacit.privacy import ledger, relations
 from tacit.privacy.certificate import Certificate, certify
 from tacit.privacy.ledger import LaplaceRelease
@@ -21,7 +21,7 @@ from tacit.roles.analyzer import check_shares, fewest, honest, liars
 from tacit.roles.device import Device
 from tacit_papers.mechanisms.laplace import LaplacePlan, calibrate, decoded, with_shares
 from tacit_papers.shuffle.aggregation import FORMAT, LARGEST, MIDDLE, Aggregator, ArmClient, read
-from tacit_papers.shuffle.distributed_kernel import arm_rounds
+from tacit_papers.shuffle.distributed_kernel import add_rounded, arm_rounds
 
 FOREVER = 10**12  # users that the modulus is made for where there is no horizon
 USERS, VERSION, BATCH, PLACE, REPORTS = range(5)  # in the state's counts
@@ -45,7 +45,7 @@ class DistributedElimination(BehindShuffler):
     do: another reward, a late one or none. Which arm a user is shown is public: it follows from the number of the
     choice and from earlier sums. A user is in one sum, and replaced moves it by at most g cells (a reward is clipped,
     rounded within the range, and counts as its middle where none came; everybody reports): the noise is discrete
-    Laplace, epsilon = g ln(1 / b), computed (mechanisms.shuffle.laplace). This rests on an aggregator that hands on the
+    Laplace, epsilon = g ln(1 / b), computed (mechanisms.laplace). This rests on an aggregator that hands on the
     sum modulo m alone, and on the shares of noise of `honest` of the n users: those who surely report (dropout) less
     those who leave their noise out (malicious). Their shares are made larger for it; a sum of fewer reports than were
     promised is refused.

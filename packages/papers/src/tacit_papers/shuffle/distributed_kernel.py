@@ -1,11 +1,20 @@
 """DistributedElimination: the users of one arm, in one loop."""
 
+import math
+
 from numpy.random import Generator
 
+from tacit.data import Coded
 from tacit.kernels.block import Block
-from tacit.kernels.compile import kernel
+from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.rounds import outcome
-from tacit.mechanisms.shuffle.sums_kernel import OpenBatch, add_rounded
+from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
+
+
+@inlined
+def add_rounded(rng: Generator, value: float, cells: int, sums: Coded) -> None:
+    """sums += floor(cells value + U), as `laplace.rounded`: a report whose share of noise comes with the others'."""
+    sums[0] += min(max(math.floor(value * cells + rng.random()), 0), cells)
 
 
 @kernel

@@ -5,6 +5,8 @@ import threading
 from collections.abc import Callable
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
+import numpy as np
+
 from tacit.forks import Renewed
 
 P = ParamSpec("P")
@@ -43,11 +45,12 @@ Q = TypeVar("Q", bound=Owned)
 
 
 def locked(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[T, P], R]:
-    """A method that runs under the lock."""
+    """A method that runs under the lock. Whatever floating-point errors the program raises: what is too small for a
+    number is 0, and one person's tiny features fail in nobody's call."""
 
     @functools.wraps(method)
     def call(self: T, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        with self._lock:
+        with self._lock, np.errstate(under="ignore"):
             return method(self, *args, **kwargs)
 
     return call
@@ -59,7 +62,7 @@ def owner_only(method: Callable[Concatenate[Q, P], R]) -> Callable[Concatenate[Q
 
     @functools.wraps(method)
     def call(self: Q, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        with self._lock:
+        with self._lock, np.errstate(under="ignore"):
             self._own()
             return method(self, *args, **kwargs)
 

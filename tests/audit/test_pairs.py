@@ -35,6 +35,7 @@ SETTINGS = {
     "fields": {"features": DISJOINT},
     "signed fields": {"features": SIGNED},
     "fields, base rate": {"features": DISJOINT, "base_rate": 0.05},
+    "signed fields, base rate": {"features": SIGNED, "base_rate": 0.05},
     "disjoint, curvature": {"features": DISJOINT, "curvature": "released"},
     "disjoint, scores": {"features": DISJOINT, "curvature": "none"},
     "shared": {"features": SHARED},
@@ -43,7 +44,8 @@ SETTINGS = {
     "prior": {"dim": 2, "prior": ([0.3, 0.2], 10.0)},
     "warm": {"dim": 2, "warm": (np.eye(2), np.array([0.0, 1.0]))},
     "control": {"dim": 2, "control": Control(policy="uniform", share=0.2), **HELD},
-    "control, pairs": {"dim": 2, "control": Control(policy="uniform", share=0.5, arms=(0, 1)), **HELD},
+    "control, pairs": {"dim": 2, "control": Control(arm=2, share=0.5, arms=(0, 1)), **HELD},
+    "control, divided": {"dim": 2, "control": Control(policy="uniform", share=0.5, arms=(0, 1)), **HELD},
     "control, fields": {"features": DISJOINT, "control": Control(policy="uniform", share=0.2), **HELD},
 }
 every = pytest.mark.parametrize("options", SETTINGS.values(), ids=SETTINGS)

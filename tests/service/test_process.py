@@ -266,7 +266,9 @@ def test_sigterm_answers_those_at_work(tmp_path):
 
 COMPILING = """
 import ctypes, os, signal, sys
+from pathlib import Path
 from tacit.service import config, server
+from tacit.service.roles import command
 
 class Compiling:
     def open(self):  # an exception in a callback of the compiler is printed, and compiling goes on
@@ -277,13 +279,23 @@ class Compiling:
         pass
 
 signal.signal(signal.SIGTERM, signal.default_int_handler)  # as `tacit` does
-server.run(Compiling(), config.ServerSetting(port=0), print)
+command.application = lambda *_: Compiling().open()
+{start}
 """
+STARTS = {
+    "server": "server.run(Compiling(), config.ServerSetting(port=0), print)",
+    "role": "command.run('local', Path(sys.argv[1]), port=0, say=lambda text: None)",
+}
 
 
+@pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("kind", ["SIGTERM", "SIGINT"])
-def test_a_server_that_is_compiling_stops_at_once_with_one_line(kind):
-    command = [sys.executable, "-c", COMPILING.replace("{kind}", kind)]
+def test_a_server_that_is_compiling_stops_at_once_with_one_line(kind, start, tmp_path):
+    (tmp_path / "local.toml").write_text(
+        '[local]\nkind = "local-irls"\ndim = 2\nbudget = {epsilon = 1.0, delta = 0.0}\ndurable = "a.db"'
+    )
+    text = COMPILING.replace("{kind}", kind).replace("{start}", STARTS[start])
+    command = [sys.executable, "-c", text, str(tmp_path / "local.toml")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "Stopped.\n")
 

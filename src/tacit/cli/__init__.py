@@ -133,13 +133,16 @@ def warm_up_command(
     bandits: Annotated[list[str] | None, typer.Argument(help="BANDIT[:key=value,...]. Default: all of them.")] = None,
 ) -> None:
     """Compile what bandits need to choose, observe and release, so that the first requests do not wait for it."""
+    from tacit.service.server import stopping_at_once
+
     specs = [parse_bandit(text, [1.0], 1e-6)[0] for text in bandits or registry.bandits()]
     logger, handler = logging.getLogger("tacit"), logging.StreamHandler()
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     try:
-        for spec in specs:
-            build(spec, dim=5, radius=1.0).warm_up()
+        with stopping_at_once():
+            for spec in specs:
+                build(spec, dim=5, radius=1.0).warm_up()
     finally:
         logger.removeHandler(handler)
 

@@ -59,7 +59,7 @@ def run(app: ServedApplication, setting: ServerSetting, started: Callable[[str],
     place = bound(setting)
     try:
         become(setting.user)
-        with _stopping_at_once():
+        with stopping_at_once():
             app.open()
         gc.freeze()  # whatever is there by now stays, so that no collection looks at it while people wait
     except BaseException:
@@ -105,9 +105,10 @@ def run(app: ServedApplication, setting: ServerSetting, started: Callable[[str],
 
 
 @contextlib.contextmanager
-def _stopping_at_once() -> Iterator[None]:
-    """Until databases are open, SIGTERM and SIGINT end the process where it is: what is on disk stands whenever that
-    happens. An exception might be raised in one of the compiler's callbacks, which print it and go on."""
+def stopping_at_once() -> Iterator[None]:
+    """While a process compiles, and until its databases are open, SIGTERM and SIGINT end it where it is: what is on
+    disk stands whenever that happens. An exception might be raised in one of the compiler's callbacks, which print it
+    and go on."""
 
     def stop(*_: object) -> None:
         os.write(2, b"Stopped.\n")

@@ -19,7 +19,7 @@ from tacit.privacy.ledger import GaussianRelease, OneOfRelease
 from tacit.privacy.noise import Secure
 
 LENGTHS = (0.0, 5e-324, 1e-310, 1e-160, 1e-75, 1e-9, 0.3, 0.7, 1.0, 1.0 + 1e-9, 3.0, 1e154, 1.7e308)
-STARTS, STEPS = 150, 500  # pairs at random, and moves from the farthest of them: for each estimate
+STARTS, CLIMBS, STEPS = 150, 3, 500  # pairs at random, the farthest of them, and moves from each: for each estimate
 
 
 class Datum(NamedTuple):
@@ -83,8 +83,8 @@ def farthest(
         return between(*map(add, pair))
 
     pairs = [[drawn(), drawn()] for _ in range(STARTS)]
-    best = max(pairs, key=distance)
-    for start in (best, [one._replace(length=1.0, block=0) for one in best]):
+    *others, best = sorted(pairs, key=distance)[-CLIMBS:]
+    for start in (best, [one._replace(length=1.0, block=0) for one in best], *others):
         found = distance(start)
         for _ in range(STEPS):
             moved = [near(one) if rng.random() < 0.6 else one for one in start]
@@ -105,6 +105,17 @@ def claimed(certificate: Certificate) -> list[tuple[float, float]]:
     return [(0.0, release.sensitivity)]
 
 
+def parts(bandit: Any) -> Iterator[tuple[float, slice, float]]:
+    """(side, which of its numbers, sensitivity), release by release and of all that one person moves."""
+    for side, bound in claimed(bandit.privacy):
+        yield side, slice(None), bound
+    (release,), size = bandit.privacy.releases, bandit.algorithm.contribution.size
+    for i, one in enumerate(getattr(release, "sides", ())):
+        learnt, beside = one.releases
+        yield float(i), slice(size), learnt.sensitivity
+        yield float(i), slice(size, None), beside.sensitivity
+
+
 def estimates(bandit: Any, rng: Generator) -> Iterator[Any]:
     """The first one, and those that follow from releases of noise."""
     of, live = bandit.algorithm, np.arange(bandit.algorithm.plan.blocks)
@@ -121,9 +132,9 @@ def share(bandit: Any, rng: Generator) -> float:
     plan, found = of.plan, 0.0
     for estimate in estimates(bandit, rng):
         adder = of.adder(estimate)
-        for side, bound in claimed(bandit.privacy):
+        for side, part, bound in parts(bandit):
 
-            def add(datum: Datum, adder: Any = adder, side: float = side) -> Array:
+            def add(datum: Datum, adder: Any = adder, side: float = side, part: slice = part) -> Array:
                 row = np.append(datum.x, float(datum.block)) if plan.blocks > 1 else datum.x
                 if plan.row > plan.width:
                     kept = of.row(row[None], 0, datum.block, None, ())
@@ -131,9 +142,10 @@ def share(bandit: Any, rng: Generator) -> float:
                     row[plan.width] = side
                 out = np.zeros(grid.size, np.int64)
                 adder.cells(row[None], np.array([datum.reward]), *adder.given, grid.cell, grid.longest, out)
-                return np.asarray(out * grid.cell)
+                return np.asarray(out[part] * grid.cell)
 
-            found = max(found, farthest(add, plan.dim // plan.blocks, plan.blocks, plan.rewards, rng) / bound)
+            places = max(plan.blocks, 2)  # of arms, also where they have no blocks
+            found = max(found, farthest(add, plan.dim // plan.blocks, places, plan.rewards, rng) / bound)
     return found
 
 

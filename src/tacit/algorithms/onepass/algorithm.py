@@ -150,11 +150,13 @@ class OnePass:
     def _people(self, learnt: Released) -> Array | None:
         return fields.people(self, learnt) if self.by_fields else None
 
+    @np.errstate(under="ignore")  # of tiny features, whatever errors the program raises
     def pick(self, estimate: OnePassEstimate, arms: Array, rng: Generator) -> Integers:
         if estimate.random:
             return irls.choose_many(rng, arms, estimate.arrays, random=True)
         return self.form.pick(self, estimate.arrays, arms, rng)
 
+    @np.errstate(under="ignore")  # of tiny features, whatever errors the program raises
     def chance(self, estimate: OnePassEstimate, arms: Array, index: int, *, chosen: bool = True) -> Chance:
         if estimate.random:
             return Chance(1 / len(arms), 0.0)

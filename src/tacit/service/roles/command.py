@@ -24,7 +24,9 @@ def run(role: str, path: Path, *, port: int | None, say: Callable[[str], None]) 
         say(f"Dashboard: {address}/dashboard")
         say(f"Serving on {address}")
 
-    server.run(application(role, config), setting, started)
+    with server.stopping_at_once():
+        made = application(role, config)
+    server.run(made, setting, started)
 
 
 def application(role: str, config: Any) -> Any:

@@ -32,7 +32,8 @@ def run(path: Path, *, port: int | None, say: Callable[[str], None]) -> None:
         setting = msgspec.structs.replace(setting, port=port)
     app = application(config, say)
     say("Compiling and opening: aggregator")
-    warm()
+    with server.stopping_at_once():
+        warm()
 
     def started(address: str) -> None:
         say(f"Dashboard: {address}/dashboard")

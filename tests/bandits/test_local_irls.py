@@ -83,6 +83,12 @@ def test_public_arms_keep_the_reward_private_and_say_so():
     assert any("only the reward" in caveat for caveat in made.privacy.caveats)
 
 
+def test_what_has_no_effect_is_refused():
+    for given in ({"public_arms": True, "randomizer": "gaussian"}, {"curvature": "none", "scale": 2.0}):
+        with pytest.raises(ValueError, match="no (randomizer|scale) with .*, where it has no effect"):
+            server(**given)
+
+
 def test_bad_reports_change_nothing():
     made = server()
     client = LocalClient(made.billboard())

@@ -138,7 +138,6 @@ def test_whatever_comes_a_grid_is_moved_by_no_more_than_a_user(v, kind, bound, m
 
 @pytest.mark.parametrize("options", [{}, {"curvature": "none"}, {"base_rate": 0.1}, {"hold": 2, "blocks": 2}])
 def test_tiny_features_fail_in_nobodys_call_whatever_errors_the_program_raises(options):
-    """Else a choice without a number would move all later ones."""
     bandit = JointGLM(dim=4, budget=BUDGET, first=4, **options)
     with np.errstate(under="raise"):
         for t in range(12):

@@ -97,6 +97,6 @@ def test_notices_and_pages_are_bounds_and_name_all_that_is_kept():
     assert settings["hold"] == "1 hour" and "We keep these, encrypted, for one hour." in tutorial
     assert numbers(r"encrypted, until ([\d ]+) later visits", tutorial) == [made.pending]
     assert "max_age=365 * 86400" in tutorial and "stays in your browser for a year" in tutorial
-    sure = numbers(r"at most ([\d.]+) % sure afterwards \(([\d.]+) % at ε = 0.1, ([\d.]+) % at ε = 4\)", readme)
+    sure = numbers(r"is right at most ([\d.]+) % of the time \(([\d.]+) % at ε = 0.1, ([\d.]+) % at ε = 4\)", readme)
     for stated, epsilon in zip(sure, (1.0, 0.1, 4.0), strict=True):
         assert 0 <= stated - 100 * words.guess(epsilon, 0.0) < 0.1

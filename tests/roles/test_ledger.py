@@ -3,6 +3,7 @@ displayed with a floor, added up on the device, after restarts too."""
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -60,8 +61,10 @@ def test_one_limit_holds_for_all_outboxes_of_a_person(tmp_path, monkeypatch):
     (kept,) = (path for path in (tmp_path / "state").rglob("*") if path.is_file() and path.suffix != ".lock")
     assert kept.stat().st_mode & 0o077 == 0 and kept.parent.stat().st_mode & 0o077 == 0
     World(tmp_path / "d", lifetime=limit, ledger=tmp_path / "of another").outbox.choose(board(4.0), ARMS)
-    with pytest.raises(ValueError, match="two files"):
-        World(tmp_path / "e", ledger=tmp_path / "e")
+    monkeypatch.chdir(tmp_path)
+    for same in (tmp_path / "e", Path("e")):
+        with pytest.raises(ValueError, match="two files"):
+            World(tmp_path / "e", ledger=same)
 
 
 class Stopped(Exception):

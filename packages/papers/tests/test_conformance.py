@@ -1,11 +1,13 @@
 """What holds for every bandit, on those of this package: the core's tests, run on what this package registers."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 from packages.papers.tests import boards
 from tacit.testing import pairs, stage
-from tacit_papers import JointGLMUCB, ShariffLinUCB
+from tacit_papers import AdaCGOPE, AdaCOFUL, AdaCUCB, JointGLMUCB, ShariffLinUCB
 from tests.audit.test_pairs import BUDGET, LEAST, test_devices_move_what_they_send_by_no_more
 from tests.bandits.test_defaults import test_defaults_work, test_one_seed_fixes_noise_and_policy
 from tests.bandits.test_propensity import (
@@ -45,3 +47,17 @@ def test_nobody_moves_the_sums_by_more_than_the_ledger_has(bandit):
 
     found = pairs.farthest(add, 2, 1, bandit.rewards, np.random.default_rng(2))
     assert LEAST < found / release.sensitivity <= 1
+
+
+@pytest.mark.parametrize("kind", [AdaCGOPE, AdaCOFUL, AdaCUCB])
+def test_a_reward_moves_the_sums_by_no_more_than_the_ledger_has_and_nearly(kind):
+    """Through choose and observe: one or the other end of the range, or never."""
+    sums = []
+    for reward in (-2.0, 0.5, None):
+        bandit = kind(dim=2, budget=BUDGET, horizon=60, rewards=(-2.0, 0.5))
+        choice = bandit.choose(np.eye(2))
+        if reward is not None:
+            bandit.observe(choice, reward)
+        sums.append(bandit.mechanism.cell * stage.open_step(bandit))
+    found = max(np.linalg.norm(one - other) for one, other in itertools.combinations(sums, 2))
+    assert LEAST < found / bandit.privacy.releases[0].sensitivity <= 1

@@ -91,7 +91,8 @@ class Outbox:
         if not isinstance(lifetime, Lifetime):
             raise ValueError(f"Expected lifetime to be a Lifetime, got {type(lifetime).__name__}.")
         ledger = own_ledger() if ledger is None else ledger
-        if ledger == store:
+        both = [one.resolve() if isinstance(one, Path) else one for one in (store, ledger)]
+        if both[0] == both[1]:  # each would wait for the other's lock
             raise ValueError("Expected ledger and store to be two files, got one.")
         self._store: Store = File(store) if isinstance(store, Path) else store
         self._ledger: Store = File(ledger) if isinstance(ledger, Path) else ledger

@@ -137,6 +137,7 @@ def test_what_a_witness_says(start, stub, tmp_path):
         ("below/shuffler.witness", "outside of the folder of durable, got it inside"),
         ("../folder/shuffler.witness", "outside of the folder of durable, got it inside"),
         ("../keys/shuffler.witness", "outside of the folder of keys, got it inside"),
+        ("../disk/shuffler.witness", "outside of the folder of durable, got it inside"),
     ],
 )
 def test_a_witness_that_is_restored_with_its_database_is_refused(tmp_path, witness, said):
@@ -144,6 +145,7 @@ def test_a_witness_that_is_restored_with_its_database_is_refused(tmp_path, witne
     and has one person's report exactly."""
     text = running.shuffler(8322, 'keys = "../keys"').replace("../{here}.witness", witness)
     (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "shuffler.db").symlink_to(tmp_path / "disk" / "shuffler.db")
     (tmp_path / "folder" / "shuffler.toml").write_text(text)
     with pytest.raises(ValueError, match="Expected witness") as error:
         settings.read("shuffler", tmp_path / "folder" / "shuffler.toml")

@@ -102,6 +102,8 @@ class LocalIRLS(LocalServer):
         parts = blocks_of(self.blocks, self)
         public = self.public_arms
         self._scores, self._why = scores.check(self.curvature, dim=self.dim, blocks=parts, public_arms=public)
+        self.tuning = irls.as_tuning(IRLSTuning, self.tuning)
+        self._check_idle()
         self._score_settings = scores.settings(self, self.discount)
         self._unit = 1.0 if self._link.bounded else (high - low) / 2
         middle = 0.0 if self._link.bounded or self._scores else (high + low) / 2
@@ -134,7 +136,6 @@ class LocalIRLS(LocalServer):
         self._schedule = IRLSSchedule(float(self.first), float(self.growth), float(max(self.forced, self.first)))
         own = *self._pad, self.blend, self.scale, self._unit, radius, self.discount, self._coin
         self._settings = IRLSSettings(*map(float, (low, high, *own)))
-        self.tuning = irls.as_tuning(IRLSTuning, self.tuning)
         self._tuning = self.tuning
         if self._features > self.dim:
             ridge, explore = WITH_INTERCEPT
@@ -143,6 +144,16 @@ class LocalIRLS(LocalServer):
             variance = PUBLIC_VARIANCE / (2 * self._coin - 1) ** 2
             self._tuning = self._tuning._replace(variance=variance, ridge=self.tuning.ridge * PUBLIC_RIDGE)
         self._state = self.init()
+
+    def _check_idle(self) -> None:
+        """ValueError for a setting that would have no effect beside another. A default may stand: saved servers have
+        it."""
+        idle = ["scale"] * (self._scores or self.public_arms) + ["randomizer"] * self.public_arms
+        usual = {"scale": (None, 1.0), "randomizer": ("best",), "blend": (BLEND,), "tuning": (IRLSTuning(),)}
+        beside = "public_arms" if self.public_arms else "scores alone, without curvature"
+        for name in idle + ["blend", "tuning"] * self._scores:
+            if getattr(self, name) not in usual[name]:
+                raise ValueError(f"Expected no {name} with {beside}, where it has no effect, got another.")
 
     def _plan(self) -> None:
         """The scale of the curvature: larger where the noise is small enough for the curvature to be of use."""

@@ -183,8 +183,9 @@ def convert(role: str, document: dict[str, Any], folder: Path) -> Any:
 
 def _check_apart(own: Between) -> None:
     """ValueError where whoever restores the database's folder, or that of the keys, restores the witness as well."""
-    witness = Path(own.witness).resolve().parent
-    for name, folder in (("durable", Path(own.durable).parent), ("keys", Path(own.keys or f"{own.durable}.keys"))):
+    witness, durable = Path(own.witness).resolve().parent, Path(own.durable)
+    folders = [("durable", durable.parent), ("durable", durable.resolve().parent)]  # of the file, and of where it links
+    for name, folder in (*folders, ("keys", Path(own.keys or f"{own.durable}.keys"))):
         if witness.is_relative_to(folder.resolve()):
             raise ValueError(
                 f"[shuffler]: Expected witness outside of the folder of {name}, got it inside: whoever restores that "

@@ -4,6 +4,7 @@ python -I tests/smoke.py WHAT    # -I: the installed package, not this folder
 """
 
 import pydoc
+import re
 import subprocess
 import sys
 import tempfile
@@ -15,13 +16,33 @@ from tacit import Budget, JointGLM
 
 WHAT = sys.argv[1]
 LOG = "action,reward,propensity,x0\n0,1,.5,.3\n1,0,.5,.2\n0,0,.5,.1\n"
+SERVED = """
+[bandits.messages]
+kind = "joint-glm"
+budget = {epsilon = 1.0, delta = 1e-6}
+max_rounds_per_person = 3
+durable = "messages.db"
+hold = "1 second"
+[bandits.messages.features]
+context = {device = {kind = "Category", values = ["desk", "phone"]}}
+arms = "disjoint"
+actions = ["welcome", "news"]
+[bandits.tested]
+kind = "joint-glm"
+dim = 2
+budget = {epsilon = 1.0, delta = 1e-6}
+control = {policy = "uniform", share = 0.5}
+durable = "tested.db"
+hold = "1 second"
+missing_as = 0.0
+"""
 SHORT = ["--env", "ball", "--horizon", "50", "--runs", "1"]
 
 
-def run(*arguments: str, code: int = 0, command: str = "tacit") -> str:
+def run(*arguments: str, code: int = 0, command: str = "tacit", given: str = "") -> str:
     """What the command says, on both of its streams."""
     found = str(Path(sys.executable).with_name(command))
-    done = subprocess.run([found, *arguments], capture_output=True, text=True, check=False)
+    done = subprocess.run([found, *arguments], input=given, capture_output=True, text=True, check=False)
     if done.returncode != code or "Traceback" in done.stderr:
         came = done.stderr.strip()[-2000:]
         sys.exit(f"{WHAT}: expected {command} {' '.join(arguments)} to end with {code}, got {came}.")
@@ -64,6 +85,42 @@ def helps() -> None:
             sys.exit(f"Expected help of tacit {command.name}, got {said.exception!r}.")
 
 
+def operated(folder: Path) -> None:
+    """Each command of an operator, on two bandits that a server has served."""
+    from tacit.service.client import Client
+
+    config, sample = folder / "served.toml", folder / "sample.jsonl"
+    config.write_text(SERVED)
+    sample.write_text('{"device": "phone"}\n{"device": "desk"}\n')
+    served = str(config)
+    run("warm-up", "joint-glm:dim=2")
+    run("key", "app")
+    run("check", served, str(sample), "messages")
+    run("plan", "--schema", served, "--quick")
+    command = [str(Path(sys.executable).with_name("tacit")), "serve", served, "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
+        assert server.stdout is not None
+        said: list[str] = []
+        while not (found := re.search(r"http://[\w.:]+", said[-1] if said else "")) and server.poll() is None:
+            said.append(server.stdout.readline())
+        if found is None:
+            sys.exit(f"Expected a server, got {''.join(said)}")
+        with Client(found[0], "messages") as client:
+            client.reward(client.choose(context={"device": "phone"}, person="ada"), 1.0)
+        run("backup", served, "messages", str(folder / "backup.db"))
+        server.terminate()
+        server.stdout.read()
+    if server.returncode != 0:
+        sys.exit(f"Expected a server that stops when told, got exit code {server.returncode}.")
+    run("erase", served, "messages", given="ada")
+    run("end-control", served, "tested", "--yes")
+    run("restore", served, "messages", str(folder / "backup.db"), "--yes")
+    run("move", served, "tested", "--to", str(folder / "moved.db"))
+    run("retire", served, "messages", "--yes")
+    if "none.toml" not in (refused := run("serve", str(folder / "none.toml"), code=1)):
+        sys.exit(f"Expected a server that only wants a configuration, got {refused}")
+
+
 def of_the_lab(folder: Path) -> None:
     (folder / "log.csv").write_text(LOG)
     run("audit", "tree", "discrete-gaussian", "--runs", "100", "--plot", str(folder / "audit.png"))
@@ -88,6 +145,7 @@ def of_the_lab(folder: Path) -> None:
 def of_papers(folder: Path) -> None:
     run("reproduce", "shariff-figure1", "--quick", "--runs", "5", "--out", str(folder / "figure"))
     run("simulate", "shariff-lin-ucb", *SHORT)
+    run("bounds", "uniform", *SHORT, "--link", "logistic", "--bound", "glm-lower", "--plot", str(folder / "regret.png"))
 
 
 def main() -> None:
@@ -101,8 +159,8 @@ def main() -> None:
             sys.exit(f"Expected that a bandit needs no extra, got {', '.join(extra)} imported.")
         names()
         helps()
-        if "[service]" in WHAT and "none.toml" not in (said := run("serve", str(folder / "none.toml"), code=1)):
-            sys.exit(f"Expected a server that only wants a configuration, got {said}")
+        if "[service]" in WHAT:
+            operated(folder)
         if "[store]" in WHAT:
             with tacit.Stored(JointGLM(dim=2, budget=Budget(1.0, 1e-6)), folder / "a.db", hold=60) as stored:
                 stored.observe(stored.choose({"tea": [0.9, 0.0], "coffee": [0.1, 0.8]}), 1.0)

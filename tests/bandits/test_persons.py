@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointGLM, Simulated
+from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.grid import on_grid
 from tacit.mechanisms.opening import opened
-from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.privacy import gaussian
 
 BUDGET = Budget(1.0, 1e-6)
@@ -37,7 +37,7 @@ def test_noise_grows_with_the_rounds_of_a_person(kind, source):
 def test_the_sensitivity_for_k_rounds_is_attained_and_never_exceeded():
     """k equal changes in one step move the encoded sums by k D times the column norm; other steps by less."""
     rng = np.random.default_rng(0)
-    grid, k, bound = on_grid(Toeplitz(leaves=12, size=2, sigma=0.0), sensitivity=2.0, mu=1.0), 4, 2.0
+    grid, k, bound = on_grid(Discounted(leaves=12, size=2, sigma=0.0, discount=1.0), sensitivity=2.0, mu=1.0), 4, 2.0
     C = np.tril(np.ones((12, 12)))
     for i in range(12):
         C[i:, i] = grid.real.encoder()[: 12 - i]

@@ -190,13 +190,6 @@ def test_prefix_step_without_noise_is_a_running_sum():
         assert np.allclose(state.released, x[: t + 1].sum(axis=0)) and not state.open.any()
 
 
-def test_root_squares():
-    out = np.empty(3)
-    continual.root_squares(np.array([1, 4, 50]), out)
-    f = reference.root_toeplitz(50)[:, 0]
-    assert np.allclose(out, [1, (f[:4] ** 2).sum(), (f**2).sum()])
-
-
 def test_next_boundary():
     assert [rounds.next_boundary(c, 1.0, 1.0) for c in (0, 1, 7)] == [1, 2, 8]
     assert [rounds.next_boundary(c, 15.0, 1.1) for c in (0, 3, 15, 100, 1000)] == [15, 18, 30, 115, 1100]

@@ -10,23 +10,18 @@ from hypothesis import strategies as st
 from tacit import Budget, JointGLM, Secure, Simulated
 from tacit.algorithms import irls
 from tacit.errors import HorizonReached
-from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.discounted import Discounted
-from tacit.mechanisms.grid import COEFFICIENT_BITS, LENGTH_SLACK, on_grid
+from tacit.mechanisms.grid import COEFFICIENT_BITS, LENGTH_SLACK
 from tacit.mechanisms.opening import opened
-from tacit.mechanisms.toeplitz import Toeplitz
-from tacit.mechanisms.tree import Tree
+from tacit.mechanisms.recursive_grid import on_integers
 from tacit.model import links
 from tacit.model.glm import GLMContribution
 from tacit.model.linear import LinearContribution
 
 LEAVES = 40
 MECHANISMS = {
-    "tree": lambda n=LEAVES, size=3: Tree(leaves=n, size=size, sigma=0.0),
-    "consistent": lambda n=LEAVES, size=3: Tree(leaves=n, size=size, sigma=0.0, consistent=True),
-    "toeplitz": lambda n=LEAVES, size=3: Toeplitz(leaves=n, size=size, sigma=0.0),
+    "square root": lambda n=LEAVES, size=3: Discounted(leaves=n, size=size, sigma=0.0, discount=1.0),
     "discounted": lambda n=LEAVES, size=3: Discounted(leaves=n, size=size, sigma=0.0, discount=0.97),
-    "buffered": lambda n=LEAVES, size=3: Buffered(leaves=n, size=size, sigma=0.0),
 }
 
 
@@ -62,7 +57,7 @@ def run(grid, leaves, source):
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_without_noise_it_is_the_sum_of_what_was_rounded(name):
     rng = np.random.default_rng(0)
-    grid = on_grid(MECHANISMS[name](), sensitivity=2.0, mu=1.0)
+    grid = on_integers(MECHANISMS[name](), sensitivity=2.0, mu=1.0)
     leaves = rng.uniform(-0.5, 0.5, (LEAVES, 4, 3))
     expected, total = [], np.zeros(3)
     for leaf in leaves:
@@ -73,9 +68,20 @@ def test_without_noise_it_is_the_sum_of_what_was_rounded(name):
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_noise_and_column_norm_from_the_matrices_in_use(name):
-    """Each unit of noise is sent through the mechanism by itself: gives B. Each unit leaf: gives C from B C = P."""
-    grid = on_grid(MECHANISMS[name](), sensitivity=2.0, mu=1.0)
-    columns, drawn = [], 0
+    grid = on_integers(MECHANISMS[name](), sensitivity=2.0, mu=1.0)
+    B = decoder(grid)
+    assert np.allclose(np.sqrt((B**2).sum(axis=1)), grid.gain(np.arange(1.0, LEAVES + 1)))
+    C = np.linalg.solve(B, np.tril(grid.fading ** np.subtract.outer(np.arange(LEAVES), np.arange(LEAVES))))
+    whole = np.rint(C[:, 0] * 2**COEFFICIENT_BITS)
+    assert np.abs(C[:, 0] * 2**COEFFICIENT_BITS - whole).max() < 1e-6  # dyadic numbers indeed
+    assert np.linalg.norm(whole) / 2**COEFFICIENT_BITS == pytest.approx(grid.column_norm, rel=1e-12)
+    assert np.linalg.norm(C, axis=0).max() <= grid.column_norm * (1 + 1e-9)
+    assert C.min() > -1e-9  # late contributions need that
+
+
+def decoder(grid):
+    """B: each unit of noise is sent through the mechanism by itself."""
+    columns = []
     used = sum(grid._draws(t) for t in range(LEAVES))
     for which in range(used):
         position = iter(range(used))
@@ -84,38 +90,25 @@ def test_noise_and_column_norm_from_the_matrices_in_use(name):
             return np.array([[1 if next(position) == which else 0] * size for _ in range(count)])
 
         columns.append(run(grid, np.zeros((LEAVES, 1, 3)), Given(unit))[:, 0] / grid.step)
-        drawn += 1
-    B = np.array(columns).T
-    assert np.allclose(np.sqrt((B**2).sum(axis=1)), grid.gain(np.arange(1.0, LEAVES + 1)))
-    prefix = np.tril(grid.fading ** np.subtract.outer(np.arange(LEAVES), np.arange(LEAVES)))
-    if name == "consistent":
-        return  # B is no square matrix there; its columns are those of the tree
-    C = np.linalg.solve(B, prefix)
-    if name != "tree":
-        whole = np.rint(C[:, 0] * 2**COEFFICIENT_BITS)
-        assert np.abs(C[:, 0] * 2**COEFFICIENT_BITS - whole).max() < 1e-6  # dyadic numbers indeed
-        assert np.linalg.norm(whole) / 2**COEFFICIENT_BITS == pytest.approx(grid.column_norm, rel=1e-12)
-    assert np.linalg.norm(C, axis=0).max() <= grid.column_norm * (1 + 1e-9)
-    assert C.min() > -1e-9  # late contributions need that
+    return np.array(columns).T
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_the_noise_has_the_law_that_is_claimed(name):
     """The variance of each release within 5 standard errors (false alarm 5e-6); a sigma a third off is rejected."""
-    grid, source, runs = on_grid(MECHANISMS[name](8, 20), sensitivity=2.0, mu=1.0), Secure(), 25
+    grid, source, runs = on_integers(MECHANISMS[name](8, 20), sensitivity=2.0, mu=1.0), Secure(), 25
     out = np.array([run(grid, np.zeros((8, 1, 20)), source) for _ in range(runs)])
     expected = grid.sigma * grid.gain(np.arange(1.0, 9))
     ratio = (out**2).mean(axis=(0, 2)) / expected**2
     error = math.sqrt(2 / (runs * 20))
     assert np.abs(ratio - 1).max() < 5 * error and np.abs(ratio / (3 / 2) ** 2 - 1).min() > 5 * error
-    assert (np.rint(out / grid.step) == out / grid.step).all() or name != "tree"
 
 
 @given(st.integers(0, 10**6), st.integers(1, 40), st.sampled_from([0.3, 1.0, 4.0]))
 @settings(max_examples=200)
 def test_sensitivity_with_rounding_is_never_exceeded(seed, size, bound):
     rng = np.random.default_rng(seed)
-    grid = on_grid(MECHANISMS["tree"](4, size), sensitivity=bound, mu=1.0)
+    grid = on_integers(MECHANISMS["square root"](4, size), sensitivity=bound, mu=1.0)
     v, w = rng.standard_normal((2, size))
     v *= bound / 2 / np.linalg.norm(v) * rng.choice([1.0, rng.random()])
     w *= bound / 2 / np.linalg.norm(w) * rng.choice([1.0, rng.random()])
@@ -127,7 +120,7 @@ def test_sensitivity_with_rounding_is_never_exceeded(seed, size, bound):
 
 
 def test_the_allowance_for_rounding_is_nearly_attained():
-    grid = on_grid(MECHANISMS["tree"](4, 25), sensitivity=1.0, mu=1.0)
+    grid = on_integers(MECHANISMS["square root"](4, 25), sensitivity=1.0, mu=1.0)
     step = grid.cell * np.ones(25)
     v, w = 100.5 * step * (1 + 1e-12), -100.5 * step * (1 + 1e-12)
     extra = grid.cell * np.linalg.norm(grid.encode(v) - grid.encode(w)) - np.linalg.norm(v - w)
@@ -153,7 +146,7 @@ def test_contributions_of_bandits_stay_within_their_bound_and_its_slack(dim):
 def test_order_and_workers_do_not_matter():
     """Sums of floats depend on the order; these do not, bit by bit."""
     rng = np.random.default_rng(2)
-    grid = on_grid(MECHANISMS["toeplitz"](), sensitivity=2.0, mu=1.0)
+    grid = on_integers(MECHANISMS["square root"](), sensitivity=2.0, mu=1.0)
     vectors = rng.uniform(-0.5, 0.5, (3000, 3))
     states = [grid.init(Given()) for _ in range(3)]
     for v in vectors:
@@ -167,36 +160,30 @@ def test_order_and_workers_do_not_matter():
     assert vectors.sum(axis=0).tobytes() != vectors[rng.permutation(3000)].sum(axis=0).tobytes()
 
 
-@pytest.mark.parametrize("name", ["tree", "toeplitz", "discounted"])
+@pytest.mark.parametrize("name", MECHANISMS)
 def test_sums_as_large_as_can_be_are_exact(name):
     """Against Python's whole numbers, with sums at the capacity, where 64 bits do not hold C X."""
     rng = np.random.default_rng(3)
-    grid = on_grid(MECHANISMS[name](), sensitivity=2.0, mu=1.0)
+    grid = on_integers(MECHANISMS[name](), sensitivity=2.0, mu=1.0)
     state = grid.init(Given())
     noise = rng.integers(-(2**45), 2**45, (LEAVES, 3))
     rows = iter(noise)
     sums = rng.integers(-(2**61) // LEAVES, 2**61 // LEAVES, (LEAVES, 3))
     source = Given(lambda count, size: next(rows)[None])
-    whole = [1] * LEAVES if name == "tree" else [int(m) for m in grid.encoder_cells]
+    whole = [int(m) for m in grid.encoder_cells]
     for t in range(LEAVES):
         state.open[:] = sums[t]
         grid.release(state, source)
-        if name == "tree":
-            length = (t + 1) & -(t + 1)
-            y = [sum(int(sums[s, j]) for s in range(t + 1 - length, t + 1)) + int(noise[t, j]) for j in range(3)]
-            stored = state.noise.levels[length.bit_length() - 1]
-        else:
-            y = [sum(whole[t - s] * int(sums[s, j]) for s in range(t + 1)) + int(noise[t, j]) for j in range(3)]
-            stored = state.noise.table[t]
-        assert np.allclose(stored / grid.step, np.array(y, float), rtol=1e-15, atol=0)
-    assert abs(y[0]) > 2**63 or name == "tree"
+        y = [sum(whole[t - s] * int(sums[s, j]) for s in range(t + 1)) + int(noise[t, j]) for j in range(3)]
+        assert np.allclose(state.noise.table[t] / grid.step, np.array(y, float), rtol=1e-15, atol=0)
+    assert abs(y[0]) > 2**63
 
 
 def test_overflow_is_an_error_before_it_happens():
     bandit = JointGLM(dim=2, horizon=10**15, budget=Budget(1.0, 1e-6))
     assert 10**12 < bandit.mechanism.capacity < 10**15
     most = 190 * 193 // 2  # numbers for d = 190
-    assert on_grid(Tree(leaves=2, size=most, sigma=0.0), sensitivity=1.0, mu=1.0).capacity > 10**12
+    assert on_integers(MECHANISMS["square root"](2, most), sensitivity=1.0, mu=1.0).capacity > 10**12
     before = opened(bandit._state.prefix).open.copy()
     bandit._state.counts[:2] = bandit.mechanism.capacity, 10**15
     with pytest.raises(HorizonReached, match="overflow"):
@@ -206,7 +193,7 @@ def test_overflow_is_an_error_before_it_happens():
     longest[0] = bandit.mechanism.longest
     largest = bandit.mechanism.encode(longest)
     assert 0 < int(np.abs(largest).max()) * bandit.mechanism.capacity < 2**62
-    grid = on_grid(MECHANISMS["tree"](1), sensitivity=1.0, mu=1.0)
+    grid = on_integers(MECHANISMS["square root"](1), sensitivity=1.0, mu=1.0)
     with pytest.raises(HorizonReached, match="all been released"):
         run(grid, np.zeros((2, 1, 3)), Given())
 

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from tacit import Secure
+from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.grid import on_grid
-from tacit.mechanisms.tree import Tree
 from tacit.testing.canary import with_size
 
 SIGMA = 2.0
+ONE = on_grid(Discounted(leaves=1, size=1, sigma=0.0, discount=1.0), sensitivity=1.0, mu=1.0, sigma=SIGMA)
 
 
 def grain(values):
@@ -48,16 +49,16 @@ def naive(x, count, seed):
 
 def secure(x, count):
     """One release of `count` coordinates that each hold x, through the mechanism that bandits use."""
-    grid = with_size(on_grid(Tree(leaves=1, size=1, sigma=0.0), sensitivity=1.0, mu=1.0, sigma=SIGMA), count)
+    grid = with_size(ONE, count)
     source = Secure()
     state = grid.init(source)
     grid.absorb(state, lambda out: out.__iadd__(x))
     return grid.release(state, source).copy()
 
 
-def low_bits_chi2(here, there, cell):
+def low_bits_chi2(here, there):
     """Standardised difference of the lowest five bits of the whole numbers behind two releases."""
-    counts = [np.bincount(np.rint(v / cell).astype(np.int64) & 31, minlength=32) for v in (here, there)]
+    counts = [np.bincount(np.rint(v / ONE.step).astype(np.int64) & 31, minlength=32) for v in (here, there)]
     total = counts[0] + counts[1]
     return (float((((counts[0] - counts[1]) ** 2) / total).sum()) - 31) / math.sqrt(62)
 
@@ -68,6 +69,5 @@ def test_low_bits_of_secure_noise_tell_nothing_and_those_of_floats_do(count, lea
     of probability below 1e-5, and the bits differ by more than 6 standard deviations less often than that."""
     found = advantage(naive(0.0, count, 0), naive(1.0, count, 1))
     here, there = secure(0.0, count), secure(1.0, count)
-    cell = on_grid(Tree(leaves=1, size=1, sigma=0.0), sensitivity=1.0, mu=1.0, sigma=SIGMA).cell
-    assert (np.rint(here / cell) == here / cell).all() and found > least and advantage(here, there) == 0
-    assert abs(low_bits_chi2(here, there, cell)) < 6
+    assert (np.rint(here / ONE.step) == here / ONE.step).all() and found > least and advantage(here, there) == 0
+    assert abs(low_bits_chi2(here, there)) < 6

@@ -16,7 +16,7 @@ from tacit.bandits import Bandit, Server
 from tacit.errors import NotSecure
 from tacit.kernels.continual import simulate_step
 from tacit.kernels.noise import gaussian_law
-from tacit.mechanisms.tree import Tree
+from tacit.mechanisms.discounted import Discounted
 from tests.draws import BUDGET, DRAWS
 from tests.registered import bandits
 
@@ -190,7 +190,7 @@ def test_simulated_noise_has_the_sigma_that_is_asked_for(fused):
     law, source = gaussian_law(3.0), Simulated(0)
     count = enough(POOLED, ALARM / 3)
     if fused:
-        state = Tree(leaves=1, size=count, sigma=3.0).init(source)
+        state = Discounted(leaves=1, size=count, sigma=3.0, discount=1.0).init(source)
         simulate_step(source.generator, state, law)
         numbers = state.released / 3.0
     else:

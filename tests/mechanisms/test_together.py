@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.mechanisms.discounted import Discounted
-from tacit.mechanisms.grid import on_grid
-from tacit.mechanisms.toeplitz import Toeplitz, coefficients
+from tacit.mechanisms.discounted import Discounted, coefficients
+from tacit.mechanisms.recursive_grid import on_integers
 from tacit.mechanisms.together import sum_norm
-from tacit.mechanisms.tree import Tree
 from tacit.model.glm import glm_sensitivity
 from tests.reference import discounted, together
 
@@ -41,7 +39,7 @@ def test_a_square_root_would_be_wrong():
     """Columns overlap: 8 successive leaves move more than sqrt 8 times one leaf, by a factor that no slack explains."""
     (_, C), window = discounted.matrices(60, 0.95)
     one, eight = np.linalg.norm(C[:, 0]), np.linalg.norm(C[:, :8].sum(axis=1))
-    grid = on_grid(Discounted(leaves=60, size=1, sigma=0.0, discount=0.95), sensitivity=1.0, mu=1.0)
+    grid = on_integers(Discounted(leaves=60, size=1, sigma=0.0, discount=0.95), sensitivity=1.0, mu=1.0)
     assert eight > 1.6 * math.sqrt(8) * one and window <= 60
     assert eight <= grid.sum_norm_after(60, 8) * (1 + 1e-12) and grid.sum_norm_after(60, 8) <= 1.01 * eight
 
@@ -159,17 +157,13 @@ def test_other_weeks_cost_no_more_than_the_same(weight):
         assert 1.05 < math.sqrt(4 + 2 * q) / bound < 1.15
 
 
-def test_every_mechanism_has_a_bound_and_the_grid_that_of_its_rounded_numbers():
-    for made in (
-        Toeplitz(leaves=32, size=2, sigma=1.0, apart=2),
-        Tree(leaves=32, size=2, sigma=1.0, apart=2),
-        Discounted(leaves=32, size=2, sigma=1.0, apart=2, discount=0.9),
-    ):
-        grid = on_grid(made, sensitivity=2.0, mu=1.0)
-        for mechanism in (made, grid):
-            one = mechanism.sum_norm_after(32, 1)
-            assert one == mechanism.column_norm < mechanism.sum_norm_after(32, 3) <= 3 * one
-            norms = [mechanism.column_norm_after(steps) for steps in range(1, 33)]
-            assert norms == sorted(norms)
-        assert grid.column_norm == pytest.approx(made.column_norm, rel=1e-4)
-        assert grid.sum_norm_after(32, 3) == pytest.approx(made.sum_norm_after(32, 3), rel=1e-4)
+@pytest.mark.parametrize("made", [Discounted(leaves=32, size=2, sigma=1.0, apart=2, discount=f) for f in (0.9, 1.0)])
+def test_every_mechanism_has_a_bound_and_the_grid_that_of_its_rounded_numbers(made):
+    grid = on_integers(made, sensitivity=2.0, mu=1.0)
+    for mechanism in (made, grid):
+        one = mechanism.sum_norm_after(32, 1)
+        assert one == mechanism.column_norm < mechanism.sum_norm_after(32, 3) <= 3 * one
+        norms = [mechanism.column_norm_after(steps) for steps in range(1, 33)]
+        assert norms == sorted(norms)
+    assert grid.column_norm == pytest.approx(made.column_norm, rel=1e-4)
+    assert grid.sum_norm_after(32, 3) == pytest.approx(made.sum_norm_after(32, 3), rel=1e-4)

@@ -9,7 +9,6 @@ from tacit.mechanisms.grid import on_grid
 from tacit.mechanisms.recursive import Recursive
 from tacit.mechanisms.recursive_grid import on_integers
 from tacit.mechanisms.saving import arrays
-from tacit.mechanisms.tree import Tree
 from tests.interrupts import interruptions
 from tests.mechanisms.test_grid import Given
 
@@ -57,8 +56,6 @@ def check(state, act, again):
 
 SHAPE = {"leaves": 40, "size": 3, "sigma": 0.0}
 MADE = {
-    "tree": lambda: on_grid(Tree(**SHAPE), sensitivity=2.0, mu=1.0),
-    "consistent": lambda: on_grid(Tree(**SHAPE, consistent=True), sensitivity=2.0, mu=1.0),
     "window": lambda: on_grid(Discounted(**SHAPE, discount=0.05), sensitivity=2.0, mu=1.0),
     "ten sums": lambda: on_integers(Recursive(**SHAPE, discount=0.95), sensitivity=2.0, mu=1.0),
     "floats": lambda: Recursive(**SHAPE, discount=0.95),

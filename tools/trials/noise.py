@@ -8,7 +8,7 @@ import numpy as np
 from tacit.bandits import JointGLM
 from tacit.data import Array
 from tacit.kernels.rounds import next_boundary
-from tacit.mechanisms.toeplitz import coefficients
+from tacit.mechanisms.discounted import coefficients
 from tacit.privacy.budget import Budget
 
 BANDIT = 0.03  # of mu^2: what the bandit's people spend on their sum

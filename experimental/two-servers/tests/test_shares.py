@@ -14,10 +14,9 @@ from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.grid import on_grid
 from tacit.mechanisms.recursive import Recursive
 from tacit.mechanisms.recursive_grid import on_integers
-from tacit.mechanisms.toeplitz import Toeplitz
-from tacit.mechanisms.tree import Tree
 from tacit.privacy import entropy
 from tacit.privacy.noise import Secure
+from tacit_lab.mechanisms.tree import Tree
 from tacit_two.noise import Stirred
 from tacit_two.shares import SharedSteps, check_honest, check_room, circuit_for, grid_for, joined
 from tacit_two.vdaf import xof
@@ -29,7 +28,7 @@ SIZE, LONGEST, LEAVES = 4, 1.2, 40
 MECHANISMS = {
     "for ever": lambda: Discounted(leaves=LEAVES, size=SIZE, discount=0.97, sigma=0.0),
     "forgetting": lambda: Discounted(leaves=LEAVES, size=SIZE, discount=0.4, sigma=0.0),
-    "plain": lambda: Toeplitz(leaves=LEAVES, size=SIZE, sigma=0.0),
+    "plain": lambda: Discounted(leaves=LEAVES, size=SIZE, discount=1.0, sigma=0.0),
 }
 
 
@@ -163,7 +162,7 @@ def test_sums_are_closed_and_have_room():
     check_room([grid, grid], circuit, 10**6)
     with pytest.raises(NotSecure, match="room"):
         check_room([grid, grid], circuit, 10**12)
-    tree = on_grid(Tree(leaves=LEAVES, size=SIZE, sigma=0.0), sensitivity=2.0, mu=1.0)
+    tree = on_integers(Tree(leaves=LEAVES, size=SIZE, sigma=0.0), sensitivity=2.0, mu=1.0)
     recursive = on_integers(Recursive(leaves=LEAVES, size=SIZE, discount=0.97, sigma=0.0), sensitivity=2.0, mu=1.0)
     for other in (tree, recursive):
         with pytest.raises(NotSecure, match="whole numbers"):

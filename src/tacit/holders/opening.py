@@ -26,7 +26,6 @@ from tacit.holders.tickets import Tickets
 from tacit.holders.witness import Shown, Witness
 from tacit.kernels.rounds import next_boundary
 from tacit.mechanisms.grid import Grid
-from tacit.mechanisms.tree import Tree
 from tacit.protocols import Algorithm
 
 MADE = "the noise is made for them"
@@ -167,7 +166,7 @@ def check(bandit: Any, name: str) -> Algorithm[Any]:
     if found is None or isinstance(bandit, type):
         raise ValueError(f"Expected a bandit whose state is sums (JointGLM), got {type(bandit).__name__}.")
     mechanism = found.plan.mechanism
-    if not isinstance(mechanism, Grid) or isinstance(mechanism.real, Tree):
+    if not isinstance(mechanism, Grid):
         raise ValueError("Expected secure noise with a finite budget, got another: a database is for people's data.")
     if bandit.hold is not None or bandit.missing_as is not None:
         raise ValueError("Expected hold= of Stored, in seconds, got one of a bandit, which is for memory.")

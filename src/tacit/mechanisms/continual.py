@@ -69,6 +69,11 @@ class Continual(ABC):
         return gaussian_law(self.sigma)
 
     @property
+    def kind(self) -> Any:
+        """Of Grid, where it has one of its own."""
+        return None
+
+    @property
     def fading(self) -> float:
         """The factor by which earlier steps fade at each step: 1 for plain prefix sums."""
         return 1.0

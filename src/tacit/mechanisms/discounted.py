@@ -11,7 +11,6 @@ from tacit.kernels.continual import HISTORY, ContinualState
 from tacit.mechanisms import together
 from tacit.mechanisms.continual import Continual, row_norms
 from tacit.mechanisms.grid import COEFFICIENT_BITS
-from tacit.mechanisms.toeplitz import coefficients
 from tacit.privacy.noise import Source
 
 FAINTEST = 2.0 ** -(COEFFICIENT_BITS + 1)  # smaller coefficients are 0 on the grid
@@ -79,3 +78,10 @@ class Discounted(Continual):
             most = min(most, 1 + math.ceil(math.log(FAINTEST) / math.log(self.discount)))
         out: Array = coefficients(most) * self.discount ** np.arange(most)
         return out[: max(1, np.count_nonzero(out > FAINTEST))]
+
+
+def coefficients(count: int) -> Array:
+    """f_0 .. f_{count-1}, f_k = binom(2k, k) / 4^k, by f_k = f_{k-1} (2k - 1) / (2k)."""
+    k = np.arange(1, count)
+    out: Array = np.concatenate([[1.0], np.cumprod((2 * k - 1) / (2 * k))])
+    return out

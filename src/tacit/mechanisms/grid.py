@@ -5,7 +5,7 @@ an integer. A factorisation (prefix matrix) = B C releases Y = C X + Z:
 
     X  leaf sums of contributions, each rounded to whole cells h, a public power of two. Exact, int64: any order of
        adding, any split over workers gives the same bits.
-    C  the mechanism's coefficients, rounded to multiples of 2^-q: whole numbers m, public. Trees have ones and zeros.
+    C  the mechanism's coefficients, rounded to multiples of 2^-q: whole numbers m, public.
     Z  exact discrete Gaussians, in steps of g = h 2^-q.
 
 Y is what is released. The floats of Y g, and B applied to them, are post-processing; B is what undoes the rounded C, so
@@ -41,7 +41,6 @@ from tacit.kernels.continual import HISTORY, NOTHING, Closing, ContinualState, P
 from tacit.kernels.summing import add_rounded
 from tacit.mechanisms import together
 from tacit.mechanisms.continual import Continual, RowAdder, row_norms
-from tacit.mechanisms.tree import Tree
 from tacit.privacy import discrete
 from tacit.privacy.noise import Source
 
@@ -69,17 +68,16 @@ class Grid(Continual):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.real, Tree) and self.window > MOST_LEAVES:
+        if self.window > MOST_LEAVES:
             raise NotSecure(
                 f"Expected at most {MOST_LEAVES} steps of a {type(self.real).__name__} mechanism with secure "
-                f"noise, got {self.window}: use longer steps, or release='tree' where there is that, or "
-                "source=Simulated(seed) in experiments."
+                f"noise, got {self.window}: use longer steps, or source=Simulated(seed) in experiments."
             )
 
     @property
     def step(self) -> float:
         """g: noise is a multiple of it."""
-        return self.cell if isinstance(self.real, Tree) else math.ldexp(self.cell, -COEFFICIENT_BITS)
+        return math.ldexp(self.cell, -COEFFICIENT_BITS)
 
     @property
     def cells(self) -> float:
@@ -100,6 +98,11 @@ class Grid(Continual):
         return self.real.window
 
     @property
+    def kept(self) -> int:
+        """Vectors of whole numbers that are kept of closed steps."""
+        return self.window
+
+    @property
     def memory(self) -> int:
         return 2 * self.real.memory
 
@@ -111,27 +114,19 @@ class Grid(Continual):
         return 2 * steps * (self.size if size is None else size)
 
     def sum_norm_after(self, steps: int, weeks: int) -> float:
-        if isinstance(self.real, Tree):
-            return self.real.sum_norm_after(steps, weeks)
         rounded = np.ldexp(self.encoder_cells[:steps].astype(np.float64), -COEFFICIENT_BITS)
         return together.sum_norm(rounded, weeks, self.apart)
 
     def gain(self, steps: Array) -> Array:
-        if isinstance(self.real, Tree):
-            return self.real.gain(steps)
         return row_norms(self._decoder, steps)
 
     def noise_state(self, source: Source) -> ContinualState:
-        if isinstance(self.real, Tree):
-            return self.real.noise_state(source)
         return self._state(HISTORY, weights=self._decoder.copy(), table=np.zeros((self.window, self.size)))
 
     def init(self, source: Any) -> PrefixState:
         """The state before the first leaf; the first noise is drawn ahead from here on."""
-        rows = self.real.levels if isinstance(self.real, Tree) else self.window
-        most = rows if isinstance(self.real, Tree) and self.real.consistent else 1
-        source.expect(most * self.size, self.cells)
-        opened, closed = Exact(np.zeros(self.size, np.int64)), Exact(np.zeros((rows, self.size), np.int64))
+        source.expect(self.size, self.cells)
+        opened, closed = Exact(np.zeros(self.size, np.int64)), Exact(np.zeros((self.kept, self.size), np.int64))
         fading, released = np.array([self.fading]), Released(np.zeros(self.size))
         return PrefixState(opened, closed, fading, self.noise_state(source), released)
 
@@ -161,10 +156,9 @@ class Grid(Continual):
         return state.released
 
     def _closing(self, state: PrefixState, noise: Integers) -> tuple[Exact, Array]:
-        """The rows of `closed` that are to change, and the noisy leaf or nodes. What is written here already is a row
+        """The rows of `closed` that are to change, and the noisy leaf. What is written here already is a row
         that this step does not read: an interrupted release writes it again."""
-        values = self._nodes(state, noise) if isinstance(self.real, Tree) else self._leaf(state, noise)
-        return Exact(state.closed[:0]), values
+        return Exact(state.closed[:0]), self._leaf(state, noise)
 
     def close(self, state: PrefixState, step: int, sums: Exact) -> None:
         """The exact sums of the next step, which has been released by whomever. Steps between may be missing: those
@@ -189,9 +183,7 @@ class Grid(Continual):
         return noise
 
     def _draws(self, step: int) -> int:
-        """Vectors of noise that the next step takes: one, or one for each node that it completes."""
-        if isinstance(self.real, Tree) and self.real.consistent:
-            return (step + 1 & -(step + 1)).bit_length()
+        """Vectors of noise that the next step takes."""
         return 1
 
     def _leaf(self, state: PrefixState, noise: Integers) -> Array:
@@ -204,19 +196,6 @@ class Grid(Continual):
         high = m @ (within >> SPLIT) + (low >> SPLIT)
         values: Array = high * float(1 << SPLIT) + (low & ((1 << SPLIT) - 1))
         return values
-
-    def _nodes(self, state: PrefixState, noise: Integers) -> Array:
-        """The nodes that this leaf completes, with their noise: all of them, or the one that prefixes use."""
-        assert isinstance(self.real, Tree)
-        t, level = int(state.noise.step[0]) + 1, 0
-        node = state.open.copy()
-        completed = [node]
-        while t >> level & 1 == 0:
-            node = node + state.closed[level]
-            completed.append(node)
-            level += 1
-        state.closed[level] = node
-        return (np.stack(completed if self.real.consistent else [node]) + noise).astype(np.float64)
 
     @property
     def _most(self) -> int:

@@ -10,9 +10,9 @@ import numpy as np
 from tacit.data import Array
 from tacit.kernels.continual import BUFFERED, ContinualState
 from tacit.mechanisms import together
-from tacit.mechanisms.buffered import BUFFERS, Exponentials, encoder_of, quadrature
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.discounted import Discounted
+from tacit.mechanisms.exponentials import BUFFERS, Exponentials, encoder_of, quadrature
 from tacit.mechanisms.grid import MOST_LEAVES
 from tacit.privacy.noise import Source
 
@@ -22,15 +22,16 @@ LARGEST_TABLE = 1 << 19  # numbers of all leaves of a window: 4 MiB, and as many
 @dataclass(frozen=True, kw_only=True)
 class Recursive(Continual):
     """Releases sum_{s <= t} discount^(t-s) x_s by (that matrix) = B C, B's coefficients discount^k b_k and C's
-    discount^k c_k, b and c those of Buffered: a product of series stays one if x is replaced by discount x.
+    discount^k c_k, b and c those of mechanisms.exponentials: a product of series stays one if x is replaced by
+    discount x.
 
-    The noise is sum_i weight_i s_i, s_i <- decay_i s_i + z, as in Buffered, with decays times the discount. Its std is
-    that of Discounted, the square root, within a ten-thousandth.
+    The noise is sum_i weight_i s_i, s_i <- discount decay_i s_i + z. Its std is that of Discounted, the square root,
+    within a ten-thousandth.
     Guarantee: mu-GDP, mu = column_norm sensitivity / sigma, with the column norm of C over all leaves: a sum of squares
     of exponentials. c_k is a sum of exponentials with positive weights, so it is positive and falls: what late
     contributions (mechanisms.continual) and several weeks (mechanisms.together) need.
     Reference: Dvijotham, McMahan, Pillutla, Steinke & Thakurta 2024, arXiv:2404.16706.
-    Departure: the quadrature of Buffered, with a discount.
+    Departure: a quadrature instead of their rational approximation, which needs no gradient descent; a discount.
     """
 
     discount: float

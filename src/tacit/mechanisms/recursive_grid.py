@@ -36,8 +36,8 @@ from tacit.data import Array, Exact, Integers, Released
 from tacit.errors import BadState
 from tacit.kernels.continual import BACKWARDS, ContinualState, PrefixState
 from tacit.kernels.recursive import DECAY_BITS, advance, close_known, combine
-from tacit.mechanisms.buffered import Exponentials
 from tacit.mechanisms.continual import Continual
+from tacit.mechanisms.exponentials import Exponentials
 from tacit.mechanisms.grid import CELL_BITS, COEFFICIENT_BITS, Grid, on_grid
 from tacit.mechanisms.recursive import Recursive, sum_norm
 from tacit.privacy.noise import Source
@@ -74,6 +74,10 @@ class RecursiveGrid(Grid):
     def fading(self) -> float:
         return math.ldexp(float(self.coefficients.decay[0]), -DECAY_BITS)
 
+    @property
+    def kept(self) -> int:
+        return self.coefficients.decay.size
+
     def sensitivity(self, exact: float, size: int | None = None) -> float:
         size = self.size if size is None else size
         error = math.ldexp(self._error * self.cell, -self.fraction) * math.sqrt(self.leaves * size)
@@ -89,13 +93,6 @@ class RecursiveGrid(Grid):
         series = self._series
         weights = np.append(series.weights, self._at_zero)
         return self._state(BACKWARDS, levels=series.rates.size, weights=weights, decay=np.exp(-series.rates))
-
-    def init(self, source: Any) -> PrefixState:
-        source.expect(self.size, self.cells)
-        opened = Exact(np.zeros(self.size, np.int64))
-        sums = Exact(np.zeros((self.coefficients.decay.size, self.size), np.int64))
-        fading, released = np.array([self.fading]), Released(np.zeros(self.size))
-        return PrefixState(opened, sums, fading, self.noise_state(source), released)
 
     def close(self, state: PrefixState, step: int, sums: Exact) -> None:
         if step != state.noise.step[0]:
@@ -156,6 +153,6 @@ class RecursiveGrid(Grid):
 
 
 def on_integers(mechanism: Continual, *, sensitivity: float, mu: float, sigma: float | None = None) -> Grid:
-    """`on_grid`, leaf by leaf or by ten sums of the past, as the mechanism is."""
-    kind = RecursiveGrid if isinstance(mechanism, Recursive) else Grid
+    """`on_grid`, leaf by leaf, by ten sums of the past, or as else the mechanism says."""
+    kind = RecursiveGrid if isinstance(mechanism, Recursive) else mechanism.kind or Grid
     return on_grid(mechanism, sensitivity=sensitivity, mu=mu, sigma=sigma, kind=kind)

@@ -26,7 +26,6 @@ from tacit.errors import BadState, HorizonReached, NotSecure
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.grid import COEFFICIENT_BITS, LENGTH_SLACK, ROOM, Grid, sigma_for
 from tacit.mechanisms.opening import opened
-from tacit.mechanisms.tree import Tree
 from tacit.privacy import entropy
 from tacit_two.noise import WholeNoise
 from tacit_two.shares_kernel import encoded
@@ -49,7 +48,7 @@ class SharedSteps(Raw[ShareState]):
     __slots__ = ("_grid",)
 
     def __init__(self, grid: Grid) -> None:
-        if type(grid) is not Grid or isinstance(grid.real, Tree):  # those that round sums are not linear in them
+        if type(grid) is not Grid:  # those that round sums are not linear in them
             raise NotSecure("Expected a mechanism with an encoder of whole numbers for shares, got another.")
         window = np.zeros((grid.window, grid.size), np.uint64)
         super().__init__(ShareState(Exact(np.zeros(grid.size, np.uint64)), Exact(window), [0]))

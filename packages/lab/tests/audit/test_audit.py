@@ -14,11 +14,8 @@ import pytest
 from packages.lab.tests.commands import run
 from tacit import Budget, Simulated
 from tacit.kernels.noise import gaussian_law
-from tacit.mechanisms.buffered import Buffered
-from tacit.mechanisms.discounted import Discounted
+from tacit.mechanisms.discounted import Discounted, coefficients
 from tacit.mechanisms.grid import on_grid
-from tacit.mechanisms.toeplitz import Toeplitz, coefficients
-from tacit.mechanisms.tree import Tree
 from tacit.privacy import gaussian
 from tacit.testing.canary import responses, with_size, worst_canary
 from tacit_lab import audit
@@ -28,6 +25,9 @@ from tacit_lab.audit.attacks import control, served
 from tacit_lab.audit.attacks.grid import one_release
 from tacit_lab.audit.attacks.mechanisms import BUDGET, SMALL, attacks_at, calibrated
 from tacit_lab.audit.attacks.planted import attacks as mutant_attacks
+from tacit_lab.mechanisms.buffered import Buffered
+from tacit_lab.mechanisms.toeplitz import Toeplitz
+from tacit_lab.mechanisms.tree import Tree
 
 PAIRS = [  # a planted bug, and the same attack on the sound code
     *zip(mutant_attacks(), mutant_attacks(sound=True), strict=True),

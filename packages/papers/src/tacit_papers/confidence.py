@@ -14,7 +14,7 @@ from tacit.algorithms.ridge import Confidence
 from tacit.kernels.linear import Width
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.grid import Grid
-from tacit.mechanisms.tree import Tree
+from tacit_lab.mechanisms.tree import Tree
 
 
 @dataclass(frozen=True, kw_only=True)

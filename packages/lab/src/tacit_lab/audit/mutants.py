@@ -17,10 +17,10 @@ from tacit.kernels.noise import NoiseLaw
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.discounted import Discounted
-from tacit.mechanisms.toeplitz import Toeplitz
-from tacit.mechanisms.tree import Tree
 from tacit.model.linear import LinearContribution
 from tacit.privacy.noise import Simulated, Source
+from tacit_lab.mechanisms.toeplitz import Toeplitz
+from tacit_lab.mechanisms.tree import Tree
 
 
 class Quiet:

@@ -16,16 +16,16 @@ from tacit.kernels.linalg import square_norm
 from tacit.kernels.noise import gaussian_law
 from tacit.kernels.rounds import EVERY_CHOICE
 from tacit.lock import owner_only
-from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.entering import NOBODY, SILENT
 from tacit.mechanisms.prefix import PrefixSums, run
-from tacit.mechanisms.tree import Tree
 from tacit.model import links
 from tacit.privacy import ledger
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, plain_certificate
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import generator_of
+from tacit_lab.mechanisms.buffered import Buffered
+from tacit_lab.mechanisms.tree import Tree
 from tacit_papers.confidence import worst_gain
 from tacit_papers.joint import glm_rare_code as as_coded
 from tacit_papers.joint import glm_rare_printed as as_printed

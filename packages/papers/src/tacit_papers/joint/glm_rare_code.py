@@ -16,13 +16,13 @@ import numpy as np
 from tacit import extras
 from tacit.data import Array
 from tacit.kernels.noise import gaussian_law
-from tacit.mechanisms.tree import Tree
 from tacit.model import links
 from tacit.privacy import ledger
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import Source
 from tacit.privacy.relations import REPLACE
+from tacit_lab.mechanisms.tree import Tree
 from tacit_papers.joint.glm_rare_descent_kernel import Data, Rule, descend_as_coded
 from tacit_papers.joint.glm_rare_printed import LEAK
 

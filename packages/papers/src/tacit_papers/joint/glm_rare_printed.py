@@ -5,9 +5,9 @@ See glm_rare_theory for the formulas, and glm_rare_descent_kernel for its descen
 import math
 from typing import Any
 
-from tacit.mechanisms.tree import Tree
 from tacit.privacy import gaussian
 from tacit.privacy.budget import Budget
+from tacit_lab.mechanisms.tree import Tree
 from tacit_papers.joint.glm_rare_model import DesignContribution
 from tacit_papers.joint.glm_rare_theory import Theory
 

@@ -16,13 +16,13 @@ from tacit.kernels.linear import Width
 from tacit.kernels.rounds import Schedule
 from tacit.lock import owner_only
 from tacit.mechanisms.prefix import PrefixSums
-from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.model import arms as arm_sets
 from tacit.model import links
 from tacit.model.arms import Arms
 from tacit.model.vectors import packed_size
 from tacit.privacy import ledger
 from tacit.privacy.ledger import Release
+from tacit_lab.mechanisms.toeplitz import Toeplitz
 from tacit_papers.confidence import gaussian_bounds, width_of, worst_gain
 from tacit_papers.joint.secant import SecantContribution, balanced
 from tacit_papers.joint.shapes import misfit

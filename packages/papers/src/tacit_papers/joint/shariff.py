@@ -20,15 +20,15 @@ from tacit.kernels.continual import JointState
 from tacit.kernels.formulas import add_linear
 from tacit.kernels.rounds import EVERY_CHOICE, NOBODY_WAITS, Range, Schedule
 from tacit.lock import owner_only
-from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.prefix import PrefixSums, run
-from tacit.mechanisms.toeplitz import Toeplitz
-from tacit.mechanisms.tree import Tree
 from tacit.model.linear import LinearContribution
 from tacit.model.vectors import packed_size
 from tacit.privacy import ledger, relations
 from tacit.privacy.ledger import Release, RepeatedRelease
 from tacit.privacy.noise import generator_of
+from tacit_lab.mechanisms.buffered import Buffered
+from tacit_lab.mechanisms.toeplitz import Toeplitz
+from tacit_lab.mechanisms.tree import Tree
 from tacit_papers.confidence import Regularizer, balanced_scale, by_direction, gaussian_bounds, worst_gain
 from tacit_papers.joint import shariff_published as published
 from tacit_papers.joint.shariff_kernel import joint_rounds

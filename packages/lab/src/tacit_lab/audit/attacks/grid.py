@@ -9,11 +9,8 @@ from numpy.random import Generator
 
 from tacit.data import Array, Integers
 from tacit.mechanisms.continual import Continual
-from tacit.mechanisms.grid import on_grid
 from tacit.mechanisms.recursive import Recursive
 from tacit.mechanisms.recursive_grid import on_integers
-from tacit.mechanisms.toeplitz import Toeplitz
-from tacit.mechanisms.tree import Tree
 from tacit.privacy import gaussian, ledger
 from tacit.privacy.noise import Secure, Source
 from tacit.privacy.relations import REPLACE
@@ -22,6 +19,8 @@ from tacit_lab.audit.attack import Attack
 from tacit_lab.audit.attacks.bandits import GLM_PAIR, glm, white_box
 from tacit_lab.audit.attacks.discrete import integer_attack
 from tacit_lab.audit.attacks.mechanisms import BUDGET, HOW
+from tacit_lab.mechanisms.toeplitz import Toeplitz
+from tacit_lab.mechanisms.tree import Tree
 
 LEAVES = 4
 
@@ -93,7 +92,7 @@ def grid_attack(name: str, mechanism: Continual, *, factor: float = 1.0, share: 
 
 def one_release() -> Attack:
     """One leaf of one number, enumerated: the ledger's epsilon is an upper bound of the exact one."""
-    grid = on_grid(Tree(leaves=1, size=1, sigma=0.0), sensitivity=1.0, mu=gaussian.mu(BUDGET))
+    grid = on_integers(Tree(leaves=1, size=1, sigma=0.0), sensitivity=1.0, mu=gaussian.mu(BUDGET))
     high, low = (int(grid.encode(np.array([v]))[0]) for v in (0.5, -0.5))
 
     def draw(count: int, _rng: Generator) -> Array:

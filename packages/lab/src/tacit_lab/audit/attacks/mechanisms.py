@@ -7,12 +7,9 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.data import Array
-from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.recursive import Recursive
-from tacit.mechanisms.toeplitz import Toeplitz
-from tacit.mechanisms.tree import Tree
 from tacit.privacy import gaussian, ledger
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import GaussianRelease
@@ -20,6 +17,9 @@ from tacit.privacy.noise import Simulated, Source
 from tacit.privacy.relations import REPLACE
 from tacit.testing.canary import worst_canary
 from tacit_lab.audit.attack import Attack
+from tacit_lab.mechanisms.buffered import Buffered
+from tacit_lab.mechanisms.toeplitz import Toeplitz
+from tacit_lab.mechanisms.tree import Tree
 
 BUDGET = Budget(epsilon=1.0, delta=0.02)
 SMALL = Budget(epsilon=1.0, delta=1e-6)

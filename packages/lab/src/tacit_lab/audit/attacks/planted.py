@@ -10,8 +10,6 @@ from numpy.random import Generator
 
 from tacit.bandits import JointGLM
 from tacit.data import Array
-from tacit.mechanisms.toeplitz import Toeplitz
-from tacit.mechanisms.tree import Tree
 from tacit.model.linear import LinearContribution
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
@@ -23,6 +21,8 @@ from tacit_lab.audit import mutants
 from tacit_lab.audit.attack import Attack
 from tacit_lab.audit.attacks.bandits import BUDGET, GLM_PAIR, SCORE_PAIR, WHITE, Pair, glm, white_box
 from tacit_lab.audit.attacks.mechanisms import calibrated, mechanism_attack
+from tacit_lab.mechanisms.toeplitz import Toeplitz
+from tacit_lab.mechanisms.tree import Tree
 
 SCORES: dict[str, Any] = {"link": "identity", "curvature": "none", "radius": 9.0, "prior": ((9.0, 0.0), 1e9), "dim": 2}
 LEAVES = 15  # four levels of a tree, all of them in use

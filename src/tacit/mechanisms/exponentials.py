@@ -1,52 +1,21 @@
-"""A buffered linear Toeplitz mechanism: the square-root factorisation's error from ten buffers, for any horizon."""
+"""Toeplitz matrices whose coefficients are sums of exponentials, so that ten buffers hold what a release needs: near
+the square root of the prefix matrix, with an inverse that is one again (arXiv:2404.16706).
 
-import functools
+Decoder B has coefficients b_k = sum_i weight_i decay_i^k, and C = B^-1 (prefix matrix). The zeros of
+b(x) = sum_i weight_i / (1 - decay_i x) interlace with its poles, so that c(x) = 1 / ((1 - x) b(x)) is a sum of
+exponentials again, and sums of squares of exponentials are geometric.
+Design: 1 / sqrt(1 - x) = (1 / pi) int_0^1 u^(-1/2) (1 - u)^(-1/2) / (1 - u x) du by the trapezoidal rule in
+log(-log u), with two ends of the rule to choose."""
+
 import itertools
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from tacit.data import Array
-from tacit.kernels.continual import BUFFERED, ContinualState
-from tacit.mechanisms.continual import Continual
-from tacit.privacy.noise import Source
 
 BUFFERS = 10  # no record of the choice
-
-
-@dataclass(frozen=True, kw_only=True)
-class Buffered(Continual):
-    """Prefix sums by (prefix matrix) = B C with B's coefficients b_k = sum_i weight_i decay_i^k.
-
-    The noise is sum_i weight_i s_i, s_i <- decay_i s_i + z: ten buffers a coordinate, whatever the horizon.
-    Guarantee: mu-GDP, mu = column_norm sensitivity / sigma, with the column norm of C = B^-1 (prefix matrix) exactly:
-    the zeros of b(x) = sum_i weight_i / (1 - decay_i x) interlace with its poles, so that c(x) = 1 / ((1 - x) b(x))
-    is a sum of exponentials again, and sums of squares of exponentials are geometric.
-    Design: 1 / sqrt(1 - x) = (1 / pi) int_0^1 u^(-1/2) (1 - u)^(-1/2) / (1 - u x) du by the trapezoidal rule in
-    log(-log u), with the two ends of the rule chosen to minimise the worst error for the horizon.
-    Reference: Dvijotham, McMahan, Pillutla, Steinke & Thakurta 2024, arXiv:2404.16706.
-    Departure: this quadrature instead of their rational approximation; it needs no table and no gradient descent.
-    """
-
-    @property
-    def memory(self) -> int:
-        return BUFFERS
-
-    def sum_norm_after(self, steps: int, weeks: int) -> float:
-        return weeks * math.sqrt(encoder_of(_design(self.leaves)).squares(steps))
-
-    def gain(self, steps: Array) -> Array:
-        decoder = _design(self.leaves)
-        return np.array([math.sqrt(decoder.squares(int(t))) for t in steps])
-
-    def noise_state(self, source: Source) -> ContinualState:
-        decoder = _design(self.leaves)
-        return self._state(BUFFERED, levels=BUFFERS, weights=decoder.weights, decay=np.exp(-decoder.rates))
-
-    def encoder(self) -> Array:
-        return encoder_of(_design(self.leaves)).terms(self.leaves)
 
 
 class Exponentials(NamedTuple):
@@ -102,17 +71,3 @@ def encoder_of(decoder: Exponentials) -> Exponentials:
         rates.append(q)
         weights.append(math.exp(-q) / (math.expm1(q) * slope))
     return Exponentials(np.array(weights), np.array(rates), 1 / float(np.sum(w * np.exp(s))))
-
-
-@functools.lru_cache(maxsize=64)
-def _design(leaves: int) -> Exponentials:
-    from scipy.optimize import minimize
-
-    def worst(ends: Array) -> float:
-        decoder = quadrature(math.exp(ends[0]), math.exp(ends[1]))
-        return math.log(decoder.squares(leaves) * encoder_of(decoder).squares(leaves))
-
-    start = [math.log(0.005 / leaves), math.log(5.0)]
-    options = {"xatol": 1e-3, "fatol": 1e-6}
-    ends = minimize(worst, start, method="Nelder-Mead", options=options).x
-    return quadrature(math.exp(ends[0]), math.exp(ends[1]))

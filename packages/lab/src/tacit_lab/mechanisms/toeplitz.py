@@ -5,10 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.data import Array
-from tacit.kernels.continual import TABLE, ContinualState, root_squares
+from tacit.kernels.continual import TABLE, ContinualState
 from tacit.mechanisms import together
 from tacit.mechanisms.continual import Continual
+from tacit.mechanisms.discounted import coefficients
 from tacit.privacy.noise import Source
+from tacit_lab.mechanisms.toeplitz_kernel import root_squares
 
 LARGEST_TABLE = 1 << 27  # floats: one gibibyte
 
@@ -60,10 +62,3 @@ def correlate(z: Array) -> Array:
     size = fft.next_fast_len(2 * len(z) - 1, real=True)
     filtered = fft.rfft(z, size, axis=0) * fft.rfft(coefficients(len(z)), size)[:, None]
     return np.ascontiguousarray(fft.irfft(filtered, size, axis=0)[: len(z)])
-
-
-def coefficients(count: int) -> Array:
-    """f_0 .. f_{count-1}, f_k = binom(2k, k) / 4^k, by f_k = f_{k-1} (2k - 1) / (2k)."""
-    k = np.arange(1, count)
-    out: Array = np.concatenate([[1.0], np.cumprod((2 * k - 1) / (2 * k))])
-    return out

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from tacit.kernels.formulas import link_mean, link_slope
+from tacit.kernels.formulas import link_mean
 from tacit.model import links
 from tacit.model.links import IDENTITY, LOGISTIC, PROBIT
+from tacit_papers.kernels.links import link_slope
 from tacit_papers.kernels.mle import loss
 from tacit_papers.regression.contribution import link_means, link_slopes
 
@@ -32,5 +33,6 @@ def test_known_links_agree_between_kernels_and_vectors():
     for link, number in ((links.identity, IDENTITY), (links.logistic, LOGISTIC), (links.probit, PROBIT)):
         np.testing.assert_allclose(link_means(link, z), [link_mean(number, v) for v in z], rtol=1e-14)
         np.testing.assert_allclose(link_slopes(link, z), [link_slope(number, v) for v in z], rtol=1e-14)
+        np.testing.assert_allclose(link_slopes(link, z), link.slope(z), rtol=1e-14)
         for v in z:
             assert loss(number, v, 0.3, False) == pytest.approx(links.integral(number, v) - 0.3 * v, rel=1e-12)

@@ -60,7 +60,6 @@ def _table_slope(table, z):
 
 
 link_mean = kernel(links.mean)
-link_slope = kernel(links.slope)
 add_linear = kernel(linear.add_linear)
 add_glm = kernel(glm.add_glm)
 add_score = kernel(scores.add_score)

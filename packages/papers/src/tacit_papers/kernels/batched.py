@@ -10,11 +10,11 @@ from tacit.data import Array, Booleans, Exact, Integers
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.design import information, uniform
-from tacit.kernels.formulas import link_slope
 from tacit.kernels.linalg import copy, invert, square_norm
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, draw_arm, outcome
 from tacit.model.glm import unit_reward
 from tacit.model.links import Code
+from tacit_papers.kernels.links import link_slope
 from tacit_papers.kernels.mle import newton
 
 SEEN, CLOSED = 2, 3

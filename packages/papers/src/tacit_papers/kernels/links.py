@@ -2,8 +2,11 @@
 
 from tacit.data import Array
 from tacit.kernels.compile import kernel
-from tacit.kernels.formulas import link_mean, link_slope
+from tacit.kernels.formulas import link_mean
+from tacit.model import links
 from tacit.model.links import Code
+
+link_slope = kernel(links.slope)
 
 
 @kernel

@@ -11,12 +11,13 @@ import numpy as np
 from tacit.data import Array, Exact, Integers
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
-from tacit.kernels.formulas import link_mean, link_slope
+from tacit.kernels.formulas import link_mean
 from tacit.kernels.linalg import copy, grow, invert
 from tacit.kernels.linear import RidgeEstimate, optimistic
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, outcome
 from tacit.model.glm import unit_reward
 from tacit.model.links import PROBIT, Code, integral
+from tacit_papers.kernels.links import link_slope
 
 OBSERVED = 2
 STEPS = 50  # of Newton, at most

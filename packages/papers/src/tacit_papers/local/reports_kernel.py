@@ -8,13 +8,14 @@ from numpy.random import Generator
 from tacit.data import Array, Exact, Integers, Released
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
-from tacit.kernels.formulas import link_mean, link_slope
+from tacit.kernels.formulas import link_mean
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, draw_arm, outcome
 from tacit.mechanisms.randomize_kernel import empty_report, randomize
 from tacit.mechanisms.randomizers import Law
 from tacit.model.glm import in_units
 from tacit.model.links import Code
 from tacit.model.vectors import TINY, add_outer
+from tacit_papers.kernels.links import link_slope
 from tacit_papers.kernels.spanner import span_weights
 
 GRAM, GRADIENT, CLOSING = 0, 1, 2

@@ -8,12 +8,12 @@ import numpy as np
 from tacit.data import Array, Exact, Integers
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
-from tacit.kernels.formulas import link_slope
 from tacit.kernels.linalg import copy, grow, square_norm
 from tacit.kernels.linear import RidgeEstimate
 from tacit.kernels.rounds import CHOICES, Range, outcome
 from tacit.model.glm import unit_reward
 from tacit.model.links import Code
+from tacit_papers.kernels.links import link_slope
 from tacit_papers.kernels.mle import newton
 
 WARM, OBSERVED, SWITCHES = 1, 2, 3

@@ -13,8 +13,6 @@ from tacit.data import Array
 from tacit.kernels.compile import kernel
 from tacit.model.vectors import ROOT2
 
-HALVINGS = 60  # of an interval by bisection: its ends then differ in the last digits at most
-
 
 @kernel
 def copy(source: npt.NDArray[Any], out: npt.NDArray[Any]) -> None:

@@ -8,8 +8,9 @@ import numpy as np
 from tacit.data import Array, Exact, Integers, Released
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean
-from tacit.kernels.linalg import HALVINGS, copy
+from tacit.kernels.linalg import copy
 from tacit.model.links import Code
+from tacit_papers.kernels.matrices import HALVINGS
 from tacit_papers.mechanisms.noisy_kernel import with_noise
 
 

@@ -5,6 +5,8 @@ import numpy as np
 from tacit.data import Array
 from tacit.kernels.linalg import smat, svec
 
+HALVINGS = 60  # of an interval by bisection: its ends then differ in the last digits at most
+
 
 def packed(matrix: Array) -> Array:
     """svec: off-diagonals times sqrt 2, so that the vector's norm is the Frobenius norm."""

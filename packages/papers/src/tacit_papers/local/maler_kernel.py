@@ -10,7 +10,8 @@ import numpy as np
 
 from tacit.data import Array, Integers
 from tacit.kernels.compile import kernel
-from tacit.kernels.linalg import HALVINGS, copy
+from tacit.kernels.linalg import copy
+from tacit_papers.kernels.matrices import HALVINGS
 
 ALPHA = 0.5  # of the exp-concave expert: min(1, anything above 1) / 2 for every diameter
 

@@ -9,12 +9,13 @@ from tacit.data import Array, Integers
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean
-from tacit.kernels.linalg import HALVINGS, grow, invert, square_norm
+from tacit.kernels.linalg import grow, invert, square_norm
 from tacit.kernels.linear import RidgeEstimate, optimistic
 from tacit.kernels.rounds import CHOICES, Range, outcome
 from tacit.model.glm import unit_reward
 from tacit.model.links import LOGISTIC
 from tacit_papers.kernels.links import link_slope
+from tacit_papers.kernels.matrices import HALVINGS
 from tacit_papers.kernels.mle import loss
 
 OBSERVED = 1

@@ -9,11 +9,12 @@ from tacit.data import Array, Integers
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean
-from tacit.kernels.linalg import HALVINGS, copy, grow, invert, square_norm
+from tacit.kernels.linalg import copy, grow, invert, square_norm
 from tacit.kernels.linear import RidgeEstimate, optimistic
 from tacit.kernels.rounds import CHOICES, Range, outcome
 from tacit.model.glm import unit_reward
 from tacit.model.links import Code
+from tacit_papers.kernels.matrices import HALVINGS
 from tacit_papers.references.glm_ucb_kernel import mean_optimistic
 
 

@@ -22,9 +22,6 @@ class Schedule(NamedTuple):
     block: float = 1.0  # steps close at multiples of it
 
 
-EVERY_CHOICE = Schedule(1.0, 1.0)  # each choice is a step
-
-
 class Range(NamedTuple):
     """Of rewards."""
 

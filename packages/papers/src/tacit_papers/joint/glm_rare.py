@@ -14,7 +14,6 @@ from tacit.errors import NoHorizon, NotSecure
 from tacit.kernels.block import Block
 from tacit.kernels.linalg import square_norm
 from tacit.kernels.noise import gaussian_law
-from tacit.kernels.rounds import EVERY_CHOICE
 from tacit.lock import owner_only
 from tacit.mechanisms.entering import NOBODY, SILENT
 from tacit.mechanisms.prefix import PrefixSums, run
@@ -51,6 +50,7 @@ from tacit_papers.joint.glm_rare_kernel import (
 from tacit_papers.joint.glm_rare_model import DesignContribution, GradientContribution
 from tacit_papers.joint.glm_rare_plan import practical
 from tacit_papers.joint.glm_rare_theory import Theory, theory
+from tacit_papers.joint.shariff import EVERY_CHOICE
 
 TIMINGS = ("strict", "published")
 CRITERIA = ("directional", "determinant")

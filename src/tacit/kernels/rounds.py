@@ -58,9 +58,6 @@ class Held(NamedTuple):
     rewards: Array  # (length,): NaN where none came
 
 
-NOBODY_WAITS = Held(0, np.nan, np.zeros(0, np.int64), np.zeros((0, 0)), np.zeros((0, 0), np.uint8), np.zeros(0))
-
-
 AT_ONCE, NOBODY = -1, -2  # which choice enters: the one that is made, or none yet; else a place in the ring
 
 

@@ -18,7 +18,7 @@ from tacit.kernels import linear
 from tacit.kernels.block import Block
 from tacit.kernels.continual import JointState
 from tacit.kernels.formulas import add_linear
-from tacit.kernels.rounds import NOBODY_WAITS, Range, Schedule
+from tacit.kernels.rounds import Held, Range, Schedule
 from tacit.lock import owner_only
 from tacit.mechanisms.prefix import PrefixSums, run
 from tacit.model.linear import LinearContribution
@@ -39,6 +39,7 @@ from tacit_papers.kernels.matrices import unpacked
 FIRST, GROWTH = 15, 1.1  # choices in the shortest step, and the factor of later ones, where steps grow
 NOISES = ("gaussian", "wishart", "wishart-unshifted")
 CALIBRATIONS = ("exact", "paper")
+NOBODY_WAITS = Held(0, np.nan, np.zeros(0, np.int64), np.zeros((0, 0)), np.zeros((0, 0), np.uint8), np.zeros(0))
 EVERY_CHOICE = Schedule(1.0, 1.0)  # each choice is a step
 RELEASES: dict[str, Any] = {  # mechanisms of Gaussian noise
     "tree": Tree,

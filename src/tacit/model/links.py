@@ -148,7 +148,6 @@ logistic = Link("logistic", LOGISTIC, True, 0.25)
 probit = Link("probit", PROBIT, True, float(1 / np.sqrt(2 * np.pi)))
 BUILT_IN = {link.name: link for link in (identity, logistic, probit)}
 NAMES = tuple(BUILT_IN)
-BOUNDED = tuple(name for name, link in BUILT_IN.items() if link.bounded)
 
 POINTS = 4097  # entries of a table
 

@@ -28,6 +28,7 @@ from tacit_papers.joint.secant import SecantContribution, balanced
 from tacit_papers.joint.shapes import misfit
 from tacit_papers.joint.shariff import FIRST, GROWTH
 from tacit_papers.kernels.matrices import unpacked
+from tacit_papers.links import BOUNDED
 
 WIDTH, WITHIN, MISFIT, REMAINDER, SINCE, LONGEST, WORST, WIDEST = range(8)  # of `LineEstimate.numbers`
 FAILURE = 1e-3  # where there is no horizon
@@ -84,7 +85,7 @@ class JointGLMUCB(ContinualBandit):
         self._check()
         checks.positive_int(first=self.first)
         checks.non_negative(width_scale=self.width_scale)
-        checks.one_of(links.BOUNDED, link=self.link)
+        checks.one_of(BOUNDED, link=self.link)
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
         if self.failure is None:

@@ -7,7 +7,6 @@ import json
 from typing import Any
 
 from tacit.mechanisms.shuffle.encoding import reach
-from tacit.model import links
 from tacit.model.vectors import packed_size
 from tacit.roles.billboard import (
     BELOW_ONE,
@@ -28,6 +27,7 @@ from tacit.roles.billboard import (
 from tacit.roles.limits import hidden as hidden
 from tacit.roles.schema import Field, hexadecimal, one_of, or_null, real, record, whole, word
 from tacit.roles.wire import VERSION, Parameters, digest
+from tacit_papers.links import BOUNDED
 from tacit_papers.mechanisms.together import Part, together_epsilon
 from tacit_papers.shuffle.apart import apart
 
@@ -44,7 +44,7 @@ FIELDS: dict[str, Field] = {
     "gradients": whole(1, ASKED),  # rounds after the first
     "dim": whole(1, WIDEST),
     "features": or_null(hexadecimal),
-    "link": one_of(*links.BOUNDED),
+    "link": one_of(*BOUNDED),
     "rewards": ROW,
     "plan": record(
         {

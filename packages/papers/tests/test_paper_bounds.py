@@ -8,6 +8,7 @@ import pytest
 
 from tacit import Budget, registry
 from tacit.model.links import named
+from tacit_lab import plain
 from tacit_papers import bounds
 from tacit_papers.bounds import drawn, rates
 from tacit_papers.bounds import drawn as lines
@@ -239,7 +240,7 @@ def test_rates_are_those_of_the_theorems(bandit, of):
         return bound.value(lines.Problem(link, round(d), 10**9, 1.0, Budget(ε, 0.1), eigenvalue=0.5), round(T))
 
     def listed(T=1e90, d=1e4, ε=0.01):
-        sizes = {"κ": link.kappa(1.0), "κ*": 1 / link.steepest, "λ": 0.5, "S": math.e, "K": 1e9}
+        sizes = {"κ": plain.kappa(link, 1.0), "κ*": 1 / link.steepest, "λ": 0.5, "S": math.e, "K": 1e9}
         return rate.value(T=T, d=d, ε=ε, **sizes)
 
     for name, at, factor in (("T", 1e90, 1e10), ("d", 1e4, 100.0), ("ε", 0.01, 0.1)):

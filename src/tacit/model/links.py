@@ -135,11 +135,6 @@ class Link:
     def slope(self, z: Array | float) -> Array:
         return np.asarray(np.vectorize(lambda v: slope(self.code, v), otypes=[np.float64])(z))
 
-    def kappa(self, radius: float) -> float:
-        """1 / (smallest slope over |z| <= radius): the worst case for unit arms and |theta| <= radius."""
-        checks.non_negative(radius=radius)
-        return 1.0 / float(self.slope(radius))
-
 
 # Built-in links: proofs of sensitivities take it that means grow, and, but for the identity, that they lie in [0, 1],
 # that mu(-z) = 1 - mu(z) and that slopes fall on both sides of 0. tests/model/test_links.py holds each to it.

@@ -70,10 +70,11 @@ def check(bandit: Any, *, horizon: bool = True) -> Link:
     return link
 
 
-def kappa(link: Link, radius: float, oracle: float | None) -> float:
-    """1 / (smallest slope): `oracle` if given, else the worst case for |theta*| <= radius."""
+def kappa(link: Link, radius: float, oracle: float | None = None) -> float:
+    """1 / (smallest slope): `oracle` if given, else over |z| <= radius, the worst case for |theta*| <= radius."""
     if oracle is None:
-        return link.kappa(radius)
+        checks.non_negative(radius=radius)
+        return 1.0 / float(link.slope(radius))
     checks.positive(oracle_kappa=oracle)
     return oracle
 

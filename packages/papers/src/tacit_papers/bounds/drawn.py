@@ -9,6 +9,7 @@ import numpy as np
 from tacit import checks
 from tacit.model.links import Link
 from tacit.privacy.budget import Budget
+from tacit_lab import plain
 from tacit_lab.experiments.figure import Line
 from tacit_papers import ShariffLinUCB
 from tacit_papers.bounds import chen, improved, sarmasarkar, shariff
@@ -27,11 +28,11 @@ class Problem(NamedTuple):
 
     @property
     def kappas(self) -> dict[str, float]:
-        return {"kappa": self.link.kappa(self.radius), "kappa_star": 1 / self.link.steepest}
+        return {"kappa": plain.kappa(self.link, self.radius), "kappa_star": 1 / self.link.steepest}
 
     @property
     def condition(self) -> float:
-        return self.link.steepest * self.link.kappa(self.radius)
+        return self.link.steepest * plain.kappa(self.link, self.radius)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import Source
 from tacit.privacy.relations import REPLACE
+from tacit_lab import plain
 from tacit_lab.mechanisms.tree import Tree
 from tacit_papers.joint.glm_rare_descent_kernel import Data, Rule, descend_as_coded
 from tacit_papers.joint.glm_rare_printed import LEAK
@@ -79,7 +80,7 @@ def code(settings: Any) -> Code:
     dim, horizon, radius, budget = settings.dim, settings.horizon, settings.radius, settings.budget
     link = links.built_in(settings.link)
     e, delta, zeta = budget.epsilon, budget.delta, budget.delta
-    kappa = link.kappa(radius)
+    kappa = plain.kappa(link, radius)
     star = 1 / float(link.slope(0.0)) if settings.kappa_star is None else settings.kappa_star
     long = math.log(4 * horizon / zeta)
     private = math.log(4 / delta) * long**2 / (e * star)

@@ -10,6 +10,7 @@ import msgspec
 from tacit import checks
 from tacit.model import links
 from tacit.privacy.budget import Budget
+from tacit_lab import plain
 
 
 class Theory(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +71,7 @@ def theory(
     chosen = links.named(link)
     failure = 1 / max(2, horizon) if failure is None else failure
     checks.probability(failure=failure)
-    kappa = chosen.kappa(radius)
+    kappa = plain.kappa(chosen, radius)
     star = 1 / float(chosen.slope(0.0)) if kappa_star is None else kappa_star
     checks.positive(kappa_star=star)
     d, e, r, s = dim, budget.epsilon, largest_reward, radius

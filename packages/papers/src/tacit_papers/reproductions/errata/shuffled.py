@@ -7,6 +7,7 @@ from scipy import stats
 from tacit.model.links import named
 from tacit.privacy import gaussian
 from tacit.privacy.budget import Budget
+from tacit_lab import plain
 from tacit_papers.reproductions.errata.erratum import Erratum, Found
 from tacit_papers.shuffle.published import calibrate_paper
 
@@ -62,7 +63,7 @@ def phi() -> Found:
 
 
 def widths() -> Found:
-    kappa = named("probit").kappa(3.0)
+    kappa = plain.kappa(named("probit"), 3.0)
     at = (
         f"largest gap of an arm that survives where the estimate is right, over that with gamma alone: probit, S = 3 "
         f"(kappa = {kappa:.0f}). The bounds hold, but kappa is back in the leading term"

@@ -19,7 +19,7 @@ from tacit.model.glm import in_units
 from tacit.model.links import IDENTITY, mean
 from tacit.model.vectors import pair
 from tacit.privacy import entropy
-from tacit.roles.billboard import BALANCE, KINDS, LARGE, MATRIX, NUMBER, POSITIVE, ROW, SIZE, WIDEST, Kinds, need
+from tacit.roles.billboard import BALANCE, KINDS, LARGE, MATRIX, POSITIVE, ROW, SIZE, WIDEST, Kinds, need
 from tacit.roles.designs import draw
 from tacit.roles.limits import Extent
 from tacit.roles.local import LocalClient
@@ -50,7 +50,7 @@ PUBLISHED = Kinds(
     reports={
         **KINDS.reports,
         "linear": {"scale": POSITIVE},
-        "pair": {"scale": POSITIVE, "middle": NUMBER, "shake": real(0.0, 1e3)},
+        "pair": {"scale": POSITIVE, "middle": real(-LARGE, LARGE), "shake": real(0.0, 1e3)},
         "gradient": {"bound": POSITIVE},
         "residual": {"bound": POSITIVE, "clip": POSITIVE},
         "reweighted": {

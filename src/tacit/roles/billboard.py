@@ -53,7 +53,6 @@ COINS = 1 << 28  # random bits of one report
 TOSSES = 1 << 30  # coins of a batch in one coordinate: what they give takes their root to work out
 
 POSITIVE, SIZE = real(1 / LARGE, LARGE), real(0.0, LARGE)
-BALANCE = real(1e-6, 1e6)
 PART, BELOW_ONE = real(0.0, 1.0), real(0.0, math.nextafter(1.0, 0.0))
 ROW, MATRIX = numbers(LARGE), matrix(LARGE)
 USERS = whole(1, TOSSES)

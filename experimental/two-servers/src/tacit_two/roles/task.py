@@ -25,7 +25,7 @@ from tacit.model.scores import ScoreContribution
 from tacit.model.vectors import pair_size
 from tacit.privacy import gaussian
 from tacit.privacy.budget import Budget
-from tacit.roles.billboard import BALANCE, BELOW_ONE, PART, POSITIVE, ROW, SIZE, WIDEST, checked, need
+from tacit.roles.billboard import BELOW_ONE, PART, POSITIVE, ROW, SIZE, WIDEST, checked, need
 from tacit.roles.schema import Field, hexadecimal, one_of, or_null, real, record, variant, whole, word
 from tacit_two.roles.identity import Identities
 from tacit_two.shares import BITS, check_honest, check_room, circuit_for, grid_for
@@ -68,7 +68,7 @@ FIELDS: dict[str, Field] = {
     "features": or_null(hexadecimal),
     "link": one_of(*links.NAMES),
     "rewards": ROW,
-    "report": variant("name", {"glm": {"scale": BALANCE, "blend": PART}, "score": {}}),
+    "report": variant("name", {"glm": {"scale": real(1e-6, 1e6), "blend": PART}, "score": {}}),
     "operator": CLAIM,
     "helper": CLAIM,
     "steps": lambda value: (FADING if type(value) is dict and "longest" in value else STEPS)(value),

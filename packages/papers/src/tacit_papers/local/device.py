@@ -19,7 +19,7 @@ from tacit.model.glm import in_units
 from tacit.model.links import IDENTITY, mean
 from tacit.model.vectors import pair
 from tacit.privacy import entropy
-from tacit.roles.billboard import BALANCE, KINDS, LARGE, MATRIX, POSITIVE, ROW, SIZE, WIDEST, Kinds, need
+from tacit.roles.billboard import KINDS, LARGE, MATRIX, POSITIVE, ROW, SIZE, WIDEST, Kinds, need
 from tacit.roles.designs import draw
 from tacit.roles.limits import Extent
 from tacit.roles.local import LocalClient
@@ -29,6 +29,7 @@ from tacit_papers.local import statements
 from tacit_papers.local.statements import STAGES, SumQuery, said
 
 FLATTEST, NARROWEST = 1 << 14, 256  # features: where no matrix is made of them; where reports hold matrices of them
+BALANCE = real(1e-6, 1e6)
 DRAWN = ("gap", "spanner")  # policies that draw from weights
 
 

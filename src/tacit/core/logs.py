@@ -22,7 +22,7 @@ ROW = "Expected an action of the bandit and finite features of norm at most 1, g
 FEW = 10  # one row in so many may be refused
 NAMED = 5  # rows that an error names
 
-FEATURES, REWARD = 1, 2  # what may be wrong with a row
+FEATURES = 1  # are wrong with a row; any other number but 0: its reward is
 ROWS_AT_ONCE = 1 << 14  # of a log in pieces, in memory, where they are looked at one by one
 SUMMED_AT_ONCE = 1 << 20  # and where they are columns of numbers
 Row = tuple[Array | None, Any, Any]  # RAW: features, None where they are wrong; reward; person

@@ -14,7 +14,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from tacit.roles import outbox
 from tests import browser as found
 from tests.js import node
 from tests.roles.boards import published
@@ -205,7 +204,6 @@ def test_what_was_fetched_ahead_is_displayed_without_a_request(world, browser):
     )
     items = [url for url in asked if url in urls.values()]
     assert items == list(urls.values()) and "tacit-device" in shown
-    assert outbox.prefetch(urls) == {name: (node.JS / name).read_bytes() for name in names}
     page.close()
 
 

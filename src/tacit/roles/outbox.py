@@ -21,7 +21,7 @@ import http.client
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -232,18 +232,6 @@ class Outbox:
         if state.refunds:
             self._ledger.write(written(state.ledger))
             state.refunds.clear()
-
-
-def prefetch(urls: Mapping[str, str], *, seconds: float = 30.0) -> dict[str, bytes]:
-    """All that could be displayed, fetched ahead by name: everybody makes the same requests in the same order, and
-    displaying makes none. OSError if one fails."""
-
-    def fetched(url: str) -> bytes:
-        with urllib.request.urlopen(url, timeout=seconds) as answer:
-            body: bytes = answer.read()
-        return body
-
-    return {name: fetched(url) for name, url in urls.items()}
 
 
 def post(url: str, *, seconds: float = 30.0) -> Callable[[bytes], bool]:

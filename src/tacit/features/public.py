@@ -8,9 +8,10 @@ import numpy as np
 from tacit.features.columns import Category, Column, Hashed, Number, Tags, is_none
 
 FEW = 20  # different texts that still are a Category
+SLOTS = 32  # of more of them
 
 
-def learnt(name: str, values: list[Any], bins: int, hashed: int) -> Column:
+def learnt(name: str, values: list[Any], bins: int) -> Column:
     """The kind of field that a public column is."""
     known = [value for value in values if not is_none(value)]
     if known and all(isinstance(value, int | float | np.integer | np.floating) for value in known):
@@ -19,7 +20,7 @@ def learnt(name: str, values: list[Any], bins: int, hashed: int) -> Column:
             return Number(low, high, bins)
     elif known and all(isinstance(value, str) for value in known):
         texts = sorted(set(known))
-        return Category(*texts) if len(texts) <= FEW else Hashed(hashed)
+        return Category(*texts) if len(texts) <= FEW else Hashed(SLOTS)
     elif known and all(isinstance(value, Iterable) for value in known):
         return Tags(*sorted({str(tag) for value in known for tag in value}))
     raise ValueError(f"Expected two different numbers, texts or lists of texts in {name}, got others.")

@@ -265,13 +265,12 @@ class Schema:
         context: Sequence[str] = (),
         action: Sequence[str] = (),
         bins: int = 8,
-        hashed: int = 32,
         **options: Any,
     ) -> "Schema":
         """Bounds from a table that is public: the one way to learn them, and the people in it are not protected.
         Numbers get their least and largest value, texts a Category if there are few, else Hashed, lists Tags."""
         table = {name: frames.values(frames.columns(frame)[name]) for name in (*context, *action)}
-        fields = {name: learnt(name, column, bins, hashed) for name, column in table.items()}
+        fields = {name: learnt(name, column, bins) for name, column in table.items()}
         rows = len(next(iter(table.values()))) if table else 0
         return cls(
             context={name: fields[name] for name in context},

@@ -25,8 +25,6 @@ Gaussian for privacy and its sampler: Canonne, Kamath & Steinke 2020, arXiv:2004
 
 import math
 
-from tacit.privacy import gaussian
-
 WIDTH = 3.0  # r, in cells of the grid
 
 
@@ -47,11 +45,3 @@ def factors(cells: float, numbers: int, *, width: float = WIDTH) -> tuple[float,
     """(up, down) for `numbers` released integers in all."""
     up = numbers * math.log1p(eta(width))
     return up, numbers * (math.log1p(eta(cells)) - math.log1p(-eta(width)))
-
-
-def delta(epsilon: float, continuous: float, cells: float, numbers: int, *, width: float = WIDTH) -> float:
-    """A bound on delta at epsilon, for a shift of `continuous` times the noise's parameter, in any direction."""
-    up, down = factors(cells, numbers, width=width)
-    if epsilon < up + down:
-        return 1.0  # the comparison says nothing
-    return min(1.0, math.exp(up) * gaussian.delta(epsilon - up - down, mu(continuous, cells, width=width)))

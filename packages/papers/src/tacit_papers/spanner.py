@@ -33,15 +33,3 @@ def weights(arms: Array, alive: Booleans, factor: float) -> Array:
     rank, _ = spanner(np.ascontiguousarray(arms, np.float64), alive, factor, chosen)
     out[chosen[:rank] if rank else alive] = 1 / rank if rank else 1 / alive.sum()
     return out
-
-
-def barycentric(arms: Array, *, factor: float = FACTOR) -> tuple[list[int], float]:
-    """An approximate barycentric spanner of (K, d) arms, and its certified factor: every arm is a combination of these
-    with coefficients of at most that size.
-
-    Reference: Awerbuch & Kleinberg 2008, Figure 2; Chen et al. 2025, arXiv:2502.13115, Definition 7."""
-    if not factor > 1:
-        raise ValueError(f"Expected factor above 1, got {factor!r}.")
-    chosen = np.empty(len(arms), np.int64)
-    rank, largest = spanner(np.ascontiguousarray(arms, np.float64), np.ones(len(arms), np.bool_), factor, chosen)
-    return [int(i) for i in chosen[:rank]], float(largest)

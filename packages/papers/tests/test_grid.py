@@ -25,7 +25,7 @@ def test_what_cannot_be_secure_is_refused():
     with pytest.raises(NotSecure, match="timing leaks"):
         JointGLMRare(dim=2, horizon=100, budget=budget, timing="published")
     for release in ("toeplitz", "buffered"):
-        with pytest.raises(NotSecure, match="use longer steps"):
+        with pytest.raises(NotSecure, match="use longer steps, or release='tree'"):
             ShariffLinUCB(dim=2, horizon=MOST_LEAVES + 1, budget=budget, release=release)
     with pytest.raises(NotSecure, match="floats only"):
         on_grid(WishartTree(leaves=4, size=5, scale=1.0, dof=10), sensitivity=1.0, mu=1.0)

@@ -50,7 +50,7 @@ from tacit_papers.joint.glm_rare_kernel import (
 from tacit_papers.joint.glm_rare_model import DesignContribution, GradientContribution
 from tacit_papers.joint.glm_rare_plan import practical
 from tacit_papers.joint.glm_rare_theory import Theory, theory
-from tacit_papers.joint.shariff import EVERY_CHOICE
+from tacit_papers.joint.shariff import EVERY_CHOICE, check_leaves
 
 TIMINGS = ("strict", "published")
 CRITERIA = ("directional", "determinant")
@@ -161,6 +161,7 @@ class JointGLMRare(ContinualBandit):
         self._schedule = EVERY_CHOICE
         design, optimiser = self._mu * math.sqrt(self.share), self._mu * math.sqrt(1 - self.share)
         noiseless = RELEASES[self.release](leaves=self.horizon, size=self.contribution.size, sigma=0.0)
+        check_leaves(self, noiseless)
         self.mechanism = self._with_noise(noiseless, self.contribution.sensitivity, design)
         planned = practical(
             self,

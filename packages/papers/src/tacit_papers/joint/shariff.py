@@ -20,6 +20,8 @@ from tacit.kernels.continual import JointState
 from tacit.kernels.formulas import add_linear
 from tacit.kernels.rounds import Held, Range, Schedule
 from tacit.lock import owner_only
+from tacit.mechanisms.continual import Continual
+from tacit.mechanisms.grid import MOST_LEAVES
 from tacit.mechanisms.prefix import PrefixSums, run
 from tacit.model.linear import LinearContribution
 from tacit.model.vectors import packed_size
@@ -48,6 +50,15 @@ RELEASES: dict[str, Any] = {  # mechanisms of Gaussian noise
     "buffered": Buffered,
     "batched": Toeplitz,
 }
+
+
+def check_leaves(bandit: ContinualBandit, noiseless: Continual) -> None:
+    """NotSecure where secure noise would keep too many leaves, of which a tree keeps none."""
+    if bandit.source.private and bandit._mu < math.inf and noiseless.kind is None and noiseless.window > MOST_LEAVES:
+        raise NotSecure(
+            f"Expected at most {MOST_LEAVES} steps of a {type(noiseless).__name__} mechanism with secure noise, got "
+            f"{noiseless.window}: use longer steps, or release='tree', or source=Simulated(seed) in experiments."
+        )
 
 
 class Statistics(NamedTuple):
@@ -146,6 +157,7 @@ class ShariffLinUCB(ContinualBandit):
         if paper:
             sigma = published.gaussian_paper_sigma(self.budget, levels, user.largest_reward)
             sigma *= self.max_rounds_per_person or 1
+        check_leaves(self, noiseless)
         self.mechanism = self._with_noise(noiseless, user.sensitivity, self._mu, sigma=sigma)
         sigma = self.mechanism.sigma
         if paper:

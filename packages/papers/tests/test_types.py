@@ -7,7 +7,7 @@ from tests.whole.mistyped import refused
 
 LEAKS = (  # a file, what stands there, and what leaks
     ("joint/glm_rare.py", "redesign(released, ", "redesign(self._state.prefix, "),
-    ("joint/shariff.py", "ridge.update(released, ", "ridge.update(self._state.prefix, "),
+    ("joint/shariff.py", "linear.ridge(released, ", "linear.ridge(self._state.prefix, "),
     ("joint/shariff_kernel.py", "ridge(prefix.released, ", "ridge(prefix.open, "),
     ("kernels/squarecb.py", "state.played, state.greed", "state.theta, state.greed"),
     ("joint/glm_rare_descent_kernel.py", "released = with_noise(total, noise[n], rule.cell)", "released = total"),

@@ -17,9 +17,10 @@ from tacit.model.fields import FieldContribution, add_fields
 from tacit.model.glm import add_glm
 from tacit.model.scores import ScoreContribution, add_score
 from tacit.model.vectors import pair_size
+from tests import apart
 
 BUDGET = Budget(4.0, 1e-3)
-DENSE, BLOCKS = {"dim": 3}, {"dim": 6, "blocks": 3}
+DENSE, BLOCKS = {"dim": 3}, {"features": apart.schema(3), "curvature": "released"}
 SIDES = {"control": Control(policy="uniform", share=0.5), "hold": 3, "missing_as": 0.0}
 LAYOUTS = {"dense": DENSE, "blocks": BLOCKS}
 FORMS = {
@@ -58,6 +59,11 @@ def arms(of, rng, count):
     if plan.blocks > 1:
         out[:, -1] = rng.integers(plan.blocks, size=count)
     return out
+
+
+def asked(of, rng):
+    """What `choose` takes."""
+    return arms(of, rng, 3) if of.plan.blocks == 1 else {"x0": rng.uniform(-1, 1)}
 
 
 def fold(of, steps=3, seed=0):
@@ -197,13 +203,13 @@ def test_an_estimate_is_made_anew(options):
 
 @forms
 def test_the_algorithm_is_frozen_and_nothing_in_it_changes(options):
-    bandit = made(**options, prior=(np.full(options["dim"], 0.1), 2.0))
+    bandit = made(**options, prior=(np.full(made(**options).dim, 0.1), 2.0))
     of, rng = bandit.algorithm, default_rng(4)
     was = [part.copy() for part in arrays(of)]
     with pytest.raises(dataclasses.FrozenInstanceError):
         of.unit = 2.0
     for _ in range(40):
-        bandit.observe(bandit.choose(arms(of, rng, 3)), 1.0)
+        bandit.observe(bandit.choose(asked(of, rng)), 1.0)
     assert bandit.algorithm is of and bandit._steps > 3
     assert all(map(np.array_equal, arrays(of), was))
 
@@ -213,7 +219,7 @@ def test_a_choice_holds_its_estimate(options):
     """Later releases, and compiled loops, do not change the propensity of an earlier choice."""
     one, other = made(**options), made(**options)
     rng = default_rng(5)
-    offered = [arms(one.algorithm, rng, 3) for _ in range(60)]
+    offered = [asked(one.algorithm, rng) for _ in range(60)]
     choices = [(bandit, [bandit.choose(given) for given in offered[:20]]) for bandit in (one, other)]
     early = [choice.propensity for choice in choices[0][1]]
     for given in offered[20:]:
@@ -230,8 +236,8 @@ def test_only_nothing_is_random():
 
 def test_a_release_counts_once_for_other_blocks():
     """The average of estimates by scores is over releases, however often one is asked for."""
-    of = made(**BLOCKS, curvature="none").algorithm
-    once, released = fold(of), default_rng(6).normal(size=6)
+    of = made(**BLOCKS | {"curvature": "none"}).algorithm
+    once, released = fold(of), default_rng(6).normal(size=9)
     all_live, some = np.arange(3), np.array([0, 2])
     one = of.estimate(once, released, 4, some)
     other = of.estimate(one, released, 4, all_live)

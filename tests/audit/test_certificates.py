@@ -77,7 +77,7 @@ REGRESSIONS = {name: [{}] for name in regression.__all__} | {"PrivateRidge": [{}
 EVERY = JOINT | SHUFFLE | DEVICES | REGRESSIONS
 # Settings of sizes, schedules, estimates and amounts of noise: they change what is learnt, and no promise's words.
 SILENT = """
-    batches blend blocks bounds budget calibration closing_share constant constants criterion curvature
+    batches blend bounds budget calibration closing_share constant constants criterion curvature
     descents dim
     discount dropout eigenvalue estimate explore factor failure features first forced forget greed growth
     horizon iterations kappa_star largest learner length_scale link malicious model most_o most_tau noise

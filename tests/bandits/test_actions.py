@@ -158,7 +158,7 @@ def test_a_file_from_before_there_were_new_actions_is_loaded(tmp_path):
     path.write_text(json.dumps(snapshot.document(body, format=snapshot.FORMAT, version=snapshot.VERSION, raw=True)))
     assert JointGLM.load(path).actions == (Declared("walk"), Declared("sleep"))
     body["settings"]["features"]["schema"]["max_actions"] = 7  # sums of another size
-    body["settings"] |= {"dim": 0, "blocks": None}
+    body["settings"]["dim"] = 0
     path.write_text(json.dumps(snapshot.document(body, format=snapshot.FORMAT, version=snapshot.VERSION, raw=True)))
     with pytest.raises(BadState, match=r"size|calibration"):
         JointGLM.load(path)

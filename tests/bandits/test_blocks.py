@@ -1,6 +1,7 @@
 """Disjoint arms: each user in one block. The same as the dense bandit without noise, with fewer numbers and the same
 sensitivity."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -18,16 +19,17 @@ from tacit.features import Category, Number, Schema
 from tacit.kernels.blocks import BLOCKS as APART
 from tacit.kernels.glm import Posterior, Tuning
 from tacit.mechanisms.opening import opened
-from tacit.model import links
+from tacit.model import arms, links
 from tacit.model.glm import GLMContribution, largest_weight
 from tests.reference import linear as reference
 
 NO_NOISE = Budget(math.inf, 0.0)
 BUDGET = Budget(1.0, 1e-6)
-BLOCKS, OWN = 3, 4
 PLAIN = Tuning(explore=0.0, caution=0.0)
 ACTIONS = ("walk", "sleep", "read")
 SCHEMA = Schema(context={"age": Number(0, 100), "sex": Category("F", "M")}, arms="disjoint", actions=ACTIONS)
+PEOPLE = Schema(context={"age": Number(0, 1, bins=2)}, arms="disjoint", actions=ACTIONS)
+BLOCKS, OWN = 3, PEOPLE.dim // 3
 
 
 def vector(contribution, x, y, theta, inverse):
@@ -39,11 +41,7 @@ def vector(contribution, x, y, theta, inverse):
 
 def dense(rows, blocks):
     """Rows (z, a) with their zeros."""
-    own = rows.shape[-1] - 1
-    out = np.zeros((*rows.shape[:-1], blocks, own))
-    for place in np.ndindex(rows.shape[:-1]):
-        out[(*place, int(rows[(*place, -1)]))] = rows[place][:-1]
-    return out.reshape(*rows.shape[:-1], blocks * own)
+    return arms.whole(rows, blocks * (rows.shape[-1] - 1), blocks)
 
 
 # sensitivity
@@ -107,27 +105,31 @@ def test_a_search_over_blocks_finds_the_sensitivity_and_no_more(scale):
 
 def exact(**options):
     """Without noise, and with the same draws each time."""
-    common = {"dim": BLOCKS * OWN, "radius": 3.0, "budget": NO_NOISE, "first": 20} | options
+    common = {"radius": 3.0, "budget": NO_NOISE, "first": 20, "curvature": "released"} | options
     return JointGLM(source=Simulated(0), policy=np.random.default_rng(5), **common)
 
 
 def pair_of_bandits(**options):
     """The dense bandit and the one with blocks."""
-    return exact(**options), exact(**options, blocks=BLOCKS)
+    return exact(**options, dim=PEOPLE.dim), exact(**options, features=PEOPLE)
+
+
+def person(rng):
+    return {"age": rng.random() if rng.random() < 0.8 else None}
 
 
 def alike(whole, parts, rng, rounds, reward):
     """Plays both with the same people: choice by choice, the same estimates and intervals."""
     for _ in range(rounds):
-        rows = np.column_stack([rng.uniform(-0.5, 0.5, (BLOCKS, OWN)), rng.permutation(BLOCKS)])
-        choices = whole.choose(dense(rows, BLOCKS)), parts.choose(rows)
+        asking, actions = person(rng), list(rng.permutation(ACTIONS))
+        rows = PEOPLE.placed(asking, actions)[1]
+        choices = whole.choose(dense(rows, BLOCKS)), parts.choose(asking, actions=actions)
         assert choices[0].index == choices[1].index and choices[0].propensity == choices[1].propensity
         given = reward(rows[choices[0].index])
         whole.observe(choices[0], given)
         parts.observe(choices[1], given)
         assert np.abs(whole.theta - parts.theta).max() < 1e-9
-    asked = np.column_stack([rng.uniform(-0.5, 0.5, (5, OWN)), [0, 1, 2, 0, 1]])
-    assert np.allclose(whole.interval(dense(asked, BLOCKS)), parts.interval(asked), atol=1e-9)
+    assert np.allclose(whole.interval(dense(rows, BLOCKS)), parts.interval(asking, actions=actions), atol=1e-9)
     return choices[0].propensity
 
 
@@ -143,21 +145,19 @@ def test_without_noise_it_is_the_dense_bandit(link):
 @pytest.mark.parametrize("given", ["prior", "warm", "both"])
 def test_without_noise_it_is_the_dense_bandit_with_what_is_known(given):
     """The same start, the same choices and the same estimate: with a prior that joins no two blocks, and with public
-    rows, given as (z, a) or with their zeros."""
+    rows."""
     rng = np.random.default_rng(6)
-    rows = np.column_stack([rng.uniform(-0.5, 0.5, (40, OWN)), rng.integers(BLOCKS, size=40)])
+    rows = dense(np.column_stack([rng.uniform(-0.5, 0.5, (40, OWN)), rng.integers(BLOCKS, size=40)]), BLOCKS)
     root = rng.standard_normal((BLOCKS, OWN, OWN))
     precision = block_diag(*(root @ root.transpose(0, 2, 1)))
-    y = (rows[:, 0] > 0).astype(float)
+    y = (rows.sum(axis=1) > 0).astype(float)
     prior = None if given == "warm" else (0.3 * np.ones(BLOCKS * OWN), precision)
-    warm = [None if given == "prior" else (x, y) for x in (dense(rows, BLOCKS), rows)]
-    known = {"radius": 2.0, "tuning": PLAIN, "prior": prior}
-    whole, again = pair_of_bandits(**known, warm=warm[0])
-    parts = exact(**known, warm=warm[1], blocks=BLOCKS)
-    assert np.array_equal(parts.theta, again.theta) and np.abs(parts.theta).max() > 0.05
+    warm = None if given == "prior" else (rows, y)
+    whole, parts = pair_of_bandits(radius=2.0, tuning=PLAIN, prior=prior, warm=warm)
+    assert np.abs(parts.theta).max() > 0.05
     assert alike(whole, parts, rng, 60, lambda row: float(rng.integers(2))) == 1.0 and whole._steps > 1
-    assert "not protected" in str(exact(**known, warm=(rows, y), blocks=BLOCKS, budget=BUDGET).privacy)
-    assert (exact(radius=2.0, tuning=Tuning(), warm=(rows, y), blocks=BLOCKS)._state.estimate.spread > 0).all()
+    assert "not protected" in str(exact(warm=(rows, y), features=PEOPLE, budget=BUDGET).privacy)
+    assert (exact(radius=2.0, tuning=Tuning(), warm=(rows, y), features=PEOPLE)._state.estimate.spread > 0).all()
 
 
 def test_what_is_known_must_not_join_two_blocks():
@@ -165,22 +165,21 @@ def test_what_is_known_must_not_join_two_blocks():
     for wrong in (
         {"prior": (np.zeros(BLOCKS * OWN), joined)},
         {"warm": (np.full((1, BLOCKS * OWN), 0.1), [1.0])},
-        {"warm": ([[0.1] * OWN + [BLOCKS]], [1.0])},
     ):
-        with pytest.raises(ValueError, match="join no two actions|of its block"):
-            JointGLM(dim=BLOCKS * OWN, blocks=BLOCKS, budget=BUDGET, **wrong)
+        with pytest.raises(ValueError, match="join no two actions"):
+            JointGLM(features=PEOPLE, budget=BUDGET, **wrong)
 
 
 def test_what_is_drawn_has_the_law_that_its_spread_says():
     """The same chances as a dense posterior with these axes in its blocks; and they are those of the draws."""
     parts = pair_of_bandits()[1]
     rng = np.random.default_rng(3)
-    for x in np.column_stack([rng.uniform(-0.5, 0.5, (400, OWN)), rng.choice(BLOCKS, size=400, p=[0.6, 0.3, 0.1])]):
-        parts.observe(parts.choose(x[None]), float(rng.integers(2)))
+    for action in rng.choice(ACTIONS, size=400, p=[0.6, 0.3, 0.1]):
+        parts.observe(parts.choose(person(rng), actions=[action]), float(rng.integers(2)))
     posterior = parts._state.estimate
     posterior.theta[:] *= 0.05  # so that draws decide
     flat = Posterior(*(part.ravel() for part in posterior))._replace(axes=block_diag(*posterior.axes))
-    assert posterior.spread[2].max() > 0.05 and posterior.spread[0].max() == 0.0  # 10 and 60 % of the users
+    assert posterior.spread[2].min() > 0.05 and posterior.spread[0].min() == 0.0  # 10 and 60 % of the users
     offered = np.column_stack([np.full((BLOCKS, OWN), 0.3), np.arange(BLOCKS)])
     chances = parts.algorithm.chances(parts._estimate, offered)
     assert np.allclose(chances, of_each(irls.values(dense(offered, BLOCKS), flat)), atol=0.05)  # 6 standard errors
@@ -250,7 +249,7 @@ def test_a_schema_of_disjoint_arms_makes_blocks():
     bandit = JointGLM(features=SCHEMA, radius=3.0, budget=BUDGET, curvature="released")
     own = SCHEMA.dim // 3
     size = own * (own + 3) // 2
-    assert bandit.blocks == 3 and bandit.mechanism.size == 3 * size < SCHEMA.dim * (SCHEMA.dim + 3) // 2
+    assert bandit._blocks == 3 and bandit.mechanism.size == 3 * size < SCHEMA.dim * (SCHEMA.dim + 3) // 2
     choice = bandit.choose({"age": 31, "sex": "F"}, actions=["sleep", "read"])
     assert choice.name in ("sleep", "read") and choice.propensity == 0.5
     bandit.observe(choice, 1.0)
@@ -263,8 +262,6 @@ def test_a_schema_of_disjoint_arms_makes_blocks():
     for wrong in (["run"], [], "walk"):
         with pytest.raises(ValueError, match="Expected"):
             bandit.choose({"age": 31}, actions=wrong)
-    with pytest.raises(ValueError, match="blocks=3"):
-        JointGLM(features=SCHEMA, blocks=2, budget=BUDGET)
     assert JointGLM(features=SCHEMA, budget=BUDGET).warm_up() > 0
 
 
@@ -273,11 +270,12 @@ def test_every_block_has_noise_at_every_release_offered_or_not(secure):
     """Of the same size: the standard deviation over the blocks that nobody was offered is sigma's (5 standard errors of
     it, false alarm 1e-6), and not two thirds or three halves of it."""
     source = {} if secure else {"source": Simulated(7)}
-    bandit = JointGLM(dim=200, blocks=50, curvature="released", budget=BUDGET, first=5, **source)
+    many = dataclasses.replace(PEOPLE, actions=tuple(map(str, range(50))))
+    bandit = JointGLM(features=many, curvature="released", budget=BUDGET, first=5, **source)
     size, before = bandit.mechanism.size // 50, np.zeros(bandit.mechanism.size)
     for _ in range(4):
         for _ in range(5 if bandit.choices else 6):
-            bandit.observe(bandit.choose([[0.5, 0.5, 0.5, 0.5, 0.0]]), 1.0)
+            bandit.observe(bandit.choose({"age": 0.5}, actions=["0"]), 1.0)
         released = bandit._state.prefix.released.copy()
         assert (released != before).all()
         before = released
@@ -297,45 +295,29 @@ def test_rows_without_zeros_are_the_vectors():
         shared.placed({}, {"x": {}})
 
 
-@pytest.mark.parametrize("place", [-1, 3, 0.5, math.nan, math.inf])
-def test_a_row_without_its_block_is_refused_alone(place):
-    bandit = JointGLM(dim=6, blocks=3, budget=BUDGET, source=Simulated(0), first=5)
-    bad, good = [[0.1, 0.2, place]], [[0.1, 0.2, 1.0], [0.3, 0.1, 2.0]]
-    with pytest.raises(ValueError, match="its block, from 0 to 2"):
-        bandit.choose(bad)
-    assert bandit.choices == 0
-    choices = bandit.choose_many([good, bad, good])
-    assert list(choices.refused) == [1] and bandit.choices == 3 and choices.index.tolist()[1] == -1
-    for _ in range(9):
-        bandit.observe(bandit.choose(good), 1.0)
-    assert bandit._steps >= 1 and bandit.choose_many(np.array([good, good])).refused == {}
-    for wrong in ([[0.1, 0.2]], [[0.9, 0.9, 1.0]], [[math.nan, 0.2, 1.0]]):
-        with pytest.raises(ValueError, match="Expected"):
-            bandit.choose(wrong)
-    with pytest.raises(ValueError, match="multiple of blocks"):
-        JointGLM(dim=7, blocks=3, budget=BUDGET)
-
-
 def test_worlds_are_the_same_apart():
-    worlds = [environments.disjoint(dim=12, arms=3, link="logistic", apart=apart) for apart in (False, True)]
+    worlds = [environments.disjoint(dim=15, arms=3, link="logistic", apart=apart) for apart in (False, True)]
     filled = [world.block(50) for world in worlds]
     for world, block in zip(worlds, filled, strict=True):
         world.start(np.random.default_rng(0), 50).fill(block)
     assert np.array_equal(dense(filled[1].arms, worlds[1].arms), filled[0].arms)
     assert np.array_equal(filled[0].means, filled[1].means) and np.array_equal(filled[0].noise, filled[1].noise)
+    weight, numbers = filled[1].arms[0, 0, 0], filled[1].arms[0, 0, 1::2]
+    asking = {f"number {i + 1}": float(number / weight) for i, number in enumerate(numbers[:2])}
+    assert np.allclose(worlds[1].features.placed(asking)[1], filled[1].arms[0], atol=1e-12)
     with pytest.raises(ValueError, match="takes blocks"):
         simulate([Spec(LinUCB)], worlds[1], horizon=10, runs=1, seed=0)
     with pytest.raises(ValueError, match="multiple of arms"):
-        environments.disjoint(dim=7, arms=3)
+        environments.disjoint(dim=12, arms=3)
 
 
 def test_blocks_have_less_regret_than_their_zeros():
     """All seeds are fixed: nothing here is by chance."""
-    spec = Spec(JointGLM, budget=Budget(4.0, 1e-6), radius=3.0)
+    spec = Spec(JointGLM, budget=Budget(1.0, 1e-6), curvature="released")
     regret = []
     for apart in (False, True):
         world = environments.disjoint(dim=40, arms=8, radius=3.0, link="logistic", apart=apart)
-        regret.append(simulate([spec], world, horizon=2000, runs=4, seed=3, workers=1).rows[0]["regret_mean"])
+        regret.append(simulate([spec], world, horizon=4000, runs=4, seed=3, workers=1).rows[0]["regret_mean"])
     assert regret[1] < 0.9 * regret[0]
 
 
@@ -352,7 +334,8 @@ def test_intervals_of_blocks_cover():
         for _ in range(rounds // 500):
             started.fill(block)
             bandit.play(block)
-        low, high = np.array(bandit.interval(block.arms[-1])).T
+        asking = {f"number {i + 1}": float(block.arms[-1, 0, 1 + 2 * i] / block.arms[-1, 0, 0]) for i in range(4)}
+        low, high = np.array(bandit.interval(asking)).T
         order = block.means[-1].argsort()
         held.append(((low <= block.means[-1]) & (block.means[-1] <= high))[order])
         wide.append((high - low).mean())

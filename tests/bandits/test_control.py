@@ -276,8 +276,6 @@ def test_simulated_rounds_know_actions_by_their_names():
     bandit = JointGLM(features=schema, budget=FREE, control=control, hold=5, missing_as=0.0, first=10, pending=50)
     bandit.source = Simulated(0)
     block = world(bandit, 60)
-    block.arms[:, :, :-1] = np.abs(block.arms[:, :, :-1])
-    block.arms[:, :, -1] = [0, 1, 2, 1]
     bandit.play(block)
     for number in range(1, 61):
         assert not bandit._assignment.side(number) or block.index[number - 1] == 1

@@ -15,16 +15,18 @@ from tacit.kernels.block import GAUSSIAN_REWARD, Block
 from tacit.kernels.rounds import CHOICES, ENTERED, next_boundary
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.saving import arrays
+from tests import apart
 from tests.mechanisms.test_grid import Given
 from tests.store.places import Place
 
 ROUNDS, ARMS = 240, 4
 SETTINGS = {"budget": Budget(4.0, 1e-2), "horizon": 1000, "pending": 60, "first": 8}
+APART = apart.schema(ARMS)
 KINDS = {
     "dense": {"dim": 3},
-    "blocks": {"dim": 6, "blocks": 2},
+    "blocks": {"features": APART, "curvature": "released"},
     "scores": {"dim": 3, "curvature": "none"},
-    "scores of blocks": {"dim": 6, "blocks": 2, "curvature": "none"},
+    "scores of blocks": {"features": APART, "curvature": "none"},
     "base rate": {"dim": 3, "base_rate": 0.05},
 }
 
@@ -38,8 +40,8 @@ def world(bandit, rounds=ROUNDS, silent=0.3, seed=3):
     """Rounds with rewards in [0, 1], of which some never come."""
     rng = default_rng(seed)
     arms = rng.uniform(-0.5, 0.5, (rounds, ARMS, bandit._width))
-    if bandit._blocks > 1:
-        arms[:, :, -1] = rng.integers(bandit._blocks, size=(rounds, ARMS))
+    if bandit.features is not None:
+        arms = apart.rows(bandit.features, rng, rounds)
     noise = np.where(rng.random(rounds) < silent, np.nan, rng.uniform(-1, 1, rounds))
     means = rng.uniform(0.3, 0.7, (rounds, ARMS))
     out = np.zeros(rounds, np.int64), np.zeros(rounds), np.zeros(rounds)
@@ -54,7 +56,7 @@ def steps(bandit, block, start=0, stop=None):
     """The same through choose and observe. Returns the arms."""
     out = []
     for t in range(start, len(block.noise) if stop is None else stop):
-        choice = bandit.choose(block.arms[t])
+        choice = bandit.choose(apart.asked(bandit, block.arms[t]))
         if not math.isnan(block.noise[t]):
             assert bandit.observe(choice, block.means[t, choice.index] + 0.25 * block.noise[t])
         out.append(choice.index)

@@ -123,7 +123,7 @@ def test_the_certificate_counts_them_and_files_keep_that(tmp_path):
     assert JointGLM.load(tmp_path / "bandit.json").privacy.caveats == bandit.privacy.caveats
 
 
-def test_actions_have_blocks_of_their_own():
+def test_actions_have_coordinates_of_their_own():
     x = default_rng(3).uniform(-0.5, 0.5, (50, 2))
     actions, rewards = ["tea", "coffee"] * 25, [1.0, 0.0] * 25
     table = {"action": actions, "reward": rewards, "x0": x[:, 0], "x1": x[:, 1]}
@@ -134,9 +134,6 @@ def test_actions_have_blocks_of_their_own():
     arms[:, 0, :2] = arms[:, 1, 2:] = x
     expected.learn_log({"arms": arms.tolist(), "action": [1, 0] * 25, "reward": rewards})
     same(dense, expected)
-    blocks = make(blocks=2)
-    blocks.learn_log(table, actions=("coffee", "tea"))
-    assert blocks.choices == 50
 
 
 def test_fields_of_a_schema():

@@ -88,17 +88,14 @@ def test_which_of_the_two_by_public_numbers_and_the_certificate_says_so():
 
     assert "the score" in told(dim=50) and "without curvature, as dimensions are 50 or more" in told(dim=50)
     assert "x x'" in told(dim=49) and "with curvature, as dimensions are fewer than 50" in told(dim=49)
-    assert "as arms are disjoint" in told(dim=6, blocks=2) and "6 numbers" in told(dim=6, blocks=2)
     assert "curvature" not in told(dim=6, curvature="none") + told(dim=60, curvature="released")
     assert "reward" in told(dim=60, public_arms=True)
     fields = Schema(context={"age": Number(0, 100)}, arms="disjoint", actions=("walk", "ride"))
-    assert "as arms are disjoint" in told(features=fields)
+    assert "as arms are disjoint" in told(features=fields) and "6 numbers" in told(features=fields)
     with pytest.raises(ValueError, match="curvature"):
         make(curvature="some")
     with pytest.raises(ValueError, match="public arms"):
         make(public_arms=True)
-    with pytest.raises(ValueError, match="divide dim"):
-        make(blocks=2)
 
 
 def test_reports_and_billboards_stay_short():

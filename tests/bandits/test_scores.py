@@ -11,8 +11,9 @@ from tacit.algorithms.onepass import scores
 from tacit.features import Number, Schema
 from tacit.kernels.rounds import Schedule
 from tacit.model import links
-from tacit.model.arms import whole as whole_of
 from tacit.model.scores import PACE, REACH, TURN
+from tacit.privacy import gaussian
+from tests import apart
 
 BUDGET = Budget(4.0, 1e-3)
 
@@ -35,17 +36,15 @@ def play(bandit, rows, rewards):
 def test_rows_of_blocks_are_vectors_with_zeros():
     """The same noise, the same draws: choices, sums and estimates are those of the vectors."""
     rng = default_rng(0)
-    places = np.tile(np.arange(3.0), (200, 1))[..., None]
-    rows = np.concatenate([rng.uniform(-0.4, 0.4, (200, 3, 4)), places], axis=2)
-    rewards = rng.integers(2, size=200)
-    vectors = whole_of(rows.reshape(600, 5), 12, 3).reshape(200, 3, 12)
-    apart = make(dim=12, blocks=3, first=10)
-    whole = make(dim=12, first=10)
-    assert apart.mechanism.size == whole.mechanism.size == 12
-    assert play(apart, rows, rewards) == play(whole, vectors, rewards)
-    assert np.allclose(apart.theta, whole.theta, rtol=1e-9) and np.abs(apart.theta).max() > 0
+    schema = apart.schema(3, numbers=2)
+    people = [{"x0": x, "x1": y} for x, y in rng.uniform(-1, 1, (200, 2))]
+    rewards, vectors = rng.integers(2, size=200), [schema.rows(person)[1] for person in people]
+    parts, whole = make(features=schema, first=10), make(dim=15, first=10)
+    assert parts.mechanism.size == whole.mechanism.size == 15
+    assert play(parts, people, rewards) == play(whole, vectors, rewards)
+    assert np.allclose(parts.theta, whole.theta, rtol=1e-9) and np.abs(parts.theta).max() > 0
     assert np.allclose(
-        apart.algorithm.chances(apart._estimate, rows[0]),
+        parts.algorithm.chances(parts._estimate, schema.placed(people[0])[1]),
         whole.algorithm.chances(whole._estimate, vectors[0]),
     )
 
@@ -64,14 +63,13 @@ def test_what_is_released_is_told():
 def test_auto_goes_by_public_numbers_alone():
     """Dimensions; and where the horizon is known, rounds, budget and how often each block is seen."""
     cases = {
-        False: [(99, None, None), (49, None, 100), (60, None, 10**6), (60, 10, 10_000), (200, 4, None)],
-        True: [(100, None, None), (60, None, 10_000), (60, 10, 200), (400, 4, None), (400, 4, 10**7)],
+        False: [(99, 1, None), (49, 1, 100), (60, 1, 10**6), (60, 10, 10_000), (200, 4, None)],
+        True: [(100, 1, None), (60, 1, 10_000), (60, 10, 200), (400, 4, None), (400, 4, 10**7)],
     }
     for taken, several in cases.items():
         for dim, blocks, horizon in several:
-            sizes = {"dim": dim, "blocks": blocks, "horizon": horizon}
-            made = JointGLM(**sizes, budget=Budget(1.0, 1e-6), source=Simulated(0))
-            assert (made._form is scores) == taken, sizes
+            sizes = {"dim": dim, "blocks": blocks, "horizon": horizon, "mu": gaussian.mu(Budget(1.0, 1e-6))}
+            assert scores.check("auto", **sizes)[0] == taken, sizes
     assert JointGLM(dim=60, horizon=10_000, budget=Budget(40.0, 1e-2), source=Simulated(0))._form is not scores
     with pytest.raises(ValueError, match="curvature"):
         make(dim=2, curvature="some")
@@ -154,10 +152,11 @@ def test_a_start_that_is_known_is_where_it_starts():
     play(loose, rows, rewards)
     assert np.allclose(firm.theta, [1.0, -0.5], atol=1e-6) and np.abs(loose.theta - firm.theta).max() > 1e-3
     assert any("prior" in caveat for caveat in firm.privacy.caveats)
-    x = rng.uniform(-0.5, 0.5, (200, 4))
-    warm = make(dim=4, blocks=2, warm=(np.column_stack([x[:, :2], rng.integers(2, size=200)]), (x[:, 0] > 0) * 1.0))
+    schema, x = apart.schema(2), rng.uniform(-1, 1, 200)
+    known = np.array([schema.rows({"x0": value})[1][i % 2] for i, value in enumerate(x)])
+    warm = make(features=schema, warm=(known, (x > 0) * 1.0))
     assert np.linalg.norm(warm.theta) > 0
-    play(warm, np.array([[[0.1, 0.2, 0], [0.3, 0.1, 1]]] * 40), [1.0] * 40)
+    play(warm, [{"x0": 0.2}] * 40, [1.0] * 40)
     assert warm._steps > 0 and np.isfinite(warm.theta).all()
 
 

@@ -20,6 +20,7 @@ from tacit.kernels.linalg import smat, svec
 from tacit.roles.shuffle import ShuffleClient
 from tacit.roles.shuffler import Shuffler
 from tacit.roles.wire import digest
+from tests import apart
 from tests.bandits.test_fused import compare
 
 BUDGET = Budget(1.0, 1e-2)
@@ -32,12 +33,12 @@ def test_fused_and_stepwise_are_identical(explore):
     probit = environments.rare(link="probit", radius=3.0)
     compare(Spec(ShuffleNewton, budget=Budget(math.inf, 1e-2), explore=explore, first=40), probit)
     compare(Spec(ShuffleNewton, budget=BUDGET, explore=explore, first=90), probit)
-    compare(Spec(ShuffleNewton, budget=BUDGET, explore=explore, first=40), environments.disjoint(dim=6, arms=3))
+    compare(Spec(ShuffleNewton, budget=BUDGET, explore=explore, first=40), environments.disjoint(dim=9, arms=3))
 
 
 def test_fused_and_stepwise_are_identical_without_curvature():
     balls = environments.ball(link="logistic", dim=5), environments.ball(dim=3)
-    for world in (*balls, environments.disjoint(dim=6, arms=3)):
+    for world in (*balls, environments.disjoint(dim=9, arms=3)):
         compare(Spec(ShuffleNewton, budget=BUDGET, curvature="none", first=40), world)
 
 
@@ -50,7 +51,7 @@ def test_scores_are_taken_for_arms_of_many_dimensions_and_where_reports_would_be
     assert (size, sensitivity) == (100, 2.0)
     assert "sums of scores over a batch: 100 numbers, each user in one batch; without curvature, as an arm" in words
     assert made(dim=99)[0] == 99 * 102 // 2 and "curvature" not in made(dim=99)[2]
-    assert made(dim=400, blocks=40)[0] == 400 and "65535 numbers" in made(dim=400, blocks=40)[2]
+    assert made(features=apart.schema(41, 4))[0] == 369 and "65535 numbers" in made(features=apart.schema(41, 4))[2]
     assert made(dim=100, curvature="released")[0] == made(dim=100, estimate="sum")[0] == 100 * 103 // 2
     assert made(dim=3, curvature="none")[0] == 3 and "without curvature" not in made(dim=3, curvature="none")[2]
     for wrong, said in (
@@ -62,10 +63,13 @@ def test_scores_are_taken_for_arms_of_many_dimensions_and_where_reports_would_be
             made(**wrong)
 
 
-@pytest.mark.parametrize(("blocks", "growth", "fading", "share"), [(1, 1.2, 1.2**-0.5, 1.0), (2, 1.1, 1.0, 0.3)])
-def test_the_estimate_from_scores_is_a_multiple_of_their_sum(blocks, growth, fading, share):
+@pytest.mark.parametrize(
+    ("features", "growth", "fading", "share"),
+    [({"dim": 2}, 1.2, 1.2**-0.5, 1.0), ({"features": apart.schema(2, 0)}, 1.1, 1.0, 0.3)],
+)
+def test_the_estimate_from_scores_is_a_multiple_of_their_sum(features, growth, fading, share):
     """Three batches beside numpy: real devices, whose scores are known, and the sums that the server was handed."""
-    server = ShuffleNewton(dim=2, budget=BUDGET, first=60, curvature="none", radius=3.0, blocks=blocks)
+    server = ShuffleNewton(budget=BUDGET, first=60, curvature="none", radius=3.0, **features)
     rng, total, variance, average = default_rng(3), np.zeros(2), 0.0, np.zeros(2)
     for batch in range(3):
         plan, board = server.analyzer.plan(batch), server.billboard()
@@ -276,21 +280,17 @@ def test_the_sum_is_taken_for_blocks_and_for_many_dimensions():
     def fading(**settings):
         return ShuffleNewton(budget=BUDGET, **settings)._settings.fading
 
-    assert fading(dim=6, blocks=2) == 1.3**-0.5 and fading(dim=50) == 1.5**-0.5
-    assert fading(dim=49) == fading(dim=6, blocks=6) == fading(dim=64, estimate="batches") == 0.0
+    assert fading(features=apart.schema(2)) == 1.3**-0.5 and fading(dim=50) == 1.5**-0.5
+    assert fading(dim=49) == fading(features=apart.schema(6, 0)) == fading(dim=64, estimate="batches") == 0.0
     assert fading(dim=3, estimate="sum", growth=4.0) == 0.5
     with pytest.raises(ValueError, match="estimate"):
         fading(dim=3, estimate="mean")
 
 
-def test_blocks_are_the_schema_s_or_divide_the_arms():
+def test_blocks_are_the_schema_s():
     schema = Schema(context={"age": Number(0, 100)}, arms="disjoint", actions=("a", "b", "c"))
     assert ShuffleNewton(features=schema, budget=BUDGET, first=60)._settings.blocks == 3
     assert ShuffleNewton(dim=6, budget=BUDGET, first=60)._settings.blocks == 1
-    assert ShuffleNewton(dim=6, blocks=2, budget=BUDGET, first=60)._settings.blocks == 2
-    for wrong in ({"dim": 6, "blocks": 4}, {"features": schema, "blocks": 2}, {"dim": 6, "blocks": 0}):
-        with pytest.raises(ValueError, match="blocks"):
-            ShuffleNewton(budget=BUDGET, first=60, **wrong)
     with pytest.raises(ValueError, match="takes blocks"):
         simulate([Spec(ShuffleNewton, budget=BUDGET)], environments.disjoint(apart=True), horizon=10, runs=1, seed=0)
 

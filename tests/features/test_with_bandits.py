@@ -23,16 +23,16 @@ def glm(schema=APART, **options):
 
 def test_a_batch_of_fields_is_chosen_for_as_one_of_vectors():
     same = [{"source": Simulated(1), "policy": np.random.default_rng(1)} for _ in range(2)]
-    fields, vectors = glm(curvature="released", **same[0]), JointGLM(dim=APART.dim, blocks=2, budget=BUDGET, **same[1])
+    fields, vectors = glm(HEALTH, **same[0]), JointGLM(dim=HEALTH.dim, budget=BUDGET, **same[1])
     people = [{"age": 3 * i, "sex": "FM"[i % 2]} for i in range(30)]
     for _ in range(5):
-        one = fields.choose_many(people, actions=["sleep", "walk"])
-        other = vectors.choose_many([APART.placed(person, ["sleep", "walk"])[1] for person in people])
+        one = fields.choose_many(people, actions=FILMS)
+        other = vectors.choose_many([HEALTH.rows(person, FILMS)[1] for person in people])
         assert (one.index == other.index).all() and not one.refused
         for bandit, choices in ((fields, one), (vectors, other)):
             assert bandit.observe_many(choices, [float(i % 2) for i in range(30)]) == {}
     assert (fields.theta == vectors.theta).all() and fields.theta.any()
-    assert fields.interval(people[1]) == vectors.interval(APART.placed(people[1])[1])
+    assert fields.interval(people[1], actions=FILMS) == vectors.interval(HEALTH.rows(people[1], FILMS)[1])
 
 
 def test_a_bad_row_of_a_batch_is_refused_alone():

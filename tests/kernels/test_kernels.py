@@ -254,9 +254,9 @@ def test_worlds_fill_every_round_of_a_block():
         fill(b)
         assert np.linalg.norm(b.arms, axis=2).max() <= 1 + 1e-12 and ((b.means > 0) & (b.means < 1)).all()
         assert ((b.noise >= 0) & (b.noise < 1)).all()
-    for apart, width in ((False, K), (True, 2)):
+    for apart, width in ((False, 3 * K), (True, 4)):
         rows = block(d=width)
-        worlds.fill_disjoint(rng, rows, np.full((K, 1), 0.5), apart, 1)
+        worlds.fill_disjoint(rng, rows, np.full((K, 3), 0.5), apart, 1)
         assert np.isfinite(rows.arms).all() and (rows.arms[:, :, -1] == np.arange(K)).all() == apart
 
 

@@ -16,25 +16,25 @@ from tacit.algorithms.sides import Sides
 from tacit.features import Category, Schema
 
 BUDGET = Budget(1.0, 1e-6)
-FIELDS = Schema(context={"sex": Category("f", "m")}, arms="disjoint", actions=("a", "b"))
+FIELDS = Schema(context={"sex": Category("f", "m")}, arms="disjoint", actions=("a", "b", "c"))
 CONTROLS = {
-    "arm": Control(arm=0),
-    "teaching": Control(arm=0, teach=0.4, budget=0.2),
+    "arm": Control(arm="a"),
+    "teaching": Control(arm="a", teach=0.4, budget=0.2),
     "uniform": Control(policy="uniform"),
-    "pairs": Control(arm=0, arms=(1, 2), budget=0.3),
-    "sides": Control(arm=0, arms=(1, 2), share=0.2, min_share=0.1),
-    "divided": Control(policy="uniform", arms=(0, 1, 2)),
+    "pairs": Control(arm="a", arms=("b", "c"), budget=0.3),
+    "sides": Control(arm="a", arms=("b", "c"), share=0.2, min_share=0.1),
+    "divided": Control(policy="uniform", arms=("a", "b", "c")),
 }
 FORMS = {
     "curvature": {"dim": 2},
     "scores": {"dim": 2, "curvature": "none"},
-    "blocks": {"dim": 4, "blocks": 2},
+    "blocks": {"features": FIELDS, "curvature": "released"},
     "centred": {"dim": 2, "base_rate": 0.02},
 }
 WORST = {  # rows at which two people's numbers for learning are nearly D_0 apart, rewards 1 and 0
     "curvature": ((1.0, 0.0), (1e-9, 0.0)),
     "scores": ((1.0, 0.0), (1.0, 0.0)),
-    "blocks": ((1.0, 0.0, 1.0), (1e-9, 0.0, 1.0)),
+    "blocks": ((1.0, 0.0, 0.0, 0.0, 1.0), (1e-9, 0.0, 0.0, 0.0, 1.0)),
     "centred": ((1.0, 0.0), (1.0, 0.0)),
 }
 
@@ -94,7 +94,7 @@ def test_no_two_people_of_a_side_are_farther_apart(form, name, data):
     found = []
     for _ in range(2):
         x = data.draw(st.lists(numbers, min_size=2, max_size=2))
-        x += [float(data.draw(st.integers(0, 1)))] * (form == "blocks")
+        x += [0.0, 0.0, float(data.draw(st.integers(0, 1)))] * (form == "blocks")
         teaches, arm = data.draw(st.sampled_from((0.0, 1.0))), data.draw(st.sampled_from(arms_of(made, side)))
         if not teaches:
             x, arm = [0.0] * len(x), 0
@@ -155,9 +155,9 @@ def test_pairs_are_of_the_bandits_own_choices():
 
 def test_places_of_a_block():
     sides = {name: [(side.name, side.arm, side.places) for side in one.sides] for name, one in CONTROLS.items()}
-    assert sides["arm"] == [("bandit", None, 9), ("control", 0, 1)] and CONTROLS["arm"].block == 10
-    assert sides["sides"] == [("bandit", None, 6), ("control", 0, 2), ("arm", 1, 1), ("arm", 2, 1)]
-    assert sides["divided"] == [("bandit", None, 27), ("arm", 0, 1), ("arm", 1, 1), ("arm", 2, 1)]
+    assert sides["arm"] == [("bandit", None, 9), ("control", "a", 1)] and CONTROLS["arm"].block == 10
+    assert sides["sides"] == [("bandit", None, 6), ("control", "a", 2), ("arm", "b", 1), ("arm", "c", 1)]
+    assert sides["divided"] == [("bandit", None, 27), ("arm", "a", 1), ("arm", "b", 1), ("arm", "c", 1)]
     for control in CONTROLS.values():
         assert sum(side.places for side in control.sides) == control.block
         assert math.fsum(side.chance for side in control.sides) == pytest.approx(1.0)

@@ -19,7 +19,7 @@ from tacit.kernels.glm import Tuning
 from tests.store.places import Clock, Place
 
 ARMS, OWN = 2, 7
-DIM = ARMS * OWN  # vectors, or two blocks of 7
+DIM = ARMS * OWN  # vectors, or two actions with 7 numbers each
 ROUNDS, LATE = 300, 7
 EPSILON, DELTA = 2.0, 1e-3
 LIMIT = {"max_rounds_per_person": 2}
@@ -30,6 +30,7 @@ SCHEMAS = {
     ),
     "shared": Schema(context={"age": Number(0, 1)}, action={"kind": Category(*"abcdefghij")}, arms="shared"),
 }
+BLOCKS = {"curvature": "released", "features": SCHEMAS["disjoint"]}
 
 
 class Seeded(Secure):
@@ -47,7 +48,7 @@ class Seeded(Secure):
 
 
 def public_rows() -> tuple[Any, Any]:
-    """Each in one block."""
+    """Each of one action."""
     rows = np.zeros((6, DIM))
     rows[np.arange(6), [0, 1, 2, 7, 8, 9]] = 0.9
     return rows, np.array([0.0, 1.0, 1.0, 0.0, 1.0, 0.5])
@@ -65,12 +66,11 @@ OPTIONS: dict[str, Values] = {
     "source": {"simulated": {"source": Simulated}},
     "features": {arms: {"features": schema} for arms, schema in SCHEMAS.items()},
     "radius": {"2": {"radius": 2.0}},
-    "blocks": {"2": {"blocks": ARMS}},
     "first": {"25": {"first": 25}},
     "growth": {"1.2": {"growth": 1.2}},
     "horizon": {"none": {"horizon": None}},
     "link": {"probit": {"link": "probit"}, "identity": {"link": "identity"}},
-    "curvature": {"none": {"curvature": "none"}},
+    "curvature": {"none": {"curvature": "none"}, "released": BLOCKS},
     "discount": {"0.9": {"discount": 0.9}},
     "forget": {"600": {"forget": 600.0}},
     "tuning": {"bold": {"tuning": Tuning(ridge=4.0, explore=1.0)}},
@@ -90,8 +90,8 @@ def build(kind: type, settings: dict[str, Any]) -> Any:
 
 
 @functools.cache
-def requests(schema: str | None, width: int, blocks: int) -> list[tuple[Any, dict[str, Any]]]:
-    """What people ask: vectors, rows of blocks, or fields."""
+def requests(schema: str | None) -> list[tuple[Any, dict[str, Any]]]:
+    """What people ask: vectors, or fields."""
     rng = default_rng(3)
     if schema is not None:
         fields = {"age": float, "home": lambda u: "abc"[int(3 * u)]}
@@ -99,12 +99,8 @@ def requests(schema: str | None, width: int, blocks: int) -> list[tuple[Any, dic
         people = [{name: fields[name](rng.random()) for name in made.context} for _ in range(ROUNDS)]
         offers = [{name: {"kind": str(rng.choice(list(kinds)))} for name in NAMES} for _ in range(ROUNDS)]
         return [(one, {"actions": offer} if made.action else {}) for one, offer in zip(people, offers, strict=True)]
-    out = rng.normal(size=(ROUNDS, ARMS, width))
-    if blocks > 1:
-        out[:, :, -1] = 0.0
+    out = rng.normal(size=(ROUNDS, ARMS, DIM))
     out /= np.linalg.norm(out, axis=2, keepdims=True)
-    if blocks > 1:
-        out[:, :, -1] = np.arange(ARMS)
     return [(arms, {}) for arms in out]
 
 
@@ -112,7 +108,7 @@ def play(world: "World", holder: Any, rounds: range, waiting: list[tuple[int, An
     """Of three people one answers at once, one late, one never; every tenth round is of one. What they were told."""
     bandit = world.bandit(holder)
     schema = None if bandit.features is None else bandit.features.arms
-    asked, told = requests(schema, bandit._width, bandit._blocks), []
+    asked, told = requests(schema), []
     for t in rounds:
         arms, given = asked[t]
         if bandit.max_rounds_per_person is not None:

@@ -124,8 +124,6 @@ def crowd(people, bandit, *, wide=False):
             arms, mask = rng.uniform(-0.7, 0.7, (offered, dim)), None
             if not most and rng.integers(2):
                 arms = 1e-6 * arms[[0, 1, 0, 1]] * [[1], [1], [-1], [-1]]  # on which side of 0 the estimate lies
-            if bandit._blocks > 1:
-                arms[:, -1] = np.arange(len(arms)) % bandit._blocks
             if bandit._one_set:
                 arms = np.eye(dim)
             elif wide and not most and rng.integers(2):

@@ -23,12 +23,10 @@ from tacit.privacy.relations import REPLACE
 from tests.whole.options import DATABASE, DELTA, EPSILON, GIVEN, MEMORY, OPTIONS, World, build, play
 
 FOLDER = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None  # where nobody waits for a disk
-OF_SCHEMA = "Expected blocks=None with these features, as their schema has it, got blocks=2."
 OF_HOLD = "Expected hold below pending = 5, got 5."
 OF_RATE = (
     "Expected base_rate with vectors, or with features of shared arms or of disjoint ones by fields, got it with {}."
 )
-OF_BLOCKS = "arms of blocks without a schema"
 OF_TUNING = 'Expected curvature="released" with tuning, which is of estimates by curvature, got {}.'
 BY_FIELDS = "features whose sums are by fields"
 OF_LINEAR = "Expected no {} with {}, where the chance of a reward is linear in the features, got {}."
@@ -43,7 +41,6 @@ REFUSED = {
     ("forget=600", "control=uniform"): WITH_CONTROL.format("forget, since people so far are summed,"),
     ("pending=5", "hold=5"): OF_HOLD,
     ("pending=5", "missing_as=0.5"): OF_HOLD,
-    ("features=shared", "blocks=2"): OF_SCHEMA,
     ("curvature=none", "tuning=bold"): OF_TUNING.format("none"),
     ("features=disjoint", "tuning=bold"): OF_TUNING.format(BY_FIELDS),
     ("tuning=bold", "base_rate=0.3"): OF_TUNING.format("base_rate"),
@@ -56,7 +53,7 @@ REFUSED = {
     ("curvature=none", "base_rate=0.3"): OF_RATE.format('curvature="none"'),
     ("prior=some", "base_rate=0.3"): OF_RATE.format("prior"),
     ("warm=rows", "base_rate=0.3"): OF_RATE.format("warm"),
-    ("blocks=2", "base_rate=0.3"): OF_RATE.format(OF_BLOCKS),
+    ("curvature=released", "base_rate=0.3"): OF_RATE.format('curvature="released"'),
     ("discount=0.9", "forget=600"): "Expected no discount with forget, which says how fast the past fades, got 0.9.",
 }
 
@@ -122,7 +119,7 @@ def check(world: World, kind: type, one: Value, other: Value) -> None:
 
 
 def said_twice(kind: type, one: Value, other: Value) -> bool:
-    """Whether a bandit with one of them alone has the other's settings, too, as `blocks` with features of as many."""
+    """Whether a bandit with one of them alone has the other's settings, too, as `curvature` those of `features`."""
     made = build(kind, one.settings)
     return all(_same(getattr(made, name), value) for name, value in other.settings.items())
 
@@ -193,7 +190,7 @@ def begin(settings: dict[str, Any]) -> None:
 def test_an_option_that_needs_another_says_which():
     found = 0
     for value in values():
-        needed = value.settings.keys() - {value.option}
+        needed = value.settings.keys() - {value.option, "features"}
         if needed:
             with pytest.raises(ValueError, match="Expected ") as error:
                 begin({value.option: value.settings[value.option]})

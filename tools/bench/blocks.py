@@ -9,12 +9,13 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from tacit.bandits.joint.glm import JointGLM
-from tacit.data import Array
 from tacit.experiments.table import to_text
-from tacit.model import arms
+from tacit.features.columns import Number
+from tacit.features.schema import Schema
 from tacit.privacy.budget import Budget
 
-OWN = 9  # numbers of a person, in the part that an action has for itself
+CONTEXT = {f"number {i}": Number(-1, 1) for i in range(4)}
+OWN = 9  # numbers of a person, in the part that an action has for itself: for none, and for a constant, too
 ACTIONS = (6, 50)
 RELEASES = 10
 FORMS = ("disjoint", "dense")
@@ -33,16 +34,17 @@ def _measured(actions: int, form: str) -> dict[str, Any]:
     """Of JointGLM with secure noise: the processor time of a release after the first, on average (noise is drawn ahead,
     for several at once), and the shortest time of a choice and of a reward."""
     dim, dense = OWN * actions, form == "dense"
-    parts: dict[str, Any] = {"curvature": "released"} | ({} if dense else {"blocks": actions})
-    bandit = JointGLM(dim=dim, radius=3.0, budget=Budget(1.0, 1e-6), first=4, pending=100, **parts)
+    schema = Schema(context=CONTEXT, arms="disjoint", actions=tuple(f"action {i}" for i in range(actions)))
+    features = {"dim": dim} if dense else {"features": schema}
+    settings: dict[str, Any] = {"first": 4, "pending": 100, "curvature": "released"} | features
+    bandit = JointGLM(radius=3.0, budget=Budget(1.0, 1e-6), **settings)
     rng = np.random.default_rng(0)
     choice: list[float] = []
     reward: list[float] = []
     release: list[float] = []
     while bandit._steps <= RELEASES:
-        offered = _offered(rng, actions)
-        if dense:
-            offered = arms.whole(offered, dim, actions)
+        person = {name: float(rng.uniform(-1, 1)) for name in CONTEXT}
+        offered: Any = schema.rows(person)[1] if dense else person
         due = bandit._due
         clock = time.process_time if due else time.perf_counter
         began = clock()
@@ -63,12 +65,6 @@ def _measured(actions: int, form: str) -> dict[str, Any]:
         "choice_us": 1e6 * min(choice),
         "reward_us": 1e6 * min(reward),
     }
-
-
-def _offered(rng: np.random.Generator, actions: int) -> Array:
-    """Rows (z, a) of one person."""
-    x = np.tile(rng.uniform(-1, 1, OWN) / OWN**0.5, (actions, 1))
-    return np.column_stack([x, np.arange(actions)])
 
 
 def render(rows: Sequence[dict[str, Any]]) -> str:

@@ -17,11 +17,10 @@ from tacit.privacy import exact
 from tacit.privacy.budget import Budget
 
 DIMS = (50, 500)
-BLOCKS, ARMS = 10, 10
+ARMS = 10
 RELEASES, ROUNDS = 6, 8  # and rounds between two of them
 FORMS: dict[str, dict[str, Any]] = {
     "dense": {"curvature": "released"},
-    f"{BLOCKS} blocks": {"curvature": "released", "blocks": BLOCKS},
     "scores": {"curvature": "none"},
 }
 
@@ -40,14 +39,14 @@ def _measured(dim: int, form: str) -> dict[str, Any]:
     two releases, and of its propensity; processor time of this thread in a release and in drawing its noise, the
     shortest; bytes of all arrays that are kept."""
     bandit = JointGLM(dim=dim, radius=3.0, budget=Budget(1.0, 1e-6), first=ROUNDS, pending=100, **FORMS[form])
-    rng, blocks = np.random.default_rng(0), FORMS[form].get("blocks", 1)
+    rng = np.random.default_rng(0)
     rounds: list[float] = []
     releases: list[float] = []
     sums = opened(bandit._state.prefix)
     sums.closed[:], sums.noise.table[:] = 1, 1.0
     sums.noise.step[0] = before = bandit.mechanism.leaves - 2 * RELEASES
     while bandit._steps <= before + RELEASES:
-        offered, due = _offered(rng, dim // blocks, blocks), bandit._due
+        offered, due = _offered(rng, dim), bandit._due
         clock = time.thread_time if due else time.perf_counter
         began = clock()
         choice = bandit.choose(offered)
@@ -57,7 +56,7 @@ def _measured(dim: int, form: str) -> dict[str, Any]:
             rounds.clear()  # nothing is drawn before the first release
     chances = []
     for _ in range(ROUNDS):
-        choice = bandit.choose(_offered(rng, dim // blocks, blocks))
+        choice = bandit.choose(_offered(rng, dim))
         began = time.perf_counter()
         assert choice.propensity > 0
         chances.append(time.perf_counter() - began)
@@ -81,11 +80,11 @@ def _measured(dim: int, form: str) -> dict[str, Any]:
     }
 
 
-def _offered(rng: np.random.Generator, own: int, blocks: int) -> Array:
-    """Arms of norm 1: rows x, or (z, a)."""
-    x = rng.standard_normal((ARMS, own))
+def _offered(rng: np.random.Generator, dim: int) -> Array:
+    """Arms of norm 1."""
+    x = rng.standard_normal((ARMS, dim))
     x /= np.linalg.norm(x, axis=1)[:, None]
-    return x if blocks == 1 else np.column_stack([x, np.arange(ARMS) % blocks])
+    return x
 
 
 def render(rows: Sequence[dict[str, Any]]) -> str:

@@ -11,10 +11,12 @@ from numpy.random import default_rng
 
 from tacit import Budget, Control, JointGLM, Stored
 from tacit.data import Array
+from tacit.features import Category, Schema
 from tacit.trials.trial import course
 
 SEED, GROUP = 4041, 50
-NAMES = ("a", "b", "c")
+NAMES, KINDS = ("a", "b", "c"), ("new", "old")
+SCHEMA = Schema(context={"kind": Category(*KINDS)}, arms="disjoint", actions=NAMES)
 CHANCES = np.array([[0.3, 0.6, 0.2], [0.3, 0.2, 0.6]])  # of each kind of people, for each arm
 CONTROLS = (
     Control(arm="a", arms=("b", "c"), min_share=0.05),
@@ -45,14 +47,14 @@ def run(seed: int, control: Control, people: int) -> Found:
     rng, clock = default_rng([SEED, seed]), Clock()
     kinds = rng.integers(0, 2, people)
     would = (rng.random((people, 3)) < CHANCES[kinds]).astype(float)  # what each person would bring, by arm
-    bandit = JointGLM(dim=6, blocks=3, budget=Budget(1.0, 1e-6), control=control, policy=default_rng([SEED, seed, 1]))
+    bandit = JointGLM(features=SCHEMA, budget=Budget(1.0, 1e-6), control=control, policy=default_rng([SEED, seed, 1]))
     got = np.zeros(people)
     with tempfile.TemporaryDirectory() as folder:
         options: dict[str, Any] = {"hold": 3.0, "missing_as": 0.0, "delay": 0.0, "background": False}
         with Stored(bandit, Path(folder) / "bandit.db", clock=clock, **options) as stored:
             for start in range(0, people, GROUP):
                 own = range(start, min(start + GROUP, people))
-                asked = [stored.prepare(_arms(int(kinds[i]))) for i in own]
+                asked = [stored.prepare({"kind": KINDS[kinds[i]]}) for i in own]
                 choices: list[Any] = list(stored.choose_group(asked))
                 got[start : own.stop] = [would[i, choice.index] for i, choice in zip(own, choices, strict=True)]
                 stored.write_group([stored.report(c, float(got[i])) for i, c in zip(own, choices, strict=True)])
@@ -75,10 +77,6 @@ def _judged(looks: list[Any], got: Array, would: Array, sides: Any) -> Found:
             arm_wrong |= not one.low <= would[:n, NAMES.index(name)].mean() <= one.high
     last = looks[-1]
     return Found(wrong, arm_wrong, last.since, max(one.width / 2 for one in last.arms.values()))
-
-
-def _arms(kind: int) -> dict[str, list[float]]:
-    return {name: [float(kind == 0), float(kind == 1), float(i)] for i, name in enumerate(NAMES)}
 
 
 def main() -> None:

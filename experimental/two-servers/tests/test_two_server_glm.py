@@ -182,7 +182,7 @@ def test_what_does_not_fit_is_refused():
         server(budget=Budget(math.inf, 1e-6))
     with pytest.raises(NotSecure, match="room"):
         server(budget=Budget(1e-9, 1e-12), curvature="none")
-    for name in ("blocks", "hold", "base_rate", "prior", "max_rounds_per_person"):
+    for name in ("hold", "base_rate", "prior", "max_rounds_per_person"):
         with pytest.raises(TypeError, match=name):
             server(**{name: 2})
     with pytest.raises(BadState, match="new server"):

@@ -12,6 +12,7 @@ from tacit.kernels.rounds import Schedule, next_boundary
 from tacit.model.glm import line, softened
 from tacit.model.vectors import norm
 from tacit_papers.joint.certified import Certified, Step, Trail, opened
+from tests import apart
 
 LOOSE = Budget(4.0, 1e-3)
 
@@ -142,12 +143,12 @@ def test_before_anything_is_released_and_what_is_refused():
     with pytest.raises(ValueError, match="released nothing"):
         Trail(bandit)
     for options, said in (
-        ({"blocks": 2}, "dense arms"),
+        ({"dim": 0, "features": apart.schema(2)}, "dense arms"),
         ({"curvature": "none"}, "curvature and moment"),
         ({"hold": 5}, "without hold"),
     ):
         with pytest.raises(ValueError, match=said):
-            Trail(JointGLM(dim=4, budget=LOOSE, source=Simulated(0), **options))
+            Trail(JointGLM(**{"dim": 4} | options, budget=LOOSE, source=Simulated(0)))
     with pytest.raises(ValueError, match="failure"):
         Trail(JointGLM(dim=2, budget=LOOSE, source=Simulated(0)), failure=2.0)
 

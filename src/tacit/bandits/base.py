@@ -63,6 +63,7 @@ class Bandit(Kept, ABC):
     _persons: Persons = field(init=False, repr=False)  # RAW
     _witness: FileWitness = field(init=False, repr=False)
     _policy_given = False  # whether the caller brought the generator of the policy's draws
+    _takes_blocks = False  # where a schema makes them
     _blocks = 1  # of coordinates, of which each arm has one to itself: then arms are rows (z, a), as in model.arms
     _one_set = False  # whether everybody has to be offered the same arms
 

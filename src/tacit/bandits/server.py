@@ -147,6 +147,11 @@ class Server(Kept, ABC):
         return None if self.features is None else self.features.digest
 
     @property
+    def _blocks(self) -> int:
+        """In how many parts of equal length, by the schema, arms have all but one zero."""
+        return 1 if self.features is None else self.features.blocks
+
+    @property
     def users(self) -> int:
         """Users whose reports have been taken."""
         return int(self._state.counts[USERS])
@@ -200,21 +205,6 @@ class Server(Kept, ABC):
         if self.source is None or self.policy is None:
             raise ValueError("Expected a source and a policy generator for a simulated block of rounds, got none.")
         return self.policy, self.source.generator
-
-
-def blocks_of(given: int | None, server: Server) -> int:
-    """Into how many parts a server's arms are divided, each with zeros in all but one: as given, or as the schema has
-    it; 1 where it is not known that they are. ValueError if that cannot be."""
-    schema = server.features
-    made = 1 if schema is None else schema.blocks
-    if given is None:
-        return made
-    checks.positive_int(blocks=given)
-    if server.dim % given or (schema is not None and given != made):
-        raise ValueError(
-            f"Expected blocks to divide dim={server.dim} as the schema does, if there is one, got {given}."
-        )
-    return int(given)
 
 
 def number(value: float) -> float | str:

@@ -88,11 +88,6 @@ class Environment(ABC):
         return None
 
     @property
-    def parts(self) -> int | None:
-        """Into how many parts of equal length arms are divided, each with zeros in all but one; None: they are not."""
-        return None
-
-    @property
     def features(self) -> Schema | None:
         """How people's fields become arms, where people have fields: rows (z, a), where arms are apart, are those of
         `placed`, and vectors those of `rows`."""

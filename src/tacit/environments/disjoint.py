@@ -1,6 +1,7 @@
-"""Worlds where each arm has a block of coordinates to itself, with the same features of the person in it."""
+"""Worlds where each arm has a part of the vector to itself, with the same fields of the person in it."""
 
 import dataclasses
+import functools
 from dataclasses import dataclass
 from typing import Self
 
@@ -9,6 +10,8 @@ from numpy.random import Generator
 
 from tacit.environments.base import Environment, World
 from tacit.environments.worlds_kernel import fill_disjoint
+from tacit.features.columns import Number
+from tacit.features.schema import Schema
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,27 +25,40 @@ class Disjoint(Environment):
     def blocks(self) -> int | None:
         return self.arms if self.apart else None
 
-    @property
-    def parts(self) -> int | None:
-        return self.arms
-
     def suited(self, *, blocks: bool) -> Self:
         return dataclasses.replace(self, apart=blocks) if self.apart is None else self
 
 
 @dataclass(frozen=True, kw_only=True)
 class disjoint(Disjoint):
-    """A person's features, uniform in the unit ball of dim / arms dimensions, and a parameter for each arm."""
+    """People with numbers, uniform between -1 and 1, and a parameter for each arm: of the constant and of each number.
 
-    dim: int = 20
+    dim: for each arm an odd number, since the schema has a constant and two places for each number, one of which is for
+    none; everybody has all."""
+
+    dim: int = 25
     arms: int = 5
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.dim % self.arms:
-            raise ValueError(f"Expected dim to be a multiple of arms for disjoint, got {self.dim} and {self.arms}.")
+        if self.arms < 2 or self.dim % (2 * self.arms) != self.arms:
+            raise ValueError(
+                "Expected several arms and dim to be an odd multiple of arms for disjoint, got "
+                f"dim={self.dim} and arms={self.arms}."
+            )
+
+    @property
+    def features(self) -> Schema:
+        return _schema(self.dim // self.arms // 2, self.arms)
 
     def start(self, rng: Generator, horizon: int) -> World:
-        theta = self.parameter(rng)
-        blocks = np.ascontiguousarray(theta.reshape(self.arms, -1))
-        return World(lambda block: fill_disjoint(rng, block, blocks, bool(self.apart), self.code), theta)
+        theta = rng.standard_normal((self.arms, self.dim // self.arms))
+        theta[:, 2::2] = 0.0  # where none would be
+        theta *= self.radius / np.linalg.norm(theta)
+        return World(lambda block: fill_disjoint(rng, block, theta, bool(self.apart), self.code), theta.ravel())
+
+
+@functools.cache
+def _schema(numbers: int, arms: int) -> Schema:
+    context = {f"number {i + 1}": Number(-1, 1) for i in range(numbers)}
+    return Schema(context=context, arms="disjoint", actions=tuple(f"action {a + 1}" for a in range(arms)))

@@ -2,6 +2,8 @@
 
 Round by round in the same order of draws, so that how rounds are cut into blocks changes nothing."""
 
+import math
+
 import numpy as np
 from numpy.random import Generator
 
@@ -208,10 +210,13 @@ def place(z: Array, apart: bool, arms: Array) -> None:
 
 @kernel
 def fill_disjoint(rng: Generator, block: Block, theta: Array, apart: bool, link: Code) -> None:
-    """A person's features z, uniform in the unit ball, are worth mu(<z, theta[a]>) with arm a."""
-    z = np.empty(theta.shape[1])
+    """A person's features z, a constant and numbers that are uniform between -1 and 1, as a schema makes them, are
+    worth mu(<z, theta[a]>) with arm a."""
+    z = np.zeros(theta.shape[1])
+    z[0] = weight = math.sqrt(2.0 / (z.size + 1))
     for t in range(block.noise.size):
-        ball_point(rng, z)
+        for i in range(1, z.size, 2):
+            z[i] = weight * (2.0 * rng.random() - 1.0)
         place(z, apart, block.arms[t])
         for a in range(theta.shape[0]):
             value = 0.0

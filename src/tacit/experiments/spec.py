@@ -53,8 +53,7 @@ class Spec:
         policy, privacy = seed.spawn(2)
         known: dict[str, Any] = {
             "dim": environment.dim,
-            "blocks": environment.parts if serves else environment.blocks,
-            "features": environment.features if environment.blocks else None,  # else arms are vectors
+            "features": environment.features if environment.blocks or serves else None,  # else arms are vectors
             "radius": environment.radius,
             "rewards": environment.rewards,
             "subgaussian": environment.subgaussian,
@@ -83,7 +82,7 @@ class Spec:
     @property
     def _takes_rows(self) -> bool:
         """Whether this bandit takes blocks."""
-        return "blocks" in self._names and not issubclass(self.kind, Server)
+        return issubclass(self.kind, Bandit) and self.kind._takes_blocks
 
     @property
     def private(self) -> bool:

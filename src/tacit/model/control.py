@@ -34,7 +34,7 @@ class Control:
     key draws, is played by the control. All of it is public but the places.
 
     share: 1 / m, m a whole number of at least 2. arm: the control always plays that one: its name, or its place in the
-    request (with blocks: its number). policy, in its place: "uniform", an arm of those on offer at random; "given", the
+    request. policy, in its place: "uniform", an arm of those on offer at random; "given", the
     caller's own choice, which every request then says (`own`).
     teach: the share of a control person's mu^2 that the bandit learns from; by default 0.5 for "uniform", else 0.
     arms: those of which something is to be known each. min_share: 1 / n, n a multiple of m: each of them is played in

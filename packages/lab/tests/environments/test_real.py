@@ -256,8 +256,7 @@ def test_movielens_rounds(packed):
     assert sorted(film[:25]) == list(range(25)) and liked.sum() == 36
 
 
-def test_arms_come_as_a_bandit_takes_them(packed):
-    """One environment for bandits of both kinds; the rounds are the same."""
+def test_a_class_is_an_arm(packed):
     lines = [f"{7 * (i % 3)},{5 * (i % 4)},{'ABC'[i % 3]}" for i in range(60)]
     packed("letter", "\n".join(lines).encode() + b"\n", by_hand=True)
     fetch("letter")
@@ -266,12 +265,6 @@ def test_arms_come_as_a_bandit_takes_them(packed):
     specs = [Spec(LinUCB), Spec(JointGLM, budget=Budget(np.inf, 0.0))]
     rows = simulate(specs, world, horizon=400, runs=1, seed=0).rows
     assert rows[0]["setting"] == rows[1]["setting"] and all(row["regret_mean"] < 150 for row in rows)
-    apart = world.suited(blocks=True)
-    assert apart.blocks == 3 and world.suited(blocks=False).blocks is None
-    a, b = (w.block(50) for w in (world, apart))
-    for w, block in ((world, a), (apart, b)):
-        w.start(np.random.default_rng(0), 50).fill(block)
-    assert np.array_equal(a.means, b.means) and np.array_equal(a.arms[:, 1, 3:6], b.arms[:, 1, :3])
 
 
 SIZES = {  # rows, dim, arms

@@ -179,16 +179,15 @@ def test_a_log_of_fields_is_evaluated_as_the_bandit_chooses(schema, offered):
         evaluate({name: column for name, column in table.items() if name != "plan"}, bandit, actions=offered)
 
 
-def test_a_bandit_with_blocks_is_evaluated_in_its_own_form():
-    log, _ = simulated(default_rng(8), 400)
-    whole, blocks = (JointGLM(dim=6, budget=Budget(20.0, 1e-2), source=Simulated(1), blocks=k) for k in (None, 3))
-    for bandit in (whole, blocks):
-        bandit.learn_log(log)
-    assert evaluation.probabilities(blocks, logs.rounds(log)) == pytest.approx(
-        evaluation.probabilities(whole, logs.rounds(log)), abs=0.2
-    )  # other noise, the same rounds
+def test_arms_that_are_not_of_one_action_are_refused():
+    schema = Schema(context=PERSON, arms="disjoint", actions=tuple(OFFERS))
+    bandit, log = (
+        JointGLM(features=schema, budget=Budget(1.0, 1e-6), source=Simulated(1)),
+        simulated(default_rng(8), 40)[0],
+    )
+    arms = np.full((40, len(OFFERS), schema.dim), 0.01)
     with pytest.raises(ValueError, match="one block each"):
-        evaluation.probabilities(blocks, logs.rounds(log | {"arms": np.full((400, 3, 6), 0.1)}))
+        evaluation.probabilities(bandit, logs.rounds(log)._replace(arms=arms))
 
 
 def test_the_command_reads_fields_by_the_schema_of_a_saved_bandit(tmp_path, monkeypatch, capsys):

@@ -66,10 +66,8 @@ def test_a_folder_is_its_rows_one_by_one(kind, options, tmp_path, monkeypatch):
     assert one.choices == 900 + 369
 
 
-@pytest.mark.parametrize(
-    ("kind", "blocks", "named"), [(JointGLM, None, True), (JointGLM, 2, False), (JointGLM, 2, True)]
-)
-def test_actions_have_blocks_of_their_own(kind, blocks, named, tmp_path):
+@pytest.mark.parametrize("named", [True, False])
+def test_actions_have_coordinates_of_their_own(named, tmp_path):
     frame = rows(width=2)
     rng = np.random.default_rng(1)
     action = rng.integers(2, size=900) + named
@@ -77,7 +75,7 @@ def test_actions_have_blocks_of_their_own(kind, blocks, named, tmp_path):
     names = np.array(["water", "tea", "coffee", "?"])
     frame = frame.with_columns(action=pl.Series(names[action]) if named else pl.Series(action))
     actions = ("coffee", "tea") if named else None
-    one, other = (make(kind, blocks=blocks, horizon=2000) for _ in range(2))
+    one, other = (make(horizon=2000) for _ in range(2))
     with pytest.raises(ValueError, match="column reward"):
         make().learn_log(write(frame.drop("reward"), tmp_path / "none"))
     refused = one.learn_log(frame, actions=actions)

@@ -36,11 +36,11 @@ def test_the_bits_are_those_of_one_machine(tmp_path, monkeypatch):
     same(alone, together)
 
 
-def test_blocks_and_names(tmp_path, monkeypatch):
+def test_actions_and_names(tmp_path, monkeypatch):
     monkeypatch.setattr(parquet, "WORTH", 200)
     names = np.random.default_rng(1).choice(["water", "tea", "coffee"], 900, p=[0.05, 0.5, 0.45])
     folder = write(rows(width=2).with_columns(action=pl.Series(names)), tmp_path / "log")
-    alone, together = make(blocks=2, first=300), make(blocks=2, first=300)
+    alone, together = make(first=300), make(first=300)
     refused = alone.learn_log(folder, actions=("coffee", "tea"))
     assert together.learn_log(Folder(tmp_path / "log", engine="ray"), actions=("coffee", "tea")) == refused
     same(alone, together)

@@ -11,6 +11,7 @@ from tacit.mechanisms.opening import opened
 from tacit.privacy import gaussian
 from tacit_papers.reproductions import oracles
 from tacit_papers.reproductions.oracles.bandit import WITHOUT, Oracle
+from tests import apart
 
 BUDGET = Budget(1, 0.02)
 OPTIONS = {"dim": 12, "radius": 3.0, "link": "probit", "horizon": 2000, "budget": BUDGET}
@@ -56,8 +57,8 @@ def test_noise_of_one_release_tells_of_the_next_unless_it_is_fresh():
 
 
 def test_blocks_have_their_own_curvature():
-    _, table = noise_of("curvature", blocks=3)
-    assert (table.reshape(len(table), 3, -1) == 0).all(axis=0).sum(axis=1).tolist() == [10, 10, 10]
+    _, table = noise_of("curvature", dim=0, features=apart.schema(3, 2), curvature="released")
+    assert (table.reshape(len(table), 3, -1) == 0).all(axis=0).sum(axis=1).tolist() == [15, 15, 15]
 
 
 def test_an_oracle_is_not_private():

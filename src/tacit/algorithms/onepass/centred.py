@@ -47,9 +47,7 @@ GROWTH, DISCOUNT, PER_SIGMA = fields.GROWTH, fields.DISCOUNT, fields.PER_SIGMA
 WIDENING = 1.6  # of intervals
 
 
-def check(
-    base_rate: float | None, curvature: str, *, by_fields: bool, dense: bool, dim: int, others: dict[str, bool]
-) -> bool:
+def check(base_rate: float | None, curvature: str, *, by_fields: bool, dim: int, others: dict[str, bool]) -> bool:
     """Whether vectors are summed around a usual reward; ValueError if one is given that nothing can be done with.
     by_fields: it is for sums by fields. others: as in fields.check."""
     if base_rate is None:
@@ -60,8 +58,6 @@ def check(
     against = [name for name, given in others.items() if given]
     if curvature != "auto":
         against.append(f'curvature="{curvature}"')
-    if not dense:
-        against.append("arms of blocks without a schema")
     if dim > fields.MOST:
         against.append(f"more than {fields.MOST} numbers of an arm")
     if against:

@@ -12,7 +12,6 @@ import numpy as np
 
 from tacit import checks
 from tacit.bandits.base import Bandit
-from tacit.bandits.joint.forms import form
 from tacit.bandits.joint.summing import Summer
 from tacit.core import actions as declared_actions
 from tacit.core import logs, repeated
@@ -95,7 +94,7 @@ class ContinualBandit(Bandit):
         """The settings that all have: ValueError if one is wrong."""
         settings.check(self)
         settings.dimension(self)
-        self._blocks = form(self)
+        self._blocks = self.features.blocks if self._takes_blocks and self.features is not None else 1
         self._declared = declared_actions.of(self.features)
         if self.horizon is not None:
             checks.positive_int(horizon=self.horizon)
@@ -253,7 +252,7 @@ class ContinualBandit(Bandit):
 
         table: a frame or a mapping of columns: `reward` (none: it never came), `action`, `person` where
         max_rounds_per_person is set, and the features, as fields of the schema, x0, x1, ... or `arms` (docs/
-        coming-from.md). actions: their names in the order of the blocks, or what the schema takes. A row must be
+        coming-from.md). actions: their names in the order of their coordinates, or what the schema takes. A row must be
         learnt once: the same log is refused a second time, and on a database `Stored.learn_log` goes on after a crash.
         """
         if not isinstance(table, logs.LongLog):

@@ -70,8 +70,8 @@ class JointGLM(Controlled):
     sums by fields, and for vectors and features of shared arms, whose chance of a reward is then linear in the features
     (onepass.centred): link and radius are refused then.
     prior: (theta, precision), what is known about theta* from elsewhere; precision: a number or a (d, d) matrix.
-    warm: (features, rewards), rows as in `choose` or (n, d), and rewards, of people whose data is public. Neither is
-    protected (algorithms.prior).
+    warm: (features, rewards), vectors (n, d) and rewards of people whose data is public. Neither is protected
+    (algorithms.prior).
     control: a control group (Control), with which it is known what is earned, and whether that is more than before.
     horizon: the number of rounds, where it is known; none is needed. pending: how many choices may wait for a reward.
 
@@ -81,12 +81,9 @@ class JointGLM(Controlled):
     second for many dimensions and, where the horizon is known, few rounds; with features of disjoint arms, of up to 100
     numbers an action, it takes "fields" (onepass.fields). The certificate says which, and why. By fields the chance of
     a reward is linear in the features: link and radius are refused then.
-    blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one; with features of
-    disjoint arms, as many as there are actions. An arm then is a row (z, a): the dim / blocks numbers of its part, and
-    the number of the part. Sums, noise and work are those of the parts alone (GLMContribution).
     first: the smallest step, and how many users get random arms; by default 8 + 2.5 sigma, so that a step says more
     than its noise. growth, discount: how steps grow, and how the past fades.
-    tuning: of the estimate; its default depends on whether there are blocks, and whether anything is forgotten.
+    tuning: of the estimate; its default depends on whether arms are disjoint, and whether anything is forgotten.
     source: of noise. Secure by default; Simulated(seed) for experiments.
     policy: what Thompson draws come from; by default fresh, seeded by the operating system.
 
@@ -94,9 +91,9 @@ class JointGLM(Controlled):
     changes in one step attain.
     """
 
+    _takes_blocks = True
     link: str | Link = "logistic"
     rewards: tuple[float, float] = (0.0, 1.0)
-    blocks: int | None = None
     first: int | None = None
     curvature: str = "auto"
     base_rate: float | None = None
@@ -122,8 +119,7 @@ class JointGLM(Controlled):
         beside = {"prior": self.prior is not None, "warm": self.warm is not None}
         own, rate = self._own_dim, self.base_rate
         self._by_fields, why = fields.check(self.curvature, self.features, own=own, others=beside)
-        dense: dict[str, Any] = {"dense": self._blocks == 1, "dim": own}
-        self._centred = centred.check(rate, self.curvature, by_fields=self._by_fields, others=beside, **dense)
+        self._centred = centred.check(rate, self.curvature, by_fields=self._by_fields, dim=own, others=beside)
         self._scores = False
         if self._centred:
             why = centred.WHY

@@ -24,7 +24,7 @@ from tacit.bandits.local.irls_kernel import (
 )
 from tacit.bandits.local.scores_kernel import score_publish, score_rounds
 from tacit.bandits.local.server import LocalServer
-from tacit.bandits.server import blocks_of, numbers
+from tacit.bandits.server import numbers
 from tacit.data import Array, Released
 from tacit.errors import BadReport
 from tacit.kernels.block import Block
@@ -69,8 +69,6 @@ class LocalIRLS(LocalServer):
     curvature: "none" asks for d numbers, the user's score at the public estimate, and the server needs no curvature
     (local.scores); "released" for the pair below. "auto", the default: "none" from 50 dimensions on and for disjoint
     arms, and the certificate says so. scale, blend, tuning: with curvature alone.
-    blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one, as with features
-    of disjoint arms. Devices do the same whatever it is; "auto" decides by it.
 
     Bounds. A contribution is (w svec(X X'), B X) for unit X, 0 <= w <= scale 2 mu'(0) and |B| <= 1 (model.glm.line):
     take v >= 0, so that mu(v) >= 1/2. The slope w of the line lies between mu'(v) and the chord (mu(v) - 1/2) / v, both
@@ -81,7 +79,6 @@ class LocalIRLS(LocalServer):
     public_arms: bool = False
     randomizer: str = "best"
     curvature: str = "auto"
-    blocks: int | None = None
     scale: float | None = None
     first: int | None = None
     forced: int | None = None
@@ -99,9 +96,8 @@ class LocalIRLS(LocalServer):
         if not 0 <= self.blend <= 1 or not 0 < self.discount <= 1:
             raise ValueError("Expected blend in [0, 1] and discount in (0, 1], got one outside.")
         low, high = self.rewards
-        parts = blocks_of(self.blocks, self)
         public = self.public_arms
-        self._scores, self._why = scores.check(self.curvature, dim=self.dim, blocks=parts, public_arms=public)
+        self._scores, self._why = scores.check(self.curvature, dim=self.dim, blocks=self._blocks, public_arms=public)
         self.tuning = irls.as_tuning(IRLSTuning, self.tuning)
         self._check_idle()
         self._score_settings = scores.settings(self, self.discount)

@@ -8,7 +8,6 @@ import numpy as np
 
 from tacit import checks
 from tacit.algorithms import irls
-from tacit.bandits.server import blocks_of
 from tacit.bandits.shuffle import scores
 from tacit.bandits.shuffle.batches_kernel import ShuffleState
 from tacit.bandits.shuffle.newton_kernel import (
@@ -50,7 +49,7 @@ MANY = 50  # dimensions
 class ShuffleNewton(Shuffled):
     """Rewards with mean mu(<x, theta*>). Each user's datum is linearised at the public estimate, rounded, hidden by
     coins and shuffled with those of its batch. The server adds up what the batches tell, each with its own noise: an
-    information matrix; in many dimensions and for blocks, where that is mostly noise, the batches themselves
+    information matrix; in many dimensions and for disjoint arms, where that is mostly noise, the batches themselves
     (`add_up`). One message per user.
 
     Guarantee: (epsilon, delta)-shuffle privacy for replacing one user, whatever later users do: the server sees each
@@ -60,25 +59,23 @@ class ShuffleNewton(Shuffled):
     Departure: none.
 
     first: users of the first batch, who get random arms; by default in proportion to the noise. growth: of the batches,
-    by default 1.5, 1.3 with blocks; 1.2 and 1.1 with scores.
+    by default 1.5, 1.3 with disjoint arms; 1.2 and 1.1 with scores.
     explore: "thompson" draws from the posterior, with little spread in directions that were sampled enough, and a few
     users of each batch, as many as are seen above its noise, try the arm that may be best (`width`). It suits one fixed
     arm set and diverse arms alike. "elimination" plays a G-optimal design on arms not shown to be worse; "ucb" and
     "greedy" are for diverse arms only. width: in standard deviations; 4 (thompson) or 0.9 (elimination, ucb).
-    blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one, as with features
-    of disjoint arms. Devices send the same; the server leaves out what can be noise alone.
+    features: where arms are disjoint, devices send the same, and the server leaves out what can be noise alone.
     curvature: "released", or "none": reports are scores alone, as many numbers as features, which devices take at the
     estimate (shuffle.scores). "auto", the default, takes the second from 100 dimensions of an arm on, and where reports
     would be too long. The certificate says so.
-    estimate: "batches" or "sum" (docs/shuffle.md). "auto", the default, takes the second where arms have blocks of two
-    or more coordinates, and from 50 dimensions on where they have none.
+    estimate: "batches" or "sum" (docs/shuffle.md). "auto", the default, takes the second for disjoint arms of two
+    or more numbers, and from 50 dimensions on for others.
     dropout, malicious: shares of users who may send nothing, or no noise.
     largest: users of a batch at most. By default ten times those of the first, so that a change is noticed soon; a
     hundred times where the estimate is from the sum of all batches, or from scores."""
 
     first: int | None = None
     growth: float | None = None
-    blocks: int | None = None
     curvature: str = "auto"
     estimate: str = "auto"
     explore: str = "thompson"
@@ -93,7 +90,7 @@ class ShuffleNewton(Shuffled):
             self.width = WIDTHS[self.explore]
         checks.non_negative(width=self.width)
         checks.one_of(ESTIMATES, estimate=self.estimate)
-        parts = blocks_of(self.blocks, self)
+        parts = self._blocks
         self._scores, self._why = scores.check(self, parts)
         summed = self._sums(parts)
         apart = summed and parts > 1

@@ -64,8 +64,8 @@ class TwoServerGLM(Server):
     first: the smallest step, and how many users get random arms; by default as in JointGLM, for the noise of both.
     curvature: "released", "none" or "auto", as in JointGLM. forget: rounds after which what was learnt counts 1 / e, as
     in JointGLM; both servers then keep their shares of fewer steps. features: a schema, whose arms are dense vectors
-    here. When a choice counts is the device's to say (Outbox). Not for two servers: blocks, sums by
-    fields and base rates, limits for persons, priors.
+    here. When a choice counts is the device's to say (Outbox). Not for two servers: sums by fields
+    and base rates, limits for persons, priors.
     era: 64 hexadecimal digits that no two runs share. identities: the public keys of both aggregators, in hexadecimal
     digits; commitments: to the halves of the key that they verify reports with. Without these two, all secrets are
     drawn, for both aggregators in this process (`Embedded`)."""

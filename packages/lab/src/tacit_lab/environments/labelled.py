@@ -7,8 +7,7 @@ from typing import NamedTuple
 from numpy.random import Generator
 
 from tacit.data import Array, Integers
-from tacit.environments.base import World
-from tacit.environments.disjoint import Disjoint
+from tacit.environments.base import Environment, World
 from tacit.kernels.block import BERNOULLI
 from tacit.model.links import Link
 from tacit_lab.environments.worlds_kernel import fill_rows
@@ -22,9 +21,10 @@ class Rows(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Labelled(Disjoint):
-    """Each class is an arm with a block of its own, so dim = K p, and both follow from the data. No parameter is true
-    here: the radius is a guess that a bandit is told, and regret counts wrong guesses."""
+class Labelled(Environment):
+    """Each class is an arm, a vector with the row's context in coordinates of its own and zeros elsewhere. dim = K p,
+    and both follow from the data. No parameter is true here: the radius is a guess that a bandit is told, and regret
+    counts wrong guesses."""
 
     dim: int = 0
     arms: int = 0
@@ -49,4 +49,4 @@ class Labelled(Disjoint):
 
     def start(self, rng: Generator, horizon: int) -> World:
         contexts, classes = self.rows()
-        return World(lambda block: fill_rows(rng, block, contexts, classes, bool(self.apart)), None)
+        return World(lambda block: fill_rows(rng, block, contexts, classes), None)

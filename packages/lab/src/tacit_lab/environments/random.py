@@ -92,10 +92,6 @@ class random(Disjoint):
         return super().blocks if self.setting.schema else None
 
     @property
-    def parts(self) -> int | None:
-        return super().parts if self.setting.schema else None
-
-    @property
     def reward_kind(self) -> tuple[int, float]:
         return BERNOULLI, 1.0
 

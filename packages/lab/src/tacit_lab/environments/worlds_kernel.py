@@ -28,11 +28,11 @@ def fill_constant(rng: Generator, block: Block, constant: float, theta: Array) -
 
 
 @kernel
-def fill_rows(rng: Generator, block: Block, contexts: Array, classes: Integers, apart: bool) -> None:
+def fill_rows(rng: Generator, block: Block, contexts: Array, classes: Integers) -> None:
     """Each arm has a random row's context in its own block of coordinates; arm a is worth 1 if a is the row's class."""
     for t in range(block.noise.size):
         row = int(rng.random() * contexts.shape[0])
-        place(contexts[row], apart, block.arms[t])
+        place(contexts[row], False, block.arms[t])
         for a in range(block.arms.shape[1]):
             block.means[t, a] = 1.0 if a == classes[row] else 0.0
         block.noise[t] = rng.random()

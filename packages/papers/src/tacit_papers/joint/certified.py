@@ -86,7 +86,7 @@ class Trail:
         checks.non_negative(shortest=self.shortest)
         b = self.bandit
         built_in(b.link)
-        if b.blocks or b.features is not None or b.hold is not None:
+        if b.features is not None or b.hold is not None:
             raise ValueError("Expected a JointGLM with dense arms and without hold, got another.")
         if not isinstance(b.contribution, GLMContribution):
             raise ValueError("Expected curvature and moment of each user in the released sums, got others.")

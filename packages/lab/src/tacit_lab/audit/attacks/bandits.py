@@ -42,8 +42,8 @@ def attacks() -> Sequence[Attack]:
     one_dim = Pair(([1.0], 0.0), ([1.0], 1.0))
     return [
         white_box("joint-glm", glm(dim=2), GLM_PAIR),
-        white_box("joint-glm-blocks", glm(dim=4, blocks=2), BLOCK_PAIR),
-        white_box("joint-glm-other-block", glm(dim=4, blocks=2), TWO_BLOCKS, share=0.3),
+        white_box("joint-glm-blocks", glm(features=FIELDS, curvature="released"), BLOCK_PAIR),
+        white_box("joint-glm-other-block", glm(features=FIELDS, curvature="released"), TWO_BLOCKS, share=0.3),
         white_box("joint-glm-scores", glm(dim=2, curvature="none"), SCORE_PAIR),
         white_box("joint-glm-fields", glm(features=FIELDS), FIELD_PAIR, share=0.1),
         white_box("joint-glm-base-rate", glm(features=FIELDS, base_rate=0.02), TWO_FIELDS, share=0.1),
@@ -62,8 +62,10 @@ def glm(kind: Any = JointGLM, **options: Any) -> Make:
     return make
 
 
-BLOCK_PAIR = Pair(([1.0, 0.0, 1.0], 1.0), ([1e-9, 0.0, 1.0], 0.0))  # the same within a block
-TWO_BLOCKS = Pair(([1.0, 0.0, 0.0], 1.0), ([1.0, 0.0, 1.0], 1.0))  # the same person with another arm
+BLOCK_PAIR = Pair(([1.0, 0.0, 0.0, 0.0, 1.0], 1.0), ([1e-9, 0.0, 0.0, 0.0, 1.0], 0.0))  # the same within a block
+TWO_BLOCKS = Pair(
+    ([1.0, 0.0, 0.0, 0.0, 0.0], 1.0), ([1.0, 0.0, 0.0, 0.0, 1.0], 1.0)
+)  # the same person with another arm
 SCORE_PAIR = Pair(([1.0, 0.0], 1.0), ([1.0, 0.0], 0.0))  # at theta = 0: opposite scores of length 1
 FIELDS = Schema(context={"x": Number(0.0, 1.0, bins=2)}, arms="disjoint", actions=("a", "b"))
 HALF = math.sqrt(0.5)  # what the constant has for everybody, and the rest of somebody of length 1

@@ -14,8 +14,8 @@ from tacit.core.door import Offer
 KEY = bytes(range(32))
 
 
-def assignment(key=KEY, *, ended=None, blocks=False, **options):
-    return Assignment(Control(**({"arm": "b"} | options)), key, blocks=blocks, ended=ended)
+def assignment(key=KEY, *, ended=None, **options):
+    return Assignment(Control(**({"arm": "b"} | options)), key, ended=ended)
 
 
 def offer(names=("a", "b", "c"), available=None):
@@ -90,12 +90,10 @@ def test_what_is_played_and_with_which_probability():
         assert got / len(numbers) == pytest.approx(expected, abs=0.012)
 
 
-def test_arms_by_number_of_block_and_by_place():
+def test_arms_by_place():
     rows = np.array([[0.5, 2.0], [0.5, 0.0]])
-    made = assignment(arm=2, blocks=True)
-    control = next(n for n in range(1, 11) if made.side(n))
-    assert made.played(control, Offer(rows, None, None), None, 1) == 0
     placed = assignment(arm=1)
+    control = next(n for n in range(1, 11) if placed.side(n))
     assert placed.played(control, Offer(rows, None, np.array([1])), None, 0) == 0
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from tacit.data import Array
 from tacit.kernels.glm import Known
-from tacit.model import arms
 from tacit.model.links import Link
 
 STEPS = 500  # of the fit to public rows: each solves one linear system
@@ -38,7 +37,7 @@ def knowledge(
         return nothing(blocks)
     known = Known(np.zeros(dim), np.zeros((dim, dim))) if prior is None else _prior(prior, dim, radius)
     if warm is not None:
-        x, y = _rows(warm, dim, blocks, rewards)
+        x, y = _rows(warm, dim, rewards)
         low, high = rewards
         share = (y - low) / (high - low) if link.bounded else y / unit
         known = _fitted(x, share, known, link, dim // blocks * live, radius, unit)
@@ -89,13 +88,11 @@ def _prior(given: Any, dim: int, radius: float) -> Known:
     return Known(theta, precision)
 
 
-def _rows(given: Any, dim: int, blocks: int, rewards: tuple[float, float]) -> tuple[Array, Array]:
+def _rows(given: Any, dim: int, rewards: tuple[float, float]) -> tuple[Array, Array]:
     try:
         x, y = (np.array(part, dtype=np.float64) for part in given)
     except (TypeError, ValueError):
         raise ValueError("Expected warm to be (features, rewards): an array of rows, and a number for each.") from None
-    if blocks > 1 and x.ndim == 2 and x.shape[1] == arms.width(dim, blocks):
-        x = arms.whole(x, dim, blocks)
     if x.ndim != 2 or x.shape[1] != dim or y.shape != (len(x),) or not len(x):
         raise ValueError(f"Expected warm rows of {dim} features and as many rewards, got other shapes.")
     if not np.isfinite(x).all() or np.einsum("nd,nd->n", x, x).max() > (1 + 1e-6) ** 2:

@@ -42,8 +42,8 @@ WORDS = {"bandit": "the bandit's", "control": "the control's", "arm": "an arm's"
 
 
 class Sides(NamedTuple):
-    """`Control` of one bandit. low, high: the range of rewards. learnt: D_0. blocks: whether an arm that has a number
-    is the one of that block, and not of that place in the request."""
+    """`Control` of one bandit. low, high: the range of rewards. learnt: D_0. blocks: whether the last number of
+    an arm says which action it is."""
 
     control: Control
     low: float
@@ -87,8 +87,7 @@ class Sides(NamedTuple):
         """RAW. What is kept of a choice. Its side is that of its number, which is looked at when it enters."""
         if name is None and known and self.blocks:
             name = known[int(x[-1])]  # of a simulated round
-        played = name, int(x[-1]) if self.blocks else place
-        pair = next((i for i, arm in enumerate(self.control.pairs, 1) if arm in played), 0)
+        pair = next((i for i, arm in enumerate(self.control.pairs, 1) if arm in (name, place)), 0)
         return np.array([0.0, 1.0, float(pair)])
 
     def entry(self, mechanism: Continual, statistic: str, size: int, steps: int, relation: str) -> OneOfRelease:

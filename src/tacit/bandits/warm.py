@@ -75,8 +75,6 @@ def rehearse(bandit: Bandit) -> None:
         arms /= np.linalg.norm(arms, axis=1, keepdims=True)
         if bandit._one_set:
             arms = np.eye(bandit._width)
-        if bandit._blocks > 1:
-            arms[:, -1] = rng.integers(bandit._blocks, size=3)
         named = {} if bandit._persons.most is None else {"person": person}
         choice = bandit.choose(arms if schema is None else dict.fromkeys(schema.context), **named)
         bandit.observe(choice, reward)

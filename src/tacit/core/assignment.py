@@ -33,8 +33,8 @@ def new_key(policy: Generator | None) -> bytes:
 class Assignment:
     """Of one bandit. ended: the last number with a side; None while the control goes on."""
 
-    def __init__(self, control: Control, key: bytes, *, blocks: bool, ended: int | None = None) -> None:
-        self.control, self.ended, self._key, self._blocks = control, ended, key, blocks
+    def __init__(self, control: Control, key: bytes, *, ended: int | None = None) -> None:
+        self.control, self.ended, self._key = control, ended, key
         self._kept: dict[int, tuple[int, ...]] = {}  # blocks that were drawn; with the key, it goes when this does
         self._tossed = [np.zeros(len(control.sides), np.int64)]  # coins: numbers of each side, up to each number
 
@@ -167,12 +167,9 @@ class Assignment:
         return own if side.name == CONTROL else None
 
     def _place(self, offer: Offer, arm: Any) -> int | None:
-        """Of that arm, a name or a place in the request (of blocks without names: a number), among those that may be
-        chosen; None if it is not on offer."""
+        """Of that arm, a name or a place in the request, among those that may be chosen; None if it is not on offer."""
         if isinstance(arm, str):
             found = [offer.names.index(arm)] if offer.names is not None and arm in offer.names else []
-        elif self._blocks and offer.names is None:
-            found = np.flatnonzero(offer.features[:, -1] == arm).tolist()
         else:
             found = [int(arm)] if 0 <= arm < len(offer.features) else []
         if offer.available is not None:

@@ -96,7 +96,7 @@ class Door:
                         "Expected a column arms, or a bandit with a schema for a frame of fields, got neither."
                     )
                 arms = frames.values(table["arms"])
-            rows, problems = arm_sets.rows(arms, self.dim, self.blocks)
+            rows, problems = arm_sets.rows(arms, self.dim)
         else:
             rows, problems = self.schema.batch(arms, given, placed=self.blocks > 1)
             names = self.schema.offered if given is None else tuple(given)

@@ -169,8 +169,6 @@ def check_context(door: Door, given: int, actions: Any) -> int:
     if door.dim % given:
         raise ValueError(f"Expected x0, x1, ... to be a part of {door.dim} features, got {given} columns.")
     count = door.dim // given
-    if door.blocks not in (1, count):
-        raise ValueError(f"Expected {door.dim // door.blocks} features a block, got {given} columns.")
     if actions is not None and len(actions) > count:
         raise ValueError(f"Expected at most {count} actions, got {len(actions)}.")
     return count
@@ -220,8 +218,6 @@ def _positions(actions: Sequence[Any] | None) -> Callable[[Any], int | None]:
 def _placed(door: Door, row: Sequence[Any], place: int | None, count: int) -> Array | None:
     if place is None or place >= count:
         return None
-    if door.blocks > 1:
-        return door.played([[*row, place]])
     whole: list[Any] = [0.0] * (len(row) * count)
     whole[place * len(row) : (place + 1) * len(row)] = row
     return door.played([whole])

@@ -111,7 +111,7 @@ class Agreed:
         """The actions, as they will be when `decide` is called; BadState if those that were declared before are not
         among them."""
         if self._algorithm.control is not None:
-            self.assignment = Assignment(self._algorithm.control, vault.sides, blocks=self._algorithm.plan.blocks > 1)
+            self.assignment = Assignment(self._algorithm.control, vault.sides)
         with vault.database.transaction() as run:
             self._declare(rows.head(run, vault.uid), vault)
 

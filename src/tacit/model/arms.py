@@ -1,6 +1,6 @@
 """Arm sets, checked once, C-contiguous float64: by bandits and devices alike, so numpy alone is needed.
 
-Where each arm has one of several blocks of coordinates to itself (zeros elsewhere), it is a row (z, a) instead: the
+Where a schema gives each action a block of coordinates to itself (zeros elsewhere), an arm is a row (z, a) instead: the
 numbers within its block, and the number of the block."""
 
 from collections.abc import Mapping, Sequence
@@ -38,9 +38,7 @@ def coordinates(dim: int, blocks: int) -> Array:
 
 
 def whole(features: Array, dim: int, blocks: int) -> Array:
-    """Rows as vectors, with their zeros; ValueError for what has no such block."""
-    if not _placed(features, blocks):
-        raise ValueError(f"Expected the last number of each row to be that of its block, from 0 to {blocks - 1}.")
+    """Rows as vectors, with their zeros."""
     own = dim // blocks
     out = np.zeros((*features.shape[:-1], dim))
     starts = own * features[..., -1:].astype(np.int64)
@@ -66,20 +64,20 @@ def live(offered: Sequence[bool], blocks: int) -> Integers:
     return np.flatnonzero(offered) if offered and blocks > 1 else np.arange(blocks)
 
 
-def check(arms: Arms, dim: int, blocks: int = 1) -> ArmSet:
+def check(arms: Arms, dim: int) -> ArmSet:
     """The arms as an ArmSet, or ValueError: never the value of a feature in the message."""
-    names, numbers = None, width(dim, blocks)
+    names = None
     if isinstance(arms, Mapping):
         names = tuple(arms)
-        arms = [arms[name] for name in names] if names else np.empty((0, numbers))  # type: ignore[assignment]
+        arms = [arms[name] for name in names] if names else np.empty((0, dim))  # type: ignore[assignment]
     features = as_array(arms)
-    if features.ndim != 2 or features.shape[1] != numbers:
-        raise ValueError(f"Expected arms of shape (K, {numbers}), got {features.shape}.")
-    if not (fits(features) if blocks == 1 else fits(features[:, :-1]) and _placed(features, blocks)):
-        problem = problems(features[None], blocks)[0]
+    if features.ndim != 2 or features.shape[1] != dim:
+        raise ValueError(f"Expected arms of shape (K, {dim}), got {features.shape}.")
+    if not fits(features):
+        problem = problems(features[None])[0]
         if problem:
             raise ValueError(problem)
-        features = shortened(features, blocks)
+        features = shortened(features)
     return ArmSet(features, names)
 
 
@@ -96,7 +94,7 @@ def asked(schema: Fields | None, dim: int, arms: Any, actions: Any, blocks: int 
         names, features = (schema.rows if blocks == 1 else schema.placed)(arms, actions)
         return ArmSet(features, names)
     without_actions(actions)
-    return check(arms, dim, blocks)
+    return check(arms, dim)
 
 
 def without_actions(actions: Any) -> None:
@@ -120,25 +118,24 @@ def as_array(arms: Any) -> Array:
         raise ValueError("Expected arms to be numbers in rows of equal length.") from None
 
 
-def rows(arms: Any, dim: int, blocks: int = 1) -> tuple[list[Array], list[str | None]]:
-    """A batch: (K, dim) features of each user (or rows (z, a)), K their own, and what is wrong with each, None if
+def rows(arms: Any, dim: int) -> tuple[list[Array], list[str | None]]:
+    """A batch: (K, dim) features of each user, K their own, and what is wrong with each, None if
     nothing; bad rows are zeros. An array of numbers is (n, K, dim) or a ValueError; of anything else each row is judged
     by itself."""
-    long = width(dim, blocks)
     numbers = isinstance(arms, np.ndarray) and arms.dtype.kind in "biuf"
     if isinstance(arms, np.ndarray) and arms.dtype.kind == "O":
         arms = arms.tolist()
     listed = isinstance(arms, Sequence) and not isinstance(arms, str | bytes)
     if not listed and not (isinstance(arms, np.ndarray) and arms.ndim):
-        raise ValueError(f"Expected arms of shape (n, K, {long}), got {type(arms).__name__}.")
+        raise ValueError(f"Expected arms of shape (n, K, {dim}), got {type(arms).__name__}.")
     try:
         features = as_array(arms)
-        if features.ndim == 3 and features.shape[2] == long:
-            wrong = list(problems(features, blocks))
-            zeros = np.zeros((max(1, features.shape[1]), long))
+        if features.ndim == 3 and features.shape[2] == dim:
+            wrong = list(problems(features))
+            zeros = np.zeros((max(1, features.shape[1]), dim))
             pairs = zip(features, wrong, strict=True)
-            return [shortened(row, blocks) if problem is None else zeros for row, problem in pairs], wrong
-        error = f"Expected arms of shape (n, K, {long}), got {features.shape}."
+            return [shortened(row) if problem is None else zeros for row, problem in pairs], wrong
+        error = f"Expected arms of shape (n, K, {dim}), got {features.shape}."
     except ValueError as caught:
         error = str(caught)
     if numbers:
@@ -147,28 +144,22 @@ def rows(arms: Any, dim: int, blocks: int = 1) -> tuple[list[Array], list[str | 
     reasons: list[str | None] = []
     for row in arms:
         try:
-            out.append(check(row, dim, blocks).features)
+            out.append(check(row, dim).features)
             reasons.append(None)
         except ValueError as caught:
-            out.append(np.zeros((1, long)))
+            out.append(np.zeros((1, dim)))
             reasons.append(str(caught))
     return out, reasons
 
 
-def shortened(features: Array, blocks: int = 1) -> Array:
+def shortened(features: Array) -> Array:
     """Checked (K, d) arms, those that are longer than 1 by more than LEFT cut to 1, each by its own norm."""
-    if blocks > 1:
-        return np.column_stack([shortened(features[:, :-1]), features[:, -1]])
     norms = np.sqrt(np.einsum("kd,kd->k", features, features))
     return features if norms.max() <= 1 + LEFT else features / np.maximum(1.0, norms)[:, None]
 
 
-def problems(features: Array, blocks: int = 1) -> Sequence[str | None]:
+def problems(features: Array) -> Sequence[str | None]:
     """What is wrong with each user of (n, K, d): None if nothing."""
-    if blocks > 1:
-        error = f"Expected the last number of each arm to be that of its block, from 0 to {blocks - 1}, got another."
-        own = problems(features[..., :-1])
-        return [why or (None if _placed(row, blocks) else error) for row, why in zip(features, own, strict=True)]
     if features.shape[1] == 0:
         return ["Expected at least one arm, got none."] * len(features)
     finite = np.asarray(np.isfinite(features).all(axis=(1, 2)))
@@ -183,11 +174,6 @@ def problems(features: Array, blocks: int = 1) -> Sequence[str | None]:
             else "Expected finite features, got NaN or infinity."
         )
     return out
-
-
-def _placed(features: Array, blocks: int) -> bool:
-    """Whether the last numbers of (K, d) rows (z, a) are those of blocks."""
-    return set(features[:, -1].tolist()) <= set(range(blocks))
 
 
 def check_mask(available: npt.ArrayLike | None, count: int) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:

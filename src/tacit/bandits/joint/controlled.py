@@ -94,7 +94,7 @@ class Controlled(Joint):
                 raise ValueError(UNKNOWN)
             own = getattr(self, "policy", None) if self._policy_given else None
             generator = own or getattr(self.source, "policy", None)
-            self._assignment = Assignment(self.control, new_key(generator), blocks=self._blocks > 1)
+            self._assignment = Assignment(self.control, new_key(generator))
 
     # choices
 
@@ -264,5 +264,5 @@ class Controlled(Joint):
         if self.control is not None:
             found = body["experiment"]
             key, ended = bytes.fromhex(found["key"]), found["ended"]
-            self._assignment = Assignment(self.control, key, blocks=self._blocks > 1, ended=ended)
+            self._assignment = Assignment(self.control, key, ended=ended)
             self._looks = [leaves.read(look.tobytes(), look.size) for look in decoded(found["looks"])]

@@ -98,7 +98,6 @@ class Encoder(NamedTuple):
 
     names: tuple[str, ...]  # x0, x1, ...
     dim: int
-    blocks: int  # of the bandit
     low: float
     high: float  # of rewards
     actions: tuple[Any, ...] | None  # their names; None: whole numbers
@@ -121,13 +120,12 @@ class Encoder(NamedTuple):
             place = self._place(table)
             bad = (place < 0) | (place >= self.places)
             x = self._placed(x, np.where(bad, 0, place))
-        own = x[:, :-1] if self.blocks > 1 else x
         with np.errstate(over="ignore", invalid="ignore"):  # as model.arms checks one user
-            squares = np.einsum("kd,kd->k", own, own)
+            squares = np.einsum("kd,kd->k", x, x)
             bad |= ~(squares <= (1 + arms.TOLERANCE) ** 2)
             long = ~bad & (squares > (1 + arms.LEFT) ** 2) & (np.sqrt(squares) > 1 + arms.LEFT)
-        own[bad] = 0.0
-        own[long] /= np.sqrt(squares[long])[:, None]
+        x[bad] = 0.0
+        x[long] /= np.sqrt(squares[long])[:, None]
         outside = ~np.isnan(rewards) & ~((rewards >= self.low) & (rewards <= self.high) & np.isfinite(rewards))
         rewards = np.where(bad | outside, np.nan, rewards)
         return np.ascontiguousarray(x), rewards, np.where(bad, FEATURES, np.where(outside, REWARD, 0))
@@ -140,8 +138,6 @@ class Encoder(NamedTuple):
         return np.asarray(column.cast(pl.Int64, strict=False).fill_null(-1).to_numpy())
 
     def _placed(self, x: Array, place: Integers) -> Array:
-        if self.blocks > 1:
-            return np.column_stack([x, place])
         whole = np.zeros((len(x), self.places, x.shape[1]))
         whole[np.arange(len(x)), place] = x
         return whole.reshape(len(x), -1)
@@ -155,7 +151,7 @@ def encoder(door: Door, folder: Folder, actions: Any) -> Encoder | None:
     if "arms" in folder.fields or (len(names) < door.dim and "action" not in folder.names):
         return None
     check_context(door, len(names), actions)
-    return Encoder(names, door.dim, door.blocks, *door.rewards, None if actions is None else tuple(actions))
+    return Encoder(names, door.dim, *door.rewards, None if actions is None else tuple(actions))
 
 
 def _numbers(table: Any, name: str) -> Array:

@@ -79,7 +79,7 @@ def test_a_kernel_that_adds_a_fifth_more_is_convicted(options, monkeypatch):
         return adder._replace(cells=cells)
 
     monkeypatch.setattr(OnePass, "adder", planted)
-    assert pairs.share(made(**options), np.random.default_rng(1)) > 1
+    assert pairs.share(made(**options), np.random.default_rng(1), enough=1.0) > 1
 
 
 class NoCoins:

@@ -126,8 +126,9 @@ def estimates(bandit: Any, rng: Generator) -> Iterator[Any]:
         yield out
 
 
-def share(bandit: Any, rng: Generator) -> float:
-    """The largest distance that is found between what two people add to the sums, as a share of what is claimed."""
+def share(bandit: Any, rng: Generator, enough: float = math.inf) -> float:
+    """The largest distance that is found between what two people add to the sums, as a share of what is claimed. No
+    farther one is looked for than `enough`."""
     of, grid = bandit.algorithm, bandit.mechanism
     plan, found = of.plan, 0.0
     for estimate in estimates(bandit, rng):
@@ -146,6 +147,8 @@ def share(bandit: Any, rng: Generator) -> float:
 
             places = max(plan.blocks, 2)  # of arms, also where they have no blocks
             found = max(found, farthest(add, plan.dim // plan.blocks, places, plan.rewards, rng) / bound)
+            if found > enough:
+                return found
     return found
 
 

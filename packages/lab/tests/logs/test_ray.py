@@ -26,12 +26,11 @@ def two_workers(tmp_path_factory):
 
 
 def test_the_bits_are_those_of_one_machine(tmp_path, monkeypatch):
-    frame = rows().with_columns(person=pl.Series([f"p{i % 200}" if i % 12 else None for i in range(900)]))
-    folder, alone = write(frame, tmp_path / "log"), make(max_rounds_per_person=3, first=150)
+    folder, alone = write(rows(), tmp_path / "log"), make(first=150)
     refused = alone.learn_log(folder)
     monkeypatch.setattr(parquet, "WORTH", 1)
     monkeypatch.setattr(parquet, "AT_ONCE", 50)
-    together = make(max_rounds_per_person=3, first=150)
+    together = make(first=150)
     assert together.learn_log(Folder(tmp_path / "log", engine="ray")) == refused
     same(alone, together)
 

@@ -17,7 +17,8 @@ from tacit.service import demo
 
 
 def main() -> None:
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):  # in the background a shell has the first ignored
+        signal.signal(number, signal.default_int_handler)
     folder = Path(tempfile.mkdtemp(prefix="tacit-postgres-"))
     workers, server = [], None
     try:

@@ -31,21 +31,17 @@ DIM, ARMS, CONNECTIONS, BATCH = 5, 7, 16, 32
 SECONDS, WARM = 5.0, 1.0
 MEMORY = Path("/dev/shm")
 Server = contextlib.AbstractContextManager[tuple[int, int]]  # port and process
-PERSON = "choose with person"
 CONFIG = """
 [bandits.bench]
 kind = "joint-glm"
 dim = 5
 budget = {epsilon = 1.0, delta = 1e-6}
 hold = 1.0
-"""
-LIMITED = """
 max_rounds_per_person = 5
 """
 KINDS = {  # route -> rows of a request; "choose + reward": each choice's reward as well
     "choose": 1,
     "choose + reward": 1,
-    PERSON: 1,
     "choose:batch": BATCH,
 }
 
@@ -86,7 +82,7 @@ def _on_postgres(progress: Callable[[float], None], workers: int, delay: float) 
     where = f"PostgreSQL, {workers} worker{'s' * (workers > 1)}, {delay:g} ms"
     with network.postgres(delay) as place, tempfile.TemporaryDirectory(prefix="tacit-bench-") as folder:
         toml = Path(folder, "bench.toml")
-        toml.write_text(CONFIG + LIMITED + f'durable = "{place.address}"\nkeys = "keys"\n')
+        toml.write_text(CONFIG + f'durable = "{place.address}"\nkeys = "keys"\n')
         for done, kind in enumerate(KINDS, 1):
             with contextlib.ExitStack() as stack:
                 serving = [running("tacit", "serve", str(toml), "--port", "0") for _ in range(workers)]
@@ -116,7 +112,7 @@ def served(parent: Path | None) -> Iterator[tuple[int, int]]:
     """Port and process of a new server, whose files are gone afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="tacit-bench-", dir=parent))
     try:
-        (folder / "bench.toml").write_text(CONFIG + LIMITED + 'durable = "bench.db"\n')
+        (folder / "bench.toml").write_text(CONFIG + 'durable = "bench.db"\n')
         with running("tacit", "serve", str(folder / "bench.toml"), "--port", "0") as found:
             yield found
     finally:
@@ -143,7 +139,8 @@ def running(*module: str) -> Iterator[tuple[int, int]]:
             raise RuntimeError("Expected a server that starts, got one that stopped.")
     finally:
         process.send_signal(signal.SIGTERM)
-        process.communicate()
+        with process:  # which closes what it says
+            process.communicate()
 
 
 async def load(ports: Sequence[int], kind: str, seconds: float) -> tuple[list[float], int, float]:
@@ -162,7 +159,7 @@ async def _visitor(port: int, kind: str, until: float, seed: int) -> list[float]
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     times, route = [], kind.partition(" ")[0]
     while time.perf_counter() < until:
-        person = f'"person":{rng.integers(10**6)},' if kind == PERSON else ""
+        person = f'"person":{rng.integers(10**6)},'
         lines = [f'{{"request":"{rng.bytes(12).hex()}",{person}"arms":{text}}}' for _ in range(KINDS[kind])]
         began = time.perf_counter()
         reply = await _post(reader, writer, route, "\n".join(lines))

@@ -286,7 +286,7 @@ def test_the_real_packages(name, tmp_path):
     command = [sys.executable, "-m", "tacit"]
     subprocess.run([*command, "fetch", name], check=True, env=env)
     code = (
-        f"from tacit import environments\nworld = environments.{name}()\nrows = getattr(world, 'rows', None)\n"
+        f"from tacit_lab import environments\nworld = environments.{name}()\nrows = getattr(world, 'rows', None)\n"
         "print(len(rows().classes) if rows else 0, world.dim, world.arms)\n"
         "import numpy as np\nassert not rows or np.linalg.norm(rows().contexts, axis=1).max() <= 1 + 1e-12\n"
     )

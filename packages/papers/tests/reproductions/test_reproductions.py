@@ -110,6 +110,6 @@ def test_half_of_uniform_play_is_called_half():
 @pytest.mark.full
 def test_the_shuffle_model_end_to_end(tmp_path):
     outcome = shuffle.reproduce(quick=True, runs=2, out=tmp_path)
-    assert len(outcome.findings) == 9 and "Computed, not run" in outcome.text()
+    assert len(outcome.findings) == 10 and "Computed, not run" in outcome.text()
     assert outcome.extra["computed"]["T=5000, ε=1"]["warm-up"] > 1e8
     assert (tmp_path / "figure.png").stat().st_size > 10_000

@@ -310,6 +310,7 @@ def killed_at_every_statement(place):
         assert len(answered) == number + 30 <= stored.choices
 
 
+@pytest.mark.full
 def test_killed_at_every_statement(on_sqlite, quiet):
     killed_at_every_statement(on_sqlite)
 

@@ -13,8 +13,9 @@ from tacit import JointGLM, cli, registry
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")), *sorted(ROOT.glob("docs/**/*.md"))]
+HEAVY = ("what-algorithm-2-leaks.md",)  # packages/papers/tests/reproductions/test_leak.py runs the same
 BLOCKS = [
-    pytest.param(code, id=f"{page.relative_to(ROOT)}-{i}")
+    pytest.param(code, id=f"{page.relative_to(ROOT)}-{i}", marks=[pytest.mark.full] * (page.name in HEAVY))
     for page in PAGES
     if page.name != "CONTRIBUTING.md"  # tests/whole/test_contributing.py
     for i, code in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))

@@ -69,8 +69,8 @@ def _network(address: str, delay: float) -> Iterator[tuple[str, Callable[[], int
     try:
         yield told.readline().strip(), trips
     finally:
-        asked.close()
-        process.wait()
+        with process:
+            asked.close()
 
 
 def store(place: Place, cpu: Callable[[], float]) -> dict[str, Any]:

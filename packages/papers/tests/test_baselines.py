@@ -182,7 +182,7 @@ def test_batches_close_on_a_public_schedule():
     assert bandit.closed == 2 and list(bandit._ends) == [52, 425, 1000]
 
 
-@pytest.mark.parametrize("link", ["logistic", "probit"])
+@pytest.mark.parametrize("link", ["logistic", pytest.param("probit", marks=pytest.mark.full)])
 def test_they_learn(link):
     """Regret at most a third of uniform play, which is far from what each reaches."""
     world = environments.ball(dim=3, arms=10, radius=3.0, link=link)

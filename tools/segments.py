@@ -5,6 +5,7 @@ In each run a bandit learns in a new world of messages. What it then says that i
 single one earn is held against what they do earn, from people who come after. Progress goes to stderr."""
 
 import argparse
+import math
 import sys
 from typing import Any, NamedTuple
 
@@ -12,10 +13,10 @@ import numpy as np
 from numpy.random import SeedSequence, default_rng
 
 from tacit import Budget, JointGLM, Simulated, Spec, environments
-from tacit.algorithms.onepass import segments
-from tacit.algorithms.onepass.segments import Likely
 from tacit.data import Array
 from tacit.features.schema import Schema
+from tacit.models import segments
+from tacit.models.segments import Likely
 from tacit.service import demo
 
 DELTA, AFTER, BLOCK = 1e-6, 8000, 500
@@ -81,7 +82,10 @@ def held_against(bandit: Any, features: Schema, arms: Array, means: Array, seed:
     truth = (chosen, random, single, chosen - single, chosen - random)
     likely = [getattr(said, name) for name in NAMES]
     live = np.arange(means.shape[1])
-    plain = segments.of(algorithm, estimate.arrays, estimate.people, estimate.step, live, fond=0.0)
+    model, arrays = algorithm.model, estimate.arrays
+    noise = algorithm.course.std(estimate.step) * math.sqrt(model.contribution.blocks) / model.contribution.count
+    low, high = algorithm.plan.rewards
+    plain = segments.of(features, model.mean, high - low, arrays, estimate.step, live, noise, fond=0.0)
     off, before = ([100 * (getattr(one, name).value - true) for name, true in zip(NAMES, truth, strict=True)]
                    for one in (said, plain))  # fmt: skip
     values, better = _by_value(features, said, arms[:, 0, :-1], means)

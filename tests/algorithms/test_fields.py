@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointGLM, Simulated
-from tacit.algorithms.onepass import fields
-from tacit.algorithms.onepass.fields import MARGIN, PEOPLE, ROUNDS, SLOTS, TRUST
 from tacit.features import Category, Number, Schema
-from tacit.kernels.summing import each_fields
 from tacit.mechanisms import leaves
+from tacit.models import fields
+from tacit.models.fields import MARGIN, PEOPLE, ROUNDS, SLOTS, TRUST
 
 SCHEMA = Schema(
     context={"age": Number(0, 100, bins=3), "plan": Category("free", "paid", weight=2.0)},
@@ -38,9 +37,8 @@ def offered(rng, count):
 
 
 def summed(algorithm, rows, rewards):
-    out = np.zeros(algorithm.contribution.size)
-    adder = fields.adder(algorithm, fields.blank(algorithm, ALL))
-    each_fields(rows, rewards, *adder.given, out)
+    out, model = np.zeros(algorithm.model.sums.size), algorithm.model
+    model.adder(model.blank(ALL)).add(rows, rewards, 0.0, 0.0, out)
     return leaves.part(out, slice(None))
 
 
@@ -169,10 +167,10 @@ def test_without_noise_it_recovers_weights():
     estimate = algorithm.estimate(algorithm.blank(ALL), released, 1, ALL)
     told = np.einsum("nai,ai->na", rows[..., :-1], estimate.arrays.theta) + 0.5
     assert np.abs(told - means).max() < 0.06 and np.sqrt(np.mean((told - means) ** 2)) < 0.02
-    middle, half = algorithm.beliefs(estimate, rows[0], 0.9)
-    assert np.allclose(algorithm.mean(middle), told[0]) and (half < 0.1).all()
+    middle, half = algorithm.model.beliefs(estimate.arrays, rows[0], 0.9)
+    assert np.allclose(algorithm.model.mean(middle), told[0]) and (half < 0.1).all()
     nothing = np.array([[*np.zeros(OWN), a] for a in range(3)])
-    assert not algorithm.beliefs(estimate, nothing, 0.9)[0].any()  # of weights alone: what a dashboard shows as such
+    assert not algorithm.model.beliefs(estimate.arrays, nothing, 0.9)[0].any()  # of weights alone: what a page shows
 
 
 # people that are made up
@@ -181,7 +179,8 @@ def test_without_noise_it_recovers_weights():
 def folded(algorithm, posterior, step, chosen, live=ALL):
     rows = offered(np.random.default_rng(4), 60)[:, 0]
     released = summed(algorithm, rows, np.ones(60))
-    fields.fold(algorithm, released, step, live, chosen, posterior)
+    posterior.people[:] = algorithm.model._people(released)
+    algorithm.model._fold(posterior, step, live, algorithm.course, chosen)
     return posterior
 
 
@@ -192,7 +191,7 @@ def copied(posterior):
 def test_random_arms_are_shared_by_all():
     """The first step has 50 people: as many in the targets, each action a third of them."""
     algorithm = made()
-    posterior = folded(algorithm, fields.blank(algorithm, ALL), 1, 0)
+    posterior = folded(algorithm, algorithm.model.blank(ALL), 1, 0)
     assert np.allclose(posterior.target[:, 0, 0], 50 / 3 * PARTS[0].weight ** 2)
     assert np.allclose(posterior.target[0], posterior.target[2]) and posterior.folded.tolist() == [1, 0]
     trace = np.trace(posterior.target, axis1=1, axis2=2).sum()
@@ -201,7 +200,7 @@ def test_random_arms_are_shared_by_all():
 
 def test_a_release_counts_once_whatever_is_live():
     algorithm = made()
-    once = folded(algorithm, fields.blank(algorithm, ALL), 1, 0)
+    once = folded(algorithm, algorithm.model.blank(ALL), 1, 0)
     again = folded(algorithm, copied(once), 1, 0, np.array([0, 2]))
     assert all(np.array_equal(a, b) for a, b in zip(once, again, strict=True))
     two = folded(algorithm, copied(once), 2, 0)
@@ -217,7 +216,7 @@ def test_they_choose_by_the_estimate_that_the_people_of_the_step_had():
     """Each remembered estimate prefers another action: that one has the people; without a draw, all of them."""
     algorithm = made()
     for chosen, step in ((1, 4), (2, 4), (3, 4), (SLOTS - 2, SLOTS), (1, SLOTS + 6)):
-        posterior = fields.blank(algorithm, ALL)
+        posterior = algorithm.model.blank(ALL)
         posterior.spread[:] = 0.0
         for slot in range(SLOTS):
             posterior.past[slot, slot % 3, 0] = 1.0
@@ -229,7 +228,7 @@ def test_draws_spread_people_over_actions():
     """Equal estimates with the same spread: each of three actions has a third of 1000 people, within 4.5 standard
     errors (seeded by the step)."""
     algorithm = made()
-    posterior = fields.blank(algorithm, ALL)
+    posterior = algorithm.model.blank(ALL)
     posterior.spread[:] = 0.1
     target = folded(algorithm, posterior, 2, 1).target[:, 0, 0]
     share = target / target.sum()
@@ -239,7 +238,7 @@ def test_draws_spread_people_over_actions():
 def test_people_of_an_earlier_bandit_are_counted_by_what_was_released():
     """And those who come then choose by its estimate, not at random."""
     algorithm = made()
-    posterior = folded(algorithm, fields.blank(algorithm, ALL), 0, 0)
+    posterior = folded(algorithm, algorithm.model.blank(ALL), 0, 0)
     assert posterior.target[:, 0, 0].sum() == pytest.approx(60 * PARTS[0].weight ** 2)
     posterior.past[0, 1, 0], posterior.spread[:] = 1.0, 0.0
     before = posterior.target.copy()

@@ -11,12 +11,12 @@ from numpy.random import default_rng
 from tacit import Budget, Control, JointGLM, Secure, Simulated
 from tacit.features import Category, Number, Schema
 from tacit.mechanisms.opening import opened
-from tacit.model.centred import CentredContribution, add_centred
 from tacit.model.control import add_sides
-from tacit.model.fields import FieldContribution, add_fields
 from tacit.model.glm import add_glm
 from tacit.model.scores import ScoreContribution, add_score
 from tacit.model.vectors import pair_size
+from tacit.models.centred import CentredContribution, add_centred
+from tacit.models.fields import FieldContribution, add_fields
 from tests import apart
 
 BUDGET = Budget(4.0, 1e-3)
@@ -87,29 +87,32 @@ def kept(of, rng, count):
 
 
 def reference(of, estimate, row, y):
-    """One contribution, by the formulas of model/ in plain Python: a whole vector."""
-    out, c, q = np.zeros(of.plan.mechanism.size), of.contribution, of.own
+    """One contribution, by the formulas in plain Python: a whole vector."""
+    out, c, q = np.zeros(of.plan.mechanism.size), learnt(of), of.plan.dim // of.plan.blocks
     block = int(row[q]) if of.plan.blocks > 1 else 0
-    x, now = row[:q], estimate.arrays
-    code, low, high = c.link.code, c.low, c.high
+    x, now, low, high = row[:q], estimate.arrays, c.low, c.high
     if isinstance(c, ScoreContribution):
-        add_score(x, y, now.centre, block * q, code, low, high, out)
+        add_score(x, y, now.centre, block * q, c.link.code, low, high, out)
     elif isinstance(c, CentredContribution):
-        add_centred(x, y, c.skip, c.longest, c.centre, c.scale, low, high, out[: c.size])
+        add_centred.py_func(x, y, c.skip, c.longest, c.centre, c.scale, low, high, out[: c.size])
     elif isinstance(c, FieldContribution):
         signed = np.concatenate([part.signed for part in SCHEMA.own])
         numbers = c.constant, c.swing, c.centre, c.count, c.scale, low, high
-        add_fields(x, y, signed, *numbers, out[: c.size].reshape(of.plan.blocks, -1)[block])
+        add_fields.py_func(x, y, signed, *numbers, out[: c.size].reshape(of.plan.blocks, -1)[block])
     else:
         theta, inverse = now.theta.reshape(-1, q)[block], now.inverse.reshape(-1, q, q)[block]
         own = np.zeros(pair_size(q))
-        add_glm(x, y, theta, inverse, code, c.blend, c.scale, low, high, own)
+        add_glm(x, y, theta, inverse, c.link.code, c.blend, c.scale, low, high, own)
         out[c.part(block)] = own
-    if of.sides is not None:
-        sides = of.sides
+    if of.plan.sides is not None:
+        sides = of.plan.sides
         tail = row[of.plan.width :]
         out[: c.size] *= add_sides(tail, y, sides.weights, sides.part, sides.low, sides.high, out[c.size :])
     return out
+
+
+def learnt(of):
+    return getattr(of.model, "inner", of.model).contribution
 
 
 @added
@@ -120,7 +123,7 @@ def test_a_batch_of_floats_is_row_after_row(options):
     adder = of.adder(estimate)
     start = default_rng(2).normal(size=of.plan.mechanism.size)
     found, expected = start.copy(), start.copy()
-    adder.each(rows, rewards, *adder.given, found)
+    adder.add(rows, rewards, 0.0, 0.0, found)
     for row, y in zip(rows, rewards, strict=True):
         if not np.isnan(y):
             expected += reference(of, estimate, row, y)
@@ -129,7 +132,7 @@ def test_a_batch_of_floats_is_row_after_row(options):
 
 @added
 def test_a_batch_of_cells_is_each_row_rounded(options):
-    """With rows that no user can make: their whole vector is left out, that of the experiment, too."""
+    """With rows that no user can make: what would be learnt from them is left out."""
     bandit = made(Secure, **options)
     of, grid = bandit.algorithm, bandit.mechanism
     estimate = fold(of)
@@ -138,31 +141,35 @@ def test_a_batch_of_cells_is_each_row_rounded(options):
     adder = of.adder(estimate)
     found, expected = (np.full(grid.size, 1 << 50) for _ in range(2))
     with np.errstate(invalid="ignore", over="ignore"):
-        adder.cells(rows, rewards, *adder.given, grid.cell, grid.longest, found)
+        adder.add(rows, rewards, grid.cell, grid.longest, found)
         for row, y in zip(rows, rewards, strict=True):
             if not np.isnan(y):
-                expected += grid.encode(reference(of, estimate, row, y))
+                v, size = reference(of, estimate, row, y), learnt(of).size
+                for part in (v[:size], v[size:]):
+                    part[:] = np.rint(part / grid.cell) if part @ part <= grid.longest**2 else 0.0
+                expected += v.astype(np.int64)
     assert np.array_equal(found, expected) and (found != 1 << 50).any()
     unchanged = found.copy()
-    adder.cells(rows, rewards, *adder.given, grid.cell, 1e-9, found)
-    assert np.array_equal(found, unchanged)  # all are longer than that
-    adder.cells(rows, np.full(25, np.nan), *adder.given, grid.cell, grid.longest, found)
+    adder.add(rows, rewards, grid.cell, 1e-9, found)
+    assert np.array_equal(found[: learnt(of).size], unchanged[: learnt(of).size])  # all are longer than that
+    unchanged = found.copy()
+    adder.add(rows, np.full(25, np.nan), grid.cell, grid.longest, found)
     assert np.array_equal(found, unchanged)
 
 
 @pytest.mark.parametrize("name", ["dense-control", "blocks-scores-control"])
-def test_the_whole_vector_is_bounded(name):
-    """Neither part is longer than `longest`, both together are."""
+def test_what_is_learnt_is_bounded_beside_an_experiment(name):
+    """By its own share of `longest`. What is added for the experiment is bounded whatever comes."""
     of = made(**FORMS[name]).algorithm
     estimate = fold(of)
     rows, _ = kept(of, default_rng(1), 1)
-    v = reference(of, estimate, rows[0], 1.0)
-    own, more = (np.linalg.norm(part) for part in np.split(v, [of.contribution.size]))
-    adder, found = of.adder(estimate), np.zeros(v.size, np.int64)
-    between = (max(own, more) + np.hypot(own, more)) / 2
-    for longest, counts in ((between, False), (np.hypot(own, more) * (1 + 1e-9), True)):
-        adder.cells(rows, np.ones(1), *adder.given, 2.0**-10, longest, found)
-        assert found.any() == counts
+    own = np.linalg.norm(reference(of, estimate, rows[0], 1.0)[: learnt(of).size])
+    share = of.model.inner.sums.sensitivity / of.model.sums.sensitivity
+    assert share < 0.99
+    for longest, counts in ((0.999 * own / share, False), (1.001 * own / share, True)):
+        found = np.zeros(of.model.sums.size, np.int64)
+        of.adder(estimate).add(rows, np.ones(1), 2.0**-10, longest, found)
+        assert found[: learnt(of).size].any() == counts and found[learnt(of).size :].any()
 
 
 @added
@@ -170,7 +177,7 @@ def test_what_adds_is_compiled(options):
     """So that no Python sees open rows."""
     of = made(**options).algorithm
     adder = of.adder(of.blank(np.arange(of.plan.blocks)))
-    assert isinstance(adder.each, Dispatcher) and isinstance(adder.cells, Dispatcher)
+    assert all(isinstance(part.sums, Dispatcher) for part in adder.parts)
 
 
 def arrays(value):
@@ -207,7 +214,7 @@ def test_the_algorithm_is_frozen_and_nothing_in_it_changes(options):
     of, rng = bandit.algorithm, default_rng(4)
     was = [part.copy() for part in arrays(of)]
     with pytest.raises(dataclasses.FrozenInstanceError):
-        of.unit = 2.0
+        of.gains = 2.0
     for _ in range(40):
         bandit.observe(bandit.choose(asked(of, rng)), 1.0)
     assert bandit.algorithm is of and bandit._steps > 3
@@ -250,9 +257,9 @@ def test_a_release_counts_once_for_other_blocks():
 def test_a_prior_adds_its_noise():
     of = made(dim=3).algorithm
     more = of.after(7.0)
-    assert more.std(0) == pytest.approx(7.0) and of.std(0) == 0.0
+    assert more.course.std(0) == pytest.approx(7.0) and of.course.std(0) == 0.0
     fading = of.plan.mechanism.fading
-    assert more.std(2) == pytest.approx(np.hypot(of.std(2), 7.0 * fading**2))
+    assert more.course.std(2) == pytest.approx(np.hypot(of.course.std(2), 7.0 * fading**2))
 
 
 @forms
@@ -261,7 +268,7 @@ def test_the_plan_is_what_the_bandit_says(options):
     bandit = made(Secure, **options, max_rounds_per_person=most)
     plan = bandit.algorithm.plan
     assert plan.releases(4) == bandit._releases(4) and plan.releases(0) == ()
-    assert plan.person() == bandit._person() and plan.limits.most == most
+    assert plan.limits.most == most
     assert most is None or plan.person().rounds == most
     assert plan.row == opened(bandit._tickets).features.shape[1] and plan.mechanism is bandit.mechanism
     assert set(plan.caveats) <= set(bandit.privacy.caveats)

@@ -11,7 +11,7 @@ from tacit.bandits import snapshot
 from tacit.bandits.base import Bandit
 from tacit.core import actions
 from tacit.core.actions import Declared
-from tacit.core.fold import Fold
+from tacit.core.fold import LeafFold
 from tacit.data import Released
 from tacit.errors import BadState
 from tacit.features import Number, Schema
@@ -286,7 +286,7 @@ def test_memory_and_a_fold_of_its_leaves_estimate_the_same_whatever_was_added_an
     monkeypatch.setattr(grid, "close_on_grid", spy)
     options = {"hold": hold, "policy": np.random.default_rng(2)}
     bandit = glm("walk", "ride", "swim", most=7, budget=Budget(3.0, 1e-6), curvature=curvature, pending=40, **options)
-    fold, fed, changes = Fold(bandit.algorithm, bandit.actions, None), 0, 0
+    fold, fed, changes = LeafFold(bandit.algorithm, bandit.actions, None), 0, 0
     for i in range(400):
         if i in (3, 150, 152, 250):
             bandit.add_action(f"new {i}")
@@ -298,10 +298,10 @@ def test_memory_and_a_fold_of_its_leaves_estimate_the_same_whatever_was_added_an
         rounds(bandit, 1, i)
         while fed < len(leaves):
             end = float(next_boundary(fold.entries, *bandit.algorithm.plan.schedule))
-            fold.follow(Released(leaves[fed]), bandit.actions, end + (hold or 0), (hold or 0) + 0.5)
+            fold.read(Released(leaves[fed]), bandit.actions, end + (hold or 0), (hold or 0) + 0.5)
             fed += 1
         fold.offer(bandit.actions)
-        changes += bandit._last is not None
+        changes += bandit._fold.last is not bandit._fold.estimate
         same = zip(fold.estimate.arrays, bandit._estimate.arrays, strict=True)
         assert all(np.array_equal(one, other) for one, other in same), i
     assert fed > 5 and changes > 3

@@ -7,9 +7,10 @@ import pytest
 from numpy.random import default_rng
 
 from tacit import Budget, JointGLM, Simulated
-from tacit.algorithms.onepass import centred, curvature
 from tacit.features import Category, Number, Schema
 from tacit.mechanisms.saving import arrays
+from tacit.models.centred import Centred
+from tacit.models.glm import GLM
 
 BUDGET = Budget(4.0, 1e-3)
 ACTION = {"length": Number(0, 10), "topic": Category("a", "b")}
@@ -22,9 +23,9 @@ def make(**options):
 
 
 def test_it_is_for_vectors_and_shared_arms():
-    assert make()._form is centred and make(base_rate=None)._form is curvature
+    assert isinstance(make()._model, Centred) and isinstance(make(base_rate=None)._model, GLM)
     shared = make(dim=0, features=SCHEMA)
-    assert shared._form is centred and shared.contribution.skip == 1
+    assert isinstance(shared._model, Centred) and shared.contribution.skip == 1
     assert shared.contribution.longest == pytest.approx(math.sqrt(3 / 4))  # of four parts the constant is one
     told = make().privacy
     assert "centred rewards times features, 14 numbers" in told.releases[0].statistic

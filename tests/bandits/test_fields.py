@@ -7,11 +7,12 @@ import pytest
 from numpy.random import SeedSequence, default_rng
 
 from tacit import Budget, JointGLM, Simulated, Spec, environments
-from tacit.algorithms.onepass import curvature, fields, scores
 from tacit.features import Category, Number, Schema
 from tacit.kernels.block import BERNOULLI, Block
 from tacit.mechanisms.saving import arrays
-from tacit.model.fields import FieldContribution
+from tacit.models.fields import FieldContribution, Fields
+from tacit.models.glm import GLM
+from tacit.models.scores import Scores
 
 BUDGET = Budget(4.0, 1e-3)
 CONTEXT = {"age": Number(0, 100, bins=3), "plan": Category("free", "paid")}
@@ -57,16 +58,16 @@ def test_auto_takes_it_for_disjoint_schemas_alone():
     many = Schema(context={"city": Category(*map(str, range(120)))}, arms="disjoint", actions=NAMES)
     one = Schema(context=CONTEXT, arms="disjoint", actions=NAMES[:1])
     forms = {
-        fields: [{}, {"features": SIGNED}, {"features": FREE}, {"features": many, "curvature": "fields"}],
-        curvature: [
+        Fields: [{}, {"features": SIGNED}, {"features": FREE}, {"features": many, "curvature": "fields"}],
+        GLM: [
             *({"features": SHARED}, {"features": one}, {"curvature": "released"}),
             {"prior": (np.zeros(SCHEMA.dim), 1.0)},
         ],
-        scores: [{"curvature": "none"}, {"features": many}],
+        Scores: [{"curvature": "none"}, {"features": many}],
     }
     for form, cases in forms.items():
         for options in cases:
-            assert make(**options)._form is form, options
+            assert isinstance(make(**options)._model, form), options
     told = make().privacy.releases[0].statistic
     size = make().contribution.size
     said = [str(make(**options).privacy.caveats) for options in ({}, {"base_rate": 0.1})]
@@ -227,8 +228,7 @@ def test_intervals_cover(epsilon, people, most):
             bandit.play(block)
         inside = []
         for t in range(450, 500):
-            middle, half = bandit.algorithm.beliefs(bandit._estimate, block.arms[t], 0.9)
-            low, high = (bandit.algorithm.mean(end) for end in (middle - half, middle + half))
+            _, low, high = bandit.algorithm.intervals(bandit._estimate, block.arms[t], 0.9)
             inside.append((low <= block.means[t]) & (block.means[t] <= high))
             wide.append((high - low).mean())
         held.append(np.mean(inside))

@@ -155,7 +155,7 @@ def cells(bandit, x, reward):
     """What one reward adds to a linear bandit's sums, whatever was released."""
     adder, grid = bandit._adds(), bandit.mechanism
     out = np.zeros(grid.size, np.int64)
-    adder.cells(x[None], np.array([reward]), *adder.given, grid.cell, grid.longest, out)
+    adder.add(x[None], np.array([reward]), grid.cell, grid.longest, out)
     return out
 
 

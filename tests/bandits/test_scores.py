@@ -7,11 +7,13 @@ import pytest
 from numpy.random import default_rng
 
 from tacit import Budget, JointGLM, Simulated, Spec, Uniform, environments, simulate
-from tacit.algorithms.onepass import scores
 from tacit.features import Number, Schema
 from tacit.kernels.rounds import Schedule
 from tacit.model import links
 from tacit.model.scores import PACE, REACH, TURN
+from tacit.models import scores
+from tacit.models.choose import ModelSettings, kind_of
+from tacit.models.scores import Scores
 from tacit.privacy import gaussian
 from tests import apart
 
@@ -68,9 +70,10 @@ def test_auto_goes_by_public_numbers_alone():
     }
     for taken, several in cases.items():
         for dim, blocks, horizon in several:
-            sizes = {"dim": dim, "blocks": blocks, "horizon": horizon, "mu": gaussian.mu(Budget(1.0, 1e-6))}
-            assert scores.check("auto", **sizes)[0] == taken, sizes
-    assert JointGLM(dim=60, horizon=10_000, budget=Budget(40.0, 1e-2), source=Simulated(0))._form is not scores
+            asked = ModelSettings("auto", None, None, dim, blocks or 1, {})
+            assert (kind_of(asked, horizon, gaussian.mu(Budget(1.0, 1e-6))).kind is Scores) == taken, asked
+    made = JointGLM(dim=60, horizon=10_000, budget=Budget(40.0, 1e-2), source=Simulated(0))
+    assert not isinstance(made._model, Scores)
     with pytest.raises(ValueError, match="curvature"):
         make(dim=2, curvature="some")
 
@@ -110,7 +113,8 @@ def test_the_estimate_is_an_average_of_multiples_of_what_was_released():
     for _ in range(3):
         play(bandit, rng.uniform(-0.5, 0.5, (10, 4, 3)), rng.integers(2, size=10))
         bandit._advance()
-        estimates.append(scores.paces(bandit.algorithm, np.arange(3))[0][bandit._steps] * bandit._state.prefix.released)
+        etas, _ = bandit._model._paces(bandit.algorithm.course, np.arange(3))
+        estimates.append(etas[bandit._steps] * bandit._state.prefix.released)
         assert bandit._steps == len(estimates) and np.allclose(bandit._state.estimate.centre, estimates[-1])
     assert np.allclose(bandit.theta, np.mean(estimates, axis=0))
     before = bandit.theta

@@ -118,7 +118,7 @@ SCRIPTS = st.lists(
 
 def several(bandit, weeks):
     """mu of what a person does in so many weeks, as the certificate has it."""
-    (release,) = bandit._person().over[weeks]
+    (release,) = bandit.algorithm.plan.person().over[weeks]
     return release
 
 

@@ -6,13 +6,13 @@ from scipy import stats
 from scipy.special import expit
 
 from tacit import Budget, JointGLM, LinUCB, Simulated, environments
-from tacit.algorithms.sides import NO_SIDES
 from tacit.environments import worlds_kernel as worlds
-from tacit.kernels import continual, formulas, linalg, linear, noise, rounds, summing
+from tacit.kernels import continual, formulas, linalg, linear, noise, rounds
 from tacit.kernels.block import BERNOULLI, GAUSSIAN_REWARD, LOGGED, SIGN, Block, reward
 from tacit.kernels.compile import kernel
 from tacit.kernels.glm import Posterior, update_inverse
 from tacit.model import glm, links, vectors
+from tacit.models import glm as glm_model
 from tests.reference import linear as reference
 
 
@@ -216,12 +216,12 @@ def test_sums_of_rows_are_the_contributions_of_each(blocks):
         if np.linalg.norm(v) <= longest:  # not for NaN
             expected[a] += np.rint(v / cell).astype(np.int64)
     found = np.zeros_like(expected)
-    at, places = summing.Linearised(theta, inverse, links.LOGISTIC, 0.3, 0.7, 0.0, 1.0), np.arange(5 * blocks)
-    nothing = summing.Tally(0, 0, 0, 0.0, 0.0, 1.0, NO_SIDES)
+    at, places = glm_model.Linearised(theta, inverse, links.LOGISTIC, 0.3, 0.7, 0.0, 1.0), np.arange(5 * blocks)
+    even = np.ones(len(rewards))
     places = places.reshape(blocks, 5)
-    summing.sum_glm(given, rewards, at, places, nothing, cell, longest, found.reshape(-1))
+    glm_model.sum_glm(given, rewards, even, at, places, cell, longest, found.reshape(-1))
     assert np.array_equal(found, expected) and expected.any(axis=1).all()
-    summing.sum_glm(given, rewards, at, places, nothing, cell, 1e-9, found.reshape(-1))
+    glm_model.sum_glm(given, rewards, even, at, places, cell, 1e-9, found.reshape(-1))
     assert np.array_equal(found, expected)
 
 

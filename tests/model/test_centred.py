@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from tacit.model import links
-from tacit.model.centred import CentredContribution, add_centred
 from tacit.model.vectors import pair_size
+from tacit.models.centred import CentredContribution, add_centred
 
 CENTRES = [0.003, 0.01, 0.03, 0.1, 0.3, 0.45, 0.5, 0.9]
 P = 3
@@ -19,9 +18,7 @@ P = 3
 
 def contribution(centre=0.01, *, skip=0, low=0.0, high=1.0):
     longest = 0.8 if skip else 1.0
-    return CentredContribution.of(
-        centre=centre, dim=P, low=low, high=high, link=links.logistic, skip=skip, longest=longest
-    )
+    return CentredContribution.of(centre=centre, dim=P, low=low, high=high, skip=skip, longest=longest)
 
 
 def vector(c, x, y, *, larger=1.0):

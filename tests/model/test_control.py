@@ -46,10 +46,10 @@ def bandit(control, form="curvature", **options):
 def vector(made, x, reward, side=0, *, teaches=1.0, arm=0, larger=1.0):
     """What such a person adds, in floats, by the compiled sums. larger: of what is added for the experiment."""
     adder, out = made._adds(), np.zeros(made.mechanism.size)
-    *numbers, tally = adder.given
-    tally = tally._replace(sides=tally.sides * [1.0, larger], part=tally.part * larger)
+    (weights, part, *ends), (first, *rest) = adder.parts[0].given, adder.parts
+    adder = adder._replace(parts=(first._replace(given=(weights * [1.0, larger], part * larger, *ends)), *rest))
     row = np.array([*x, side, teaches, arm], np.float64)
-    adder.each(row[None], np.array([float(reward)]), *numbers, tally, out)
+    adder.add(row[None], np.array([float(reward)]), 0.0, 0.0, out)
     return out
 
 

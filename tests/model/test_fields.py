@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from tacit.model import links
-from tacit.model.fields import FieldContribution, add_fields
 from tacit.model.vectors import packed_size, pair_size
+from tacit.models.fields import FieldContribution, add_fields
 
 CENTRES = [0.003, 0.01, 0.03, 0.1, 0.3, 0.45, 0.5, 0.9]
 ACTIONS, P = 2, 4
@@ -21,7 +20,7 @@ CASES = [(centre, signed) for centre in CENTRES for signed in (False, True)]
 
 def contribution(centre=0.5, *, signed=False, low=0.0, high=1.0):
     """Of a constant and two fields of the same weight, one of two numbers, one of one, which may be negative."""
-    parts = {"dim": ACTIONS * P, "blocks": ACTIONS, "low": low, "high": high, "link": links.logistic}
+    parts = {"dim": ACTIONS * P, "blocks": ACTIONS, "low": low, "high": high}
     part = math.sqrt(1 / 3)
     return FieldContribution.of(centre=centre, constant=part, swing=part if signed else 0.0, **parts)
 
@@ -116,7 +115,7 @@ def test_a_scale_of_ones_own_is_paid_for(centre, signed):
 
 def test_more_that_may_be_negative_is_paid_for():
     """A small constant and a large swing, at a small base rate: opposite people are farther apart than two actions."""
-    parts = {"dim": ACTIONS * P, "blocks": ACTIONS, "low": 0.0, "high": 1.0, "link": links.logistic}
+    parts = {"dim": ACTIONS * P, "blocks": ACTIONS, "low": 0.0, "high": 1.0}
     c = FieldContribution.of(centre=0.02, constant=0.3, swing=0.9, **parts)
     assert c.sensitivity > 1.2 * contribution(0.02).sensitivity
     best = max(farthest(c, same=same) for same in (True, False))

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from tacit.algorithms.onepass.segments import FieldSegment, Likely, Segments
+from tacit.models.segments import FieldSegment, Likely, Segments
 from tacit.service import answers, charts, demo
 from tacit.service.words import SPACE, Scale, listed, spelt
 from tests.service.servers import application, askers, bearer, call, each_reply, page_of, reply, statuses, stored

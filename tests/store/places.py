@@ -99,7 +99,7 @@ def contribution(bandit, x, reward):
     grid, adder = algorithm.plan.mechanism, algorithm.adder(algorithm.blank(algorithm.live(())))
     out = np.zeros(grid.size, np.int64)
     row = opened(algorithm.logged(np.asarray(x)))
-    adder.cells(row[None], np.array([reward]), *adder.given, grid.cell, grid.longest, out)
+    adder.add(row[None], np.array([reward]), grid.cell, grid.longest, out)
     return out
 
 

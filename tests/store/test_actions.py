@@ -51,7 +51,7 @@ def test_a_restart_with_more_or_fewer_actions_is_an_event(place, clock):
         assert stored.observe(early, 1.0)  # made before: its reward counts like any other
         settle(stored)
         moved = np.flatnonzero(total(stored) - before)
-        assert len(moved) and moved.max() < stored.algorithm.contribution.part(0).stop
+        assert len(moved) and moved.max() < stored.algorithm.model.contribution.part(0).stop
         assert told(stored)[-1] == "action walk retired after 9 choices"
         theta, history, actions = stored.theta, stored.history, stored.actions
     with place.open(bandit("walk", "sleep", "read", gone=("walk",))) as stored:  # nothing is new

@@ -13,8 +13,8 @@ from scipy.stats import norm
 
 from tacit import Budget, JointGLM, Simulated
 from tacit.kernels.linalg import smat
-from tacit.model.centred import CONSTANT
 from tacit.model.vectors import packed_size
+from tacit.models.centred import CONSTANT
 
 PEOPLE = 3
 LENGTH = 90  # choices: eleven weeks
@@ -55,7 +55,7 @@ def live(bandit, visits, restarts=(), restarted=None):
 
 def rounds(bandit):
     """That have taught, of each person: whole numbers, or nearly."""
-    c = bandit.algorithm.contribution
+    c = bandit.algorithm.model.contribution
     gram = np.empty((c.numbers, c.numbers))
     smat(np.asarray(bandit._state.prefix.released)[: packed_size(c.numbers)], gram)
     return np.diag(gram)[1 : 1 + PEOPLE] / (c.scale * CONSTANT**2)

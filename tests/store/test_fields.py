@@ -60,7 +60,7 @@ def test_every_worker_has_the_same_estimate_and_history(on_sqlite, kind, togethe
         theta, seen, history, told = stored.theta, arrays(stored), stored.history, stored.offers(person)
         assert not alike(seen, offered) and learnt(stored) == [True, True, True, False]
         assert kind in stored.privacy.releases[0].statistic and stored.privacy.private
-        assert all(len(step) == stored.algorithm.contribution.size for step in sums(stored).values())
+        assert all(len(step) == stored.algorithm.model.contribution.size for step in sums(stored).values())
         assert abs(told.probability.sum() - 1) < 1e-6
         assert (told.low <= told.mean).all() and (told.mean <= told.high).all()
     with on_sqlite.open(bandit("walk", "sleep", "read", **KINDS[kind])) as stored:

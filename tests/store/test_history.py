@@ -23,7 +23,7 @@ def test_history_is_the_same_after_a_restart_and_its_last_entry_is_what_is_serve
         found, fold = stored.history, stored._versions.fold
         assert len(found) == stored.version + 1 >= 4
         assert [past.choices for past in found[:3]] == [0, 10, 20]  # as the public schedule says
-        served, _ = fold.algorithm.beliefs(fold.estimate, np.eye(3), 0.9)  # the middle along each feature
+        served, _ = fold.algorithm.model.beliefs(fold.estimate.arrays, np.eye(3), 0.9)  # the middle along each feature
         assert np.array_equal(found[-1].estimate, np.clip(served, -1, 1))
         assert all((past.low <= past.estimate).all() and (past.estimate <= past.high).all() for past in found)
     with opened() as stored:

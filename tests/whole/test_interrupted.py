@@ -120,11 +120,12 @@ def test_nobodys_round_is_counted_too_rarely():
 
 def check_bandit(bandit, *, every):
     """`check` for its next step. Returns, for each interruption, how often somebody was counted in the end."""
-    state, current, counts = bandit._state, bandit._current, bandit._persons.counts.copy()
+    state, fold, counts = bandit._state, dict(vars(bandit._fold)), bandit._persons.counts.copy()
     before, out = copies((state, bandit._tickets)), []
 
     def back():
-        bandit._state, bandit._current, bandit._outdated = state, current, False
+        bandit._state, bandit._outdated = state, False
+        vars(bandit._fold).update(fold)
         bandit._persons.counts = counts.copy()
         put((state, bandit._tickets), before)
 

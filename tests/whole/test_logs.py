@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointGLM, Simulated
-from tacit.algorithms.onepass.algorithm import OnePass
 from tacit.core.door import Door
+from tacit.core.onepass import OnePass
 from tacit.mechanisms import entering
 from tacit.mechanisms.leaves import ClosedSteps
 from tacit.mechanisms.opening import opened

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from tacit import Budget, Control, Embedded, JointGLM, LocalIRLS, Secure, ShuffleNewton, Simulated, registry
-from tacit.algorithms.onepass import loops_kernel
 from tacit.errors import WrongBatch
 from tacit.features import Category, Number, Schema
 from tacit.mechanisms import recursive
+from tacit.models import glm as glm_model
 from tacit.testing.leaks import ExactSums
 from tests.registered import bandits
 from tests.whole import leaks, replay
@@ -235,13 +235,13 @@ def test_a_leak_of_a_compiled_loop_is_found():
 
 def test_a_leak_within_a_compiled_loop_is_found(monkeypatch):
     """Each user's reward moves the estimate, before it is released."""
-    exact = loops_kernel.add_glm
+    exact = glm_model.add_glm
 
     def leaky(x, y, theta, *rest):
         exact(x, y, theta, *rest)
         theta[0] += 1e-12 * y
 
-    monkeypatch.setattr(loops_kernel, "add_glm", leaky)
+    monkeypatch.setattr(glm_model, "add_glm", leaky)
     with pytest.raises(AssertionError, match="estimate.* not the same"):
         replay.check(lambda: made(JointGLM, first=6)(Simulated(4)), replay.blocks)
 

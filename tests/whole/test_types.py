@@ -14,16 +14,11 @@ LEAKS = (  # a file, what stands there, and what leaks
     ("bandits/joint/continual.py", "self._update(self._state.prefix.released)", "self._update(self._state.prefix)"),
     (
         "bandits/joint/joint.py",
-        "self.algorithm.estimate(self._last, released, ",
-        "self.algorithm.estimate(self._last, self._state.prefix, ",
+        "self._fold.follow(released, ",
+        "self._fold.follow(self._state.prefix, ",
     ),
-    (
-        "bandits/joint/joint.py",
-        "of_arrays(state.estimate, state.prefix.released, ",
-        "of_arrays(state.estimate, state.prefix, ",
-    ),
-    ("algorithms/onepass/loops_kernel.py", "notice(prefix.released, ", "notice(prefix.closed, "),
-    ("algorithms/onepass/scores_kernel.py", "follow(prefix.released, ", "follow(prefix.open, "),
+    ("models/glm.py", "notice(prefix.released, ", "notice(prefix.closed, "),
+    ("models/scores.py", "follow(prefix.released, ", "follow(prefix.open, "),
     ("roles/local.py", "return self._framed(made.encode(vector), id)", "return self._framed(vector.tobytes(), id)"),
     (
         "roles/shuffle.py",

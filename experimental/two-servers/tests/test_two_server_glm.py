@@ -45,7 +45,7 @@ def test_the_noise_is_that_of_both_and_the_estimate_knows_it():
     leader, helper = (grid.sigma for grid in made.task.grids)
     curator = made._curator
     assert curator.mechanism.sigma == math.hypot(leader, helper) and type(curator.mechanism) is Grid
-    assert curator.algorithm.std(1) == pytest.approx(math.hypot(leader, helper) * curator.algorithm.gains[1])
+    assert curator.algorithm.course.std(1) == pytest.approx(math.hypot(leader, helper) * curator.algorithm.gains[1])
     one = JointGLM(dim=2, budget=BUDGET)
     assert helper == pytest.approx(one.mechanism.sigma, rel=0.01)  # cells of 12 bits cost less
     assert helper / leader == pytest.approx(gaussian.mu(Budget(4.0, 1e-6)) / gaussian.mu(BUDGET), rel=1e-6)
@@ -295,7 +295,7 @@ def test_contributions_are_the_curators():
             x /= np.linalg.norm(x)
             out = np.zeros(task.size)
             adder = made._curator.algorithm.adder(made._curator.present)
-            adder.each(x[None], np.array([reward]), *adder.given, out)
+            adder.add(x[None], np.array([reward]), 0.0, 0.0, out)
             assert np.allclose(device.contribution(x, reward), out, rtol=1e-12, atol=1e-15)
             assert np.linalg.norm(out) <= task.norm * (1 + 1e-12)
         cells = task.norm / task.grids[0].cell + math.sqrt(task.size) / 2

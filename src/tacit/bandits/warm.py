@@ -17,7 +17,6 @@ from tacit.bandits.base import Bandit
 from tacit.bandits.embedded import Embedded
 from tacit.bandits.server import Server
 from tacit.model.control import Control
-from tacit.model.fields import FieldContribution
 from tacit.privacy.noise import Secure, Simulated
 
 LOG = logging.getLogger("tacit")
@@ -45,7 +44,7 @@ def warm_up(made: Any) -> float:
 def twin_of(made: Any) -> Any:
     """One of the same kind that shares nothing with `made`: no state, no generator, no file. It takes vectors, but for
     sums by fields, which are made by the schema."""
-    left_out = () if isinstance(getattr(made, "contribution", None), FieldContribution) else ("features",)
+    left_out = () if getattr(getattr(made, "algorithm", None), "by_fields", False) else ("features",)
     names = [f.name for f in dataclasses.fields(made) if f.init and f.name not in left_out]
     settings = {name: _fresh(getattr(made, name)) for name in names}
     if settings.get("control") is not None:

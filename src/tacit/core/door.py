@@ -10,12 +10,12 @@ import numpy.typing as npt
 from tacit.core import actions
 from tacit.core.actions import Declared
 from tacit.core.choices import reward_problem
+from tacit.core.onepass import OnePass
 from tacit.data import Array, Integers, Raw
 from tacit.features import frames
 from tacit.features.schema import Schema
 from tacit.model import arms as arm_sets
 from tacit.model.arms import check_mask
-from tacit.protocols import Algorithm
 
 
 class Offer(NamedTuple):
@@ -54,7 +54,7 @@ class Door:
     declared: tuple[Declared, ...] = ()
 
     @classmethod
-    def of(cls, algorithm: Algorithm[Any], declared: tuple[Declared, ...] = ()) -> "Door":
+    def of(cls, algorithm: OnePass, declared: tuple[Declared, ...] = ()) -> "Door":
         plan = algorithm.plan
         schema = plan.features
         if schema is not None and declared:

@@ -6,11 +6,11 @@ import numpy as np
 
 from tacit.core import actions
 from tacit.core.actions import Declared
-from tacit.data import Integers, Released
+from tacit.core.onepass import OnePass, OnePassEstimate
+from tacit.data import Released
 from tacit.kernels.rounds import next_boundary
 from tacit.mechanisms import leaves
 from tacit.mechanisms.grid import Grid
-from tacit.protocols import Algorithm
 
 
 class Prior(NamedTuple):
@@ -21,55 +21,69 @@ class Prior(NamedTuple):
 
 
 class Fold:
-    """One algorithm's estimates. Whoever reads the same leaves has the same estimate, to the last bit."""
+    """One algorithm's estimates. `estimate` is what choices are made by: of the actions that are offered now. What
+    follows the next release does not depend on it, but on that of the last one."""
 
-    def __init__(self, algorithm: Algorithm[Any], declared: tuple[Declared, ...], prior: Prior | None) -> None:
-        plan = algorithm.plan
-        assert isinstance(plan.mechanism, Grid)
+    def __init__(self, algorithm: OnePass, declared: tuple[Declared, ...], prior: Prior | None = None) -> None:
         self.algorithm = algorithm if prior is None else algorithm.after(prior.std)
         self.step = 0  # releases so far
         self.entries = 0  # choices of the steps that were released
-        self._times: list[float] = []  # of releases
-        self._fading, self._schedule, self._prior = plan.mechanism.fading, plan.schedule, prior
-        self._prefixes = leaves.Prefixes(plan.mechanism)
-        self._released: Released | None = None
         self.looks: list[Released] = []  # what was released of an experiment, at each step
-        self._live = algorithm.live(actions.at(declared, 0))
-        self.estimate = self._last = algorithm.blank(self._live)  # _last: whatever was offered since
+        self._prior, self._released, self.live = prior, None, algorithm.live(actions.at(declared, 0))
+        self.estimate = self.last = algorithm.blank(self.live)
         if prior is not None:
             self._released = leaves.part(prior.released, slice(None))
-            self.estimate = self._last = self._estimated(self._released)
+            self.estimate = self.last = self._estimated(self._released, 0, None)
 
-    def follow(self, noisy: Released, declared: tuple[Declared, ...], at: float = 0.0, age: float = 0.0) -> None:
-        """One release more. The estimate is that of the actions which were offered when its step ended. at: when it is
-        visible. age: how old the last choice of its step is then."""
-        released = self._prefixes.following(noisy)
+    _released: Released | None  # the sums as they were released at last, with those of a predecessor
+
+    def follow(
+        self, released: Released, step: int, entries: int, declared: tuple[Declared, ...], chosen: int | None = None
+    ) -> None:
+        """The release of that step, the next one or the last one again. The estimate is that of the actions which were
+        offered when its step ended, after so many entries. chosen: as in models.protocol.Model.fit; None: all before
+        it."""
         part = self.algorithm.experiment(released)
-        self.looks += [] if part is None else [part]
-        self.step += 1
+        self.looks[step - 1 :] = [] if part is None else [part]
         if self._prior is not None:
-            released = leaves.after(self._prior.released, self._fading, self.step, released)
-        self.entries = int(next_boundary(self.entries, *self._schedule))
-        self._live, self._released = self.algorithm.live(actions.at(declared, self.entries)), released
-        chosen = sum(time <= at - age for time in self._times)
-        self._times.append(at)
-        self.estimate = self._last = self._estimated(released, chosen)
+            released = leaves.after(self._prior.released, self.algorithm.plan.mechanism.fading, step, released)
+        self.live, self._released = self.algorithm.live(actions.at(declared, entries)), released
+        self.estimate = self.last = self._estimated(released, step, chosen)
+        self.step, self.entries = step, entries
 
     def offer(self, declared: tuple[Declared, ...]) -> None:
         """The same release for the actions that are offered now. What follows the next release does not depend on it:
         a worker that begins later has never seen it."""
         live = self.algorithm.live(declared)
-        if np.array_equal(live, self._live):
+        if np.array_equal(live, self.live):
             return
-        self._live = live
+        self.live = live
         if self._released is None:
             self.estimate = self.algorithm.blank(live)
         else:
-            self.estimate = self._estimated(self._released)
+            self.estimate = self._estimated(self._released, self.step, 0)
 
-    def _estimated(self, released: Released, chosen: int = 0) -> Any:
-        return self.algorithm.estimate(self._last, released, self.step, self._live, chosen)
+    def resume(self, released: Released, step: int, entries: int, estimate: OnePassEstimate, last: Any = None) -> None:
+        """Go on from there. last: the estimate of the last release, where another is shown."""
+        self._released, self.step, self.entries = released if step else None, step, entries
+        self.estimate, self.last = estimate, estimate if last is None else last
 
-    @property
-    def live(self) -> Integers:
-        return self._live
+    def _estimated(self, released: Released, step: int, chosen: int | None) -> OnePassEstimate:
+        return self.algorithm.estimate(self.last, released, step, self.live, chosen)
+
+
+class LeafFold(Fold):
+    """From noisy leaves. Whoever reads the same ones has the same estimate, to the last bit."""
+
+    def __init__(self, algorithm: OnePass, declared: tuple[Declared, ...], prior: Prior | None) -> None:
+        plan = algorithm.plan
+        assert isinstance(plan.mechanism, Grid)
+        self._prefixes, self._times = leaves.Prefixes(plan.mechanism), list[float]()  # times: of releases
+        super().__init__(algorithm, declared, prior)
+
+    def read(self, noisy: Released, declared: tuple[Declared, ...], at: float = 0.0, age: float = 0.0) -> None:
+        """One leaf more. at: when its release is visible. age: how old the last choice of its step is then."""
+        chosen = sum(time <= at - age for time in self._times)
+        self._times.append(at)
+        entries = int(next_boundary(self.entries, *self.algorithm.plan.schedule))
+        self.follow(self._prefixes.following(noisy), self.step + 1, entries, declared, chosen)

@@ -1,19 +1,15 @@
 """The certificate of a bandit on a database: the bandit's own, and what it costs with those in whose place it came."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
 
 import msgspec
 
-from tacit.bandits.joint.continual import LOGGED
-from tacit.core import actions
-from tacit.core.actions import Declared
+from tacit.core.onepass import OnePass
 from tacit.holders.rows import BanditRow
 from tacit.holders.witness import Predecessor
-from tacit.privacy.certificate import Certificate, certify
+from tacit.privacy.certificate import Certificate
 from tacit.privacy.ledger import Release, epsilon_of
 from tacit.privacy.persons import many
-from tacit.protocols import Algorithm
 
 RAW_ROWS = (
     "Raw rows are sealed; who has a copy of the database, old or new, and the folder of keys of the same time can read "
@@ -23,55 +19,7 @@ RAW_ROWS = (
 )
 
 
-class Sources(NamedTuple):
-    """What a bandit was given beside its settings."""
-
-    source: Any
-    policy_given: bool
-
-
-class Counts(NamedTuple):
-    """Public."""
-
-    choices: int = 0
-    logged: int = 0  # rows of logs
-
-
-def deadline(wait: str, missing_as: float | None) -> str:
-    """When a choice enters, and with what."""
-    silence = "as nothing" if missing_as is None else f"as {missing_as:g}"
-    return f"each choice enters once, {wait}, with the reward that came by then or, without one, {silence}"
-
-
-def claimed(
-    algorithm: Algorithm[Any],
-    given: Sources,
-    counts: Counts = Counts(),
-    declared: tuple[Declared, ...] = (),
-    deadline: str = "",
-) -> Certificate:
-    """With nothing released yet."""
-    plan = algorithm.plan
-    planned, person = plan.releases(plan.mechanism.leaves), plan.person()
-    return certify(
-        plan.name,
-        model="joint",
-        budget=plan.budget,
-        releases=planned,
-        spent=(),
-        source=given.source,
-        horizon=plan.horizon,
-        rounds=counts.choices,
-        person=person,
-        policy_given=given.policy_given,
-        features=plan.features,
-        actions=actions.words(declared),
-        deadline=deadline,
-        caveats=(*([LOGGED.format(counts.logged)] if counts.logged else []), *plan.caveats),
-    )
-
-
-def charged(algorithm: Algorithm[Any], predecessors: Sequence[Predecessor]) -> list[Release]:
+def charged(algorithm: OnePass, predecessors: Sequence[Predecessor]) -> list[Release]:
     """What these have released, or may have."""
     plan, out = algorithm.plan, list[Release]()
     for one in predecessors:
@@ -80,10 +28,8 @@ def charged(algorithm: Algorithm[Any], predecessors: Sequence[Predecessor]) -> l
     return out
 
 
-def of(
-    algorithm: Algorithm[Any], found: Certificate, row: BanditRow, released: int, *, ended: bool = False
-) -> Certificate:
-    """`found` as claimed above. `released`: leaves that are committed, whether or not they are visible.
+def of(algorithm: OnePass, found: Certificate, row: BanditRow, released: int, *, ended: bool = False) -> Certificate:
+    """`found` as core.claim has it. `released`: leaves that are committed, whether or not they are visible.
 
     Nothing raw of a predecessor is used again, so a round is in one bandit only, and the claim is that of one bandit.
     Those who were in several have the releases of all of them together."""

@@ -9,15 +9,14 @@ import hashlib
 import struct
 import threading
 from collections.abc import Callable, Collection, Iterator
-from typing import Any
 
 from tacit.algorithms.weeks import Weeks
+from tacit.core.onepass import OnePass
 from tacit.core.persons import Person, hashed
 from tacit.holders import person_rows, rows
 from tacit.holders.database import Database, Run
 from tacit.holders.opening import Vault
 from tacit.mechanisms.entering import HASH
-from tacit.protocols import Algorithm
 
 WEEK = struct.Struct(">Q")
 
@@ -25,7 +24,7 @@ WEEK = struct.Struct(">Q")
 class RoundLimits:
     """Of one worker. RAW where it reads."""
 
-    def __init__(self, algorithm: Algorithm[Any], vault: Vault) -> None:
+    def __init__(self, algorithm: OnePass, vault: Vault) -> None:
         plan, self._vault = algorithm.plan, vault
         self._most = plan.limits.most
         self._weeks = None if plan.limits.week is None else Weeks(plan.schedule, plan.limits.week)

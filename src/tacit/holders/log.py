@@ -18,6 +18,7 @@ import numpy as np
 
 from tacit.core import logs, repeated
 from tacit.core.door import Offer, nothing
+from tacit.core.onepass import OnePass
 from tacit.data import Array, Raw
 from tacit.errors import BadState, HorizonReached
 from tacit.features import frames
@@ -33,7 +34,6 @@ from tacit.holders.witness import older
 from tacit.lock import Lock
 from tacit.mechanisms.entering import HASH, NOBODY
 from tacit.mechanisms.waiting import WaitingRow
-from tacit.protocols import Algorithm
 
 AT_ONCE = 256  # rows in a transaction, at most: others wait for it
 
@@ -54,7 +54,7 @@ class Log:
 
     def __init__(
         self,
-        algorithm: Algorithm[Any],
+        algorithm: OnePass,
         vault: Vault,
         agreed: Agreed,
         people: RoundLimits,

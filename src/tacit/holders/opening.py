@@ -14,6 +14,7 @@ import numpy as np
 from tacit.bandits.snapshot import encoded
 from tacit.core import actions
 from tacit.core.actions import Declared
+from tacit.core.onepass import OnePass
 from tacit.errors import BadState, RolledBack, WrongKeys
 from tacit.features.schema import Schema
 from tacit.holders import closed, fingerprints, leaf_rows, rows, schema, witness
@@ -26,7 +27,6 @@ from tacit.holders.tickets import Tickets
 from tacit.holders.witness import Shown, Witness
 from tacit.kernels.rounds import next_boundary
 from tacit.mechanisms.grid import Grid
-from tacit.protocols import Algorithm
 
 MADE = "the noise is made for them"
 EPOCHS = 8  # of choices, within as many as may wait: each has a key
@@ -160,9 +160,9 @@ def last(run: Run, name: str) -> BanditRow:
     return found
 
 
-def check(bandit: Any, name: str) -> Algorithm[Any]:
+def check(bandit: Any, name: str) -> OnePass:
     """The algorithm of a bandit that a database can hold; ValueError for others."""
-    found: Algorithm[Any] | None = getattr(bandit, "algorithm", None)
+    found: OnePass | None = getattr(bandit, "algorithm", None)
     if found is None or isinstance(bandit, type):
         raise ValueError(f"Expected a bandit whose state is sums (JointGLM), got {type(bandit).__name__}.")
     mechanism = found.plan.mechanism
@@ -177,7 +177,7 @@ def check(bandit: Any, name: str) -> Algorithm[Any]:
     return found
 
 
-def opened(database: Database, keys: Keys, name: str, algorithm: Algorithm[Any], pending: int) -> Vault:
+def opened(database: Database, keys: Keys, name: str, algorithm: OnePass, pending: int) -> Vault:
     """The bandit of that name, which is made if there is none. BadState if it has other settings or its keys are gone.
 
     Its row is there before its witness, and is at work after it: killed in between, it is opened the next time."""
@@ -240,7 +240,7 @@ def without(keys: Keys) -> WrongKeys:
     )
 
 
-def check_plan(algorithm: Algorithm[Any], found: BanditRow) -> None:
+def check_plan(algorithm: OnePass, found: BanditRow) -> None:
     """BadState unless that bandit was made with the algorithm's settings."""
     given, fixed = map(_fixed, (plan(algorithm), found.plan))
     others = [name for name in fixed.keys() | given.keys() if name != "plan" and given.get(name) != fixed.get(name)]
@@ -319,7 +319,7 @@ def check_epochs(run: Run, keys: Keys, found: BanditRow, epochs: Iterable[int], 
         fingerprints.check(run, keys, found.uid, labels, make=make)
 
 
-def new_row(algorithm: Algorithm[Any], name: str, pending: int, prior: bytes | None, prior_std: float) -> BanditRow:
+def new_row(algorithm: OnePass, name: str, pending: int, prior: bytes | None, prior_std: float) -> BanditRow:
     """A bandit that is not made yet. Its epochs stay as long as they are now, whatever `pending` will be."""
     epoch = max(1, pending // EPOCHS)
     return BanditRow(secrets.token_hex(16), name, plan(algorithm), epoch, prior, prior_std)
@@ -330,7 +330,7 @@ def make_keys(keys: Keys, new: BanditRow) -> None:
         keys.make(label)
 
 
-def make(run: Run, keys: Keys, new: BanditRow, algorithm: Algorithm[Any], state: str) -> bool:
+def make(run: Run, keys: Keys, new: BanditRow, algorithm: OnePass, state: str) -> bool:
     """Its rows; False if another worker has made one of that name."""
     if not rows.make(run, new, next_boundary(0, *algorithm.plan.schedule), state):
         return False
@@ -344,7 +344,7 @@ def _first_labels(new: BanditRow) -> list[str]:
     return [*_fixed_labels(new), f"{new.uid}.sums.0"]
 
 
-def empty(seal: Seal, uid: str, key: int, step: int, settled: int, algorithm: Algorithm[Any]) -> OpenStep:
+def empty(seal: Seal, uid: str, key: int, step: int, settled: int, algorithm: OnePass) -> OpenStep:
     """A step that opens: its sums are sealed like any other, so that they look the same."""
     nothing = np.zeros(algorithm.plan.mechanism.size, np.int64).tobytes()
     return OpenStep(step, settled, 0.0, seal.seal("sums", key, place(uid, step, "open"), nothing))
@@ -370,7 +370,7 @@ def written_place(uid: str, number: int) -> str:
     return f"{uid} written {number}"
 
 
-def plan(algorithm: Algorithm[Any]) -> str:
+def plan(algorithm: OnePass) -> str:
     """Settings and the numbers that noise is drawn with, as text."""
     found = algorithm.plan
     given = {name: encoded(value) for name, value in found.settings.items() if name not in FREE}

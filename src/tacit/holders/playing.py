@@ -12,11 +12,11 @@ from numpy.random import Generator
 from tacit.algorithms.chances import mixed
 from tacit.core.assignment import Assignment
 from tacit.core.fold import Fold
+from tacit.core.onepass import OnePass
 from tacit.data import Array
 from tacit.errors import BadState
 from tacit.holders.requests import WRONG, Answer, Request
 from tacit.model.chances import Chance, Later
-from tacit.protocols import Algorithm
 
 Drawn = tuple[Answer, Callable[[], float]]  # an answer, and what computes its propensity
 
@@ -26,7 +26,7 @@ class Mixture:
     """What computes the bandit's own propensities where a control group plays some numbers; the number says what they
     are mixed with (`by_side`). Called, it is that of the arm that was picked: of an answer without a number. RAW."""
 
-    algorithm: Algorithm[Any]
+    algorithm: OnePass
     estimate: Any
     request: Request
     picked: int

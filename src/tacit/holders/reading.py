@@ -5,15 +5,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tacit import checks, durations, forks
-from tacit.algorithms.onepass.segments import Segments
 from tacit.algorithms.trial_sums import TrialSums
+from tacit.core import claim
 from tacit.core.actions import Declared
+from tacit.core.claim import Counts
 from tacit.core.fold import Fold
+from tacit.core.onepass import OnePass
 from tacit.data import Array
 from tacit.errors import BadState
 from tacit.features.schema import Schema
 from tacit.holders import bookmarks, certificate, opening, rows
-from tacit.holders.certificate import Counts
 from tacit.holders.choosing import Choosing
 from tacit.holders.database import Database, again
 from tacit.holders.history import LEVEL, Offers, Past
@@ -22,8 +23,8 @@ from tacit.holders.terms import Agreed
 from tacit.holders.versions import Versions
 from tacit.lock import Lock, locked
 from tacit.model.arms import Arms
+from tacit.models.segments import Segments
 from tacit.privacy.certificate import Certificate
-from tacit.protocols import Algorithm
 from tacit.trials import trial
 from tacit.trials.trial import Trial
 
@@ -31,7 +32,7 @@ from tacit.trials.trial import Trial
 class Reading:
     """Stored, as far as it is read."""
 
-    algorithm: Algorithm[Any]
+    algorithm: OnePass
     _sources: Any  # source, and whether the policy's draws are the caller's
     _database: Database
     _vault: Vault
@@ -105,8 +106,7 @@ class Reading:
         checks.probability(level=level)
         fold = self._at_present()
         offer = self._agreed.door.arms(arms, actions)
-        middle, half = fold.algorithm.beliefs(fold.estimate, offer.features, level)
-        low, high = (fold.algorithm.mean(end) for end in (middle - half, middle + half))
+        _, low, high = fold.algorithm.intervals(fold.estimate, offer.features, level)
         return list(zip(low.tolist(), high.tolist(), strict=True))
 
     @property
@@ -123,8 +123,7 @@ class Reading:
             fold = self._at_present()
             offer = self._agreed.door.arms(arms, actions)
             algorithm, estimate = fold.algorithm, fold.estimate
-        middle, half = algorithm.beliefs(estimate, offer.features, LEVEL)
-        mean, low, high = map(algorithm.mean, (middle, middle - half, middle + half))
+        mean, low, high = algorithm.intervals(estimate, offer.features, LEVEL)
         return Offers(algorithm.chances(estimate, offer.features), mean, low, high, offer.names or ())
 
     @property
@@ -164,10 +163,10 @@ class Reading:
     def privacy(self) -> Certificate:
         self._at_present()
         terms, released = self._agreed.now, self._versions.released
-        deadline = certificate.deadline(f"{durations.words(terms.hold)} after it was made", terms.missing_as)
-        claim = certificate.claimed(self.algorithm, self._sources, self.counts, terms.actions, deadline)
+        deadline = claim.deadline(f"{durations.words(terms.hold)} after it was made", terms.missing_as)
+        found = claim.claimed(self.algorithm, self._sources, self.counts, terms.actions, deadline)
         row = self._vault.bandit
-        return certificate.of(self.algorithm, claim, row, released, ended=self.retired)
+        return certificate.of(self.algorithm, found, row, released, ended=self.retired)
 
     @property
     def counts(self) -> Counts:

@@ -23,7 +23,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.core import actions
+from tacit.core import actions, claim
+from tacit.core.onepass import OnePass
 from tacit.errors import BadState, Retired
 from tacit.holders import certificate, closed, copying, leaf_rows, opening, rows, schema, terms
 from tacit.holders.database import Database
@@ -33,7 +34,6 @@ from tacit.holders.witness import Predecessor, Shown, Witness, digests
 from tacit.mechanisms import leaves
 from tacit.mechanisms.grid import Grid
 from tacit.privacy.ledger import epsilon_of
-from tacit.protocols import Algorithm
 
 AGAIN = "Expected nobody else to make a bandit of that name meanwhile, got another one: run it again."
 
@@ -90,9 +90,9 @@ def cost(
         folder = opening.keys_of(where, database, keys)
         seen = [one for one in _read(algorithm, backup, database, name) if one is not None]
         found = _charged(seen, Witness(folder.folder, name).read())
-    claim = certificate.claimed(algorithm, certificate.Sources(bandit.source, False))
-    together = epsilon_of([*claim.releases, *certificate.charged(algorithm, found)], claim.delta or 0.0)
-    return Cost(claim.epsilon or 0.0, together, claim.delta or 0.0, found)
+    own = claim.claimed(algorithm, claim.Sources(bandit.source, False))
+    together = epsilon_of([*own.releases, *certificate.charged(algorithm, found)], own.delta or 0.0)
+    return Cost(own.epsilon or 0.0, together, own.delta or 0.0, found)
 
 
 class _Old(NamedTuple):
@@ -116,7 +116,7 @@ def _found(database: Database, name: str) -> _Old | None:
         return _Old(row, rows.standing(run, row.uid), found)
 
 
-def _read(algorithm: Algorithm[Any], backup: Database, database: Database, name: str) -> tuple[_Old, _Old | None]:
+def _read(algorithm: OnePass, backup: Database, database: Database, name: str) -> tuple[_Old, _Old | None]:
     """The bandit in the backup, and the one in the database; an error where the one cannot be restored in the place of
     the other."""
     old, present = _found(backup, name), _found(database, name)
@@ -164,7 +164,7 @@ def _of(one: _Old, seen: Sequence[_Old], last: Shown | None) -> Predecessor:
     return Predecessor(uid, len(one.leaves) if witnessed else None, 1 + (two or one.head.state == closed.BACK))
 
 
-def _prior(algorithm: Algorithm[Any], old: _Old) -> tuple[bytes, float]:
+def _prior(algorithm: OnePass, old: _Old) -> tuple[bytes, float]:
     """The last prefix that was released, with the prior that it was used with, and the std of its noise."""
     grid, row, found = algorithm.plan.mechanism, old.row, old.leaves
     assert isinstance(grid, Grid)

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tacit.core.onepass import OnePass
 from tacit.data import Integers, Raw
 from tacit.errors import BadState
 from tacit.holders import fingerprints, leaf_rows, opening, rollback, rows, versions
@@ -41,7 +42,6 @@ from tacit.mechanisms.entering import NO_REWARD, Entry
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.leaves import ClosedSteps, StepSums
 from tacit.mechanisms.waiting import WaitingRow
-from tacit.protocols import Algorithm
 
 LATE = "release late: visible at a later multiple of the delay"
 AT_ONCE = 256  # choices that enter in one transaction, at most: on SQLite requests wait for it
@@ -73,7 +73,7 @@ class Steps:
 
     def __init__(
         self,
-        algorithm: Algorithm[Any],
+        algorithm: OnePass,
         source: Any,
         vault: Vault,
         database: Database,

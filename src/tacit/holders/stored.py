@@ -14,12 +14,12 @@ from numpy.random import default_rng
 from tacit import forks
 from tacit.bandits.joint.controlled import LOGS, NONE
 from tacit.clock import Steady
+from tacit.core import claim
 from tacit.core.assignment import NEEDS_GIVEN
 from tacit.core.persons import Person, digest
 from tacit.data import Raw
 from tacit.errors import TacitError, Unavailable
 from tacit.holders import (
-    certificate,
     control,
     erasure,
     opening,
@@ -79,7 +79,7 @@ class Stored(Reading):
         self.algorithm = algorithm = opening.check(bandit, name)
         given = terms.checked(algorithm, pending=bandit.pending, delay=delay, missing_as=missing_as, hold=hold)
         self._agreed = Agreed(given, algorithm)
-        self._sources = certificate.Sources(bandit.source, getattr(bandit, "policy_given", False))
+        self._sources = claim.Sources(bandit.source, getattr(bandit, "policy_given", False))
         self._clock = clock = Steady() if clock is None else clock
         self._lock, self._process, self._closing = Lock(), forks.process(), threading.Event()
         self._database = opening.database_at(where)

@@ -13,12 +13,12 @@ from tacit.core.actions import Declared
 from tacit.core.assignment import Assignment
 from tacit.core.choices import check_missing_as
 from tacit.core.door import Door
+from tacit.core.onepass import OnePass
 from tacit.errors import Retired
 from tacit.features.schema import Schema
 from tacit.holders import rows
 from tacit.holders.opening import Vault, made_with
 from tacit.holders.rows import BanditRow, Head
-from tacit.protocols import Algorithm
 
 COUNTED = ("actions", "ages", "control_ended")  # settings that say since which choice, or step
 SHORTEST = 1e-6  # seconds: a release is visible at a multiple of the delay, whose number has to be finite
@@ -51,7 +51,7 @@ class Terms(NamedTuple):
 
 
 def checked(
-    algorithm: Algorithm[Any],
+    algorithm: OnePass,
     *,
     pending: int,
     delay: float | str,
@@ -92,7 +92,7 @@ def inherited(head: Head) -> str:
 class Agreed:
     """The terms that one worker knows, and the door for them."""
 
-    def __init__(self, given: Terms, algorithm: Algorithm[Any]) -> None:
+    def __init__(self, given: Terms, algorithm: OnePass) -> None:
         self.now, self._algorithm, self._schema = given, algorithm, algorithm.plan.features
         self._text, self.ended = "", False
         self.door = Door.of(algorithm)

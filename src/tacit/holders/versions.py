@@ -5,9 +5,9 @@ import itertools
 import math
 from collections import deque
 from collections.abc import Callable
-from typing import Any
 
-from tacit.core.fold import Fold, Prior
+from tacit.core.fold import LeafFold, Prior
+from tacit.core.onepass import OnePass
 from tacit.errors import BadState
 from tacit.holders import leaf_rows, rows, witness
 from tacit.holders.database import Database, Run
@@ -17,7 +17,6 @@ from tacit.holders.opening import Vault, place
 from tacit.holders.terms import Agreed
 from tacit.holders.witness import Shown
 from tacit.mechanisms import leaves
-from tacit.protocols import Algorithm
 
 BACK = 1.0  # seconds: a clock that goes back further was set
 
@@ -28,7 +27,7 @@ class Versions:
     A leaf that was not there at its time, because it was committed or could be read too late, becomes visible at the
     next multiple of the delay: at no time that tells how long something took."""
 
-    def __init__(self, algorithm: Algorithm[Any], vault: Vault, agreed: Agreed, clock: Callable[[], float]) -> None:
+    def __init__(self, algorithm: OnePass, vault: Vault, agreed: Agreed, clock: Callable[[], float]) -> None:
         self._algorithm, self._vault, self._agreed = algorithm, vault, agreed
         self._clock, self._latest = clock, clock()
         self.expected = 0  # steps that are known to be closed
@@ -116,19 +115,19 @@ class Versions:
         self.history.append(past(self.fold, self.history[-1], leaf.visible_at))
 
 
-def begun(algorithm: Algorithm[Any], vault: Vault, agreed: Agreed) -> Fold:
+def begun(algorithm: OnePass, vault: Vault, agreed: Agreed) -> LeafFold:
     """Before the first release: with what those before it released, if there were any."""
     given, size = vault.bandit.prior, algorithm.plan.mechanism.size
     prior = None
     if given is not None:
         prior = Prior(leaves.read(bytes(given), size), vault.bandit.prior_std)
-    return Fold(algorithm, agreed.now.actions, prior)
+    return LeafFold(algorithm, agreed.now.actions, prior)
 
 
-def follow(fold: Fold, leaf: Leaf, agreed: Agreed) -> None:
+def follow(fold: LeafFold, leaf: Leaf, agreed: Agreed) -> None:
     plan = fold.algorithm.plan
     now, noisy = agreed.now, leaves.read(leaf.noisy, plan.mechanism.size)
-    fold.follow(noisy, now.actions, leaf.visible_at, now.age(leaf.step))
+    fold.read(noisy, now.actions, leaf.visible_at, now.age(leaf.step))
 
 
 def found(vault: Vault, run: Run, start: int) -> list[Leaf]:

@@ -3,9 +3,9 @@
 No fastmath (it deletes NaN checks), no parallel sums (their order is part of the result).
 
 numba renews a cached function when its own file changes, but not when a function it calls does. So the cache lives in
-a folder named after the contents of all that may be compiled with it (kernels/, model/, and the *_kernel.py elsewhere,
-of its package and of those whose kernels these call): what runs is always what is written, and what one package
-changes compiles nothing anew in those below it.
+a folder named after the contents of all that may be compiled with it (kernels/, model/, models/ and the *_kernel.py
+elsewhere, of its package and of those whose kernels these call): what runs is always what is written, and what one
+package changes compiles nothing anew in those below it.
 
 A fork waits until no thread is compiling: numba's lock would stay shut in the child."""
 
@@ -20,7 +20,7 @@ from typing import ParamSpec, TypeVar
 
 import numba
 from numba.core.compiler_lock import global_compiler_lock as compiling
-from numba.extending import overload
+from numba.extending import overload, register_jitable
 
 from tacit.data import Exact, Released
 
@@ -37,6 +37,12 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """For small steps that draw random numbers in hot loops: a call that passes a generator costs 40 ns."""
     return _compile(function, inline="always")
+
+
+def formula(function: Callable[P, R]) -> Callable[P, R]:
+    """Kernels may call it; everybody else gets plain Python."""
+    out: Callable[P, R] = register_jitable(function)
+    return out
 
 
 def _compile(function: Callable[P, R], *, inline: str) -> Callable[P, R]:
@@ -67,11 +73,8 @@ def _compiled(package: str) -> list[Path]:
     """The files of a package that may be compiled; of a single module none."""
     module = importlib.import_module(package)
     folders = [Path(folder) for folder in getattr(module, "__path__", ())]
-    return [
-        path
-        for folder in folders
-        for path in sorted([*folder.glob("kernels/*.py"), *folder.glob("model/*.py"), *folder.rglob("*_kernel.py")])
-    ]
+    patterns = "kernels/*.py", "model/*.py", "models/*.py", "**/*_kernel.py"
+    return [path for folder in folders for path in sorted(one for each in patterns for one in folder.glob(each))]
 
 
 @overload(Exact)

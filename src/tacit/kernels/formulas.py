@@ -6,7 +6,7 @@ from numba import types
 from numba.extending import overload, register_jitable
 
 from tacit.kernels.compile import kernel
-from tacit.model import centred, control, fields, glm, linear, links, scores, vectors
+from tacit.model import control, glm, linear, links, scores, vectors
 
 for _function in (
     links.decay,
@@ -22,8 +22,6 @@ for _function in (
     vectors.shortened,
     vectors.add_outer,
     vectors.add_pair,
-    centred.lifted,
-    fields.within,
     glm.predict,
     glm.softened,
     glm.tangent,
@@ -63,6 +61,4 @@ link_mean = kernel(links.mean)
 add_linear = kernel(linear.add_linear)
 add_glm = kernel(glm.add_glm)
 add_score = kernel(scores.add_score)
-add_fields = kernel(fields.add_fields)
-add_centred = kernel(centred.add_centred)
 add_sides = kernel(control.add_sides)

@@ -38,14 +38,9 @@ from tacit.privacy.noise import Source
 
 
 class RowAdder(Protocol):
-    """What adds the contributions of rows (protocols.Adder)."""
+    """What adds the contributions of rows (models.protocol.Adder)."""
 
-    @property
-    def each(self) -> Callable[..., None]: ...
-    @property
-    def cells(self) -> Callable[..., None]: ...
-    @property
-    def given(self) -> tuple[Any, ...]: ...
+    def add(self, rows: Array, rewards: Array, cell: float, longest: float, out: Exact) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,7 +173,7 @@ class Continual(ABC):
             enter(sums, state.open, entering, len(rewards))
 
     def _sum(self, rows: Array, rewards: Array, adder: RowAdder, out: Exact) -> None:
-        adder.each(rows, rewards, *adder.given, out)
+        adder.add(rows, rewards, 0.0, 0.0, out)
 
     def init(self, source: Source) -> PrefixState:
         """The state before the first leaf."""

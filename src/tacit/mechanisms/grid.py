@@ -148,7 +148,7 @@ class Grid(Continual):
         self._add(v, state.open)
 
     def _sum(self, rows: Array, rewards: Array, adder: RowAdder, out: Exact) -> None:
-        adder.cells(rows, rewards, *adder.given, self.cell, self.longest, out)
+        adder.add(rows, rewards, self.cell, self.longest, out)
 
     def release(self, state: PrefixState, source: Any, closing: Closing = NOTHING) -> Released:
         closed, values = self._closing(state, self._noise(state, source))

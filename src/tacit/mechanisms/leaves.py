@@ -103,7 +103,7 @@ class StepSums(Raw[Exact]):
         total, (features, rewards) = opened(self), opened(rows)
         silent = np.where(np.isnan(rewards), 0.0, np.nan)
         for y, out in ((rewards, total), (silent, np.zeros_like(total))):
-            adder.cells(features, y, *adder.given, self._grid.cell, self._grid.longest, out)
+            adder.add(features, y, self._grid.cell, self._grid.longest, out)
 
 
 class ClosedSteps(Raw[PrefixState]):

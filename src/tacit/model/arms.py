@@ -81,14 +81,14 @@ def check(arms: Arms, dim: int) -> ArmSet:
     return ArmSet(features, names)
 
 
-class Fields(Protocol):
+class SchemaLike(Protocol):
     """What makes arms of a person's fields: a schema (tacit.features)."""
 
     def rows(self, fields: Any, actions: Any, /) -> tuple[tuple[str, ...], Array]: ...
     def placed(self, fields: Any, actions: Any, /) -> tuple[tuple[str, ...], Array]: ...
 
 
-def asked(schema: Fields | None, dim: int, arms: Any, actions: Any, blocks: int = 1) -> ArmSet:
+def asked(schema: SchemaLike | None, dim: int, arms: Any, actions: Any, blocks: int = 1) -> ArmSet:
     """One user's arms, or ValueError: vectors, or what a schema makes of fields, in the form of so many blocks."""
     if schema is not None:
         names, features = (schema.rows if blocks == 1 else schema.placed)(arms, actions)

@@ -3,7 +3,7 @@ answers follow from released sums and public numbers; where something is not kno
 
 from typing import Any
 
-from tacit.algorithms.onepass.segments import FieldSegment, Segments
+from tacit.models.segments import FieldSegment, Segments
 from tacit.service import charts
 from tacit.service.history import Summary
 from tacit.service.markup import Child, Markup, tag

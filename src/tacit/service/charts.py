@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.algorithms.onepass.segments import FieldSegment, Likely, Segments
 from tacit.data import Array
+from tacit.models.segments import FieldSegment, Likely, Segments
 from tacit.service.markup import Markup, tag
 from tacit.service.words import Scale, listed, percent
 

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.algorithms.onepass.segments import Segments
 from tacit.holders.history import LEVEL, Offers, Past
 from tacit.holders.stored import Stored
+from tacit.models.segments import Segments
 from tacit.service import segments, trial
 from tacit.service.config import BanditSetting
 from tacit.service.trial import Told

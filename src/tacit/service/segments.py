@@ -1,9 +1,9 @@
-"""What a bandit by fields says of people, as JSON: functions of released sums (tacit.algorithms.onepass.segments)."""
+"""What a bandit by fields says of people, as JSON: functions of released sums (tacit.models.segments)."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from tacit.algorithms.onepass.segments import FieldSegment, Segments
+from tacit.models.segments import FieldSegment, Segments
 
 
 def written(said: Segments | None, names: Sequence[str]) -> dict[str, Any] | None:

@@ -109,7 +109,7 @@ def parts(bandit: Any) -> Iterator[tuple[float, slice, float]]:
     """(side, which of its numbers, sensitivity), release by release and of all that one person moves."""
     for side, bound in claimed(bandit.privacy):
         yield side, slice(None), bound
-    (release,), size = bandit.privacy.releases, bandit.algorithm.contribution.size
+    (release,), size = bandit.privacy.releases, bandit.contribution.size
     for i, one in enumerate(getattr(release, "sides", ())):
         learnt, beside = one.releases
         yield float(i), slice(size), learnt.sensitivity
@@ -142,7 +142,7 @@ def share(bandit: Any, rng: Generator, enough: float = math.inf) -> float:
                     row = opened(kept).copy()
                     row[plan.width] = side
                 out = np.zeros(grid.size, np.int64)
-                adder.cells(row[None], np.array([datum.reward]), *adder.given, grid.cell, grid.longest, out)
+                adder.add(row[None], np.array([datum.reward]), grid.cell, grid.longest, out)
                 return np.asarray(out[part] * grid.cell)
 
             places = max(plan.blocks, 2)  # of arms, also where they have no blocks

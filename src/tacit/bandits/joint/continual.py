@@ -16,6 +16,7 @@ from tacit.bandits.joint.summing import Summer
 from tacit.core import actions as declared_actions
 from tacit.core import logs, repeated
 from tacit.core.actions import Declared
+from tacit.core.claim import LOGGED
 from tacit.core.persons import Persons
 from tacit.data import Integers, Released
 from tacit.features import frames
@@ -33,12 +34,6 @@ from tacit.privacy.certificate import Certificate, certify
 from tacit.privacy.ledger import Release
 from tacit.privacy.noise import Secure
 from tacit.privacy.persons import PersonClaim
-
-LOGGED = (
-    "{} of the choices are rows of a log (learn_log), protected like other rounds. If the log's policy learnt from "
-    "people, what one person was offered may tell of another; that happened before, and is not covered. Whoever gives "
-    "logs is trusted: the same log is refused a second time, by a comparison of its rows without noise."
-)
 
 
 class StepState(Protocol):

@@ -17,7 +17,7 @@ from tacit.core.assignment import NEEDS_GIVEN, Assignment, new_key
 from tacit.core.choices import Choice, Choices
 from tacit.core.door import Offer
 from tacit.core.persons import Person
-from tacit.data import Array, Integers, Released
+from tacit.data import Array, Integers
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import CHOICES, Schedule
 from tacit.lock import locked, owner_only
@@ -25,6 +25,8 @@ from tacit.mechanisms import leaves
 from tacit.model.arms import Arms
 from tacit.model.chances import Later
 from tacit.model.control import Control
+from tacit.models.beside import Beside
+from tacit.models.protocol import Model
 from tacit.trials import trial
 from tacit.trials.trial import Trial
 
@@ -48,7 +50,6 @@ class Controlled(Joint):
 
     control: Control | None = None
     _assignment: Assignment | None = field(default=None, init=False, repr=False)  # SECRET: its key
-    _looks: list[Released] = field(default_factory=list, init=False, repr=False)  # of the experiment, at each release
 
     # settings
 
@@ -74,12 +75,15 @@ class Controlled(Joint):
         if named and not set(arms) <= set(named):
             raise ValueError("Expected arms of control that are actions of the features' schema, got others.")
 
-    def _open_sides(self) -> None:
-        """Before the mechanism is made."""
+    def _beside(self, model: Model[Any]) -> Model[Any]:
+        """With the sums of the experiment, if there is one."""
         self._check_control()
-        if self.control is not None:
-            low, high = map(float, self.rewards)
-            self._sides = Sides(self.control, low, high, self._bound, self._blocks > 1)
+        if self.control is None:
+            return model
+        self._model = model
+        low, high = map(float, self.rewards)
+        self._sides = Sides(self.control, low, high, self._bound, self._blocks > 1)
+        return Beside(inner=model, sides=self._sides)
 
     def _in_blocks(self, steps: Schedule) -> Schedule:
         """Steps close where blocks of numbers do."""
@@ -216,12 +220,6 @@ class Controlled(Joint):
     def _sides_of(self, numbers: range) -> Integers | None:
         return None if self._assignment is None else self._assignment.sides(numbers)
 
-    def _update(self, released: Released) -> None:
-        part = self.algorithm.experiment(released)
-        if part is not None:
-            self._looks[self._steps - 1 :] = [part]
-        super()._update(released)
-
     @locked
     def end_control(self) -> None:
         """The control group ends, for good: numbers after the present block are all the bandit's. The last interval
@@ -239,7 +237,7 @@ class Controlled(Joint):
         """What the experiment has released so far, as sums over people; None without a control group."""
         if self._assignment is None:
             return None
-        out: TrialSums = self.algorithm.trial_sums(self._looks, self._assignment.counts, self._assignment.ended)
+        out: TrialSums = self.algorithm.trial_sums(self._fold.looks, self._assignment.counts, self._assignment.ended)
         return out
 
     @property
@@ -255,7 +253,7 @@ class Controlled(Joint):
     def _saved(self) -> dict[str, Any]:
         if self._assignment is None:
             return super()._saved()
-        looks = encoded(np.array(self._looks))
+        looks = encoded(np.array(self._fold.looks))
         experiment = {"key": self._assignment.key.hex(), "ended": self._assignment.ended, "looks": looks}
         return super()._saved() | {"experiment": experiment}
 
@@ -265,4 +263,4 @@ class Controlled(Joint):
             found = body["experiment"]
             key, ended = bytes.fromhex(found["key"]), found["ended"]
             self._assignment = Assignment(self.control, key, ended=ended)
-            self._looks = [leaves.read(look.tobytes(), look.size) for look in decoded(found["looks"])]
+            self._fold.looks = [leaves.read(look.tobytes(), look.size) for look in decoded(found["looks"])]

@@ -11,25 +11,25 @@ from numpy.random import Generator
 from tacit import checks
 from tacit.algorithms import forgetting, irls, prior
 from tacit.algorithms.forgetting import FARTHEST, steps_before
-from tacit.algorithms.onepass import centred, curvature, fields, scores
-from tacit.algorithms.onepass.algorithm import Contribution, Form, OnePass
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.joint.controlled import Controlled
 from tacit.core import actions
+from tacit.core.onepass import OnePass
 from tacit.kernels.blocks import BLOCKS
 from tacit.kernels.glm import Tuning
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.recursive import discounted
 from tacit.model import links
 from tacit.model.links import Link
-from tacit.model.scores import ScoreContribution
+from tacit.models import choose
+from tacit.models.choose import ModelSettings
+from tacit.models.fields import Fields
+from tacit.models.glm import GLM
+from tacit.models.scores import Scores
 from tacit.privacy import ledger
 from tacit.privacy.noise import policy_of
 
 FEWEST = 8  # users in the smallest step, beside those for each unit of the noise's std
-GROWTHS = curvature.GROWTH, scores.GROWTH, fields.GROWTH
-DISCOUNTS = curvature.DISCOUNT, scores.DISCOUNT, fields.DISCOUNT
-CHANGING = Tuning(ridge=1.5)  # with `forget`: a smaller ridge learns what is new sooner
 
 
 @dataclass(kw_only=True, eq=False)
@@ -68,7 +68,7 @@ class JointGLM(Controlled):
     base_rate: the share of the range of rewards that is usual, where it is small (0.01: one click in a hundred).
     Public, declared before anybody comes; wrong by a factor of 3 it costs little (docs/measurements/fields.md). For
     sums by fields, and for vectors and features of shared arms, whose chance of a reward is then linear in the features
-    (onepass.centred): link and radius are refused then.
+    (models.centred): link and radius are refused then.
     prior: (theta, precision), what is known about theta* from elsewhere; precision: a number or a (d, d) matrix.
     warm: (features, rewards), vectors (n, d) and rewards of people whose data is public. Neither is protected
     (algorithms.prior).
@@ -77,9 +77,9 @@ class JointGLM(Controlled):
 
     Settings for research, whose defaults were measured:
 
-    curvature: "released", or "none": scores alone, d numbers a release (onepass.scores). "auto", the default, takes the
+    curvature: "released", or "none": scores alone, d numbers a release (models.scores). "auto", the default, takes the
     second for many dimensions and, where the horizon is known, few rounds; with features of disjoint arms, of up to 100
-    numbers an action, it takes "fields" (onepass.fields). The certificate says which, and why. By fields the chance of
+    numbers an action, it takes "fields" (models.fields). The certificate says which, and why. By fields the chance of
     a reward is linear in the features: link and radius are refused then.
     first: the smallest step, and how many users get random arms; by default 8 + 2.5 sigma, so that a step says more
     than its noise. growth, discount: how steps grow, and how the past fades.
@@ -105,126 +105,80 @@ class JointGLM(Controlled):
     prior: Any = field(default=None, repr=False)
     warm: Any = field(default=None, repr=False)
     algorithm: OnePass = field(init=False, repr=False)
-    contribution: Contribution = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._check()
         if self.first is not None:
             checks.positive_int(first=self.first)
         if self.tuning is None:
-            self.tuning = BLOCKS if self._blocks > 1 else Tuning() if self.forget is None else CHANGING
+            self.tuning = BLOCKS if self._blocks > 1 else Tuning() if self.forget is None else choose.CHANGING
         self.tuning = irls.as_tuning(Tuning, self.tuning)
-        parts: dict[str, Any] = {"dim": self.dim, "blocks": self._blocks}
-        rounds: dict[str, Any] = {"horizon": self.horizon, "mu": self._mu}
-        beside = {"prior": self.prior is not None, "warm": self.warm is not None}
-        own, rate = self._own_dim, self.base_rate
-        self._by_fields, why = fields.check(self.curvature, self.features, own=own, others=beside)
-        self._centred = centred.check(rate, self.curvature, by_fields=self._by_fields, dim=own, others=beside)
-        self._scores = False
-        if self._centred:
-            why = centred.WHY
-        elif not self._by_fields:
-            self._scores, why = scores.check(self.curvature, **rounds, **parts)
-        self.growth = self._form.GROWTH if self.growth is None else self.growth
-        self.discount = self._form.DISCOUNT if self.discount is None else self.discount
+        asked = _asked(vars(self), self.dim, self._blocks)
+        kind, why = choose.kind_of(asked, self.horizon, self._mu)
+        self.growth = kind.pace.growth if self.growth is None else self.growth
+        self.discount = kind.pace.discount if self.discount is None else self.discount
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
         self._link = links.named(self.link)
         if self.radius > self._link.reach:
             raise ValueError(f"Expected a link known for |z| <= {self.radius:g}, got one for {self._link.reach:g}.")
         low, high = self.rewards
-        self._unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
-        self.contribution = self._contribution(low=low, high=high, link=self._link, **parts)
-        self._open_sides()
-        means: dict[str, Any] = {"link": self._link, "rewards": (low, high), "radius": self.radius, "unit": self._unit}
+        unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
+        means: dict[str, Any] = {"link": self._link, "rewards": (low, high), "radius": self.radius, "unit": unit}
         live = len(actions.live(self._declared, self._blocks))
-        knowledge = prior.knowledge(self.prior, self.warm, live=live, **parts, **means)
+        known = prior.knowledge(self.prior, self.warm, live=live, dim=self.dim, blocks=self._blocks, **means)
+        more: dict[str, Any] = {"tuning": self.tuning, "prior": known, "mu": self._mu, "forget": self._forget}
+        self._model = self._beside(choose.model(kind, asked, **means, **more))
         first = self.first
         forgetting.check(self._forget, self._shortest if first is None else lambda _: first)
         self.first = self._shortest(self._forget) if first is None else first
         self.mechanism = self._mechanism(self.first, self._forget)
         caveats = prior.sentences(self.prior, self.warm)
-        caveats += (centred.CAVEAT,) * (rate is not None)
+        caveats += (choose.CAVEAT,) * (self.base_rate is not None)
         forgotten = "" if self._forget is None else f", forgotten in {self._forget:g} rounds"
         plan = self._plan(
-            f"discounted sums of {self._form.STATISTIC}, {{}}, each user once{why}{forgotten}",
-            self.contribution.scale,
+            f"discounted sums of {self._model.sums.statistic}, {{}}, each user once{why}{forgotten}",
+            self._scale,
             self.mechanism.fading,
             caveats=caveats,
         )
-        self.algorithm = OnePass(
-            plan=plan,
-            contribution=self.contribution,
-            link=self._link,
-            unit=self._unit,
-            tuning=self.tuning,
-            prior=knowledge,
-            gains=self.mechanism.gain(np.arange(self.mechanism.window + 1.0)),
-            sides=self._sides,
-        )
+        gains = self.mechanism.gain(np.arange(self.mechanism.window + 1.0))
+        self.algorithm = OnePass(plan=plan, model=self._model, gains=gains)
         self.epsilon = ledger.check(self._planned(), self.budget)
-        self._check_idle()
+        self._check_idle(kind)
         self._policy_given = self.policy is not None
         self.policy = self.policy or policy_of(self.source)
         self._assign()
         super().__post_init__()
 
-    @property
-    def _form(self) -> Form:
-        if self._centred:
-            return centred
-        return fields if self._by_fields else scores if self._scores else curvature
-
-    def _contribution(self, **parts: Any) -> Contribution:
-        if self._by_fields:
-            assert self.features is not None
-            return fields.contribution(self.features, self.base_rate, **parts)
-        if self._centred:
-            assert self.base_rate is not None
-            return centred.contribution(self.features, self.base_rate, **parts)
-        if self._scores:
-            return ScoreContribution(**parts)
-        parts["blend"] = curvature.blend(self._link, self._mu, self._forget)
-        return curvature.contribution(reach=self.radius / self._unit, **parts)
-
     @classmethod
     def idle(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
         schema = settings.get("features")
-        own = 0 if schema is None else schema.dim // schema.blocks
-        beside = {name: settings.get(name) is not None for name in ("prior", "warm")}
-        by_fields, _ = fields.check(settings.get("curvature", "auto"), schema, own=own, others=beside)
-        return ("link", "radius") if by_fields or settings.get("base_rate") is not None else ()
+        dim, blocks = (0, 1) if schema is None else (schema.dim, schema.blocks)
+        asked = _asked({"curvature": "auto"} | dict(settings), dim, blocks)
+        return ("link", "radius") if choose.by_fields(asked) or asked.base_rate is not None else ()
 
     @property
     def _forget(self) -> float | None:
         assert not isinstance(self.forget, str)
         return self.forget
 
-    def _check_idle(self) -> None:
+    def _check_idle(self, kind: Any) -> None:
         """ValueError for a setting that would have no effect beside another. A default may stand: saved bandits have
         it."""
         growth, discount = self.growth, self.discount
-        assert growth is not None and discount is not None
-        if self.forget is not None and discount not in DISCOUNTS:
+        assert growth is not None and discount is not None and self.tuning is not None
+        paces = [one.pace for one in (GLM, Scores, Fields)]
+        if self.forget is not None and discount not in [pace.discount for pace in paces]:
             raise ValueError(f"Expected no discount with forget, which says how fast the past fades, got {discount:g}.")
         least = forgetting.LEAST_GROWTH
-        if self.forget is not None and growth < least and growth not in GROWTHS:
+        if self.forget is not None and growth < least and growth not in [pace.growth for pace in paces]:
             raise ValueError(f"Expected growth of at least {least:g} with forget, got {growth:g}.")
-        form = "features whose sums are by fields" if self._by_fields else "base_rate" if self._centred else "none"
-        if self._form is not curvature and self.tuning not in (Tuning(), CHANGING, BLOCKS):
-            raise ValueError(
-                f'Expected curvature="released" with tuning, which is of estimates by curvature, got {form}.'
-            )
-        if self._by_fields or self._centred:
-            why = "where the chance of a reward is linear in the features"
-            if self._link is not links.logistic:
-                raise ValueError(f"Expected no link with {form}, {why}, got {self._link.name}.")
-            if self.radius != ContinualBandit.radius:
-                raise ValueError(f"Expected no radius with {form}, {why}, got {self.radius:g}.")
+        choose.check_idle(kind, self.tuning, self._link, self.radius, ContinualBandit.radius)
 
     def _shortest(self, forget: float | None) -> int:
         """Choices in a step that says more than its noise."""
-        return FEWEST + math.floor(self._form.PER_SIGMA * self._mechanism(FEWEST, forget).sigma)
+        return FEWEST + math.floor(self._model.pace.per_sigma * self._mechanism(FEWEST, forget).sigma)
 
     def _mechanism(self, first: int, forget: float | None) -> Continual:
         """The mechanism for steps of at least `first` choices, with the noise that the budget asks for."""
@@ -233,5 +187,10 @@ class JointGLM(Controlled):
         leaves = 1 + steps_before(self.horizon or FARTHEST, steps)
         fading = forgetting.discount(steps, forget, self.discount)
         columns = self._columns(steps)
-        noiseless = discounted(leaves=leaves, size=self._size, discount=fading, **columns)
+        noiseless = discounted(leaves=leaves, size=self._model.sums.size, discount=fading, **columns)
         return self._with_noise(noiseless, self._sensitivity, self._mu)
+
+
+def _asked(settings: Mapping[str, Any], dim: int, blocks: int) -> ModelSettings:
+    given = {name: settings.get(name) is not None for name in ("prior", "warm")}
+    return ModelSettings(settings["curvature"], settings.get("features"), settings.get("base_rate"), dim, blocks, given)

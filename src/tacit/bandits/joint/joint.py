@@ -1,26 +1,30 @@
-"""A bandit in memory whose algorithm is a value (protocols.Algorithm): what choices, rewards and steps do to its state.
+"""A bandit in memory whose algorithm is a value: what choices, rewards and steps do to its state.
 JointGLM is settings of it."""
 
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from tacit import checks
-from tacit.algorithms import accounting, forgetting
+from tacit.algorithms import forgetting
 from tacit.algorithms.forgetting import FARTHEST, steps_before
 from tacit.algorithms.sides import Sides
 from tacit.algorithms.weeks import Weeks, fewest_leaves
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.joint.summing import Summer
 from tacit.bandits.snapshot import decoded, encoded
-from tacit.core import actions
+from tacit.core import accounting
 from tacit.core.choices import Index, check_missing_as
+from tacit.core.claim import Counts, Sources, claimed
 from tacit.core.door import Door
+from tacit.core.fold import Fold
+from tacit.core.onepass import OnePass
 from tacit.core.persons import Persons
+from tacit.core.plan import Limits, Plan
 from tacit.data import Array, Integers, Raw, Released
 from tacit.features.schema import Schema
 from tacit.kernels.block import Block
@@ -28,25 +32,20 @@ from tacit.kernels.continual import JointState
 from tacit.kernels.rounds import BOUNDARY, CHOICES, ENTERED, Held, Schedule
 from tacit.lock import locked, owner_only
 from tacit.mechanisms import entering, prefix
+from tacit.mechanisms.continual import RowAdder
 from tacit.mechanisms.entering import Entry
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.prefix import PrefixSums
 from tacit.model.arms import Arms
 from tacit.model.chances import Later
+from tacit.models.beside import Beside
+from tacit.models.protocol import Model
+from tacit.privacy.certificate import Certificate
 from tacit.privacy.ledger import Release
 from tacit.privacy.noise import generator_of
-from tacit.privacy.persons import PersonClaim
-from tacit.protocols import Adder, Algorithm, Limits, Plan
 
 OWN = ("source", "policy", "pending", "hold", "missing_as")  # settings that no plan depends on
 LENGTHS = ("week", "forget")  # settings that may be given in days
-
-
-class Contribution(Protocol):
-    @property
-    def size(self) -> int: ...
-    @property
-    def sensitivity(self) -> float: ...
 
 
 @dataclass(kw_only=True, eq=False)
@@ -62,13 +61,11 @@ class Joint(ContinualBandit):
     missing_as: float | None = None
     week: float | str | None = None
     per_day: float | None = None
-    algorithm: Algorithm[Any] = field(init=False, repr=False)
-    contribution: Contribution = field(init=False, repr=False)
+    algorithm: OnePass = field(init=False, repr=False)
     _state: JointState[PrefixSums] = field(init=False, repr=False)
-    _live: Integers = field(init=False, repr=False)  # the blocks that the estimate is of
+    _fold: Fold = field(init=False, repr=False)
+    _model: Model[Any] = field(init=False, repr=False)
     _sides: Sides | None = field(default=None, init=False, repr=False)
-    _current: Any = field(default=None, init=False, repr=False)  # the estimate whose arrays are in the state
-    _last: Any = field(default=None, init=False, repr=False)  # the last release's, where another is shown: see _offer
     _adder: tuple[Any, Any] = field(default=(None, None), init=False, repr=False)  # an estimate, and its Adder
 
     # settings
@@ -114,11 +111,22 @@ class Joint(ContinualBandit):
     @property
     def _bound(self) -> float:
         """How far one person moves the sums, for each unit of the column norm."""
-        return self.contribution.sensitivity
+        return self._learnt.sums.sensitivity
 
     @property
-    def _size(self) -> int:
-        return self.contribution.size + (0 if self._sides is None else self._sides.size)
+    def _learnt(self) -> Model[Any]:
+        """The model that learns, without what is beside it."""
+        return self._model.inner if isinstance(self._model, Beside) else self._model
+
+    @property
+    def contribution(self) -> Any:
+        """What a person adds to what is learnt."""
+        return self._learnt.contribution  # type: ignore[attr-defined]
+
+    @property
+    def _scale(self) -> float:
+        """Of the curvature; 0 where there is none."""
+        return float(self.contribution.scale)
 
     @property
     def _sensitivity(self) -> float:
@@ -128,7 +136,7 @@ class Joint(ContinualBandit):
     def _plan(self, statistic: str, *numbers: float, caveats: tuple[str, ...] = ()) -> Plan:
         """statistic: what is released, in words, with {} for how many numbers. numbers: beside the mechanism's, what
         noise is drawn with."""
-        most, mechanism, size, sides = self.max_rounds_per_person, self.mechanism, self.contribution.size, self._sides
+        most, mechanism, size, sides = self.max_rounds_per_person, self.mechanism, self._learnt.sums.size, self._sides
         words = statistic.format(accounting.numbers(size, self._blocks))
         parts = size, self._bound, sides, most or 1, self._relation
         releases = functools.partial(accounting.entries, words, mechanism, *parts)
@@ -149,6 +157,7 @@ class Joint(ContinualBandit):
             mechanism=mechanism,
             limits=limits,
             features=self.features,
+            sides=sides,
             relation=self._relation,
             numbers=(mechanism.step, mechanism.sigma, mechanism.column_norm, *numbers),
             caveats=caveats,
@@ -162,70 +171,57 @@ class Joint(ContinualBandit):
     def _releases(self, steps: int) -> tuple[Release, ...]:
         return self.algorithm.plan.releases(steps)
 
-    def _person(self) -> PersonClaim | None:
-        return self.algorithm.plan.person()
-
-    def _caveats(self) -> tuple[str, ...]:
-        return *super()._caveats(), *self.algorithm.plan.caveats
-
     # estimates
 
     def init(self) -> JointState[PrefixSums]:
-        self._live = self.algorithm.live(self._declared)
-        arrays = self.algorithm.blank(self._live).arrays
+        self._fold = Fold(self.algorithm, self._declared)
+        arrays = self._fold.estimate.arrays
         return JointState(self._opened(3), PrefixSums(self.mechanism, self.source), arrays)
 
     @property
     def _estimate(self) -> Any:
         """What choices are made by now."""
-        if self._current is None or self._current.arrays is not self._state.estimate:
-            state = self._state
-            self._current = self.algorithm.of_arrays(state.estimate, state.prefix.released, self._steps)
-        return self._current
+        return self._fold.estimate
 
-    def _show(self, new: Any) -> None:
-        """From now on choices are made by that estimate."""
-        self._current = new
-        self._state = self._state._replace(estimate=new.arrays)
+    @property
+    def _live(self) -> Integers:
+        """The blocks that the estimate is of."""
+        return self._fold.live
+
+    def _show(self) -> None:
+        """From now on choices are made by the fold's estimate."""
+        self._state = self._state._replace(estimate=self._fold.estimate.arrays)
 
     def _update(self, released: Released) -> None:
-        """For the actions that were offered when the step ended, from the estimate of the release before: what was
-        shown since, for other actions, changes nothing that follows (core.fold)."""
-        steps = self._steps
-        chosen = None if self.hold is None else min(steps - 1, steps_before(self._entries - self.hold, self._schedule))
-        before, self._last = self._estimate if self._last is None else self._last, None
-        live = self.algorithm.live(actions.at(self._declared, self._entries))
-        self._show(self.algorithm.estimate(before, released, steps, live, chosen))
-        if not np.array_equal(live, self._live):
-            self._offer()
-
-    def _offer(self) -> None:
-        """The same release, for the actions that are offered now."""
-        if self._last is None:
-            self._last = self._estimate
-        if self._steps:
-            released = self._state.prefix.released
-            self._show(self.algorithm.estimate(self._last, released, self._steps, self._live))
-        else:
-            self._show(self.algorithm.blank(self._live))
+        steps, entries = self._steps, self._entries
+        chosen = None if self.hold is None else min(steps - 1, steps_before(entries - self.hold, self._schedule))
+        self._fold.follow(released, steps, entries, self._declared, chosen)
+        self._fold.offer(self._declared)
+        self._show()
 
     @locked
     def _redeclare(self, change: Callable[[Schema], Schema]) -> None:
         super()._redeclare(change)
-        before, self._live = self._live, self.algorithm.live(self._declared)
-        if not np.array_equal(before, self._live):
-            self._offer()
+        self._fold.offer(self._declared)
+        self._show()
+
+    def _resumed(self, last: Any = None) -> None:
+        """The fold goes on from the arrays that are in the state."""
+        state, steps = self._state, self._steps
+        at = self.algorithm.of_arrays(state.estimate, steps)
+        self._fold.resume(state.prefix.released, steps, self._entries, at, last)
 
     def _saved(self) -> dict[str, Any]:
-        last = () if self._last is None else self._last.arrays
+        fold = self._fold
+        last = () if fold.last is fold.estimate else fold.last.arrays
         return super()._saved() | {"last": [encoded(part) for part in last]}
 
     def _resume(self, body: dict[str, Any], where: str) -> None:
         super()._resume(body, where)
+        last = None
         if body["last"]:
-            state = self._state
-            last = type(state.estimate)(*map(decoded, body["last"]))
-            self._last = self.algorithm.of_arrays(last, state.prefix.released, self._steps)
+            last = self.algorithm.of_arrays(type(self._state.estimate)(*map(decoded, body["last"])), self._steps)
+        self._resumed(last)
 
     # choices
 
@@ -271,12 +267,12 @@ class Joint(ContinualBandit):
     def _join(self, row: Raw[Array], reward: Raw[float]) -> None:
         self._state.prefix.add(entering.one(row, reward), self._adds())
 
-    def _adds(self) -> Adder:
+    def _adds(self) -> RowAdder:
         """What adds contributions at the present estimate."""
         now = self._estimate
         if self._adder[0] is not now:  # once a release, not once a reward
             self._adder = now, self.algorithm.adder(now)
-        adder: Adder = self._adder[1]
+        adder: RowAdder = self._adder[1]
         return adder
 
     @property
@@ -324,23 +320,24 @@ class Joint(ContinualBandit):
     def _summer(self) -> Summer | None:
         if self.hold is not None or not isinstance(self.mechanism, Grid):
             return None
-        return Summer.of(self._adds(), self.mechanism, self.contribution.size)
+        return Summer(self._adds(), self.mechanism.size, self.mechanism.cell, self.mechanism.longest)
 
     # simulation
 
     def _play(self, block: Block) -> None:
         loop, waits = self.algorithm.loop, self.hold is not None
-        if loop is None or self._last is not None or (waits and self._persons.most is not None):  # loops count nobody
+        other = self._fold.last is not self._fold.estimate  # than that of the last release is shown
+        if loop is None or other or (waits and self._persons.most is not None):  # loops count nobody
             super()._play(block)
             return
         if waits and len(block.noise):
             self._step()  # all that is due: the loop lets one choice enter with each that is made
         arrays = self._state.estimate
         self._state = self._state._replace(estimate=type(arrays)(*(part.copy() for part in arrays)))  # others hold them
-        for part in self._parts(block) if self.algorithm.by_step else [block]:
+        for part in self._parts(block) if loop.by_step else [block]:
             given = generator_of(self.source), part, self._held(), self._state, self._live
-            prefix.run(loop, getattr(self, "policy", None), *given)
-        self._current = None
+            prefix.run(loop.play, getattr(self, "policy", None), *given)
+        self._resumed()
 
     def _parts(self, block: Block) -> Iterator[Block]:
         """The rounds of a block, those of one step after the other: the estimate that follows is made here."""
@@ -354,6 +351,11 @@ class Joint(ContinualBandit):
 
     # what may be shown
 
+    @property
+    def privacy(self) -> Certificate:
+        given, counts = Sources(self.source, self._policy_given), Counts(self.choices, self._logged, self._steps)
+        return claimed(self.algorithm, given, counts, self._declared)
+
     @owner_only
     def interval(
         self, arms: Arms | Mapping[str, Any], *, actions: Any = None, level: float = 0.9
@@ -362,8 +364,7 @@ class Joint(ContinualBandit):
         from released sums only. What is proven and what is measured of it: see the algorithm."""
         checks.probability(level=level)
         features = self._door.offer(arms, None, actions).features
-        middle, half = self.algorithm.beliefs(self._estimate, features, level)
-        low, high = (self.algorithm.mean(end) for end in (middle - half, middle + half))
+        _, low, high = self.algorithm.intervals(self._estimate, features, level)
         return list(zip(low.tolist(), high.tolist(), strict=True))
 
     @property

@@ -8,8 +8,8 @@ import numpy as np
 
 from tacit.algorithms import forgetting
 from tacit.algorithms.forgetting import steps_before
-from tacit.algorithms.onepass.algorithm import OnePassEstimate
 from tacit.bandits.joint.glm import JointGLM
+from tacit.core.onepass import OnePassEstimate
 from tacit.data import Array, Integers, Raw, Released
 from tacit.errors import NotSecure
 from tacit.kernels.block import Block
@@ -18,6 +18,7 @@ from tacit.kernels.rounds import CHOICES, Schedule
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.prefix import PrefixSums
+from tacit.models.scores import Scores
 from tacit.privacy import gaussian
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import Release
@@ -66,7 +67,7 @@ class Curator(JointGLM):
         steps = self._schedule = forgetting.schedule(first, self.growth, forget)
         leaves = min(1 + steps_before(self.horizon or MOST_REPORTS, steps), MOST_LEAVES)
         self.fading = forgetting.discount(steps, forget, self.discount)
-        real = Discounted(leaves=leaves, size=self._size, discount=self.fading, sigma=0.0)
+        real = Discounted(leaves=leaves, size=self._model.sums.size, discount=self.fading, sigma=0.0)
         if isinstance(self.source, Elsewhere):
             given = {"norm": self.contribution.norm, "sensitivity": self._sensitivity}
             leader, helper = (grid_for(real, mu=mu, **given) for mu in self._mus)
@@ -89,12 +90,12 @@ class Curator(JointGLM):
     @property
     def scores(self) -> bool:
         """Whether scores alone are summed."""
-        return self._scores
+        return isinstance(self._model, Scores)
 
     @property
     def present(self) -> OnePassEstimate:
         """What choices are made by."""
-        return self.algorithm.of_arrays(self._state.estimate, self._state.prefix.released, self._steps)
+        return self.algorithm.of_arrays(self._state.estimate, self._steps)
 
     def cost(self, party: int, steps: int) -> tuple[Release, ...]:
         """What so many steps have cost a user against that party: the noise of the other one counts alone."""

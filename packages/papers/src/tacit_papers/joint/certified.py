@@ -93,6 +93,7 @@ class Trail:
         if not isinstance(getattr(b.mechanism, "real", b.mechanism), Discounted):
             raise ValueError(f"Expected exact discounted sums, got those of {type(b.mechanism).__name__}.")
         self._user = b.contribution
+        self._unit = 1.0 if self._user.link.bounded else max(map(abs, b.rewards))
         self.regret = 0.0
         self._lock, self._own = b._lock, b._own
         with self._lock:
@@ -120,7 +121,7 @@ class Trail:
         theta, variance, spread = self._open
         self.regret += choices * self._promised(theta, spread)
         self.steps.append(
-            Step(choices, planned, state.prefix.released.copy(), b.algorithm.std(steps), theta, variance, spread)
+            Step(choices, planned, state.prefix.released.copy(), b.algorithm.course.std(steps), theta, variance, spread)
         )
         self._open = self._now()
 
@@ -133,13 +134,13 @@ class Trail:
         """Of one user who plays the best arm by theta and a draw: mu(best) - mu(chosen) <= 2 (steepest slope)
         (|theta* - theta| + |draw|), since arms have norm at most 1."""
         b = self.bandit
-        span = b.rewards[1] - b.rewards[0] if b.algorithm.link.bounded else 1.0
-        most = span if b.algorithm.link.bounded else 2 * b.radius
+        span = b.rewards[1] - b.rewards[0] if self._user.link.bounded else 1.0
+        most = span if self._user.link.bounded else 2 * b.radius
         if not self.steps:
             return most
         found = self.certified()
         far = min(b.radius + float(np.linalg.norm(theta)), found.radius + float(np.linalg.norm(found.centre - theta)))
-        return min(most, 2 * span * b.algorithm.link.steepest * (far + spread))
+        return min(most, 2 * span * self._user.link.steepest * (far + spread))
 
     @owner_only
     def certified(self) -> Certified:
@@ -159,7 +160,7 @@ class Trail:
             old, rest = self.steps[first - 1], fading ** (t - first)
             sums, std = sums - rest * old.released, std + rest * old.std
         smat(np.ascontiguousarray(sums[:-d]), gram := np.empty((d, d)))
-        gram, moment = gram / self._user.scale, b.algorithm.unit * sums[-d:]
+        gram, moment = gram / self._user.scale, self._unit * sums[-d:]
         if centre is None:
             centre = np.asarray(np.linalg.lstsq(gram, moment, rcond=None)[0])
             centre = centre * min(1.0, b.radius / max(float(np.linalg.norm(centre)), 1e-300))
@@ -170,18 +171,18 @@ class Trail:
         rounded = getattr(b.mechanism, "cell", 0.0) / 2 * math.sqrt(self._user.size) * float(weights @ choices)
         noise = (std * (math.sqrt(2 * d) + u) + rounded) / self._user.scale
         others = float(np.linalg.norm(moment - gram @ centre)) + float(weights * choices @ lines.errors)
-        others += b.algorithm.unit * (std * (math.sqrt(d) + u) + rounded) + noise * length
+        others += self._unit * (std * (math.sqrt(d) + u) + rounded) + noise * length
         matrix = gram - noise * np.eye(d)
         least, radius = float(np.linalg.eigvalsh(matrix)[0]), b.radius + length
         if least <= 0:
             return Certified(centre, radius, matrix, math.inf)
-        sub = 0.5 if b.algorithm.link.bounded else (b.rewards[1] - b.rewards[0]) / 2  # of a reward
+        sub = 0.5 if self._user.link.bounded else (b.rewards[1] - b.rewards[0]) / 2  # of a reward
         expected, came = float(weights**2 @ planned), float(weights**2 @ choices)
         if np.all(choices <= planned):
             drift = math.sqrt(expected) * (math.sqrt(d) + u)
         else:
             drift = math.sqrt((expected + came) * (d * math.log1p(came / expected) + u * u))
-        pull = others + (2 * sub if b.algorithm.link.bounded else sub) * drift
+        pull = others + (2 * sub if self._user.link.bounded else sub) * drift
         radius = min(radius, pull / (lines.flat * least))
         size = math.sqrt(radius * pull / lines.flat)
         if self.shortest:
@@ -196,13 +197,13 @@ class Trail:
     def _lines(self, window: list[Step], centre: Array) -> Lines:
         """Functions of |z| that rise or fall are taken at the end of each interval where the bound is safe."""
         b = self.bandit
-        if kind(b.algorithm.link.code) == IDENTITY:
+        if kind(self._user.link.code) == IDENTITY:
             return Lines(1.0, 1.0, np.zeros(len(window)))
-        mean, slope, _ = SHAPES[b.algorithm.link.name]
+        mean, slope, _ = SHAPES[self._user.link.name]
         blend = self._user.blend
 
         def steep(v: Array) -> Array:  # w, of a user's line, as model.glm.line has it: falls with v >= 0
-            chord = np.where(v > 1e-6, (mean(v) - 0.5) / np.maximum(v, 1e-6), b.algorithm.link.steepest)
+            chord = np.where(v > 1e-6, (mean(v) - 0.5) / np.maximum(v, 1e-6), self._user.link.steepest)
             share = blend * 4 * mean(v) * (1 - mean(v))
             return (1 - share) * slope(v) + share * chord
 
@@ -211,7 +212,7 @@ class Trail:
         low, high = z[:, :-1], z[:, 1:]
         apart = np.linalg.norm(centre - theta, axis=1)[:, None]
         variances = np.array([step.variance for step in window])[:, None]
-        softest = 1 / np.sqrt(1 + softness(b.algorithm.link.code) * variances)  # k is at least this
+        softest = 1 / np.sqrt(1 + softness(self._user.link.code) * variances)  # k is at least this
         most, fewest = steep(softest * low), softest * steep(high)  # k w lies between them
         level = mean(softest * low) - steep(softest * low) * softest * low  # m: the line's value at 0, rises with v
         end = np.array(b.radius)

@@ -56,7 +56,7 @@ def of_side(name: str, side: int) -> Attack:
     added = np.zeros((2, steps, mechanism.size))
     for world, (x, reward) in enumerate(GLM_PAIR):
         adder, row = bandit._adds(), np.array([*x, side, 1.0, 0.0])
-        adder.each(row[None], np.array([reward]), *adder.given, added[world, 0])
+        adder.add(row[None], np.array([reward]), 0.0, 0.0, added[world, 0])
     test = difference(mechanism, *added)
 
     def scores(world: int, runs: int, rng: Generator) -> Array:

@@ -67,9 +67,9 @@ class Oracle(JointGLM):
 
     def _drawn(self, steps: int) -> Array:
         """The noise of so many releases, as the mechanism makes it."""
-        state, out = self.mechanism.noise_state(self.source), np.empty((steps, self._size))
+        state, out = self.mechanism.noise_state(self.source), np.empty((steps, self.mechanism.size))
         for row in out:
-            noise_step(state, self.source.rows(draws_needed(state), self._size, self.mechanism.law), row)
+            noise_step(state, self.source.rows(draws_needed(state), self.mechanism.size, self.mechanism.law), row)
         return out
 
     def _curvature(self) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":

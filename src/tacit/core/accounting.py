@@ -6,10 +6,10 @@ import msgspec
 
 from tacit.algorithms.sides import Sides
 from tacit.algorithms.weeks import most_weeks
+from tacit.core.plan import Limits
 from tacit.mechanisms.continual import Continual
 from tacit.privacy.ledger import GaussianRelease, Release
 from tacit.privacy.persons import SEVERAL_WEEKS, PersonClaim
-from tacit.protocols import Limits
 
 
 def entries(

@@ -11,15 +11,13 @@ much of this there is when weights are drawn from the posterior is known exactly
 All of it is post-processing of what was released and of the schema. It is the model's own estimate, and no trial:
 docs/measurements/fields.md says how far off it was."""
 
-import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit import special
-from tacit.algorithms.onepass import fields
-from tacit.algorithms.onepass.fields import FieldPosterior
 from tacit.data import Array, Integers
 from tacit.features.columns import Column, Hashed, Number
 from tacit.features.parts import SchemaPart
@@ -27,9 +25,10 @@ from tacit.features.people import frequencies, made_up, row
 from tacit.features.schema import Schema
 
 if TYPE_CHECKING:
-    from tacit.algorithms.onepass.algorithm import OnePass
+    from tacit.models.fields import FieldPosterior
 
 LEVEL = 0.9  # of intervals
+WIDENING = 1.6  # of them
 PEOPLE, DRAWS = 2000, 20  # people that are made up, and draws from the posterior
 FOND = 0.15  # chosen on tuning seeds, so that what is chosen has about the right estimate (docs/measurements/fields.md)
 
@@ -77,22 +76,27 @@ class Segments(NamedTuple):
 
 
 def of(
-    algorithm: "OnePass", posterior: FieldPosterior, people: Array, step: int, live: Integers, fond: float = FOND
+    schema: Schema,
+    mean: Callable[[Array], Array],
+    span: float,
+    posterior: "FieldPosterior",
+    step: int,
+    live: Integers,
+    noise: float,
+    fond: float = FOND,
 ) -> Segments:
-    """people: the released sums of features. live: the actions that are offered. fond: how much of what is overstated
-    is taken off."""
-    schema = algorithm.plan.features
-    assert schema is not None
+    """After that release. mean: reward of a score; span: of rewards. live: the actions that are offered. noise: std of
+    that in the sums of features. fond: how much of what is overstated is taken off."""
     rng = default_rng(step)  # of nobody's: the same for everybody who computes it
-    look = _Look(algorithm, posterior, schema, live, rng, fond)
+    look = _Look(schema, mean, span, posterior, live, rng, fond)
+    people = posterior.people
     rows = made_up(schema, people, PEOPLE, rng)
     each, average = np.full(PEOPLE, 1 / PEOPLE), rows.mean(axis=0)
     best = int(np.argmax(look.theta @ average))
-    picked = fields.offered(posterior, rows, look.theta, live, rng)
+    picked = offered(posterior, rows, look.theta, live, rng)
     chosen = np.stack([rows[picked == a].sum(axis=0) for a in range(len(live))]) / PEOPLE
     single, evenly = look.alone(best, average), np.tile(average / len(live), (len(live), 1))
     over, over_single = look.overstated(rows, each), look.overstated(average[None], np.ones(1))
-    noise = algorithm.std(step) * math.sqrt(algorithm.plan.blocks) / fields.contribution_of(algorithm).count
     return Segments(
         LEVEL,
         tuple(live.tolist()),
@@ -108,6 +112,14 @@ def of(
             if len(part.names) == 1 and not isinstance(schema.context[part.names[0]], Hashed)
         ),
     )
+
+
+def offered(posterior: "FieldPosterior", rows: Array, theta: Array, live: Integers, rng: Generator) -> Integers:
+    """For each of the (n, p) rows the place in `live` of the action that is chosen: by (live, p) weights, and by draws
+    as large as the present ones."""
+    moves = rows @ (posterior.axes[live] * posterior.spread[live][:, None, :])
+    draws = np.sqrt((moves**2).sum(axis=2)).T * rng.standard_normal((len(rows), len(live)))
+    return np.asarray(np.argmax(rows @ theta.T + draws, axis=1))
 
 
 def _field(look: "_Look", part: SchemaPart, people: Array, noise: float, best: int, over_single: float) -> FieldSegment:
@@ -148,19 +160,17 @@ class _Look:
 
     def __init__(
         self,
-        algorithm: "OnePass",
-        posterior: FieldPosterior,
         schema: Schema,
+        mean: Callable[[Array], Array],
+        span: float,
+        posterior: "FieldPosterior",
         live: Integers,
         rng: Generator,
         fond: float,
     ) -> None:
-        self._fond = fond
-        self._algorithm, self.schema = algorithm, schema
+        self.schema, self._mean, self._span, self._fond = schema, mean, span, fond
         self.theta, self._covariance = posterior.theta[live], posterior.inverse[live]
         self._widths = float(special.ndtri((1 + LEVEL) / 2))
-        low, high = algorithm.plan.rewards
-        self._range = high - low
         draws = rng.standard_normal((DRAWS, *self.theta.shape)) / np.sqrt(posterior.precision[live])
         self._off = np.einsum("aij,daj->dai", posterior.axes[live], draws)
 
@@ -179,20 +189,20 @@ class _Look:
         """The sum over actions of <each_a, theta_a>, less `over`, and half the width of its interval. Errors of several
         actions may go together: the rate that all of them are drawn towards is one number."""
         stds = np.sqrt(np.einsum("ai,aij,aj->a", each, self._covariance, each))
-        width = max(fields.WIDENING * float(np.linalg.norm(stds)), float(stds.sum()))
+        width = max(WIDENING * float(np.linalg.norm(stds)), float(stds.sum()))
         return float((each * self.theta).sum()) - over, self._widths * width
 
     def reward(self, each: Array, over: float) -> Likely:
         middle, half = self._found(each, over)
-        return Likely(*self._algorithm.mean(np.array([middle, middle - half, middle + half])).tolist())
+        return Likely(*self._mean(np.array([middle, middle - half, middle + half])).tolist())
 
     def difference(self, each: Array, over: float = 0.0) -> Likely:
         middle, half = self._found(each, over)
-        return Likely(*(self._range * end for end in (middle, middle - half, middle + half)))
+        return Likely(*(self._span * end for end in (middle, middle - half, middle + half)))
 
     def rewards(self, rows: Array) -> tuple[Array, Array, Array]:
         """(rows, actions): the mean reward of each action for people with that row, and its interval."""
         middle = rows @ self.theta.T
-        half = np.sqrt(np.einsum("vi,aij,vj->va", rows, self._covariance, rows)) * fields.WIDENING * self._widths
-        mean, low, high = (self._algorithm.mean(end) for end in (middle, middle - half, middle + half))
+        half = np.sqrt(np.einsum("vi,aij,vj->va", rows, self._covariance, rows)) * WIDENING * self._widths
+        mean, low, high = (self._mean(end) for end in (middle, middle - half, middle + half))
         return mean, low, high

@@ -1,0 +1,143 @@
+"""One pass over people with any model, as a value with pure functions: each person's datum is
+summed once, at the estimate of its step, and the next estimate follows from the sums as they are released."""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from tacit.algorithms import chances, irls
+from tacit.algorithms.trial_sums import TrialSums, trial_sums
+from tacit.core.plan import Plan
+from tacit.data import Array, Integers, Raw, Released
+from tacit.mechanisms import leaves
+from tacit.mechanisms.leaves import gains_after
+from tacit.model import arms as arm_sets
+from tacit.model.chances import Chance
+from tacit.model.control import Control
+from tacit.models.protocol import Adder, Course, Loop, Model
+
+
+class OnePassEstimate(NamedTuple):
+    """What choices are made by after `step` releases. PUBLIC, and never written to. arrays: as the model has them.
+    random: nothing was released, and nothing is known from elsewhere."""
+
+    arrays: Any
+    step: int
+    random: bool
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OnePass:
+    """gains: std of release k per unit of the noise's, the last one also that of all later ones."""
+
+    plan: Plan
+    model: Model[Any]
+    gains: Array
+
+    @functools.cached_property
+    def course(self) -> Course:
+        m = self.plan.mechanism
+        return Course(self.plan.schedule, m.law, m.sigma, self.gains, m.fading, m.leaves)
+
+    def after(self, std: float) -> "OnePass":
+        mechanism = self.plan.mechanism
+        return dataclasses.replace(self, gains=gains_after(self.gains, std / mechanism.sigma, mechanism.fading))
+
+    # estimates
+
+    def live(self, declared: Any) -> Integers:
+        return arm_sets.live([one.until is None for one in declared], self.plan.blocks)
+
+    def blank(self, live: Integers) -> OnePassEstimate:
+        return self.of_arrays(self.model.blank(live), 0)
+
+    def estimate(
+        self, before: OnePassEstimate, released: Released, step: int, live: Integers, chosen: int | None = None
+    ) -> OnePassEstimate:
+        chosen = step - 1 if chosen is None else chosen
+        return OnePassEstimate(self.model.fit(before.arrays, released, step, live, self.course, chosen), step, False)
+
+    def of_arrays(self, arrays: Any, step: int) -> OnePassEstimate:
+        return OnePassEstimate(arrays, step, step == 0 and not self.model.knows)
+
+    @np.errstate(under="ignore")  # of tiny features, whatever errors the program raises
+    def pick(self, estimate: OnePassEstimate, arms: Array, rng: Generator) -> Integers:
+        if estimate.random:
+            return irls.choose_many(rng, arms, estimate.arrays, random=True)
+        return self.model.pick(estimate.arrays, arms, rng)
+
+    @np.errstate(under="ignore")  # of tiny features, whatever errors the program raises
+    def chance(self, estimate: OnePassEstimate, arms: Array, index: int, *, chosen: bool = True) -> Chance:
+        if estimate.random:
+            return Chance(1 / len(arms), 0.0)
+        find = chances.of_chosen if chosen else chances.chance
+        return find(self.model.values(estimate.arrays, arms), index)
+
+    def chances(self, estimate: OnePassEstimate, arms: Array) -> Array:
+        if estimate.random:
+            return np.full(len(arms), 1 / len(arms))
+        return chances.of_each(self.model.values(estimate.arrays, arms))
+
+    def intervals(self, estimate: OnePassEstimate, arms: Array, level: float) -> tuple[Array, Array, Array]:
+        """For each of these arms the estimate of its mean reward, and an interval of that level."""
+        middle, half = self.model.beliefs(estimate.arrays, arms, level)
+        return self.model.mean(middle), self.model.mean(middle - half), self.model.mean(middle + half)
+
+    def theta(self, estimate: OnePassEstimate) -> Array:
+        out: Array = estimate.arrays.theta.flatten()
+        return out
+
+    @property
+    def by_fields(self) -> bool:
+        return self.model.reports
+
+    def segments(self, estimate: OnePassEstimate, live: Integers) -> Any:
+        return None if estimate.random else self.model.report(estimate.arrays, live, self.course)
+
+    # contributions
+
+    def row(
+        self,
+        arms: Array,
+        picked: int,
+        place: int,
+        name: str | None,
+        declared: tuple[str, ...],
+    ) -> Raw[Array]:
+        x: Array = arms[picked]
+        if self.plan.sides is None:
+            return self.logged(x)
+        return Raw(np.concatenate([x, self.plan.sides.tail(x, place, name, declared)]))
+
+    def logged(self, x: Array) -> Raw[Array]:
+        more = self.plan.row - self.plan.width
+        return Raw(np.concatenate([x, np.zeros(more)]) if more else x.copy())
+
+    def adder(self, estimate: OnePassEstimate) -> Adder:
+        return self.model.adder(estimate.arrays)
+
+    # an experiment
+
+    def experiment(self, released: Released) -> Released | None:
+        return None if self.plan.sides is None else leaves.part(released, slice(-self.plan.sides.size, None))
+
+    @property
+    def control(self) -> Control | None:
+        return None if self.plan.sides is None else self.plan.sides.control
+
+    def trial_sums(
+        self, looks: Sequence[Released], counts: Callable[[int], tuple[int, ...]], ended: int | None
+    ) -> TrialSums:
+        assert self.plan.sides is not None
+        return trial_sums(self.plan.sides, self.plan.mechanism, self.plan.schedule, looks, counts, ended)
+
+    # simulation
+
+    @property
+    def loop(self) -> Loop | None:
+        return self.model.loop(self.course)

@@ -1,0 +1,104 @@
+"""A model beside the sums of an experiment (algorithms.sides): a row, as it is kept, has more numbers at its end, which
+say on whose side it counts, whether it teaches, and for which arm."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from tacit.algorithms.chances import Values
+from tacit.algorithms.sides import Sides
+from tacit.data import Array, Exact, Integers, Released
+from tacit.kernels.compile import kernel
+from tacit.kernels.formulas import add_sides
+from tacit.kernels.summing import add_rounded
+from tacit.mechanisms import leaves
+from tacit.model.control import TAIL
+from tacit.models import protocol
+from tacit.models.protocol import Adder, Course, Model, Pace, Part
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Beside:
+    """What is learnt is learnt as by `inner`, from its part of the sums; the experiment's come after it."""
+
+    inner: Model[Any]
+    sides: Sides
+
+    @property
+    def sums(self) -> protocol.ModelSums:
+        """See algorithms.sides."""
+        inner = self.inner.sums
+        whole = float(np.hypot(inner.sensitivity, self.sides.sensitivity))
+        return inner._replace(size=inner.size + self.sides.size, sensitivity=whole)
+
+    @property
+    def pace(self) -> Pace:
+        return self.inner.pace
+
+    @property
+    def knows(self) -> bool:
+        return self.inner.knows
+
+    @property
+    def reports(self) -> bool:
+        return self.inner.reports
+
+    def blank(self, live: Integers) -> Any:
+        return self.inner.blank(live)
+
+    def fit(self, before: Any, released: Released, step: int, live: Integers, course: Course, chosen: int) -> Any:
+        learnt = leaves.part(released, slice(0, self.inner.sums.size))
+        return self.inner.fit(before, learnt, step, live, course, chosen)
+
+    def pick(self, estimate: Any, arms: Array, rng: Generator) -> Integers:
+        return self.inner.pick(estimate, arms, rng)
+
+    def values(self, estimate: Any, arms: Array) -> Values:
+        return self.inner.values(estimate, arms)
+
+    def beliefs(self, estimate: Any, arms: Array, level: float) -> tuple[Array, Array]:
+        return self.inner.beliefs(estimate, arms, level)
+
+    def mean(self, z: Array) -> Array:
+        return self.inner.mean(z)
+
+    def report(self, estimate: Any, live: Integers, course: Course) -> Any:
+        return self.inner.report(estimate, live, course)
+
+    def adder(self, estimate: Any) -> Adder:
+        of, size, share = self.sides, self.inner.sums.size, self.inner.sums.sensitivity / self.sums.sensitivity
+        given = of.weights, of.part, float(of.low), float(of.high)
+        learnt = [part.within(size, share) for part in self.inner.adder(estimate).parts]
+        return Adder((Part(sum_sides, given, slice(size, self.sums.size)), *learnt))
+
+    def loop(self, course: Course) -> None:
+        return None
+
+
+@kernel
+def sum_sides(
+    rows: Array,
+    rewards: Array,
+    weights: Array,
+    sides: Array,
+    pair: float,
+    low: float,
+    high: float,
+    cell: float,
+    longest: float,
+    out: Exact,
+) -> None:
+    """out += what rows add to the sums of the experiment, in whole cells as in kernels.summing: it is bounded whatever
+    they are. weights <- what each counts for learning."""
+    own, width = Exact(np.zeros(out.size)), rows.shape[1] - TAIL
+    for i in range(rewards.size):
+        if not np.isnan(rewards[i]):
+            weights[i] = add_sides(rows[i, width:], rewards[i], sides, pair, low, high, own)
+            if cell == 0.0:
+                for j in range(own.size):
+                    out[j] += own[j]
+            else:
+                add_rounded(own, cell, out)
+            own[:] = 0.0

@@ -1,0 +1,163 @@
+"""What a model is. It is a frozen value of public settings with pure functions: it holds no state, draws no noise and
+keeps nobody's data. An estimate is public and is never written to: the next one is made from it (a fold)."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.random import Generator
+
+from tacit.algorithms.chances import Values
+from tacit.data import Array, Exact, Integers, Released
+from tacit.kernels.block import Block
+from tacit.kernels.continual import JointState, PrefixState
+from tacit.kernels.noise import NoiseLaw
+from tacit.kernels.rounds import Held, Schedule
+
+E = TypeVar("E")
+
+
+class ModelSums(NamedTuple):
+    """What is released: so many numbers. Replacing a person moves them by at most `sensitivity` in that norm ("l2", for
+    Gaussian noise), which the model's docstring derives. statistic: in words."""
+
+    size: int
+    sensitivity: float
+    norm: str
+    statistic: str
+
+
+class Pace(NamedTuple):
+    """How steps grow, how earlier ones fade at each step, and how many more people are in the smallest step for each
+    unit of the noise's std. None of them touches privacy."""
+
+    growth: float
+    discount: float
+    per_sigma: float
+
+
+class Course(NamedTuple):
+    """What an estimate may know of the mechanism: when steps close, the noise's law and sigma, gains[k] = std of
+    release k per unit of sigma (the last one also that of all later ones), how earlier steps fade, and how many steps
+    there are. Public."""
+
+    schedule: Schedule
+    law: NoiseLaw
+    sigma: float
+    gains: Array
+    fading: float
+    leaves: int
+
+    def std(self, step: int) -> float:
+        """Of the noise in each number of that release."""
+        return self.sigma * float(self.gains[min(step, len(self.gains) - 1)])
+
+
+class Part(NamedTuple):
+    """A compiled function, the public numbers that it is given, where its numbers are in the sums, and how long a
+    contribution to them may be, as a share of the longest to all. A row counts `weights` times, which an earlier part
+    may have changed."""
+
+    sums: Callable[..., None]  # (rows, rewards, weights, *given, cell, longest, out)
+    given: tuple[Any, ...]
+    where: slice | None = None  # None: they are all of them
+    share: float = 1.0
+
+    def within(self, size: int, share: float) -> "Part":
+        """The same where all of them are the first `size` of more."""
+        return self._replace(where=self.where or slice(size), share=share * self.share)
+
+
+class Adder(NamedTuple):
+    """Contributions at one estimate: compiled functions, one after the other, so that no Python looks into rows."""
+
+    parts: tuple[Part, ...]
+
+    def add(self, rows: Array, rewards: Array, cell: float, longest: float, out: Exact) -> None:
+        """out += the contributions of rows, in whole cells of a grid (mechanisms.grid); cell = 0 stands for floats. A
+        row whose reward is NaN adds nothing; in cells, one that is longer than `longest`, or no number, neither."""
+        weights = np.ones(len(rewards))
+        for part in self.parts:
+            here = out if part.where is None else Exact(out[part.where])
+            part.sums(rows, rewards, weights, *part.given, cell, part.share * longest, here)
+
+
+class Rounds(Protocol):
+    """Simulated rounds, compiled; state and the block's out arrays are changed in place. policy: what choices are drawn
+    from; rng: noise."""
+
+    def __call__(
+        self, policy: Any, rng: Generator, block: Block, held: Held, state: JointState[PrefixState], live: Integers
+    ) -> None: ...
+
+
+class Loop(NamedTuple):
+    """by_step: whether `play` is for rounds of one step at a time, since the estimate that follows is made outside."""
+
+    play: Rounds
+    by_step: bool
+
+
+class Model(Protocol[E]):
+    """Arms are rows as in model.arms: x, or (z, a) where each arm has one of several blocks to itself. live: the blocks
+    that are on offer."""
+
+    @property
+    def sums(self) -> ModelSums: ...
+
+    @property
+    def pace(self) -> Pace: ...
+
+    @property
+    def knows(self) -> bool:
+        """Whether something is known before anything was released: else the people of the first step get random
+        arms."""
+        ...
+
+    @property
+    def reports(self) -> bool:
+        """Whether `report` says what is learnt of people, from the first release on."""
+        ...
+
+    def blank(self, live: Integers) -> E:
+        """The estimate before anything was released: a NamedTuple of arrays, `theta` among them."""
+        ...
+
+    def fit(self, before: E, released: Released, step: int, live: Integers, course: Course, chosen: int) -> E:
+        """From the sums as they were released at that step. before: the estimate of the step before; or of this one,
+        for other live blocks. chosen: after so many releases the people of this step made their choices, the last of
+        them."""
+        ...
+
+    def pick(self, estimate: E, arms: Array, rng: Generator) -> Integers:
+        """For each user of (n, K, width) the arm to play, by a fresh draw."""
+        ...
+
+    def values(self, estimate: E, arms: Array) -> Values:
+        """Of the (K, width) arms of a user under such a draw: for probabilities."""
+        ...
+
+    def beliefs(self, estimate: E, arms: Array, level: float) -> tuple[Array, Array]:
+        """For each row x: the estimate of <x, theta*>, and half the width of its interval."""
+        ...
+
+    def mean(self, z: Array) -> Array:
+        """The mean reward where <x, theta*> is z."""
+        ...
+
+    def adder(self, estimate: E) -> Adder:
+        """What adds rows, as they are kept, to the sums of a step."""
+        ...
+
+    def loop(self, course: Course) -> Loop | None:
+        """None where simulated rounds are played one by one."""
+        ...
+
+    def report(self, estimate: E, live: Integers, course: Course) -> Any:
+        """What may be shown of people (models.segments.Segments); None where nothing is, or nothing was released."""
+        ...
+
+
+def copied(estimate: Any) -> Any:
+    """One that may be written to until it is shown."""
+    return type(estimate)(*(part.copy() for part in estimate))

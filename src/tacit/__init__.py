@@ -14,6 +14,7 @@ asking user's own request and of fresh randomness: a closed class, types, layers
     privacy/      budget, curves, ledger, certificate, sources of noise
     mechanisms/   the only code that opens Raw and turns it into Released
     algorithms/   from what was released to an estimate, and from an estimate to a choice: pure functions
+    models/       what is learnt: what a person adds to the sums, and the estimate that follows; one file each
     core/         the rules of the joint model: requests, limits, actions, logs
     roles/        what lies between a person and a server: device, shuffler, wire
     features/ logs planning/: from fields and logs to a decision, and how many people it takes

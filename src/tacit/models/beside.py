@@ -21,7 +21,10 @@ from tacit.models.protocol import Adder, Course, Model, Pace, Part
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Beside:
-    """What is learnt is learnt as by `inner`, from its part of the sums; the experiment's come after it."""
+    """What is learnt is learnt as by `inner`, from its part of the sums; the experiment's come after it.
+
+    A contribution to what is learnt that no person can make is left out alone. Beside it two people are |v| <= D_0 and
+    their rewards apart, no farther than the worst pair of which both are learnt from."""
 
     inner: Model[Any]
     sides: Sides

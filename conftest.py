@@ -1,6 +1,8 @@
 """Kernels compile on first use, so examples have no deadline. Tests have a register of saved bandits of their own. The
 end of a run names what could not run here, and which command makes it run."""
 
+import sys
+
 import pytest
 from hypothesis import settings
 
@@ -37,6 +39,14 @@ def _register(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _figures():
+    """Those that a test leaves open are closed, whichever tests ran before it."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 def pytest_terminal_summary(terminalreporter):

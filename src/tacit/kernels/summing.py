@@ -17,12 +17,12 @@ def add_rounded(v: Array, cell: float, out: Integers) -> None:
 
 @kernel
 def join_row(own: Exact, weight: float, places: Integers, cell: float, longest: float, out: Exact) -> None:
-    """out[places] += weight own, in whole cells, or as it is where cell = 0; `own` is 0 afterwards. In cells a vector
-    is left out whole if it is longer than any user's, or no number."""
+    """out[places] += weight own, in whole cells, or as it is where cell = 0; `own` is 0 afterwards. In cells
+    `own` is left out whole if it is longer than any user's, or no number, whatever its weight."""
     s = 0.0
     for j in range(own.size):
-        own[j] *= weight
         s += own[j] * own[j]
+        own[j] *= weight
     inside = s <= longest * longest
     for j in range(own.size):
         if cell == 0.0:

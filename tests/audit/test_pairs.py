@@ -44,7 +44,7 @@ SETTINGS = {
     "forget": {"dim": 3, "forget": 500.0},
     "prior": {"dim": 2, "prior": ([0.3, 0.2], 10.0)},
     "warm": {"dim": 2, "warm": (np.eye(2), np.array([0.0, 1.0]))},
-    "control": {"dim": 2, "control": Control(policy="uniform", share=0.2), **HELD},
+    "control": {"dim": 2, "control": Control(policy="uniform", share=0.2, budget=0.9, teach=0.9), **HELD},
     "control, pairs": {"dim": 2, "control": Control(arm=2, share=0.5, arms=(0, 1)), **HELD},
     "control, divided": {"dim": 2, "control": Control(policy="uniform", share=0.5, arms=(0, 1)), **HELD},
     "control, fields": {"features": DISJOINT, "control": Control(policy="uniform", share=0.2), **HELD},

@@ -18,10 +18,11 @@ from unittest import mock
 import numpy as np
 from numpy.random import default_rng
 
-from tacit import Budget, Control, JointGLM, cli, environments, registry, simulate
+from tacit import Budget, Control, JointGLM, Person, cli, environments, registry, simulate
 from tacit.core import assignment
 from tacit.experiments.spec import Spec
 from tacit.features import Category, Number, Schema
+from tacit.flat import named
 from tacit.model import links
 from tacit.privacy.noise import Secure
 from tests.store.conftest import of_postgres, postgres_of_its_own
@@ -35,43 +36,44 @@ FIELDS = Schema(
     actions=("walk", "sleep", "read"),
 )
 SHARED = Schema(context={"age": Number(0, 1)}, action={"kind": Category(*"abc")}, arms="shared")
-CONTROL = {"control": Control(policy="uniform", share=0.2), "hold": 5, "missing_as": 0.5}
+CONTROL = {"holdout": Control(policy="uniform", share=0.2), "window": 5, "default": 0.5}
 SETTINGS = {  # of JointGLM, by what they are tried in
     "ball": {
         "plain": {},
         "logistic": {"link": "logistic"},
-        "scores": {"curvature": "none"},
+        "scores": {"model": "scores"},
         "rate": {"base_rate": 0.3},
         "forget": {"forget": 600.0},
         "steps": {"first": 25, "growth": 1.2, "discount": 0.9},
         "prior": {"prior": (np.full(3, 0.1), 50.0)},
-        "warm": {"warm": (np.eye(3), np.array([1.0, 0.0, 1.0]))},
-        "hold": {"hold": 5, "missing_as": 0.0},
+        "warm": {"rows": (np.eye(3), np.array([1.0, 0.0, 1.0]))},
+        "hold": {"window": 5, "default": 0.0},
         "control": CONTROL,
-        "persons": {"max_rounds_per_person": 2},
+        "persons": {"budget": Budget(2.0, 1e-3, Person(2))},
     },
     "messages": {
         "fields": {},
         "rate of fields": {"base_rate": 0.1},
         "fields that forget": {"forget": 900.0},
-        "fields held": {"hold": 7, "missing_as": 0.0},
+        "fields held": {"window": 7, "default": 0.0},
         "control of fields": CONTROL,
-        "curvature of blocks": {"curvature": "released"},
+        "curvature of blocks": {"model": "curvature"},
     },
 }
-VECTORS, PEOPLE, ACTIONS = {"dim": 3}, {"features": FIELDS}, {"features": SHARED}
-LIMIT = {"max_rounds_per_person": 3}
-STORED = {  # scripts: settings of the bandit, and those of the database
-    "vectors": (VECTORS, {}),
-    "amounts": (VECTORS | {"link": "identity", "rewards": (-1.0, 1.0)}, {"missing_as": 0.0}),
-    "scores": (VECTORS | {"curvature": "none"}, {}),
-    "rate": (VECTORS | {"base_rate": 0.1}, {"missing_as": 0.0}),
-    "forget": (VECTORS | {"forget": 300.0}, {}),
-    "fields": (PEOPLE, {"missing_as": 0.0}),
-    "shared arms": (ACTIONS, {}),
-    "persons": (PEOPLE | LIMIT, {"missing_as": 0.0}),
-    "weeks": (PEOPLE | LIMIT | {"week": 60.0}, {"missing_as": 0.0}),
-    "control": (PEOPLE | {"control": CONTROL["control"]}, {"missing_as": 0.0}),
+VECTORS, PEOPLE, ACTIONS = {"features": 3}, {"features": FIELDS}, {"features": SHARED}
+LIMIT = {"budget": Budget(2.0, 1e-3, Person(3))}
+SILENT = {"default": 0.0}
+STORED = {  # scripts
+    "vectors": VECTORS,
+    "amounts": VECTORS | {"link": "identity", "range": (-1.0, 1.0)} | SILENT,
+    "scores": VECTORS | {"model": "scores"},
+    "rate": VECTORS | {"base_rate": 0.1} | SILENT,
+    "forget": VECTORS | {"forget": 300.0},
+    "fields": PEOPLE | SILENT,
+    "shared arms": ACTIONS,
+    "persons": PEOPLE | LIMIT | SILENT,
+    "weeks": PEOPLE | {"budget": Budget(2.0, 1e-3, Person(3, per=60.0))} | SILENT,
+    "control": PEOPLE | {"holdout": CONTROL["holdout"]} | SILENT,
 }
 ROUNDS = 150
 
@@ -108,7 +110,7 @@ def by_settings():
     for world, settings in SETTINGS.items():
         for name, given in settings.items():
             (run,) = simulate(
-                [Spec(JointGLM, budget=BUDGET, **given)], worlds[world], horizon=3000, runs=1, seed=5
+                [Spec(JointGLM, **{"budget": BUDGET} | given)], worlds[world], horizon=3000, runs=1, seed=5
             ).runs
             yield f"{world}, {name}: {digest(run.regret, run.reward_mean, run.curve)} {run.regret!r}"
 
@@ -135,8 +137,8 @@ class Fixed:
 
 
 def request(settings: dict, rng: np.random.Generator, i: int) -> tuple[object, dict]:
-    person = {"person": f"p{int(rng.integers(40))}"} if "max_rounds_per_person" in settings else {}
-    if "features" not in settings:
+    person = {"person": f"p{int(rng.integers(40))}"} if settings.get("budget", BUDGET).unit is not None else {}
+    if settings["features"] == 3:
         arms = rng.normal(size=(4, 3))
         return arms / np.linalg.norm(arms, axis=1)[:, None], {}
     fields = {"age": float(rng.random()), "home": "ab"[int(rng.integers(2))]}
@@ -147,15 +149,16 @@ def request(settings: dict, rng: np.random.Generator, i: int) -> tuple[object, d
     return fields, person
 
 
-def script(settings: dict, rule: dict, place: Place) -> tuple[str, str]:
+def script(settings: dict, place: Place) -> tuple[str, str]:
     """150 choices of which some are answered at once, some late and some never: a digest, and the certificate."""
-    given = {"budget": BUDGET, "first": 10, "policy": default_rng(2)} | settings
-    noise, rng, clock, seen = Noise(), default_rng(3), Clock(), []
-    bandit = JointGLM(**given)
+    algorithm = named(**{"budget": BUDGET, "first": 10, "window": "10 seconds"} | settings)
+    noise, rng, clock, policy, seen = Noise(), default_rng(3), Clock(), default_rng(2), []
+    if "holdout" in settings:
+        policy.bytes(32)  # as a bandit in memory draws the key of its sides
     with contextlib.ExitStack() as stack:
         stack.enter_context(mock.patch.object(Secure, "integers", lambda _, *asked: noise(*asked)))
         stack.enter_context(mock.patch.object(assignment, "hmac", Fixed))
-        stored = stack.enter_context(place.open(bandit, clock=clock, **rule))
+        stored = stack.enter_context(place.open(algorithm, clock=clock, policy=policy))
         late = []
         for i in range(ROUNDS):
             clock.now += 1.0
@@ -179,14 +182,14 @@ def script(settings: dict, rule: dict, place: Place) -> tuple[str, str]:
 
 def on_databases():
     with postgres_of_its_own() as server, tempfile.TemporaryDirectory() as folder:
-        for name, (settings, rule) in STORED.items():
+        for name, settings in STORED.items():
             home = Path(folder) / name.replace(" ", "-")
             home.mkdir()
             for place in (
                 Place(str(home / "bandit.db"), home / "keys"),
                 of_postgres(server.get_uri(), home / "of-postgres"),
             ):
-                found, certificate = script(settings, rule, place)
+                found, certificate = script(settings, place)
                 yield f"{name} on {'postgres' if 'postgresql:' in place.where else 'sqlite'}: {found}"
             yield f"certificate of {name}:\n{certificate}\n"
 

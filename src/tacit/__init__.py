@@ -36,16 +36,18 @@ from tacit import registry
 
 if TYPE_CHECKING:
     from tacit import environments as environments
-    from tacit.bandits.base import Bandit as Bandit
+    from tacit.algorithms.prior import WarmStart as WarmStart
     from tacit.bandits.embedded import Embedded as Embedded
-    from tacit.bandits.joint.glm import JointGLM as JointGLM
     from tacit.bandits.local.irls import LocalIRLS as LocalIRLS
     from tacit.bandits.references.lin_ucb import LinUCB as LinUCB
     from tacit.bandits.references.uniform import Uniform as Uniform
     from tacit.bandits.server import Server as Server
     from tacit.bandits.shuffle.newton import ShuffleNewton as ShuffleNewton
+    from tacit.core.bandit import Bandit as Bandit
     from tacit.core.choices import Choice as Choice
     from tacit.core.choices import Choices as Choices
+    from tacit.core.reward import Reward as Reward
+    from tacit.experiment import Experiment as Experiment
     from tacit.experiments.result import Result as Result
     from tacit.experiments.runner import simulate as simulate
     from tacit.experiments.spec import Spec as Spec
@@ -54,8 +56,11 @@ if TYPE_CHECKING:
     from tacit.holders.restoring import restore as restore
     from tacit.holders.retirement import retire as retire
     from tacit.holders.stored import Stored as Stored
+    from tacit.joint import JointGLM as JointGLM
     from tacit.model.control import Control as Control
+    from tacit.models.choose import Variant as Variant
     from tacit.privacy.budget import Budget as Budget
+    from tacit.privacy.budget import Person as Person
     from tacit.privacy.certificate import Certificate as Certificate
     from tacit.privacy.noise import Secure as Secure
     from tacit.privacy.noise import Simulated as Simulated

@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 JOINT = {
-    "JointGLM": "tacit.bandits.joint.glm",
+    "JointGLM": "tacit.joint",
 }
 SHUFFLE = {
     "ShuffleNewton": "tacit.bandits.shuffle.newton",
@@ -36,12 +36,17 @@ HOMES = (
     | LOCAL
     | REFERENCES
     | {  # of every public name of this package
-        "Bandit": "tacit.bandits.base",
+        "Bandit": "tacit.core.bandit",
         "Budget": "tacit.privacy.budget",
         "Certificate": "tacit.privacy.certificate",
         "Choice": "tacit.core.choices",
         "Choices": "tacit.core.choices",
         "Control": "tacit.model.control",
+        "Experiment": "tacit.experiment",
+        "Person": "tacit.privacy.budget",
+        "Reward": "tacit.core.reward",
+        "Variant": "tacit.models.choose",
+        "WarmStart": "tacit.algorithms.prior",
         "Embedded": "tacit.bandits.embedded",
         "Result": "tacit.experiments.result",
         "Secure": "tacit.privacy.noise",

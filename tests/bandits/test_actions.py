@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointGLM, LocalIRLS, environments
-from tacit.bandits import snapshot
+from tacit.core import snapshot
 from tacit.bandits.base import Bandit
 from tacit.core import actions
 from tacit.core.actions import Declared

@@ -11,7 +11,7 @@ from numpy.random import SeedSequence, default_rng
 
 from tacit import environments
 from tacit.algorithms import irls
-from tacit.bandits import snapshot
+from tacit.core import snapshot
 from tacit.bandits.embedded import Embedded
 from tacit.bandits.local.irls import LocalIRLS
 from tacit.bandits.local.irls_kernel import IRLSSettings, IRLSTuning, add_anchor, local_fit

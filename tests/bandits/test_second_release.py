@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointGLM
-from tacit.bandits import witness
+from tacit.core import file_witness as witness
 from tacit.errors import BadState
 from tacit.mechanisms.opening import opened
 from tests.privacy.test_secure import in_a_child

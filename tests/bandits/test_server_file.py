@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from tacit import Budget, Embedded, LocalIRLS, ShuffleNewton, Simulated, environments
-from tacit.bandits import server, snapshot
+from tacit.bandits import server
+from tacit.core import snapshot
 from tacit.errors import BadState
 
 BUDGET = Budget(4.0, 1e-6)

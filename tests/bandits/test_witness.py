@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointGLM
-from tacit.bandits import witness
+from tacit.core import file_witness as witness
 from tacit.errors import BadState
 from tacit.mechanisms.saving import arrays
 

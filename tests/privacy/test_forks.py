@@ -9,7 +9,7 @@ import warnings
 import pytest
 
 from tacit import Budget, JointGLM, Secure
-from tacit.bandits import witness
+from tacit.core import file_witness as witness
 from tests.privacy.test_secure import in_a_child, wait
 
 LIMIT = 240.0  # seconds for a script below; it needs a few, or a minute where kernels are compiled first

@@ -1,12 +1,14 @@
 """What tests of the store share: bandits on a database with a clock of their own, and a look at what is raw."""
 
+import dataclasses
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from tacit import Budget, JointGLM, Stored, restore
+from tacit import Budget, Experiment, Stored, restore
+from tacit.flat import named
 from tacit.holders import leaf_rows, rows
 from tacit.holders.backups import Backup
 from tacit.holders.opening import database_at
@@ -26,21 +28,30 @@ class Clock:
         return self.now
 
 
-HOLD = 10.0  # seconds
+WINDOW = "10 seconds"
 
 
 class Place(NamedTuple):
     where: str
     keys: object
 
-    def open(self, bandit, **options):
-        """Without a thread and with a clock that stands still, unless told."""
-        given = {"keys": self.keys, "background": False, "delay": 0.0, "clock": Clock(), "hold": HOLD}
-        return Stored(bandit, self.where, **(given | options))
+    def open(self, algorithm, *, reward=None, **options):
+        """Without a thread and with a clock that stands still, unless told. reward: settings of it, in the place of the
+        algorithm's own."""
+        given = {"keys": self.keys, "background": False, "delay": 0.0, "clock": Clock()}
+        return Stored(rewarded(algorithm, **reward or {}), self.where, **(given | options))
 
 
-def glm(**options):
-    return JointGLM(**({"dim": 3, "budget": BUDGET, "first": 10} | options))
+def rewarded(algorithm, **settings):
+    """The same with these settings of its reward."""
+    if isinstance(algorithm, Experiment):
+        return Experiment(rewarded(algorithm.algorithm, **settings), algorithm.holdout)
+    return dataclasses.replace(algorithm, reward=dataclasses.replace(algorithm.reward, **settings))
+
+
+def glm(**settings):
+    """A JointGLM, or an Experiment, by settings of one name each."""
+    return named(**({"features": 3, "budget": BUDGET, "first": 10, "window": WINDOW} | settings))
 
 
 def linear(**options):
@@ -55,7 +66,7 @@ def arms(rng, count=4, dim=3):
 
 def play(stored, rng, rounds, *, prefix="r", together=1):
     """Choices with their rewards, so many together, which enter before the next, and the releases that fall due."""
-    out, limited = [], stored.algorithm.plan.limits.most is not None
+    out, limited = [], stored.one_pass.plan.limits.most is not None
     for start in range(0, rounds, together):
         places = range(start, min(rounds, start + together))
         named = [{"request": f"{prefix}{i}"} | ({"person": f"{prefix}{i}"} if limited else {}) for i in places]
@@ -74,7 +85,7 @@ def lived(place, rounds=12, kind=glm, *, seed=0, prefix="r"):
 
 def settle(stored):
     """Time passes until all that was chosen has entered, and steps that are full are released."""
-    stored._clock.now += stored.hold + stored._database.skew + 0.01
+    stored._clock.now += stored.window + stored._database.skew + 0.01
     stored.tend()
 
 
@@ -93,12 +104,12 @@ def total(stored):
     return np.sum(list(sums(stored).values()), axis=0)
 
 
-def contribution(bandit, x, reward):
+def contribution(algorithm, x, reward):
     """What one reward adds before anything was released, in whole cells; of a linear bandit: whatever was released."""
-    algorithm = bandit.algorithm
-    grid, adder = algorithm.plan.mechanism, algorithm.adder(algorithm.blank(algorithm.live(())))
+    of = algorithm.one_pass(exact=True)
+    grid, adder = of.plan.mechanism, of.adder(of.blank(of.live(())))
     out = np.zeros(grid.size, np.int64)
-    row = opened(algorithm.logged(np.asarray(x)))
+    row = opened(of.logged(np.asarray(x)))
     adder.add(row[None], np.array([reward]), grid.cell, grid.longest, out)
     return out
 
@@ -124,8 +135,8 @@ def backed_up(place, file, name="bandit"):
     return file
 
 
-def restored(place, bandit, name="bandit"):
+def restored(place, algorithm, name="bandit"):
     """A new bandit from what is there now, by a backup; its uid."""
     with tempfile.TemporaryDirectory() as folder:
         file = backed_up(place, Path(folder) / "backup", name)
-        return restore(bandit, file, place.where, name=name, keys=place.keys)
+        return restore(algorithm, file, place.where, name=name, keys=place.keys)

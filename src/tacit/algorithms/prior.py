@@ -3,6 +3,7 @@
 It is combined with what was released after the mechanism, and no sum of people's data contains it. The people behind it
 are not protected, and the certificate says so."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,26 @@ from tacit.model.links import Link
 STEPS = 500  # of the fit to public rows: each solves one linear system
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WarmStart:
+    """What is known before anybody comes; none of it is protected. prior: (theta, precision), what is known about
+    theta*; precision: a number or a (d, d) matrix. rows: (features, rewards), vectors (n, d) and rewards of people
+    whose data is public."""
+
+    prior: Any = None
+    rows: Any = None
+
+    def __post_init__(self) -> None:
+        if self.prior is None and self.rows is None:
+            raise ValueError("Expected warm_start with a prior, rows or both, got neither.")
+
+
 def nothing(blocks: int = 1) -> Known:
     return Known(np.zeros(0), np.zeros((0, 0))) if blocks == 1 else Known(np.zeros((0, 0)), np.zeros((0, 0, 0)))
 
 
 def knowledge(
-    prior: Any,
-    warm: Any,
+    given: WarmStart | None,
     *,
     dim: int,
     blocks: int = 1,
@@ -30,11 +44,11 @@ def knowledge(
     radius: float,
     unit: float,
 ) -> Known:
-    """What `prior` = (theta, precision) and `warm` = (features, rewards) say together about theta*; ValueError. Where
-    there are blocks, arrays have one more axis, the first: of blocks, of
-    which so many are live."""
-    if prior is None and warm is None:
+    """What a warm start says about theta*; ValueError. Where there are blocks, arrays have one more axis, the first: of
+    blocks, of which so many are live."""
+    if given is None:
         return nothing(blocks)
+    prior, warm = given.prior, given.rows
     known = Known(np.zeros(dim), np.zeros((dim, dim))) if prior is None else _prior(prior, dim, radius)
     if warm is not None:
         x, y = _rows(warm, dim, rewards)
@@ -58,14 +72,16 @@ def _apart(known: Known, blocks: int) -> Known:
     return Known(known.theta.reshape(blocks, own).copy(), within)
 
 
-def sentences(prior: Any, warm: Any) -> tuple[str, ...]:
+def sentences(given: WarmStart | None) -> tuple[str, ...]:
     """For the certificate."""
-    out = []
-    if prior is not None:
+    out: list[str] = []
+    if given is None:
+        return ()
+    if given.prior is not None:
         out.append("The estimate starts from a prior that was given: the people behind it, if any, are not protected.")
-    if warm is not None:
+    if given.rows is not None:
         out.append(
-            f"The estimate starts from {len(warm[1])} rows that were given as public (warm=): the people behind these "
+            f"The estimate starts from {len(given.rows[1])} rows that were given as public: the people behind these "
             "are not protected."
         )
     return tuple(out)
@@ -92,7 +108,9 @@ def _rows(given: Any, dim: int, rewards: tuple[float, float]) -> tuple[Array, Ar
     try:
         x, y = (np.array(part, dtype=np.float64) for part in given)
     except (TypeError, ValueError):
-        raise ValueError("Expected warm to be (features, rewards): an array of rows, and a number for each.") from None
+        raise ValueError(
+            "Expected warm rows to be (features, rewards): an array of rows, and a number for each."
+        ) from None
     if x.ndim != 2 or x.shape[1] != dim or y.shape != (len(x),) or not len(x):
         raise ValueError(f"Expected warm rows of {dim} features and as many rewards, got other shapes.")
     if not np.isfinite(x).all() or np.einsum("nd,nd->n", x, x).max() > (1 + 1e-6) ** 2:

@@ -18,7 +18,7 @@ class TrialLook(NamedTuple):
     over them, q the reward's place in its range from -1/2 to 1/2, with noise of the std `taus`. pairs: of each declared
     arm without a side the sums of r = q + 1/2 and of 1 - r over the bandit's choices in which it was played, each with
     noise of the std pair_tau. Every number counts: one without a reward by its deadline, and one that was cancelled,
-    refused, erased or lost, as `missing_as`. All noise of one release is independent."""
+    refused, erased or lost, as `default`. All noise of one release is independent."""
 
     people: int
     counts: tuple[int, ...]

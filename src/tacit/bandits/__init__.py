@@ -5,9 +5,7 @@ from typing import TYPE_CHECKING
 from tacit import registry
 
 if TYPE_CHECKING:
-    from tacit.bandits.base import Bandit as Bandit
     from tacit.bandits.embedded import Embedded as Embedded
-    from tacit.bandits.joint.glm import JointGLM as JointGLM
     from tacit.bandits.local.irls import LocalIRLS as LocalIRLS
     from tacit.bandits.references.lin_ucb import LinUCB as LinUCB
     from tacit.bandits.references.uniform import Uniform as Uniform

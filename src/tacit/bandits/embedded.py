@@ -8,12 +8,11 @@ from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 
-from tacit.bandits.base import Bandit, State
 from tacit.bandits.server import Server
 from tacit.core.choices import Index
+from tacit.core.live import Live, State
 from tacit.data import Array, Integers, Raw
 from tacit.kernels.block import Block
-from tacit.mechanisms.entering import NOBODY
 from tacit.mechanisms.ring import learnt
 from tacit.model.chances import Later
 from tacit.privacy.certificate import Certificate
@@ -27,7 +26,7 @@ class EmbeddedState(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False, init=False)
-class Embedded(Bandit):
+class Embedded(Live):
     """`Embedded(server)`: every choice is made by a device at the present billboard, every reward is randomized there
     and goes the way of a report. For simulation, and for trying a server out: one process then sees everything, so
     the guarantee of the server holds against those who see only what the server sees."""
@@ -48,9 +47,14 @@ class Embedded(Bandit):
     def init(self) -> EmbeddedState:
         return EmbeddedState(np.zeros(1, np.int64), self.server._state, self.server._transit())
 
+    @property
+    def due(self) -> bool:
+        """Before each choice: the server publishes what its schedule says."""
+        return True
+
     def _advance(self) -> None:
         if self.server._advance(self._state.transit, self.choices):
-            self._tickets.clear()
+            self.memory.tickets.clear()
 
     def _pick(self, features: Array) -> Index:
         device = self._present()
@@ -62,15 +66,15 @@ class Embedded(Bandit):
     def _learn(self, x: Array, reward: float | None) -> None:
         self.server._hear(self._present(), x, reward, self._state.transit)
 
-    def _ticket(self, row: Raw[Array], mark: bytes = NOBODY) -> int:
-        unanswered = self._tickets.unanswered(self.choices + 1)
+    def chosen(self, row: Raw[Array], mark: bytes) -> None:
+        unanswered = self.memory.tickets.unanswered(self.choices)
         if unanswered is not None:  # a reward that never came: its device sends a report without it
             learnt(self._learn, unanswered, None)
-        return super()._ticket(row, mark)
 
-    def _play(self, block: Block) -> None:
+    def _play(self, block: Block) -> bool:
         self.server._play(block, self._state.transit)
         self._state.counts[0] += np.count_nonzero(block.index >= 0)
+        return True
 
     def _present(self) -> Device:
         if self._at != self.server.version or self._device is None:

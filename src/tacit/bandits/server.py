@@ -13,10 +13,10 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit import checks
-from tacit.bandits import snapshot
-from tacit.bandits.base import State
-from tacit.bandits.snapshot import Kept
-from tacit.bandits.witness import write
+from tacit.core import snapshot, warm
+from tacit.core.file_witness import write
+from tacit.core.live import State
+from tacit.core.snapshot import Kept
 from tacit.data import Array
 from tacit.errors import BadState
 from tacit.features.schema import Schema
@@ -104,6 +104,11 @@ class Server(Kept, ABC):
     def privacy(self) -> Certificate:
         """The claim, and what it rests on."""
 
+    def _stage(self) -> Any:
+        from tacit.bandits.embedded import Embedded
+
+        return Embedded(self, pending=warm.PENDING)
+
     @abstractmethod
     def _play(self, block: Block, transit: Any) -> None:
         """The rounds of `block` in one compiled loop, devices and all. Simulation only."""
@@ -179,7 +184,7 @@ class Server(Kept, ABC):
         body, _ = snapshot.opened(text, where, what="server", format=FORMAT, version=VERSION)
         if body["server"] != cls.__name__:
             raise BadState(f"Expected a saved {cls.__name__} in {where}, got a {body['server']}.")
-        return cls._restored(body, where)
+        return cls._made(body, where)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("Expected save and load for a server, got pickle or copy.")

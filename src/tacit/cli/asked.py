@@ -12,7 +12,7 @@ from tacit.planning.trials import Question
 
 SETTINGS = {"rounds_per_person": "max_rounds_per_person"}  # by other names in a file
 KIND = "joint-glm"
-SAME = ("per_day", "base_rate", "hold")
+SAME = ("per_day", "base_rate", "window")
 WEEKLY = "The file promises for a week: read people as people times weeks."
 HELD = "The file has a deadline; --per-day says what it costs in people."
 OTHER = "The file has another bandit: this plan is for JointGLM."
@@ -52,8 +52,8 @@ def of_schema(
         raise ValueError(f"Expected --arms {len(small.actions)}, as the schema has it, got {arms}.")
     if radius is not None:
         raise ValueError("Expected no --radius with --schema: how strong tastes are is simulated, got one.")
-    if "hold" in settings and "per_day" not in settings | given:
-        del settings["hold"]
+    if "window" in settings and "per_day" not in settings | given:
+        del settings["window"]
         told.append(HELD)
     taken = ", ".join(["fields", *(name for name in settings if name not in given)])
     notes = [f"From {schema}: {taken}."]
@@ -63,8 +63,8 @@ def of_schema(
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
-    hold = options.get("hold")
-    options = options | {"hold": None if hold is None else durations.seconds(_number(hold), "hold")}
+    hold = options.get("window")
+    options = options | {"window": None if hold is None else durations.seconds(_number(hold), "window")}
     return {name: value for name, value in options.items() if value is not None}
 
 
@@ -107,8 +107,8 @@ def read(path: Path, name: str | None = None) -> tuple[Schema, dict[str, Any], l
     settings |= {name: bandit[name] for name in SAME if name in bandit}
     notes = [WEEKLY] * ("week" in bandit) + [OTHER] * (bandit.get("kind", KIND) != KIND)
     try:
-        if "hold" in settings:
-            settings["hold"] = durations.seconds(settings["hold"], "hold")
+        if "window" in settings:
+            settings["window"] = durations.seconds(settings["window"], "window")
         return Schema.from_dict(bandit["features"]), settings, notes
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None

@@ -34,8 +34,8 @@ class Looked:
 
     def __init__(self, setting: BanditSetting, name: str) -> None:
         bandit = config.build(setting, name)
-        self._setting, self._door = setting, Door.of(bandit.algorithm)
-        self._limited = bandit.algorithm.plan.limits.most is not None
+        self._setting, self._door = setting, Door.of(bandit.one_pass(exact=True))
+        self._limited = self._door.limited
         self.schema: Schema | None = self._door.schema
         self.sample = Sample({} if self.schema is None else {**self.schema.context, **self.schema.action})
         self.refused: dict[str, list[int]] = {}
@@ -185,17 +185,13 @@ def _plan(path: Path, name: str, looked: Looked, setting: BanditSetting) -> list
         return []
     try:
         if looked.schema is None:
-            said, budget, rounds = (
-                f"--dim {setting.dim} --arms {looked.arms}",
-                setting.budget,
-                setting.max_rounds_per_person,
-            )
+            said, budget = f"--dim {setting.dim} --arms {looked.arms}", setting.budget.given()
             question = Question(
                 dim=setting.dim,
                 arms=looked.arms,
                 epsilon=budget.epsilon,
                 delta=budget.delta,
-                rounds_per_person=rounds or 1,
+                rounds_per_person=budget.rounds,
             )
         else:
             said, question = f"--schema {path}", asked.of_schema(path, name=name).question

@@ -21,7 +21,7 @@ KINDS: dict[Any, str] = {
     type(None): "none",
 }
 
-OWN = {"budget": ("epsilon", "delta")}  # words for what a bandit has otherwise
+BUDGET = ("epsilon", "delta", "rounds", "per")  # words for what a bandit has otherwise
 
 
 def check_name(what: str, given: str, known: Iterable[str]) -> None:
@@ -35,11 +35,11 @@ def parse_bandit(text: str, epsilons: list[float], delta: float) -> list["Spec"]
     name, options = split(text)
     check_name("a bandit", name, registry.bandits())
     from tacit.experiments.spec import Spec
-    from tacit.privacy.budget import Budget
+    from tacit.privacy.budget import Budget, Person
 
     kind = registry.load(*registry.bandits()[name])
     fields = {f.name for f in dataclasses.fields(kind)}
-    own_epsilon, own_delta = options.pop("epsilon", None), options.pop("delta", None)
+    own_epsilon, own_delta, rounds, per = (options.pop(word, None) for word in BUDGET)
     values = {key: convert(kind, key, value) for key, value in options.items()}
     if "budget" not in fields:
         return [Spec(kind, **values)]
@@ -47,7 +47,12 @@ def parse_bandit(text: str, epsilons: list[float], delta: float) -> list["Spec"]
         epsilons = [parse_epsilon(own_epsilon)]
     if own_delta is not None:
         delta = parse_number("delta", own_delta)
-    return [Spec(kind, **values, budget=Budget(e, delta)) for e in epsilons]
+    unit = None
+    if rounds is not None:
+        unit = Person(int(parse_number("rounds", rounds)), per)
+    elif per is not None:
+        raise ValueError("Expected rounds with per, of a person, got none.")
+    return [Spec(kind, **values, budget=Budget(e, delta, unit)) for e in epsilons]
 
 
 def parse_environment(text: str, given: dict[str, Any]) -> "Environment":
@@ -96,8 +101,7 @@ def convert(kind: type, key: str, value: str) -> Any:
     usable = sayable(kind)
     if key not in usable:
         fields = {f.name for f in dataclasses.fields(kind)}
-        own = [word for of, words in OWN.items() if of in fields for word in words]
-        known = ", ".join(sorted([*usable, *own]))
+        known = ", ".join(sorted([*usable, *(BUDGET if "budget" in fields else ())]))
         where = ", which no word can say" if key in fields else ""
         raise ValueError(f"Expected an option of {registry.kebab(kind.__name__)} ({known}), got {key!r}{where}.")
     choices = usable[key]
@@ -121,11 +125,12 @@ def convert(kind: type, key: str, value: str) -> Any:
 
 def sayable(kind: type) -> dict[str, list[Any]]:
     """Options that a word on a command line can say, and the types that it may have."""
-    from tacit.experiments.spec import FROM_THE_RUN
+    from tacit.experiments.spec import FROM_THE_RUN, settings_of
 
-    hints, out = typing.get_type_hints(kind), {}
-    for name in {f.name for f in dataclasses.fields(kind) if f.init} - FROM_THE_RUN:
-        hint = hints[name]
+    out = {}
+    for name, hint in settings_of(kind).items():
+        if name in FROM_THE_RUN:
+            continue
         choices = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
         words = [choice for choice in choices if choice in KINDS or typing.get_origin(choice) is tuple]
         if set(words) - {type(None)}:

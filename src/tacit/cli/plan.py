@@ -51,7 +51,7 @@ def plan_command(
     options: dict[str, Any] = {
         "dim": dim,
         "arms": arms,
-        "hold": hold,
+        "window": hold,
         "epsilon": epsilon,
         "delta": delta,
         "rounds_per_person": rounds_per_person,

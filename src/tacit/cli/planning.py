@@ -117,8 +117,8 @@ def heading(question: Question) -> str:
     ]
     if question.per_day is not None:
         parts.append(f"{question.per_day:,g} requests a day")
-    if question.hold is not None:
-        parts.append(f"a deadline of {durations.words(question.hold)} ({question.held:,} choices)")
+    if question.window is not None:
+        parts.append(f"a deadline of {durations.words(question.window)} ({question.held:,} choices)")
     return f"plan: {', '.join(parts)}"
 
 

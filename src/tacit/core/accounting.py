@@ -10,6 +10,7 @@ from tacit.core.plan import Limits
 from tacit.mechanisms.continual import Continual
 from tacit.privacy.ledger import GaussianRelease, Release
 from tacit.privacy.persons import SEVERAL_WEEKS, PersonClaim
+from tacit.privacy.relations import REPLACE
 
 
 def entries(
@@ -19,16 +20,15 @@ def entries(
     sensitivity: float,
     sides: Sides | None,
     rounds: int,
-    relation: str,
     steps: int,
 ) -> tuple[Release, ...]:
     """After so many steps: of the sums that are learnt from, of that size and sensitivity, and of an
-    experiment's. rounds: of a person. relation: the neighbours that the claim is for."""
+    experiment's. rounds: of a person."""
     if steps == 0:
         return ()
     if sides is not None:
-        return (sides.entry(mechanism, statistic, size, steps, relation),)
-    return (mechanism.entry("gaussian", statistic, sensitivity, steps, rounds, size=size, relation=relation),)
+        return (sides.entry(mechanism, statistic, size, steps, REPLACE),)
+    return (mechanism.entry("gaussian", statistic, sensitivity, steps, rounds, size=size, relation=REPLACE),)
 
 
 def numbers(size: int, blocks: int) -> str:

@@ -15,7 +15,7 @@ from numpy.random import Generator
 
 from tacit.core.door import Offer
 from tacit.data import Array, Integers
-from tacit.model.control import CONTROL, Control, Side
+from tacit.model.control import CONTROL, ArmName, Control, Side
 
 KEY = 32  # bytes
 KEPT = 64  # blocks
@@ -23,6 +23,14 @@ NOT_OFFERED = "Expected the control's arm among those on offer in every request,
 NO_OWN = 'Expected own= in every request with control policy="given", the choice that the caller would make, got none.'
 OWN = "Expected own= to be an arm on offer, got another."
 NEEDS_GIVEN = 'Expected own= with control policy="given" alone, got it without.'
+
+
+OVER = "Expected a control group that goes on, got one that has ended."
+NONE = "Expected a bandit in an experiment, got one without."
+LOGS = "Expected no log in an experiment: its rows were played by nobody of it, got one."
+RETIRED = (
+    "Expected the actions of the control among those that are offered, got a retired one: end the experiment first."
+)
 
 
 def new_key(policy: Generator | None) -> bytes:
@@ -40,6 +48,11 @@ class Assignment:
 
     def __repr__(self) -> str:
         return f"Assignment({self.control!r})"
+
+    @property
+    def named(self) -> set[ArmName]:
+        """Arms that have to be on offer as long as it goes on."""
+        return {arm for arm in (self.control.arm, *self.control.arms) if arm is not None}
 
     @property
     def countable(self) -> bool:

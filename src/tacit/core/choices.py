@@ -69,10 +69,10 @@ def reward_problem(reward: object, low: float, high: float) -> str | None:
     return None if inside else f"Expected a finite reward in [{low:g}, {high:g}], got one outside."
 
 
-def check_missing_as(reward: object, low: float, high: float) -> None:
+def check_default(reward: object, low: float, high: float) -> None:
     """ValueError unless what silence means is a reward: a setting, which may be named with its value."""
     if reward_problem(reward, low, high):
-        raise ValueError(f"Expected missing_as to be a reward in [{low:g}, {high:g}], or none, got {reward!r}.")
+        raise ValueError(f"Expected default to be a reward in [{low:g}, {high:g}], or none, got {reward!r}.")
 
 
 def certain(bandit: object, features: Array, index: int) -> Callable[[], float]:

@@ -56,7 +56,7 @@ def claimed(
     )
 
 
-def deadline(wait: str, missing_as: float | None) -> str:
+def deadline(wait: str, default: float | None) -> str:
     """When a choice enters, and with what."""
-    silence = "as nothing" if missing_as is None else f"as {missing_as:g}"
+    silence = "as nothing" if default is None else f"as {default:g}"
     return f"each choice enters once, {wait}, with the reward that came by then or, without one, {silence}"

@@ -62,11 +62,16 @@ class Door:
         return cls(
             dim=plan.dim,
             blocks=plan.blocks,
-            rewards=plan.rewards,
+            rewards=plan.reward.range,
             schema=schema,
             limited=plan.limits.most is not None,
             declared=declared,
         )
+
+    @property
+    def width(self) -> int:
+        """Numbers of an arm."""
+        return arm_sets.width(self.dim, self.blocks)
 
     @property
     def names(self) -> tuple[str, ...]:

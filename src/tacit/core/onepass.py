@@ -17,8 +17,9 @@ from tacit.data import Array, Integers, Raw, Released
 from tacit.mechanisms import leaves
 from tacit.mechanisms.leaves import gains_after
 from tacit.model import arms as arm_sets
-from tacit.model.chances import Chance
+from tacit.model.chances import Chance, Later
 from tacit.model.control import Control
+from tacit.models.beside import Beside
 from tacit.models.protocol import Adder, Course, Loop, Model
 
 
@@ -47,6 +48,11 @@ class OnePass:
     def after(self, std: float) -> "OnePass":
         mechanism = self.plan.mechanism
         return dataclasses.replace(self, gains=gains_after(self.gains, std / mechanism.sigma, mechanism.fading))
+
+    @property
+    def learnt(self) -> Model[Any]:
+        """The model that learns, without what is beside it."""
+        return self.model.inner if isinstance(self.model, Beside) else self.model
 
     # estimates
 
@@ -141,3 +147,23 @@ class OnePass:
     @property
     def loop(self) -> Loop | None:
         return self.model.loop(self.course)
+
+
+class View:
+    """An algorithm at one estimate: what choices are made by at one version. policy: what fresh draws come from."""
+
+    def __init__(self, algorithm: OnePass, estimate: OnePassEstimate, policy: Generator) -> None:
+        self._algorithm, self._estimate, self._policy = algorithm, estimate, policy
+
+    def pick(self, arms: Array) -> Integers:
+        return self._algorithm.pick(self._estimate, arms, self._policy)
+
+    def propensity(self, arms: Array, index: int) -> Later:
+        algorithm, estimate = self._algorithm, self._estimate
+        return Later(lambda: algorithm.chance(estimate, arms, index))
+
+    def chance(self, arms: Array, index: int) -> Chance:
+        return self._algorithm.chance(self._estimate, arms, index, chosen=False)
+
+    def row(self, arms: Array, picked: int, place: int, name: str | None, names: tuple[str, ...]) -> Raw[Array]:
+        return self._algorithm.row(arms, picked, place, name, names)

@@ -14,7 +14,7 @@ from tacit.algorithms.weeks import Weeks
 from tacit.features import frames
 from tacit.mechanisms.entering import HASH, NOBODY, SILENT
 
-Person = str | bytes | int | np.integer[Any]
+PersonId = str | bytes | int | np.integer[Any]
 
 
 def check_named(person: object, *, limited: bool) -> None:
@@ -23,7 +23,7 @@ def check_named(person: object, *, limited: bool) -> None:
         raise ValueError("Expected a person with every choice, as max_rounds_per_person is set, got none.")
 
 
-def canonical(person: Person) -> bytes:
+def canonical(person: PersonId) -> bytes:
     """The one form of an id, whatever its type: 17, "17" and b"17" are one person. A whole number is its decimal
     digits; text, and bytes that are text in UTF-8, are in Unicode's normal form C; other bytes are as they are.
     ValueError for what is no id: a float may be rounded, and is another text than the number it stands for."""
@@ -39,12 +39,12 @@ def canonical(person: Person) -> bytes:
     return unicodedata.normalize("NFC", text).encode("utf-8", "surrogatepass")
 
 
-def digest(person: Person, key: bytes) -> bytes:
+def digest(person: PersonId, key: bytes) -> bytes:
     """What a person is known by."""
     return hashlib.blake2b(b"s" + canonical(person), key=key, digest_size=HASH).digest()
 
 
-def hashed(person: Person | None, key: bytes, *, limited: bool) -> bytes | None:
+def hashed(person: PersonId | None, key: bytes, *, limited: bool) -> bytes | None:
     """That of whoever chooses; ValueError for what is no id, and where there is a limit and no person, or the other way
     round."""
     check_named(person, limited=limited)
@@ -84,7 +84,7 @@ class Persons:
         self.counts: Counter[bytes] = Counter()  # where there are weeks: of this week
         self._weeks, self._week = weeks, 0
 
-    def digest(self, person: Person | None) -> bytes | None:
+    def digest(self, person: PersonId | None) -> bytes | None:
         """The person's hash, whatever their rounds; ValueError for what cannot be one."""
         return hashed(person, self.key, limited=self.most is not None)
 
@@ -121,7 +121,7 @@ class Persons:
         self.counts[digest] += 1
         return True
 
-    def check_batch(self, persons: Sequence[Person | None] | None, count: int) -> Sequence[Person | None]:
+    def check_batch(self, persons: Sequence[PersonId | None] | None, count: int) -> Sequence[PersonId | None]:
         if persons is None:
             check_named(None, limited=self.most is not None)
             return [None] * count

@@ -1,13 +1,16 @@
 """What follows from settings before anybody comes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from tacit.algorithms.sides import Sides
+from tacit.core.reward import Reward
 from tacit.features.schema import Schema
 from tacit.kernels.rounds import Schedule
 from tacit.mechanisms.continual import Continual
+from tacit.model import arms
+from tacit.privacy import ledger
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import Release
 from tacit.privacy.persons import PersonClaim
@@ -23,25 +26,37 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """All that follows from settings before anybody comes. Public."""
+    """All that follows from settings before anybody comes. Public. BudgetExceeded for one that costs more than its
+    budget: no plan is without this check."""
 
-    name: str  # the bandit's class
-    settings: Mapping[str, Any]  # what was given, by name, with defaults filled in
+    name: str  # as certificates have it
+    settings: Any  # the algorithm, a frozen value
     budget: Budget
+    reward: Reward
+    features: Schema | None  # with the actions of the start
     dim: int
     blocks: int  # of coordinates, of which each arm has one to itself: then arms are rows (z, a); 1: there are none
-    width: int  # numbers of an arm
-    row: int  # numbers that are kept of a choice until it enters
-    rewards: tuple[float, float]
-    radius: float
     horizon: int | None
+    per_day: float | None
     schedule: Schedule
     mechanism: Continual
     limits: Limits
-    features: Schema | None  # with the actions of the start
+    forget: float | None  # rounds
     sides: Sides | None  # of an experiment, if there is one: its numbers come after those that are learnt from
-    relation: str
     numbers: tuple[float, ...]  # what the noise is drawn with: a state with others is not opened
     caveats: tuple[str, ...]  # what the certificate says beside the claim
     releases: Callable[[int], tuple[Release, ...]]  # what has happened to the data after so many steps
     person: Callable[[], PersonClaim | None]  # what the claim is for, where it is for a person or a person's week
+
+    def __post_init__(self) -> None:
+        ledger.check(self.releases(self.mechanism.leaves), self.budget)
+
+    @property
+    def width(self) -> int:
+        """Numbers of an arm."""
+        return arms.width(self.dim, self.blocks)
+
+    @property
+    def row(self) -> int:
+        """Numbers that are kept of a choice until it enters."""
+        return self.width + (0 if self.sides is None else self.sides.kept)

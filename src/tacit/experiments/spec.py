@@ -2,15 +2,18 @@
 
 import dataclasses
 import math
-from typing import Any
+from typing import Any, get_type_hints
 
 from numpy.random import SeedSequence, default_rng
 
-from tacit.bandits.base import Bandit
 from tacit.bandits.embedded import Embedded
 from tacit.bandits.server import Server
+from tacit.core.bandit import Bandit
+from tacit.core.live import Live
 from tacit.environments.base import Environment
 from tacit.environments.delay import Delay
+from tacit.flat import NAMES, PARTS, fitting, named
+from tacit.joint import JointGLM
 from tacit.model.control import Control
 from tacit.model.links import Link
 from tacit.privacy.budget import Budget
@@ -23,16 +26,18 @@ MOST_WAITING = 100_000  # choices
 
 
 class Spec:
-    """`Spec(JointGLM, budget=Budget(1, 1e-6), first=50)`: dim, features, radius, rewards, subgaussian, link and
-    horizon come from the environment and the run unless given here, those that have an effect. A server runs with its
-    devices in one process.
+    """`Spec(JointGLM, budget=Budget(1, 1e-6), first=50)`: features, radius, range of rewards, link and horizon come
+    from the environment and the run unless given here, those that have an effect. Settings of a JointGLM have one
+    name each (tacit.flat). A server runs with its devices in one process.
     """
 
-    def __init__(self, kind: type[Bandit] | type[Server], *, label: str | None = None, **options: Any) -> None:
-        if not (isinstance(kind, type) and issubclass(kind, Bandit | Server)):
+    def __init__(
+        self, kind: type[JointGLM] | type[Live] | type[Server], *, label: str | None = None, **options: Any
+    ) -> None:
+        if not (isinstance(kind, type) and issubclass(kind, JointGLM | Live | Server)):
             raise ValueError(f"Expected the class of a bandit, e.g. JointGLM, got {kind!r}.")
-        names = {f.name for f in dataclasses.fields(kind) if f.init}
-        names = names - FROM_THE_RUN
+        every = settings_of(kind).keys()
+        names = every - FROM_THE_RUN
         unknown = set(options) - names
         if unknown:
             raise ValueError(
@@ -41,9 +46,12 @@ class Spec:
         self.kind = kind
         self.options = options
         self._label = label
-        self._names = names | FROM_THE_RUN & {f.name for f in dataclasses.fields(kind)}
+        self._composed = issubclass(kind, JointGLM)
+        self._names = names | FROM_THE_RUN & every
 
-    def build(self, environment: Environment, horizon: int, seed: SeedSequence, delay: Delay | None = None) -> Bandit:
+    def build(
+        self, environment: Environment, horizon: int, seed: SeedSequence, delay: Delay | None = None
+    ) -> Bandit | Live:
         """A fresh bandit for one run, its policy's draws and its noise from `seed`. delay: of rewards, which choices
         wait for."""
         environment = self.suited(environment)
@@ -51,7 +59,19 @@ class Spec:
         if environment.blocks and not self._takes_rows:
             raise ValueError(f"Expected a bandit that takes blocks (joint-glm) where arms are apart, got {self.name}.")
         policy, privacy = seed.spawn(2)
-        known: dict[str, Any] = {
+        pending = self._pending(horizon, delay)
+        known: dict[str, Any]
+        if self._composed:
+            known = {
+                "features": environment.features if environment.blocks else environment.dim,
+                "radius": environment.radius,
+                "range": environment.rewards,
+                "link": environment.link,
+                "horizon": horizon,
+            }
+            told = {name: known[name] for name in known.keys() & fitting(known | self.options).keys()} | self.options
+            return Bandit(named(**told), pending=pending, source=Simulated(privacy), policy=default_rng(policy))
+        known = {
             "dim": environment.dim,
             "features": environment.features if environment.blocks or serves else None,  # else arms are vectors
             "radius": environment.radius,
@@ -59,20 +79,22 @@ class Spec:
             "subgaussian": environment.subgaussian,
             "link": environment.link,
             "horizon": horizon,
-            "pending": self._pending(horizon, delay),
+            "pending": pending,
             "policy": default_rng(policy),
             "source": Simulated(privacy),
         }
-        idle = () if issubclass(self.kind, Server) else self.kind.idle(known | self.options)
-        told = {k: v for k, v in known.items() if k in self._names and k not in idle}
-        built = self.kind(**told | self.options)
-        return Embedded(built, pending=known["pending"]) if isinstance(built, Server) else built
+        given = {name: value for name, value in known.items() if name in self._names} | self.options
+        if issubclass(self.kind, Server):
+            return Embedded(self.kind(**given), pending=pending)
+        assert issubclass(self.kind, Live)
+        without = self.kind.idle(given)
+        return self.kind(**{name: value for name, value in given.items() if name not in without})
 
     def _pending(self, horizon: int, delay: Delay | None) -> int:
         """Choices that wait: until their deadline, or for almost all rewards that ever come."""
-        hold = self.options.get("hold")
-        if hold or delay is None:
-            return 1 + (hold or 0)
+        window = self.options.get("window")
+        if window or delay is None:
+            return 1 + (window or 0)
         return min(delay.soon(WAITED_FOR), horizon, MOST_WAITING)
 
     def suited(self, environment: Environment) -> Environment:
@@ -82,7 +104,7 @@ class Spec:
     @property
     def _takes_rows(self) -> bool:
         """Whether this bandit takes blocks."""
-        return issubclass(self.kind, Bandit) and self.kind._takes_blocks
+        return self._composed
 
     @property
     def private(self) -> bool:
@@ -110,6 +132,14 @@ class Spec:
     def plain_options(self) -> dict[str, Any]:
         """Options as JSON takes them, without the budget."""
         return {k: _plain(v) for k, v in self.options.items() if k != "budget"}
+
+
+def settings_of(kind: Any) -> dict[str, Any]:
+    """The settings of a class by name, and their types."""
+    if issubclass(kind, JointGLM):
+        return {name: hint for part in PARTS for name, hint in get_type_hints(part).items() if name in NAMES}
+    hints = get_type_hints(kind)
+    return {f.name: hints[f.name] for f in dataclasses.fields(kind) if f.init}
 
 
 def _short(value: Any) -> str:

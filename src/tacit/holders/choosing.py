@@ -14,25 +14,24 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from numpy.random import Generator
-
+from tacit.core.curator import Asked, Curator, Drawn
 from tacit.errors import BadState, HorizonReached, RefusedRequest, TacitError, Unavailable
-from tacit.holders import choice_rows, opening, playing, rollback, rows
+from tacit.holders import choice_rows, opening, rollback, rows
 from tacit.holders.choice_rows import Placed, Taken
 from tacit.holders.database import Rows, Run, Statement, ran
-from tacit.holders.limits import RoundLimits
 from tacit.holders.opening import Vault
-from tacit.holders.playing import Drawn, another_answer, by_side
-from tacit.holders.requests import WRONG, Answer, Report, Request, StoredChoice, Ticket
+from tacit.holders.requests import WRONG, Answer, Report, StoredChoice, Ticket, another_answer
 from tacit.holders.rows import Head, Waiting
 from tacit.holders.sealed_rows import SealedRows
 from tacit.holders.terms import Agreed
 from tacit.holders.tickets import MILLI
 from tacit.holders.versions import Versions
 from tacit.holders.witness import older
+from tacit.model.chances import Later
 
 Result = Answer | TacitError
-Following = Callable[[], Sequence[Request]]  # those who will be asked for next, if it is known
+Made = dict[bytes, tuple[Answer, Later | None]]  # by requests: an answer, and what computes its propensity
+Following = Callable[[], Sequence[Asked]]  # those who will be asked for next, if it is known
 FRESH = 1.0  # seconds for which numbers that were taken on the way are used: less than the skew of clocks
 BEFORE = "Expected a request that can be answered, got one that was refused before: ask by another."
 AGAIN = "Expected a choice that is committed at once, got one that took too long: ask again."
@@ -42,7 +41,7 @@ class _Numbered(NamedTuple):
     """Requests that have no answer yet, in the order of their numbers, of which the last is head.choices. found: the
     answers of others, or why there is no number for them."""
 
-    requests: list[Request]
+    requests: list[Asked]
     head: Head
     found: dict[bytes, Result]
 
@@ -65,29 +64,24 @@ class Choosing:
 
     def __init__(
         self,
-        policy: Generator,
+        curator: Curator,
         vault: Vault,
         versions: Versions,
         agreed: Agreed,
-        people: RoundLimits,
         clock: Callable[[], float],
     ) -> None:
-        self._policy, self._vault, self._versions, self._database = policy, vault, versions, vault.database
-        self._agreed, self._people, self._clock = agreed, people, clock
-        self.rows = SealedRows(vault, versions, agreed, people)
+        self._curator, self._vault, self._versions, self._database = curator, vault, versions, vault.database
+        self._agreed, self._clock = agreed, clock
+        self.rows = SealedRows(vault, versions.fold.algorithm.plan.row)
         self._ahead: _Ahead | None = None
 
     # answers
 
-    def draw(self, request: Request) -> Drawn:
-        """An answer at the present version, if it was not drawn before."""
-        return playing.draw(request, self._versions.fold, self._agreed.assignment, self._policy)
-
     def choose(
-        self, requests: Sequence[Request], drawn: list[Drawn], following: Following = tuple
+        self, requests: Sequence[Asked], drawn: Sequence[Drawn], made: Made, following: Following = tuple
     ) -> list[StoredChoice | TacitError]:
-        """Each request's choice, or the answer that it has. `drawn` gets the tickets: if the end of the transaction is
-        not seen, they may be there the next time. following: asked for at most once."""
+        """Each request's choice, or the answer that it has. made: gets answers with their tickets: if the end of the
+        transaction is not seen, they may be there the next time. following: asked for at most once."""
         self._versions.refresh()  # after an error, whether this is still the database that was served from
         firsts: dict[bytes, int] = {}
         for i, request in enumerate(requests):
@@ -99,16 +93,18 @@ class Choosing:
             if not self.rows.checked(epochs):
                 with self._within(run) as inside:
                     self.rows.check_keys(inside, epochs)
-            self._place(run, numbered, drawn, firsts, following)
+            picked = {hashed: drawn[first] for hashed, first in firsts.items()}
+            self._place(run, numbered, picked, made, following)
         self._versions.expected = max(self._versions.expected, numbered.head.step)
         out: list[StoredChoice | TacitError] = []
-        for i, (request, (answer, propensity)) in enumerate(zip(requests, drawn, strict=True)):
-            result = numbered.found[request.hashed]
+        for i, request in enumerate(requests):
+            result, (answer, chance) = numbered.found[request.hashed], made.get(request.hashed, (None, None))
             if isinstance(result, Answer) and result.arm == WRONG:
                 out.append(RefusedRequest(request.problem or BEFORE))
                 continue
-            own = isinstance(result, Answer) and result.ticket == answer.ticket and firsts[request.hashed] == i
-            out.append(self._as_choice(result, propensity if own else another_answer))
+            own = answer is not None and isinstance(result, Answer) and result.ticket == answer.ticket
+            known = chance if own and firsts[request.hashed] == i else None
+            out.append(self._as_choice(result, known or another_answer))
         return out
 
     @contextlib.contextmanager
@@ -134,7 +130,7 @@ class Choosing:
             )
         return out
 
-    def _answers(self, run: Run, requests: Sequence[Request]) -> dict[bytes, Result]:
+    def _answers(self, run: Run, requests: Sequence[Asked]) -> dict[bytes, Result]:
         """Those that requests have already."""
         return self._opened(rows.answers_to(run, self._vault.uid, [one.hashed for one in requests]))
 
@@ -162,12 +158,12 @@ class Choosing:
         self._agreed.follow(head)
         return head
 
-    def _take(self, requests: Sequence[Request]) -> list[Statement]:
+    def _take(self, requests: Sequence[Asked]) -> list[Statement]:
         """Gives numbers to requests, before anything of their persons is read. It waits for no disk: their rows do."""
         asked = [request.hashed for request in requests]
         return [Statement(self._database.hurried), *choice_rows.take(self._vault.uid, asked, self.most)]
 
-    def _numbered(self, run: Run | None, requests: Sequence[Request]) -> _Numbered:
+    def _numbered(self, run: Run | None, requests: Sequence[Asked]) -> _Numbered:
         """Numbers for requests: those that were taken ahead, or new ones."""
         ahead, self._ahead = self._ahead, None
         known = [request.hashed for request in requests], self._database.generation
@@ -191,7 +187,7 @@ class Choosing:
             self._followed(taken.head)
         return taken
 
-    def _last(self, run: Run, requests: Sequence[Request]) -> _Numbered:
+    def _last(self, run: Run, requests: Sequence[Asked]) -> _Numbered:
         """Numbers up to the last that there is, and errors for those that come after it."""
         head, found = self.head(run), self._answers(run, requests)
         new, left = [one for one in requests if one.hashed not in found], max(0, self.most - head.choices)
@@ -232,37 +228,38 @@ class Choosing:
         self,
         run: Run | None,
         numbered: _Numbered,
-        drawn: list[Drawn],
-        firsts: Mapping[bytes, int],
+        drawn: Mapping[bytes, Drawn],
+        answers: Made,
         following: Following,
     ) -> None:
-        """The rows of these choices, whose answers `numbered` gets. Every number has a row that waits, also of a
-        request that is refused, or that another worker has answered meanwhile: else its step would close at another
-        time."""
+        """The rows of these choices, whose answers `numbered` and `answers` get. Every number has a row that waits,
+        also of a request that is refused, or that another worker has answered meanwhile: else its step would close at
+        another time."""
         at, made, void = self.now(), dict[bytes, Placed](), list[Waiting]()
         for number, request in enumerate(numbered.requests, numbered.first):
-            answer, propensity = drawn[firsts[request.hashed]]
-            answer = answer._replace(ticket=self._vault.tickets.made(number, at))
-            drawn[firsts[request.hashed]] = answer, propensity
+            hashed, ticket = request.hashed, self._vault.tickets.made(number, at)
             if request.problem is not None:
-                made[request.hashed] = self.rows.refused(request, number, at, answer)
+                answer = Answer(ticket, drawn[hashed].version, WRONG, None)
+                answers[hashed], made[hashed] = (answer, None), self.rows.refused(request, number, at, answer)
                 continue
-            if self._agreed.assignment is not None:
-                drawn[firsts[request.hashed]] = by_side(self._agreed.assignment, number, request, answer, propensity)
-                answer, propensity = drawn[firsts[request.hashed]]
+            played = self._curator.played(number, request, drawn[hashed])
+            answer = Answer(ticket, drawn[hashed].version, played.place, played.name)
+            if request.ahead is not None:
+                answer = answer._replace(propensity=played.chance(), error=played.chance.error)
+            answers[hashed] = answer, played.chance
             if self._agreed.door.retired(request.offer):
                 why = "Expected actions that are offered, got one that was retired meanwhile: ask again."
-                numbered.found[request.hashed] = BadState(why)
+                numbered.found[hashed] = BadState(why)
                 void.append(self.rows.nothing(number, answer.ticket, at))
             else:
-                made[request.hashed] = self.rows.placed(request, number, at, answer)
+                made[hashed] = self.rows.placed(request, number, at, answer, played.row)
         if void:
             with self._within(run) as inside:
                 rows.wait(inside, self._vault.uid, void)
         if not made:
             return
         own = choice_rows.placed(self._sent(run, list(made.values()), following))
-        numbered.found.update({hashed: drawn[firsts[hashed]][0] for hashed in own})
+        numbered.found.update({hashed: answers[hashed][0] for hashed in own})
         if len(own) < len(made):
             with self._within(run) as inside:
                 numbered.found.update(self._others(inside, [made[hashed] for hashed in made.keys() - own]))
@@ -299,7 +296,7 @@ class Choosing:
         lost one of these choices."""
         self._versions.check()
         now, terms = self._clock(), self._agreed.text
-        ends = [one.ticket.made_at + self._agreed.now.hold for one in reports]
+        ends = [one.ticket.made_at + self._agreed.now.window for one in reports]
         timely = [one for one, end in zip(reports, ends, strict=True) if now <= end]
         # two choices of one number: the database has lost the first
         twice = len({one.ticket[:2] for one in timely}) > len({one.ticket.number for one in timely})

@@ -11,7 +11,7 @@ import hmac
 import time
 from pathlib import Path
 
-from tacit.core.persons import Person, digest
+from tacit.core.persons import PersonId, digest
 from tacit.errors import BadState
 from tacit.holders import opening, rows
 from tacit.holders.database import Database
@@ -55,7 +55,7 @@ def _blank(vault: Vault, number: int, sealed: bytes | None) -> bytes | None:
     return sealed if text is None else vault.seal.seal("epoch", number // vault.bandit.epoch, where, blank(text))
 
 
-def erase_at(where: str | Path, person: Person, *, name: str = "bandit", keys: str | Path | None = None) -> str:
+def erase_at(where: str | Path, person: PersonId, *, name: str = "bandit", keys: str | Path | None = None) -> str:
     """Without a worker, as `Stored.erase`: on PostgreSQL workers may go on meanwhile, an SQLite file must be free."""
     database = opening.existing(where)
     try:

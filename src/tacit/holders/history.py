@@ -37,6 +37,6 @@ def past(fold: Fold, before: Past | None, visible_at: float) -> Past:
     """As it is now, after that earlier version."""
     plan, algorithm = fold.algorithm.plan, fold.algorithm
     middle, half = algorithm.model.beliefs(fold.estimate.arrays, coordinates(plan.dim, plan.blocks), LEVEL)
-    most = plan.radius
+    most = plan.reward.radius
     estimate, low, high = (np.clip(end, -most, most) for end in (middle, middle - half, middle + half))
     return Past(fold.entries, visible_at, estimate, low, high)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Iterator
 
 from tacit.algorithms.weeks import Weeks
 from tacit.core.onepass import OnePass
-from tacit.core.persons import Person, hashed
 from tacit.holders import person_rows, rows
 from tacit.holders.database import Database, Run
 from tacit.holders.opening import Vault
@@ -29,10 +28,6 @@ class RoundLimits:
         self._most = plan.limits.most
         self._weeks = None if plan.limits.week is None else Weeks(plan.schedule, plan.limits.week)
         self._lock, self._swept = threading.Lock(), 0
-
-    def digest_of(self, person: Person | None) -> bytes | None:
-        """A person's hash; ValueError for what is no id."""
-        return hashed(person, self._vault.persons, limited=self._most is not None)
 
     @contextlib.contextmanager
     def entering(self, run: Run, step: int, persons: Collection[bytes]) -> Iterator[Callable[[bytes], bool]]:

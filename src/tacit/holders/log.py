@@ -9,25 +9,21 @@ is not learnt again."""
 import functools
 import hashlib
 import itertools
-import math
 import secrets
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from tacit.core import logs, repeated
-from tacit.core.door import Offer, nothing
+from tacit.core.curator import Curator, LoggedRow, cancelled
 from tacit.core.onepass import OnePass
-from tacit.data import Array, Raw
+from tacit.core.persons import hashed
 from tacit.errors import BadState, HorizonReached
 from tacit.features import frames
 from tacit.holders import bookmarks, opening, rows
 from tacit.holders.choosing import Choosing
 from tacit.holders.database import again
-from tacit.holders.limits import RoundLimits
 from tacit.holders.opening import Vault
-from tacit.holders.requests import Answer, Report, Request, Ticket
+from tacit.holders.requests import Answer, Report, Ticket
 from tacit.holders.terms import Agreed
 from tacit.holders.tickets import MILLI
 from tacit.holders.witness import older
@@ -38,17 +34,6 @@ from tacit.mechanisms.waiting import WaitingRow
 AT_ONCE = 256  # rows in a transaction, at most: others wait for it
 
 
-class Logged(NamedTuple):
-    """What is kept of a row, and its reward: None if it never came, or if something is wrong with the row. A bad
-    row is the same work and leaves the same rows."""
-
-    request: Request
-    numbers: Raw[Array]
-    reward: Raw[float] | None
-    problem: str | None
-    void: bool  # it has no features
-
-
 class Log:
     """Of one worker."""
 
@@ -57,11 +42,11 @@ class Log:
         algorithm: OnePass,
         vault: Vault,
         agreed: Agreed,
-        people: RoundLimits,
+        curator: Curator,
         choosing: Choosing,
         lock: Lock,
     ) -> None:
-        self._algorithm, self._vault, self._agreed, self._people = algorithm, vault, agreed, people
+        self._algorithm, self._vault, self._agreed, self._curator = algorithm, vault, agreed, curator
         self._choosing, self._lock = choosing, lock
 
     def learn(self, table: Any, log: str, actions: Any, left: int | None, tend: Callable[[], None]) -> dict[int, str]:
@@ -73,7 +58,7 @@ class Log:
         digest = repeated.digest(self._agreed.door, table, self._vault.persons)
         named = b"log" + log.encode("utf-8", "surrogatepass")
         name = hashlib.blake2b(named, key=self._vault.persons, digest_size=16).hexdigest()
-        logs.check_rows(rows_from(0), self._agreed.door.rewards, self._people.digest_of)
+        logs.check_rows(rows_from(0), self._agreed.door.rewards, self._check_person)
         learnt = again(lambda: self._begin(name, digest))
         if learnt > count:
             raise ValueError(f"Expected at least the {learnt} rows that were learnt under this name, got fewer.")
@@ -115,22 +100,14 @@ class Log:
                 keys.make(label.format(one))
         return found or 0
 
-    def _rows(self, found: Iterator[logs.Row]) -> Iterator[Logged]:
-        door, algorithm = self._agreed.door, self._algorithm
-        offer = Offer(np.zeros((1, algorithm.plan.width)), None, None)
-        for x, reward, person in found:
-            problem = logs.problem(x, reward, door.rewards)
-            who: bytes | None = None
-            try:
-                who = self._people.digest_of(person)
-            except ValueError as error:
-                x, problem = None, problem or str(error)
-            numbers = nothing(algorithm.plan.row) if x is None else algorithm.logged(x)
-            request = Request(secrets.token_bytes(HASH), offer, who)
-            given = None if problem or logs.is_silent(reward) else Raw(float(reward))
-            yield Logged(request, numbers, given, problem, x is None)
+    def _check_person(self, person: Any) -> None:
+        hashed(person, self._vault.persons, limited=self._agreed.door.limited)
 
-    def _learn(self, name: str, learnt: int, coming: list[Logged]) -> tuple[int, dict[int, str]]:
+    def _rows(self, found: Iterator[logs.Row]) -> Iterator[LoggedRow]:
+        """A bad row is the same work and leaves the same rows."""
+        return self._curator.logged(found, self._algorithm.logged, self._algorithm.plan.row)
+
+    def _learn(self, name: str, learnt: int, coming: list[LoggedRow]) -> tuple[int, dict[int, str]]:
         """One transaction: numbers for these rows, and with each what is kept of it and its reward. How many rows are
         learnt now, and which of these were refused; if they are more than was known, another has learnt them, or we
         have without seeing the end of it: then nothing happens."""
@@ -145,16 +122,17 @@ class Log:
                 return found, {}
             head = choosing.taken(run, len(coming))
             choosing.rows.check_keys(run, opening.coming(vault.bandit, head.choices - len(coming), len(coming)))
-            at = choosing.now() - terms.hold - 1 / MILLI  # due as soon as no number before these can be on its way
+            at = choosing.now() - terms.window - 1 / MILLI  # due as soon as no number before these can be on its way
             answered, waiting, written = [], [], []
             for i, row in enumerate(coming):
                 number, problem = head.choices - len(coming) + 1 + i, row.problem
-                waiting_row = WaitingRow(row.numbers, row.request.person or NOBODY, teaches=not row.void)
+                waiting_row = WaitingRow(row.row, row.person or NOBODY, teaches=not row.void)
                 ticket = Ticket(vault.tickets.made(number, max(0.0, at)), number, at)
-                answered.append(choosing.rows.answered(row.request, number, Answer(ticket.text, head.step, 0, None)))
+                answer = Answer(ticket.text, head.step, 0, None)
+                answered.append(choosing.rows.answered(secrets.token_bytes(HASH), row.person, number, answer))
                 waiting.append(choosing.rows.waits(number, ticket.text, at, waiting_row))
                 if row.reward is not None or problem:  # else it is silent, like a choice that nobody answered
-                    given = Report(ticket, Raw(math.nan) if row.reward is None else row.reward)
+                    given = Report(ticket, cancelled() if row.reward is None else row.reward)
                     written.append(choosing.rows.written(number, given))
                 if problem:
                     refused[learnt + i] = problem

@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from tacit.bandits.snapshot import encoded
 from tacit.core import actions
 from tacit.core.actions import Declared
 from tacit.core.onepass import OnePass
+from tacit.core.snapshot import encoded
 from tacit.errors import BadState, RolledBack, WrongKeys
+from tacit.experiment import Algorithm, Experiment
 from tacit.features.schema import Schema
+from tacit.flat import flat
 from tacit.holders import closed, fingerprints, leaf_rows, rows, schema, witness
 from tacit.holders.database import Database, Run
 from tacit.holders.postgres import Postgres
@@ -25,6 +27,7 @@ from tacit.holders.seal import Keys, Seal, label_of
 from tacit.holders.sqlite import SQLite
 from tacit.holders.tickets import Tickets
 from tacit.holders.witness import Shown, Witness
+from tacit.joint import JointGLM
 from tacit.kernels.rounds import next_boundary
 from tacit.mechanisms.grid import Grid
 
@@ -34,17 +37,21 @@ OWN = (
     "bandit",
     "features",
     "dim",
-    "budget",
+    "epsilon",
+    "delta",
+    "rounds",
+    "week",
     "link",
     "radius",
-    "rewards",
+    "range",
     "horizon",
-    "max_rounds_per_person",
     "forget",
+    "model",
+    "holdout",
 )
 # What may be another at any start, since no noise is made for it, or is always the same in a store. Tuning is that of
 # estimates, which are computed from what was released: that of a new version applies to earlier releases, too.
-FREE = ("source", "policy", "pending", "tuning")
+FREE = ("budget", "per_day", "tuning", "window", "default")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -160,18 +167,13 @@ def last(run: Run, name: str) -> BanditRow:
     return found
 
 
-def check(bandit: Any, name: str) -> OnePass:
-    """The algorithm of a bandit that a database can hold; ValueError for others."""
-    found: OnePass | None = getattr(bandit, "algorithm", None)
-    if found is None or isinstance(bandit, type):
-        raise ValueError(f"Expected a bandit whose state is sums (JointGLM), got {type(bandit).__name__}.")
-    mechanism = found.plan.mechanism
-    if not isinstance(mechanism, Grid):
-        raise ValueError("Expected secure noise with a finite budget, got another: a database is for people's data.")
-    if bandit.hold is not None or bandit.missing_as is not None:
-        raise ValueError("Expected hold= of Stored, in seconds, got one of a bandit, which is for memory.")
-    if bandit.choices:
-        raise ValueError("Expected a new bandit, got one that has been used.")
+def check(algorithm: Algorithm, name: str) -> OnePass:
+    """An algorithm that a database can hold, planned; ValueError for others."""
+    if not isinstance(algorithm, JointGLM | Experiment):
+        raise ValueError(f"Expected an algorithm whose state is sums (JointGLM), got {type(algorithm).__name__}.")
+    found = algorithm.one_pass(exact=True)
+    if not isinstance(found.plan.mechanism, Grid):
+        raise ValueError("Expected a finite budget, got another: a database is for people's data.")
     if not isinstance(name, str) or not re.fullmatch("[a-z0-9][a-z0-9_-]{0,62}", name):
         raise ValueError("Expected a name of at most 63 small letters, digits, - and _.")
     return found
@@ -293,7 +295,7 @@ def vault_of(database: Database, keys: Keys, found: BanditRow, *, ended: bool) -
 
 def _fixed_labels(row: BanditRow) -> list[str]:
     """Of the keys that a bandit has from its beginning on: of requests, of ids, and of an experiment's sides."""
-    experiment = json.loads(row.plan).get("control") is not None
+    experiment = json.loads(row.plan).get("holdout") is not None
     return [f"{row.uid}.{what}" for what in ("requests", "tickets", *["sides"] * experiment)]
 
 
@@ -373,5 +375,9 @@ def written_place(uid: str, number: int) -> str:
 def plan(algorithm: OnePass) -> str:
     """Settings and the numbers that noise is drawn with, as text."""
     found = algorithm.plan
-    given = {name: encoded(value) for name, value in found.settings.items() if name not in FREE}
+    settings = flat(found.settings) | {"forget": found.forget, "week": found.limits.week}
+    given = {name: encoded(value) for name, value in settings.items() if name not in FREE}
+    budget, unit = found.budget, found.budget.unit
+    given |= {"epsilon": budget.epsilon, "delta": budget.delta, "rounds": None if unit is None else unit.rounds}
+    given |= {"dim": found.dim, "features": None if found.features is None else given["features"]}
     return json.dumps({"bandit": found.name} | given | {"plan": list(map(float, found.numbers))}, sort_keys=True)

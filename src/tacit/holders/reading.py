@@ -32,7 +32,7 @@ from tacit.trials.trial import Trial
 class Reading:
     """Stored, as far as it is read."""
 
-    algorithm: OnePass
+    one_pass: OnePass
     _sources: Any  # source, and whether the policy's draws are the caller's
     _database: Database
     _vault: Vault
@@ -53,7 +53,7 @@ class Reading:
     @property
     def left(self) -> int | None:
         """Choices that can still be made; None: there is no end. Public."""
-        plan = self.algorithm.plan
+        plan = self.one_pass.plan
         if plan.horizon is None and plan.mechanism.capacity is None:
             return None
         return 0 if self.retired else max(0, self._choosing.most - self.choices)
@@ -81,7 +81,7 @@ class Reading:
         with self._database.transaction() as run:
             head, opened = rows.head(run, self._vault.uid), rows.open_step(run, self._vault.uid)
             first = rows.first_waiting(run, self._vault.uid, 0 if opened is None else opened.settled)
-        due = first is not None and first + self._agreed.now.hold + self._database.skew < self._clock()
+        due = first is not None and first + self._agreed.now.window + self._database.skew < self._clock()
         return version < head.step or due or (opened is not None and opened.closed_at > 0)
 
     @property
@@ -134,19 +134,19 @@ class Reading:
         fold, assignment = self._at_present(), self._agreed.assignment
         if assignment is None or not assignment.countable:
             return None
-        out: TrialSums = self.algorithm.trial_sums(fold.looks, assignment.counts, assignment.ended)
+        out: TrialSums = self.one_pass.trial_sums(fold.looks, assignment.counts, assignment.ended)
         return out
 
     @property
     def trial(self) -> Trial | None:
         """What the control group says, as a bandit's; None before the first look."""
         sums = self.trial_sums
-        return None if sums is None else trial.trial(sums, self.algorithm.plan.horizon)
+        return None if sums is None else trial.trial(sums, self.one_pass.plan.horizon)
 
     @property
     def by_fields(self) -> bool:
         """Whether `segments` says what is learnt of people, from the first release on."""
-        return self.algorithm.by_fields
+        return self.one_pass.by_fields
 
     @property
     def segments(self) -> Segments | None:
@@ -163,10 +163,10 @@ class Reading:
     def privacy(self) -> Certificate:
         self._at_present()
         terms, released = self._agreed.now, self._versions.released
-        deadline = claim.deadline(f"{durations.words(terms.hold)} after it was made", terms.missing_as)
-        found = claim.claimed(self.algorithm, self._sources, self.counts, terms.actions, deadline)
+        deadline = claim.deadline(f"{durations.words(terms.window)} after it was made", terms.default)
+        found = claim.claimed(self.one_pass, self._sources, self.counts, terms.actions, deadline)
         row = self._vault.bandit
-        return certificate.of(self.algorithm, found, row, released, ended=self.retired)
+        return certificate.of(self.one_pass, found, row, released, ended=self.retired)
 
     @property
     def counts(self) -> Counts:
@@ -188,14 +188,14 @@ class Reading:
         return self._agreed.now.actions
 
     @property
-    def hold(self) -> float:
+    def window(self) -> float:
         """Seconds after which a choice enters."""
-        return self._agreed.now.hold
+        return self._agreed.now.window
 
     @property
-    def missing_as(self) -> float | None:
+    def default(self) -> float | None:
         """The reward that a choice without one enters with; None: it enters as nothing."""
-        return self._agreed.now.missing_as
+        return self._agreed.now.default
 
     @property
     @locked
@@ -211,7 +211,7 @@ class Reading:
         terms = self._agreed.now
         if opened is not None and opened.closed_at:
             return opened.closed_at + terms.delay
-        return None if last is None else last + terms.hold + self._database.skew + terms.delay
+        return None if last is None else last + terms.window + self._database.skew + terms.delay
 
     @property
     def predecessors(self) -> tuple[str, ...]:

@@ -9,10 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple, NoReturn
 
-import numpy as np
-
-from tacit.core.door import Offer
 from tacit.data import Raw
+from tacit.errors import BadState
 from tacit.model.chances import Chance, Later
 
 LONGEST_NAME = 255  # bytes
@@ -49,10 +47,6 @@ class Answer(NamedTuple):
     def chance(self) -> Later | None:
         return None if self.propensity is None else Later(functools.partial(Chance, self.propensity, self.error))
 
-    def drawn(self, propensity: Callable[[], float]) -> "Answer":
-        """With its propensity, computed here."""
-        return self._replace(propensity=propensity(), error=getattr(propensity, "error", 0.0))
-
     def packed(self) -> bytes:
         text = b"" if self.name is None else self.name.encode()
         propensity = math.nan if self.propensity is None else self.propensity
@@ -65,21 +59,6 @@ class Answer(NamedTuple):
         chance_or_none = None if math.isnan(propensity) else propensity
         name = None if length < 0 else text[:length].decode()
         return cls(ticket, version, arm, name, chance_or_none, error)
-
-
-class Request(NamedTuple):
-    """One person's request. RAW."""
-
-    hashed: bytes  # what stands for it
-    offer: Offer
-    person: bytes | None
-    ahead: Answer | None = None  # where it was drawn before
-    own: int | None = None  # the caller's own choice among the arms that may be chosen, where a control plays that
-    chances: tuple[Chance, ...] | None = None  # the bandit's own, of each arm, where `ahead` is with a control
-    problem: str | None = None  # why it is refused, where it keeps its number
-
-    def __repr__(self) -> str:
-        return "<raw>"
 
 
 class Report(NamedTuple):
@@ -127,9 +106,8 @@ def request_hash(request: str | bytes | None, asker: str, key: bytes) -> bytes:
     return hashlib.blake2b(who + text, key=key, digest_size=16).digest()
 
 
-def refused(hashed: bytes, problem: str) -> Request:
-    """A bad request that keeps its number."""
-    return Request(hashed, Offer(np.zeros((0, 0)), None, None), None, problem=problem)
+def another_answer() -> NoReturn:
+    raise BadState("Expected the propensity to be asked for with the first answer to a request, got a repeated one.")
 
 
 def check_names(names: tuple[str, ...] | None) -> None:

@@ -19,13 +19,14 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from tacit.core import actions, claim
 from tacit.core.onepass import OnePass
 from tacit.errors import BadState, Retired
+from tacit.experiment import Algorithm
 from tacit.holders import certificate, closed, copying, leaf_rows, opening, rows, schema, terms
 from tacit.holders.database import Database
 from tacit.holders.leaf_rows import Leaf
@@ -34,12 +35,19 @@ from tacit.holders.witness import Predecessor, Shown, Witness, digests
 from tacit.mechanisms import leaves
 from tacit.mechanisms.grid import Grid
 from tacit.privacy.ledger import epsilon_of
+from tacit.privacy.noise import Secure
 
 AGAIN = "Expected nobody else to make a bandit of that name meanwhile, got another one: run it again."
 
 
 def restore(
-    bandit: Any, file: str | Path, where: str | Path, *, name: str = "bandit", keys: str | Path | None = None
+    algorithm: Algorithm,
+    file: str | Path,
+    where: str | Path,
+    *,
+    name: str = "bandit",
+    keys: str | Path | None = None,
+    pending: int = 100_000,
 ) -> str:
     """Makes a new bandit from a backup, in the place of the one of that name, and returns its uid; open it with
     `Stored` afterwards. It has the same settings; its predecessor's choices wait no more, and their ids count for
@@ -48,14 +56,14 @@ def restore(
     The predecessor is charged with what the witness has on record, whatever the backup holds; with its whole plan where
     the witness is lost; and with its whole plan besides if an id or two noises of one step prove that its database was
     taken back in time: its witness may have been as well, and tells of what was released since alone."""
-    algorithm = opening.check(bandit, name)
+    one_pass = opening.check(algorithm, name)
     with _both(Path(file), where) as (backup, database):
         folder = opening.keys_of(where, database, keys)
-        old, present = _read(algorithm, backup, database, name)
+        old, present = _read(one_pass, backup, database, name)
         seen, witness = [old] if present is None else [old, present], Witness(folder.folder, name)
         _charged(seen, witness.read())  # refused, where it is of another bandit
         schema.ready(database)
-        new = opening.new_row(algorithm, name, bandit.pending, *_prior(algorithm, old))
+        new = opening.new_row(one_pass, name, pending, *_prior(one_pass, old))
         charged = witness.succeed(new.uid, database.identity(), functools.partial(_charged, seen))
         new = new._replace(predecessors=charged)
         opening.make_keys(folder, new)
@@ -64,7 +72,7 @@ def restore(
             if (found and found.uid) != (present and present.row.uid):
                 raise BadState(AGAIN)
             copying.delete(run, name)
-            if not opening.make(run, folder, new, algorithm, closed.OPEN):
+            if not opening.make(run, folder, new, one_pass, closed.OPEN):
                 raise BadState(AGAIN)
             rows.settle(run, new.uid, terms.inherited(old.head))
             rows.event(run, new.uid, time.time(), f"restored: a new bandit in the place of {old.row.uid}")
@@ -82,16 +90,16 @@ class Cost(NamedTuple):
 
 
 def cost(
-    bandit: Any, file: str | Path, where: str | Path, *, name: str = "bandit", keys: str | Path | None = None
+    algorithm: Algorithm, file: str | Path, where: str | Path, *, name: str = "bandit", keys: str | Path | None = None
 ) -> Cost:
     """What `restore` would cost. Nothing is changed."""
-    algorithm = opening.check(bandit, name)
+    one_pass = opening.check(algorithm, name)
     with _both(Path(file), where) as (backup, database):
         folder = opening.keys_of(where, database, keys)
-        seen = [one for one in _read(algorithm, backup, database, name) if one is not None]
+        seen = [one for one in _read(one_pass, backup, database, name) if one is not None]
         found = _charged(seen, Witness(folder.folder, name).read())
-    own = claim.claimed(algorithm, claim.Sources(bandit.source, False))
-    together = epsilon_of([*own.releases, *certificate.charged(algorithm, found)], own.delta or 0.0)
+    own = claim.claimed(one_pass, claim.Sources(Secure(), False))
+    together = epsilon_of([*own.releases, *certificate.charged(one_pass, found)], own.delta or 0.0)
     return Cost(own.epsilon or 0.0, together, own.delta or 0.0, found)
 
 

@@ -5,15 +5,14 @@ import secrets
 from collections.abc import Callable, Collection, Iterable
 
 from tacit.core import door
+from tacit.core.curator import Asked
+from tacit.data import Array, Raw
 from tacit.holders import opening
 from tacit.holders.choice_rows import Placed
 from tacit.holders.database import Run
-from tacit.holders.limits import RoundLimits
 from tacit.holders.opening import Vault
-from tacit.holders.requests import Answer, Report, Request
+from tacit.holders.requests import Answer, Report
 from tacit.holders.rows import Answered, Waiting, Written
-from tacit.holders.terms import Agreed
-from tacit.holders.versions import Versions
 from tacit.mechanisms import waiting
 from tacit.mechanisms.entering import HASH, NOBODY
 from tacit.mechanisms.waiting import WaitingRow
@@ -22,10 +21,10 @@ MANY = 1000  # epochs that are remembered
 
 
 class SealedRows:
-    """Of one worker."""
+    """Of one worker. size: numbers that are kept of a choice."""
 
-    def __init__(self, vault: Vault, versions: Versions, agreed: Agreed, people: RoundLimits) -> None:
-        self._vault, self._versions, self._agreed, self._people = vault, versions, agreed, people
+    def __init__(self, vault: Vault, size: int) -> None:
+        self._vault, self._size = vault, size
         self._checked, self._generation = set[int](), -1  # epochs whose keys are known to be the database's
 
     # keys
@@ -55,20 +54,15 @@ class SealedRows:
 
     # rows
 
-    def placed(self, request: Request, number: int, at: float, answer: Answer) -> Placed:
+    def placed(self, asked: Asked, number: int, at: float, answer: Answer, row: Raw[Array]) -> Placed:
         """All that is kept of a choice."""
-        waits = self.waits(number, answer.ticket, at, self._row(request, answer))
-        return Placed(self.answered(request, number, answer), waits)
+        waits = self.waits(number, answer.ticket, at, WaitingRow(row, asked.person or NOBODY))
+        return Placed(self.answered(asked.hashed, asked.person, number, answer), waits)
 
-    def refused(self, request: Request, number: int, at: float, answer: Answer) -> Placed:
+    def refused(self, asked: Asked, number: int, at: float, answer: Answer) -> Placed:
         """Of a bad request that keeps its number."""
-        return Placed(self.answered(request, number, answer), self.nothing(number, answer.ticket, at))
-
-    def _row(self, request: Request, answer: Answer) -> WaitingRow:
-        """What is kept until it enters."""
-        algorithm, arm = self._versions.fold.algorithm, answer.arm
-        numbers = algorithm.row(request.offer.features, arm, arm, answer.name, self._agreed.door.names)
-        return WaitingRow(numbers, request.person or NOBODY)
+        waits = self.nothing(number, answer.ticket, at)
+        return Placed(self.answered(asked.hashed, asked.person, number, answer), waits)
 
     def nothing(self, number: int, ticket: bytes, at: float) -> Waiting:
         """What enters as nothing."""
@@ -76,19 +70,19 @@ class SealedRows:
 
     @property
     def _silent(self) -> WaitingRow:
-        return WaitingRow(door.nothing(self._versions.fold.algorithm.plan.row), teaches=False)
+        return WaitingRow(door.nothing(self._size), teaches=False)
 
     def waits(self, number: int, ticket: bytes, at: float, row: WaitingRow) -> Waiting:
         seal = self._seal(number, opening.waiting_place(self._vault.uid, number))
         return Waiting(number, ticket, at, row.sealed(seal))
 
-    def answered(self, request: Request, number: int, answer: Answer) -> Answered:
+    def answered(self, hashed: bytes, who: bytes | None, number: int, answer: Answer) -> Answered:
         """Sealed, and marked with its person, or with nobody."""
-        where = opening.choice_place(self._vault.uid, request.hashed)
-        person = request.person or secrets.token_bytes(HASH)
+        where = opening.choice_place(self._vault.uid, hashed)
+        person = who or secrets.token_bytes(HASH)
         mark = self._vault.seal.mark("epoch", self.epoch(number), where, person)
         assert mark is not None  # its key was made just now
-        return Answered(request.hashed, number, self._seal(number, where)(answer.packed()), mark)
+        return Answered(hashed, number, self._seal(number, where)(answer.packed()), mark)
 
     def written(self, number: int, report: Report) -> Written:
         seal = self._seal(number, opening.written_place(self._vault.uid, number))

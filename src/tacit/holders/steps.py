@@ -24,8 +24,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tacit.core.curator import Curator
 from tacit.core.onepass import OnePass
-from tacit.data import Integers, Raw
+from tacit.data import Raw
 from tacit.errors import BadState
 from tacit.holders import fingerprints, leaf_rows, opening, rollback, rows, versions
 from tacit.holders.database import Database, Run
@@ -78,11 +79,12 @@ class Steps:
         vault: Vault,
         database: Database,
         agreed: Agreed,
+        curator: Curator,
         people: RoundLimits,
         clock: Callable[[], float],
     ) -> None:
         assert isinstance(algorithm.plan.mechanism, Grid)
-        self._algorithm, self._grid, self._source = algorithm, algorithm.plan.mechanism, source
+        self._algorithm, self._grid, self._source, self._curator = algorithm, algorithm.plan.mechanism, source, curator
         self._vault, self._database, self._agreed, self._people, self._clock = vault, database, agreed, people, clock
         self._lock = threading.Lock()
         self._start()
@@ -99,9 +101,8 @@ class Steps:
     def _compile(self) -> None:
         """Kernels, by an entry that is thrown away: within a transaction that would take too long."""
         plan = self._algorithm.plan
-        made_up = Entry(Raw(np.zeros(plan.row)), entering.NOBODY, True, Raw(plan.rewards[0]))
-        sides = None if self._agreed.assignment is None else self._agreed.assignment.sides(range(1, 2))
-        self._join([made_up], StepSums(self._grid), bool, sides)
+        made_up = Entry(Raw(np.zeros(plan.row)), entering.NOBODY, True, Raw(plan.reward.range[0]))
+        self._join([made_up], range(1, 2), StepSums(self._grid), bool)
 
     def run(self) -> None:
         """All that is due enters, and every step that is full is released. One thread at a time: of two, one would
@@ -161,19 +162,19 @@ class Steps:
     def _due(self, run: Run, head: Head, opened: OpenStep) -> _Part | None:
         """Choices of that step whose deadline has passed, the next ones in the order of numbers; None if there are
         none. A number without a row may be on its way: it is passed over once a later choice is due."""
-        uid, hold = self._vault.uid, self._agreed.now.hold + self._database.skew
+        uid, window = self._vault.uid, self._agreed.now.window + self._database.skew
         end, latest, now = opened.settled, 0.0, self._clock()
         for number, made_at in rows.times(run, uid, opened.settled, AT_ONCE):
             if made_at > now + versions.BACK and not self._database.several_hosts:  # where there is one clock
                 rows.set_back(run, uid, now)
-            if made_at + hold >= now or end == head.boundary:
+            if made_at + window >= now or end == head.boundary:
                 break
             end, latest = min(number, head.boundary), max(latest, made_at)
         if end == opened.settled:
             return None
         waiting = rows.due(run, uid, opened.settled, end, self._database.locking)
         written = {one.number: one for one in rows.written(run, uid, opened.settled, end)}
-        return _Part(waiting, written, end, latest + hold if end == head.boundary else 0.0)
+        return _Part(waiting, written, end, latest + window if end == head.boundary else 0.0)
 
     def _enter(self, run: Run, opened: OpenStep, part: _Part) -> None:
         """They join the sums of the step, and are gone. The same statements whether or not rewards came."""
@@ -181,15 +182,14 @@ class Steps:
         epochs = {one.number // vault.bandit.epoch for one in part.waiting}
         opening.check_epochs(run, vault.seal.keys, vault.bandit, epochs, make=False)  # else all would be unreadable
         sums = self._sums(step, "open", opened.sums)
-        entries, sides = [self._entry(one, part.written) for one in part.waiting], None
+        entries, numbers = [self._entry(one, part.written) for one in part.waiting], range(0)
         if self._agreed.assignment is not None:
             self._agreed.follow(rows.head(run, uid))  # a control that has ended since may not play the last of these
             numbers = range(opened.settled + 1, part.end + 1)
             there = dict(zip((one.number for one in part.waiting), entries, strict=True))
             entries = [there.get(number) or entering.nothing(self._algorithm.plan.row) for number in numbers]
-            sides = self._agreed.assignment.sides(numbers)
         with self._people.entering(run, step, {one.person for one in entries} - {entering.NOBODY}) as once_more:
-            self._join(entries, sums, once_more, sides)
+            self._join(entries, numbers, sums, once_more)
         rows.entered(run, uid, part.end)
         sealed = sums.sealed(self._seal(number_of(opened.sums), step, "open"))
         rows.put_step(run, uid, OpenStep(step, part.end, part.closed_at, sealed))
@@ -197,20 +197,14 @@ class Steps:
     def _join(
         self,
         entries: list[Entry],
+        numbers: range,
         sums: StepSums,
         once_more: Callable[[bytes], bool],
-        sides: Integers | None,
     ) -> None:
-        """At the estimate of the release before. sides: of an experiment, where also numbers that no choice has
+        """At the estimate of the release before. numbers: of an experiment, where also those that no choice has
         enter."""
         algorithm, estimate = self._fold.algorithm, self._fold.estimate
-        found = entering.enter(
-            entries,
-            size=algorithm.plan.row,
-            sides=sides,
-            missing_as=self._agreed.now.missing_as,
-            once_more=once_more,
-        )
+        found = self._curator.entering(entries, numbers, algorithm.plan.row, once_more)
         sums.add(found, algorithm.adder(estimate))
 
     def _entry(self, choice: Waiting, written: dict[int, Written]) -> Entry:

@@ -1,7 +1,6 @@
 """A bandit on a database: choices, rewards and releases are committed rows, and any worker may do anything."""
 
 import contextlib
-import math
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -9,16 +8,16 @@ from pathlib import Path
 from typing import Any, NoReturn, Self, TypeVar
 
 import numpy.typing as npt
-from numpy.random import default_rng
+from numpy.random import Generator, default_rng
 
 from tacit import forks
-from tacit.bandits.joint.controlled import LOGS, NONE
 from tacit.clock import Steady
-from tacit.core import claim
-from tacit.core.assignment import NEEDS_GIVEN
-from tacit.core.persons import Person, digest
-from tacit.data import Raw
+from tacit.core import claim, curator
+from tacit.core.assignment import LOGS, NONE
+from tacit.core.curator import Asked, Curator, cancelled
+from tacit.core.persons import PersonId, digest
 from tacit.errors import TacitError, Unavailable
+from tacit.experiment import Algorithm
 from tacit.holders import (
     control,
     erasure,
@@ -29,77 +28,82 @@ from tacit.holders import (
     upkeep,
     versions,
 )
-from tacit.holders.choosing import Choosing, Following
+from tacit.holders.book import RowsBook
+from tacit.holders.choosing import Choosing, Following, Made
 from tacit.holders.database import again
 from tacit.holders.limits import RoundLimits
 from tacit.holders.log import Log
-from tacit.holders.playing import Mixture
 from tacit.holders.reading import Reading
-from tacit.holders.requests import Report, Request, StoredChoice, Ticket
+from tacit.holders.requests import Report, StoredChoice, Ticket
 from tacit.holders.sqlite import SQLite
 from tacit.holders.steps import Steps
 from tacit.holders.terms import Agreed
 from tacit.holders.versions import Versions
 from tacit.lock import Lock, locked
 from tacit.model.arms import Arms
+from tacit.privacy.noise import Secure
 
 T = TypeVar("T")
 
 
 class Stored(Reading):
-    """`Stored(JointGLM(...), "bandit.db", hold="1 hour")` or `Stored(JointGLM(...), "postgresql://...", keys="folder",
-    hold="1 hour")`: the same bandit, whose state is rows. Opened again, here or by another worker of PostgreSQL, it
-    goes on where it stood.
+    """`Stored(algorithm, "bandit.db")` or `Stored(algorithm, "postgresql://...", keys="folder")`, of a JointGLM or an
+    Experiment whose reward has a window ("1 hour"): a bandit whose state is rows. Opened again, here or by another
+    worker of PostgreSQL, it goes on where it stood.
 
     Guarantee: that of the bandit. What it shows is a function of committed noisy leaves, the asking user's own request
     and fresh randomness; each step has one noise; each choice enters once, in the order of numbers.
 
-    hold: the time after which a choice enters the sums, with the reward that was written by then: in seconds, or as "2
-    hours". It has to be said when the bandit is made; without, it stays as it was. missing_as: the reward of a choice
-    that has none by then, for where only clicks are reported and silence means 0; without it, such a choice teaches
-    nothing. name: of the bandit within its database. keys: the folder of keys and the witness (tacit.holders.seal,
+    The window has to be said when the bandit is made; without, it stays as it was. Window and default may be others at
+    any start. name: of the bandit within its database. keys: the folder of keys and the witness (tacit.holders.seal,
     .witness), by default FILE.keys. delay: the time from the end of a step until its release is used.
-    background: whether a thread does what is due; without it, call `tend`. The bandit's `pending` is for how many later
-    choices the answer to a request is kept. clock: by default one that goes on evenly while the process lives
-    (tacit.clock): if the system's clock is set, an event tells, and nothing else changes."""
+    pending: for how many later choices the answer to a request is kept. background: whether a thread does what is due;
+    without it, call `tend`. clock: by default one that goes on evenly while the process lives (tacit.clock): if the
+    system's clock is set, an event tells, and nothing else changes. source, policy: of noise, and of the draws of
+    choices; by default secure, and fresh."""
 
     def __init__(
         self,
-        bandit: Any,
+        algorithm: Algorithm,
         where: str | Path,
         *,
-        hold: float | str | None = None,
-        missing_as: float | None = None,
         name: str = "bandit",
         keys: str | Path | None = None,
         delay: float | str = 1.0,
+        pending: int = 100_000,
         background: bool = True,
         clock: Callable[[], float] | None = None,
+        source: Secure | None = None,
+        policy: Generator | None = None,
     ) -> None:
-        self.algorithm = algorithm = opening.check(bandit, name)
-        given = terms.checked(algorithm, pending=bandit.pending, delay=delay, missing_as=missing_as, hold=hold)
-        self._agreed = Agreed(given, algorithm)
-        self._sources = claim.Sources(bandit.source, getattr(bandit, "policy_given", False))
+        self.algorithm, source = algorithm, Secure() if source is None else source
+        if not getattr(source, "private", False):
+            raise ValueError("Expected secure noise, got another: a database is for people's data.")
+        self.one_pass = one_pass = opening.check(algorithm, name)
+        given = terms.checked(one_pass, pending=pending, delay=delay)
+        self._agreed = Agreed(given, one_pass)
+        self._sources = claim.Sources(source, policy is not None)
         self._clock = clock = Steady() if clock is None else clock
         self._lock, self._process, self._closing = Lock(), forks.process(), threading.Event()
         self._database = opening.database_at(where)
         try:
             folder = opening.keys_of(where, self._database, keys)
             if opening.is_new(self._database, folder, name, where):
-                if hold is None:
-                    raise ValueError(terms.NO_HOLD)
+                if not given.window:
+                    raise ValueError(terms.NO_WINDOW)
                 schema.ready(self._database)
-            self._vault = vault = opening.opened(self._database, folder, name, algorithm, bandit.pending)
+            self._vault = vault = opening.opened(self._database, folder, name, one_pass, given.pending)
             versions.verify(vault, self._database)  # before anything is written
             self._agreed.begin(vault)
             self._agreed.decide(vault, clock())
-            self._people = RoundLimits(algorithm, vault)
-            self._versions = Versions(algorithm, vault, self._agreed, clock)
+            self._people = RoundLimits(one_pass, vault)
+            self._versions = Versions(one_pass, vault, self._agreed, clock)
             self._other = self._database.another()
-            policy = getattr(bandit, "policy", None) or default_rng()
-            self._choosing = Choosing(policy, vault, self._versions, self._agreed, self._people, clock)
-            self._log = Log(algorithm, vault, self._agreed, self._people, self._choosing, self._lock)
-            self._steps = Steps(algorithm, bandit.source, vault, self._other, self._agreed, self._people, clock)
+            policy = default_rng() if policy is None else policy
+            self._curator = Curator(RowsBook(policy, vault, self._versions, self._agreed))
+            self._choosing = Choosing(self._curator, vault, self._versions, self._agreed, clock)
+            self._log = Log(one_pass, vault, self._agreed, self._curator, self._choosing, self._lock)
+            self._steps = Steps(one_pass, source, vault, self._other, self._agreed, self._curator, self._people, clock)
             opening.destroy_keys(folder, vault.bandit, ended=self.retired)
         except BaseException:
             self._database.close()
@@ -122,7 +126,7 @@ class Stored(Reading):
         actions: Any = None,
         request: str | bytes | None = None,
         available: npt.ArrayLike | None = None,
-        person: Person | None = None,
+        person: PersonId | None = None,
         asker: str = "",
         propensity: bool = False,
         own: str | int | None = None,
@@ -150,50 +154,41 @@ class Stored(Reading):
         actions: Any = None,
         request: str | bytes | None = None,
         available: npt.ArrayLike | None = None,
-        person: Person | None = None,
+        person: PersonId | None = None,
         asker: str = "",
         own: str | int | None = None,
-    ) -> Request:
-        """A request, checked: ValueError for a bad one, which then is no user and delays nobody. With a control group a
-        bad one is prepared, too, and refused when it has its number. own: as a bandit's."""
+    ) -> Asked:
+        """A request, checked: ValueError for a bad one, which then is no user and delays nobody. In an experiment a bad
+        one is prepared, too, and refused when it has its number. own: as a bandit's."""
         self._agreed.at_work()
-        assignment = self._agreed.assignment
         try:
             hashed = requests.request_hash(request, asker, self._vault.requests)
-            offer = self._agreed.door.offer(arms, available, actions)
-            requests.check_names(offer.names)
-            who = self._people.digest_of(person)
-            if assignment is None and own is not None:
-                raise ValueError(NEEDS_GIVEN)
-            chosen = None if assignment is None else assignment.own(offer, own)
+            asked = self._curator.ask(arms, actions=actions, available=available, person=person, own=own)
+            requests.check_names(asked.offer.names)
         except ValueError as error:
-            if assignment is None:
+            if self._agreed.assignment is None:
                 raise
             return self.unreadable(error, asker, request)
-        return Request(hashed, offer, who, own=chosen)
+        return asked._replace(hashed=hashed)
 
-    def unreadable(self, error: Exception, asker: str = "", request: Any = None) -> Request:
+    def unreadable(self, error: Exception, asker: str = "", request: Any = None) -> Asked:
         """With a control group: a request that cannot be read has a number, too, and one alone however often it is
         sent. request: what tells it from others, if that can be read."""
         named = request if isinstance(request, str | bytes) and request else None
-        return requests.refused(requests.request_hash(named, asker, self._vault.requests), str(error))
+        return curator.refused(error, requests.request_hash(named, asker, self._vault.requests))
 
-    def with_propensity(self, request: Request) -> Request:
+    def with_propensity(self, request: Asked) -> Asked:
         """The same, with an answer drawn now and its probability: by whoever asks for it, since it takes its time."""
         with self._lock:
             self._own()
             with contextlib.suppress(Unavailable):
                 again(self._versions.refresh)
-            answer, propensity = self._choosing.draw(request)
-        if request.problem is not None:
-            return request
-        if isinstance(propensity, Mixture):
-            return request._replace(ahead=answer, chances=propensity.all)
-        return request._replace(ahead=answer.drawn(propensity))
+            drawn = self._curator.draw(request)
+        return self._curator.ahead(request, drawn)
 
     def report(self, choice: StoredChoice | str, reward: Any) -> Report:
         """A reward, checked."""
-        return Report(self._ticket(choice), Raw(math.nan) if reward is None else self._agreed.door.check(reward))
+        return Report(self._ticket(choice), cancelled() if reward is None else self._agreed.door.check(reward))
 
     def _ticket(self, choice: StoredChoice | str) -> Ticket:
         """UnknownChoice if it was never made here."""
@@ -201,16 +196,14 @@ class Stored(Reading):
         return self._vault.tickets.read(choice)
 
     @locked
-    def choose_group(
-        self, requests: Sequence[Request], following: Following = tuple
-    ) -> list[StoredChoice | TacitError]:
+    def choose_group(self, requests: Sequence[Asked], following: Following = tuple) -> list[StoredChoice | TacitError]:
         """Answers to several requests in one transaction; an error in place of an answer concerns that one alone.
         following: what gives the requests of the next call, as far as they are known when the rows of these are sent:
         then their numbers are taken on the way."""
         self._own()
         again(self._versions.refresh)
-        drawn = [self._choosing.draw(one) for one in requests]
-        return again(lambda: self._choosing.choose(requests, drawn, following))
+        drawn, made = [self._curator.draw(one) for one in requests], Made()
+        return again(lambda: self._choosing.choose(requests, drawn, made, following))
 
     @locked
     def write_group(self, reports: Sequence[Report]) -> list[bool]:
@@ -235,7 +228,7 @@ class Stored(Reading):
             raise ValueError(LOGS)
         return self._log.learn(table, log, actions, self.left, self.tend)
 
-    def erase(self, person: Person) -> str:
+    def erase(self, person: PersonId) -> str:
         """Deletes what is still waiting of that person (tacit.holders.erasure), on disk when this returns. Their
         count of rounds stays. Returns what cannot be undone, in words: the same whether or not anything was found."""
         hashed = digest(person, self._vault.persons)

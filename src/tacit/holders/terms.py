@@ -7,11 +7,9 @@ import json
 from typing import Any, NamedTuple
 
 from tacit import checks, durations
-from tacit.bandits.joint.controlled import OVER, RETIRED
 from tacit.core import actions
 from tacit.core.actions import Declared
-from tacit.core.assignment import Assignment
-from tacit.core.choices import check_missing_as
+from tacit.core.assignment import OVER, RETIRED, Assignment
 from tacit.core.door import Door
 from tacit.core.onepass import OnePass
 from tacit.errors import Retired
@@ -22,56 +20,46 @@ from tacit.holders.rows import BanditRow, Head
 
 COUNTED = ("actions", "ages", "control_ended")  # settings that say since which choice, or step
 SHORTEST = 1e-6  # seconds: a release is visible at a multiple of the delay, whose number has to be finite
-NO_HOLD = (
-    "Expected hold=, the time after which a choice counts with the reward that came by then, got none. Take the age by "
-    'which nine in ten rewards have come ("10 minutes" for a click on a page, "1 day" for one in an e-mail), rather '
-    'longer than shorter: what comes later is lost, and nothing is learnt sooner. If you do not know, take "1 day".'
-)
-
-NO_SILENCE = (
-    "Expected missing_as with control, the reward that a choice counts with that has none by its deadline, got none."
+NO_WINDOW = (
+    "Expected Reward(window=...), the time after which a choice counts with the reward that came by then, got none. "
+    'Take the age by which nine in ten rewards have come ("10 minutes" for a click on a page, "1 day" for one in an '
+    "e-mail), rather longer than shorter: what comes later is lost, and nothing is learnt sooner. If you do not know, "
+    'take "1 day".'
 )
 
 
 class Terms(NamedTuple):
-    """All public. hold, delay: seconds; hold is 0 until it is known. ages: (step, seconds): how old the last choice of
-    a step is when its release is visible, from that step on; what was shown does not change when hold or delay do.
+    """All public. window, delay: seconds; window is 0 until it is known. ages: (step, seconds): how old the last choice
+    of a step is when its release is visible, from that step on; what was shown does not change when window or delay do.
     control_ended: the last number with a side, where a control group has ended."""
 
     pending: int
     delay: float
-    missing_as: float | None
-    hold: float
+    default: float | None
+    window: float
     actions: tuple[Declared, ...] = ()
     ages: tuple[tuple[int, float], ...] = ()
     control_ended: int | None = None
 
     def age(self, step: int) -> float:
-        return next((age for since, age in reversed(self.ages) if since <= step), self.hold + self.delay)
+        return next((age for since, age in reversed(self.ages) if since <= step), self.window + self.delay)
 
 
-def checked(
-    algorithm: OnePass,
-    *,
-    pending: int,
-    delay: float | str,
-    missing_as: float | None,
-    hold: float | str | None,
-) -> Terms:
+def checked(algorithm: OnePass, *, pending: int, delay: float | str) -> Terms:
     """As one worker is opened with; ValueError."""
     delay = durations.seconds(delay, "delay")
     checks.non_negative(delay=delay)
     if 0 < delay < SHORTEST:
         raise ValueError(f"Expected delay to be 0 or at least {SHORTEST:g} seconds, got {delay:g}.")
-    if hold is not None:
-        hold = durations.seconds(hold, "hold")
-        checks.positive(hold=hold)
-    if missing_as is not None:
-        check_missing_as(missing_as, *algorithm.plan.rewards)
-        missing_as = float(missing_as)
-    elif algorithm.control is not None:
-        raise ValueError(NO_SILENCE)
-    return Terms(pending, float(delay), missing_as, float(hold or 0.0))
+    checks.positive_int(pending=pending)
+    window, default = algorithm.plan.reward.window, algorithm.plan.reward.default
+    if window is not None and not isinstance(window, str):
+        raise ValueError(f'Expected a window that is a time, as "1 hour", on a database, got {window!r} choices.')
+    lasts = 0.0
+    if window is not None:
+        lasts = durations.seconds(window, "window")
+        checks.positive(window=lasts)
+    return Terms(int(pending), float(delay), default, lasts)
 
 
 def recorded(head: Head, row: BanditRow) -> tuple[Declared, ...]:
@@ -122,13 +110,13 @@ class Agreed:
             self.ended = head.ended
             before = self._declare(head, vault)
             old = json.loads(head.settings or "{}")
-            if not self.now.hold:
-                self.now = self.now._replace(hold=old.get("hold") or 0.0)
-            if not self.now.hold and not self.ended:
-                raise ValueError(NO_HOLD)
+            if not self.now.window:
+                self.now = self.now._replace(window=old.get("window") or 0.0)
+            if not self.now.window and not self.ended:
+                raise ValueError(NO_WINDOW)
             self._follow(self.now._replace(control_ended=old.get("control_ended")))
             self._check_arms()
-            self.now = self.now._replace(ages=_ages(old.get("ages"), head, self.now.hold + self.now.delay))
+            self.now = self.now._replace(ages=_ages(old.get("ages"), head, self.now.window + self.now.delay))
             text = json.dumps(self.now._asdict(), sort_keys=True)
             if head.settings != text and not head.ended:
                 rows.settle(run, vault.uid, text)

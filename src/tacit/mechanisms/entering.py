@@ -49,11 +49,11 @@ def one(row: Raw[Array], reward: Raw[float]) -> Raw[EnteringRows]:
     return Raw(EnteringRows(opened(row)[None], np.array([opened(reward)])))
 
 
-def value(entry: Entry, missing_as: float | None) -> float:
+def value(entry: Entry, default: float | None) -> float:
     """RAW. The reward that it enters with; NaN for none."""
     reward = opened(entry.reward)
     if reward is None:
-        return math.nan if missing_as is None else missing_as
+        return math.nan if default is None else default
     return reward
 
 
@@ -61,16 +61,16 @@ def enter(
     entries: Sequence[Entry],
     *,
     size: int,
-    missing_as: float | None,
+    default: float | None,
     once_more: Callable[[bytes], bool],
     sides: Integers | None = None,
 ) -> Raw[EnteringRows]:
     """What these entries add to the sums of the open step. size: of what is kept of a choice. once_more: counts one
     round more of a person, or says that all are used. sides: of an experiment, that of each entry: a choice that
-    teaches nothing counts there with the reward for silence (model.control)."""
+    teaches nothing counts there with the default reward (model.holdout)."""
     rows, rewards = np.zeros((len(entries), size)), np.full(len(entries), math.nan)
     for i, entry in enumerate(entries):
-        reward = value(entry, missing_as)
+        reward = value(entry, default)
         counts = entry.teaches and not math.isnan(reward)
         if counts and entry.person != NOBODY:
             counts = once_more(entry.person)
@@ -79,5 +79,5 @@ def enter(
             rewards[i] = reward
     if sides is not None:
         rows[:, -TAIL] = sides
-        rewards[np.isnan(rewards)] = missing_as
+        rewards[np.isnan(rewards)] = default
     return Raw(EnteringRows(rows, rewards))

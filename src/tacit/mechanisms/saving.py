@@ -1,4 +1,4 @@
-"""What a bandit's file is written from and read into. RAW: that file is its owner's alone (tacit.bandits.snapshot)."""
+"""What a bandit's file is written from and read into. RAW: that file is its owner's alone (tacit.core.snapshot)."""
 
 from typing import Any
 

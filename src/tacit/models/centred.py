@@ -19,7 +19,7 @@ All of it is post-processing of what was released and of the schema."""
 import functools
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -39,7 +39,7 @@ from tacit.kernels.summing import join_row
 from tacit.model.vectors import PairContribution, add_pair, norm, packed_size, pair_size
 from tacit.models import fields
 from tacit.models.fields import Fields, distance, linear_mean
-from tacit.models.protocol import Adder, Course, Loop, ModelSums, Pace, Part, copied
+from tacit.models.protocol import Adder, Course, Loop, ModelSettings, ModelSums, Pace, Part, copied
 
 # Chosen by regret on tuning seeds (docs/measurements/fields.md); none of them touches privacy.
 SCALE, LEAST = 0.5, 0.02  # a^2, in shares of c (1 - c); and the least there is
@@ -60,11 +60,13 @@ class Centred:
     reports: ClassVar[bool] = False
 
     @classmethod
-    def of(cls, schema: Schema | None, *, base_rate: float, radius: float, **parts: Any) -> "Centred":
+    def of(cls, asked: ModelSettings) -> "Centred":
+        parts, schema = asked.parts, asked.schema
+        assert asked.base_rate is not None
         if schema is not None:  # whose vectors begin with a constant, which is left out
             parts |= {"skip": 1, "longest": math.sqrt(1 - schema.common[0].weight ** 2)}
-        c = CentredContribution.of(centre=base_rate, **parts)
-        return cls(contribution=c, schema=schema, radius=radius)
+        c = CentredContribution.of(centre=asked.base_rate, **parts)
+        return cls(contribution=c, schema=schema, radius=asked.radius)
 
     @property
     def sums(self) -> ModelSums:

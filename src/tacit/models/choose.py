@@ -1,85 +1,116 @@
 """Which model learns, and why: the only place that decides."""
 
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tacit import checks
 from tacit.features.schema import Schema
 from tacit.kernels.blocks import BLOCKS
-from tacit.kernels.glm import Known, Tuning
+from tacit.kernels.glm import Tuning
 from tacit.model import links
-from tacit.model.links import Link
-from tacit.model.scores import ScoreContribution
 from tacit.models.centred import Centred
 from tacit.models.fields import Fields
 from tacit.models.glm import GLM
-from tacit.models.protocol import Model
+from tacit.models.protocol import Model, ModelSettings
 from tacit.models.scores import Scores
 
-CURVATURES = ("auto", "released", "none", "fields")
+Factory = Callable[[ModelSettings], Model[Any]]
+MODELS: dict[str, Factory] = {
+    "curvature": GLM.of,
+    "scores": Scores.of,
+    "fields": Fields.of,
+    "centred": Centred.of,
+}
 MOST = 100  # numbers of an action, or of an arm around a base rate, with which sums of products are the default
-# "auto" releases no curvature from MANY dimensions on; where the horizon is known, from LEAST on and below ENOUGH
-# blocks p^1.5 / mu rounds, p the features of an arm: noise of std 1 / mu in p^2 numbers, seen by one in `blocks`.
-# Blocks that share nothing have their shape in common, so that far fewer rounds do; MANY is of one block's dimensions.
+# Unless one is named, no curvature is released from MANY dimensions on; where the horizon is known, from LEAST on and
+# below ENOUGH blocks p^1.5 / mu rounds, p the features of an arm: noise of std 1 / mu in p^2 numbers, seen by one in
+# `blocks`. Blocks that share nothing have their shape in common, so that far fewer rounds do; MANY is of one block's.
 LEAST, MANY, ENOUGH, ENOUGH_APART = 50, 100, 150.0, 0.5
 CHANGING = Tuning(ridge=1.5)  # with `forget`: a smaller ridge learns what is new sooner
 CAVEAT = "The usual reward was given as public (base_rate=): the people behind that number, if any, are not protected."
 
 
-class ModelSettings(NamedTuple):
-    """What decides. given: whether what is known from elsewhere was given, by name. All of it is public."""
+@dataclass(frozen=True)
+class Variant:
+    """Settings for research, whose defaults were measured.
 
-    curvature: str
-    schema: Schema | None
-    base_rate: float | None
-    dim: int
-    blocks: int
-    given: dict[str, bool]
+    name: of a model (MODELS), or what makes one of its settings; None: the one that is chosen for these. first: the
+    smallest step, and how many users get random arms; by default 8 and some for each unit of the noise's std, so that a
+    step says more than its noise. growth, discount: how steps grow, and how the past fades. tuning: of estimates by
+    curvature; its default depends on whether arms are disjoint, and whether anything is forgotten."""
 
-    @property
-    def own(self) -> int:
-        """Numbers of one block."""
-        return self.dim // self.blocks
+    name: str | Factory | None = None
+    first: int | None = None
+    growth: float | None = None
+    discount: float | None = None
+    tuning: Tuning | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.name, str):
+            checks.one_of(tuple(MODELS), model=self.name)
+        elif self.name is not None and not callable(self.name):
+            raise ValueError(f"Expected model to be a name or to make one, got {type(self.name).__name__}.")
+        if self.first is not None:
+            checks.positive_int(first=self.first)
+        if self.growth is not None and not 1 < self.growth < math.inf:
+            raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
+
+
+def variant(given: object) -> Variant:
+    """Of what a setting may be."""
+    return given if isinstance(given, Variant) else Variant(given)  # type: ignore[arg-type]
+
+
+def usual_tuning(blocks: int, forget: float | None) -> Tuning:
+    return BLOCKS if blocks > 1 else Tuning() if forget is None else CHANGING
 
 
 class ModelChoice(NamedTuple):
     """why: in words for the certificate, where there was something to choose."""
 
-    kind: type[GLM | Scores | Centred | Fields]
+    model: Model[Any]
     why: str
 
 
-def kind_of(asked: ModelSettings, horizon: int | None, mu: float) -> ModelChoice:
+def model(name: str | Factory | None, asked: ModelSettings, horizon: int | None) -> ModelChoice:
     """ValueError for settings that cannot be."""
-    checks.one_of(CURVATURES, curvature=asked.curvature)
-    if asked.base_rate is not None:
-        checks.probability(base_rate=asked.base_rate)
-    auto = asked.curvature == "auto"
-    if by_fields(asked):
-        return ModelChoice(Fields, "; by fields, as each action has a part of the vector for itself" if auto else "")
-    if asked.base_rate is not None:
-        _check_centred(asked)
-        return ModelChoice(Centred, "; around a usual reward, as base_rate is given")
-    if not auto:
-        return ModelChoice(Scores if asked.curvature == "none" else GLM, "")
-    few, why = _few_rounds(asked, horizon, mu)
-    return ModelChoice(Scores if few else GLM, why)
+    if callable(name):
+        return ModelChoice(name(asked), "")
+    if by_fields(name, asked.schema, asked.dim, asked.base_rate, known=asked.known):
+        why = "; by fields, as each action has a part of the vector for itself" if name is None else ""
+        found = ModelChoice(Fields.of(asked), why)
+    elif asked.base_rate is not None:
+        _check_centred(name, asked)
+        found = ModelChoice(Centred.of(asked), "; around a usual reward, as base_rate is given")
+    elif name is not None:
+        if name == "centred":
+            raise ValueError('Expected base_rate with model="centred", got none.')
+        found = ModelChoice(MODELS[name](asked), "")
+    else:
+        few, why = _few_rounds(asked, horizon)
+        found = ModelChoice((Scores if few else GLM).of(asked), why)
+    _check_idle(found.model, asked)
+    return found
 
 
-def by_fields(asked: ModelSettings) -> bool:
-    """Whether sums are by fields; ValueError if they cannot be."""
-    schema, against = asked.schema, [name for name, given in asked.given.items() if given]
+def by_fields(name: str | None, schema: Schema | None, dim: int, base_rate: float | None, *, known: bool) -> bool:
+    """Whether sums are by fields; ValueError if they cannot be. known: something is, from elsewhere."""
     apt = schema is not None and schema.arms == "disjoint" and schema.blocks > 1
-    if asked.curvature == "fields" and (not apt or against):
-        reason = f"{against[0]} beside it" if apt else "other features, or none"
-        raise ValueError(f'Expected features of disjoint arms alone with curvature="fields", got {reason}.')
-    return asked.curvature == "fields" or (asked.curvature == "auto" and apt and not against and asked.own <= MOST)
+    if name == "fields" and (not apt or known):
+        reason = "warm_start beside it" if apt else "other features, or none"
+        raise ValueError(f'Expected features of disjoint arms alone with model="fields", got {reason}.')
+    return name == "fields" or (
+        name is None and apt and not known and schema is not None and dim // schema.blocks <= MOST
+    )
 
 
-def _check_centred(asked: ModelSettings) -> None:
+def _check_centred(name: str | None, asked: ModelSettings) -> None:
     """ValueError for a base rate that nothing can be done with."""
-    against = [name for name, given in asked.given.items() if given]
-    if asked.curvature != "auto":
-        against.append(f'curvature="{asked.curvature}"')
+    against = ["warm_start"] * asked.known
+    if name not in (None, "centred"):
+        against.append(f'model="{name}"')
     if asked.own > MOST:
         against.append(f"more than {MOST} numbers of an arm")
     if against:
@@ -89,7 +120,7 @@ def _check_centred(asked: ModelSettings) -> None:
         )
 
 
-def _few_rounds(asked: ModelSettings, horizon: int | None, mu: float) -> tuple[bool, str]:
+def _few_rounds(asked: ModelSettings, horizon: int | None) -> tuple[bool, str]:
     """Whether the rounds to come are too few to learn a curvature through its noise, and a sentence about it."""
     apart, own, dim = asked.blocks > 1, asked.own, asked.dim
     if dim < LEAST:
@@ -98,48 +129,21 @@ def _few_rounds(asked: ModelSettings, horizon: int | None, mu: float) -> tuple[b
         few = (own if apart else dim) >= MANY
         than = f"dimensions{' of a block' if apart else ''} are {f'{MANY} or more' if few else f'fewer than {MANY}'}"
     else:
-        enough = (ENOUGH_APART if apart else ENOUGH) * asked.blocks * own**1.5 / mu
+        enough = (ENOUGH_APART if apart else ENOUGH) * asked.blocks * own**1.5 / asked.mu
         few = horizon < enough
         than = f"the horizon is {'below' if few else 'not below'} {enough:.3g} rounds"
     return few, f"; {'without' if few else 'with'} curvature, as {than}"
 
 
-def model(
-    kind: type[GLM | Scores | Centred | Fields],
-    asked: ModelSettings,
-    *,
-    link: Link,
-    rewards: tuple[float, float],
-    radius: float,
-    unit: float,
-    tuning: Tuning,
-    prior: Known,
-    mu: float,
-    forget: float | None,
-) -> Model[Any]:
-    low, high = rewards
-    parts: dict[str, Any] = {"dim": asked.dim, "blocks": asked.blocks, "low": low, "high": high}
-    if kind is Fields:
-        assert asked.schema is not None
-        return Fields.of(asked.schema, base_rate=asked.base_rate, radius=radius, **parts)
-    if kind is Centred:
-        assert asked.base_rate is not None
-        return Centred.of(asked.schema, base_rate=asked.base_rate, radius=radius, **parts)
-    if kind is Scores:
-        return Scores(contribution=ScoreContribution(link=link, **parts), radius=radius, prior=prior)
-    more: dict[str, Any] = {"tuning": tuning, "prior": prior, "mu": mu, "forget": forget}
-    return GLM.of(link=link, radius=radius, unit=unit, **more, **parts)
-
-
-def check_idle(kind: type, tuning: Tuning, link: Link, radius: float, usual: float) -> None:
-    """ValueError for a setting that has no effect with that model. A default may stand: saved bandits have it. usual:
-    the default radius."""
-    form = {Fields: "features whose sums are by fields", Centred: "base_rate", Scores: "none"}.get(kind)
-    if form is not None and tuning not in (Tuning(), CHANGING, BLOCKS):
-        raise ValueError(f'Expected curvature="released" with tuning, which is of estimates by curvature, got {form}.')
-    if kind in (Fields, Centred):
+def _check_idle(model: Model[Any], asked: ModelSettings) -> None:
+    """ValueError for a setting that has no effect with that model. What is by default may stand."""
+    names = {Fields: "features whose sums are by fields", Centred: "base_rate", Scores: 'model="scores"'}
+    form = names.get(type(model))
+    if form is not None and asked.tuning not in (Tuning(), CHANGING, BLOCKS):
+        raise ValueError(f'Expected model="curvature" with tuning, which is of its estimates, got {form}.')
+    if isinstance(model, Fields | Centred):
         why = "where the chance of a reward is linear in the features"
-        if link is not links.logistic:
-            raise ValueError(f"Expected no link with {form}, {why}, got {link.name}.")
-        if radius != usual:
-            raise ValueError(f"Expected no radius with {form}, {why}, got {radius:g}.")
+        if asked.link is not links.logistic:
+            raise ValueError(f"Expected no link with {form}, {why}, got {asked.link.name}.")
+        if asked.radius != 1.0:
+            raise ValueError(f"Expected no radius with {form}, {why}, got {asked.radius:g}.")

@@ -20,7 +20,7 @@ All of it is post-processing of what was released, of the schedule and of the sc
 import functools
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.random import Generator, default_rng
@@ -40,7 +40,7 @@ from tacit.kernels.rounds import NOBODY, Held, enters, forget, outcome
 from tacit.kernels.summing import block_of_row, join_row
 from tacit.model.vectors import PairContribution, add_outer, packed_size, pair_size
 from tacit.models import segments
-from tacit.models.protocol import Adder, Course, Loop, ModelSums, Pace, Part, copied
+from tacit.models.protocol import Adder, Course, Loop, ModelSettings, ModelSums, Pace, Part, copied
 from tacit.models.scores import lengths
 from tacit.models.segments import Segments
 
@@ -88,11 +88,13 @@ class Fields:
     reports: ClassVar[bool] = True
 
     @classmethod
-    def of(cls, schema: Schema, *, base_rate: float | None, radius: float, **parts: Any) -> "Fields":
+    def of(cls, asked: ModelSettings) -> "Fields":
+        schema = asked.schema
+        assert schema is not None
         swing = math.sqrt(sum(part.weight**2 for part in schema.own if part.signed.any()))
-        centre = EVEN if base_rate is None else base_rate
-        c = FieldContribution.of(centre=centre, constant=schema.own[0].weight, swing=swing, **parts)
-        return cls(contribution=c, schema=schema, radius=radius)
+        centre = EVEN if asked.base_rate is None else asked.base_rate
+        c = FieldContribution.of(centre=centre, constant=schema.own[0].weight, swing=swing, **asked.parts)
+        return cls(contribution=c, schema=schema, radius=asked.radius)
 
     @property
     def sums(self) -> ModelSums:

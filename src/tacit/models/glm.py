@@ -2,7 +2,7 @@
 
 import functools
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -36,7 +36,7 @@ from tacit.mechanisms import leaves
 from tacit.model.glm import GLMContribution, balanced_curvature
 from tacit.model.links import Code, Link
 from tacit.model.vectors import pair_size
-from tacit.models.protocol import Adder, Course, Loop, ModelSums, Pace, Part, copied
+from tacit.models.protocol import Adder, Course, Loop, ModelSettings, ModelSums, Pace, Part, copied
 
 # Chosen, with kernels.glm.Tuning, among some 100 settings by regret on tuning seeds (docs/measurements/joint-glm.md;
 # the single runs were not kept); none of them touches privacy.
@@ -70,15 +70,17 @@ class GLM:
     reports: ClassVar[bool] = False
 
     @classmethod
-    def of(
-        cls, *, link: Link, radius: float, unit: float, tuning: Tuning, prior: Known, mu: float, forget: float | None,
-        **parts: Any,
-    ) -> "GLM":  # fmt: skip
-        """mu: of the budget. parts: of the contribution."""
-        scale = balanced_curvature(link, radius / unit, share=CURVATURE_SHARE)
-        c = GLMContribution(**parts, link=link, scale=scale, blend=blend(link, mu, forget))
-        watched = forget is None and c.blocks == 1
-        return cls(contribution=c, radius=radius, unit=unit, tuning=tuning, prior=prior, watched=watched)
+    def of(cls, asked: ModelSettings) -> "GLM":
+        scale = balanced_curvature(asked.link, asked.radius / asked.unit, share=CURVATURE_SHARE)
+        steep = blend(asked.link, asked.mu, asked.forget)
+        return cls(
+            contribution=GLMContribution(**asked.parts, link=asked.link, scale=scale, blend=steep),
+            radius=asked.radius,
+            unit=asked.unit,
+            tuning=asked.tuning,
+            prior=asked.prior,
+            watched=asked.forget is None and asked.blocks == 1,
+        )
 
     @property
     def sums(self) -> ModelSums:

@@ -9,12 +9,49 @@ from numpy.random import Generator
 
 from tacit.algorithms.chances import Values
 from tacit.data import Array, Exact, Integers, Released
+from tacit.features.schema import Schema
 from tacit.kernels.block import Block
 from tacit.kernels.continual import JointState, PrefixState
+from tacit.kernels.glm import Known, Tuning
 from tacit.kernels.noise import NoiseLaw
 from tacit.kernels.rounds import Held, Schedule
+from tacit.model.links import Link
 
 E = TypeVar("E")
+
+
+class ModelSettings(NamedTuple):
+    """What a model is made from, all of it public. blocks: of coordinates, of which each arm has one to itself. unit:
+    of rewards, where the link is the identity. prior: what is known from elsewhere. mu: of the budget, for one round.
+    forget: rounds after which what was learnt counts 1 / e."""
+
+    schema: Schema | None
+    dim: int
+    blocks: int
+    link: Link
+    low: float
+    high: float
+    radius: float
+    unit: float
+    base_rate: float | None
+    tuning: Tuning
+    prior: Known
+    mu: float
+    forget: float | None
+
+    @property
+    def own(self) -> int:
+        """Numbers of one block."""
+        return self.dim // self.blocks
+
+    @property
+    def known(self) -> bool:
+        return bool(self.prior.theta.size)
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """Of a contribution."""
+        return {"dim": self.dim, "blocks": self.blocks, "low": self.low, "high": self.high}
 
 
 class ModelSums(NamedTuple):

@@ -43,7 +43,7 @@ from tacit.model import arms as arms_of
 from tacit.model.links import Code, Link
 from tacit.model.scores import REACH, ScoreContribution, pace, steepness
 from tacit.models.glm import mean_of
-from tacit.models.protocol import Adder, Course, Loop, ModelSums, Pace, Part, copied
+from tacit.models.protocol import Adder, Course, Loop, ModelSettings, ModelSums, Pace, Part, copied
 
 # Chosen by regret on tuning seeds (docs/measurements/scores.md); none of them touches privacy.
 AVERAGE = 0.1  # of the way to the latest estimate that the average of estimates, by which one plays, goes
@@ -59,6 +59,12 @@ class Scores:
     prior: Known
     pace: ClassVar[Pace] = Pace(growth=1.02, discount=0.997, per_sigma=1.0)
     reports: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, asked: ModelSettings) -> "Scores":
+        return cls(
+            contribution=ScoreContribution(link=asked.link, **asked.parts), radius=asked.radius, prior=asked.prior
+        )
 
     @property
     def sums(self) -> ModelSums:

@@ -8,7 +8,10 @@ from typing import NamedTuple
 
 from tacit import checks
 from tacit.algorithms.forgetting import steps_before
-from tacit.bandits import JointGLM
+from tacit.core.bandit import Bandit
+from tacit.core.reward import Reward
+from tacit.experiment import Experiment
+from tacit.joint import JointGLM
 from tacit.model.control import Control
 from tacit.planning.trials import EPSILONS
 from tacit.privacy.budget import Budget
@@ -86,8 +89,9 @@ def noise(epsilon: float, delta: float) -> Callable[[int], tuple[float, float]]:
     """Std of the noise in the control's and the bandit's sum after so many people. The same for every number of
     features: what learns and what is compared share mu^2, whatever the vectors are; and for every share, but for the
     ends of steps."""
-    bandit = JointGLM(dim=2, budget=Budget(epsilon, delta), control=Control(arm=0), hold=1, missing_as=0.0)
-    sums, schedule = bandit.trial_sums, bandit.algorithm.plan.schedule
+    learner = JointGLM(2, Budget(epsilon, delta), Reward(window=1, default=0.0))
+    bandit = Bandit(Experiment(learner, Control(arm=0)))
+    sums, schedule = bandit.trial_sums, bandit.plan.schedule
     assert sums is not None
     own, control = sums.scales[0], sums.scales[1]
     squares = [0.0]

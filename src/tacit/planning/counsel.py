@@ -149,10 +149,10 @@ def _declare(plan: Forecast) -> str:
         if after > before + CLEARLY:
             gain = f"{percent(before)} becomes {percent(after)} with {count(at)} people"
             told.append(f"weight = {WEIGHT:g} for the field that matters most, if you know it ({gain})")
-    if question.hold is None:
+    if question.window is None:
         told.append('hold, a deadline by which nine in ten rewards have come; --hold "1 day" says what it costs')
     else:
-        told.append(f"hold = {durations.words(question.hold)}, as here: {question.held:,} choices")
+        told.append(f"hold = {durations.words(question.window)}, as here: {question.held:,} choices")
     return f"Declare, before anybody comes: {'; '.join(told)}."
 
 

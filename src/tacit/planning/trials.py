@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit import checks
-from tacit.bandits import JointGLM
 from tacit.data import Array
 from tacit.environments.base import Environment
 from tacit.experiments.result import SimulatedRun
 from tacit.experiments.runner import on_threads, run_once
 from tacit.experiments.spec import Spec
 from tacit.features.schema import Schema
+from tacit.joint import JointGLM
 from tacit.planning import crowd
-from tacit.privacy.budget import Budget
+from tacit.privacy.budget import Budget, Person
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 YEAR = 365  # days, in which a plan is to pay
@@ -64,7 +64,7 @@ class Question:
     rounds_per_person: int = 1
     per_day: float | None = None
     base_rate: float | None = None
-    hold: float | None = None
+    window: float | None = None
 
     def __post_init__(self) -> None:
         checks.positive(epsilon=self.epsilon)
@@ -74,8 +74,8 @@ class Question:
             checks.positive(per_day=self.per_day)
         if self.base_rate is not None:
             checks.probability(base_rate=self.base_rate)
-        if self.hold is not None:
-            checks.positive(hold=self.hold)
+        if self.window is not None:
+            checks.positive(window=self.window)
             if self.per_day is None:
                 raise ValueError("Expected per_day with hold: a deadline costs the choices that are made meanwhile.")
         checks.positive(radius=self.radius)
@@ -105,9 +105,9 @@ class Question:
     @property
     def held(self) -> int | None:
         """The deadline in later choices."""
-        if self.hold is None or self.per_day is None:
+        if self.window is None or self.per_day is None:
             return None
-        return max(1, round(self.hold / DAY * self.per_day))
+        return max(1, round(self.window / DAY * self.per_day))
 
     @property
     def year(self) -> int | None:
@@ -120,13 +120,13 @@ class Question:
     def spec(self, epsilon: float) -> Spec:
         given: dict[str, Any] = {
             "base_rate": self.base_rate,
-            "hold": self.held,
-            "missing_as": None if self.held is None else 0.0,
-            "max_rounds_per_person": self.rounds_per_person if self.rounds_per_person > 1 else None,
+            "window": self.held,
+            "default": None if self.held is None else 0.0,
         }
+        unit = Person(self.rounds_per_person) if self.rounds_per_person > 1 else None
         return Spec(
             JointGLM,
-            budget=Budget(epsilon, self.delta),
+            budget=Budget(epsilon, self.delta, unit),
             **{name: value for name, value in given.items() if value is not None},
         )
 

@@ -19,12 +19,12 @@ def sentence(setting: BanditSetting, status: dict[str, Any]) -> str | None:
         return f"{start} about {date(due)}, when the first step of {counted(size, 'choice')} counts."
     return (
         f"{start} the first step of {counted(size, 'choice')} counts. Made so far: {count(made)}; counted so far: "
-        f"{count(entered)}. A choice counts {durations.words(status['hold'])} after it was made."
+        f"{count(entered)}. A choice counts {durations.words(status['window'])} after it was made."
     )
 
 
 def _offered(setting: BanditSetting, status: dict[str, Any]) -> str:
     if status["predecessors"]:
         return "arms by what was released before it"
-    known = setting.prior is not None or setting.warm is not None
+    known = setting.warm_start is not None
     return "arms by what was known at the start" if known else "random arms"

@@ -11,28 +11,22 @@ from typing import Any, TypeVar
 import msgspec
 
 from tacit import checks, durations, logs, registry
-from tacit.algorithms import forgetting
-from tacit.bandits.joint.glm import JointGLM
+from tacit.algorithms.prior import WarmStart
+from tacit.core.reward import Reward
+from tacit.experiment import Experiment
 from tacit.features.schema import Schema
+from tacit.joint import JointGLM
 from tacit.model import arms
 from tacit.model.control import Control
-from tacit.privacy.budget import Budget
+from tacit.privacy.budget import Budget, Person
 
 KINDS = {"joint-glm": "JointGLM"}
-LENGTHS = ("forget", "week")  # of time, in rounds or days
 Setting = TypeVar("Setting", bound=msgspec.Struct)
 ROLES = ("app", "operator", "auditor")
 
 
 class Seconds(float):
     """A time: in a configuration a number of seconds, or a text such as "2 hours"."""
-
-
-class BudgetSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """As tacit.Budget."""
-
-    epsilon: float
-    delta: float
 
 
 class ControlSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -61,65 +55,93 @@ class ProfileSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
     actions: dict[str, dict[str, Any]] | tuple[str, ...] | None = None
 
 
-class PriorSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """What is known about theta*: its mean, and a precision for all directions. Not protected."""
+class PersonSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """As tacit.Person."""
 
-    theta: tuple[float, ...]
-    precision: float
+    rounds: int
+    per: float | str | None = None
+
+
+class BudgetSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """As tacit.Budget."""
+
+    epsilon: float
+    delta: float
+    unit: PersonSetting | None = None
+
+    def given(self) -> Budget:
+        unit = self.unit
+        return Budget(self.epsilon, self.delta, None if unit is None else Person(unit.rounds, unit.per))
+
+
+class RewardSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """As tacit.Reward. window: the time after which a choice counts, with the reward that came by then."""
+
+    link: str = "logistic"
+    radius: float = Reward().radius
+    range: tuple[float, float] = Reward().range
+    base_rate: float | None = None
+    window: str | None = None
+    default: float | None = None
+
+    def given(self) -> Reward:
+        return Reward(**msgspec.structs.asdict(self))
+
+
+class WarmStartSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """As tacit.WarmStart. theta, precision: of the prior. rows: a Parquet or CSV file of public rows."""
+
+    theta: tuple[float, ...] | None = None
+    precision: float | None = None
+    rows: str | None = None
+
+    def given(self, schema: Schema | None) -> WarmStart:
+        if (self.theta is None) != (self.precision is None):
+            raise ValueError("Expected theta and precision of warm_start together, got one of them.")
+        prior = None if self.theta is None else (self.theta, self.precision)
+        rows = None if self.rows is None else logs.labelled(logs.read(self.rows), schema)
+        return WarmStart(prior=prior, rows=rows)
 
 
 class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, dict=True):
     """One bandit. A field that is not given is the library's default.
 
-    durable: an SQLite file of its own, or "postgresql://...". keys: the folder of keys. hold: the time after which a
-    choice counts, with the reward that came by then. missing_as: what it counts as without one; else it teaches
-    nothing. pending: for how many later choices the answer to a request is kept. control: a control group. forget,
-    week, per_day: rounds, or "30 days" of so many choices each. prior, warm: what is known from elsewhere, and a
-    Parquet or CSV file of public rows; neither is protected. curvature: what is released. base_rate: the usual reward,
-    where it is rare. features: a schema, as Schema.to_dict writes it: requests have fields then, and dim follows.
-    coordinates, profiles: names of what is in vectors, and reference profiles, for the dashboard."""
+    features: a schema, as Schema.to_dict writes it: requests have fields then; or how many numbers a vector has.
+    budget, reward, model, forget, horizon, warm_start, per_day: as of tacit.JointGLM. holdout: of an experiment.
+    durable: an SQLite file of its own, or "postgresql://...". keys: the folder of keys. pending: for how many later
+    choices the answer to a request is kept. coordinates, profiles: names of what is in vectors, and reference profiles,
+    for the dashboard."""
 
     kind: str
-    dim: int = 0
+    features: int | dict[str, Any]
     budget: BudgetSetting
+    reward: RewardSetting = RewardSetting()
+    model: str | None = None
+    forget: float | str | None = None
+    horizon: int | None = None
+    warm_start: WarmStartSetting | None = None
+    per_day: float | None = None
+    holdout: ControlSetting | None = None
     durable: str
     keys: str | None = None
-    link: str | None = None
-    radius: float | None = None
-    rewards: tuple[float, float] | None = None
-    horizon: int | None = None
-    pending: int | None = None
-    max_rounds_per_person: int | None = None
-    week: float | str | None = None
-    control: ControlSetting | None = None
-    forget: float | str | None = None
-    per_day: float | None = None
-    prior: PriorSetting | None = None
-    warm: str | None = None
-    curvature: str | None = None
-    base_rate: float | None = None
-    hold: Seconds | None = None
-    missing_as: float | None = None
+    pending: int = 100_000
     delay: Seconds = Seconds(1.0)
     most_arms: int = 1000
-    features: dict[str, Any] | None = None
     coordinates: tuple[str, ...] | None = None
     profiles: dict[str, ProfileSetting] = {}
 
-    def __post_init__(self) -> None:
-        if self.schema is not None:
-            if self.dim not in (0, self.schema.dim):
-                raise ValueError(f"Expected dim = {self.schema.dim}, as the features have it, got another.")
-            msgspec.structs.force_setattr(self, "dim", self.schema.dim)
-
     @functools.cached_property
     def schema(self) -> Schema | None:
-        return None if self.features is None else Schema.from_dict(self.features)
+        return None if isinstance(self.features, int) else Schema.from_dict(self.features)
+
+    @property
+    def dim(self) -> int:
+        return self.features if self.schema is None else self.schema.dim  # type: ignore[return-value]
 
     @property
     def range(self) -> tuple[float, float]:
         """Of rewards."""
-        return self.rewards or JointGLM.rewards
+        return self.reward.range
 
     @functools.cached_property
     def labels(self) -> list[str]:
@@ -271,9 +293,16 @@ def _read(kind: type, given: object) -> Seconds:
 def placed(config: Config, folder: Path) -> Config:
     """With files below `folder` where they are relative."""
 
-    bandits = {name: below(folder, b, "durable", "keys", "warm") for name, b in config.bandits.items()}
+    bandits = {name: _below(folder, one) for name, one in config.bandits.items()}
     server = below(folder, config.server, "tls_certificate", "tls_key")
     return msgspec.structs.replace(config, bandits=bandits, server=server)
+
+
+def _below(folder: Path, setting: BanditSetting) -> BanditSetting:
+    found = below(folder, setting, "durable", "keys")
+    if found.warm_start is None:
+        return found
+    return msgspec.structs.replace(found, warm_start=below(folder, found.warm_start, "rows"))
 
 
 def below(folder: Path, setting: Setting, *files: str) -> Setting:
@@ -283,30 +312,23 @@ def below(folder: Path, setting: Setting, *files: str) -> Setting:
     return msgspec.structs.replace(setting, **placed)
 
 
-def build(setting: BanditSetting, name: str) -> JointGLM:
-    """The bandit of that name itself, new; ValueError for settings that it does not take. Stored then finds its rows,
-    and refuses settings that the noise was not made for."""
-    names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person", "curvature", "base_rate")
-    given = {name: getattr(setting, name) for name in names if getattr(setting, name) is not None}
-    given |= {name: value for name in LENGTHS if (value := _length(setting, name)) is not None}
-    if setting.prior is not None:
-        given["prior"] = (setting.prior.theta, setting.prior.precision)
-    own = setting.budget
+def build(setting: BanditSetting, name: str) -> JointGLM | Experiment:
+    """The algorithm of that bandit; ValueError for settings that it does not take. Stored then finds its rows, and
+    refuses settings that the noise was not made for."""
     try:
-        if setting.control is not None:
-            given["control"] = setting.control.given()
-        if setting.warm is not None:
-            given["warm"] = logs.labelled(logs.read(setting.warm), setting.schema)
-        made = JointGLM(dim=setting.dim, features=setting.schema, budget=Budget(own.epsilon, own.delta), **given)
+        made = JointGLM(
+            setting.schema or setting.dim,
+            setting.budget.given(),
+            setting.reward.given(),
+            model=setting.model,
+            forget=setting.forget,
+            horizon=setting.horizon,
+            warm_start=None if setting.warm_start is None else setting.warm_start.given(setting.schema),
+            per_day=setting.per_day,
+        )
+        return made if setting.holdout is None else Experiment(made, setting.holdout.given())
     except ValueError as error:
         raise ValueError(f"[bandits.{name}]: {error}") from None
-    return made
-
-
-def _length(setting: BanditSetting, name: str) -> float | None:
-    """Of `forget` or `week`, as a number of rounds."""
-    given = getattr(setting, name)
-    return None if given is None else forgetting.rounds(given, setting.per_day, name)
 
 
 def _check_bandit(name: str, setting: BanditSetting) -> None:
@@ -317,8 +339,6 @@ def _check_bandit(name: str, setting: BanditSetting) -> None:
             f"Expected a bandit whose state is sums, which a database can hold ({' or '.join(KINDS)}), for {name}, "
             f"got {setting.kind}."
         )
-    for length in LENGTHS:
-        _length(setting, length)
     checks.positive_int(dim=setting.dim, most_arms=setting.most_arms)
     if setting.coordinates is not None and setting.schema is not None:
         raise ValueError(f"Expected no coordinates of {name}, whose features say them, got some.")

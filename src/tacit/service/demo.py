@@ -54,8 +54,8 @@ SETTING: dict[str, Any] = {
     "kind": "joint-glm",
     "features": FEATURES.to_dict(),
     "budget": {"epsilon": 1.0, "delta": 1e-6},
-    "hold": HOLD,
-    "missing_as": 0.0,
+    "window": HOLD,
+    "default": 0.0,
     "control": {"share": 0.1, "arm": "news"},
     "profiles": {name: {"context": context} for name, context in PROFILES.items()},
 }

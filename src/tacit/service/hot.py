@@ -6,8 +6,9 @@ import functools
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, ParamSpec, TypeVar
 
+from tacit.core.curator import Asked
 from tacit.errors import TacitError
-from tacit.holders.requests import Request, StoredChoice
+from tacit.holders.requests import StoredChoice
 from tacit.service import bodies, errors
 from tacit.service.errors import Reply
 from tacit.service.keys import Asker
@@ -48,7 +49,7 @@ async def answer(one: Served, route: str, asker: Asker, body: bytes, readers: Re
     return _written(one, await (await _submitted(one, kind, [item], [wanted]))[0], wanted), JSON
 
 
-async def decided(one: Served, request: Request) -> StoredChoice:
+async def decided(one: Served, request: Asked) -> StoredChoice:
     """The choice for a request that was read already, with its propensity, on disk; an error for what is refused."""
     (future,) = await _submitted(one, "choose", [request], [request.problem is None])
     result: StoredChoice | TacitError = await future
@@ -84,7 +85,7 @@ def _read(one: Served, kind: str, asker: Asker, line: bytes) -> tuple[Any, bool]
             given = one.read(line)
             return one.prepare(given, asker.name), given.propensity is True
         except ValueError as error:
-            if one.stored.algorithm.control is None:
+            if one.stored.one_pass.control is None:
                 raise
             return one.stored.unreadable(error, asker.name, bodies.named(line)), False
     return one.report(bodies.reward(line)), False

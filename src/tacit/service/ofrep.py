@@ -69,7 +69,7 @@ class FlagProblem(Reply):
 def is_flag(one: Served) -> bool:
     """Whether a context is enough for a choice: its actions have names, and no fields that a request would bring."""
     schema = one.stored.features
-    control = one.stored.algorithm.control
+    control = one.stored.one_pass.control
     if schema is None or not schema.actions or schema.action or (control is not None and control.policy == "given"):
         return False
     return PERSON not in schema.context and REQUEST not in schema.context
@@ -107,7 +107,7 @@ class Asked:
 
     async def _refused(self, one: Served, error: Exception, request: str | bytes | None) -> None:
         """With a control group what is refused has a number, too: see Stored.unreadable."""
-        if one.stored.algorithm.control is not None:
+        if one.stored.one_pass.control is not None:
             with contextlib.suppress(RefusedRequest):
                 await hot.decided(one, one.stored.unreadable(error, self._asker.name, request))
 
@@ -155,7 +155,7 @@ def _choice(one: Served, context: dict[str, Any]) -> bodies.ChooseBody:
         raise FlagProblem(
             CONTEXT, f"Expected {texts}, and fields to be numbers, texts, lists of texts or null."
         ) from None
-    limited = one.setting.max_rounds_per_person is not None
+    limited = one.setting.budget.unit is not None
     if who is None and limited:
         raise FlagProblem(MISSING, f"Expected {PERSON} in the context: this bandit limits a person's rounds.")
     body = bodies.ChooseBody(context=fields)

@@ -38,8 +38,8 @@ def backup(path: Path, name: str | None, file: Path) -> str:
 def restore(path: Path, name: str, file: Path, *, say: Callable[[str], None]) -> Callable[[], str]:
     """Says what it costs. What is returned does it, and says what the bandit is then."""
     (setting,) = chosen(path, name).values()
-    bandit = configs.build(setting, name)
-    found = restoring.cost(bandit, file, setting.durable, name=name, keys=setting.keys)
+    algorithm = configs.build(setting, name)
+    found = restoring.cost(algorithm, file, setting.durable, name=name, keys=setting.keys)
     lost = "its whole plan, since the folder of keys has no witness of it"
     before = ", ".join(
         f"{one.uid} ({lost if one.steps is None else f'{one.steps} releases'}"
@@ -52,7 +52,7 @@ def restore(path: Path, name: str, file: Path, *, say: Callable[[str], None]) ->
     )
 
     def work() -> str:
-        uid = restoring.restore(bandit, file, setting.durable, name=name, keys=setting.keys)
+        uid = restoring.restore(algorithm, file, setting.durable, name=name, keys=setting.keys, pending=setting.pending)
         return f"{name}: bandit {uid}. Its certificate says what that costs."
 
     return work

@@ -214,7 +214,7 @@ def _upcoming(look: Look, status: dict[str, Any]) -> Markup:
 
 
 def _when(status: dict[str, Any]) -> str:
-    return f"a choice counts {durations.words(status['hold'])} after it was made"
+    return f"a choice counts {durations.words(status['window'])} after it was made"
 
 
 def tile(

@@ -11,8 +11,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from tacit.core.bandit import Bandit
+from tacit.core.curator import Asked
 from tacit.errors import BadState, TacitError
-from tacit.holders.requests import Report, Request, StoredChoice
+from tacit.holders.requests import Report, StoredChoice
 from tacit.holders.stored import Stored
 from tacit.privacy.certificate import Certificate
 from tacit.service import beginning, bodies, config, history, offers, trial
@@ -20,7 +22,7 @@ from tacit.service.groups import Group
 
 LATE = 5.0  # seconds after its delay
 SLOT = 0.25  # seconds
-OPTIONS = ("keys", "delay", "hold", "missing_as")  # settings that Stored has
+OPTIONS = ("keys", "delay", "pending")  # settings that Stored has
 
 
 class Served:
@@ -30,22 +32,22 @@ class Served:
         self, name: str, setting: config.BanditSetting, waiting: int, clock: Callable[[], float] | None = None
     ) -> None:
         self.name, self.setting = name, setting
-        bandit = config.build(setting, name)
-        bandit.warm_up()
+        algorithm = config.build(setting, name)
+        Bandit(algorithm).warm_up()
         options = {field: getattr(setting, field) for field in OPTIONS}
         try:
-            self.stored = Stored(bandit, setting.durable, name=name, clock=clock, **options)
+            self.stored = Stored(algorithm, setting.durable, name=name, clock=clock, **options)
         except ValueError as error:
             raise ValueError(f"[bandits.{name}]: {error}") from None
         self.past = history.History(self.stored, setting)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name}")
         self._other = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name} shows")
         self._erasures = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name} erases")
-        self.chooses: Group[Request, StoredChoice | TacitError] = Group(self._choose, self._writer, waiting)
+        self.chooses: Group[Asked, StoredChoice | TacitError] = Group(self._choose, self._writer, waiting)
         self.written: Group[Report, bool] = Group(self.stored.write_group, self._writer, waiting)
         self._progress = (-1, -1), 0.0  # version and entries when it was last looked at, and since when
 
-    def _choose(self, requests: Sequence[Request]) -> list[StoredChoice | TacitError]:
+    def _choose(self, requests: Sequence[Asked]) -> list[StoredChoice | TacitError]:
         return self.stored.choose_group(requests, self.chooses.following)
 
     # requests
@@ -57,7 +59,7 @@ class Served:
         found: bodies.ChooseBody = bodies.choose(body, most, offers.fields(schema))
         return found
 
-    def prepare(self, body: bodies.ChooseBody, asker: str) -> Request:
+    def prepare(self, body: bodies.ChooseBody, asker: str) -> Asked:
         """ValueError says which rule is broken."""
         arms, actions, names = offers.offered(body, self.stored.features, self.setting.most_arms)
         optional = {"actions": actions, "request": body.request, "person": body.person, "own": body.own}
@@ -82,7 +84,7 @@ class Served:
         await asyncio.get_running_loop().run_in_executor(self._writer, self.stored.end_control)
         return bodies.Acknowledged()
 
-    async def with_propensities(self, given: Sequence[Request], asked: Sequence[bool]) -> list[Request]:
+    async def with_propensities(self, given: Sequence[Asked], asked: Sequence[bool]) -> list[Asked]:
         """With propensities where they are asked for: computed before the commit, so that nobody else waits for it, and
         one at a time, so that others get their turn."""
         return [
@@ -115,8 +117,8 @@ class Served:
             "choices": head.choices,
             "choices_left": self.stored.left,
             "entered": self.stored.entered,
-            "hold": self.stored.hold,
-            "missing_as": self.stored.missing_as,
+            "window": self.stored.window,
+            "default": self.stored.default,
             "version": self.stored.version,
             "next_release_after": head.boundary,
             "due_at": self.stored.due_at,
@@ -127,7 +129,7 @@ class Served:
                 "epsilon": privacy.epsilon,
                 "delta": privacy.delta,
                 "spent": privacy.spent,
-                "max_rounds_per_person": self.setting.max_rounds_per_person,
+                "rounds": self.setting.budget.given().rounds,
                 "unit": privacy.unit,
                 "neighbours": privacy.neighbours,
                 "relation": privacy.relation,

@@ -109,7 +109,7 @@ def parts(bandit: Any) -> Iterator[tuple[float, slice, float]]:
     """(side, which of its numbers, sensitivity), release by release and of all that one person moves."""
     for side, bound in claimed(bandit.privacy):
         yield side, slice(None), bound
-    (release,), size = bandit.privacy.releases, bandit.contribution.size
+    (release,), size = bandit.privacy.releases, bandit.one_pass.learnt.sums.size
     for i, one in enumerate(getattr(release, "sides", ())):
         learnt, beside = one.releases
         yield float(i), slice(size), learnt.sensitivity
@@ -118,7 +118,7 @@ def parts(bandit: Any) -> Iterator[tuple[float, slice, float]]:
 
 def estimates(bandit: Any, rng: Generator) -> Iterator[Any]:
     """The first one, and those that follow from releases of noise."""
-    of, live = bandit.algorithm, np.arange(bandit.algorithm.plan.blocks)
+    of, live = bandit.one_pass, np.arange(bandit.plan.blocks)
     out = of.blank(live)
     yield out
     for step, size in enumerate((0.1, 5.0, 100.0), 1):
@@ -129,7 +129,7 @@ def estimates(bandit: Any, rng: Generator) -> Iterator[Any]:
 def share(bandit: Any, rng: Generator, enough: float = math.inf) -> float:
     """The largest distance that is found between what two people add to the sums, as a share of what is claimed. No
     farther one is looked for than `enough`."""
-    of, grid = bandit.algorithm, bandit.mechanism
+    of, grid = bandit.one_pass, bandit.plan.mechanism
     plan, found = of.plan, 0.0
     for estimate in estimates(bandit, rng):
         adder = of.adder(estimate)
@@ -146,7 +146,7 @@ def share(bandit: Any, rng: Generator, enough: float = math.inf) -> float:
                 return np.asarray(out[part] * grid.cell)
 
             places = max(plan.blocks, 2)  # of arms, also where they have no blocks
-            found = max(found, farthest(add, plan.dim // plan.blocks, places, plan.rewards, rng) / bound)
+            found = max(found, farthest(add, plan.dim // plan.blocks, places, plan.reward.range, rng) / bound)
             if found > enough:
                 return found
     return found
@@ -167,7 +167,7 @@ Visits = Mapping[int, Visit]  # of one person, by round
 
 def played(holder: Any, visits: Visits, nobody: Visit, rounds: int, each: Callable[[], None] = lambda: None) -> None:
     """In rounds without a visit somebody comes who is the same in all worlds. each: is called after every round."""
-    limited, waiting = holder.algorithm.plan.limits.most is not None, []
+    limited, waiting = holder.one_pass.plan.limits.most is not None, []
     for t in range(rounds):
         visit = visits.get(t, nobody)
         known = {"person": "one" if t in visits else f"other {t}"} if limited else {}
@@ -180,12 +180,13 @@ def played(holder: Any, visits: Visits, nobody: Visit, rounds: int, each: Callab
 
 def leaves(bandit: Any, visits: Visits, nobody: Visit, rounds: int) -> Array:
     """(steps, numbers): what each released step sums, without noise; in memory."""
-    fading, out = bandit.mechanism.fading, [np.zeros(bandit.mechanism.size)]
+    mechanism, sums = bandit.plan.mechanism, bandit.sums
+    fading, out = mechanism.fading, [np.zeros(mechanism.size)]
 
     def released() -> None:
-        if bandit._steps == len(out):
-            out.append(np.array(bandit._state.prefix.released))
-        assert bandit._steps == len(out) - 1
+        if sums.steps == len(out):
+            out.append(np.array(sums.released))
+        assert sums.steps == len(out) - 1
 
     played(bandit, visits, nobody, rounds, released)
     return np.asarray(np.array(out[1:]) - fading * np.array(out[:-1]))

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from tacit.bandits import Bandit
+from tacit.core.bandit import Bandit
+from tacit.core.live import Live
 from tacit.data import Array, Raw
 from tacit.kernels.block import LOGGED, Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES
@@ -55,44 +56,52 @@ def users(members: Iterable[User]) -> Block:
     )
 
 
-def act(bandit: Bandit, user: User, person: str | None = None) -> int:
+def act(bandit: Any, user: User, person: str | None = None) -> int:
     """One round by the face that people call: for bandits whose noise or bugs the compiled loop does not have. Returns
     which arm the user got."""
     choice = bandit.choose(user.arms, person=person)
     bandit.observe(choice, user.reward)
-    return choice.index
+    return int(choice.index)
 
 
 def fresh(make: Make, runs: int, rng: Generator, *, source: Callable[[int], Source] = Simulated) -> Iterator[Any]:
     """One bandit, `runs` times at its first round; the noise goes on and is never the same."""
-    bandit: Bandit = make(source(int(rng.integers(2**63))))
+    bandit: Any = make(source(int(rng.integers(2**63))))
     for _ in range(runs):
-        bandit._state, bandit._persons = bandit.init(), bandit._limits()
-        yield bandit
+        yield (bandit := _anew(bandit))
+
+
+def _anew(bandit: Any) -> Any:
+    """At its first round, with the same noise and policy, which go on."""
+    if isinstance(bandit, Live):
+        bandit._state, bandit.memory.persons = bandit.init(), bandit._limits()
+        return bandit
+    given = {"pending": bandit.memory.pending, "source": bandit.source, "policy": bandit.sums.policy}
+    return type(bandit)(bandit.algorithm, **given)
 
 
 def contribution(bandit: Any, x: Sequence[float], reward: float) -> Array:
     """What a user with that arm and reward adds to the first step."""
-    bandit._state = bandit.init()
-    bandit._join(Raw(np.array(x)), Raw(reward))
+    bandit = _anew(bandit)
+    bandit.memory.learner.join(Raw(np.array(x)), Raw(reward))
     return open_step(bandit)
 
 
 def open_step(bandit: Any) -> Array:
     """RAW. The sum of the step that is open."""
-    sums: Array = opened(bandit._state.prefix).open
+    sums: Array = opened(bandit.memory.learner.state.prefix).open
     return sums.copy()
 
 
 def released(bandit: Any) -> Array:
     """The sums as they were released last."""
-    sums: Array = bandit._state.prefix.released
+    sums: Array = bandit.memory.learner.state.prefix.released
     return sums
 
 
 def close(bandit: Any) -> Array:
     """The open step ends, whoever is still to come in it; what is released then."""
-    counts = bandit._state.counts
-    counts[CHOICES] = max(counts[CHOICES], counts[BOUNDARY])
-    bandit._advance()
+    learner = bandit.memory.learner
+    learner.counts[CHOICES] = max(learner.counts[CHOICES], learner.counts[BOUNDARY])
+    learner.advance()
     return released(bandit)

@@ -7,9 +7,9 @@ import numpy as np
 
 from tacit import checks
 from tacit.algorithms import ridge
-from tacit.bandits.base import Bandit
 from tacit.bandits.references.lin_ucb_kernel import LinearState, linear_rounds
-from tacit.core.choices import Index, certain
+from tacit.core.choices import Index
+from tacit.core.live import Live
 from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.linear import Width, rank_one
@@ -17,7 +17,7 @@ from tacit.privacy.certificate import Certificate, plain_certificate
 
 
 @dataclass(kw_only=True, eq=False)
-class LinUCB(Bandit):
+class LinUCB(Live):
     """Optimism with ridge regression, updated after every reward.
 
     Guarantee: none of privacy. The confidence set holds in all rounds with probability 1 - failure for
@@ -55,19 +55,15 @@ class LinUCB(Bandit):
     def init(self) -> LinearState:
         return LinearState(np.zeros(2, np.int64), np.zeros(self.dim), ridge.empty(self.dim, self.ridge))
 
-    def _advance(self) -> None:
-        """Nothing to close: every reward is used at once."""
-
     def _pick(self, features: Array) -> Index:
         return ridge.choose_many(features, self._state.estimate, self.confidence)
-
-    _propensity = certain
 
     def _learn(self, x: Array, reward: float) -> None:
         rank_one(x, reward, self._state.moment, self._state.estimate)
 
-    def _play(self, block: Block) -> None:
+    def _play(self, block: Block) -> bool:
         linear_rounds(block, self._state, self.confidence.width)
+        return True
 
     @property
     def privacy(self) -> Certificate:

@@ -7,16 +7,16 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit import checks
-from tacit.bandits.base import Bandit
 from tacit.bandits.references.uniform_kernel import UniformState, uniform_rounds, uniform_rows
 from tacit.core.choices import Index
+from tacit.core.live import Live
 from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.privacy.certificate import Certificate, plain_certificate
 
 
 @dataclass(kw_only=True, eq=False)
-class Uniform(Bandit):
+class Uniform(Live):
     """A uniformly random arm for everyone.
 
     Guarantee: nothing is learnt, so regret is linear. What is shown depends on nobody's data.
@@ -35,9 +35,6 @@ class Uniform(Bandit):
     def init(self) -> UniformState:
         return UniformState(np.zeros(1, np.int64))
 
-    def _advance(self) -> None:
-        """Nothing to close."""
-
     def _pick(self, features: Array) -> Index:
         out = np.empty(len(features), np.int64)
         uniform_rows(self.policy, features, out)
@@ -49,8 +46,9 @@ class Uniform(Bandit):
     def _learn(self, x: Array, reward: float) -> None:
         """Nothing is learnt."""
 
-    def _play(self, block: Block) -> None:
+    def _play(self, block: Block) -> bool:
         uniform_rounds(self.policy, block, self._state)
+        return True
 
     @property
     def privacy(self) -> Certificate:

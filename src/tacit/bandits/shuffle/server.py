@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import msgspec
 import numpy as np
 
-from tacit.bandits.base import State
 from tacit.bandits.server import Server, numbers
 from tacit.bandits.shuffle.batches_kernel import BATCH
+from tacit.core.live import State
 from tacit.data import Array, Coded
 from tacit.errors import BatchTooSmall
 from tacit.mechanisms.shuffle.calibration import ShufflePlan

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tacit.bandits import snapshot
 from tacit.bandits.server import Server
+from tacit.core import snapshot
 from tacit.errors import BadState, TacitError
 from tacit.holders.database import Run
 from tacit.holders.sqlite import SQLite

@@ -6,7 +6,7 @@ import json
 import threading
 from pathlib import Path
 
-from tacit.bandits.witness import write
+from tacit.core.file_witness import write
 from tacit.errors import BadState, RolledBack
 from tacit.holders.seal import using
 

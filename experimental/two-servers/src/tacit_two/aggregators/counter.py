@@ -15,7 +15,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from tacit.bandits.witness import locked, write
+from tacit.core.file_witness import locked, write
 from tacit.errors import BadState
 
 

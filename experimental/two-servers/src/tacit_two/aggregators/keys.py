@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tacit.bandits.witness import write
+from tacit.core.file_witness import write
 from tacit.errors import BadState
 from tacit_two.roles import sealing
 from tacit_two.roles.sealing import LONGEST, PrivateKey

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tacit.bandits import JointGLM, snapshot
+from tacit.bandits import JointGLM
+from tacit.core import snapshot
 from tacit.data import Array
 from tacit.logs import contexts, read
 from tacit_lab import evaluation, logs

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit import checks
-from tacit.bandits import snapshot
+from tacit.core import snapshot
 from tacit.core.choices import Index
 from tacit.data import Array, Integers, Released
 from tacit.errors import NoHorizon

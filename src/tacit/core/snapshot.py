@@ -12,14 +12,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from tacit.bandits.witness import FileWitness
+from tacit.core.file_witness import FileWitness
 from tacit.errors import BadState
 from tacit.features.schema import Schema
 from tacit.mechanisms.ring import Ring
 from tacit.mechanisms.saving import arrays
 from tacit.model.control import Control
 from tacit.model.links import Link, LinkTable
-from tacit.privacy.budget import Budget
+from tacit.privacy.budget import Budget, Person
 from tacit.privacy.noise import Secure, Simulated
 
 FORMAT = "tacit bandit"
@@ -44,12 +44,16 @@ class Kept:
         """Compile all that choices, rewards, reports and releases need: once on a machine, for seconds, and not in
         somebody's request. Nothing of this one changes and nothing is spent. The log "tacit" says so; returns the
         seconds."""
-        from tacit.bandits import warm
+        from tacit.core import warm
 
         return warm.warm_up(self)
 
+    def _stage(self) -> Any:
+        """What made-up users play with."""
+        return self
+
     def _saved(self) -> dict[str, Any]:
-        """What a file has of it, as `_restored` takes it."""
+        """What a file has of it, as `_made` takes it."""
         return {
             "settings": settings_of(self),
             "plan": encoded(tuple(map(float, self._plan_numbers()))),
@@ -57,7 +61,7 @@ class Kept:
         }
 
     @classmethod
-    def _restored(cls, body: dict[str, Any], where: str) -> Self:
+    def _made(cls, body: dict[str, Any], where: str) -> Self:
         """The one whose body that is; BadState if it cannot be. where: what messages call the file."""
         try:
             made = cls(**{name: decoded(value) for name, value in body["settings"].items()})
@@ -70,11 +74,18 @@ class Kept:
         """Take over what is in the body beside the settings."""
         if list(decoded(body["plan"])) != list(map(float, self._plan_numbers())):
             raise BadState(f"Expected {where} to have the noise that its settings give now, got another calibration.")
-        leaves, values = arrays(self._state), [decoded(value) for value in body["state"]]
-        if [leaf.shape for leaf in leaves] != [value.shape for value in values]:
+        if not put(arrays(self._state), body["state"]):
             raise BadState(f"Expected the state of a {type(self).__name__} in {where}, of its size, got another.")
-        for leaf, value in zip(leaves, values, strict=True):
-            leaf[...] = value
+
+
+def put(state: list[Any], saved: list[Any]) -> bool:
+    """Those arrays get what was saved of them; False, and nothing is done, for others."""
+    values = [decoded(value) for value in saved]
+    if [array.shape for array in state] != [value.shape for value in values]:
+        return False
+    for array, value in zip(state, values, strict=True):
+        array[...] = value
+    return True
 
 
 def settings_of(made: Any) -> dict[str, Any]:
@@ -125,7 +136,7 @@ def resumed(path: Path, kind: str) -> tuple[dict[str, Any], FileWitness]:
     if body["bandit"] != kind:
         raise BadState(f"Expected a saved {kind} in {path.name}, got a {body['bandit']}.")
     witness = FileWitness()
-    if "secure" in (body["settings"].get("source") or {}):
+    if "secure" in (body.get("source") or body["settings"].get("source") or {}):
         witness.resume(path, body["id"], body["generation"], digest)
     return body, witness
 
@@ -163,7 +174,8 @@ def encoded(value: Any) -> Any:
         data = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
         return {"dtype": value.dtype.str, "shape": list(value.shape), "base64": data}
     if isinstance(value, Budget):
-        return {"budget": [encoded(float(value.epsilon)), float(value.delta)]}
+        unit = None if value.unit is None else [value.unit.rounds, value.unit.per]
+        return {"budget": [encoded(float(value.epsilon)), float(value.delta), unit]}
     if isinstance(value, Schema):
         return {"schema": value.to_dict()}
     if isinstance(value, Control):
@@ -200,7 +212,8 @@ def decoded(value: Any) -> Any:
     if "secure" in value:
         return Secure()
     if "budget" in value:
-        return Budget(*map(decoded, value["budget"]))
+        epsilon, delta, unit = value["budget"]
+        return Budget(decoded(epsilon), delta, None if unit is None else Person(*unit))
     if "schema" in value:
         return Schema.from_dict(value["schema"])
     if "control" in value:

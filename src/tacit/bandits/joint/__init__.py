@@ -1,1 +1,0 @@
-"""Bandits under joint privacy: a trusted curator holds raw data and shows released sums only."""

@@ -1,0 +1,363 @@
+"""A bandit in memory: `Bandit(JointGLM(...))`."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.random import Generator, default_rng
+
+from tacit import checks
+from tacit.algorithms.trial_sums import TrialSums
+from tacit.algorithms.weeks import Weeks
+from tacit.core import actions as declared_actions
+from tacit.core import logs, repeated, snapshot, warm
+from tacit.core.actions import Declared
+from tacit.core.assignment import LOGS, NONE, OVER, RETIRED, Assignment, new_key
+from tacit.core.claim import Counts, Sources, claimed
+from tacit.core.door import Door
+from tacit.core.memory import Memory, Sums
+from tacit.core.onepass import OnePass
+from tacit.core.persons import Persons
+from tacit.core.resident import Resident
+from tacit.core.reward import window_in_choices
+from tacit.core.snapshot import decoded, encoded
+from tacit.data import Array
+from tacit.errors import BadState
+from tacit.experiment import Algorithm, Experiment
+from tacit.features import frames
+from tacit.features.schema import Schema
+from tacit.flat import fitting, flat, named
+from tacit.joint import JointGLM
+from tacit.kernels.rounds import BOUNDARY, CHOICES
+from tacit.lock import locked, owner_only
+from tacit.mechanisms import leaves
+from tacit.mechanisms.entering import NOBODY
+from tacit.mechanisms.saving import arrays
+from tacit.model.arms import Arms
+from tacit.model.control import Control
+from tacit.privacy.certificate import Certificate
+from tacit.privacy.noise import Secure, Simulated, policy_of
+from tacit.trials import trial
+from tacit.trials.trial import Trial
+
+WINDOW = 8  # choices, of a twin in an experiment
+
+
+class Bandit(Resident):
+    """`Bandit(JointGLM(...))`, or of an `Experiment`, in memory. seed: choices and noise are those of this seed, for
+    experiments: repeatable, and not private. pending: how many choices may wait for a reward. source, policy: in place
+    of a seed, where noise is from (Secure or Simulated), and what draws of choices are from."""
+
+    learns: ClassVar[type[Sums]] = Sums
+
+    def __init__(
+        self,
+        algorithm: Algorithm,
+        seed: int | None = None,
+        *,
+        pending: int = 100_000,
+        source: Secure | Simulated | None = None,
+        policy: Generator | None = None,
+    ) -> None:
+        source = _source(seed, source)
+        if not isinstance(policy, Generator | None):
+            raise ValueError(f"Expected policy to be None or a NumPy Generator, got {type(policy).__name__}.")
+        checks.positive_int(pending=pending)
+        if not isinstance(algorithm, JointGLM | Experiment):
+            raise ValueError(f"Expected an algorithm, e.g. JointGLM(...), got {type(algorithm).__name__}.")
+        self.algorithm = algorithm
+        self.source, self.policy_given = source, policy is not None
+        self.one_pass: OnePass = algorithm.one_pass(exact=source.private)
+        plan = self.plan = self.one_pass.plan
+        window = window_in_choices(plan.reward, plan.per_day)
+        if window is not None and window >= pending:
+            raise ValueError(f"Expected a window below pending = {pending} choices, got {window}.")
+        control = self.one_pass.control
+        policy = policy_of(source) if policy is None else policy
+        key = None if control is None else new_key(policy if self.policy_given else getattr(source, "policy", None))
+        most, week = plan.limits.most, plan.limits.week
+        weeks = None if most is None or week is None else Weeks(plan.schedule, week)
+        declared = declared_actions.of(plan.features)
+        self.sums = self.learns(self.one_pass, source, policy, window=window, declared=declared)
+        memory = Memory(
+            self.sums,
+            Door.of(self.one_pass),
+            pending=int(pending),
+            size=plan.row,
+            persons=Persons(most, weeks=weeks, later=True),
+            window=window,
+            default=plan.reward.default,
+        )
+        if control is not None and key is not None:
+            memory.assignment = Assignment(control, key)
+        self._reside(memory, private=source.private)
+
+    # what may be shown
+
+    @property
+    def privacy(self) -> Certificate:
+        """The claim, and what it rests on."""
+        counts = Counts(self.choices, self.memory.logged, self.sums.steps)
+        return claimed(self.one_pass, Sources(self.source, self.policy_given), counts, self.sums.declared)
+
+    @owner_only
+    def interval(
+        self, arms: Arms | Mapping[str, Any], *, actions: Any = None, level: float = 0.9
+    ) -> list[tuple[float, float]]:
+        """For each arm, given as in `choose`, an interval that holds its mean reward with at least that probability,
+        from released sums only. What is proven and what is measured of it: see the algorithm."""
+        checks.probability(level=level)
+        features = self.memory.door.offer(arms, None, actions).features
+        _, low, high = self.one_pass.intervals(self.sums.fold.estimate, features, level)
+        return list(zip(low.tolist(), high.tolist(), strict=True))
+
+    @property
+    @owner_only
+    def theta(self) -> Array:
+        """The estimate that choices are made by: a function of released sums."""
+        return self.one_pass.theta(self.sums.fold.estimate)
+
+    # actions
+
+    @property
+    def features(self) -> Schema | None:
+        """The schema, with the actions that there are now."""
+        return self.memory.door.schema
+
+    @property
+    def actions(self) -> tuple[Declared, ...]:
+        """Those that the schema names, with the numbers of choices since and until when each is offered. Public."""
+        return self.sums.declared
+
+    def add_action(self, name: str) -> None:
+        """From now on that action may be offered, too, in the next of the schema's `max_actions` places."""
+        self._redeclare(lambda schema: schema.with_action(name))
+
+    def retire_action(self, name: str) -> None:
+        """From now on that action is not offered any more, for good. Choices that were made may still be answered."""
+        assignment = self.memory.assignment
+        if assignment is not None and assignment.ended is None and name in assignment.named:
+            raise ValueError(RETIRED)
+        self._redeclare(lambda schema: schema.without_action(name))
+
+    @locked
+    def _redeclare(self, change: Callable[[Schema], Schema]) -> None:
+        """At the present number of choices."""
+        self._own()
+        schema = self.features
+        if schema is None:
+            raise ValueError("Expected features=Schema(...), which names actions, got none.")
+        self._declare(declared_actions.changed(self.actions, change(schema), self.choices))
+        self.sums.offer(self.sums.declared)
+
+    def _declare(self, declared: tuple[Declared, ...]) -> None:
+        """What may be asked for."""
+        self.sums.declared = declared
+        self.memory.door = Door.of(self.one_pass, declared)
+
+    # logs
+
+    @locked
+    def learn_log(self, table: Any, *, actions: Any = None) -> Mapping[int, str]:
+        """Learn from logged rounds whose people are protected by the same budget, before or between live choices: each
+        row is a choice that was made elsewhere, and its reward. Returns row -> reason for those that were refused;
+        ValueError, and nothing is learnt, if more than a tenth would be for what is in them.
+
+        table: a frame or a mapping of columns: `reward` (none: it never came), `action`, `person` where the budget is a
+        person's, and the features, as fields of the schema, x0, x1, ... or `arms` (docs/coming-from.md). actions: their
+        names in the order of their coordinates, or what the schema takes. A row must be learnt once: the same log is
+        refused a second time, and on a database `Stored.learn_log` goes on after a crash."""
+        memory, door = self.memory, self.memory.door
+        if memory.assignment is not None:
+            raise ValueError(LOGS)
+        if not isinstance(table, logs.LongLog):
+            table = frames.columns(table)  # an Arrow stream is read once
+        else:
+            logs.check_columns(door, table.fields)
+            anywhere = memory.persons.most is None and self.sums.summer is not None
+            sums = table.sums(door, actions, anywhere=anywhere)
+            if sums is not None:
+                logs.check_sums(sums, table, door.rewards)
+                self._begin(table, table.count)
+                return self._learn_steps(table, sums)
+        return self._learn_rows(table, actions)
+
+    def _begin(self, table: Any, count: int) -> None:
+        """HorizonReached or ValueError for a log that has no room or was learnt before. From now on it was: also if
+        this call is interrupted."""
+        self.room(count)
+        memory = self.memory
+        digest = repeated.digest(memory.door, table, memory.key)
+        if digest is not None:
+            if digest in memory.logs:
+                raise ValueError(repeated.TWICE)
+            memory.logs |= {digest}
+
+    def _learn_rows(self, table: Any, actions: Any) -> dict[int, str]:
+        """Row -> reason for those that were refused."""
+        memory = self.memory
+        count, rows_from = logs.source(memory.door, table, actions)
+        logs.check_rows(rows_from(0), memory.door.rewards, memory.persons.digest)
+        self._begin(table, count)
+        refused = {}
+        for row, found in enumerate(self.curator.logged(rows_from(0), self.one_pass.logged, memory.size)):
+            self.tend()
+            memory.logged += 1
+            if found.problem is not None:
+                refused[row] = found.problem
+            if found.void:
+                memory.void()
+                continue
+            number = memory.keep(found.row, NOBODY if found.person is None else memory.persons.count(found.person))
+            if found.reward is not None:
+                memory.write(number, found.reward)
+        return refused
+
+    def _learn_steps(self, log: logs.LongLog, sums: logs.LogSums) -> dict[int, str]:
+        """Step by step: the rows of a step are summed at the estimate that it opened with, wherever that is done."""
+        refused: dict[int, str] = {}
+        first, memory = 0, self.memory
+        while first < log.count:
+            self.tend()
+            counts = self.sums.counts
+            count = min(log.count - first, int(counts[BOUNDARY] - counts[CHOICES]))
+            summer = self.sums.summer
+            assert summer is not None
+            total, wrong = sums(first, count, summer)
+            self.sums.state.prefix.join(total)  # a row counts for no more than the bandit learns
+            counts[CHOICES] += count
+            memory.logged += count
+            refused |= logs.reasons(wrong, first, memory.door.rewards)
+            first += count
+        return refused
+
+    # an experiment
+
+    @locked
+    def end_experiment(self) -> None:
+        """Its holdout ends, for good: numbers after the present block are all the bandit's. The last interval before
+        stands."""
+        self._own()
+        assignment = self.memory.assignment
+        if assignment is None:
+            raise ValueError(NONE)
+        if assignment.ended is not None:
+            raise ValueError(OVER)
+        assignment.ended = assignment.end_after(self.choices)
+
+    @property
+    @owner_only
+    def trial_sums(self) -> TrialSums | None:
+        """What the experiment has released so far, as sums over people; None without one."""
+        assignment = self.memory.assignment
+        if assignment is None:
+            return None
+        return self.one_pass.trial_sums(self.sums.fold.looks, assignment.counts, assignment.ended)
+
+    @property
+    @owner_only
+    def trial(self) -> Trial | None:
+        """What the experiment says, with intervals that hold at every look (tacit.trials), from released sums alone;
+        None without one, and before the first look."""
+        sums = self.trial_sums
+        return None if sums is None else trial.trial(sums, self.plan.horizon)
+
+    # files and compiled code
+
+    def warm_up(self) -> float:
+        """Compile all that choices, rewards and releases need: once on a machine, for seconds, and not in somebody's
+        request. Nothing of this bandit changes and nothing is spent. The log "tacit" says so; returns the seconds."""
+        return warm.timed(self.plan.name, self._rehearse)
+
+    def _rehearse(self) -> None:
+        """With vectors, but for sums by fields, which are made by the schema."""
+        plan, schema = self.plan, self.plan.features if self.one_pass.by_fields else None
+        settings = fitting(flat(self.algorithm) | {"window": None, "default": None, "prior": None, "rows": None})
+        settings |= {"horizon": None, "per_day": settings["per_day"] if _timed(settings) else None}
+        settings |= {"features": plan.dim if schema is None else schema}
+        if settings["holdout"] is not None:
+            settings |= {"window": WINDOW, "default": plan.reward.range[0]}
+            settings |= {"holdout": Control(policy="uniform", share=0.5)}
+        source = Secure() if self.source.private else Simulated(0)
+        twin = Bandit(named(**settings), pending=warm.PENDING, source=source, policy=default_rng(0))
+        warm.rehearse(
+            twin,
+            width=twin.memory.door.width,
+            rewards=plan.reward.range,
+            rounds=min(int(plan.schedule.first) + warm.AFTER, warm.MOST),
+            people=None if schema is None else dict.fromkeys(schema.context),
+            limited=plan.limits.most is not None,
+        )
+
+    def _forked(self) -> None:
+        if not self.policy_given:
+            self.sums.draw_from(default_rng())  # its own draws, and not its siblings'
+
+    def _saved(self) -> dict[str, Any]:
+        sums, assignment = self.sums, self.memory.assignment
+        last = () if sums.fold.last is sums.fold.estimate else sums.fold.last.arrays
+        experiment = None
+        if assignment is not None:
+            looks = encoded(np.array(sums.fold.looks))
+            experiment = {"key": assignment.key.hex(), "ended": assignment.ended, "looks": looks}
+        return super()._saved() | {
+            "settings": {name: encoded(value) for name, value in flat(self.algorithm).items()},
+            "source": encoded(self.source),
+            "policy": encoded(sums.policy),
+            "policy given": self.policy_given,
+            "pending": self.memory.pending,
+            "plan": encoded(self.plan.numbers),
+            "state": [encoded(part) for part in arrays(sums.state)],
+            "actions": declared_actions.written(self.actions),
+            "last": [encoded(part) for part in last],
+            "experiment": experiment,
+        }
+
+    @classmethod
+    def _restored(cls, body: dict[str, Any], where: str) -> Self:
+        try:
+            algorithm = named(**{name: decoded(value) for name, value in body["settings"].items()})
+            made = cls(algorithm, pending=body["pending"], source=decoded(body["source"]))
+        except (TypeError, ValueError):
+            raise BadState(f"Expected settings of a {cls.__name__} in {where}, got others.") from None
+        if list(decoded(body["plan"])) != list(made.plan.numbers):
+            raise BadState(f"Expected {where} to have the noise that its settings give now, got another calibration.")
+        made._wait_again(body)
+        sums, experiment = made.sums, body["experiment"]
+        if not snapshot.put(arrays(sums.state), body["state"]):
+            raise BadState(f"Expected the state of a {cls.__name__} in {where}, of its size, got another.")
+        sums.draw_from(decoded(body["policy"]))  # drawing the initial state may have moved it
+        made.policy_given = body["policy given"]
+        if body["actions"]:
+            made._declare(declared_actions.read(body["actions"]))
+        sums.resume(list(map(decoded, body["last"])) or None)
+        if experiment is not None:
+            assert made.memory.assignment is not None
+            key, ended = bytes.fromhex(experiment["key"]), experiment["ended"]
+            made.memory.assignment = Assignment(made.memory.assignment.control, key, ended=ended)
+            sums.fold.looks = [leaves.read(look.tobytes(), look.size) for look in decoded(experiment["looks"])]
+        return made
+
+    def __repr__(self) -> str:
+        return f"Bandit({self.algorithm!r}): {self.choices} choices, {self.sums.steps} releases"
+
+
+def _timed(settings: Mapping[str, Any]) -> bool:
+    """Whether some length among them is a time."""
+    unit = settings["budget"].unit
+    return any(isinstance(length, str) for length in (settings["forget"], unit and unit.per))
+
+
+def _source(seed: int | None, source: Any) -> Any:
+    if seed is not None and source is not None:
+        raise ValueError("Expected seed or source, got both.")
+    if seed is not None:
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise ValueError(f"Expected seed to be a whole number of at least 0, got {seed!r}.")
+        return Simulated(seed)
+    if source is None:
+        return Secure()
+    if isinstance(source, type) or not isinstance(getattr(source, "private", None), bool):
+        found = f"the class {source.__name__}" if isinstance(source, type) else type(source).__name__
+        raise ValueError(f"Expected source to be Secure() or Simulated(seed), got {found}.")
+    return source

@@ -18,7 +18,7 @@ from unittest import mock
 import numpy as np
 from numpy.random import default_rng
 
-from tacit import Budget, Control, JointGLM, Person, cli, environments, registry, simulate
+from tacit import Budget, Holdout, JointGLM, Person, cli, environments, registry, simulate
 from tacit.core import assignment
 from tacit.experiments.spec import Spec
 from tacit.features import Category, Number, Schema
@@ -36,7 +36,7 @@ FIELDS = Schema(
     actions=("walk", "sleep", "read"),
 )
 SHARED = Schema(context={"age": Number(0, 1)}, action={"kind": Category(*"abc")}, arms="shared")
-CONTROL = {"holdout": Control(policy="uniform", share=0.2), "window": 5, "default": 0.5}
+HOLDOUT = {"holdout": Holdout(policy="uniform", share=0.2), "window": 5, "default": 0.5}
 SETTINGS = {  # of JointGLM, by what they are tried in
     "ball": {
         "plain": {},
@@ -48,7 +48,7 @@ SETTINGS = {  # of JointGLM, by what they are tried in
         "prior": {"prior": (np.full(3, 0.1), 50.0)},
         "warm": {"rows": (np.eye(3), np.array([1.0, 0.0, 1.0]))},
         "hold": {"window": 5, "default": 0.0},
-        "control": CONTROL,
+        "holdout": HOLDOUT,
         "persons": {"budget": Budget(2.0, 1e-3, Person(2))},
     },
     "messages": {
@@ -56,7 +56,7 @@ SETTINGS = {  # of JointGLM, by what they are tried in
         "rate of fields": {"base_rate": 0.1},
         "fields that forget": {"forget": 900.0},
         "fields held": {"window": 7, "default": 0.0},
-        "control of fields": CONTROL,
+        "holdout of fields": HOLDOUT,
         "curvature of blocks": {"model": "curvature"},
     },
 }
@@ -73,7 +73,7 @@ STORED = {  # scripts
     "shared arms": ACTIONS,
     "persons": PEOPLE | LIMIT | SILENT,
     "weeks": PEOPLE | {"budget": Budget(2.0, 1e-3, Person(3, per=60.0))} | SILENT,
-    "control": PEOPLE | {"holdout": CONTROL["holdout"]} | SILENT,
+    "holdout": PEOPLE | {"holdout": HOLDOUT["holdout"]} | SILENT,
 }
 ROUNDS = 150
 

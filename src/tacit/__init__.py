@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from tacit.holders.retirement import retire as retire
     from tacit.holders.stored import Stored as Stored
     from tacit.joint import JointGLM as JointGLM
-    from tacit.model.control import Control as Control
+    from tacit.model.holdout import Holdout as Holdout
     from tacit.models.choose import Variant as Variant
     from tacit.privacy.budget import Budget as Budget
     from tacit.privacy.budget import Person as Person

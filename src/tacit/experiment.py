@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tacit.core.onepass import OnePass
 from tacit.features.schema import Schema
 from tacit.joint import JointGLM, planned
-from tacit.model.control import Control
+from tacit.model.holdout import Holdout
 
 SILENCE = (
     "Expected a reward with window and default in an experiment: every choice counts once, at a public time, with the "
@@ -24,13 +24,13 @@ class Experiment:
     (algorithms.sides; docs/trials.md). `Bandit.trial` and `Stored.trial` say what is known."""
 
     algorithm: JointGLM
-    holdout: Control
+    holdout: Holdout
 
     def __post_init__(self) -> None:
         if not isinstance(self.algorithm, JointGLM):
             raise ValueError(f"Expected an algorithm with sums (JointGLM), got {type(self.algorithm).__name__}.")
-        if not isinstance(self.holdout, Control):
-            raise ValueError(f"Expected holdout to be Control(...), got {type(self.holdout).__name__}.")
+        if not isinstance(self.holdout, Holdout):
+            raise ValueError(f"Expected holdout to be Holdout(...), got {type(self.holdout).__name__}.")
         budget, reward, features = self.algorithm.budget, self.algorithm.reward, self.algorithm.features
         if self.algorithm.forget is not None:
             raise ValueError("Expected no forget in an experiment, since people so far are summed, got both.")
@@ -42,7 +42,7 @@ class Experiment:
         if reward.default is None:
             raise ValueError(SILENCE.format("none" if reward.window is None else "no default"))
         named = features.actions if isinstance(features, Schema) else ()
-        wanted = [one for one in (self.holdout.arm, *self.holdout.arms) if one is not None]
+        wanted = [one for one in (self.holdout.action, *self.holdout.actions) if one is not None]
         if named and not set(wanted) <= set(named):
             raise ValueError("Expected actions of the holdout that are actions of the features' schema, got others.")
         _ = self._exact  # which checks the rest

@@ -7,7 +7,7 @@ from tacit.core.reward import Reward
 from tacit.experiment import Algorithm, Experiment
 from tacit.features.schema import Schema
 from tacit.joint import JointGLM, idle
-from tacit.model.control import Control
+from tacit.model.holdout import Holdout
 from tacit.models.choose import Variant
 from tacit.privacy.budget import Budget
 
@@ -19,7 +19,7 @@ PARTS = (JointGLM, Reward, Variant, WarmStart, Experiment)
 NAMES = ("features", "budget", *REWARD, *OWN, *VARIANT, *WARM, "holdout")
 
 
-def named(*, features: Schema | int, budget: Budget, holdout: Control | None = None, **settings: Any) -> Algorithm:
+def named(*, features: Schema | int, budget: Budget, holdout: Holdout | None = None, **settings: Any) -> Algorithm:
     """The algorithm with these settings; what is None is as by default."""
     given = {name: value for name, value in settings.items() if value is not None}
     unknown = sorted(given.keys() - NAMES)

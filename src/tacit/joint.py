@@ -25,7 +25,7 @@ from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.recursive import discounted
 from tacit.mechanisms.recursive_grid import on_integers
 from tacit.model import links
-from tacit.model.control import Control
+from tacit.model.holdout import Holdout
 from tacit.models import choose
 from tacit.models.beside import Beside
 from tacit.models.choose import Factory, Variant
@@ -133,7 +133,7 @@ def idle(features: Schema | int, base_rate: float | None, model: Any, *, known: 
     return ("link", "radius") if fields or base_rate is not None else ()
 
 
-def planned(asked: JointGLM, whole: Any, *, exact: bool, holdout: Control | None = None) -> OnePass:
+def planned(asked: JointGLM, whole: Any, *, exact: bool, holdout: Holdout | None = None) -> OnePass:
     """All that follows of settings; ValueError for those that cannot be. whole: the algorithm that has them.
     exact: noise is whole numbers on a grid."""
     schema = asked.features if isinstance(asked.features, Schema) else None

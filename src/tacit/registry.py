@@ -41,7 +41,7 @@ HOMES = (
         "Certificate": "tacit.privacy.certificate",
         "Choice": "tacit.core.choices",
         "Choices": "tacit.core.choices",
-        "Control": "tacit.model.control",
+        "Holdout": "tacit.model.holdout",
         "Experiment": "tacit.experiment",
         "Person": "tacit.privacy.budget",
         "Reward": "tacit.core.reward",

@@ -5,11 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM, Simulated
+from tacit import Budget, Simulated
 from tacit.features import Category, Number, Schema
 from tacit.mechanisms import leaves
 from tacit.models import fields
 from tacit.models.fields import MARGIN, PEOPLE, ROUNDS, SLOTS, TRUST
+from tests.made import bandit
 
 SCHEMA = Schema(
     context={"age": Number(0, 100, bins=3), "plan": Category("free", "paid", weight=2.0)},
@@ -25,7 +26,7 @@ ALL = np.arange(3)
 def made(epsilon=1.0, **options):
     budget = Budget(epsilon, 1e-6 if epsilon < math.inf else 0.0)
     options = {"budget": budget, "source": Simulated(0), "first": 50} | options
-    return JointGLM(features=SCHEMA, **options).algorithm
+    return bandit(features=SCHEMA, **options).algorithm
 
 
 def offered(rng, count):

@@ -8,20 +8,21 @@ import pytest
 from numba.core.dispatcher import Dispatcher
 from numpy.random import default_rng
 
-from tacit import Budget, Control, JointGLM, Secure, Simulated
+from tacit import Budget, Holdout, Secure, Simulated
 from tacit.features import Category, Number, Schema
 from tacit.mechanisms.opening import opened
-from tacit.model.control import add_sides
 from tacit.model.glm import add_glm
+from tacit.model.holdout import add_sides
 from tacit.model.scores import ScoreContribution, add_score
 from tacit.model.vectors import pair_size
 from tacit.models.centred import CentredContribution, add_centred
 from tacit.models.fields import FieldContribution, add_fields
 from tests import apart
+from tests.made import bandit
 
 BUDGET = Budget(4.0, 1e-3)
 DENSE, BLOCKS = {"dim": 3}, {"features": apart.schema(3), "curvature": "released"}
-SIDES = {"control": Control(policy="uniform", share=0.5), "hold": 3, "missing_as": 0.0}
+SIDES = {"holdout": Holdout(policy="uniform", share=0.5), "hold": 3, "missing_as": 0.0}
 LAYOUTS = {"dense": DENSE, "blocks": BLOCKS}
 FORMS = {
     f"{layout}{kind}": options | more
@@ -33,7 +34,7 @@ FORMS = {
         "-scores-control": {"curvature": "none"} | SIDES,
     }.items()
 } | {
-    "dense-pairs": DENSE | SIDES | {"control": Control(policy="uniform", share=0.5, arms=(0, 1))},
+    "dense-pairs": DENSE | SIDES | {"holdout": Holdout(policy="uniform", share=0.5, actions=(0, 1))},
     "identity": DENSE | {"link": "identity", "rewards": (-1, 2)},
     "large": {"dim": 70, "curvature": "released"},
 }
@@ -49,7 +50,7 @@ added = pytest.mark.parametrize("options", ADDED.values(), ids=ADDED)
 
 def made(source=Simulated, **options):
     made = source(1) if source is Simulated else source()
-    return JointGLM(budget=BUDGET, first=7, source=made, policy=default_rng(8), **options)
+    return bandit(budget=BUDGET, first=7, source=made, policy=default_rng(8), **options)
 
 
 def arms(of, rng, count):
@@ -160,7 +161,7 @@ def test_a_batch_of_cells_is_each_row_rounded(options):
 @pytest.mark.parametrize("name", ["dense-control", "blocks-scores-control"])
 def test_what_is_learnt_is_bounded_beside_an_experiment(name):
     """By its own share of `longest`, before it is weighted. What is added for the experiment is always bounded."""
-    most = {"control": Control(policy="uniform", share=0.5, budget=0.9, teach=0.9)}  # for the experiment
+    most = {"holdout": Holdout(policy="uniform", share=0.5, budget=0.9, teach=0.9)}  # for the experiment
     of = made(**FORMS[name] | most).algorithm
     estimate, (rows, _) = fold(of), kept(of, default_rng(1), 1)
     rows[0, of.plan.width], weight = 1, of.plan.sides.weights[1, 0]
@@ -264,7 +265,7 @@ def test_a_prior_adds_its_noise():
 
 @forms
 def test_the_plan_is_what_the_bandit_says(options):
-    most = None if "control" in options else 2
+    most = None if "holdout" in options else 2
     bandit = made(Secure, **options, max_rounds_per_person=most)
     plan = bandit.algorithm.plan
     assert plan.releases(4) == bandit._releases(4) and plan.releases(0) == ()

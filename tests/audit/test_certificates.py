@@ -11,13 +11,14 @@ import msgspec
 import numpy as np
 import pytest
 
-from tacit import Budget, Control, JointGLM, LocalIRLS, Simulated, registry
+from tacit import Budget, Holdout, LocalIRLS, Simulated, registry
 from tacit.data import Raw
 from tacit.features import Number, Schema
 from tacit.mechanisms.opening import opened
 from tacit_lab.audit.attacks import bandits as attacks
 from tacit_papers import regression
 from tests.audit import worlds
+from tests.made import bandit
 
 LOCAL, COARSE = Budget(1.0, 1e-6), Budget(1.0, 0.02)
 CHOICES, PEOPLE = 6, 6
@@ -48,7 +49,7 @@ JOINT = registered("JOINT") | {
         {"base_rate": 0.02},
         {"max_rounds_per_person": 2},
         {"hold": 2, "missing_as": 0.0},
-        {"hold": 2, "missing_as": 0.0, "control": Control(policy="uniform", share=0.5)},
+        {"hold": 2, "missing_as": 0.0, "holdout": Holdout(policy="uniform", share=0.5)},
         WEEK,
         *(LATER | options for options in ({}, {"missing_as": 0.0})),
         LATER | {"max_rounds_per_person": 2},
@@ -171,7 +172,7 @@ def test_sums_that_know_no_estimate_come_near_what_is_claimed():
 
 def claimed_in_full(certificate):
     """With the words of a claim for whole rounds, but its own numbers."""
-    full = JointGLM(dim=2, budget=COARSE).privacy
+    full = bandit(features=2, budget=COARSE).privacy
     assert full.neighbours == "replace"
     return msgspec.structs.replace(certificate, neighbours=full.neighbours, unit=full.unit)
 

@@ -8,7 +8,7 @@ import shutil
 import numpy as np
 import pytest
 
-from tacit import Budget, Control, JointGLM
+from tacit import Budget, Holdout
 from tacit.core.onepass import OnePass
 from tacit.features import Category, Number, Schema
 from tacit.models.protocol import Adder
@@ -16,6 +16,7 @@ from tacit.roles.device import within
 from tacit.roles.local import LocalClient
 from tacit.testing import pairs
 from tacit.testing.pairs import Datum, Silent, Visit
+from tests.made import bandit
 from tests.roles import boards
 from tests.store.places import Clock, Place, settle, sums
 
@@ -44,10 +45,10 @@ SETTINGS = {
     "forget": {"dim": 3, "forget": 500.0},
     "prior": {"dim": 2, "prior": ([0.3, 0.2], 10.0)},
     "warm": {"dim": 2, "warm": (np.eye(2), np.array([0.0, 1.0]))},
-    "control": {"dim": 2, "control": Control(policy="uniform", share=0.2, budget=0.9, teach=0.9), **HELD},
-    "control, pairs": {"dim": 2, "control": Control(arm=2, share=0.5, arms=(0, 1)), **HELD},
-    "control, divided": {"dim": 2, "control": Control(policy="uniform", share=0.5, arms=(0, 1)), **HELD},
-    "control, fields": {"features": DISJOINT, "control": Control(policy="uniform", share=0.2), **HELD},
+    "holdout": {"dim": 2, "holdout": Holdout(policy="uniform", share=0.2, budget=0.9, teach=0.9), **HELD},
+    "holdout, pairs": {"dim": 2, "holdout": Holdout(action=2, share=0.5, actions=(0, 1)), **HELD},
+    "holdout, divided": {"dim": 2, "holdout": Holdout(policy="uniform", share=0.5, actions=(0, 1)), **HELD},
+    "holdout, fields": {"features": DISJOINT, "holdout": Holdout(policy="uniform", share=0.2), **HELD},
 }
 every = pytest.mark.parametrize("options", SETTINGS.values(), ids=SETTINGS)
 SERVERS = {name: make for name, make in boards.SERVERS.items() if "public" not in name}  # those send a coin
@@ -55,7 +56,7 @@ LEAST = 1 / 1.2  # of the claim: a contribution that is 1.2 times as long is fou
 
 
 def made(**options):
-    return JointGLM(**{"budget": BUDGET, "horizon": 60, "first": 4, "pending": 30, "source": Silent()} | options)
+    return bandit(**{"budget": BUDGET, "horizon": 60, "first": 4, "pending": 30, "source": Silent()} | options)
 
 
 @every
@@ -148,8 +149,8 @@ ENTRIES = {
     "fields": {"features": DISJOINT},
     "identity": {"link": "identity", "rewards": (-1.0, 1.0)},
     "prior": {"prior": (np.array([0.4, -0.2]), 10.0)},
-    "control": {"control": Control(policy="uniform", share=0.2), **HELD},
-    "a fixed arm": {"control": Control(arm=0, share=0.5), **HELD},
+    "holdout": {"holdout": Holdout(policy="uniform", share=0.2), **HELD},
+    "a fixed arm": {"holdout": Holdout(action=0, share=0.5), **HELD},
 }
 
 
@@ -192,7 +193,7 @@ def test_two_worlds_are_no_farther_apart_than_is_claimed(options):
         return
     each, nobody = fates(options)
     found = [(one, pairs.leaves(drawn(options), one, nobody, 50)) for one in each]
-    side = bandit._assignment.side if "control" in options else lambda number: 0
+    side = bandit._assignment.side if "holdout" in options else lambda number: 0
     assert 0.2 < pairs.worlds(bandit.privacy, found, side) <= 1 + 1e-9
 
 
@@ -218,7 +219,7 @@ def test_two_worlds_on_a_database_are_no_farther_apart(options, folder):
             assert stored.entered == 30 and stored.version > 3
             steps = sums(stored)
             found.append((one, stored.algorithm.plan.mechanism.cell * np.array([steps[i] for i in sorted(steps)])))
-            side = stored._agreed.assignment.side if "control" in options else lambda number: 0
+            side = stored._agreed.assignment.side if "holdout" in options else lambda number: 0
             certificate = stored.privacy
     assert 0.2 < pairs.worlds(certificate, found, side) <= 1 + 1e-9
 

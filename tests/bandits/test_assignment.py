@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tacit import Control
+from tacit import Holdout
 from tacit.core.assignment import Assignment
 from tacit.core.door import Offer
 
@@ -15,7 +15,7 @@ KEY = bytes(range(32))
 
 
 def assignment(key=KEY, *, ended=None, **options):
-    return Assignment(Control(**({"arm": "b"} | options)), key, ended=ended)
+    return Assignment(Holdout(**({"arm": "b"} | options)), key, ended=ended)
 
 
 def offer(names=("a", "b", "c"), available=None):
@@ -38,7 +38,7 @@ def test_every_block_has_its_places_and_another_order():
 
 
 def test_places_are_uniform_and_another_keys_are_others():
-    """A chi-square test of the control's place over 3000 blocks, at a false alarm of 1e-4; both keys are fixed."""
+    """A chi-square test of the holdout's place over 3000 blocks, at a false alarm of 1e-4; both keys are fixed."""
     made, other = assignment(), assignment(key=bytes(32))
     places = [
         [one.sides(range(10 * b + 1, 10 * b + 11)).tolist().index(1) for b in range(3000)] for one in (made, other)
@@ -82,7 +82,7 @@ def test_what_is_played_and_with_which_probability():
     for made, asked, own in cases:
         picked = len(asked.arms) - 1
         blocks = 400
-        numbers = range(1, blocks * made.control.block + 1)
+        numbers = range(1, blocks * made.holdout.block + 1)
         got = np.bincount([made.played(n, asked, own, picked) for n in numbers], minlength=len(asked.arms))
         bandits, fixed = made.mixture(1, asked, own)
         expected = fixed + bandits * (np.arange(len(asked.arms)) == picked)
@@ -93,16 +93,16 @@ def test_what_is_played_and_with_which_probability():
 def test_arms_by_place():
     rows = np.array([[0.5, 2.0], [0.5, 0.0]])
     placed = assignment(arm=1)
-    control = next(n for n in range(1, 11) if placed.side(n))
-    assert placed.played(control, Offer(rows, None, np.array([1])), None, 0) == 0
+    holdout = next(n for n in range(1, 11) if placed.side(n))
+    assert placed.played(holdout, Offer(rows, None, np.array([1])), None, 0) == 0
 
 
 @pytest.mark.parametrize(
     ("options", "asked", "own", "sentence"),
     [
-        ({}, offer(("a", "c")), None, "Expected the control's arm among those on offer"),
-        ({}, offer(available=[0, 2]), None, "Expected the control's arm among those on offer"),
-        ({}, offer(), "b", "Expected own= with control policy"),
+        ({}, offer(("a", "c")), None, "Expected the holdout's arm among those on offer"),
+        ({}, offer(available=[0, 2]), None, "Expected the holdout's arm among those on offer"),
+        ({}, offer(), "b", "Expected own= with holdout policy"),
         ({"policy": "given", "arm": None}, offer(), None, "Expected own= in every request"),
         ({"policy": "given", "arm": None}, offer(), "z", "Expected own= to be an arm on offer"),
         ({"policy": "given", "arm": None}, offer(available=[0, 1]), "c", "Expected own= to be an arm on offer"),

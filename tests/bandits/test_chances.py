@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit import Budget, Embedded, JointGLM, LocalIRLS, Simulated
+from tacit import Budget, Embedded, LocalIRLS, Simulated
 from tacit.algorithms import chances
 from tacit.special import ndtr
+from tests.made import bandit
 
 DRAWS = 200_000
 
@@ -110,7 +111,7 @@ def test_all_equal_without_an_estimate():
 
 
 def test_a_choice_carries_its_error_and_draws_nothing():
-    bandit = JointGLM(dim=12, budget=Budget(4.0, 1e-3), first=20, source=Simulated(3), policy=default_rng(1))
+    bandit = bandit(features=12, budget=Budget(4.0, 1e-3), first=20, source=Simulated(3), policy=default_rng(1))
     rng = default_rng(0)
     for _ in range(60):
         bandit.observe(bandit.choose(rng.uniform(-0.25, 0.25, (6, 12))), float(rng.integers(2)))

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence
 
-from tacit import Budget, Control, JointGLM, Simulated, Spec, environments, simulate
+from tacit import Budget, Holdout, JointGLM, Simulated, Spec, environments, simulate
 from tacit.algorithms import irls
 from tacit.kernels.change import ENTRIES, FORGOTTEN, LAST, SHORT, SURE, VARIANCE, WELL, Watched, notice
 from tacit.kernels.rounds import Schedule
 from tacit.mechanisms import leaves
 from tests.bandits.test_fused import compare, stepwise
+from tests.made import bandit
 
 PROBIT = {"radius": 3.0, "link": "probit"}
 BUDGET = Budget(8.0, 0.02)
@@ -65,7 +66,7 @@ def test_what_is_simulated_is_what_is_served():
 
 def test_who_reads_the_same_releases_notices_the_same():
     """As a worker does that begins later; and as often as it likes."""
-    bandit = JointGLM(dim=2, radius=3.0, budget=Budget(50.0, 0.1), first=5, source=Simulated(1))
+    bandit = bandit(features=2, radius=3.0, budget=Budget(50.0, 0.1), first=5, source=Simulated(1))
     rng, releases = np.random.default_rng(2), []
     for t in range(600):
         choice = bandit.choose(rng.uniform(0.2, 0.7, (3, 2)))
@@ -82,7 +83,7 @@ def test_who_reads_the_same_releases_notices_the_same():
 
 
 def test_who_forgets_anyway_does_not_look():
-    bandit = JointGLM(dim=3, budget=BUDGET, forget=1000)
+    bandit = bandit(features=3, budget=BUDGET, forget=1000)
     assert bandit._state.estimate.sums.size == bandit._state.estimate.rest.size == 0
 
 
@@ -129,10 +130,10 @@ def test_what_is_short_adds_up_until_it_cannot_be_chance():
 
 
 def test_the_people_of_a_step_are_counted_as_it_closes():
-    """Steps close at multiples of a control's block: 14 people, where `first` says 10."""
-    control = Control(arm=0, share=1 / 7)
+    """Steps close at multiples of a holdout's block: 14 people, where `first` says 10."""
+    holdout = Holdout(action=0, share=1 / 7)
     options = {"first": 10, "hold": 5, "missing_as": 0.0, "source": Simulated(1)}
-    bandit, rng = JointGLM(dim=2, budget=BUDGET, control=control, **options), np.random.default_rng(2)
+    bandit, rng = bandit(features=2, budget=BUDGET, holdout=holdout, **options), np.random.default_rng(2)
     for _ in range(60):
         bandit.choose(rng.uniform(0.2, 0.7, (3, 2)))
     assert bandit._state.estimate.doubt[ENTRIES] == bandit.trial_sums.looks[-1].people == 42

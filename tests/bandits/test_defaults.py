@@ -7,9 +7,9 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
+from tacit.bandits.base import Bandit
 
 from tacit import Budget, Embedded, Simulated
-from tacit.bandits.base import Bandit
 from tacit.registry import bandits, load
 
 ARMS = np.array([[0.8, 0.1], [0.1, 0.8]])

@@ -13,6 +13,7 @@ from tacit.kernels.rounds import Schedule, next_boundary
 from tacit.mechanisms import leaves
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.opening import opened
+from tests.made import bandit
 from tests.mechanisms.test_grid import Given
 
 BUDGET = Budget(1.0, 1e-6)
@@ -48,26 +49,26 @@ def test_a_round_counts_one_over_e_after_so_many_rounds():
 
 
 def test_the_claim_is_the_same_for_ever():
-    ever, short = (JointGLM(dim=3, budget=BUDGET, forget=1000, horizon=h) for h in (None, 100_000))
+    ever, short = (bandit(features=3, budget=BUDGET, forget=1000, horizon=h) for h in (None, 100_000))
     for bandit in (ever, short):
         assert bandit.privacy.private and bandit.privacy.epsilon == pytest.approx(1.0, rel=1e-9)
         assert "forgotten in 1000 rounds" in bandit.privacy.releases[0].statistic
     assert isinstance(ever.mechanism, Grid) and ever.mechanism.leaves > 10**9 and ever.mechanism.window < 200
     assert ever.mechanism.sigma == pytest.approx(short.mechanism.sigma, rel=1e-9)
-    assert ever.mechanism.sigma < JointGLM(dim=3, budget=BUDGET).mechanism.sigma
+    assert ever.mechanism.sigma < bandit(features=3, budget=BUDGET).mechanism.sigma
     assert ever._releases(10**9)[0].mu == ever._planned()[0].mu
 
 
 @pytest.mark.parametrize("wrong", [0, -5.0, math.nan, math.inf, "30 days", 100])
 def test_what_cannot_be_forgotten_in(wrong):
     with pytest.raises(ValueError, match="Expected forget"):
-        JointGLM(dim=2, budget=BUDGET, forget=wrong)
+        bandit(features=2, budget=BUDGET, forget=wrong)
 
 
 @pytest.mark.parametrize("options", [{}, {"first": 30}, {"max_rounds_per_person": 3, "week": 500}])
 def test_what_is_too_short_is_told_the_least_that_is_not(options):
     def made(forget):
-        return JointGLM(dim=2, budget=BUDGET, forget=forget, **options)
+        return bandit(features=2, budget=BUDGET, forget=forget, **options)
 
     told = set()
     for short in (1e-9, 7, 20, 64, 90):
@@ -82,17 +83,19 @@ def test_what_is_too_short_is_told_the_least_that_is_not(options):
 
 def test_days_are_rounds_that_are_expected(tmp_path):
     """A setting like the number itself, also on disk."""
-    days = JointGLM(dim=3, budget=BUDGET, forget="30 days", per_day=200)
-    assert days.forget == 6000 and days._plan_numbers() == JointGLM(dim=3, budget=BUDGET, forget=6000)._plan_numbers()
+    days = bandit(features=3, budget=BUDGET, forget="30 days", per_day=200)
+    assert (
+        days.forget == 6000 and days._plan_numbers() == bandit(features=3, budget=BUDGET, forget=6000)._plan_numbers()
+    )
     days.save(tmp_path / "bandit.json")
     assert JointGLM.load(tmp_path / "bandit.json").forget == 6000
     for wrong in ({"forget": 6000, "per_day": 200}, {"per_day": 200}, {"forget": "30 days", "per_day": -1.0}):
         with pytest.raises(ValueError, match="Expected per_day"):
-            JointGLM(dim=2, budget=BUDGET, **wrong)
+            bandit(features=2, budget=BUDGET, **wrong)
     with pytest.raises(ValueError, match='as "30 days" with per_day, got a text of another form'):
-        JointGLM(dim=2, budget=BUDGET, forget="1 month", per_day=200)
+        bandit(features=2, budget=BUDGET, forget="1 month", per_day=200)
     with pytest.raises(ValueError, match='as "30 days" with per_day, got a time without it'):
-        JointGLM(dim=2, budget=BUDGET, forget="30 days")
+        bandit(features=2, budget=BUDGET, forget="30 days")
 
 
 def test_what_one_person_moves_in_a_run_that_forgets_is_at_most_what_is_claimed():
@@ -104,7 +107,7 @@ def test_what_one_person_moves_in_a_run_that_forgets_is_at_most_what_is_claimed(
         arms = [1e-9, 1.0] if case == 0 else rng.choice([1e-9, 1.0], 2)
         worlds = []
         for world in (0, 1):
-            bandit = JointGLM(dim=1, budget=Budget(1.0, 1e-3), source=Given(), forget=16, first=2, pending=400)
+            bandit = bandit(features=1, budget=Budget(1.0, 1e-3), source=Given(), forget=16, first=2, pending=400)
             choice, leaves = bandit.choose([[arms[world]]]), []
             for t in range(400):
                 if t == late[world]:
@@ -123,8 +126,8 @@ def test_what_one_person_moves_in_a_run_that_forgets_is_at_most_what_is_claimed(
 @pytest.mark.parametrize("horizon", [None, 2_000_000])
 def test_what_is_forgotten_is_dropped_in_many_dimensions_too(horizon):
     """The exact sums of a step after a window, and what was released of them after two."""
-    bandit = JointGLM(
-        dim=100, budget=Budget(4.0, 1e-6), curvature="released", forget=20_000, horizon=horizon, source=Given()
+    bandit = bandit(
+        features=100, budget=Budget(4.0, 1e-6), model="curvature", forget=20_000, horizon=horizon, source=Given()
     )
     mechanism, prefix = bandit.mechanism, opened(bandit._state.prefix)
     assert mechanism.window == 173 < mechanism.leaves and leaves.left(mechanism, 1000) == 1000 + 1 - 173
@@ -139,10 +142,10 @@ def test_what_would_have_no_effect_is_refused():
         ({"discount": 0.9}, "no discount with forget, .* got 0.9"),
         ({"growth": 1.05}, "growth of at least 1.1 with forget, got 1.05"),
     ):
-        JointGLM(dim=2, budget=BUDGET, **wrong)
+        bandit(features=2, budget=BUDGET, **wrong)
         with pytest.raises(ValueError, match=match):
-            JointGLM(dim=2, budget=BUDGET, forget=4000, **wrong)
-    made = JointGLM(dim=2, budget=BUDGET, forget=4000, growth=1.5)
+            bandit(features=2, budget=BUDGET, forget=4000, **wrong)
+    made = bandit(features=2, budget=BUDGET, forget=4000, growth=1.5)
     assert made._schedule.growth == 1.5
 
 
@@ -154,7 +157,9 @@ def test_saved_and_loaded_after_many_windows(tmp_path):
             bandit.observe(choice, float(rng.integers(2)))
         return bandit
 
-    bandit = JointGLM(dim=2, budget=Budget(8.0, 1e-2), forget=200, source=Simulated(1), policy=np.random.default_rng(2))
+    bandit = bandit(
+        features=2, budget=Budget(8.0, 1e-2), forget=200, source=Simulated(1), policy=np.random.default_rng(2)
+    )
     play(bandit, 5000, 0)
     assert bandit._steps > 2 * bandit.mechanism.window
     bandit.save(tmp_path / "bandit.json")
@@ -162,7 +167,7 @@ def test_saved_and_loaded_after_many_windows(tmp_path):
     assert loaded.forget == 200 and loaded._schedule == bandit._schedule and loaded.privacy == bandit.privacy
     for one, other in zip(play(bandit, 500, 1)._state.estimate, play(loaded, 500, 1)._state.estimate, strict=True):
         assert np.array_equal(one, other)  # simulated noise goes on from where it was
-    secure = play(JointGLM(dim=2, budget=Budget(8.0, 1e-2), forget=200), 2500, 0)
+    secure = play(bandit(features=2, budget=Budget(8.0, 1e-2), forget=200), 2500, 0)
     assert secure._steps > secure.mechanism.window
     secure.save(tmp_path / "secure.json")
     again = JointGLM.load(tmp_path / "secure.json")

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from numpy.random import SeedSequence
+from tacit.bandits.base import Bandit
 
 from tacit import Budget, JointGLM, LinUCB, Spec, Uniform, environments
-from tacit.bandits.base import Bandit
 from tacit.kernels.block import Block, reward
 from tacit.mechanisms.saving import arrays
 
@@ -15,7 +15,7 @@ SPECS = [
     Spec(JointGLM, budget=BUDGET),
     Spec(JointGLM, budget=Budget(float("inf"), 0.1)),
     Spec(JointGLM, budget=Budget(8.0, 0.1), first=2, forget=20),  # more steps than its window
-    Spec(JointGLM, budget=BUDGET, curvature="none"),
+    Spec(JointGLM, budget=BUDGET, model="scores"),
     Spec(JointGLM, budget=BUDGET, base_rate=0.2),
     Spec(Uniform),
 ]
@@ -55,7 +55,7 @@ def test_identical_for_blocks():
     world = environments.disjoint(dim=12, arms=4, radius=3.0, link="logistic", apart=True)
     for budget in (BUDGET, Budget(8.0, 1e-2)):
         for curvature in ("released", "none"):
-            compare(Spec(JointGLM, budget=budget, curvature=curvature), world)
+            compare(Spec(JointGLM, budget=budget, model=curvature), world)
 
 
 def compare(spec, world, horizon=300, *, close=False):

@@ -14,6 +14,7 @@ from tacit.environments.delay import NEVER
 from tacit.mechanisms.opening import opened
 from tests import apart
 from tests.bandits.test_hold import KINDS, ROUNDS, build, part, same, world
+from tests.made import bandit
 
 LATE = Delay.read("exponential:20,never:0.1")
 BALL = environments.ball(dim=3, arms=5, link="logistic")
@@ -96,7 +97,7 @@ def test_a_deadline_is_worth_it_where_silence_is_an_answer():
     """joint-glm with hold and missing_as has far less regret than uniform play, in compiled loops."""
     world = environments.messages(fields=1)
     delay = Delay(law="exponential", scale=100)
-    spec = Spec(JointGLM, budget=Budget(8.0, 1e-6), hold=delay.soon(0.9), missing_as=0.0)
+    spec = Spec(JointGLM, budget=Budget(8.0, 1e-6), window=delay.soon(0.9), default=0.0)
     (row,) = simulate([spec], world, horizon=10_000, runs=3, seed=0, delay=delay).rows
     assert row["setting"]["delay"] == "exponential:100" and row["options"]["hold"] == 231
     assert row["regret_mean"] < 0.6 * row["uniform"]["regret_mean"] and row["us_per_round"] < 60
@@ -143,14 +144,14 @@ def test_room_for_those_that_wait():
     built = Spec(LinUCB).build(BALL, 10_000, SeedSequence(0), Delay(law="fixed", scale=300))
     assert built.pending == 301 and Spec(LinUCB).build(BALL, 10_000, SeedSequence(0)).pending == 1
     assert Spec(LinUCB).build(BALL, 500, SeedSequence(0), Delay(law="lognormal", scale=900, spread=2)).pending == 500
-    held = Spec(JointGLM, budget=Budget(4.0, 1e-2), hold=20)
+    held = Spec(JointGLM, budget=Budget(4.0, 1e-2), window=20)
     assert held.build(BALL, 10_000, SeedSequence(0), Delay(law="fixed", scale=300)).pending == 21
     with pytest.raises(ValueError, match="Expected delay to be a Delay"):
         simulate([Spec(Uniform)], BALL, horizon=10, runs=1, seed=0, delay=3)
 
 
 def test_simulated_rewards_do_not_join_a_bandit_whose_noise_is_for_people():
-    bandit, block = JointGLM(dim=3, budget=Budget(1.0, 1e-5), first=8), BALL.block(20)
+    bandit, block = bandit(features=3, budget=Budget(1.0, 1e-5), first=8), BALL.block(20)
     with pytest.raises(ValueError, match="Expected simulated noise"):
         bandit.play(block._replace(delay=np.full(20, 3)))
     assert bandit.choices == 0

@@ -11,10 +11,10 @@ from numpy.random import SeedSequence, default_rng
 
 from tacit import environments
 from tacit.algorithms import irls
-from tacit.core import snapshot
 from tacit.bandits.embedded import Embedded
 from tacit.bandits.local.irls import LocalIRLS
 from tacit.bandits.local.irls_kernel import IRLSSettings, IRLSTuning, add_anchor, local_fit
+from tacit.core import snapshot
 from tacit.errors import BadState
 from tacit.experiments.spec import Spec
 from tacit.privacy.budget import Budget

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from numpy.random import Generator, SeedSequence, default_rng
+from tacit.bandits.base import Bandit
 
 from tacit import Budget, JointGLM, LinUCB, Spec, Uniform, environments, simulate
-from tacit.bandits.base import Bandit
 from tacit.mechanisms.saving import arrays
 from tacit.privacy.certificate import plain_certificate
 from tests.bandits.test_fused import compare

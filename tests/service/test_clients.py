@@ -310,7 +310,7 @@ def test_what_is_sent():
     caller = Caller("https://host/behind", "mes/sages", key="k", patience=0)
     asked = caller.choose(EYE, None, None, "r", None, None, 0, False)
     assert json.loads(asked.body) == {"arms": EYE.tolist(), "request": "r", "own": 0}
-    assert caller.end_control().path.endswith("/end-control") and caller.end_control().body == b"{}"
+    assert caller.end_experiment().path.endswith("/end-experiment") and caller.end_experiment().body == b"{}"
     reward = caller.reward("the id", None)
     assert reward.path == "/behind/v1/bandits/mes%2Fsages/reward"
     assert json.loads(reward.body) == {"id": "the id", "reward": None}

@@ -33,7 +33,7 @@ durable = "bandit.db"
 delay = 0.1
 hold = 0.5
 missing_as = 0.0
-control = {{share = 0.5, arm = "mail", arms = ["call"]}}
+holdout = {{share = 0.5, arm = "mail", arms = ["call"]}}
 [bandits.messages.features]
 arms = "disjoint"
 actions = ["mail", "call", "a rather long name of an action"]
@@ -193,9 +193,9 @@ def test_charts_of_fields_fit_a_phone_and_an_open_table_stays_open(by_fields, vi
     assert page.evaluate(f"document.getElementById({json.dumps(name)}).open")
     for _ in range(3):
         next_release(by_fields, ask=ask)
-    page.wait_for_selector("#trial .band", timeout=10_000)  # the first look of the control group
+    page.wait_for_selector("#trial .band", timeout=10_000)  # the first look of the holdout
     picture = page.locator("#trial svg.trial").bounding_box()
-    assert picture["x"] + picture["width"] <= 390 and "“mail” (control)" in page.inner_text("#trial")
+    assert picture["x"] + picture["width"] <= 390 and "“mail” (holdout)" in page.inner_text("#trial")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert all(url.startswith(by_fields.address + "/") for url in visit.asked)
 

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from tacit.bandits.joint import glm
 
 from tacit import Stored
-from tacit.bandits.joint import glm
 from tacit.core.assignment import Assignment
 from tacit.holders import rows, terms
 from tacit.holders.choosing import Choosing
@@ -167,8 +167,8 @@ WITH_FIELDS = World(
 )
 # and with what these say of people, on the dashboard and as JSON
 BY_FIELDS = WITH_FIELDS._replace(options=WITH_FIELDS.options | {"horizon": None, "profiles": {}})
-CONTROL = {"share": 0.5, "arm": 0, "arms": [1]}
-CONTROLLED = World(OTHERS, usual, {"horizon": None, "budget": BUDGET, "missing_as": 0.0, "control": CONTROL})
+HOLDOUT = {"share": 0.5, "arm": 0, "arms": [1]}
+CONTROLLED = World(OTHERS, usual, {"horizon": None, "budget": BUDGET, "missing_as": 0.0, "holdout": HOLDOUT})
 
 
 def said(rewards, late):
@@ -227,7 +227,7 @@ def test_one_person_with_fields_replaced_or_erased_changes_nothing_that_is_seen(
 
 def test_what_a_control_group_says_is_the_same_whoever_people_are(on_sqlite, monkeypatch, caplog):
     """With the same sides: also of its picture, which is on the page from the first look on."""
-    monkeypatch.setattr(terms, "Assignment", lambda control, key, **more: Assignment(control, bytes(32), **more))
+    monkeypatch.setattr(terms, "Assignment", lambda holdout, key, **more: Assignment(holdout, bytes(32), **more))
     monkeypatch.setattr(looks, "FIRST", 2)
     others = ["another reward", "no reward", "late", "cancelled"]
     assert differences(on_sqlite, monkeypatch, caplog, others, replaced=CROWD, world=CONTROLLED) == []

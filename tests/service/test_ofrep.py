@@ -99,7 +99,7 @@ def test_what_is_wrong_has_a_code_and_takes_no_number(app, context, code):
     assert set(reply) == {"key", "errorCode", "errorDetails"} and stored(app).head.choices == 0
 
 
-CONTROLLED = {"kind": "joint-glm", "control": {"share": 0.5, "arm": "walk"}, "missing_as": 0.0, "horizon": None}
+CONTROLLED = {"kind": "joint-glm", "holdout": {"share": 0.5, "arm": "walk"}, "missing_as": 0.0, "horizon": None}
 
 
 @pytest.mark.parametrize("age", [40, True, {"a": 1}])

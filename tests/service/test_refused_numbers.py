@@ -1,4 +1,4 @@
-"""With a control group every request that is refused has a number, whichever route it comes by: else what one person
+"""With a holdout every request that is refused has a number, whichever route it comes by: else what one person
 sends would move everybody else to another side."""
 
 import pytest
@@ -12,8 +12,8 @@ GOOD = {"context": {"age": 40}}
 
 @pytest.fixture
 def app(tmp_path):
-    control, budget = {"share": 0.5, "arm": "walk"}, {"epsilon": 30.0, "delta": 1e-5}
-    options = {"features": FIELDS["features"], "missing_as": 0.0, "control": control, "budget": budget}
+    holdout, budget = {"share": 0.5, "arm": "walk"}, {"epsilon": 30.0, "delta": 1e-5}
+    options = {"features": FIELDS["features"], "missing_as": 0.0, "holdout": holdout, "budget": budget}
     return application(tmp_path, dim=0, horizon=None, clock=Clock(), **options)
 
 
@@ -22,7 +22,7 @@ BAD = {
     "an unknown field": {"context": {"age": 40}, "more": 1},
     "a wrong value": {"context": {"age": "old"}},
     "an unknown action": {"context": {"age": 40}, "actions": ["walk", "fly"]},
-    "no arm of the control": {"context": {"age": 40}, "actions": ["sleep"]},
+    "no arm of the holdout": {"context": {"age": 40}, "actions": ["sleep"]},
     "a person": {"context": {"age": 40}, "person": "ada"},
 }
 

@@ -12,7 +12,7 @@ def test_the_sentences():
     said = sentences.whole(clear, "with “hello”", YES)
     assert said == (
         "Of 100 people, 21 more said yes than with “hello” (between 16 and 27). You may look whenever you like: this "
-        "has been certain enough (95\u202f%) since person 2\u202f000. The control group has cost about 340 yeses."
+        "has been certain enough (95\u202f%) since person 2\u202f000. The holdout has cost about 340 yeses."
     )
     early = trial(sums(HELLO, PEOPLE[:3], (0.6, 0.5)))
     said = sentences.whole(early, "with “hello”", YES, more=16_240, width=0.05)

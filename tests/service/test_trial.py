@@ -1,4 +1,4 @@
-"""A control group over HTTP: own choices in requests, never a side in an answer, what it says, and its end."""
+"""A holdout over HTTP: own choices in requests, never a side in an answer, what it says, and its end."""
 
 import json
 
@@ -30,7 +30,7 @@ GLM = {name: value for name, value in LINEAR.items() if name not in ("horizon", 
 GLM |= {"budget": {"epsilon": 60.0, "delta": 1e-5}, "missing_as": 0.0}
 NAMES = ["hello", "a <b>", "b"]
 ARMS = dict(zip(NAMES, np.eye(3).tolist(), strict=True))
-CONTROL = {"share": 0.5, "arm": "hello"}
+HOLDOUT = {"share": 0.5, "arm": "hello"}
 
 
 def play(app, rounds, **more):
@@ -43,7 +43,7 @@ def play(app, rounds, **more):
 
 
 def test_status_history_and_dashboard_say_what_the_bandit_does(tmp_path):
-    app = application(tmp_path, **GLM, control=CONTROL | {"arms": ["a <b>", "b"]})
+    app = application(tmp_path, **GLM, holdout=HOLDOUT | {"arms": ["a <b>", "b"]})
     early = "Not known yet: the first look comes after 100 people."
     assert reply(app, "status")["trial"] == {"said": early, "people": 0} and early in page_of(app)
     chosen = [one for _ in range(8) for one in play(app, 80)]
@@ -51,7 +51,7 @@ def test_status_history_and_dashboard_say_what_the_bandit_does(tmp_path):
     found, curve, now = reply(app, "status")["trial"], reply(app, "history")["trial"], stored(app).trial
     text = page_of(app)
     assert found["value"] == now.value and found["since"] == now.since is not None
-    assert now.low > 0.3 and now.control == now.people / 2 and now.problem is None
+    assert now.low > 0.3 and now.holdout == now.people / 2 and now.problem is None
     assert found["arms"]["a <b>"] == now.arms["a <b>"]._asdict() and "noise" not in found
     assert found["said"].startswith("Of 100 people, ") and "more said yes than with “hello” (between" in found["said"]
     assert curve["people"][-1] == now.people and curve["low"][-1] == now.low and len(curve["high"]) > 2
@@ -62,7 +62,7 @@ def test_status_history_and_dashboard_say_what_the_bandit_does(tmp_path):
 
 
 def test_own_choices_are_said_in_every_request(tmp_path):
-    app = application(tmp_path, **GLM, control={"share": 0.5, "policy": "given"})
+    app = application(tmp_path, **GLM, holdout={"share": 0.5, "policy": "given"})
     error = reply(app, "choose", {"arms": ARMS})["error"]
     assert "own" in error and "hello" not in error
     assert "nobody" not in reply(app, "choose", {"arms": ARMS, "own": "nobody"})["error"]
@@ -83,7 +83,7 @@ def test_own_choices_are_said_in_every_request(tmp_path):
 )
 def test_a_bad_request_that_is_sent_again_has_one_number(tmp_path, body):
     """As a good one has: otherwise what is in it would move everybody else's side. So has one with an empty name."""
-    app = application(tmp_path, **GLM, control=CONTROL)
+    app = application(tmp_path, **GLM, holdout=HOLDOUT)
     assert statuses(app, *[("choose", body)] * 3) == [422] * 3 and stored(app).head.choices == 1
     with pytest.raises(RefusedRequest):
         stored(app).choose(ARMS, request="")
@@ -91,12 +91,12 @@ def test_a_bad_request_that_is_sent_again_has_one_number(tmp_path, body):
 
 
 def test_operators_end_it_once(tmp_path):
-    app = application(tmp_path, **GLM, control=CONTROL, askers=askers())
+    app = application(tmp_path, **GLM, holdout=HOLDOUT, askers=askers())
     operator = bearer("operator")
-    assert statuses(app, ("end-control", {}, bearer("app"))) == [403]
-    assert statuses(app, ("end-control", {"why": 1}, operator)) == [422]
-    assert reply(app, "end-control", {}, operator) == {"acknowledged": True}
-    ((status, _, text),) = call(app, ("end-control", {}, operator))
+    assert statuses(app, ("end-experiment", {}, bearer("app"))) == [403]
+    assert statuses(app, ("end-experiment", {"why": 1}, operator)) == [422]
+    assert reply(app, "end-experiment", {}, operator) == {"acknowledged": True}
+    ((status, _, text),) = call(app, ("end-experiment", {}, operator))
     assert status == 422 and b"goes on" in text
     assert stored(app).trial_sums.ended is not None
 
@@ -110,25 +110,25 @@ def test_the_command_ends_it(tmp_path, tacit):
     setting = configs.read(tmp_path / "serve.toml").bandits["messages"]
     Served("messages", setting, 8).close()
     for expected, place, words in ((0, 1, "has ended"), (1, 2, "got one that has ended")):
-        told = tacit("end-control", tmp_path / "serve.toml", "messages", "--yes")
+        told = tacit("end-experiment", tmp_path / "serve.toml", "messages", "--yes")
         assert told[0] == expected and words in told[place]
     served = Served("messages", setting, 8)
     said = [what for _, what in served.stored.events]
     served.close()
-    assert any("control ended" in what for what in said) and not any("settings changed" in what for what in said)
+    assert any("holdout ended" in what for what in said) and not any("settings changed" in what for what in said)
 
 
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
         ({"share": 0.15, "arm": "a"}, "Expected share to be 1 / m"),
-        ({"share": 0.1}, "Expected control with either arm or policy"),
+        ({"share": 0.1}, "Expected holdout with either arm or policy"),
         ({"share": 0.1, "arm": "a", "bound": "sure"}, "Expected bound"),
         ({"share": 0.1, "arm": "a", "min_share": 0.03, "arms": ["b"]}, "Expected min_share to be 1 / n"),
     ],
 )
 def test_what_is_wrong_is_said_before_it_is_served(wrong, words):
-    setting = configs.convert({"bandits": {"messages": GLM | {"control": wrong}}}).bandits["messages"]
+    setting = configs.convert({"bandits": {"messages": GLM | {"holdout": wrong}}}).bandits["messages"]
     with pytest.raises(ValueError, match=rf"^\[bandits.messages\]: {words}"):
         configs.build(setting, "messages")
 
@@ -141,5 +141,5 @@ def test_the_picture_of_one_look_and_of_amounts():
     assert "since worse" in drawn and "for a choice" in drawn and drawn.count('class="band"') == 6
     assert worse.now.earned == Interval(*worse.now.earned) and trial.written(None) is trial.curve(None) is None
     ended = trial.section(trial.told(sums(HELLO, PEOPLE, (0.7, 0.5), ended=9000), None))
-    assert "The control group has ended" in ended
+    assert "The holdout has ended" in ended
     assert trial.told(sums(HELLO, [300], (0.7, 0.5), ended=400), None).said == trial.TOO_EARLY

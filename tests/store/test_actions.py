@@ -4,10 +4,10 @@ choices that its row has then, and all workers follow."""
 import numpy as np
 import pytest
 
-from tacit import JointGLM
 from tacit.core.actions import Declared
 from tacit.errors import BadState
 from tacit.features import Number, Schema
+from tests.made import bandit
 from tests.store.places import BUDGET, restored, settle, table, total
 
 
@@ -19,7 +19,7 @@ def bandit(*names, most=4, **options):
         max_actions=most,
         retired=options.pop("gone", ()),
     )
-    return JointGLM(features=schema, budget=BUDGET, first=5, **options)
+    return bandit(features=schema, budget=BUDGET, first=5, **options)
 
 
 def play(stored, count, *, seed=0, **offered):
@@ -88,7 +88,7 @@ def test_what_was_declared_cannot_be_taken_back(on_sqlite, names, gone, match):
 def test_a_store_from_before_there_was_room_for_more_is_opened(on_sqlite):
     """Its plan has no max_actions, and its row no list."""
     plain = Schema(context={"age": Number(0, 100)}, arms="disjoint", actions=("walk", "sleep"))
-    with on_sqlite.open(JointGLM(features=plain, budget=BUDGET, first=5)) as stored:
+    with on_sqlite.open(bandit(features=plain, budget=BUDGET, first=5)) as stored:
         assert "max_actions" not in stored._vault.bandit.plan
         with stored._database.transaction() as run:
             (text,) = run("SELECT settings FROM bandit")[0]

@@ -4,8 +4,9 @@ whoever computes it."""
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM
+from tacit import Budget
 from tacit.features import Category, Number, Schema
+from tests.made import bandit
 from tests.store.places import BUDGET, restored, settle, sums
 
 LITTLE_NOISE = Budget(50.0, 1e-3)
@@ -15,7 +16,7 @@ KINDS = {"by fields": {}, "sums of scores": {"radius": 3.0, "curvature": "none"}
 
 def bandit(*names, **options):
     schema = Schema(context=CONTEXT, arms="disjoint", actions=names, max_actions=4)
-    return JointGLM(**{"features": schema, "budget": BUDGET, "first": 5} | options)
+    return bandit(**{"features": schema, "budget": BUDGET, "first": 5} | options)
 
 
 def play(stored, count, *, seed=0, together=1):

@@ -5,7 +5,7 @@ As tests/whole/test_replay.py, for every public name of `Stored`: a new one has 
 import numpy as np
 import pytest
 
-from tacit import Control, Stored
+from tacit import Holdout, Stored
 from tacit.core.assignment import Assignment
 from tacit.errors import TacitError
 from tacit.holders import rows
@@ -25,7 +25,7 @@ ASKED = {
 QUIET = {  # they show nothing, or to the trusted only
     *("choose", "choose_group", "observe", "write_group", "prepare", "report", "tend", "close", "secret"),
     *("backup", "check_keys", "with_propensity", "learn_log", "look"),
-    *("end_control", "unreadable"),
+    *("end_experiment", "unreadable"),
 }
 SIZES = {
     "leaves": "SELECT step, length(sums), noisy, visible_at FROM leaf WHERE bandit = ? ORDER BY step",
@@ -116,7 +116,7 @@ def check(place, kind, **terms):
 
 
 def controlled(**options):
-    return glm(control=Control(policy="uniform", share=0.5, arms=()), **options)
+    return glm(holdout=Holdout(policy="uniform", share=0.5, actions=()), **options)
 
 
 @pytest.mark.parametrize("kind", [glm, linear])
@@ -126,7 +126,7 @@ def test_quite_other_people_change_nothing_that_is_shown(place, kind):
 
 def test_a_control_group_changes_nothing_of_that(place, monkeypatch):
     """Each run has the same key of sides."""
-    with_key = lambda control, key, **options: Assignment(control, bytes(32), **options)  # noqa: E731
+    with_key = lambda holdout, key, **options: Assignment(holdout, bytes(32), **options)  # noqa: E731
     monkeypatch.setattr("tacit.holders.terms.Assignment", with_key)
     check(place, controlled, missing_as=0.0)
 

@@ -84,13 +84,13 @@ def test_the_bound_for_rare_rewards_is_that_of_every_mean_it_allows():
 
 def test_variance_is_that_of_the_worst_means_that_sums_allow():
     sides, blocks = Places(10), 2000
-    bandit, control = SideSum(9, 9 * 0.03 * blocks, 60.0), SideSum(1, 0.02 * blocks, 10.0)
-    c, b = (bounds.mean(side, sides, blocks, ERROR * 0.05, CALIBRATED) for side in (control, bandit))
+    bandit, holdout = SideSum(9, 9 * 0.03 * blocks, 60.0), SideSum(1, 0.02 * blocks, 10.0)
+    c, b = (bounds.mean(side, sides, blocks, ERROR * 0.05, CALIBRATED) for side in (holdout, bandit))
     y = (9 * c.high + b.high) / 10
     noise = math.hypot(60 / 9, 10) / blocks
     z = NormalDist().inv_cdf(1 - 0.9 * ERROR / 2)
     half = z * math.sqrt((10 / 9) ** 2 * y * (1 - y) / blocks + noise**2)
-    found = bounds.difference(bandit, control, sides, blocks, ERROR, CALIBRATED)
+    found = bounds.difference(bandit, holdout, sides, blocks, ERROR, CALIBRATED)
     assert (found.high - found.low) / 2 == pytest.approx(half)
     assert found.value == pytest.approx(0.01)
 
@@ -127,13 +127,13 @@ def test_coins_intervals_hold_and_are_near_those_of_blocks():
         total = (reward & side).sum(0), (reward & ~side).sum(0)
         first = reward[: sizes[0]].mean(0)
         centres = Centres(sizes, (0.5, first))
-        control = Tossed(0.1, tuple(counts), total[0] + 0.0, 10.0)
+        holdout = Tossed(0.1, tuple(counts), total[0] + 0.0, 10.0)
         bandit = Tossed(0.9, tuple(np.array(sizes)[:, None] - counts), total[1] + 0.0, 60.0)
         for rule in (CALIBRATED, PROVEN):
-            found = coins.difference(bandit, control, centres, ERROR, rule)
+            found = coins.difference(bandit, holdout, centres, ERROR, rule)
             assert np.mean((found.low <= 0) & (found.high >= 0)) == 1
             half[rule, rate] = float(np.mean(found.high - found.low)) / 2
-            for tossed in (control, bandit):
+            for tossed in (holdout, bandit):
                 mean = coins.mean(tossed, centres, ERROR, rule)
                 assert np.all((mean.low <= reward.mean(0)) & (mean.high >= reward.mean(0)))
         blocks = bounds.difference(

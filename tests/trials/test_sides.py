@@ -14,14 +14,14 @@ from tacit.trials.sides import Places
 SMALL = [Places(4), Places(5, 2), Places(5, 1, (1,)), Places(6, 2, (1, 1)), Places(6, 3)]
 
 
-def differences(sides, control, bandit):
-    """Bandit minus control for each draw of sides."""
+def differences(sides, holdout, bandit):
+    """Bandit minus holdout for each draw of sides."""
     out = []
-    for own in itertools.combinations(range(sides.block), sides.control):
+    for own in itertools.combinations(range(sides.block), sides.holdout):
         others = [i for i in range(sides.block) if i not in own]
         for left in itertools.combinations(others, sum(sides.arms)):
             rest = [i for i in others if i not in left]
-            out.append(np.mean(bandit[rest]) - np.mean(control[list(own)]))
+            out.append(np.mean(bandit[rest]) - np.mean(holdout[list(own)]))
     return np.array(out)
 
 
@@ -33,12 +33,12 @@ def outcomes(sides):
 @settings(max_examples=40, deadline=None)
 @given(st.sampled_from(SMALL).flatmap(lambda sides: st.tuples(st.just(sides), outcomes(sides))), st.floats(-8, 8))
 def test_no_block_moves_further_than_its_spread(found, lam):
-    sides, (control, bandit) = found
-    away = differences(sides, control, bandit)
-    assert np.mean(away) == pytest.approx(np.mean(bandit) - np.mean(control))
+    sides, (holdout, bandit) = found
+    away = differences(sides, holdout, bandit)
+    assert np.mean(away) == pytest.approx(np.mean(bandit) - np.mean(holdout))
     away = away - np.mean(away)
     assert np.log(np.mean(np.exp(lam * away))) <= lam**2 * sides.difference.whole / 8 + 1e-9
-    assert np.var(away) <= bounds.coin(sides, np.mean(control), np.mean(bandit)) + 1e-12
+    assert np.var(away) <= bounds.coin(sides, np.mean(holdout), np.mean(bandit)) + 1e-12
 
 
 @settings(max_examples=40, deadline=None)
@@ -80,7 +80,7 @@ def test_the_spread_is_attained_and_is_smaller_than_that_of_the_range():
 def test_a_sides_own_mean_is_within_its_spread():
     for sides in SMALL:
         half = np.array([1.0] * (sides.block // 2) + [0.0] * (sides.block - sides.block // 2))
-        for places in (sides.control, sides.bandit):
+        for places in (sides.holdout, sides.bandit):
             means = [np.mean(half[list(own)]) for own in itertools.combinations(range(sides.block), places)]
             assert np.var(means) <= sides.mean(places).main * np.mean(half) * (1 - np.mean(half)) + 1e-12
 

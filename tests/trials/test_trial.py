@@ -5,29 +5,30 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, Control, JointGLM, Simulated, Spec, environments, simulate
+from tacit import Budget, Holdout, JointGLM, Simulated, Spec, environments, simulate
 from tacit.algorithms.trial_sums import TrialLook, TrialSums
 from tacit.trials import bounds, waits
 from tacit.trials.bounds import SideSum
 from tacit.trials.sides import Places
 from tacit.trials.trial import course, trial
+from tests.made import bandit
 
 YES = (0.0, 1.0)
 
 
-def sums(control, people, means, tau=8.0, *, ended=None, rewards=YES, pairs=(), rounding=0.0, counts=None):
+def sums(holdout, people, means, tau=8.0, *, ended=None, rewards=YES, pairs=(), rounding=0.0, counts=None):
     """As released, without noise: means of each side in [0, 1]."""
     looks = []
     for n in people:
-        own = counts(n) if counts else tuple(round(n * side.chance) for side in control.sides)
+        own = counts(n) if counts else tuple(round(n * side.chance) for side in holdout.sides)
         totals = tuple(count * (mean - 0.5) for count, mean in zip(own, means, strict=True))
         looks.append(TrialLook(n, own, totals, (tau,) * len(own), tuple((n * a, n * b) for a, b in pairs), tau))
-    block = 1 if control.assign == "coins" else control.block
-    sides, lost = control.sides, (rounding,) * len(control.sides)
-    return TrialSums(control, sides, block, control.pairs, rewards, tuple(looks), ended, np.ones(1), (1.0,), lost)
+    block = 1 if holdout.assign == "coins" else holdout.block
+    sides, lost = holdout.sides, (rounding,) * len(holdout.sides)
+    return TrialSums(holdout, sides, block, holdout.pairs, rewards, tuple(looks), ended, np.ones(1), (1.0,), lost)
 
 
-HELLO = Control(share=0.1, arm="hello")
+HELLO = Holdout(share=0.1, action="hello")
 PEOPLE = [500, 560, 1000, 2000, 4000, 8000, 16_000]
 
 
@@ -38,7 +39,7 @@ def test_looks_intervals_and_since_when_it_is_clear():
     assert [one.since for one in found if one.clear] == [clear[0]] * len(clear) and 1 < len(clear) < 6
     last = found[-1]
     assert last == trial(sums(HELLO, PEOPLE, (0.7, 0.5)))
-    assert last.control == 1600 and last.value == pytest.approx(0.2) and last.cost == pytest.approx(320)
+    assert last.holdout == 1600 and last.value == pytest.approx(0.2) and last.cost == pytest.approx(320)
     pair = SideSum(9, 0.7 * 14_400, 8.0), SideSum(1, 0.5 * 1600, 8.0)
     slow = bounds.difference(*pair, Places(10), 1600, 0.05 / 96, "calibrated")
     assert (last.low, last.high) == pytest.approx(slow[1:])
@@ -58,35 +59,35 @@ def test_since_begins_anew_where_the_sign_changes_or_zero_comes_back():
 def test_ranges_of_rewards_rounding_and_proven_bounds():
     unit, wide = (trial(sums(HELLO, PEOPLE, (0.7, 0.5), rewards=ends)) for ends in (YES, (-1.0, 3.0)))
     assert wide.value == pytest.approx(4 * unit.value) and wide.low == pytest.approx(4 * unit.low)
-    assert wide.control_value.value == pytest.approx(-1 + 4 * 0.5)
+    assert wide.holdout_value.value == pytest.approx(-1 + 4 * 0.5)
     lost = trial(sums(HELLO, PEOPLE, (0.7, 0.5), rounding=0.01))
     assert lost.low == pytest.approx(unit.low - 0.02) and lost.bandit.high == pytest.approx(unit.bandit.high + 0.01)
-    proven = trial(sums(Control(share=0.1, arm="hello", bound="proven"), PEOPLE, (0.7, 0.5)))
+    proven = trial(sums(Holdout(share=0.1, action="hello", bound="proven"), PEOPLE, (0.7, 0.5)))
     assert proven.low < unit.low and proven.bound == "proven"
-    sure = trial(sums(Control(share=0.1, arm="hello", level=0.99), PEOPLE, (0.7, 0.5)))
+    sure = trial(sums(Holdout(share=0.1, action="hello", level=0.99), PEOPLE, (0.7, 0.5)))
     assert sure.low < unit.low and sure.level == 0.99
 
 
 def test_arms_with_people_of_their_own_without_any_and_as_a_divided_control():
-    own = Control(share=0.1, arm="hello", arms=("a", "b"), min_share=0.02)
+    own = Holdout(share=0.1, action="hello", actions=("a", "b"), min_share=0.02)
     found = trial(sums(own, [50_000], (0.7, 0.5, 0.3, 0.9)))
-    assert found.control == 5000 and list(found.arms) == ["a", "b"]
+    assert found.holdout == 5000 and list(found.arms) == ["a", "b"]
     assert found.arms["a"].low < 0.3 < found.arms["a"].high < 0.5 < found.arms["b"].low
     bare = trial(
-        sums(Control(share=0.1, arm="hello", arms=("a", "b")), [50_000], (0.7, 0.5), pairs=((0.3, 0.1), (0, 0)))
+        sums(Holdout(share=0.1, action="hello", actions=("a", "b")), [50_000], (0.7, 0.5), pairs=((0.3, 0.1), (0, 0)))
     )
     assert (bare.arms["a"].low, bare.arms["a"].high) == pytest.approx((0.3, 0.9), abs=1e-3)
     assert bare.arms["b"][1:] == (0.0, 1.0)
-    divided = trial(sums(Control(share=0.1, policy="uniform", arms=("a", "b")), [50_000], (0.7, 0.3, 0.5)))
-    assert divided.control == 5000 and divided.value == pytest.approx(0.3)
-    assert divided.control_value.value == pytest.approx(0.4) and divided.arms["b"].value == pytest.approx(0.5)
+    divided = trial(sums(Holdout(share=0.1, policy="uniform", actions=("a", "b")), [50_000], (0.7, 0.3, 0.5)))
+    assert divided.holdout == 5000 and divided.value == pytest.approx(0.3)
+    assert divided.holdout_value.value == pytest.approx(0.4) and divided.arms["b"].value == pytest.approx(0.5)
 
 
 def test_coins_count_people_as_they_came():
-    coins = Control(share=0.1, arm="hello", assign="coins")
+    coins = Holdout(share=0.1, action="hello", assign="coins")
     found = trial(sums(coins, PEOPLE, (0.7, 0.5), counts=lambda n: (n - n // 10 - 7, n // 10 + 7)))
-    assert found.control == 1607 and found.low < 0.2 < found.high and found.problem is None
-    assert found.control_value.low < 0.5 < found.control_value.high
+    assert found.holdout == 1607 and found.low < 0.2 < found.high and found.problem is None
+    assert found.holdout_value.low < 0.5 < found.holdout_value.high
     assert trial(sums(coins, [16_000], (0.7, 0.5), counts=lambda n: (n - n // 5, n // 5))).problem
 
 
@@ -104,8 +105,8 @@ def test_waiting_is_until_the_interval_is_as_narrow():
 
 
 def test_a_bandit_has_its_trial():
-    bandit = JointGLM(
-        dim=2, budget=Budget(50.0, 1e-4), first=60, control=Control(share=0.5, arm=0), hold=1, missing_as=0.0,
+    bandit = bandit(
+        features=2, budget=Budget(50.0, 1e-4), first=60, holdout=Holdout(share=0.5, action=0), window=1, default=0.0,
         source=Simulated(0), policy=np.random.default_rng(0),
     )  # fmt: skip
     assert bandit.trial is None
@@ -113,13 +114,13 @@ def test_a_bandit_has_its_trial():
         choice = bandit.choose(np.array([[0.0, 1.0], [1.0, 0.0]]))
         bandit.observe(choice, float(choice.index))
     found = bandit.trial
-    assert found.people >= 240 and found.control == found.people / 2 and found.low > 0.2
-    assert found.control_value.value < 0.1 and found == trial(bandit.trial_sums)
-    assert JointGLM(dim=2, budget=Budget(1.0, 1e-4), source=Simulated(0)).trial is None
+    assert found.people >= 240 and found.holdout == found.people / 2 and found.low > 0.2
+    assert found.holdout_value.value < 0.1 and found == trial(bandit.trial_sums)
+    assert bandit(features=2, budget=Budget(1.0, 1e-4), source=Simulated(0)).trial is None
 
 
 def test_a_simulation_has_it_among_its_options():
-    control = Control(share=0.5, policy="uniform")
-    spec = Spec(JointGLM, budget=Budget(1.0, 1e-4), control=control, hold=1, missing_as=0.0)
+    holdout = Holdout(share=0.5, policy="uniform")
+    spec = Spec(JointGLM, budget=Budget(1.0, 1e-4), holdout=holdout, window=1, default=0.0)
     (row,) = simulate([spec], environments.ball(dim=2, arms=3), horizon=60, runs=1, seed=0).rows
-    assert row["options"]["control"]["policy"] == "uniform"
+    assert row["options"]["holdout"]["policy"] == "uniform"

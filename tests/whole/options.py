@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import default_rng
 
-from tacit import Budget, Control, Secure, Simulated
+from tacit import Budget, Holdout, Secure, Simulated
 from tacit.errors import UnknownChoice
 from tacit.features import Category, Number, Schema
 from tacit.kernels.glm import Tuning
@@ -77,7 +77,7 @@ OPTIONS: dict[str, Values] = {
     "prior": {"some": {"prior": (np.full(DIM, 0.1), 50.0)}},
     "warm": {"rows": {"warm": public_rows()}},
     "base_rate": {"0.3": {"base_rate": 0.3}},
-    "control": {"uniform": {"control": Control(policy="uniform", share=0.2), "hold": 5, "missing_as": 0.5}},
+    "holdout": {"uniform": {"holdout": Holdout(policy="uniform", share=0.2), "hold": 5, "missing_as": 0.5}},
 }
 GIVEN = {"dim", "budget", "policy"}  # settings of the game itself
 

@@ -26,7 +26,7 @@ from tests.whole.tape import Tape, frozen
 
 QUIET = """
     choose choose_many observe observe_many republish play save document restored load init device warm_up learn_log
-    add_action retire_action end_control idle leaves"""  # show nothing; leaves: of what is given to it
+    add_action retire_action end_experiment idle leaves"""  # show nothing; leaves: of what is given to it
 ASKED = {
     "interval": lambda method, arms: (method(arms), method(arms, level=0.8)),
     "intervals": lambda method, arms: method(arms),
@@ -172,7 +172,7 @@ def rounds(bandit, people, *, tape, count=60, absent=True):
                 elif fate == 2:
                     refused(bandit.observe, choice, np.nan)
                     refused(bandit.choose, [[np.inf] * dim])
-                if fate != 2 and getattr(inner, "control", None) is not None:
+                if fate != 2 and getattr(inner, "holdout", None) is not None:
                     bandit.choose(user.arms)  # how many ask is public where a bad request has a number
                 if late and rng.integers(3) == 0:
                     refused(bandit.observe, *late.pop())

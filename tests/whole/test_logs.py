@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM, Simulated
+from tacit import Budget, Simulated
 from tacit.core.door import Door
 from tacit.core.onepass import OnePass
 from tacit.mechanisms import entering
@@ -16,6 +16,7 @@ from tacit.mechanisms.leaves import ClosedSteps
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.prefix import PrefixSums
 from tests.canaries import Canaries
+from tests.made import bandit
 from tests.service.servers import application, call, lines, stored
 from tests.store.places import Place, settle
 
@@ -110,7 +111,7 @@ def over_http(world, folder):
 
 def build(**options):
     budget = Budget(1.0, 1e-5)
-    return JointGLM(dim=3, budget=budget, first=8, max_rounds_per_person=3, **options)
+    return bandit(features=3, budget=budget, first=8, rounds=3, **options)
 
 
 def refused(bandit, canaries):

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 import tacit
-from tacit import Budget, JointGLM, Stored
+from tacit import Budget, Stored
 from tacit.errors import BadState, Unavailable
 from tacit.features import Category, Number, Schema
 from tacit.service import Client
+from tests.made import bandit
 from tests.service.servers import application, call
 
 BUDGET = Budget(1.0, 1e-6)
@@ -23,7 +24,7 @@ ADA = {"age": 31.5, "plan": "free"}
 
 
 def bandit(**options):
-    return JointGLM(features=SCHEMA, budget=BUDGET, **options)
+    return bandit(features=SCHEMA, budget=BUDGET, **options)
 
 
 def client():
@@ -32,15 +33,15 @@ def client():
 
 def changed(folder, **options):
     """A bandit that is opened again with other settings."""
-    Stored(JointGLM(dim=2, budget=BUDGET), folder / "bandit.db", hold=60).close()
-    return Stored(JointGLM(**{"dim": 2, "budget": BUDGET} | options), folder / "bandit.db", hold=60)
+    Stored(bandit(features=2, budget=BUDGET), folder / "bandit.db", hold=60).close()
+    return Stored(bandit(**{"dim": 2, "budget": BUDGET} | options), folder / "bandit.db", hold=60)
 
 
 def unwritable(folder):
     """As root may write whatever is only read-only: a folder has the place of a file that SQLite needs."""
     (folder / "bandit.db-wal").mkdir()
     (folder / "bandit.db-wal" / "x").touch()
-    return Stored(JointGLM(dim=2, budget=BUDGET), folder / "bandit.db", hold=60)
+    return Stored(bandit(features=2, budget=BUDGET), folder / "bandit.db", hold=60)
 
 
 IN_PYTHON = {

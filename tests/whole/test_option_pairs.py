@@ -30,15 +30,15 @@ OF_RATE = (
 OF_TUNING = 'Expected curvature="released" with tuning, which is of estimates by curvature, got {}.'
 BY_FIELDS = "features whose sums are by fields"
 OF_LINEAR = "Expected no {} with {}, where the chance of a reward is linear in the features, got {}."
-WITH_CONTROL = "Expected no {} with control, got both."
+WITH_CONTROL = "Expected no {} with holdout, got both."
 OF_PERSONS = WITH_CONTROL.format("max_rounds_per_person, since which numbers count would be private,")
 OF_WEEKS = WITH_CONTROL.format("week, which a person's numbers on both sides would need noise of their own for,")
 REFUSED = {
-    ("pending=5", "control=uniform"): OF_HOLD,
-    ("max_rounds_per_person=2", "control=uniform"): OF_PERSONS,
-    ("week=100", "control=uniform"): OF_WEEKS,
-    ("per_day=25", "control=uniform"): OF_WEEKS,
-    ("forget=600", "control=uniform"): WITH_CONTROL.format("forget, since people so far are summed,"),
+    ("pending=5", "holdout=uniform"): OF_HOLD,
+    ("max_rounds_per_person=2", "holdout=uniform"): OF_PERSONS,
+    ("week=100", "holdout=uniform"): OF_WEEKS,
+    ("per_day=25", "holdout=uniform"): OF_WEEKS,
+    ("forget=600", "holdout=uniform"): WITH_CONTROL.format("forget, since people so far are summed,"),
     ("pending=5", "hold=5"): OF_HOLD,
     ("pending=5", "missing_as=0.5"): OF_HOLD,
     ("curvature=none", "tuning=bold"): OF_TUNING.format("none"),

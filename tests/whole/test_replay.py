@@ -8,7 +8,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from tacit import Budget, Control, Embedded, JointGLM, LocalIRLS, Secure, ShuffleNewton, Simulated, registry
+from tacit import Budget, Embedded, Holdout, JointGLM, LocalIRLS, Secure, ShuffleNewton, Simulated, registry
 from tacit.errors import WrongBatch
 from tacit.features import Category, Number, Schema
 from tacit.mechanisms import recursive
@@ -61,9 +61,9 @@ def registered(table, how, package="tacit", **options):
 
 HELD = {  # choices enter at their deadlines
     "joint-glm-hold": made(JointGLM, first=6, hold=7),
-    "joint-glm-control": made(JointGLM, first=6, hold=3, missing_as=0.0, control=Control(policy="uniform", share=0.5)),
+    "joint-glm-control": made(JointGLM, first=6, hold=3, missing_as=0.0, holdout=Holdout(policy="uniform", share=0.5)),
     "joint-glm-control-coins": made(
-        JointGLM, first=6, hold=3, missing_as=0.5, control=Control(policy="uniform", assign="coins")
+        JointGLM, first=6, hold=3, missing_as=0.5, holdout=Holdout(policy="uniform", assign="coins")
     ),
     "joint-glm-hold-silence": made(JointGLM, first=6, hold=4, missing_as=0.0),
 }

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-
 from tacit.bandits.base import Bandit
+
 from tacit.core.choices import Index, certain
 from tacit.data import Array, Integers, Raw
 from tacit.kernels.rounds import CHOICES

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.random import default_rng
 
 from tacit import extras
+from tests.made import bandit
 
 MOST = 1 << 20  # bytes at a time
 GROUP, GROUPS, FIRST = 64, 60, 5  # choices of a group, and groups, after so many that are not measured
@@ -75,11 +76,11 @@ def _network(address: str, delay: float) -> Iterator[tuple[str, Callable[[], int
 
 def store(place: Place, cpu: Callable[[], float]) -> dict[str, Any]:
     """Choices of one bandit, in groups, whose numbers are taken on the way as the service does."""
-    from tacit import Budget, JointGLM, Stored
+    from tacit import Budget, Stored
 
     rng, folder = default_rng(0), tempfile.mkdtemp(prefix="tacit-bench-")
     try:
-        bandit = JointGLM(dim=5, budget=Budget(1.0, 1e-6))
+        bandit = bandit(features=5, budget=Budget(1.0, 1e-6))
         bandit.warm_up()
         options: dict[str, Any] = {"keys": Path(folder) / "keys", "hold": "1 hour", "background": False}
         with Stored(bandit, place.address, name="store", **options) as stored:

@@ -25,7 +25,7 @@ def covered(world: worlds.World, sides: Places, noise: Noise, *, runs: int, seed
     %), with noise as it is and as if it were 10 % less."""
     rng = np.random.default_rng(seed)
     draws = rng.standard_normal((2, runs, len(noise.ends)))
-    shares = sides.control / sides.block
+    shares = sides.holdout / sides.block
     error = (1 - LEVEL) / looks.most(shares)
     at = set(looks.picked([round(end * shares) for end in noise.ends]))
     c, b, truth, arm, arm_truth = (np.zeros(runs) for _ in range(5))
@@ -35,24 +35,24 @@ def covered(world: worlds.World, sides: Places, noise: Noise, *, runs: int, seed
     seen, before = worlds.Seen(0, np.zeros(runs)), 0
     for k, end in enumerate(noise.ends):
         segment = world(rng, sides, (end - before) // sides.block, seen)
-        c, b, truth = c + segment.control, b + segment.bandit, truth + segment.truth
+        c, b, truth = c + segment.holdout, b + segment.bandit, truth + segment.truth
         arm, arm_truth = arm + segment.arm, arm_truth + segment.arm_truth
         before, blocks, std = end, end // sides.block, float(noise.std[k])
         own, other = draws @ noise.matrix[k]
-        control = SideSum(sides.control, c + own, std)
+        holdout = SideSum(sides.holdout, c + own, std)
         bandit = SideSum(sides.bandit, b + other / math.sqrt(BANDIT), std / math.sqrt(BANDIT))
         true = truth / end
-        value = bandit.total / (blocks * sides.bandit) - control.total / (blocks * sides.control)
-        loud = math.hypot(bandit.noise / sides.bandit, control.noise / sides.control) / blocks
+        value = bandit.total / (blocks * sides.bandit) - holdout.total / (blocks * sides.holdout)
+        loud = math.hypot(bandit.noise / sides.bandit, holdout.noise / sides.holdout) / blocks
         chance = math.sqrt(sides.difference.whole / 4 / blocks)
         seen = worlds.Seen(end, (value - true) / math.hypot(loud, chance))
-        rates = [np.clip(one.total / (blocks * one.places), 0, 1) for one in (control, bandit)]
+        rates = [np.clip(one.total / (blocks * one.places), 0, 1) for one in (holdout, bandit)]
         usual = np.sqrt(bounds.coin(sides, *rates) / blocks + loud**2)
         wrong["ordinary"] |= np.abs(value - true) > ORDINARY * usual
         if k not in at:
             continue
         for rule in (CALIBRATED, PROVEN):
-            found = bounds.difference(bandit, control, sides, blocks, error, rule)
+            found = bounds.difference(bandit, holdout, sides, blocks, error, rule)
             wrong[rule] |= (true < found.low) | (true > found.high)
             for width in WIDTHS:
                 if end <= 1.1 * width:
@@ -79,9 +79,9 @@ def reloaded(noise: Noise, block: int, *, runs: int, seed: int, by_coins: bool) 
     wrong, share = {CALIBRATED: 0, PROVEN: 0}, math.sqrt(BANDIT)
     for _ in range(runs):
         played = reloads.play(rng, int(ends[-1]), 1, block, coins=by_coins)
-        own = np.concatenate([[0], np.cumsum(played.control[:, 0])])[ends]
+        own = np.concatenate([[0], np.cumsum(played.holdout[:, 0])])[ends]
         sums = [np.concatenate([[0], np.cumsum(part[:, 0])])[ends] for part in (
-            played.reward & played.control, played.reward & ~played.control, played.truth)]  # fmt: skip
+            played.reward & played.holdout, played.reward & ~played.holdout, played.truth)]  # fmt: skip
         loud = noise.matrix @ rng.standard_normal((len(ends), 2))
         c, b = sums[0] + loud[:, 0], sums[1] + loud[:, 1] / share
         at, failed = looks.picked(own.tolist()), {CALIBRATED: False, PROVEN: False}
@@ -115,7 +115,7 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=100_000)
     parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--share", type=float, default=0.1)
-    parser.add_argument("--arms", action="store_true", help="two arms of a fifth of the control's share each")
+    parser.add_argument("--arms", action="store_true", help="two arms of a fifth of the holdout's share each")
     parser.add_argument("--seed", type=int, default=20_000)
     given = parser.parse_args()
     block = round(1 / given.share)

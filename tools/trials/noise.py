@@ -5,11 +5,11 @@ import math
 
 import numpy as np
 
-from tacit.bandits import JointGLM
 from tacit.data import Array
 from tacit.kernels.rounds import next_boundary
 from tacit.mechanisms.discounted import coefficients
 from tacit.privacy.budget import Budget
+from tests.made import bandit
 
 BANDIT = 0.03  # of mu^2: what the bandit's people spend on their sum
 
@@ -25,11 +25,11 @@ def gains(fading: float, count: int) -> Array:
 
 
 class Noise:
-    """ends: people at each release, whole blocks. std: of the control's noise, in people. matrix: what makes it of
+    """ends: people at each release, whole blocks. std: of the holdout's noise, in people. matrix: what makes it of
     independent normal numbers, one for each release."""
 
     def __init__(self, epsilon: float, block: int, people: int) -> None:
-        bandit = JointGLM(dim=5, budget=Budget(epsilon, 1e-6), radius=3.0)
+        bandit = bandit(features=5, budget=Budget(epsilon, 1e-6), radius=3.0)
         plan = bandit.algorithm.plan
         self.ends: list[int] = []
         while not self.ends or self.ends[-1] < people:

@@ -9,18 +9,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import default_rng
 
-from tacit import Budget, Control, JointGLM, Stored
+from tacit import Budget, Holdout, Stored
 from tacit.data import Array
 from tacit.features import Category, Schema
 from tacit.trials.trial import course
+from tests.made import bandit
 
 SEED, GROUP = 4041, 50
 NAMES, KINDS = ("a", "b", "c"), ("new", "old")
 SCHEMA = Schema(context={"kind": Category(*KINDS)}, arms="disjoint", actions=NAMES)
 CHANCES = np.array([[0.3, 0.6, 0.2], [0.3, 0.2, 0.6]])  # of each kind of people, for each arm
 CONTROLS = (
-    Control(arm="a", arms=("b", "c"), min_share=0.05),
-    Control(arm="a", arms=("b", "c")),  # bounds from the bandit's own people
+    Holdout(action="a", actions=("b", "c"), min_share=0.05),
+    Holdout(action="a", actions=("b", "c")),  # bounds from the bandit's own people
 )
 
 
@@ -43,11 +44,11 @@ class Found(NamedTuple):
     half: float
 
 
-def run(seed: int, control: Control, people: int) -> Found:
+def run(seed: int, holdout: Holdout, people: int) -> Found:
     rng, clock = default_rng([SEED, seed]), Clock()
     kinds = rng.integers(0, 2, people)
     would = (rng.random((people, 3)) < CHANCES[kinds]).astype(float)  # what each person would bring, by arm
-    bandit = JointGLM(features=SCHEMA, budget=Budget(1.0, 1e-6), control=control, policy=default_rng([SEED, seed, 1]))
+    bandit = bandit(features=SCHEMA, budget=Budget(1.0, 1e-6), holdout=holdout, policy=default_rng([SEED, seed, 1]))
     got = np.zeros(people)
     with tempfile.TemporaryDirectory() as folder:
         options: dict[str, Any] = {"hold": 3.0, "missing_as": 0.0, "delay": 0.0, "background": False}
@@ -84,11 +85,11 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200, help="half of them with arms of 5 %, half with bounds alone")
     parser.add_argument("--people", type=int, default=3000)
     given = parser.parse_args()
-    for i, control in enumerate(CONTROLS):
-        found = [run(2 * seed + i, control, given.people) for seed in range(given.runs // 2)]
+    for i, holdout in enumerate(CONTROLS):
+        found = [run(2 * seed + i, holdout, given.people) for seed in range(given.runs // 2)]
         since = [one.since for one in found if one.since is not None]
         print(
-            f"{'arms of 5 %' if control.min_share else 'bounds'}, {len(found)} runs: the comparison ever outside "
+            f"{'arms of 5 %' if holdout.min_share else 'bounds'}, {len(found)} runs: the comparison ever outside "
             f"{sum(one.wrong for one in found)}, an arm {sum(one.arm_wrong for one in found)}; better found in "
             f"{len(since)}, median after {np.median(since) if since else float('nan'):.0f} people; an arm's half width "
             f"{100 * np.mean([one.half for one in found]):.0f}",

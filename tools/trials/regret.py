@@ -1,5 +1,5 @@
-"""python -m tools.trials.regret [--people 20000] [--runs 12]: what a control group costs the bandit's own people, and
-those of the control, in the world `ball`; and how wide the interval is."""
+"""python -m tools.trials.regret [--people 20000] [--runs 12]: what a holdout costs the bandit's own people, and
+those of the holdout, in the world `ball`; and how wide the interval is."""
 
 import argparse
 import statistics
@@ -8,47 +8,48 @@ from typing import Any
 
 import numpy as np
 
-from tacit import Budget, Control, JointGLM, Simulated, Spec, environments
+from tacit import Budget, Holdout, JointGLM, Simulated, Spec, environments
 from tacit.algorithms.forgetting import steps_before
 from tacit.experiments.runner import run_once
 from tacit.trials import looks, waits
 from tacit.trials.bounds import CALIBRATED, SideSum, mean
 from tacit.trials.sides import Places
+from tests.made import bandit
 
 DIM, ARMS, RADIUS, EPSILON = 5, 10, 3.0, 1.0
 BUDGET = Budget(EPSILON, 1e-6)
-CASES: dict[str, Control | None] = {
-    "no control": None,
-    "5 % one arm": Control(share=0.05, arm=0),
-    "10 % one arm": Control(share=0.1, arm=0),
-    "10 % uniform": Control(share=0.1, policy="uniform"),
-    "10 % uniform, silent": Control(share=0.1, policy="uniform", teach=0.0),
-    "10 % uniform, 10 arms": Control(share=0.1, policy="uniform", arms=tuple(range(ARMS))),
-    "10 % one arm, 2 arms of 2 %": Control(share=0.1, arm=0, arms=(1, 2), min_share=0.02),
-    "10 % one arm, 9 arms of 1 %": Control(share=0.1, arm=0, arms=tuple(range(1, 10)), min_share=0.01),
+CASES: dict[str, Holdout | None] = {
+    "no holdout": None,
+    "5 % one arm": Holdout(share=0.05, action=0),
+    "10 % one arm": Holdout(share=0.1, action=0),
+    "10 % uniform": Holdout(share=0.1, policy="uniform"),
+    "10 % uniform, silent": Holdout(share=0.1, policy="uniform", teach=0.0),
+    "10 % uniform, 10 arms": Holdout(share=0.1, policy="uniform", arms=tuple(range(ARMS))),
+    "10 % one arm, 2 arms of 2 %": Holdout(share=0.1, action=0, actions=(1, 2), min_share=0.02),
+    "10 % one arm, 9 arms of 1 %": Holdout(share=0.1, arm=0, arms=tuple(range(1, 10)), min_share=0.01),
 }
 
 
-def settings(control: Control | None) -> Mapping[str, Any]:
-    return {} if control is None else {"control": control, "hold": 1, "missing_as": 0.0}
+def settings(holdout: Holdout | None) -> Mapping[str, Any]:
+    return {} if holdout is None else {"holdout": holdout, "hold": 1, "missing_as": 0.0}
 
 
-def widths(control: Control, people: int) -> tuple[float, float | None]:
+def widths(holdout: Holdout, people: int) -> tuple[float, float | None]:
     """Half widths to be expected for rewards of one half: of the comparison, and of an arm."""
-    bandit = JointGLM(dim=DIM, budget=BUDGET, radius=RADIUS, source=Simulated(0), **settings(control))
+    bandit = bandit(features=DIM, budget=BUDGET, radius=RADIUS, source=Simulated(0), **settings(holdout))
     sums = bandit.trial_sums
     assert sums is not None
     releases = steps_before(people + 1, bandit.algorithm.plan.schedule)
     loud = [scale * float(np.linalg.norm(sums.gains[:releases])) for scale in sums.scales]
-    own = [sums.sides[i].places for i in sums.control_sides]
-    others = [side.places for i, side in enumerate(sums.sides) if i and i not in sums.control_sides]
-    sides = Places(control.block, sum(own), tuple(others), divided=control.divided)
-    noise = sum(loud[i] ** 2 for i in sums.control_sides) ** 0.5, loud[0]
+    own = [sums.sides[i].places for i in sums.holdout_sides]
+    others = [side.places for i, side in enumerate(sums.sides) if i and i not in sums.holdout_sides]
+    sides = Places(holdout.block, sum(own), tuple(others), divided=holdout.divided)
+    noise = sum(loud[i] ** 2 for i in sums.holdout_sides) ** 0.5, loud[0]
     half = waits.half(waits.Outlook(sides, 0.5, 0.5, lambda _: noise), people)
     named = [i for i, side in enumerate(sums.sides) if side.name == "arm"]
     if not named:
         return half, None
-    blocks, error = people // control.block, 0.05 / looks.most(control.share) / len(named)
+    blocks, error = people // holdout.block, 0.05 / looks.most(holdout.share) / len(named)
     found = mean(SideSum(1, blocks / 2, loud[named[0]]), sides, blocks, error, CALIBRATED)
     return half, float(found.width) / 2
 
@@ -60,17 +61,17 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=30_000)
     given = parser.parse_args()
     world = environments.ball(dim=DIM, arms=ARMS, link="logistic", radius=RADIUS)
-    print("control | bandit's regret, for as many people as without | control's and arms' | half width | of an arm")
-    for name, control in CASES.items():
-        spec = Spec(JointGLM, budget=BUDGET, radius=RADIUS, **settings(control))
+    print("holdout | bandit's regret, for as many people as without | holdout's and arms' | half width | of an arm")
+    for name, holdout in CASES.items():
+        spec = Spec(JointGLM, budget=BUDGET, radius=RADIUS, **settings(holdout))
         found = [run_once(spec, world, given.people, given.seed, run, lambda _: None) for run in range(given.runs)]
-        share = 0.0 if control is None else 1 - control.sides[0].chance
+        share = 0.0 if holdout is None else 1 - holdout.sides[0].chance
         others = [share * (run.uniform_regret or 0.0) for run in found]  # a fixed place is as good as a random one here
         own = [(run.regret or 0.0) - other for run, other in zip(found, others, strict=True)]
-        scaled = [one / (1 - share) for one in own]  # for as many people as without a control
+        scaled = [one / (1 - share) for one in own]  # for as many people as without a holdout
         error = statistics.stdev(scaled) / len(scaled) ** 0.5
-        half = "" if control is None else " | ".join(
-            "" if one is None else f"{100 * one:.1f}" for one in widths(control, given.people)
+        half = "" if holdout is None else " | ".join(
+            "" if one is None else f"{100 * one:.1f}" for one in widths(holdout, given.people)
         )  # fmt: skip
         print(
             f"{name} | {statistics.mean(scaled):.1f} ± {error:.1f} | {statistics.mean(others):.0f} | {half}", flush=True

@@ -13,7 +13,7 @@ from tacit.trials.coins import Centres, Tossed
 from tools.trials.noise import BANDIT, Noise
 
 BLOCK, LEVEL = 10, 0.95
-WORLDS: dict[str, Callable[[int], tuple[float, float]]] = {  # rates of control and bandit after so many people
+WORLDS: dict[str, Callable[[int], tuple[float, float]]] = {  # rates of holdout and bandit after so many people
     "p = .5": lambda people: (0.5, 0.5),
     "p = .02": lambda people: (0.02, 0.02),
     "p = .002": lambda people: (0.002, 0.002),
@@ -47,12 +47,12 @@ def covered(rates: Callable[[int], tuple[float, float]], noise: Noise, *, runs: 
         own, others, since = np.zeros(runs), np.zeros(runs), end
         std, share = float(noise.std[k]), math.sqrt(BANDIT)
         loud = draws @ noise.matrix[k]
-        control = Tossed(1 / BLOCK, tuple(counts), c + loud[0], std)
+        holdout = Tossed(1 / BLOCK, tuple(counts), c + loud[0], std)
         bandit = Tossed(1 - 1 / BLOCK, tuple(rest), b + loud[1] / share, std / share)
         for rule, found in wrong.items():
-            interval = coins.difference(bandit, control, Centres(tuple(people), tuple(centres)), error, rule)
+            interval = coins.difference(bandit, holdout, Centres(tuple(people), tuple(centres)), error, rule)
             found |= (truth / end < interval.low) | (truth / end > interval.high)
-        centres.append(np.clip((control.total + bandit.total) / end, 0.0, 1.0))
+        centres.append(np.clip((holdout.total + bandit.total) / end, 0.0, 1.0))
     return {rule: float(found.mean()) for rule, found in wrong.items()}
 
 

@@ -2,8 +2,8 @@
 for each step, for many runs at once: exactly the law of the people themselves, since people of a segment are
 exchangeable.
 
-A world gives, for a segment of so many blocks, the rewards of the control's people, of the bandit's and of each arm's,
-and what all of them would have brought more with the bandit than with the control."""
+A world gives, for a segment of so many blocks, the rewards of the holdout's people, of the bandit's and of each arm's,
+and what all of them would have brought more with the bandit than with the holdout."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -19,7 +19,7 @@ class Segment(NamedTuple):
     """Sums over people, for each run. truth: of b - c, over everybody; arms: of rewards, and of what all would
     bring."""
 
-    control: Array
+    holdout: Array
     bandit: Array
     truth: Array
     arm: Array
@@ -37,14 +37,14 @@ class Seen(NamedTuple):
 World = Callable[[Generator, Places, int, Seen], Segment]
 
 
-def people(rng: Generator, sides: Places, blocks: int, control: Array, bandit: Array) -> Segment:
+def people(rng: Generator, sides: Places, blocks: int, holdout: Array, bandit: Array) -> Segment:
     """Everybody's two rewards are coins of these means; the arm is like the bandit."""
     a = sides.arms[0] if sides.arms else 0
-    own, others, arm = blocks * sides.control, blocks * sides.bandit, blocks * a
+    own, others, arm = blocks * sides.holdout, blocks * sides.bandit, blocks * a
     rest = blocks * sides.block - own - others
-    c, b = rng.binomial(own, control), rng.binomial(others, bandit)
+    c, b = rng.binomial(own, holdout), rng.binomial(others, bandit)
     of_b = b + rng.binomial(own + rest, bandit)
-    of_c = c + rng.binomial(others + rest, control)
+    of_c = c + rng.binomial(others + rest, holdout)
     r = rng.binomial(arm, bandit)
     everybody = r + rng.binomial(blocks * sides.block - arm, bandit)
     return Segment(*(np.asarray(part, float) for part in (c, b, of_b - of_c, r, everybody)))
@@ -65,14 +65,14 @@ def drift(rng: Generator, sides: Places, blocks: int, seen: Seen) -> Segment:
 
 
 def learning(rng: Generator, sides: Places, blocks: int, seen: Seen) -> Segment:
-    """The bandit begins as the control, at .3, and learns to have .5."""
+    """The bandit begins as the holdout, at .3, and learns to have .5."""
     better = 0.2 * seen.people / (seen.people + 5000)
     return alike(0.3, better)(rng, sides, blocks, seen)
 
 
 def halves(rng: Generator, sides: Places, blocks: int, size: int) -> Segment:
     """Half of each block brings 1 on every side, the others 0: no block can vary more."""
-    m, k, a = sides.block, sides.control, sum(sides.arms)
+    m, k, a = sides.block, sides.holdout, sum(sides.arms)
     if k == 1 and a == 0:
         c = rng.binomial(blocks, 0.5, size).astype(float)
         return Segment(c, blocks * m / 2 - c, np.zeros(size), np.zeros(size), np.zeros(size))

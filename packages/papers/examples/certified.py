@@ -5,9 +5,10 @@ import sys
 
 import numpy as np
 
-from tacit import Budget, JointGLM, Simulated, environments
+from tacit import Budget, Simulated, environments
 from tacit.kernels.rounds import next_boundary
 from tacit_papers.joint.certified import Trail
+from tests.made import bandit
 
 WORLDS = (  # link, arms, their least norm
     ("identity", environments.sphere, 1.0),
@@ -21,11 +22,11 @@ def rows(
 ) -> list[tuple[int, float, float, float, float]]:
     """After each step: rounds, proven and real distance of the centre from theta*, proven and real regret."""
     world = kind(dim=3, arms=20, radius=1.0, link=link)
-    bandit = JointGLM(
-        dim=3,
+    bandit = bandit(
+        features=3,
         link=link,
         budget=Budget(1.0, 1e-6),
-        rewards=world.rewards,
+        range=world.rewards,
         source=Simulated(seed),
         policy=np.random.default_rng(seed),
     )

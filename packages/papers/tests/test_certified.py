@@ -13,6 +13,7 @@ from tacit.model.glm import line, softened
 from tacit.model.vectors import norm
 from tacit_papers.joint.certified import Certified, Step, Trail, opened
 from tests import apart
+from tests.made import bandit
 
 LOOSE = Budget(4.0, 1e-3)
 
@@ -21,8 +22,8 @@ def follow(seed, *, link, dim=2, radius=1.0, horizon=20_000, shortest=1.0, theta
     """(trail, theta*, regret) of one run; theta: where rewards come from, if not from theta*."""
     env = environments.sphere if shortest else environments.ball
     world = env(dim=dim, arms=20, radius=radius, link=link)
-    bandit = JointGLM(
-        dim=dim, link=link, radius=radius, budget=LOOSE, rewards=world.rewards, source=Simulated(seed),
+    bandit = bandit(
+        features=dim, link=link, radius=radius, budget=LOOSE, range=world.rewards, source=Simulated(seed),
         policy=np.random.default_rng(seed),
     )  # fmt: skip
     place = world.start(np.random.default_rng(10_000 + seed), horizon)
@@ -45,7 +46,7 @@ def test_lines_of_contributions_are_as_the_lemma_says(link):
     """Random users, estimates and centres: no one beyond the bounds, and some near them."""
     rng = np.random.default_rng(5)
     radius, near = 3.0, [0.0, math.inf, math.inf]
-    trail = Trail(JointGLM(dim=2, link=link, radius=radius, budget=LOOSE, source=Simulated(0)))
+    trail = Trail(bandit(features=2, link=link, radius=radius, budget=LOOSE, source=Simulated(0)))
     code, mean = trail.bandit._link.code, trail.bandit._link.mean
     blend = trail.bandit.contribution.blend
     for _ in range(40):
@@ -132,7 +133,7 @@ def test_certified_regret_is_above_the_regret_and_below_what_is_certain_anyway()
 
 
 def test_before_anything_is_released_and_what_is_refused():
-    bandit = JointGLM(dim=2, budget=LOOSE, radius=2.0, source=Simulated(0))
+    bandit = bandit(features=2, budget=LOOSE, radius=2.0, source=Simulated(0))
     trail = Trail(bandit)
     first = trail.certified()
     assert first.radius == 2.0 and first.holds(np.array([0.0, 2.0])) and first.half_width(np.array([0.5, 0.0])) == 1.0
@@ -148,9 +149,9 @@ def test_before_anything_is_released_and_what_is_refused():
         ({"hold": 5}, "without hold"),
     ):
         with pytest.raises(ValueError, match=said):
-            Trail(JointGLM(**{"dim": 4} | options, budget=LOOSE, source=Simulated(0)))
+            Trail(bandit(**{"dim": 4} | options, budget=LOOSE, source=Simulated(0)))
     with pytest.raises(ValueError, match="failure"):
-        Trail(JointGLM(dim=2, budget=LOOSE, source=Simulated(0)), failure=2.0)
+        Trail(bandit(features=2, budget=LOOSE, source=Simulated(0)), failure=2.0)
 
 
 def test_an_ellipsoid():
@@ -161,7 +162,7 @@ def test_an_ellipsoid():
 
 
 def test_secure_noise_counts_whole_cells():
-    bandit = JointGLM(dim=2, budget=LOOSE, link="identity", rewards=(-1.0, 1.0))
+    bandit = bandit(features=2, budget=LOOSE, link="identity", range=(-1.0, 1.0))
     trail = Trail(bandit, shortest=1.0)
     rng = np.random.default_rng(0)
     for _ in range(200):
@@ -175,8 +176,8 @@ def test_secure_noise_counts_whole_cells():
 def in_batches(seed, sizes, *, total):
     """(trail, how many sets missed theta*, regret in closed steps) of a run whose batches have these sizes, in turn."""
     rng, theta = np.random.default_rng(seed), np.array([0.8, 0.6])
-    bandit = JointGLM(
-        dim=2, link="identity", rewards=(-1.5, 1.5), budget=Budget(50.0, 1e-6), curvature="released",
+    bandit = bandit(
+        features=2, link="identity", range=(-1.5, 1.5), budget=Budget(50.0, 1e-6), model="curvature",
         source=Simulated(seed), policy=np.random.default_rng(seed),
     )  # fmt: skip
     trail, missed, regret, closed, turns = Trail(bandit, shortest=1.0), 0, 0.0, 0.0, itertools.cycle(sizes)
@@ -216,7 +217,7 @@ def test_when_a_step_was_opened_follows_from_when_it_closes():
 
 
 def test_nothing_is_followed_of_one_of_two_bandits_from_a_file(tmp_path):
-    made = JointGLM(dim=2, budget=LOOSE, first=5)
+    made = bandit(features=2, budget=LOOSE, first=5)
     for _ in range(5):
         made.observe(made.choose(np.eye(2)), 1.0)
     made.save(tmp_path / "b.json")

@@ -34,18 +34,18 @@ import numpy as np
 
 from tacit.data import Array
 from tacit.mechanisms.continual import Continual
-from tacit.model.control import TAIL, Control
+from tacit.model.holdout import TAIL, Holdout
 from tacit.privacy.ledger import OneOfRelease, SideReleases
 
 NO_SIDES = np.zeros((0, 2))
-WORDS = {"bandit": "the bandit's", "control": "the control's", "arm": "an arm's"}
+WORDS = {"bandit": "the bandit's", "holdout": "the holdout's", "arm": "an arm's"}
 
 
 class Sides(NamedTuple):
-    """`Control` of one bandit. low, high: the range of rewards. learnt: D_0. blocks: whether the last number of
+    """`Holdout` of one bandit. low, high: the range of rewards. learnt: D_0. blocks: whether the last number of
     an arm says which action it is."""
 
-    control: Control
+    holdout: Holdout
     low: float
     high: float
     learnt: float
@@ -58,56 +58,56 @@ class Sides(NamedTuple):
 
     @property
     def size(self) -> int:
-        return len(self.control.sides) + 2 * len(self.control.pairs)
+        return len(self.holdout.sides) + 2 * len(self.holdout.pairs)
 
     @property
     def whole(self) -> float:
         """D."""
-        return self.learnt / math.sqrt(1 - self.control.budget)
+        return self.learnt / math.sqrt(1 - self.holdout.budget)
 
     @property
     def sensitivity(self) -> float:
         """Of the bandit's people, beside what is learnt from them: hypot of both is D."""
-        return math.sqrt(self.control.budget) * self.whole
+        return math.sqrt(self.holdout.budget) * self.whole
 
     @property
     def part(self) -> float:
         """p."""
-        return self.sensitivity / 2 if self.control.pairs else 0.0
+        return self.sensitivity / 2 if self.holdout.pairs else 0.0
 
     @property
     def weights(self) -> Array:
         """(k_i, s_i) of each side."""
-        first = 1 - self.control.budget
-        halved = 0.5 if self.control.pairs else 1.0
-        out = [(math.sqrt(side.teaches / first), math.sqrt(1 - side.teaches)) for side in self.control.sides]
+        first = 1 - self.holdout.budget
+        halved = 0.5 if self.holdout.pairs else 1.0
+        out = [(math.sqrt(side.teaches / first), math.sqrt(1 - side.teaches)) for side in self.holdout.sides]
         return np.array([(1.0, math.sqrt(halved) * out[0][1]), *out[1:]]) * [1.0, self.whole]
 
     def tail(self, x: Array, place: int, name: str | None, known: tuple[str, ...]) -> Array:
         """RAW. What is kept of a choice. Its side is that of its number, which is looked at when it enters."""
         if name is None and known and self.blocks:
             name = known[int(x[-1])]  # of a simulated round
-        pair = next((i for i, arm in enumerate(self.control.pairs, 1) if arm in (name, place)), 0)
+        pair = next((i for i, arm in enumerate(self.holdout.pairs, 1) if arm in (name, place)), 0)
         return np.array([0.0, 1.0, float(pair)])
 
     def entry(self, mechanism: Continual, statistic: str, size: int, steps: int, relation: str) -> OneOfRelease:
         """What the ledger records after `steps` releases of sums of that size, that are learnt from, and of these."""
         sides = []
-        for side, (k, s) in zip(self.control.sides, self.weights.tolist(), strict=True):
+        for side, (k, s) in zip(self.holdout.sides, self.weights.tolist(), strict=True):
             of = WORDS[side.name] + (f" ({side.arm})" if side.arm is not None else "")
             bandits = side.name == "bandit"
-            own = f"sum of rewards of {of} people, {side.places} of {self.control.block} choices"
-            pairs = f", and sums of rewards and of what lacks for {len(self.control.pairs)} arms" * bandits
+            own = f"sum of rewards of {of} people, {side.places} of {self.holdout.block} choices"
+            pairs = f", and sums of rewards and of what lacks for {len(self.holdout.pairs)} arms" * bandits
             beside = self.sensitivity if bandits else s
             releases = (
                 mechanism.entry("gaussian", statistic, k * self.learnt, steps, 1, size=size, relation=relation),
                 mechanism.entry(
                     "experiment",
-                    own + pairs * bool(self.control.pairs),
+                    own + pairs * bool(self.holdout.pairs),
                     beside,
                     steps,
                     1,
-                    size=1 + 2 * len(self.control.pairs) * bandits,
+                    size=1 + 2 * len(self.holdout.pairs) * bandits,
                     relation=relation,
                 ),
             )

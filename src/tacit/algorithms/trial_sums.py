@@ -10,7 +10,7 @@ from tacit.data import Array, Released
 from tacit.kernels.rounds import Schedule, next_boundary
 from tacit.mechanisms import undiscounted
 from tacit.mechanisms.continual import Continual
-from tacit.model.control import ArmName, Control, Side
+from tacit.model.holdout import ArmName, Holdout, Side
 
 
 class TrialLook(NamedTuple):
@@ -34,7 +34,7 @@ class TrialSums(NamedTuple):
     of side i's total at release t = 1, 2, ... is scales[i] sum_k gains[k] z_{t-k}, z standard normal. rounding: a total
     is off by at most so much for each number of its side, since contributions are whole cells of a grid."""
 
-    control: Control
+    holdout: Holdout
     sides: tuple[Side, ...]
     block: int
     pair_arms: tuple[ArmName, ...]
@@ -46,10 +46,10 @@ class TrialSums(NamedTuple):
     rounding: tuple[float, ...]
 
     @property
-    def control_sides(self) -> tuple[int, ...]:
-        """Which sides make up the control."""
-        divided = self.control.divided
-        return tuple(i for i, side in enumerate(self.sides) if i and (divided or side.name == "control"))
+    def holdout_sides(self) -> tuple[int, ...]:
+        """Which sides make up the holdout."""
+        divided = self.holdout.divided
+        return tuple(i for i, side in enumerate(self.sides) if i and (divided or side.name == "holdout"))
 
 
 def trial_sums(
@@ -62,8 +62,8 @@ def trial_sums(
 ) -> TrialSums:
     """From what was released of the experiment at each step so far. counts: how many of so many numbers each side
     has."""
-    control = sides.control
-    known, amounts = control.sides, sides.weights[:, 1]
+    holdout = sides.holdout
+    known, amounts = holdout.sides, sides.weights[:, 1]
     gains, cell = undiscounted.gains(mechanism), getattr(mechanism, "cell", 0.0)
     scales = tuple(float(mechanism.sigma / s) for s in amounts)
     found = undiscounted.totals(list(released), mechanism.fading) if released else np.zeros((0, sides.size))
@@ -83,7 +83,7 @@ def trial_sums(
                 float(gain * mechanism.sigma / sides.part) if sides.part else 0.0,
             )
         )
-    block = 1 if control.assign == "coins" else control.block
+    block = 1 if holdout.assign == "coins" else holdout.block
     rounding = tuple(float(cell / 2 / s) for s in amounts)
     ends = sides.low, sides.high
-    return TrialSums(control, known, block, control.pairs, ends, tuple(looks), ended, gains, scales, rounding)
+    return TrialSums(holdout, known, block, holdout.pairs, ends, tuple(looks), ended, gains, scales, rounding)

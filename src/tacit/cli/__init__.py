@@ -14,7 +14,7 @@ import typer
 
 from tacit import __version__, registry
 from tacit.cli.check import check_command
-from tacit.cli.operating import backup_command, end_control_command, move_command, restore_command
+from tacit.cli.operating import backup_command, end_experiment_command, move_command, restore_command
 from tacit.cli.options import (
     Arms,
     Bandits,
@@ -219,7 +219,7 @@ def key_command(
 app.command("backup")(backup_command)
 app.command("restore")(restore_command)
 app.command("move")(move_command)
-app.command("end-control")(end_control_command)
+app.command("end-experiment")(end_experiment_command)
 app.command("check")(check_command)
 app.command("plan")(plan_command)
 

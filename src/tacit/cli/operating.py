@@ -1,4 +1,4 @@
-"""Commands for whoever runs a bandit: backups, another database, and the end of a control group."""
+"""Commands for whoever runs a bandit: backups, another database, and the end of a holdout."""
 
 import sys
 from pathlib import Path
@@ -51,15 +51,15 @@ def move_command(
     sys.stdout.write(operating.move(config, bandit, to) + "\n")
 
 
-def end_control_command(
+def end_experiment_command(
     config: Config, bandit: Annotated[str, typer.Argument(help="Its name there.")], yes: Yes = False
 ) -> None:
-    """End the control group of a bandit, once and for good: later choices are all the bandit's, and what the trial said
-    by then stands. An SQLite file that is served has to be asked over HTTP (POST .../end-control)."""
+    """End the holdout of a bandit, once and for good: later choices are all the bandit's, and what the trial said
+    by then stands. An SQLite file that is served has to be asked over HTTP (POST .../end-experiment)."""
     from tacit.service import operating
 
-    confirm(f"end the control group of {bandit}, which cannot begin again", yes)
-    sys.stdout.write(operating.end_control(config, bandit) + "\n")
+    confirm(f"end the holdout of {bandit}, which cannot begin again", yes)
+    sys.stdout.write(operating.end_experiment(config, bandit) + "\n")
 
 
 def _split(words: list[str]) -> tuple[str | None, Path]:

@@ -33,19 +33,19 @@ def plan_command(
         typer.Option(help="With --schema: mean reward of random actions, as you will declare it, such as .01."),
     ] = None,
     hold: Annotated[str | None, typer.Option(help='Seconds, or "1 day", after which a choice counts.')] = None,
-    control: Annotated[
+    holdout: Annotated[
         float | None,
-        typer.Option(help="How long a trial takes: the share of people who are the control's, such as .1."),
+        typer.Option(help="How long a trial takes: the share of people who are the holdout's, such as .1."),
     ] = None,
     effect: Annotated[
-        float | None, typer.Option(help="With --control: what the bandit brings more, such as .05 for 5 points.")
+        float | None, typer.Option(help="With --holdout: what the bandit brings more, such as .05 for 5 points.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Two worlds and 10,000 people, in a few seconds.")] = False,
     as_json: Json = False,
 ) -> None:
     """How many people until it is useful: the share of the attainable reward after so many people, and what to do about
-    it. It is simulated, for people with fields (--schema) or for vectors (--dim, --arms). With --control: how many
-    people until a control group shows an effect."""
+    it. It is simulated, for people with fields (--schema) or for vectors (--dim, --arms). With --holdout: how many
+    people until a holdout shows an effect."""
     from tacit.cli import asked
 
     options: dict[str, Any] = {
@@ -59,14 +59,14 @@ def plan_command(
         "per_day": per_day,
         "base_rate": base_rate,
     }
-    if control is not None or effect is not None:
-        from tacit.cli import planning_control
+    if holdout is not None or effect is not None:
+        from tacit.cli import planning_holdout
 
         own = ("epsilon", "delta", "per_day", "base_rate")
         others = {name.replace("_", "-"): value for name, value in options.items() if name not in own}
         others |= {"schema": schema, "quick": quick}
-        question = planning_control.asked(control, effect, others=others, **{name: options[name] for name in own})
-        planning_control.show(question, as_json=as_json)
+        question = planning_holdout.asked(holdout, effect, others=others, **{name: options[name] for name in own})
+        planning_holdout.show(question, as_json=as_json)
     else:
         from tacit.cli import planning
 

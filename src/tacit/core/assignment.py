@@ -1,9 +1,9 @@
 """Who plays a number: a function of the number and of a secret key, and of nothing else.
 
-Blocks: in each block of consecutive numbers every side has its places (Control.sides), drawn by HMAC(key, block). How
+Blocks: in each block of consecutive numbers every side has its places (Holdout.sides), drawn by HMAC(key, block). How
 many numbers a side has at the end of a block is public therefore, and at which places is known to nobody who lacks the
 key. Coins: HMAC(key, number) alone decides. What is released is as private if the key is known (algorithms.sides): the
-key is kept so that nobody can choose whom the control gets."""
+key is kept so that nobody can choose whom the holdout gets."""
 
 import hashlib
 import hmac
@@ -15,21 +15,21 @@ from numpy.random import Generator
 
 from tacit.core.door import Offer
 from tacit.data import Array, Integers
-from tacit.model.control import CONTROL, ArmName, Control, Side
+from tacit.model.holdout import HOLDOUT, ArmName, Holdout, Side
 
 KEY = 32  # bytes
 KEPT = 64  # blocks
-NOT_OFFERED = "Expected the control's arm among those on offer in every request, got one without it."
-NO_OWN = 'Expected own= in every request with control policy="given", the choice that the caller would make, got none.'
+NOT_OFFERED = "Expected the holdout's arm among those on offer in every request, got one without it."
+NO_OWN = 'Expected own= in every request with holdout policy="given", the choice that the caller would make, got none.'
 OWN = "Expected own= to be an arm on offer, got another."
-NEEDS_GIVEN = 'Expected own= with control policy="given" alone, got it without.'
+NEEDS_GIVEN = 'Expected own= with holdout policy="given" alone, got it without.'
 
 
-OVER = "Expected a control group that goes on, got one that has ended."
+OVER = "Expected a holdout that goes on, got one that has ended."
 NONE = "Expected a bandit in an experiment, got one without."
 LOGS = "Expected no log in an experiment: its rows were played by nobody of it, got one."
 RETIRED = (
-    "Expected the actions of the control among those that are offered, got a retired one: end the experiment first."
+    "Expected the actions of the holdout among those that are offered, got a retired one: end the experiment first."
 )
 
 
@@ -39,25 +39,25 @@ def new_key(policy: Generator | None) -> bytes:
 
 
 class Assignment:
-    """Of one bandit. ended: the last number with a side; None while the control goes on."""
+    """Of one bandit. ended: the last number with a side; None while the holdout goes on."""
 
-    def __init__(self, control: Control, key: bytes, *, ended: int | None = None) -> None:
-        self.control, self.ended, self._key = control, ended, key
+    def __init__(self, holdout: Holdout, key: bytes, *, ended: int | None = None) -> None:
+        self.holdout, self.ended, self._key = holdout, ended, key
         self._kept: dict[int, tuple[int, ...]] = {}  # blocks that were drawn; with the key, it goes when this does
-        self._tossed = [np.zeros(len(control.sides), np.int64)]  # coins: numbers of each side, up to each number
+        self._tossed = [np.zeros(len(holdout.sides), np.int64)]  # coins: numbers of each side, up to each number
 
     def __repr__(self) -> str:
-        return f"Assignment({self.control!r})"
+        return f"Assignment({self.holdout!r})"
 
     @property
     def named(self) -> set[ArmName]:
         """Arms that have to be on offer as long as it goes on."""
-        return {arm for arm in (self.control.arm, *self.control.arms) if arm is not None}
+        return {arm for arm in (self.holdout.action, *self.holdout.actions) if arm is not None}
 
     @property
     def countable(self) -> bool:
         """Whether counts are known: those of coins are not once the key is destroyed."""
-        return bool(self._key) or self.control.assign == "blocks"
+        return bool(self._key) or self.holdout.assign == "blocks"
 
     @property
     def key(self) -> bytes:
@@ -67,12 +67,12 @@ class Assignment:
     # sides
 
     def side(self, number: int) -> int:
-        """Of a choice, by its number from 1 on: its place in `Control.sides`."""
+        """Of a choice, by its number from 1 on: its place in `Holdout.sides`."""
         if self.ended is not None and number > self.ended:
             return 0
-        if self.control.assign == "coins":
+        if self.holdout.assign == "coins":
             return self._toss(number)
-        block, place = divmod(number - 1, self.control.block)
+        block, place = divmod(number - 1, self.holdout.block)
         return self._drawn(block)[place]
 
     def sides(self, numbers: range) -> Integers:
@@ -81,18 +81,18 @@ class Assignment:
     def counts(self, people: int) -> tuple[int, ...]:
         """How many of the first numbers each side has. Public; with blocks at the end of a block."""
         with_sides = people if self.ended is None else min(people, self.ended)
-        if self.control.assign == "coins":
+        if self.holdout.assign == "coins":
             while len(self._tossed) <= with_sides:
-                more = np.bincount([self._toss(len(self._tossed))], minlength=len(self.control.sides))
+                more = np.bincount([self._toss(len(self._tossed))], minlength=len(self.holdout.sides))
                 self._tossed.append(self._tossed[-1] + more)
             found = [int(count) for count in self._tossed[with_sides]]
         else:
-            found = [side.places * (with_sides // self.control.block) for side in self.control.sides]
+            found = [side.places * (with_sides // self.holdout.block) for side in self.holdout.sides]
         return people - sum(found[1:]), *found[1:]
 
     def end_after(self, choices: int) -> int:
-        """The last number with a side, if the control ends after so many choices: the last of their block."""
-        block = 1 if self.control.assign == "coins" else self.control.block
+        """The last number with a side, if the holdout ends after so many choices: the last of their block."""
+        block = 1 if self.holdout.assign == "coins" else self.holdout.block
         return -(-choices // block) * block
 
     def _drawn(self, block: int) -> tuple[int, ...]:
@@ -106,8 +106,8 @@ class Assignment:
 
     def _draw(self, block: int) -> tuple[int, ...]:
         """Places of others than the bandit are drawn one after the other."""
-        places, out = list(range(self.control.block)), [0] * self.control.block
-        wanted = [i for i, side in enumerate(self.control.sides) if i for _ in range(side.places)]
+        places, out = list(range(self.holdout.block)), [0] * self.holdout.block
+        wanted = [i for i, side in enumerate(self.holdout.sides) if i for _ in range(side.places)]
         for j, side in enumerate(wanted):
             at = self._number("place", block, j) % len(places)
             out[places.pop(at)] = side
@@ -115,7 +115,7 @@ class Assignment:
 
     def _toss(self, number: int) -> int:
         u, passed = self._number("coin", number, 0) / 2.0**128, 0.0
-        for i, side in enumerate(self.control.sides[1:], 1):
+        for i, side in enumerate(self.holdout.sides[1:], 1):
             passed += side.chance
             if u < passed:
                 return i
@@ -128,17 +128,17 @@ class Assignment:
     # arms
 
     def own(self, offer: Offer, own: object) -> int | None:
-        """The caller's choice among the arms that may be chosen; ValueError for a request that the control could not be
+        """The caller's choice among the arms that may be chosen; ValueError for a request that the holdout could not be
         played in, whichever side it is on."""
-        if self.control.policy != "given" and own is not None:
+        if self.holdout.policy != "given" and own is not None:
             raise ValueError(NEEDS_GIVEN)
         known = isinstance(own, str | int | np.integer) and not isinstance(own, bool)
         found = self._place(offer, own) if known else None
         if self.ended is not None:  # what was asked for may be asked for still, and its last block is played
             return found
-        if self.control.arm is not None and self._place(offer, self.control.arm) is None:
+        if self.holdout.action is not None and self._place(offer, self.holdout.action) is None:
             raise ValueError(NOT_OFFERED)
-        if self.control.policy != "given":
+        if self.holdout.policy != "given":
             return None
         if own is None:
             raise ValueError(NO_OWN)
@@ -148,7 +148,7 @@ class Assignment:
 
     def played(self, number: int, offer: Offer, own: int | None, picked: int) -> int:
         """Which arm of those that may be chosen that number gets; picked: by the bandit."""
-        side = self.control.sides[self.side(number)]
+        side = self.holdout.sides[self.side(number)]
         if self._at_random(side):
             return self._number("arm", number, 0) % len(offer.arms)
         found = self._always(side, offer, own)
@@ -160,7 +160,7 @@ class Assignment:
         bandits, fixed = 0.0, np.zeros(len(offer.arms))
         if self.ended is not None and number > self.ended:
             return 1.0, fixed
-        for side in self.control.sides:
+        for side in self.holdout.sides:
             place = self._always(side, offer, own)
             if self._at_random(side):
                 fixed += side.chance / len(fixed)
@@ -171,13 +171,13 @@ class Assignment:
         return bandits, fixed
 
     def _at_random(self, side: Side) -> bool:
-        return side.name == CONTROL and self.control.policy == "uniform"
+        return side.name == HOLDOUT and self.holdout.policy == "uniform"
 
     def _always(self, side: Side, offer: Offer, own: int | None) -> int | None:
         """The arm that a side plays whatever the bandit picks; None if there is none."""
         if side.arm is not None:
             return self._place(offer, side.arm)
-        return own if side.name == CONTROL else None
+        return own if side.name == HOLDOUT else None
 
     def _place(self, offer: Offer, arm: Any) -> int | None:
         """Of that arm, a name or a place in the request, among those that may be chosen; None if it is not on offer."""

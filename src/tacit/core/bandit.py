@@ -34,7 +34,7 @@ from tacit.mechanisms import leaves
 from tacit.mechanisms.entering import NOBODY
 from tacit.mechanisms.saving import arrays
 from tacit.model.arms import Arms
-from tacit.model.control import Control
+from tacit.model.holdout import Holdout
 from tacit.privacy.certificate import Certificate
 from tacit.privacy.noise import Secure, Simulated, policy_of
 from tacit.trials import trial
@@ -72,9 +72,9 @@ class Bandit(Resident):
         window = window_in_choices(plan.reward, plan.per_day)
         if window is not None and window >= pending:
             raise ValueError(f"Expected a window below pending = {pending} choices, got {window}.")
-        control = self.one_pass.control
+        holdout = self.one_pass.holdout
         policy = policy_of(source) if policy is None else policy
-        key = None if control is None else new_key(policy if self.policy_given else getattr(source, "policy", None))
+        key = None if holdout is None else new_key(policy if self.policy_given else getattr(source, "policy", None))
         most, week = plan.limits.most, plan.limits.week
         weeks = None if most is None or week is None else Weeks(plan.schedule, week)
         declared = declared_actions.of(plan.features)
@@ -88,8 +88,8 @@ class Bandit(Resident):
             window=window,
             default=plan.reward.default,
         )
-        if control is not None and key is not None:
-            memory.assignment = Assignment(control, key)
+        if holdout is not None and key is not None:
+            memory.assignment = Assignment(holdout, key)
         self._reside(memory, private=source.private)
 
     # what may be shown
@@ -277,7 +277,7 @@ class Bandit(Resident):
         settings |= {"features": plan.dim if schema is None else schema}
         if settings["holdout"] is not None:
             settings |= {"window": WINDOW, "default": plan.reward.range[0]}
-            settings |= {"holdout": Control(policy="uniform", share=0.5)}
+            settings |= {"holdout": Holdout(policy="uniform", share=0.5)}
         source = Secure() if self.source.private else Simulated(0)
         twin = Bandit(named(**settings), pending=warm.PENDING, source=source, policy=default_rng(0))
         warm.rehearse(
@@ -334,7 +334,7 @@ class Bandit(Resident):
         if experiment is not None:
             assert made.memory.assignment is not None
             key, ended = bytes.fromhex(experiment["key"]), experiment["ended"]
-            made.memory.assignment = Assignment(made.memory.assignment.control, key, ended=ended)
+            made.memory.assignment = Assignment(made.memory.assignment.holdout, key, ended=ended)
             sums.fold.looks = [leaves.read(look.tobytes(), look.size) for look in decoded(experiment["looks"])]
         return made
 

@@ -18,7 +18,7 @@ from tacit.mechanisms import leaves
 from tacit.mechanisms.leaves import gains_after
 from tacit.model import arms as arm_sets
 from tacit.model.chances import Chance, Later
-from tacit.model.control import Control
+from tacit.model.holdout import Holdout
 from tacit.models.beside import Beside
 from tacit.models.protocol import Adder, Course, Loop, Model
 
@@ -133,8 +133,8 @@ class OnePass:
         return None if self.plan.sides is None else leaves.part(released, slice(-self.plan.sides.size, None))
 
     @property
-    def control(self) -> Control | None:
-        return None if self.plan.sides is None else self.plan.sides.control
+    def holdout(self) -> Holdout | None:
+        return None if self.plan.sides is None else self.plan.sides.holdout
 
     def trial_sums(
         self, looks: Sequence[Released], counts: Callable[[int], tuple[int, ...]], ended: int | None

@@ -17,7 +17,7 @@ from tacit.errors import BadState
 from tacit.features.schema import Schema
 from tacit.mechanisms.ring import Ring
 from tacit.mechanisms.saving import arrays
-from tacit.model.control import Control
+from tacit.model.holdout import Holdout
 from tacit.model.links import Link, LinkTable
 from tacit.privacy.budget import Budget, Person
 from tacit.privacy.noise import Secure, Simulated
@@ -178,8 +178,8 @@ def encoded(value: Any) -> Any:
         return {"budget": [encoded(float(value.epsilon)), float(value.delta), unit]}
     if isinstance(value, Schema):
         return {"schema": value.to_dict()}
-    if isinstance(value, Control):
-        return {"control": {name: encoded(part) for name, part in dataclasses.asdict(value).items()}}
+    if isinstance(value, Holdout):
+        return {"holdout": {name: encoded(part) for name, part in dataclasses.asdict(value).items()}}
     if type(value) is Secure:
         return {"secure": True}
     if hasattr(value, "private") and not isinstance(value, Simulated):  # it would be Secure() when it is loaded
@@ -216,8 +216,8 @@ def decoded(value: Any) -> Any:
         return Budget(decoded(epsilon), delta, None if unit is None else Person(*unit))
     if "schema" in value:
         return Schema.from_dict(value["schema"])
-    if "control" in value:
-        return Control(**{name: decoded(part) for name, part in value["control"].items()})
+    if "holdout" in value:
+        return Holdout(**{name: decoded(part) for name, part in value["holdout"].items()})
     if "link" in value:
         name, table, steepest, reach = map(decoded, value["link"])
         return Link(name, LinkTable(*table), True, steepest, reach)

@@ -14,7 +14,7 @@ from tacit.environments.base import Environment
 from tacit.environments.delay import Delay
 from tacit.flat import NAMES, PARTS, fitting, named
 from tacit.joint import JointGLM
-from tacit.model.control import Control
+from tacit.model.holdout import Holdout
 from tacit.model.links import Link
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
@@ -152,6 +152,6 @@ def _plain(value: Any) -> Any:
         return [_plain(v) for v in value]
     if isinstance(value, Link):
         return value.name
-    if isinstance(value, Control):
+    if isinstance(value, Holdout):
         return {name: _plain(part) for name, part in dataclasses.asdict(value).items()}
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value

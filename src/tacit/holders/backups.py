@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tacit.errors import BadState
-from tacit.holders import closed, control, copying, opening, rows
+from tacit.holders import closed, copy_requests, copying, opening, rows
 from tacit.holders.database import Database
 from tacit.holders.seal import sync
 
@@ -62,7 +62,7 @@ def copied(where: str | Path, name: str, keys: str | Path | None) -> Iterator[Da
             raise BadState(f"Expected a database in {opening.place_of(where)}, got no such file.")
         folder = opening.keys_of(where, database, keys)
         with (
-            control.asked(database, folder, name) as copy,
+            copy_requests.asked(database, folder, name) as copy,
             contextlib.closing(database if copy is None else opening.database_at(copy)) as found,
         ):
             if not opening.known(found, name):

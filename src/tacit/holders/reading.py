@@ -129,7 +129,7 @@ class Reading:
     @property
     @locked
     def trial_sums(self) -> TrialSums | None:
-        """What the experiment has released so far, as sums over people; None without a control
+        """What the experiment has released so far, as sums over people; None without a holdout
         group, and where sides were coins and a retired bandit's key is destroyed."""
         fold, assignment = self._at_present(), self._agreed.assignment
         if assignment is None or not assignment.countable:
@@ -139,7 +139,7 @@ class Reading:
 
     @property
     def trial(self) -> Trial | None:
-        """What the control group says, as a bandit's; None before the first look."""
+        """What the holdout says, as a bandit's; None before the first look."""
         sums = self.trial_sums
         return None if sums is None else trial.trial(sums, self.one_pass.plan.horizon)
 

@@ -184,7 +184,7 @@ class Steps:
         sums = self._sums(step, "open", opened.sums)
         entries, numbers = [self._entry(one, part.written) for one in part.waiting], range(0)
         if self._agreed.assignment is not None:
-            self._agreed.follow(rows.head(run, uid))  # a control that has ended since may not play the last of these
+            self._agreed.follow(rows.head(run, uid))  # a holdout that has ended since may not play the last of these
             numbers = range(opened.settled + 1, part.end + 1)
             there = dict(zip((one.number for one in part.waiting), entries, strict=True))
             entries = [there.get(number) or entering.nothing(self._algorithm.plan.row) for number in numbers]

@@ -19,7 +19,7 @@ from tacit.core.persons import PersonId, digest
 from tacit.errors import TacitError, Unavailable
 from tacit.experiment import Algorithm
 from tacit.holders import (
-    control,
+    copy_requests,
     erasure,
     opening,
     requests,
@@ -108,9 +108,9 @@ class Stored(Reading):
         except BaseException:
             self._database.close()
             raise
-        self._control: control.WorkerSide | None = None
+        self._control: copy_requests.WorkerSide | None = None
         if isinstance(self._database, SQLite):
-            self._control = control.WorkerSide(folder.folder, name, self._database.path)
+            self._control = copy_requests.WorkerSide(folder.folder, name, self._database.path)
         self._thread: threading.Thread | None = None
         if background and (self._control is not None or not self._agreed.ended):
             arguments = (weakref.ref(self), self._closing)
@@ -172,7 +172,7 @@ class Stored(Reading):
         return asked._replace(hashed=hashed)
 
     def unreadable(self, error: Exception, asker: str = "", request: Any = None) -> Asked:
-        """With a control group: a request that cannot be read has a number, too, and one alone however often it is
+        """With a holdout: a request that cannot be read has a number, too, and one alone however often it is
         sent. request: what tells it from others, if that can be read."""
         named = request if isinstance(request, str | bytes) and request else None
         return curator.refused(error, requests.request_hash(named, asker, self._vault.requests))
@@ -210,13 +210,13 @@ class Stored(Reading):
         """Several rewards in one transaction: whether each came before its deadline."""
         return self._write(lambda: self._choosing.write(reports))
 
-    def end_control(self) -> None:
-        """The control group ends, for all workers and for good: numbers after the present block are all the bandit's.
+    def end_experiment(self) -> None:
+        """The holdout ends, for all workers and for good: numbers after the present block are all the bandit's.
         The last interval before stands. On disk when this returns."""
         if self._agreed.assignment is None:
             raise ValueError(NONE)
         with self._lock:
-            self._write(lambda: self._agreed.end_control(self._vault, self._clock()))
+            self._write(lambda: self._agreed.end_experiment(self._vault, self._clock()))
 
     def learn_log(self, table: Any, *, log: str, actions: Any = None) -> Mapping[int, str]:
         """Learn from logged rounds, as a bandit's learn_log, some rows in each transaction. log: what it is called. Its
@@ -250,7 +250,7 @@ class Stored(Reading):
         again(lambda: self._people.sweep(self._other))
 
     def look(self) -> None:
-        """Whether another process asks for a copy (tacit.holders.control), and begins it. A thread does this."""
+        """Whether another process asks for a copy (tacit.holders.copy_requests), and begins it. A thread does this."""
         self._own()
         if self._control is not None:
             self._control.look(self.backup)

@@ -18,7 +18,7 @@ from tacit.holders import rows
 from tacit.holders.opening import Vault, made_with
 from tacit.holders.rows import BanditRow, Head
 
-COUNTED = ("actions", "ages", "control_ended")  # settings that say since which choice, or step
+COUNTED = ("actions", "ages", "holdout_ended")  # settings that say since which choice, or step
 SHORTEST = 1e-6  # seconds: a release is visible at a multiple of the delay, whose number has to be finite
 NO_WINDOW = (
     "Expected Reward(window=...), the time after which a choice counts with the reward that came by then, got none. "
@@ -31,7 +31,7 @@ NO_WINDOW = (
 class Terms(NamedTuple):
     """All public. window, delay: seconds; window is 0 until it is known. ages: (step, seconds): how old the last choice
     of a step is when its release is visible, from that step on; what was shown does not change when window or delay do.
-    control_ended: the last number with a side, where a control group has ended."""
+    holdout_ended: the last number with a side, where a holdout has ended."""
 
     pending: int
     delay: float
@@ -39,7 +39,7 @@ class Terms(NamedTuple):
     window: float
     actions: tuple[Declared, ...] = ()
     ages: tuple[tuple[int, float], ...] = ()
-    control_ended: int | None = None
+    holdout_ended: int | None = None
 
     def age(self, step: int) -> float:
         return next((age for since, age in reversed(self.ages) if since <= step), self.window + self.delay)
@@ -72,8 +72,8 @@ def inherited(head: Head) -> str:
     """The settings of a bandit for the one that takes its place: all but those whose numbers begin anew."""
     found = json.loads(head.settings or "{}")
     kept = {name: value for name, value in found.items() if name not in COUNTED}
-    if found.get("control_ended") is not None:
-        kept["control_ended"] = 0
+    if found.get("holdout_ended") is not None:
+        kept["holdout_ended"] = 0
     return json.dumps(kept, sort_keys=True)
 
 
@@ -84,7 +84,7 @@ class Agreed:
         self.now, self._algorithm, self._schema = given, algorithm, algorithm.plan.features
         self._text, self.ended = "", False
         self.door = Door.of(algorithm)
-        self.assignment: Assignment | None = None  # who plays which number, where there is a control group
+        self.assignment: Assignment | None = None  # who plays which number, where there is a holdout
 
     @property
     def text(self) -> str:
@@ -98,8 +98,8 @@ class Agreed:
     def begin(self, vault: Vault) -> None:
         """The actions, as they will be when `decide` is called; BadState if those that were declared before are not
         among them."""
-        if self._algorithm.control is not None:
-            self.assignment = Assignment(self._algorithm.control, vault.sides)
+        if self._algorithm.holdout is not None:
+            self.assignment = Assignment(self._algorithm.holdout, vault.sides)
         with vault.database.transaction() as run:
             self._declare(rows.head(run, vault.uid), vault)
 
@@ -114,7 +114,7 @@ class Agreed:
                 self.now = self.now._replace(window=old.get("window") or 0.0)
             if not self.now.window and not self.ended:
                 raise ValueError(NO_WINDOW)
-            self._follow(self.now._replace(control_ended=old.get("control_ended")))
+            self._follow(self.now._replace(holdout_ended=old.get("holdout_ended")))
             self._check_arms()
             self.now = self.now._replace(ages=_ages(old.get("ages"), head, self.now.window + self.now.delay))
             text = json.dumps(self.now._asdict(), sort_keys=True)
@@ -128,7 +128,7 @@ class Agreed:
                     rows.event(run, vault.uid, at, what)
         self._text = text
 
-    def end_control(self, vault: Vault, at: float) -> None:
+    def end_experiment(self, vault: Vault, at: float) -> None:
         """For everybody, and for good. Nobody believes it before it is committed."""
         assert self.assignment is not None
         with vault.database.transaction() as run:
@@ -136,18 +136,18 @@ class Agreed:
             self.follow(head)
             if self.assignment.ended is not None:
                 raise ValueError(OVER)
-            now = self.now._replace(control_ended=self.assignment.end_after(head.choices))
+            now = self.now._replace(holdout_ended=self.assignment.end_after(head.choices))
             rows.settle(run, vault.uid, json.dumps(now._asdict(), sort_keys=True))
-            rows.event(run, vault.uid, at, f"control ended: the last of its choices is {now.control_ended}")
+            rows.event(run, vault.uid, at, f"holdout ended: the last of its choices is {now.holdout_ended}")
         with vault.database.transaction() as run:
             self.follow(rows.head(run, vault.uid))
 
     def _check_arms(self) -> None:
-        """ValueError where requests could not offer what a control plays."""
-        control = self._algorithm.control
-        if control is not None and self.now.control_ended is None:
+        """ValueError where requests could not offer what a holdout plays."""
+        holdout = self._algorithm.holdout
+        if holdout is not None and self.now.holdout_ended is None:
             gone = {one.name for one in self.now.actions if one.until is not None}
-            if gone & {control.arm, *control.arms}:
+            if gone & {holdout.action, *holdout.actions}:
                 raise ValueError(RETIRED)
 
     def _declare(self, head: Head, vault: Vault) -> tuple[Declared, ...]:
@@ -171,7 +171,7 @@ class Agreed:
     def _follow(self, now: Terms) -> None:
         self.now, self.door = now, Door.of(self._algorithm, now.actions)
         if self.assignment is not None:
-            self.assignment.ended = now.control_ended
+            self.assignment.ended = now.holdout_ended
 
     def at_work(self) -> None:
         if self.ended:

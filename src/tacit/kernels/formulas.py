@@ -6,7 +6,7 @@ from numba import types
 from numba.extending import overload, register_jitable
 
 from tacit.kernels.compile import kernel
-from tacit.model import control, glm, linear, links, scores, vectors
+from tacit.model import glm, holdout, linear, links, scores, vectors
 
 for _function in (
     links.decay,
@@ -61,4 +61,4 @@ link_mean = kernel(links.mean)
 add_linear = kernel(linear.add_linear)
 add_glm = kernel(glm.add_glm)
 add_score = kernel(scores.add_score)
-add_sides = kernel(control.add_sides)
+add_sides = kernel(holdout.add_sides)

@@ -14,7 +14,7 @@ import numpy as np
 
 from tacit.data import Array, Integers, Raw
 from tacit.mechanisms.opening import opened
-from tacit.model.control import TAIL
+from tacit.model.holdout import TAIL
 
 HASH = 16  # bytes that a person is known by
 NOBODY, SILENT = bytes(HASH), b"\xff" * HASH  # in the place of a person's hash: it teaches, or not, whoever chose

@@ -14,7 +14,7 @@ from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import add_sides
 from tacit.kernels.summing import add_rounded
 from tacit.mechanisms import leaves
-from tacit.model.control import TAIL
+from tacit.model.holdout import TAIL
 from tacit.models import protocol
 from tacit.models.protocol import Adder, Course, Model, Pace, Part
 

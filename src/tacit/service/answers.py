@@ -16,7 +16,7 @@ SURE = (
     "estimate{trial}. Who comes is known from sums that were released with noise, as if fields had nothing to do with "
     "each other."
 )
-TRIAL = " and no trial: nobody was set aside to compare with", ", and what the control group says stands above"
+TRIAL = " and no trial: nobody was set aside to compare with", ", and what the holdout says stands above"
 PLAN = (
     "Each one makes intervals somewhat narrower. How many people it takes in all depends on how much tastes differ: ",
     tag("code", "tacit plan --schema"),

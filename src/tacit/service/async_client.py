@@ -44,7 +44,7 @@ class AsyncClient:
     ) -> ServedChoice:
         """The arm for one person: among arms or, where the bandit has features, by the person's fields (context) among
         actions, as in Schema.vectors. request: by default an id of its own. own: what you would have offered
-        yourself, where the control group plays that. default: the arm or action, by name or place, that is returned
+        yourself, where the holdout plays that. default: the arm or action, by name or place, that is returned
         where the server does not answer or replies 503, instead of Unavailable. Its id is empty, and nothing is learnt
         from it."""
         call = self._caller.choose(arms, context, actions, request, available, person, own, propensity)
@@ -66,9 +66,9 @@ class AsyncClient:
         """What is still waiting of that person is deleted. Says what cannot be undone, in words."""
         return str((await self._send(self._caller.erase(person)))["remains"])
 
-    async def end_control(self) -> None:
-        """The control group ends, once and for good; for operators. What the trial said stands: status has it."""
-        await self._send(self._caller.end_control())
+    async def end_experiment(self) -> None:
+        """The holdout ends, once and for good; for operators. What the trial said stands: status has it."""
+        await self._send(self._caller.end_experiment())
 
     async def certificate(self) -> dict[str, Any]:
         return await self._send(self._caller.get("certificate"))

@@ -27,7 +27,7 @@ Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 class ChooseBody(msgspec.Struct, forbid_unknown_fields=True):
     """arms: rows of features, or names with features. context, actions: instead of arms, where the bandit has features:
     the person's fields, and the fields of what may be offered; names are enough where actions have no fields, and all
-    actions are meant without. available: a mask, or names. own: where a control group plays the caller's own choice,
+    actions are meant without. available: a mask, or names. own: where a holdout plays the caller's own choice,
     that one, in every request: a name, or a place. propensity: whether it is asked for."""
 
     arms: list[list[float]] | dict[str, list[float]] | msgspec.UnsetType = UNSET
@@ -59,7 +59,7 @@ class EraseBody(msgspec.Struct, forbid_unknown_fields=True):
     person: Text | Whole
 
 
-class EndControlBody(msgspec.Struct, forbid_unknown_fields=True):
+class EndExperimentBody(msgspec.Struct, forbid_unknown_fields=True):
     """Nothing has to be said."""
 
 
@@ -184,7 +184,7 @@ choose = Reader(
 )
 reward = Reader(RewardBody, 'the form {"id": text, "reward": number or null}')
 erase = Reader(EraseBody, 'the form {"person": text of 1 to 255 characters or whole number}')
-end_control = Reader(EndControlBody, "the form {}")
+end_experiment = Reader(EndExperimentBody, "the form {}")
 encode = msgspec.json.Encoder().encode
 
 

@@ -141,8 +141,8 @@ class Caller:
     def erase(self, person: str | int) -> Call:
         return self._post("erase", {"person": person})
 
-    def end_control(self) -> Call:
-        return self._post("end-control", {})
+    def end_experiment(self) -> Call:
+        return self._post("end-experiment", {})
 
     def get(self, what: str) -> Call:
         return Call(self, "GET", self._path + what, self._headers, None)

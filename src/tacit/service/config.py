@@ -17,7 +17,7 @@ from tacit.experiment import Experiment
 from tacit.features.schema import Schema
 from tacit.joint import JointGLM
 from tacit.model import arms
-from tacit.model.control import Control
+from tacit.model.holdout import Holdout
 from tacit.privacy.budget import Budget, Person
 
 KINDS = {"joint-glm": "JointGLM"}
@@ -29,22 +29,22 @@ class Seconds(float):
     """A time: in a configuration a number of seconds, or a text such as "2 hours"."""
 
 
-class ControlSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """As tacit.Control."""
+class HoldoutSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """As tacit.Holdout."""
 
-    share: float = Control(arm=0).share
-    arm: str | int | None = None
+    share: float = Holdout(action=0).share
+    action: str | int | None = None
     policy: str | None = None
     teach: float | None = None
-    arms: tuple[str | int, ...] = ()
+    actions: tuple[str | int, ...] = ()
     min_share: float = 0.0
-    bound: str = Control(arm=0).bound
-    level: float = Control(arm=0).level
-    budget: float = Control(arm=0).budget
-    assign: str = Control(arm=0).assign
+    bound: str = Holdout(action=0).bound
+    level: float = Holdout(action=0).level
+    budget: float = Holdout(action=0).budget
+    assign: str = Holdout(action=0).assign
 
-    def given(self) -> Control:
-        return Control(**msgspec.structs.asdict(self))
+    def given(self) -> Holdout:
+        return Holdout(**msgspec.structs.asdict(self))
 
 
 class ProfileSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -121,7 +121,7 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     horizon: int | None = None
     warm_start: WarmStartSetting | None = None
     per_day: float | None = None
-    holdout: ControlSetting | None = None
+    holdout: HoldoutSetting | None = None
     durable: str
     keys: str | None = None
     pending: int = 100_000

@@ -56,7 +56,7 @@ SETTING: dict[str, Any] = {
     "budget": {"epsilon": 1.0, "delta": 1e-6},
     "window": HOLD,
     "default": 0.0,
-    "control": {"share": 0.1, "arm": "news"},
+    "holdout": {"share": 0.1, "arm": "news"},
     "profiles": {name: {"context": context} for name, context in PROFILES.items()},
 }
 

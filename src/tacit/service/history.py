@@ -64,7 +64,7 @@ class History:
         return {"version": summary.version, "segments": segments.written(summary.segments, summary.actions)}
 
     def trial(self) -> Told | None:
-        """What the control group says, once for each release, and once more when it has ended."""
+        """What the holdout says, once for each release, and once more when it has ended."""
         sums = self._stored.trial_sums
         mark = None if sums is None else (len(sums.looks), sums.ended)
         if self._told is None or self._told[0] != mark:

@@ -1,5 +1,5 @@
 """The routes that every visitor costs: choose and reward, alone and in batches, as plain ASGI; and two that
-are rare, erase and end-control."""
+are rare, erase and end-experiment."""
 
 import asyncio
 import functools
@@ -29,7 +29,7 @@ MEDIA: dict[tuple[bytes, ...], str] = {
 MOST_ROWS = 1000  # of a batch
 AT_A_TIME = 16  # rows that are read before others get their turn
 ACKNOWLEDGED, LATE = (bodies.encode(bodies.Acknowledged(late=late)) for late in (bodies.UNSET, True))
-KINDS = ("choose", "reward", "erase", "end-control")
+KINDS = ("choose", "reward", "erase", "end-experiment")
 ROUTES = (*(kind + end for kind in KINDS[:2] for end in ("", ":batch")), *KINDS[2:])
 
 
@@ -42,9 +42,9 @@ async def answer(one: Served, route: str, asker: Asker, body: bytes, readers: Re
     if kind == "erase":
         person = await readers(kind, len(body), functools.partial(bodies.erase, body))
         return bodies.encode(await one.erase(person)), JSON
-    if kind == "end-control":
-        bodies.end_control(body)
-        return bodies.encode(await one.end_control()), JSON
+    if kind == "end-experiment":
+        bodies.end_experiment(body)
+        return bodies.encode(await one.end_experiment()), JSON
     item, wanted = await readers(kind, len(body), functools.partial(_read, one, kind, asker, body))
     return _written(one, await (await _submitted(one, kind, [item], [wanted]))[0], wanted), JSON
 
@@ -85,7 +85,7 @@ def _read(one: Served, kind: str, asker: Asker, line: bytes) -> tuple[Any, bool]
             given = one.read(line)
             return one.prepare(given, asker.name), given.propensity is True
         except ValueError as error:
-            if one.stored.one_pass.control is None:
+            if one.stored.one_pass.holdout is None:
                 raise
             return one.stored.unreadable(error, asker.name, bodies.named(line)), False
     return one.report(bodies.reward(line)), False

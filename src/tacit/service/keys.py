@@ -26,7 +26,7 @@ MAY = {  # role -> what it may ask for
             "metrics",
             "dashboard",
             "erase",
-            "end-control",
+            "end-experiment",
         }
     ),
     "auditor": frozenset({"bandits", "certificate", "status", "dashboard"}),

@@ -69,8 +69,8 @@ class FlagProblem(Reply):
 def is_flag(one: Served) -> bool:
     """Whether a context is enough for a choice: its actions have names, and no fields that a request would bring."""
     schema = one.stored.features
-    control = one.stored.one_pass.control
-    if schema is None or not schema.actions or schema.action or (control is not None and control.policy == "given"):
+    holdout = one.stored.one_pass.holdout
+    if schema is None or not schema.actions or schema.action or (holdout is not None and holdout.policy == "given"):
         return False
     return PERSON not in schema.context and REQUEST not in schema.context
 
@@ -106,8 +106,8 @@ class Asked:
             raise
 
     async def _refused(self, one: Served, error: Exception, request: str | bytes | None) -> None:
-        """With a control group what is refused has a number, too: see Stored.unreadable."""
-        if one.stored.one_pass.control is not None:
+        """With a holdout what is refused has a number, too: see Stored.unreadable."""
+        if one.stored.one_pass.holdout is not None:
             with contextlib.suppress(RefusedRequest):
                 await hot.decided(one, one.stored.unreadable(error, self._asker.name, request))
 

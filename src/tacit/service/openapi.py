@@ -62,8 +62,8 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {  # what is posted: summary, exa
         "What is still waiting of a person is deleted; the same answer whether or not there was anything.",
         {"a person": {"person": "ada"}},
     ),
-    "end-control": (
-        "The control group ends, once and for good: later choices are all the bandit's, and what the trial said by "
+    "end-experiment": (
+        "The holdout ends, once and for good: later choices are all the bandit's, and what the trial said by "
         "then stands.",
         {"nothing": {}},
     ),
@@ -72,7 +72,7 @@ SHOWN: dict[str, tuple[str, type[Any]]] = {  # what is shown of a bandit: summar
     "certificate": ("What is guaranteed, recomputed from the noise in use.", Certificate),
     "status": (
         "Choices so far, how many of them have entered, after how many seconds they do (hold), releases and about when "
-        "the next is due, what people get before the first, budget with its unit and neighbours, what the control "
+        "the next is due, what people get before the first, budget with its unit and neighbours, what the holdout "
         "group says, and events: nothing raw.",
         dict[str, Any],
     ),

@@ -1,4 +1,4 @@
-"""What `tacit backup`, `restore`, `move` and `end-control` do with the bandits of a configuration."""
+"""What `tacit backup`, `restore`, `move` and `end-experiment` do with the bandits of a configuration."""
 
 import contextlib
 from collections.abc import Callable
@@ -73,13 +73,13 @@ def move(path: Path, name: str | None, to: str) -> str:
     return _each(bandits, name, moved)
 
 
-def end_control(path: Path, name: str) -> str:
+def end_experiment(path: Path, name: str) -> str:
     (setting,) = chosen(path, name).values()
     options = {field: getattr(setting, field) for field in OPTIONS}
     stored = Stored(configs.build(setting, name), setting.durable, name=name, background=False, **options)
     with contextlib.closing(stored):
-        stored.end_control()
-    return f"{name}: its control group has ended. What it said by then stands."
+        stored.end_experiment()
+    return f"{name}: its holdout has ended. What it said by then stands."
 
 
 def _each(bandits: dict[str, BanditSetting], name: str | None, work: Callable[[str, BanditSetting], str]) -> str:

@@ -39,7 +39,7 @@ LOST = "The server does not answer. What you see is old; trying again."
 
 class Look(NamedTuple):
     """What there is to see of a bandit, for somebody at that time. learnt: for operators alone. trial: where there is a
-    control group. status and certificate are missing where the database is away."""
+    holdout. status and certificate are missing where the database is away."""
 
     name: str
     setting: BanditSetting

@@ -59,7 +59,7 @@ class Unit(NamedTuple):
 
 
 def verdict(trial: Trial, against: str, rewards: tuple[float, float]) -> str:
-    """What the trial says by now. against: the control, in words."""
+    """What the trial says by now. against: the holdout, in words."""
     unit = Unit.of(trial.high - trial.low, rewards)
     low, high = unit.down(trial.low), unit.up(trial.high)
     if not trial.clear:
@@ -88,13 +88,13 @@ def certainty(trial: Trial) -> str | None:
 
 
 def price(trial: Trial, rewards: tuple[float, float]) -> str | None:
-    """What the control has cost, about; nothing is said where that is not clear."""
+    """What the holdout has cost, about; nothing is said where that is not clear."""
     if not trial.clear:
         return None
     yes = "yeses" if tuple(rewards) == (0.0, 1.0) else "in rewards"
     if trial.value >= 0:
-        return f"The control group has cost about {about(trial.cost)} {yes}."
-    return f"The control group has brought about {about(-trial.cost)} {yes} more than the bandit would have."
+        return f"The holdout has cost about {about(trial.cost)} {yes}."
+    return f"The holdout has brought about {about(-trial.cost)} {yes} more than the bandit would have."
 
 
 def still(people: int | None, width: float, rewards: tuple[float, float]) -> str:

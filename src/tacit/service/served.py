@@ -79,9 +79,9 @@ class Served:
         await asyncio.sleep((began - time.monotonic()) % SLOT)
         return bodies.Erased(remains)
 
-    async def end_control(self) -> bodies.Acknowledged:
-        """No more people are on the control's side, for good. What the trial said stands; status has it."""
-        await asyncio.get_running_loop().run_in_executor(self._writer, self.stored.end_control)
+    async def end_experiment(self) -> bodies.Acknowledged:
+        """No more people are on the holdout's side, for good. What the trial said stands; status has it."""
+        await asyncio.get_running_loop().run_in_executor(self._writer, self.stored.end_experiment)
         return bodies.Acknowledged()
 
     async def with_propensities(self, given: Sequence[Asked], asked: Sequence[bool]) -> list[Asked]:

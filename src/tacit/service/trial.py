@@ -1,11 +1,11 @@
-"""What a control group says, as routes and the dashboard show it: functions of released sums (tacit.trials)."""
+"""What a holdout says, as routes and the dashboard show it: functions of released sums (tacit.trials)."""
 
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tacit.algorithms.trial_sums import TrialSums
-from tacit.model.control import Control
+from tacit.model.holdout import Holdout
 from tacit.service import sentences
 from tacit.service.markup import Child, Markup, tag
 from tacit.service.sentences import Unit
@@ -17,11 +17,11 @@ from tacit.trials.trial import Trial, course
 LEFT, TOP, BOTTOM, HEIGHT = 12.0, 28.0, 236.0, 280  # per cent of the width, and pixels
 APART = 15.0  # per cent of the width: two marks that are nearer would touch on a phone
 CAPTION = (
-    "Bandit minus control after so many people, with the interval that holds at every look. It stands until the next."
+    "Bandit minus holdout after so many people, with the interval that holds at every look. It stands until the next."
 )
 NONE_YET = "Not known yet: the first look comes after {people}."
-TOO_EARLY = "Not known: the control group ended before its first look."
-ENDED = "The control group has ended: this is what it said."
+TOO_EARLY = "Not known: the holdout ended before its first look."
+ENDED = "The holdout has ended: this is what it said."
 
 
 class Told(NamedTuple):
@@ -30,7 +30,7 @@ class Told(NamedTuple):
     looks: list[Trial]
     said: str
     against: str
-    control: Control
+    holdout: Holdout
     rewards: tuple[float, float]
 
     @property
@@ -39,26 +39,26 @@ class Told(NamedTuple):
 
 
 def told(sums: TrialSums | None, horizon: int | None) -> Told | None:
-    """None where there is no control group."""
+    """None where there is no holdout."""
     if sums is None:
         return None
-    found, against, rewards = course(sums, horizon), against_of(sums.control), sums.rewards
+    found, against, rewards = course(sums, horizon), against_of(sums.holdout), sums.rewards
     if not found:
         if sums.ended is not None:
-            return Told([], TOO_EARLY, against, sums.control, rewards)
-        first = counted(math.ceil(looks.FIRST / sums.control.share), "person", "people")
-        return Told([], NONE_YET.format(people=first), against, sums.control, rewards)
+            return Told([], TOO_EARLY, against, sums.holdout, rewards)
+        first = counted(math.ceil(looks.FIRST / sums.holdout.share), "person", "people")
+        return Told([], NONE_YET.format(people=first), against, sums.holdout, rewards)
     now = found[-1]
     width = sentences.wanted((now.high - now.low) / 2, rewards)
     more = None if now.clear or now.ended else waits.more(sums, now, width, horizon)
     said = sentences.whole(now, against, rewards, more=more, width=width)
-    return Told(found, said, against, sums.control, rewards)
+    return Told(found, said, against, sums.holdout, rewards)
 
 
-def against_of(control: Control) -> str:
-    if control.arm is not None:
-        return f"with “{control.arm}”" if isinstance(control.arm, str) else f"with arm {control.arm}"
-    return "with arms at random" if control.policy == "uniform" else "with your own choice"
+def against_of(holdout: Holdout) -> str:
+    if holdout.action is not None:
+        return f"with “{holdout.action}”" if isinstance(holdout.action, str) else f"with arm {holdout.action}"
+    return "with arms at random" if holdout.policy == "uniform" else "with your own choice"
 
 
 def written(told: Told | None) -> dict[str, Any] | None:
@@ -69,7 +69,7 @@ def written(told: Told | None) -> dict[str, Any] | None:
     if now is None:
         return {"said": told.said, "people": 0}
     found = {name: getattr(now, name) for name in now._fields if name not in ("arms", "noise")}
-    means = {name: found[name]._asdict() for name in ("bandit", "control_value", "earned")}
+    means = {name: found[name]._asdict() for name in ("bandit", "holdout_value", "earned")}
     arms = {name: one._asdict() for name, one in now.arms.items()}
     return {"said": told.said, **found, **means, "arms": arms}
 
@@ -89,8 +89,8 @@ def section(told: Told) -> Markup:
         parts += [tag("p", now.problem, class_="problem", role="alert") if now.problem else None]
         parts += [picture(told), tag("p", CAPTION, class_="note"), means(told, now)]
         parts += [tag("p", ENDED, class_="over") if now.ended else None]
-    assumed = [sentences.ASSUMED[told.control.bound], sentences.SIDES[told.control.assign], sentences.STOPPED]
-    assumed += [BOUNDS] * bool(told.control.pairs)
+    assumed = [sentences.ASSUMED[told.holdout.bound], sentences.SIDES[told.holdout.assign], sentences.STOPPED]
+    assumed += [BOUNDS] * bool(told.holdout.pairs)
     return tag(
         "section",
         tag("h2", f"Is it better than {told.against.removeprefix('with ')}?"),
@@ -106,20 +106,20 @@ BOUNDS = (
 
 
 def _sure(told: Told) -> str:
-    level = percent(told.control.level)
+    level = percent(told.holdout.level)
     return (
-        f"Who is compared with the control is drawn by the number of a choice alone. With a probability of {level} the "
+        f"Who is compared with the holdout is drawn by the number of a choice alone. With a probability of {level} the "
         "interval holds the truth at every look, however often you look and whenever you stop. The truth is what "
-        "the bandit, as it was then, would have brought to everybody so far, less what the control would have. All of "
+        "the bandit, as it was then, would have brought to everybody so far, less what the holdout would have. All of "
         "it is computed from sums that were released with noise; the noise is in the interval."
     )
 
 
 def means(told: Told, now: Trial) -> Markup:
     """What each would have brought to everybody, on one scale."""
-    control = told.against.removeprefix("with ").removeprefix("your ")
+    holdout = told.against.removeprefix("with ").removeprefix("your ")
     rows = [
-        (f"{control[0].upper()}{control[1:]} (control)", now.control_value),
+        (f"{holdout[0].upper()}{holdout[1:]} (holdout)", now.holdout_value),
         *((f"“{name}”", one) for name, one in now.arms.items()),
         ("The bandit", now.bandit),
     ]
@@ -187,7 +187,7 @@ def picture(told: Told) -> Markup:
         parts += _since(now, x(now.since))
     parts.append(tag("text", "people so far", x="100%", y=HEIGHT - 4, text_anchor="end"))
     name = "for a choice" if unit.people == 1 else f"of {count(unit.people)} people"
-    parts.append(tag("text", f"bandit minus control, {name}", x=0, y=12))
+    parts.append(tag("text", f"bandit minus holdout, {name}", x=0, y=12))
     return tag("svg", parts, class_="plot trial", height=HEIGHT, role="img", aria_label=told.said)
 
 

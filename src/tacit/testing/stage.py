@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from tacit.core.bandit import Bandit
 from tacit.core.live import Live
 from tacit.data import Array, Raw
 from tacit.kernels.block import LOGGED, Block

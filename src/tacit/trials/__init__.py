@@ -1,4 +1,4 @@
-"""Experiments that one may stop: what a control group says, with intervals that hold at every look.
+"""Experiments that one may stop: what a holdout says, with intervals that hold at every look.
 
 sides: who is compared with whom, and how far chance moves each mean. looks: after which releases one looks. bounds,
 rare, coins: intervals. trial: all of it, from released sums. manski: bounds of an arm without people of its own.

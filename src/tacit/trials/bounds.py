@@ -8,12 +8,12 @@ CALIBRATED. M / N is taken to be normal: this is the one assumption. While few p
 is most of the error. With z the normal quantile the mean y of a side is in the interval of all y with
     (estimate - y)^2 <= z^2 (spread y (1 - y) / N + tau^2)                                            (`normal`).
 The difference is within z sqrt((main y (1 - y) + arms u (1 - u)) / N + tau^2) of its estimate, where y and u are moved
-towards 1/2 as far as intervals of the control's and of the bandit's mean allow. These have SHARE of the error.
+towards 1/2 as far as intervals of the holdout's and of the bandit's mean allow. These have SHARE of the error.
 
 PROVEN. Given all noise M is a martingale with sub-Gaussian steps, so that E exp(lam (M / N + noise)) <= exp(lam^2
 (spread / (4 N) + tau^2) / 2): noise adds in quadrature, and the difference is within sqrt(2 (spread / (4 N) + tau^2)
 ln(2 / error)) (`plain`), for any outcomes in [0, 1]. Half of the error is for this, half for the bounds of trials.rare;
-the narrower one stands. Those of trials.rare do not hold for a divided control, which has the first alone."""
+the narrower one stands. Those of trials.rare do not hold for a divided holdout, which has the first alone."""
 
 import math
 from typing import Any, NamedTuple
@@ -76,17 +76,17 @@ def mean(side: SideSum, sides: Places, blocks: int, error: float, bound: str) ->
     if bound == CALIBRATED:
         return cut(value, *normal(value, spread, noise, quantile(error)))
     half = plain(spread, noise, error / 2)
-    if sides.divided and side.places == sides.control:
+    if sides.divided and side.places == sides.holdout:
         return cut(value, value - half, value + half)
     low, high = rare.mean(side.total, count, side.noise, math.log(4 * rare.GRID / error))
     return cut(value, np.maximum(value - half, low), np.minimum(value + half, high))
 
 
-def difference(bandit: SideSum, control: SideSum, sides: Places, blocks: int, error: float, bound: str) -> Interval:
-    """Bandit minus control."""
-    n, k = blocks * sides.bandit, blocks * sides.control
-    value, noise = bandit.total / n - control.total / k, math.hypot(bandit.noise / n, control.noise / k)
-    ends = mean(control, sides, blocks, error * SHARE / 2, bound), mean(bandit, sides, blocks, error * SHARE / 2, bound)
+def difference(bandit: SideSum, holdout: SideSum, sides: Places, blocks: int, error: float, bound: str) -> Interval:
+    """Bandit minus holdout."""
+    n, k = blocks * sides.bandit, blocks * sides.holdout
+    value, noise = bandit.total / n - holdout.total / k, math.hypot(bandit.noise / n, holdout.noise / k)
+    ends = mean(holdout, sides, blocks, error * SHARE / 2, bound), mean(bandit, sides, blocks, error * SHARE / 2, bound)
     if bound == CALIBRATED:
         variance = coin(sides, *(_middle(one) for one in ends)) / blocks
         half = quantile((1 - SHARE) * error) * np.sqrt(variance + noise**2)
@@ -94,17 +94,17 @@ def difference(bandit: SideSum, control: SideSum, sides: Places, blocks: int, er
     half = plain(sides.difference.whole / blocks, noise, (1 - SHARE) * error / 2)
     if sides.divided:
         return Interval(value, value - half, value + half)
-    unit = sides.block / (sides.control * (sides.block - sides.control)) / blocks  # R / N
+    unit = sides.block / (sides.holdout * (sides.block - sides.holdout)) / blocks  # R / N
     rest = math.hypot(noise, math.sqrt(sides.difference.arms / (4 * blocks))) / unit
     low, high = sides.mixed(ends[0].low, ends[1].low), sides.mixed(ends[0].high, ends[1].high)
-    # the control's draws above their mean: the difference seems smaller than it is
+    # the holdout's draws above their mean: the difference seems smaller than it is
     over, under = rare.tails(k, rest, low, high, math.log(4 * rare.GRID / ((1 - SHARE) * error)))
     return Interval(value, value - np.minimum(half, unit * under), value + np.minimum(half, unit * over))
 
 
-def coin(sides: Places, control: Number, bandit: Number) -> Number:
+def coin(sides: Places, holdout: Number, bandit: Number) -> Number:
     """The variance of a block's difference, for these means."""
-    y, spread = sides.mixed(control, bandit), sides.difference
+    y, spread = sides.mixed(holdout, bandit), sides.difference
     return spread.main * y * (1 - y) + spread.arms * bandit * (1 - bandit)
 
 

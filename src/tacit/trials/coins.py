@@ -1,10 +1,10 @@
 """Sides by independent coins, for people whose reaction may depend on who got what before: reloads, talk, a shared
 page.
 
-Each number's side is drawn by itself: the control's with chance p, the bandit's with chance q, an arm's else. Then
+Each number's side is drawn by itself: the holdout's with chance p, the bandit's with chance q, an arm's else. Then
 outcomes of number t may depend on everything before it, sides included; given the past its own coin is still fair. For
 a centre a in [0, 1] that is known before number t (released, or fixed) let
-    psi = (r - a) / p  on the control's side,   -(r - a) / q  on the bandit's,   0  on others:   E psi = c - b
+    psi = (r - a) / p  on the holdout's side,   -(r - a) / q  on the bandit's,   0  on others:   E psi = c - b
 exactly, whatever a is. So minus the average of psi estimates the same as with blocks: sum_t a_t cancels but for counts
 of sides, which are public, and all that it takes of rewards are the sides' sums.
 
@@ -12,7 +12,7 @@ PROVEN. With a = 1/2 the logarithm of E exp(lam (psi - E psi)) is convex in (c, 
     L(lam) = max over c, b in {0, 1} of ln(p e^(lam (c - a) / p) + q e^(-lam (b - a) / q) + 1 - p - q) - lam (c - b),
 and n people's sum with noise of std tau is off by more than (n L(lam) + lam^2 tau^2 / 2 + ln(2 / error)) / lam with at
 most the probability `error`, in both directions since the corners are symmetric around 1/2. n, tau and the error are
-public: lam is chosen to make this smallest. It is wide where rewards are rare, for a is not near them. A control that
+public: lam is chosen to make this smallest. It is wide where rewards are rare, for a is not near them. A holdout that
 is divided among arms, each with its own c, has the mean c = f of them: the most is where each of them is 0 or 1, and
 then ln(...) - lam f is concave in the share f of those with 1, with the maximum at 1 / lam - u / v for ln(u + v f), if
 that is in [0, 1].
@@ -87,16 +87,16 @@ def mean(side: Tossed, centres: Centres, error: float, bound: str) -> Interval:
     return bounds.cut(value, value - half, value + half)
 
 
-def difference(bandit: Tossed, control: Tossed, centres: Centres, error: float, bound: str) -> Interval:
+def difference(bandit: Tossed, holdout: Tossed, centres: Centres, error: float, bound: str) -> Interval:
     people = sum(centres.people)
-    noise = math.hypot(bandit.noise / bandit.chance, control.noise / control.chance) / people
+    noise = math.hypot(bandit.noise / bandit.chance, holdout.noise / holdout.chance) / people
     if bound != CALIBRATED:
         middle = fixed(centres.people)
-        value = weighted(bandit, middle) - weighted(control, middle)
-        half = exponential(people, noise * people, control.chance, bandit.chance, error, control.divided) / people
+        value = weighted(bandit, middle) - weighted(holdout, middle)
+        half = exponential(people, noise * people, holdout.chance, bandit.chance, error, holdout.divided) / people
         return Interval(value, value - half, value + half)
-    value, variance = weighted(bandit, centres) - weighted(control, centres), noise**2
-    for side in (bandit, control):
+    value, variance = weighted(bandit, centres) - weighted(holdout, centres), noise**2
+    for side in (bandit, holdout):
         ends = mean(side, centres, error * bounds.SHARE / 2, bound)
         variance += square(centres, ends.low, ends.high) / side.chance / people
     half = bounds.quantile((1 - bounds.SHARE) * error) * np.sqrt(variance)
@@ -120,27 +120,27 @@ def _solve(value: Number, noise: float, centres: Centres, unit: float, error: fl
 
 @functools.lru_cache(maxsize=4096)
 def exponential(
-    people: int, noise: float, control: float, bandit: float | None, error: float, divided: bool = False
+    people: int, noise: float, holdout: float, bandit: float | None, error: float, divided: bool = False
 ) -> float:
     """How far a sum over people can be from its mean: proven, with the best public lam. bandit None: one side alone."""
     log = math.log(2 / error)
-    most = HALF / control + (0.0 if bandit is None else HALF / bandit)
+    most = HALF / holdout + (0.0 if bandit is None else HALF / bandit)
     guess = math.sqrt(2 * log / (people * most * HALF + noise * noise))
 
     def over(lam: float) -> float:
-        return (people * cumulant(lam, control, bandit, divided) + lam * lam * noise * noise / 2 + log) / lam
+        return (people * cumulant(lam, holdout, bandit, divided) + lam * lam * noise * noise / 2 + log) / lam
 
     return min(over(guess * 2 ** (k / 16)) for k in range(-64, 65))
 
 
-def cumulant(lam: float, control: float, bandit: float | None, divided: bool = False) -> float:
+def cumulant(lam: float, holdout: float, bandit: float | None, divided: bool = False) -> float:
     """L(lam), of both signs."""
-    other, rest = (0.0, 1 - control) if bandit is None else (bandit, max(1 - control - bandit, 0.0))
+    other, rest = (0.0, 1 - holdout) if bandit is None else (bandit, max(1 - holdout - bandit, 0.0))
     found = 0.0
     for s in (-lam, lam):
         for b in (-HALF, HALF) if other else (0.0,):
-            below = control * math.exp(-s * HALF / control) + rest + (other and other * math.exp(-s * b / other))
-            more = control * 2 * math.sinh(s * HALF / control)
+            below = holdout * math.exp(-s * HALF / holdout) + rest + (other and other * math.exp(-s * b / other))
+            more = holdout * 2 * math.sinh(s * HALF / holdout)
             shares = [0.0, 1.0] + [min(max(1 / s - below / more, 0.0), 1.0)] * divided
             found = max(found, *(math.log(below + more * f) - s * (f - HALF - b) for f in shares))
     return found

@@ -2,7 +2,7 @@
 whatever its interval says: the key, the numbers or the counting. Counts of sides depend on the key and on numbers
 alone, so that they are public.
 
-Blocks: each side has exactly its places. Coins: the control's count is binomial with its chance; the check fails for
+Blocks: each side has exactly its places. Coins: the holdout's count is binomial with its chance; the check fails for
 sides that are right at one look with the probability ALARM / looks at most (by Bernstein's inequality), so ever with
 ALARM."""
 

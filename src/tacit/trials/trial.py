@@ -1,4 +1,4 @@
-"""What a control group says: all of it from released sums and public numbers.
+"""What a holdout says: all of it from released sums and public numbers.
 
 Each look has its interval, and all looks of one line hold at once with the probability `level`, however often one looks
 and whenever one stops: the comparison; all declared arms together; the two means together; the average earned. Each of
@@ -38,7 +38,7 @@ class Sums(Protocol):
     """What was released of a trial: algorithms.trial_sums.TrialSums."""
 
     @property
-    def control(self) -> Any: ...
+    def holdout(self) -> Any: ...
     @property
     def sides(self) -> Sequence[Any]: ...
     @property
@@ -52,26 +52,26 @@ class Sums(Protocol):
     @property
     def ended(self) -> int | None: ...
     @property
-    def control_sides(self) -> Sequence[int]: ...
+    def holdout_sides(self) -> Sequence[int]: ...
     @property
     def rounding(self) -> Sequence[float]: ...
 
 
 class Trial(NamedTuple):
-    """At the last look. people: so many had come, `control` of them on the control's side. value, low, high: what the
-    bandit brought on average more than the control would have. bandit, control_value: what each would have brought to
+    """At the last look. people: so many had come, `holdout` of them on the holdout's side. value, low, high: what the
+    bandit brought on average more than the holdout would have. bandit, holdout_value: what each would have brought to
     everybody; earned: what people brought, whatever their side; arms: what each declared arm would have brought to
-    everybody. since: from which person on the interval has not held 0, if it does not; cost: what the control's people
-    would have brought more with the bandit, about. ended: no more people are on the control's side. problem: sides are
+    everybody. since: from which person on the interval has not held 0, if it does not; cost: what the holdout's people
+    would have brought more with the bandit, about. ended: no more people are on the holdout's side. problem: sides are
     not as planned. Released numbers only."""
 
     people: int
-    control: int
+    holdout: int
     value: float
     low: float
     high: float
     bandit: Interval
-    control_value: Interval
+    holdout_value: Interval
     earned: Interval
     arms: Mapping[str, Interval]
     since: int | None
@@ -111,11 +111,11 @@ def trial(sums: Sums, horizon: int | None = None) -> Trial | None:
 
 
 def _trial(sums: Sums, at: Sequence[Releasing], horizon: int | None) -> Trial:
-    control, now, (low, high) = sums.control, at[-1], sums.rewards
-    share = sum(sums.sides[i].chance for i in sums.control_sides)
-    most = looks.most(share, horizon, coins=control.assign == COINS)
-    error = (1 - control.level) / most
-    of = _Tosses(sums, at) if control.assign == COINS else _Blocks(sums, now)
+    holdout, now, (low, high) = sums.holdout, at[-1], sums.rewards
+    share = sum(sums.sides[i].chance for i in sums.holdout_sides)
+    most = looks.most(share, horizon, coins=holdout.assign == COINS)
+    error = (1 - holdout.level) / most
+    of = _Tosses(sums, at) if holdout.assign == COINS else _Blocks(sums, now)
     lost = max(sums.rounding, default=0.0)
 
     def means(one: Interval) -> Interval:
@@ -123,11 +123,11 @@ def _trial(sums: Sums, at: Sequence[Releasing], horizon: int | None) -> Trial:
 
     named = [i for i, side in enumerate(sums.sides) if side.name == "arm"]
     count = len(named) + len(sums.pair_arms)
-    arms = {str(sums.sides[i].arm): means(of.mean(i, error / count, control.bound)) for i in named}
+    arms = {str(sums.sides[i].arm): means(of.mean(i, error / count, holdout.bound)) for i in named}
     for arm, pair in zip(sums.pair_arms, now.pairs, strict=True):
         arms[str(arm)] = means(manski.interval(*pair, now.pair_tau, now.people, error / count))
     value, below, above = (
-        (high - low) * float(end) for end in _wider(of.difference(error, control.bound), 2 * lost, least=-1.0)
+        (high - low) * float(end) for end in _wider(of.difference(error, holdout.bound), 2 * lost, least=-1.0)
     )
     everybody = sum(total + n / 2 for total, n in zip(now.totals, now.counts, strict=True)) / now.people
     noise = sum(tau * tau for tau in now.taus) ** 0.5 / now.people
@@ -135,29 +135,29 @@ def _trial(sums: Sums, at: Sequence[Releasing], horizon: int | None) -> Trial:
     chances = [side.chance for side in sums.sides]
     return Trial(
         people=now.people,
-        control=controls,
+        holdout=controls,
         value=value,
         low=below,
         high=above,
-        bandit=means(of.mean(0, error / 2, control.bound)),
-        control_value=means(of.mean(None, error / 2, control.bound)),
+        bandit=means(of.mean(0, error / 2, holdout.bound)),
+        holdout_value=means(of.mean(None, error / 2, holdout.bound)),
         earned=means(bounds.exact(everybody, noise, error)),
         arms=arms,
         since=None,
         cost=controls * value,
-        level=control.level,
-        bound=control.bound,
+        level=holdout.level,
+        bound=holdout.bound,
         ended=sums.ended is not None,
-        problem=ratio.problem(now.people, now.counts, chances, coins=control.assign == COINS, looks=most),
-        noise=(_summed(now, sums.control_sides)[1], now.taus[0]),
+        problem=ratio.problem(now.people, now.counts, chances, coins=holdout.assign == COINS, looks=most),
+        noise=(_summed(now, sums.holdout_sides)[1], now.taus[0]),
     )
 
 
 def sides_of(sums: Sums) -> Places:
     """The places of each side in a block; those that are expected of coins."""
-    own = sum(sums.sides[i].places for i in sums.control_sides)
-    others = [side.places for i, side in enumerate(sums.sides) if i > 0 and i not in sums.control_sides]
-    return Places(sum(side.places for side in sums.sides), own, tuple(others), divided=len(sums.control_sides) > 1)
+    own = sum(sums.sides[i].places for i in sums.holdout_sides)
+    others = [side.places for i, side in enumerate(sums.sides) if i > 0 and i not in sums.holdout_sides]
+    return Places(sum(side.places for side in sums.sides), own, tuple(others), divided=len(sums.holdout_sides) > 1)
 
 
 class _Blocks:
@@ -173,8 +173,8 @@ class _Blocks:
         return bounds.difference(self._side(0), self._side(None), self._sides, self._blocks, error, bound)
 
     def _side(self, i: int | None) -> SideSum:
-        """None: the control, which may be several."""
-        own = self._sums.control_sides if i is None else [i]
+        """None: the holdout, which may be several."""
+        own = self._sums.holdout_sides if i is None else [i]
         return SideSum(sum(self._sums.sides[j].places for j in own), *_summed(self._now, own))
 
 
@@ -196,7 +196,7 @@ class _Tosses:
         return coins.difference(self._side(0), self._side(None), self._centres, error, bound)
 
     def _side(self, i: int | None) -> Tossed:
-        own = self._sums.control_sides if i is None else [i]
+        own = self._sums.holdout_sides if i is None else [i]
         counts = [0, *(sum(look.counts[j] for j in own) for look in self._at)]
         between = tuple(after - before for before, after in itertools.pairwise(counts))
         chance = sum(self._sums.sides[j].chance for j in own)
@@ -210,7 +210,7 @@ def _summed(look: Releasing, own: Sequence[int]) -> tuple[float, float]:
 
 
 def _control(sums: Sums, counts: Sequence[int]) -> int:
-    return sum(counts[i] for i in sums.control_sides)
+    return sum(counts[i] for i in sums.holdout_sides)
 
 
 def _wider(one: Interval, lost: float, least: float = 0.0) -> Interval:

@@ -14,12 +14,12 @@ FURTHEST = 10**9  # people: beyond, it is not worth a number
 
 
 class Outlook(NamedTuple):
-    """A trial to come, or one that goes on. control, bandit: mean rewards that are expected, in [0, 1]. noise: std in
-    the control's and in the bandit's sum after so many people, in people; level, bound: as of the trial; horizon: of
+    """A trial to come, or one that goes on. holdout, bandit: mean rewards that are expected, in [0, 1]. noise: std in
+    the holdout's and in the bandit's sum after so many people, in people; level, bound: as of the trial; horizon: of
     choices."""
 
     sides: Places
-    control: float
+    holdout: float
     bandit: float
     noise: Callable[[int], tuple[float, float]]
     level: float = 0.95
@@ -30,11 +30,11 @@ class Outlook(NamedTuple):
 def half(of: Outlook, people: int) -> float:
     """Half the width after so many people, if their sums are as expected."""
     blocks = max(people // of.sides.block, 1)
-    error = (1 - of.level) / looks.most(of.sides.control / of.sides.block, of.horizon)
+    error = (1 - of.level) / looks.most(of.sides.holdout / of.sides.block, of.horizon)
     loud = of.noise(people)
-    control = SideSum(of.sides.control, blocks * of.sides.control * of.control, loud[0])
+    holdout = SideSum(of.sides.holdout, blocks * of.sides.holdout * of.holdout, loud[0])
     bandit = SideSum(of.sides.bandit, blocks * of.sides.bandit * of.bandit, loud[1])
-    found = bounds.difference(bandit, control, of.sides, blocks, error, of.bound)
+    found = bounds.difference(bandit, holdout, of.sides, blocks, error, of.bound)
     return float(found.high - found.low) / 2
 
 
@@ -42,14 +42,14 @@ def spread(of: Outlook, people: int) -> float:
     """Standard deviation of the estimate."""
     blocks, sides = max(people // of.sides.block, 1), of.sides
     loud = of.noise(people)
-    noise = math.hypot(loud[0] / sides.control, loud[1] / sides.bandit) / blocks
-    return math.sqrt(bounds.coin(sides, of.control, of.bandit) / blocks + noise**2)
+    noise = math.hypot(loud[0] / sides.holdout, loud[1] / sides.bandit) / blocks
+    return math.sqrt(bounds.coin(sides, of.holdout, of.bandit) / blocks + noise**2)
 
 
 def until(of: Outlook, effect: float, power: float = 0.0) -> int | None:
     """After how many people half the width, and `power` standard deviations of the estimate, are at most `effect`; None
     beyond FURTHEST. At least those of the first look."""
-    least = -(-looks.FIRST // of.sides.control)
+    least = -(-looks.FIRST // of.sides.holdout)
     low, high = least - 1, least
 
     def done(blocks: int) -> bool:
@@ -70,7 +70,7 @@ def more(sums: Sums, now: Trial, width: float, horizon: int | None = None) -> in
     """How many more people make half the width of that trial's interval so small, if means and noise stay as they are;
     None beyond FURTHEST."""
     low, high = sums.rewards
-    rates = [min(max((one.value - low) / (high - low), 0.0), 1.0) for one in (now.control_value, now.bandit)]
+    rates = [min(max((one.value - low) / (high - low), 0.0), 1.0) for one in (now.holdout_value, now.bandit)]
     of = Outlook(sides_of(sums), rates[0], rates[1], lambda _: now.noise, now.level, now.bound, horizon)
     found = until(of, width / (high - low))
     return None if found is None else max(found - now.people, 0)

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from tacit.bandits.base import Bandit
 
 from tacit import checks
-from tacit.bandits.base import Bandit
 from tacit.core.choices import Index, certain
 from tacit.data import Array
 from tacit.errors import NoHorizon

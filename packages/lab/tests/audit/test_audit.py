@@ -21,7 +21,7 @@ from tacit.testing.canary import responses, with_size, worst_canary
 from tacit_lab import audit
 from tacit_lab.audit import Attack, catalogue, mutants, report
 from tacit_lab.audit.attacks import bandits as attacks_bandits
-from tacit_lab.audit.attacks import control, served
+from tacit_lab.audit.attacks import holdout, served
 from tacit_lab.audit.attacks.grid import one_release
 from tacit_lab.audit.attacks.mechanisms import BUDGET, SMALL, attacks_at, calibrated
 from tacit_lab.audit.attacks.planted import attacks as mutant_attacks
@@ -31,7 +31,7 @@ from tacit_lab.mechanisms.tree import Tree
 
 PAIRS = [  # a planted bug, and the same attack on the sound code
     *zip(mutant_attacks(), mutant_attacks(sound=True), strict=True),
-    *zip(control.planted(), control.planted(sound=True), strict=True),
+    *zip(holdout.planted(), holdout.planted(sound=True), strict=True),
 ]
 BUGS, CLAIMS = 2000, 400  # runs of each world; planted bugs in mechanisms take ten times as many
 HTTP = {attack.name for attack in served.attacks()}  # which test_served_audit.py carries out
@@ -65,7 +65,7 @@ def test_the_planted_bugs_are_there():
     assert {attack.name for attack in OWN if not attack.claimed} >= {
         "forgotten-level", "silent-level", "redrawn-noise", "quiet-noise", "half-sensitivity", "unnoised-statistic",
         "counted-noise", "unbounded-scores", "clipped-sum", "seeded-noise", "exact-sums-in-the-estimate",
-        "exact-sums-in-the-actions", "control-late-sums", "control-counts-of-answers", "control-sides-by-person",
+        "exact-sums-in-the-actions", "holdout-late-sums", "holdout-counts-of-answers", "holdout-sides-by-person",
     }  # fmt: skip
 
 
@@ -97,7 +97,7 @@ def test_everything_at_the_default_runs():
     rows = audit.carry_out_all(audit.all_attacks(), seed=1)
     assert [row.attack.name for row in rows if not row.as_expected] == []
     near = {row.attack.name: row.epsilon_lower for row in rows}
-    assert near["joint-glm"] >= 0.8 and near["control-sums"] >= 0.8 and near["control-own-people"] >= 0.65
+    assert near["joint-glm"] >= 0.8 and near["holdout-sums"] >= 0.8 and near["holdout-own-people"] >= 0.65
 
 
 @pytest.mark.parametrize(
@@ -267,12 +267,12 @@ def test_many_runs_of_a_grid_are_coordinates_of_one():
 
 
 def test_late_sums_exceed_the_claim_by_a_quarter():
-    """How far a click that comes later moves the control's sum; centred and at a deadline it is all of the claim."""
-    made = attacks_bandits.glm(dim=2, first=10, horizon=None, control=control.Control(arm=0))(Simulated(0))
-    mechanism = dataclasses.replace(made.mechanism, leaves=control.LEAVES, size=1)
+    """How far a click that comes later moves the holdout's sum; centred and at a deadline it is all of the claim."""
+    made = attacks_bandits.glm(dim=2, first=10, horizon=None, holdout=holdout.Holdout(action=0))(Simulated(0))
+    mechanism = dataclasses.replace(made.mechanism, leaves=holdout.LEAVES, size=1)
     noise, data = responses(mechanism)
     whitened = np.linalg.solve(noise, data)
     claim = mechanism.column_norm / mechanism.sigma
-    late = max(np.linalg.norm(whitened[:, 0] - whitened[:, leaf]) for leaf in range(1, control.LEAVES))
+    late = max(np.linalg.norm(whitened[:, 0] - whitened[:, leaf]) for leaf in range(1, holdout.LEAVES))
     assert np.linalg.norm(whitened[:, 0]) == pytest.approx(claim, rel=1e-9)
     assert late / claim == pytest.approx(1.27, abs=0.005)

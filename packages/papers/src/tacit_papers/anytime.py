@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from tacit.bandits.base import Bandit
 
 from tacit import checks
-from tacit.bandits.base import Bandit
 from tacit.core.choices import Choice, Choices, Index
 from tacit.data import Array
 from tacit.errors import UnknownChoice

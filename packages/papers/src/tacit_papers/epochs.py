@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from tacit.bandits.base import Bandit
 
 from tacit import checks
-from tacit.bandits.base import Bandit
 from tacit.core.choices import Index
 from tacit.errors import NoHorizon
 from tacit.kernels.block import Block

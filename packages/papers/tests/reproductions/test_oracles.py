@@ -5,13 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM, Simulated, environments
+from tacit import Budget, Simulated, environments
 from tacit.errors import NotSecure
 from tacit.mechanisms.opening import opened
 from tacit.privacy import gaussian
 from tacit_papers.reproductions import oracles
 from tacit_papers.reproductions.oracles.bandit import WITHOUT, Oracle
 from tests import apart
+from tests.made import bandit
 
 BUDGET = Budget(1, 0.02)
 OPTIONS = {"dim": 12, "radius": 3.0, "link": "probit", "horizon": 2000, "budget": BUDGET}
@@ -78,5 +79,5 @@ def test_an_oracle_plays_on_the_same_steps(tmp_path, monkeypatch):
     assert (tmp_path / "figure.png").stat().st_size > 10_000
     regrets = {row["label"]: row["regret_mean"] for row in outcome.result.rows}
     assert len(regrets) == len(set(regrets.values())) == 8
-    steps = JointGLM(source=Simulated(3), **OPTIONS)._schedule
+    steps = bandit(source=Simulated(3), **OPTIONS)._schedule
     assert noise_of("fresh")[0]._schedule == steps

@@ -5,10 +5,10 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
+from tacit.bandits.joint.glm import JointGLM
 
 from tacit.algorithms import forgetting
 from tacit.algorithms.forgetting import steps_before
-from tacit.bandits.joint.glm import JointGLM
 from tacit.core.onepass import OnePassEstimate
 from tacit.data import Array, Integers, Raw, Released
 from tacit.errors import NotSecure

@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator, default_rng
+from tacit.bandits.base import Bandit
 
 from tacit import checks
-from tacit.bandits.base import Bandit
 from tacit.bandits.server import Server
 from tacit.core.choices import Index
 from tacit.data import Array, Integers

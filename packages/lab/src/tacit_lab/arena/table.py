@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 from numpy.random import SeedSequence
+from tacit.bandits.base import Bandit
 
 from tacit import __version__, checks
-from tacit.bandits.base import Bandit
 from tacit.errors import Interrupted
 from tacit.experiments.result import Result
 from tacit_lab.arena.audit import RUNS, WORLD, Audited, audited

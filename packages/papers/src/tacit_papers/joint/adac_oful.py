@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from tacit.bandits.joint.continual import ContinualBandit
 
 from tacit import checks
-from tacit.bandits.joint.continual import ContinualBandit
 from tacit.core.choices import Index, certain
 from tacit.data import Array, Exact, Integers, Raw, Released
 from tacit.errors import NoHorizon

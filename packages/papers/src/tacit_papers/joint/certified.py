@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from tacit.bandits.joint.glm import JointGLM
 
 from tacit import checks
-from tacit.bandits.joint.glm import JointGLM
 from tacit.data import Array
 from tacit.kernels.linalg import smat
 from tacit.kernels.rounds import BOUNDARY, Schedule, next_boundary

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-
-from tacit import checks
 from tacit.bandits.base import Bandit
 from tacit.bandits.joint.summing import Summer
+
+from tacit import checks
 from tacit.core import actions as declared_actions
 from tacit.core import logs, repeated
 from tacit.core.actions import Declared

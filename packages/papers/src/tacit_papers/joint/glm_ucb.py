@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from tacit.bandits.joint.continual import ContinualBandit
 
 from tacit import checks
 from tacit.algorithms.forgetting import FARTHEST, steps_before
-from tacit.bandits.joint.continual import ContinualBandit
 from tacit.core.choices import Index, certain
 from tacit.data import Array, Integers, Raw, Released
 from tacit.kernels import linear

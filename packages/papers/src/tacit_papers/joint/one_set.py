@@ -9,8 +9,8 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 import numpy.typing as npt
-
 from tacit.bandits.joint.continual import ContinualBandit
+
 from tacit.core.choices import certain
 from tacit.core.door import Door, Offer
 from tacit.data import Array, Exact, Integers, Raw

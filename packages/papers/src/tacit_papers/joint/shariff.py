@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from tacit.bandits.joint.continual import ContinualBandit
 
 from tacit import checks
 from tacit.algorithms import ridge
 from tacit.algorithms.forgetting import steps_before
-from tacit.bandits.joint.continual import ContinualBandit
 from tacit.core.choices import Index, certain
 from tacit.data import Array, Raw, Released
 from tacit.errors import NoHorizon, NotSecure

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 
 import numpy as np
-
 from tacit.bandits.base import Bandit
+
 from tacit.core.choices import Index
 from tacit.data import Array, Exact
 from tacit.kernels.block import Block

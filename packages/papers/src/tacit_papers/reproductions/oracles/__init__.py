@@ -44,7 +44,7 @@ def worlds() -> list[Environment]:
 
 def specs(budget: Budget) -> list[Spec]:
     return [
-        Spec(JointGLM, budget=budget, curvature="released", label=PRIVATE),
+        Spec(JointGLM, budget=budget, model="curvature", label=PRIVATE),
         *(Spec(Oracle, budget=budget, curvature="released", without=left, label=n) for n, left in ORACLES.items()),
         Spec(JointGLM, budget=Budget(math.inf, budget.delta), label=WITHOUT),
         Spec(MLEUCB, label=REFERENCE),

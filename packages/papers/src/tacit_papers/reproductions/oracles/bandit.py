@@ -3,10 +3,10 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+from tacit.bandits.joint.glm import JointGLM
 
 from tacit import checks
 from tacit.algorithms.forgetting import steps_before
-from tacit.bandits.joint.glm import JointGLM
 from tacit.data import Array
 from tacit.errors import NotSecure
 from tacit.kernels.continual import TABLE, JointState, draws_needed, noise_step

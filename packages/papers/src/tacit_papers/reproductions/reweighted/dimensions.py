@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.random import SeedSequence, default_rng
+from tacit.bandits.base import Bandit
 
 from tacit.bandits import Embedded, Uniform
-from tacit.bandits.base import Bandit
 from tacit.experiments.runner import Progress
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated

@@ -1,20 +1,20 @@
-"""A control group on a database: every number counts once on its side, whatever became of it, and sides survive what
+"""A holdout on a database: every number counts once on its side, whatever became of it, and sides survive what
 rows and keys survive."""
 
 import itertools
 
 import numpy as np
 import pytest
+from tacit.holders.playing import by_side
 
-from tacit import Control, Stored, move, retire
+from tacit import Holdout, Stored, move, retire
 from tacit.core.assignment import Assignment
 from tacit.errors import BadState, RefusedRequest, Unavailable, WrongKeys
 from tacit.holders import rows
-from tacit.holders.playing import by_side
 from tests.store.places import Clock, Place, arms, glm, restored, settle, sums, table
 from tests.store.processes import dies_at
 
-CONTROL = Control(arm=1, share=0.2)
+HOLDOUT = Holdout(action=1, share=0.2)
 MISSING = 0.25
 FATES = ("yes", "no", "silent", "cancels", "bad", "lost")  # what becomes of a request
 
@@ -25,8 +25,8 @@ def quiet(monkeypatch):
     monkeypatch.setattr("tacit.privacy.noise.Secure.integers", lambda self, n, size, cells: np.zeros((n, size), int))
 
 
-def opened(place, control=CONTROL, **options):
-    return place.open(glm(control=control), **({"missing_as": MISSING} | options))
+def opened(place, holdout=HOLDOUT, **options):
+    return place.open(glm(holdout=holdout), **({"missing_as": MISSING} | options))
 
 
 def play(stored, rounds, seed=0, **given):
@@ -87,7 +87,7 @@ def test_every_number_counts_whatever_became_of_it(place, quiet):
 
 
 def test_what_control_plays_and_what_answers_tell(place, rng):
-    """The control's numbers get its arm; the stored propensity is the mixture, whoever played."""
+    """The holdout's numbers get its arm; the stored propensity is the mixture, whoever played."""
     with opened(place) as stored:
         told = {}
         x = arms(rng)
@@ -105,7 +105,7 @@ def test_what_control_plays_and_what_answers_tell(place, rng):
 
 
 def test_own_is_the_callers_choice(place, quiet):
-    with opened(place, Control(policy="given", share=0.2)) as stored:
+    with opened(place, Holdout(policy="given", share=0.2)) as stored:
         rng, before = np.random.default_rng(3), 0
         for _ in range(30):
             number = stored.choices + 1
@@ -117,7 +117,7 @@ def test_own_is_the_callers_choice(place, quiet):
             with pytest.raises(RefusedRequest, match="Expected own="):
                 stored.choose(arms(rng), own=own)
         assert stored.choices == 33
-    with place.open(glm(), name="other") as plain, pytest.raises(ValueError, match="Expected own= with control"):
+    with place.open(glm(), name="other") as plain, pytest.raises(ValueError, match="Expected own= with holdout"):
         plain.choose(arms(rng), own=1)
 
 
@@ -130,15 +130,15 @@ def test_it_goes_on_after_a_restart_and_workers_agree_on_its_end(place, quiet, c
         assert stored._vault.sides == key and stored.trial_sums.looks == before.looks
         if place.where.startswith("postgres"):
             with opened(place, clock=clock) as other:
-                other.end_control()
+                other.end_experiment()
         else:
-            stored.end_control()
+            stored.end_experiment()
         happened |= play(stored, 60, seed=1)
         assert stored.trial_sums.ended == 50 and check(stored, happened)
         assert not any(happened[n][0] for n in range(51, 108)) and stored.trial_sums.looks[-1].counts[1] == 10
-        assert any("control ended" in what for _, what in stored.events)
-        with pytest.raises(ValueError, match="Expected a control group that goes on"):
-            stored.end_control()
+        assert any("holdout ended" in what for _, what in stored.events)
+        with pytest.raises(ValueError, match="Expected a holdout that goes on"):
+            stored.end_experiment()
     with opened(place, clock=clock) as stored:
         assert stored.trial_sums.ended == 50 and check(stored, happened)
 
@@ -148,7 +148,7 @@ def test_propensities_of_its_last_block_do_not_tell_the_side(on_sqlite, ahead):
     with opened(on_sqlite) as stored:
         x = arms(np.random.default_rng(2))
         stored.choose(x)
-        stored.end_control()
+        stored.end_experiment()
         found = [stored.choose(x, propensity=ahead) for _ in range(6)]
         told = [0.4 if choice.index == 1 else 0.2 for choice in found[:4]]
         assert [choice.propensity for choice in found] == pytest.approx([*told, 0.25, 0.25])
@@ -182,7 +182,7 @@ def test_its_end_is_tried_again_and_not_believed_before_it_is_committed(on_sqlit
     with opened(on_sqlite) as stored:
         play(stored, 7)
         monkeypatch.setattr("tacit.holders.rows.settle", failing)
-        stored.end_control()
+        stored.end_experiment()
         assert not fails and stored.trial_sums.ended == 10
     with opened(on_sqlite) as stored:
         assert stored.trial_sums.ended == 10
@@ -193,13 +193,13 @@ def test_a_restore_begins_a_new_experiment(on_sqlite, quiet, clock):
     with opened(on_sqlite) as stored:
         play(stored, 40)
         key = stored._vault.sides
-    restored(on_sqlite, glm(control=CONTROL))
+    restored(on_sqlite, glm(holdout=HOLDOUT))
     clock.now = 9000.0
     with opened(on_sqlite, clock=clock) as stored:
         assert stored.trial_sums.looks == () and stored._vault.sides != key and stored.version == 0
         assert check(stored, play(stored, 40, seed=5))
-        stored.end_control()
-    restored(on_sqlite, glm(control=CONTROL))
+        stored.end_experiment()
+    restored(on_sqlite, glm(holdout=HOLDOUT))
     with opened(on_sqlite, clock=clock) as stored:
         assert stored.trial_sums.ended == 0
         assert {side for side, _ in play(stored, 20, seed=6).values()} == {0}
@@ -225,25 +225,25 @@ def test_its_key_is_one_of_the_folders(on_sqlite):
 
 
 def test_what_it_needs_and_what_it_refuses(on_sqlite):
-    with pytest.raises(ValueError, match="Expected missing_as with control"):
-        on_sqlite.open(glm(control=CONTROL))
+    with pytest.raises(ValueError, match="Expected missing_as with holdout"):
+        on_sqlite.open(glm(holdout=HOLDOUT))
     with opened(on_sqlite) as stored:
-        with pytest.raises(ValueError, match="Expected no log with control"):
+        with pytest.raises(ValueError, match="Expected no log with holdout"):
             stored.learn_log({"x0": [0.0], "x1": [0.0], "x2": [0.0], "reward": [1.0]}, log="a")
         assert stored.privacy.releases[0].name == "one of"
-    for other in (None, Control(arm=1, share=0.1), Control(arm=2, share=0.2)):
-        with pytest.raises(BadState, match="control"):
+    for other in (None, Holdout(action=1, share=0.1), Holdout(action=2, share=0.2)):
+        with pytest.raises(BadState, match="holdout"):
             opened(on_sqlite, other)
     with on_sqlite.open(glm(), name="plain") as stored:
         assert stored.trial_sums is None
-        with pytest.raises(ValueError, match="Expected a bandit with control"):
-            stored.end_control()
+        with pytest.raises(ValueError, match="Expected a bandit with holdout"):
+            stored.end_experiment()
 
 
 def test_a_store_and_a_bandit_in_memory_play_alike(on_sqlite, quiet):
     """With the same key: the same sums, whatever the arms."""
     made = [
-        glm(control=CONTROL, policy=np.random.default_rng(7), hold=hold, missing_as=hold and MISSING)
+        glm(holdout=HOLDOUT, policy=np.random.default_rng(7), hold=hold, missing_as=hold and MISSING)
         for hold in (1, None)
     ]
     with Stored(
@@ -272,7 +272,7 @@ def test_a_store_and_a_bandit_in_memory_play_alike(on_sqlite, quiet):
 
 
 def killed_at_every_statement(place):
-    """A worker is killed before each statement of a choice and its reward, and of the control's end; the same is asked
+    """A worker is killed before each statement of a choice and its reward, and of the holdout's end; the same is asked
     again by the next one. Every number counts once: with its reward, or as missing_as where it was lost."""
 
     clock, number, alive = Clock(), 0, True
@@ -292,7 +292,7 @@ def killed_at_every_statement(place):
         number += 1
     assert number > 4
     for at in range(20):
-        alive = dies_at(at, place, lambda stored: stored.end_control(), begun)
+        alive = dies_at(at, place, lambda stored: stored.end_experiment(), begun)
         with opened(place, clock=clock) as stored:
             if stored.trial_sums.ended is not None:
                 break
@@ -323,11 +323,11 @@ def test_killed_at_every_statement_on_postgres(on_postgres, quiet):
 @pytest.mark.parametrize("assign", ["blocks", "coins"])
 def test_what_was_released_stays_when_it_retires(on_sqlite, quiet, assign):
     """Coins cannot be counted without their key, which is destroyed."""
-    control = Control(arm=1, share=0.2, assign=assign)
-    with opened(on_sqlite, control) as stored:
+    holdout = Holdout(action=1, share=0.2, assign=assign)
+    with opened(on_sqlite, holdout) as stored:
         happened, clock, before = play(stored, 40), stored._clock, stored.trial_sums
     retire(on_sqlite.where, keys=on_sqlite.keys)
-    with opened(on_sqlite, control, clock=clock) as stored:
+    with opened(on_sqlite, holdout, clock=clock) as stored:
         if assign == "coins":
             assert stored.trial_sums is None
         else:
@@ -336,11 +336,11 @@ def test_what_was_released_stays_when_it_retires(on_sqlite, quiet, assign):
 
 def after(place, fate, monkeypatch):
     """Exact sums by step, in cells, of 40 people of whom the first of a side has that fate."""
-    with_key = lambda control, key, **options: Assignment(control, bytes(32), **options)  # noqa: E731
+    with_key = lambda holdout, key, **options: Assignment(holdout, bytes(32), **options)  # noqa: E731
     monkeypatch.setattr("tacit.holders.terms.Assignment", with_key)
-    bandit = glm(control=CONTROL)
+    bandit = glm(holdout=HOLDOUT)
     with place.open(bandit, missing_as=MISSING, name=fate.replace(" ", "-")) as stored:
-        side = int(fate.endswith("control"))
+        side = int(fate.endswith("holdout"))
         canary = next(n for n in range(1, 11) if stored._agreed.assignment.side(n) == side)
         rng = np.random.default_rng(6)
         for number in range(1, 41):
@@ -361,7 +361,7 @@ def after(place, fate, monkeypatch):
         return bandit, side, sums(stored)
 
 
-@pytest.mark.parametrize("who", ["bandit", "control"])
+@pytest.mark.parametrize("who", ["bandit", "holdout"])
 def test_one_person_moves_one_step_and_one_side_by_at_most_the_claim(on_sqlite, quiet, monkeypatch, who):
     """Whatever becomes of the person's request. Later steps are those of the others, whose sides have not moved."""
     found = {fate: after(on_sqlite, f"{fate} {who}", monkeypatch) for fate in FATES}

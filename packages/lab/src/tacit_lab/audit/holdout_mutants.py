@@ -19,7 +19,7 @@ class CountsAnswers(JointGLM):
     _answers: Any = field(default=None, init=False, repr=False)
 
     def init(self) -> Any:
-        self._answers = np.zeros(len(self.control.sides) if self.control else 0, int)
+        self._answers = np.zeros(len(self.holdout.sides) if self.holdout else 0, int)
         return super().init()
 
     def _observed(self, ticket: int, reward: Raw[float]) -> bool:

@@ -1,4 +1,4 @@
-"""The control group of a bandit: what is declared of it, and what one person adds to the sums of an experiment."""
+"""The holdout of an experiment: what is declared of it, and what one person adds to the experiment's sums."""
 
 import math
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from tacit import checks
 from tacit.data import Array, Exact
 
 POLICIES, BOUNDS, ASSIGN = ("uniform", "given"), ("calibrated", "proven"), ("blocks", "coins")
-BANDIT, CONTROL, ARM = "bandit", "control", "arm"  # what sides are called
+BANDIT, HOLDOUT, ARM = "bandit", "holdout", "arm"  # what sides are called
 TAIL = 3  # numbers that are kept of a choice beside its arm: its side, whether it teaches, and which pair it adds to
-TEACHES = 0.5  # of a uniform control's budget
+TEACHES = 0.5  # of a uniform holdout's budget
 ROUNDING = 1e-9  # of 1 / share
 
 ArmName = str | int
@@ -29,17 +29,17 @@ class Side(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Control:
-    """A control group, declared before anybody comes: of every 1 / share choices exactly one, at a place that a secret
-    key draws, is played by the control. All of it is public but the places.
+class Holdout:
+    """A holdout, declared before anybody comes: of every 1 / share choices exactly one, at a place that a secret
+    key draws, is the holdout's. All of it is public but the places.
 
-    share: 1 / m, m a whole number of at least 2. arm: the control always plays that one: its name, or its place in the
-    request. policy, in its place: "uniform", an arm of those on offer at random; "given", the
-    caller's own choice, which every request then says (`own`).
-    teach: the share of a control person's mu^2 that the bandit learns from; by default 0.5 for "uniform", else 0.
-    arms: those of which something is to be known each. min_share: 1 / n, n a multiple of m: each of them is played in
-    so many of all choices, wherever it is on offer; else the bandit's choice is. Without min_share: with "uniform" the
-    control's people are divided among them; with another control all that is known are bounds from the bandit's own
+    share: 1 / m, m a whole number of at least 2. action: what the holdout always gets: a name, or a place in the
+    request. policy, instead: "uniform", one of those on offer at random; "given", the caller's own choice, which every
+    request then says (`own`).
+    teach: the share of a held-out person's mu^2 that the bandit learns from; by default 0.5 for "uniform", else 0.
+    actions: those of which something is to be known each. min_share: 1 / n, n a multiple of m: each of them is played
+    in so many of all choices, wherever it is on offer; else the bandit's choice is. Without min_share: with "uniform"
+    the holdout's people are divided among them; with another holdout all that is known are bounds from the bandit's own
     choices.
     bound, level: of intervals (docs/trials.md). budget: the share of a bandit's person's mu^2 for the sums of the
     experiment.
@@ -47,10 +47,10 @@ class Control:
     before got."""
 
     share: float = 0.1
-    arm: ArmName | None = None
+    action: ArmName | None = None
     policy: str | None = None
     teach: float | None = None
-    arms: tuple[ArmName, ...] = ()
+    actions: tuple[ArmName, ...] = ()
     min_share: float = 0.0
     bound: str = "calibrated"
     level: float = 0.95
@@ -62,64 +62,70 @@ class Control:
         checks.below_one(min_share=self.min_share)
         checks.one_of(BOUNDS, bound=self.bound)
         checks.one_of(ASSIGN, assign=self.assign)
-        if (self.arm is None) == (self.policy is None):
-            raise ValueError('Expected control with either arm or policy ("uniform", "given"), got both or neither.')
+        if (self.action is None) == (self.policy is None):
+            raise ValueError(
+                'Expected a holdout with either action or policy ("uniform", "given"), got both or neither.'
+            )
         if self.policy is not None:
             checks.one_of(POLICIES, policy=self.policy)
         if self.teach is not None:
             checks.below_one(teach=self.teach)
-        object.__setattr__(self, "arms", tuple(self.arms) if isinstance(self.arms, list) else self.arms)
-        listed = isinstance(self.arms, tuple) and len(set(self.arms)) == len(self.arms)
-        if not listed or not all(map(is_arm, self.arms)) or not (self.arm is None or is_arm(self.arm)):
-            raise ValueError("Expected arms of a control to be names or places from 0 on, each once, got others.")
-        if self.arm is not None and self.arm in self.arms:
-            raise ValueError("Expected arms beside the control's own, which has a side already, got it among them.")
+        object.__setattr__(self, "actions", tuple(self.actions) if isinstance(self.actions, list) else self.actions)
+        listed = isinstance(self.actions, tuple) and len(set(self.actions)) == len(self.actions)
+        if not listed or not all(map(is_arm, self.actions)) or not (self.action is None or is_arm(self.action)):
+            raise ValueError("Expected actions of a holdout to be names or places from 0 on, each once, got others.")
+        if self.action is not None and self.action in self.actions:
+            raise ValueError("Expected actions beside the holdout's own, which has people already, got it among them.")
         self._check_shares()
 
     def _check_shares(self) -> None:
         if not _whole(1 / self.share):
             raise ValueError(f"Expected share to be 1 / m with a whole number m (0.1, 0.05, ...), got {self.share!r}.")
-        if self.min_share and not self.arms:
-            raise ValueError("Expected arms with min_share, which is theirs, got none.")
+        if self.min_share and not self.actions:
+            raise ValueError("Expected actions with min_share, which is theirs, got none.")
         if self.min_share and self.policy == "uniform":
-            raise ValueError('Expected no min_share with policy="uniform", whose people are its arms\' own, got one.')
+            raise ValueError(
+                'Expected no min_share with policy="uniform", whose people are its actions\' own, got one.'
+            )
         if self.min_share and not (_whole(1 / self.min_share) and _whole(self.share / self.min_share)):
             raise ValueError(
                 f"Expected min_share to be 1 / n with n a multiple of 1 / share = {round(1 / self.share)}, got "
                 f"{self.min_share!r}."
             )
         if self.sides[0].places < 1:
-            raise ValueError("Expected shares of control and arms that leave the bandit some choices, got all of them.")
+            raise ValueError(
+                "Expected shares of holdout and actions that leave the bandit some choices, got all of them."
+            )
 
     @property
     def divided(self) -> bool:
-        """Whether the control's people are those of the declared arms."""
-        return self.policy == "uniform" and bool(self.arms)
+        """Whether the holdout's people are those of the declared actions."""
+        return self.policy == "uniform" and bool(self.actions)
 
     @property
     def block(self) -> int:
         """Numbers of a block: in each of them every side has its places."""
         if self.min_share:
             return round(1 / self.min_share)
-        return round(1 / self.share) * (len(self.arms) if self.divided else 1)
+        return round(1 / self.share) * (len(self.actions) if self.divided else 1)
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        """The bandit's first, then the control's (where it is not divided), then those of declared arms."""
+        """The bandit's first, then the holdout's (where it is not divided), then those of declared actions."""
         teach = self.teach if self.teach is not None else TEACHES if self.policy == "uniform" else 0.0
-        block, controls = self.block, 0 if self.divided else round(self.block * self.share)
-        own = self.arms if self.divided or self.min_share else ()
-        left = block - controls - len(own)
+        block, held = self.block, 0 if self.divided else round(self.block * self.share)
+        own = self.actions if self.divided or self.min_share else ()
+        left = block - held - len(own)
         return (
             Side(BANDIT, None, left, left / block, 1 - self.budget),
-            *[Side(CONTROL, self.arm, controls, controls / block, teach)] * (not self.divided),
+            *[Side(HOLDOUT, self.action, held, held / block, teach)] * (not self.divided),
             *(Side(ARM, arm, 1, 1 / block, teach) for arm in own),
         )
 
     @property
     def pairs(self) -> tuple[ArmName, ...]:
-        """Declared arms without a side of their own."""
-        return () if self.divided or self.min_share else self.arms
+        """Declared actions without a side of their own."""
+        return () if self.divided or self.min_share else self.actions
 
 
 def is_arm(value: object) -> bool:

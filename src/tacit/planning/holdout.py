@@ -1,4 +1,4 @@
-"""How many people until a control group shows an effect: computed, from the noise that a bandit of that budget has."""
+"""How many people until a holdout shows an effect: computed, from the noise that a bandit of that budget has."""
 
 import functools
 import math
@@ -12,21 +12,21 @@ from tacit.core.bandit import Bandit
 from tacit.core.reward import Reward
 from tacit.experiment import Experiment
 from tacit.joint import JointGLM
-from tacit.model.control import Control
+from tacit.model.holdout import Holdout
 from tacit.planning.trials import EPSILONS
 from tacit.privacy.budget import Budget
 from tacit.trials import waits
 from tacit.trials.sides import Places
 
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.5)
-RATE = 0.5  # of rewards with the control, where nobody says: the widest intervals
+RATE = 0.5  # of rewards with the holdout, where nobody says: the widest intervals
 RARE = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
-class ControlQuestion:
-    """share: of people, the control's. effect: what the bandit brings more, as a share of the range of rewards;
-    base_rate: the mean reward with the control."""
+class HoldoutQuestion:
+    """share: of people, the holdout's. effect: what the bandit brings more, as a share of the range of rewards;
+    base_rate: the mean reward with the holdout."""
 
     share: float
     effect: float
@@ -40,7 +40,7 @@ class ControlQuestion:
         checks.positive(epsilon=self.epsilon)
         if self.per_day is not None:
             checks.positive(per_day=self.per_day)
-        Control(share=self.share, arm=0)  # ValueError for what is no share
+        Holdout(share=self.share, action=0)  # ValueError for what is no share
         if self.base_rate + self.effect > 1:
             raise ValueError(
                 f"Expected base rate and effect of at most 1 together, got {self.base_rate + self.effect:g}."
@@ -57,7 +57,7 @@ class ControlQuestion:
 
 class Cell(NamedTuple):
     """people: until the effect is seen in 4 of 5 trials; None: beyond what is worth waiting for. cost: what the
-    control's people would have brought more with the bandit by then, in units of the range of rewards."""
+    holdout's people would have brought more with the bandit by then, in units of the range of rewards."""
 
     epsilon: float
     share: float
@@ -65,47 +65,47 @@ class Cell(NamedTuple):
     cost: float | None
 
 
-def cell(question: ControlQuestion, epsilon: float, share: float) -> Cell:
+def cell(question: HoldoutQuestion, epsilon: float, share: float) -> Cell:
     found = waits.until(_setting(question, epsilon, share), question.effect, waits.POWER)
     return Cell(epsilon, share, found, None if found is None else found * share * question.effect)
 
 
-def table(question: ControlQuestion) -> list[Cell]:
+def table(question: HoldoutQuestion) -> list[Cell]:
     return [cell(question, epsilon, share) for epsilon in question.epsilons for share in question.shares]
 
 
-def half(question: ControlQuestion, people: int) -> float:
+def half(question: HoldoutQuestion, people: int) -> float:
     """Half the width of the interval after so many people."""
     return waits.half(_setting(question, question.epsilon, question.share), people)
 
 
-def _setting(question: ControlQuestion, epsilon: float, share: float) -> waits.Outlook:
+def _setting(question: HoldoutQuestion, epsilon: float, share: float) -> waits.Outlook:
     rate = question.base_rate
     return waits.Outlook(Places(round(1 / share)), rate, rate + question.effect, noise(epsilon, question.delta))
 
 
 @functools.lru_cache(maxsize=64)
 def noise(epsilon: float, delta: float) -> Callable[[int], tuple[float, float]]:
-    """Std of the noise in the control's and the bandit's sum after so many people. The same for every number of
+    """Std of the noise in the holdout's and the bandit's sum after so many people. The same for every number of
     features: what learns and what is compared share mu^2, whatever the vectors are; and for every share, but for the
     ends of steps."""
     learner = JointGLM(2, Budget(epsilon, delta), Reward(window=1, default=0.0))
-    bandit = Bandit(Experiment(learner, Control(arm=0)))
+    bandit = Bandit(Experiment(learner, Holdout(action=0)))
     sums, schedule = bandit.trial_sums, bandit.plan.schedule
     assert sums is not None
-    own, control = sums.scales[0], sums.scales[1]
+    own, holdout = sums.scales[0], sums.scales[1]
     squares = [0.0]
     for gain in sums.gains:
         squares.append(squares[-1] + float(gain) ** 2)
 
     def after(people: int) -> tuple[float, float]:
         gain = math.sqrt(squares[min(max(steps_before(people + 1, schedule), 1), len(squares) - 1)])
-        return control * gain, own * gain
+        return holdout * gain, own * gain
 
     return after
 
 
-def words(question: ControlQuestion) -> list[str]:
+def words(question: HoldoutQuestion) -> list[str]:
     """What to make of it."""
     own = cell(question, question.epsilon, question.share)
     points = f"{100 * question.effect:g} points"
@@ -114,9 +114,9 @@ def words(question: ControlQuestion) -> list[str]:
     else:
         days = "" if question.per_day is None else f" ({own.people / question.per_day:,.0f} days)"
         said = [
-            f"With {100 * question.share:g} % control and ε = {question.epsilon:g} an effect of {points} is seen after "
+            f"With {100 * question.share:g} % holdout and ε = {question.epsilon:g} an effect of {points} is seen after "
             f"{own.people:,} people{days} in 4 of 5 trials. You may look every day, and stop at any time: the interval "
-            f"holds at every look. The control group costs about {own.cost:,.0f} yeses by then."
+            f"holds at every look. The holdout costs about {own.cost:,.0f} yeses by then."
         ]
     if question.base_rate <= RARE:
         width = half(question, 100_000)

@@ -1,4 +1,4 @@
-"""Attacks on experiments: on the released sums of a side, on all releases of the bandit's and of the control's people,
+"""Attacks on experiments: on the released sums of a side, on all releases of the bandit's and of the holdout's people,
 and on how many each side is said to have."""
 
 import dataclasses
@@ -10,18 +10,18 @@ from numpy.random import Generator
 
 from tacit.bandits import JointGLM
 from tacit.data import Array
-from tacit.model.control import Control
+from tacit.model.holdout import Holdout
 from tacit.privacy.noise import Simulated
 from tacit.testing.canary import difference
 from tacit.testing.stage import fresh, released
 from tacit_lab.audit.attack import Attack
 from tacit_lab.audit.attacks.bandits import BUDGET, GLM_PAIR, WHITE, glm
-from tacit_lab.audit.control_mutants import CountsAnswers, SidesByPerson
+from tacit_lab.audit.holdout_mutants import CountsAnswers, SidesByPerson
 
 LEAVES = 60  # of attacks on sums alone
 ROUNDS = 12  # of attacks on whole bandits
 SUMS, COUNTS = "sums of a side", "counts of sides"
-CONTROL = Control(policy="uniform", share=0.5)
+HOLDOUT = Holdout(policy="uniform", share=0.5)
 SOME = [np.full((1, 2), 0.1 * k) for k in range(1, 7)]
 PEOPLE = [next(arms for arms in SOME if SidesByPerson.side_of(arms) == side) for side in (0, 1)]
 HELD: dict[str, Any] = {"dim": 2, "first": 2, "horizon": ROUNDS, "pending": ROUNDS, "hold": 1, "missing_as": 0.5}
@@ -29,9 +29,9 @@ HELD: dict[str, Any] = {"dim": 2, "first": 2, "horizon": ROUNDS, "pending": ROUN
 
 def attacks() -> Sequence[Attack]:
     return [
-        of_side("control-bandits-people", 0),
-        of_side("control-own-people", 1),
-        of_sums("control-sums"),
+        of_side("holdout-bandits-people", 0),
+        of_side("holdout-own-people", 1),
+        of_sums("holdout-sums"),
         *planted(),
     ]
 
@@ -39,9 +39,9 @@ def attacks() -> Sequence[Attack]:
 def planted(*, sound: bool = False) -> Sequence[Attack]:
     """One for each planted bug; with `sound`, the same ones on code without the bug, which must be acquitted."""
     out = [
-        of_sums("control-late-sums", late=not sound, bug="Rewards from 0 to 1 are summed when they come. "),
-        of_counts("control-counts-of-answers", JointGLM if sound else CountsAnswers, "Answers are counted. "),
-        of_counts("control-sides-by-person", JointGLM if sound else SidesByPerson, "Sides go by person. "),
+        of_sums("holdout-late-sums", late=not sound, bug="Rewards from 0 to 1 are summed when they come. "),
+        of_counts("holdout-counts-of-answers", JointGLM if sound else CountsAnswers, "Answers are counted. "),
+        of_counts("holdout-sides-by-person", JointGLM if sound else SidesByPerson, "Sides go by person. "),
     ]
     return [dataclasses.replace(attack, claimed=sound) for attack in out]
 
@@ -49,7 +49,7 @@ def planted(*, sound: bool = False) -> Sequence[Attack]:
 def of_side(name: str, side: int) -> Attack:
     """The first number of that side has one or the other of two people; the others are silent, with a reward in the
     middle of its range and arms of 0, and add nothing. Whoever attacks knows the key."""
-    make = glm(control=CONTROL, **HELD)
+    make = glm(holdout=HOLDOUT, **HELD)
     bandit = make(Simulated(0))
     steps = _releases(bandit)
     mechanism = dataclasses.replace(bandit.mechanism, leaves=steps)
@@ -78,7 +78,7 @@ def of_side(name: str, side: int) -> Attack:
         view=WHITE,
         epsilon=bandit.privacy.epsilon,
         delta=BUDGET.delta,
-        how=f"The first user of {'the bandit' if side == 0 else 'the control'} has {GLM_PAIR}; the others are silent; "
+        how=f"The first user of {'the bandit' if side == 0 else 'the holdout'} has {GLM_PAIR}; the others are silent; "
         f"score: the {steps} releases, whitened, along the difference of the two contributions.",
         scores=scores,
         family="gaussian",
@@ -94,10 +94,10 @@ def _releases(bandit: Any) -> int:
 
 
 def of_sums(name: str, *, late: bool = False, bug: str = "") -> Attack:
-    """The sum of a control whose people do not teach, by the bandit's own mechanism. late: the reward, from 0 to 1, is
+    """The sum of a holdout whose people do not teach, by the bandit's own mechanism. late: the reward, from 0 to 1, is
     in the step that is open when it comes, the first or another one; else its place from -1/2 to 1/2 is in the first
     step, and it is 0 or 1."""
-    made = glm(dim=2, first=10, horizon=None, control=Control(arm=0))(Simulated(0))
+    made = glm(dim=2, first=10, horizon=None, holdout=Holdout(action=0))(Simulated(0))
     mechanism = dataclasses.replace(made.mechanism, leaves=LEAVES, size=1)
     s = float(made._sides.weights[1, 1])
     worlds = np.zeros((2, LEAVES, 1))
@@ -121,8 +121,8 @@ def of_sums(name: str, *, late: bool = False, bug: str = "") -> Attack:
         view=SUMS,
         epsilon=made.privacy.epsilon,
         delta=BUDGET.delta,
-        how=f"{bug}A user of the control clicks {'at once or later' if late else 'or not'}; nobody else is there; "
-        f"score: the control's sum at {LEAVES} releases, whitened.",
+        how=f"{bug}A user of the holdout clicks {'at once or later' if late else 'or not'}; nobody else is there; "
+        f"score: the holdout's sum at {LEAVES} releases, whitened.",
         scores=scores,
         family="gaussian",
         share=10.0,
@@ -131,7 +131,7 @@ def of_sums(name: str, *, late: bool = False, bug: str = "") -> Attack:
 
 def of_counts(name: str, kind: Any, bug: str) -> Attack:
     """The first user answers or does not, and is somebody else; what is told of how many each side has."""
-    make = glm(kind, control=CONTROL, **HELD)
+    make = glm(kind, holdout=HOLDOUT, **HELD)
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
         out = np.empty(runs)

@@ -4,22 +4,22 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tacit import Control
+from tacit import Holdout
 from tests.store.places import Clock, Place, glm
 
 CONTROLS = {
-    "arms": Control(arm=0, arms=(1,), share=0.2, min_share=0.1),
-    "divided": Control(policy="uniform", share=0.2, arms=(0, 1, 2)),
-    "pairs": Control(arm=0, arms=(1, 2), budget=0.1),
-    "coins": Control(arm=0, share=0.2, assign="coins"),
+    "arms": Holdout(action=0, actions=(1,), share=0.2, min_share=0.1),
+    "divided": Holdout(policy="uniform", share=0.2, actions=(0, 1, 2)),
+    "pairs": Holdout(action=0, actions=(1, 2), budget=0.1),
+    "coins": Holdout(action=0, share=0.2, assign="coins"),
 }
 
 
-def errors(folder, seed, control, rounds):
+def errors(folder, seed, holdout, rounds):
     """Of the last look: how far each sum is from what happened, in standard deviations of its noise."""
     rng, clock, rewards, arms = np.random.default_rng(seed), Clock(), np.zeros(rounds + 1), np.zeros(rounds + 1, int)
     place = Place(str(folder / f"{seed}.db"), folder / f"{seed}.keys")
-    with place.open(glm(control=control), hold=3.0, missing_as=0.0, clock=clock) as stored:
+    with place.open(glm(holdout=holdout), hold=3.0, missing_as=0.0, clock=clock) as stored:
         while (done := stored.choices) < rounds:
             choices = stored.choose_group([stored.prepare(np.eye(3)) for _ in range(min(40, rounds - done))])
             answers = [float(rng.random() < (0.3, 0.5, 0.7)[choice.index]) for choice in choices]

@@ -1,5 +1,5 @@
 """What one person adds to the sums of an experiment moves them by no more than is claimed, on whichever side, and the
-claim is nearly attained; and which control groups can be declared."""
+claim is nearly attained; and which holdouts can be declared."""
 
 import dataclasses
 import math
@@ -11,19 +11,20 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 from scipy.optimize import minimize
 
-from tacit import Budget, Control, JointGLM
+from tacit import Budget, Holdout
 from tacit.algorithms.sides import Sides
 from tacit.features import Category, Schema
+from tests.made import bandit
 
 BUDGET = Budget(1.0, 1e-6)
 FIELDS = Schema(context={"sex": Category("f", "m")}, arms="disjoint", actions=("a", "b", "c"))
 CONTROLS = {
-    "arm": Control(arm="a"),
-    "teaching": Control(arm="a", teach=0.4, budget=0.2),
-    "uniform": Control(policy="uniform"),
-    "pairs": Control(arm="a", arms=("b", "c"), budget=0.3),
-    "sides": Control(arm="a", arms=("b", "c"), share=0.2, min_share=0.1),
-    "divided": Control(policy="uniform", arms=("a", "b", "c")),
+    "arm": Holdout(action="a"),
+    "teaching": Holdout(action="a", teach=0.4, budget=0.2),
+    "uniform": Holdout(policy="uniform"),
+    "pairs": Holdout(action="a", actions=("b", "c"), budget=0.3),
+    "sides": Holdout(action="a", actions=("b", "c"), share=0.2, min_share=0.1),
+    "divided": Holdout(policy="uniform", actions=("a", "b", "c")),
 }
 FORMS = {
     "curvature": {"dim": 2},
@@ -39,8 +40,8 @@ WORST = {  # rows at which two people's numbers for learning are nearly D_0 apar
 }
 
 
-def bandit(control, form="curvature", **options):
-    return JointGLM(budget=BUDGET, control=control, **(FORMS[form] | options))
+def bandit(holdout, form="curvature", **options):
+    return bandit(budget=BUDGET, holdout=holdout, **(FORMS[form] | options))
 
 
 def vector(made, x, reward, side=0, *, teaches=1.0, arm=0, larger=1.0):
@@ -54,11 +55,11 @@ def vector(made, x, reward, side=0, *, teaches=1.0, arm=0, larger=1.0):
 
 
 def sides_of(made):
-    return range(len(made.control.sides))
+    return range(len(made.holdout.sides))
 
 
 def arms_of(made, side):
-    return range(len(made.control.pairs) + 1) if side == 0 else (0,)
+    return range(len(made.holdout.pairs) + 1) if side == 0 else (0,)
 
 
 def farthest(made, *, larger=1.0, starts=6, enough=np.inf):
@@ -103,7 +104,7 @@ def test_no_two_people_of_a_side_are_farther_apart(form, name, data):
     assert np.linalg.norm(found[0]) <= made._sensitivity * (1 + 1e-12), "the grid would leave it out"
 
 
-MADE = {(form, name): bandit(control, form) for form in FORMS for name, control in CONTROLS.items()}
+MADE = {(form, name): bandit(holdout, form) for form in FORMS for name, holdout in CONTROLS.items()}
 
 
 @pytest.mark.parametrize("name", CONTROLS)
@@ -112,7 +113,7 @@ def test_the_claim_is_nearly_attained_on_every_side(form, name):
     """By the pair that attains D_0, with rewards 1 and 0."""
     made = MADE[form, name]
     for side in sides_of(made):
-        arms = (1, 2) if side == 0 and made.control.pairs else (0, 0)
+        arms = (1, 2) if side == 0 and made.holdout.pairs else (0, 0)
         one, other = (
             vector(made, x, r, side, arm=arm) for x, r, arm in zip(WORST[form], (1.0, 0.0), arms, strict=True)
         )
@@ -121,7 +122,7 @@ def test_the_claim_is_nearly_attained_on_every_side(form, name):
         k = made._sides.weights[side, 0]
         if learnt >= 0.999 * k * made._bound:  # else the pair is another at this base rate
             assert 0.999 <= apart <= 1 + 1e-12
-    assert made._sensitivity == pytest.approx(made._bound / math.sqrt(1 - made.control.budget), rel=1e-12)
+    assert made._sensitivity == pytest.approx(made._bound / math.sqrt(1 - made.holdout.budget), rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["arm", "teaching", "pairs"])
@@ -155,17 +156,17 @@ def test_pairs_are_of_the_bandits_own_choices():
 
 def test_places_of_a_block():
     sides = {name: [(side.name, side.arm, side.places) for side in one.sides] for name, one in CONTROLS.items()}
-    assert sides["arm"] == [("bandit", None, 9), ("control", "a", 1)] and CONTROLS["arm"].block == 10
-    assert sides["sides"] == [("bandit", None, 6), ("control", "a", 2), ("arm", "b", 1), ("arm", "c", 1)]
+    assert sides["arm"] == [("bandit", None, 9), ("holdout", "a", 1)] and CONTROLS["arm"].block == 10
+    assert sides["sides"] == [("bandit", None, 6), ("holdout", "a", 2), ("arm", "b", 1), ("arm", "c", 1)]
     assert sides["divided"] == [("bandit", None, 27), ("arm", "a", 1), ("arm", "b", 1), ("arm", "c", 1)]
-    for control in CONTROLS.values():
-        assert sum(side.places for side in control.sides) == control.block
-        assert math.fsum(side.chance for side in control.sides) == pytest.approx(1.0)
-    assert CONTROLS["sides"].block == 10 and Control(arm=0, share=1 / 3).block == 3
+    for holdout in CONTROLS.values():
+        assert sum(side.places for side in holdout.sides) == holdout.block
+        assert math.fsum(side.chance for side in holdout.sides) == pytest.approx(1.0)
+    assert CONTROLS["sides"].block == 10 and Holdout(action=0, share=1 / 3).block == 3
 
 
 WRONG = {
-    "Expected control with either arm or policy": [{}, {"arm": 0, "policy": "uniform"}],
+    "Expected holdout with either arm or policy": [{}, {"arm": 0, "policy": "uniform"}],
     "Expected share to be 1 / m": [{"arm": 0, "share": 0.3}, {"arm": 0, "share": 0.15}],
     r"Expected share in \(0, 1\)": [{"arm": 0, "share": 0.0}, {"arm": 0, "share": 1.0}],
     "Expected arms with min_share": [{"arm": 0, "min_share": 0.1}],
@@ -175,33 +176,33 @@ WRONG = {
         {"arm": 0, "arms": (1,), "share": 0.2, "min_share": 1 / 7},
     ],
     "Expected no min_share with policy": [{"policy": "uniform", "arms": (1,), "min_share": 0.1}],
-    "Expected shares of control and arms that leave": [{"arm": 0, "arms": (1, 2, 3), "share": 0.25, "min_share": 0.25}],
+    "Expected shares of holdout and arms that leave": [{"arm": 0, "arms": (1, 2, 3), "share": 0.25, "min_share": 0.25}],
     "Expected policy to be one of": [{"policy": "best"}],
     "Expected bound to be one of": [{"arm": 0, "bound": "asymptotic"}],
     "Expected assign to be one of": [{"arm": 0, "assign": "people"}],
     r"Expected teach in \[0, 1\)": [{"arm": 0, "teach": 1.0}],
     r"Expected budget in \(0, 1\)": [{"arm": 0, "budget": 0.0}],
     r"Expected level in \(0, 1\)": [{"arm": 0, "level": 95}],
-    "Expected arms of a control to be names or places": [{"arm": ""}, {"arm": -1}, {"arm": 0, "arms": (1, 1)}],
-    "Expected arms beside the control's own": [{"arm": 0, "arms": (0, 1)}],
+    "Expected arms of a holdout to be names or places": [{"arm": ""}, {"arm": -1}, {"arm": 0, "arms": (1, 1)}],
+    "Expected arms beside the holdout's own": [{"arm": 0, "arms": (0, 1)}],
 }
 
 
 @pytest.mark.parametrize(("sentence", "given"), [(words, one) for words, many in WRONG.items() for one in many])
 def test_what_cannot_be_declared(sentence, given):
     with pytest.raises(ValueError, match=sentence):
-        Control(**given)
+        Holdout(**given)
 
 
 def test_a_control_is_frozen_and_compared_by_its_settings():
-    assert Control(arm="a") == Control(arm="a", arms=[]) != Control(arm="b")
+    assert Holdout(action="a") == Holdout(action="a", actions=[]) != Holdout(action="b")
     with pytest.raises(dataclasses.FrozenInstanceError):
-        Control(arm="a").share = 0.5
+        Holdout(action="a").share = 0.5
 
 
 NOT_WITH = [  # and what is in tests/whole/test_option_pairs.py
     ({"hold": 5}, "hold and missing_as"),
-    ({"control": "hello"}, "control to be None or Control"),
+    ({"holdout": "hello"}, "holdout to be None or Holdout"),
     ({"discount": 0.5}, "discount"),
 ]
 
@@ -209,12 +210,12 @@ NOT_WITH = [  # and what is in tests/whole/test_option_pairs.py
 @pytest.mark.parametrize(("options", "named"), NOT_WITH)
 def test_what_does_not_go_with_a_control(options, named):
     with pytest.raises(ValueError, match="Expected ") as error:
-        JointGLM(**({"dim": 2, "budget": BUDGET, "control": Control(arm=0)} | options))
-    assert named in str(error.value) and "control" in str(error.value)
+        bandit(**({"dim": 2, "budget": BUDGET, "holdout": Holdout(action=0)} | options))
+    assert named in str(error.value) and "holdout" in str(error.value)
 
 
 def test_arms_of_a_schema_have_its_names():
-    with pytest.raises(ValueError, match="Expected arms of control that are actions"):
-        JointGLM(features=FIELDS, budget=BUDGET, control=Control(arm="hello"))
-    made = JointGLM(features=FIELDS, budget=BUDGET, control=Control(arm="a"))
+    with pytest.raises(ValueError, match="Expected arms of holdout that are actions"):
+        bandit(features=FIELDS, budget=BUDGET, holdout=Holdout(action="hello"))
+    made = bandit(features=FIELDS, budget=BUDGET, holdout=Holdout(action="a"))
     assert isinstance(made._sides, Sides)

@@ -1,4 +1,4 @@
-"""`tacit plan --control`: how many people until an effect is seen, for each epsilon and share."""
+"""`tacit plan --holdout`: how many people until an effect is seen, for each epsilon and share."""
 
 import shutil
 import sys
@@ -6,40 +6,40 @@ import textwrap
 from typing import Any
 
 from tacit.cli.output import write_json
-from tacit.planning import control
-from tacit.planning.control import ControlQuestion
+from tacit.planning import holdout
+from tacit.planning.holdout import HoldoutQuestion
 
 MEANING = (
-    "People until the interval for bandit minus control leaves 0, in 4 of 5 trials, by the share of people who are the "
-    "control's. One may look at any time: the interval holds at every look with 95 %. – takes more than a billion."
+    "People until the interval for bandit minus holdout leaves 0, in 4 of 5 trials, by the share of people who are the "
+    "holdout's. One may look at any time: the interval holds at every look with 95 %. – takes more than a billion."
 )
 
 
 def asked(
     share: float | None, effect: float | None, *, base_rate: float | None, others: dict[str, Any], **options: Any
-) -> ControlQuestion:
+) -> HoldoutQuestion:
     """ValueError for one of the two without the other, and for options of other plans."""
     for name, value in others.items():
         if value:
-            raise ValueError(f"Expected no --{name} with --control: its people are counted by a formula, got one.")
+            raise ValueError(f"Expected no --{name} with --holdout: its people are counted by a formula, got one.")
     if share is None or effect is None:
-        raise ValueError("Expected --control and --effect together (--control .1 --effect .05), got one of them.")
+        raise ValueError("Expected --holdout and --effect together (--holdout .1 --effect .05), got one of them.")
     given = {name: value for name, value in options.items() if value is not None}
-    return ControlQuestion(
-        share=share, effect=effect, base_rate=control.RATE if base_rate is None else base_rate, **given
+    return HoldoutQuestion(
+        share=share, effect=effect, base_rate=holdout.RATE if base_rate is None else base_rate, **given
     )
 
 
-def show(question: ControlQuestion, *, as_json: bool) -> None:
-    cells = control.table(question)
+def show(question: HoldoutQuestion, *, as_json: bool) -> None:
+    cells = holdout.table(question)
     if as_json:
-        said = control.words(question)
+        said = holdout.words(question)
         write_json({"setting": vars(question), "cells": [one._asdict() for one in cells], "recommendation": said})
     else:
         sys.stdout.write(text(question, cells) + "\n")
 
 
-def text(question: ControlQuestion, cells: list[control.Cell]) -> str:
+def text(question: HoldoutQuestion, cells: list[holdout.Cell]) -> str:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -55,8 +55,8 @@ def text(question: ControlQuestion, cells: list[control.Cell]) -> str:
         table.add_row(f"{epsilon:g}{'*' if epsilon == question.epsilon else ' '}", *people)
     width = min(WIDTH, shutil.get_terminal_size((WIDTH, 0)).columns)
     heading = (
-        f"plan: an effect of {100 * question.effect:g} points, {100 * question.base_rate:g} % rewards with the control,"
+        f"plan: an effect of {100 * question.effect:g} points, {100 * question.base_rate:g} % rewards with the holdout,"
         f" ε = {question.epsilon:g} (*), δ = {question.delta:g}"
     )
     parts = [textwrap.fill(heading, width, subsequent_indent="  "), textwrap.fill(MEANING, width), to_text(table)]
-    return "\n\n".join([*parts, *(textwrap.fill(said, width) for said in control.words(question))])
+    return "\n\n".join([*parts, *(textwrap.fill(said, width) for said in holdout.words(question))])

@@ -1,4 +1,4 @@
-"""A control group in memory: every number counts once on its side, with what came of it or with missing_as, and nothing
+"""A holdout in memory: every number counts once on its side, with what came of it or with missing_as, and nothing
 that a person does moves another's side."""
 
 import math
@@ -7,27 +7,28 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit import Budget, Control, JointGLM, Simulated, Spec, environments, simulate
+from tacit import Budget, Holdout, JointGLM, Simulated, Spec, environments, simulate
 from tacit.features import Number, Schema
 from tacit.privacy.ledger import OneOfRelease
 from tests.bandits.test_hold import steps, world
+from tests.made import bandit
 
 ROUNDS = 300
 FREE = Budget(math.inf, 1e-6)  # no noise: sums are exact
 CONTROLS = {
-    "arm": Control(arm=1, share=0.2),
-    "uniform": Control(policy="uniform", share=0.2),
-    "divided": Control(policy="uniform", share=0.2, arms=(0, 1, 2)),
-    "sides": Control(arm=0, arms=(1, 2), share=0.2, min_share=0.1),
-    "pairs": Control(arm=0, arms=(1, 2), share=0.2),
-    "given": Control(policy="given", share=0.2),
-    "coins": Control(arm=1, share=0.2, assign="coins"),
+    "arm": Holdout(action=1, share=0.2),
+    "uniform": Holdout(policy="uniform", share=0.2),
+    "divided": Holdout(policy="uniform", share=0.2, actions=(0, 1, 2)),
+    "sides": Holdout(action=0, actions=(1, 2), share=0.2, min_share=0.1),
+    "pairs": Holdout(action=0, actions=(1, 2), share=0.2),
+    "given": Holdout(policy="given", share=0.2),
+    "coins": Holdout(action=1, share=0.2, assign="coins"),
 }
 
 
-def build(control, *, budget=FREE, seed=1, **options):
+def build(holdout, *, budget=FREE, seed=1, **options):
     given = {"dim": 2, "first": 10, "pending": 50, "hold": 7, "missing_as": 0.25, "source": Simulated(seed)}
-    return JointGLM(budget=budget, control=control, **({"policy": default_rng(2)} | given | options))
+    return bandit(budget=budget, holdout=holdout, **({"policy": default_rng(2)} | given | options))
 
 
 def arms(rng):
@@ -38,7 +39,7 @@ def arms(rng):
 def play(bandit, rounds=ROUNDS, *, start=0, wrong=(), rewards=0):
     """Everything that happens to a number, by its number: (side, reward, arm) as the experiment should count it."""
     rng, coins, out = default_rng(start), default_rng(100 + start + rewards), {}
-    given = bandit.control.policy == "given"
+    given = bandit.holdout.policy == "given"
     for t in range(rounds):
         x, number, u = arms(rng), bandit.choices + 1, coins.random()
         side = bandit._assignment.side(number)
@@ -58,7 +59,7 @@ def play(bandit, rounds=ROUNDS, *, start=0, wrong=(), rewards=0):
 
 def expected(bandit, happened, people):
     """Counts, sums of q and pairs, from the text of the design."""
-    sides, pairs = len(bandit.control.sides), bandit.control.pairs
+    sides, pairs = len(bandit.holdout.sides), bandit.holdout.pairs
     counts, totals, sums = np.zeros(sides, int), np.zeros(sides), np.zeros((len(pairs), 2))
     for side, reward, arm in (happened[n] for n in range(1, people + 1)):
         counts[side] += 1
@@ -100,7 +101,7 @@ def test_a_refused_request_keeps_its_number_and_moves_nobody():
 
 
 def test_what_a_control_person_teaches_is_by_its_share():
-    """A fixed arm's people teach nothing, a uniform control's count sqrt(.5 / .97) times."""
+    """A fixed arm's people teach nothing, a uniform holdout's count sqrt(.5 / .97) times."""
     for name, k in (("arm", 0.0), ("uniform", math.sqrt(0.5 / 0.97))):
         bandit = build(CONTROLS[name])
         assert bandit._sides.weights[1, 0] == pytest.approx(k)
@@ -114,7 +115,7 @@ def test_a_file_goes_on_with_the_same_key(name, tmp_path):
     play(halves, 150)
     halves.save(tmp_path / "bandit")
     again = JointGLM.load(tmp_path / "bandit")
-    assert again.control == halves.control and again._assignment.key == halves._assignment.key
+    assert again.holdout == halves.holdout and again._assignment.key == halves._assignment.key
     play(again, 150, start=150)
     assert again.trial_sums.looks == whole.trial_sums.looks
     assert np.array_equal(again.theta, whole.theta)
@@ -167,28 +168,28 @@ def test_the_propensity_is_the_mixture_and_does_not_tell_the_side():
 def test_the_control_ends_once_and_for_good(tmp_path):
     bandit = build(CONTROLS["arm"])
     play(bandit, 103)
-    bandit.end_control()
-    with pytest.raises(ValueError, match="Expected a control group that goes on"):
-        bandit.end_control()
+    bandit.end_experiment()
+    with pytest.raises(ValueError, match="Expected a holdout that goes on"):
+        bandit.end_experiment()
     play(bandit, 100, start=1)
     assert not any(bandit._assignment.side(n) for n in range(106, 204)) and bandit.trial_sums.ended == 105
     last = bandit.trial_sums.looks[-1]
     assert last.counts[1] == 21 and sum(last.counts) == last.people
     bandit.save(tmp_path / "bandit")
     assert JointGLM.load(tmp_path / "bandit").trial_sums.ended == 105
-    with pytest.raises(ValueError, match="Expected a bandit with control"):
-        build(None, missing_as=None).end_control()
+    with pytest.raises(ValueError, match="Expected a bandit with holdout"):
+        build(None, missing_as=None).end_experiment()
 
 
 @pytest.mark.parametrize("name", ["arm", "given", "uniform"])
 def test_the_last_block_is_played_and_told_as_those_before(name):
-    """The control's people get its arm, and propensities do not tell the side; all numbers later are the bandit's."""
+    """The holdout's people get its arm, and propensities do not tell the side; all numbers later are the bandit's."""
     given = {"own": 1} if name == "given" else {}
     for seed in range(12):
         bandit = build(CONTROLS[name], policy=default_rng(seed))
         x, told = np.eye(3)[:, :2], {}
         bandit.choose(x, **given)
-        bandit.end_control()
+        bandit.end_experiment()
         for number in range(2, 6):  # the first step, in which the bandit picks any arm
             choice = bandit.choose(x, **given)
             assert name == "uniform" or choice.index == 1 or not bandit._assignment.side(number)
@@ -216,15 +217,15 @@ def test_arms_with_names_may_be_said_by_their_places():
 
 def test_it_stands_on_deadlines_and_takes_no_logs():
     bandit = build(CONTROLS["arm"], hold=None, missing_as=None)  # it may be for a database
-    with pytest.raises(ValueError, match="Expected hold and missing_as with control"):
+    with pytest.raises(ValueError, match="Expected hold and missing_as with holdout"):
         bandit.choose(arms(default_rng(0)))
-    with pytest.raises(ValueError, match="Expected hold and missing_as with control"):
+    with pytest.raises(ValueError, match="Expected hold and missing_as with holdout"):
         bandit.play(world(bandit, 10))
     assert bandit.choices == 0
     bandit = build(CONTROLS["arm"])
-    with pytest.raises(ValueError, match="Expected no log with control"):
+    with pytest.raises(ValueError, match="Expected no log with holdout"):
         bandit.learn_log({"x0": [0.1], "x1": [0.1], "reward": [1.0]})
-    with pytest.raises(ValueError, match="Expected own= with control"):
+    with pytest.raises(ValueError, match="Expected own= with holdout"):
         build(None, missing_as=None).choose(arms(default_rng(0)), own=1)
     assert build(None, missing_as=None).trial_sums is None
 
@@ -232,11 +233,11 @@ def test_it_stands_on_deadlines_and_takes_no_logs():
 def test_the_claim_is_the_budgets_whatever_the_sides():
     """mu is that of the budget on each side: more sides cost nothing, and noise grows by 1 / sqrt(1 - budget) alone."""
     budget = Budget(1.0, 1e-6)
-    plain = JointGLM(dim=2, budget=budget)
-    for control in CONTROLS.values():
-        made = JointGLM(dim=2, budget=budget, control=control)
+    plain = bandit(features=2, budget=budget)
+    for holdout in CONTROLS.values():
+        made = bandit(features=2, budget=budget, holdout=holdout)
         (release,) = made.privacy.releases
-        assert isinstance(release, OneOfRelease) and len(release.sides) == len(control.sides)
+        assert isinstance(release, OneOfRelease) and len(release.sides) == len(holdout.sides)
         assert made.privacy.epsilon == pytest.approx(1.0, abs=1e-3) and made.privacy.private
         assert [side.mu for side in release.sides] == pytest.approx([release.mu] * len(release.sides), rel=1e-3)
         assert made.mechanism.sigma == pytest.approx(plain.mechanism.sigma / math.sqrt(0.97), rel=1e-3)
@@ -244,36 +245,36 @@ def test_the_claim_is_the_budgets_whatever_the_sides():
 
 def test_the_noise_of_a_side_that_does_not_teach_is_small():
     """The design's figures at epsilon 1, delta 1e-6: tau of a side with all of mu^2 is 10.9 people at 1e4."""
-    made = JointGLM(dim=5, budget=Budget(1.0, 1e-6), control=Control(arm=0), source=Simulated(0))
+    made = bandit(features=5, budget=Budget(1.0, 1e-6), holdout=Holdout(action=0), source=Simulated(0))
     sums = made.trial_sums
     tau = sums.scales[1] * np.sqrt(np.cumsum(sums.gains**2))
     assert tau[0] == pytest.approx(6.5, abs=0.2) and tau[96] == pytest.approx(10.9, abs=0.3)
 
 
 def test_experiments_and_warming_up_take_a_control_group():
-    spec = Spec(JointGLM, budget=Budget(1.0, 1e-6), control=Control(arm=0), hold=20, missing_as=0.0)
+    spec = Spec(JointGLM, budget=Budget(1.0, 1e-6), holdout=Holdout(action=0), window=20, default=0.0)
     found = simulate([spec], environments.ball(dim=3, arms=4), horizon=300, runs=1, seed=1)
-    assert found.runs[0].options["control"]["arm"] == 0 and found.runs[0].regret > 0
-    for control, held in ((CONTROLS["given"], {}), (CONTROLS["sides"], {"hold": None, "missing_as": None})):
-        bandit = build(control, **held)
+    assert found.runs[0].options["holdout"]["arm"] == 0 and found.runs[0].regret > 0
+    for holdout, held in ((CONTROLS["given"], {}), (CONTROLS["sides"], {"hold": None, "missing_as": None})):
+        bandit = build(holdout, **held)
         assert bandit.warm_up() > 0 and bandit.choices == 0
 
 
 def test_the_controls_arm_cannot_be_retired_before_the_control_ends():
     schema = Schema(context={"age": Number(0, 1)}, arms="disjoint", actions=("a", "b"))
-    bandit = JointGLM(features=schema, budget=FREE, control=Control(arm="a"), hold=5, missing_as=0.0)
-    with pytest.raises(ValueError, match="Expected the arms of the control among the actions"):
+    bandit = bandit(features=schema, budget=FREE, holdout=Holdout(action="a"), window=5, default=0.0)
+    with pytest.raises(ValueError, match="Expected the arms of the holdout among the actions"):
         bandit.retire_action("a")
     bandit.choose({"age": 0.5})
-    bandit.end_control()
+    bandit.end_experiment()
     bandit.retire_action("a")
     assert bandit.choose({"age": 0.5}).name == "b" or bandit._assignment.side(2)
 
 
 def test_simulated_rounds_know_actions_by_their_names():
     schema = Schema(context={"age": Number(0, 1)}, arms="disjoint", actions=("a", "b", "c"))
-    control = Control(arm="b", share=0.5, arms=("a", "c"))
-    bandit = JointGLM(features=schema, budget=FREE, control=control, hold=5, missing_as=0.0, first=10, pending=50)
+    holdout = Holdout(action="b", share=0.5, actions=("a", "c"))
+    bandit = bandit(features=schema, budget=FREE, holdout=holdout, window=5, default=0.0, first=10, pending=50)
     bandit.source = Simulated(0)
     block = world(bandit, 60)
     bandit.play(block)

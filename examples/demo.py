@@ -30,7 +30,7 @@ def main() -> None:
     print(result.table())
     picture = Path("out/demo.png")
     regret_curves(result.groups(), picture, title="Regret of learning privately, δ = 10⁻⁶", log=True)
-    bandit = bandit(features=5, link="identity", range=(-1.0, 1.0), budget=budget)
+    bandit = JointGLM(dim=5, link="identity", rewards=(-1.0, 1.0), budget=budget)
     print("\nWhat a new bandit, JointGLM with secure noise, promises to people before its first choice:\n")
     print(f"{bandit.privacy}\n\nPicture: {picture}, after {time.monotonic() - began:.0f} seconds.")
 

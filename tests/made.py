@@ -13,6 +13,6 @@ def algorithm(*, rounds=None, per=None, **settings):
     return named(**settings)
 
 
-def bandit(*, seed=None, source=None, policy=None, pending=100_000, kind=Bandit, **settings):
+def joint(*, seed=None, source=None, policy=None, pending=100_000, kind=Bandit, **settings):
     """In memory."""
     return kind(algorithm(**settings), seed, source=source, policy=policy, pending=pending)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import tacit
 from tacit import Budget, JointGLM
-from tests.made import bandit
+from tests.made import joint
 
 WHAT = sys.argv[1]
 LOG = "action,reward,propensity,x0\n0,1,.5,.3\n1,0,.5,.2\n0,0,.5,.1\n"
@@ -54,7 +54,7 @@ def everywhere(folder: Path) -> None:
     """A bandit that learns, is saved and loaded, and its certificate."""
     if tacit.__version__ not in run("--version") or metadata.version("tacit") != tacit.__version__:
         sys.exit(f"Expected version {tacit.__version__}, got {metadata.version('tacit')}.")
-    bandit = bandit(features=2, budget=Budget(epsilon=1.0, delta=1e-6))
+    bandit = joint(features=2, budget=Budget(epsilon=1.0, delta=1e-6))
     choice = bandit.choose({"tea": [0.9, 0.0], "coffee": [0.1, 0.8]})
     bandit.observe(choice, 1.0)
     if not (bandit.privacy.private and abs(bandit.privacy.epsilon - 1.0) < 1e-6):
@@ -163,7 +163,7 @@ def main() -> None:
         if "[service]" in WHAT:
             operated(folder)
         if "[store]" in WHAT:
-            with tacit.Stored(bandit(features=2, budget=Budget(1.0, 1e-6)), folder / "a.db", hold=60) as stored:
+            with tacit.Stored(joint(features=2, budget=Budget(1.0, 1e-6)), folder / "a.db", hold=60) as stored:
                 stored.observe(stored.choose({"tea": [0.9, 0.0], "coffee": [0.1, 0.8]}), 1.0)
         if "tacit_lab" in WHAT:
             of_the_lab(folder)

@@ -17,7 +17,7 @@ from tacit import Budget, JointGLM, Simulated, environments
 from tacit.data import Array
 from tacit.features import Category, Schema
 from tacit.service import config
-from tests.made import bandit
+from tests.made import joint
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 SEED, RUNS, DAYS, PER_DAY = 2026, 30, 10, 500
@@ -50,7 +50,7 @@ def made(seed: int, hold: float, per_day: int, **options: Any) -> JointGLM:
     """With a hold of so many seconds, where so many people come in a day."""
     later = math.ceil(hold / DAY * per_day)
     source, policy = Simulated(seed), default_rng([SEED, seed, 1])
-    return bandit(window=later, pending=later + 1, source=source, policy=policy, **options)
+    return joint(window=later, pending=later + 1, source=source, policy=policy, **options)
 
 
 def shares(

@@ -18,7 +18,7 @@ from tacit.features.schema import Schema
 from tacit.models import segments
 from tacit.models.segments import Likely
 from tacit.service import demo
-from tests.made import bandit
+from tests.made import joint
 
 DELTA, AFTER, BLOCK = 1e-6, 8000, 500
 FEWEST = 150  # people with a value, for its mean to be taken as known
@@ -64,7 +64,7 @@ def demonstration(people: int, seed: int) -> Found:
     """In the world of `tacit serve --demo`, where tastes are strong."""
     rng, features = default_rng([seed, 13]), demo.FEATURES
     budget, source, policy = Budget(1.0, DELTA), Simulated(seed), default_rng([seed, 14])
-    bandit = bandit(features=features, budget=budget, source=source, policy=policy)
+    bandit = joint(features=features, budget=budget, source=source, policy=policy)
     for _ in range(people):
         who = demo.person(rng)
         choice = bandit.choose(who)

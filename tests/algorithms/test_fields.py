@@ -10,7 +10,7 @@ from tacit.features import Category, Number, Schema
 from tacit.mechanisms import leaves
 from tacit.models import fields
 from tacit.models.fields import MARGIN, PEOPLE, ROUNDS, SLOTS, TRUST
-from tests.made import bandit
+from tests.made import joint
 
 SCHEMA = Schema(
     context={"age": Number(0, 100, bins=3), "plan": Category("free", "paid", weight=2.0)},
@@ -26,7 +26,7 @@ ALL = np.arange(3)
 def made(epsilon=1.0, **options):
     budget = Budget(epsilon, 1e-6 if epsilon < math.inf else 0.0)
     options = {"budget": budget, "source": Simulated(0), "first": 50} | options
-    return bandit(features=SCHEMA, **options).algorithm
+    return joint(features=SCHEMA, **options).algorithm
 
 
 def offered(rng, count):

@@ -18,7 +18,7 @@ from tacit.model.vectors import pair_size
 from tacit.models.centred import CentredContribution, add_centred
 from tacit.models.fields import FieldContribution, add_fields
 from tests import apart
-from tests.made import bandit
+from tests.made import joint
 
 BUDGET = Budget(4.0, 1e-3)
 DENSE, BLOCKS = {"dim": 3}, {"features": apart.schema(3), "curvature": "released"}
@@ -50,7 +50,7 @@ added = pytest.mark.parametrize("options", ADDED.values(), ids=ADDED)
 
 def made(source=Simulated, **options):
     made = source(1) if source is Simulated else source()
-    return bandit(budget=BUDGET, first=7, source=made, policy=default_rng(8), **options)
+    return joint(budget=BUDGET, first=7, source=made, policy=default_rng(8), **options)
 
 
 def arms(of, rng, count):

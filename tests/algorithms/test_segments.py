@@ -6,7 +6,7 @@ from tools import segments as measured
 
 from tacit import Budget, Simulated
 from tacit.features import Category, Hashed, Number, Schema
-from tests.made import bandit
+from tests.made import joint
 
 FIELDS = {"plan": Category("free", "pro"), "age": Number(0, 80, bins=3), "on": Number(0, 1), "city": Hashed(8)}
 SCHEMA = Schema(context=FIELDS, arms="disjoint", actions=("mail", "call", "gift"), max_actions=4)
@@ -16,7 +16,7 @@ CHANCES = {("mail", "free"): 0.6, ("mail", "pro"): 0.2, ("call", "free"): 0.2, (
 def learnt(people=4000, epsilon=60.0, retire=None):
     """People of whom two thirds are free: mail for them, a call for the others; a gift is worth little to anybody."""
     common = {"policy": np.random.default_rng(3), "source": Simulated(1), "budget": Budget(epsilon, 1e-5)}
-    bandit, rng = bandit(features=SCHEMA, **common), np.random.default_rng(4)
+    bandit, rng = joint(features=SCHEMA, **common), np.random.default_rng(4)
     for _ in range(people):
         plan = "free" if rng.random() < 2 / 3 else "pro"
         age = None if rng.random() < 0.3 else float(rng.uniform(0, 80))
@@ -59,7 +59,7 @@ def test_actions_that_are_not_offered_are_not_spoken_of():
 def test_before_anything_was_released_and_without_fields_there_is_nothing_to_say():
     bandit, said = learnt(people=0)
     assert said is None and bandit.algorithm.by_fields
-    other = bandit(features=SCHEMA, radius=3.0, budget=Budget(1.0, 1e-6), model="curvature")
+    other = joint(features=SCHEMA, radius=3.0, budget=Budget(1.0, 1e-6), model="curvature")
     assert not other.algorithm.by_fields and other.algorithm.segments(other._estimate, other._live) is None
 
 

@@ -18,7 +18,7 @@ from tacit.mechanisms.opening import opened
 from tacit_lab.audit.attacks import bandits as attacks
 from tacit_papers import regression
 from tests.audit import worlds
-from tests.made import bandit
+from tests.made import joint
 
 LOCAL, COARSE = Budget(1.0, 1e-6), Budget(1.0, 0.02)
 CHOICES, PEOPLE = 6, 6
@@ -172,7 +172,7 @@ def test_sums_that_know_no_estimate_come_near_what_is_claimed():
 
 def claimed_in_full(certificate):
     """With the words of a claim for whole rounds, but its own numbers."""
-    full = bandit(features=2, budget=COARSE).privacy
+    full = joint(features=2, budget=COARSE).privacy
     assert full.neighbours == "replace"
     return msgspec.structs.replace(certificate, neighbours=full.neighbours, unit=full.unit)
 

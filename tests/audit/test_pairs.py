@@ -16,7 +16,7 @@ from tacit.roles.device import within
 from tacit.roles.local import LocalClient
 from tacit.testing import pairs
 from tacit.testing.pairs import Datum, Silent, Visit
-from tests.made import bandit
+from tests.made import joint
 from tests.roles import boards
 from tests.store.places import Clock, Place, settle, sums
 
@@ -56,7 +56,7 @@ LEAST = 1 / 1.2  # of the claim: a contribution that is 1.2 times as long is fou
 
 
 def made(**options):
-    return bandit(**{"budget": BUDGET, "horizon": 60, "first": 4, "pending": 30, "source": Silent()} | options)
+    return joint(**{"budget": BUDGET, "horizon": 60, "first": 4, "pending": 30, "source": Silent()} | options)
 
 
 @every

@@ -18,7 +18,7 @@ from tacit.kernels.rounds import next_boundary
 from tacit.mechanisms import grid
 from tacit.mechanisms.opening import opened
 from tacit.privacy.noise import Simulated
-from tests.made import bandit
+from tests.made import joint
 
 BUDGET = Budget(1.0, 1e-6)
 NO_NOISE = Budget(math.inf, 0.0)
@@ -30,7 +30,7 @@ def schema(*names, most=5, **options):
 
 
 def glm(*names, most=5, budget=BUDGET, **options):
-    return bandit(features=schema(*names, most=most), budget=budget, first=6, **options)
+    return joint(features=schema(*names, most=most), budget=budget, first=6, **options)
 
 
 def rounds(bandit, count, seed=0, **offered):
@@ -144,12 +144,12 @@ def test_actions_come_and_go_at_a_number_of_choices(tmp_path):
     rounds(again, 20)
     assert again._live.tolist() == [1, 2]
     with pytest.raises(ValueError, match="Expected features"):
-        bandit(features=2, budget=BUDGET).add_action("x")
+        joint(features=2, budget=BUDGET).add_action("x")
 
 
 def test_a_file_from_before_there_were_new_actions_is_loaded(tmp_path):
     made = Schema(context=CONTEXT, arms="disjoint", actions=("walk", "sleep"))
-    bandit = bandit(features=made, budget=BUDGET, first=6, source=Simulated(0))
+    bandit = joint(features=made, budget=BUDGET, first=6, source=Simulated(0))
     rounds(bandit, 10)
     path = tmp_path / "b.json"
     bandit.save(path)
@@ -167,8 +167,8 @@ def test_a_file_from_before_there_were_new_actions_is_loaded(tmp_path):
 def test_places_that_nobody_has_change_no_estimate():
     """Without noise a bandit with room for more is the one without; also after an action came and another one went."""
     options = {"budget": NO_NOISE, "first": 6, "rewards": (0.0, 1.0), "source": Simulated(0)}
-    tight = bandit(features=schema("walk", "sleep", most=2), **options)
-    roomy = bandit(features=schema("walk", "sleep", most=9), **options)
+    tight = joint(features=schema("walk", "sleep", most=2), **options)
+    roomy = joint(features=schema("walk", "sleep", most=9), **options)
     rng = np.random.default_rng(1)
     for _ in range(57):  # no release while there are three
         asked, name, reward = {"age": float(rng.integers(100))}, ["walk", "sleep"][rng.integers(2)], rng.integers(2)

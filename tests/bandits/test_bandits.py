@@ -14,7 +14,7 @@ from tacit.errors import HorizonReached
 from tacit.kernels.glm import Tuning
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.opening import opened
-from tests.made import bandit
+from tests.made import joint
 
 ARMS = np.array([[1.0, 0.0, 0.0], [0.0, 0.6, 0.0], [0.3, 0.3, 0.3]])
 EVERY_CHOICE = {"first": 1, "growth": 1.001}  # is a step
@@ -25,7 +25,7 @@ SAME = {"base_rate": 0.5, "discount": 1.0}  # whatever was released, a round add
 def joint(**options):
     defaults = {"dim": 3, "horizon": 200, "budget": Budget(1.0, 1e-3), "source": Simulated(0), "pending": 50}
     defaults |= {"first": 15, "rewards": (-1.0, 1.0)}
-    return bandit(**(defaults | options))
+    return joint(**(defaults | options))
 
 
 def test_names_and_masks():
@@ -62,7 +62,7 @@ def test_threads_noise_each_leaf_once(monkeypatch):
         return plain(self, state, noise)
 
     monkeypatch.setattr(Grid, "_leaf", spy)
-    bandit = bandit(features=2, horizon=1000, budget=Budget(1.0, 1e-3), **EVERY_CHOICE, **SAME)
+    bandit = joint(features=2, horizon=1000, budget=Budget(1.0, 1e-3), **EVERY_CHOICE, **SAME)
 
     def work(_):
         for _ in range(100):

@@ -21,7 +21,7 @@ from tacit.kernels.glm import Posterior, Tuning
 from tacit.mechanisms.opening import opened
 from tacit.model import arms, links
 from tacit.model.glm import GLMContribution, largest_weight
-from tests.made import bandit
+from tests.made import joint
 from tests.reference import linear as reference
 
 NO_NOISE = Budget(math.inf, 0.0)
@@ -107,7 +107,7 @@ def test_a_search_over_blocks_finds_the_sensitivity_and_no_more(scale):
 def exact(**options):
     """Without noise, and with the same draws each time."""
     common = {"radius": 3.0, "budget": NO_NOISE, "first": 20, "curvature": "released"} | options
-    return bandit(source=Simulated(0), policy=np.random.default_rng(5), **common)
+    return joint(source=Simulated(0), policy=np.random.default_rng(5), **common)
 
 
 def pair_of_bandits(**options):
@@ -168,7 +168,7 @@ def test_what_is_known_must_not_join_two_blocks():
         {"warm": (np.full((1, BLOCKS * OWN), 0.1), [1.0])},
     ):
         with pytest.raises(ValueError, match="join no two actions"):
-            bandit(features=PEOPLE, budget=BUDGET, **wrong)
+            joint(features=PEOPLE, budget=BUDGET, **wrong)
 
 
 def test_what_is_drawn_has_the_law_that_its_spread_says():
@@ -247,7 +247,7 @@ def test_features_that_vary_little_are_not_explored_for_ever():
 
 
 def test_a_schema_of_disjoint_arms_makes_blocks():
-    bandit = bandit(features=SCHEMA, radius=3.0, budget=BUDGET, model="curvature")
+    bandit = joint(features=SCHEMA, radius=3.0, budget=BUDGET, model="curvature")
     own = SCHEMA.dim // 3
     size = own * (own + 3) // 2
     assert bandit._blocks == 3 and bandit.mechanism.size == 3 * size < SCHEMA.dim * (SCHEMA.dim + 3) // 2
@@ -263,7 +263,7 @@ def test_a_schema_of_disjoint_arms_makes_blocks():
     for wrong in (["run"], [], "walk"):
         with pytest.raises(ValueError, match="Expected"):
             bandit.choose({"age": 31}, actions=wrong)
-    assert bandit(features=SCHEMA, budget=BUDGET).warm_up() > 0
+    assert joint(features=SCHEMA, budget=BUDGET).warm_up() > 0
 
 
 @pytest.mark.parametrize("secure", [True, False])
@@ -272,7 +272,7 @@ def test_every_block_has_noise_at_every_release_offered_or_not(secure):
     it, false alarm 1e-6), and not two thirds or three halves of it."""
     source = {} if secure else {"source": Simulated(7)}
     many = dataclasses.replace(PEOPLE, actions=tuple(map(str, range(50))))
-    bandit = bandit(features=many, model="curvature", budget=BUDGET, first=5, **source)
+    bandit = joint(features=many, model="curvature", budget=BUDGET, first=5, **source)
     size, before = bandit.mechanism.size // 50, np.zeros(bandit.mechanism.size)
     for _ in range(4):
         for _ in range(5 if bandit.choices else 6):

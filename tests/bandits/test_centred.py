@@ -11,7 +11,7 @@ from tacit.features import Category, Number, Schema
 from tacit.mechanisms.saving import arrays
 from tacit.models.centred import Centred
 from tacit.models.glm import GLM
-from tests.made import bandit
+from tests.made import joint
 
 BUDGET = Budget(4.0, 1e-3)
 ACTION = {"length": Number(0, 10), "topic": Category("a", "b")}
@@ -20,7 +20,7 @@ SCHEMA = Schema(context={"plan": Category("free", "paid")}, action=ACTION)
 
 def make(**options):
     common = {"budget": BUDGET, "first": 12, "source": Simulated(1), "policy": default_rng(2), "base_rate": 0.05}
-    return bandit(**{"dim": 3} | common | options)
+    return joint(**{"dim": 3} | common | options)
 
 
 def test_it_is_for_vectors_and_shared_arms():

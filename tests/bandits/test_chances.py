@@ -12,7 +12,7 @@ from numpy.random import default_rng
 from tacit import Budget, Embedded, LocalIRLS, Simulated
 from tacit.algorithms import chances
 from tacit.special import ndtr
-from tests.made import bandit
+from tests.made import joint
 
 DRAWS = 200_000
 
@@ -111,7 +111,7 @@ def test_all_equal_without_an_estimate():
 
 
 def test_a_choice_carries_its_error_and_draws_nothing():
-    bandit = bandit(features=12, budget=Budget(4.0, 1e-3), first=20, source=Simulated(3), policy=default_rng(1))
+    bandit = joint(features=12, budget=Budget(4.0, 1e-3), first=20, source=Simulated(3), policy=default_rng(1))
     rng = default_rng(0)
     for _ in range(60):
         bandit.observe(bandit.choose(rng.uniform(-0.25, 0.25, (6, 12))), float(rng.integers(2)))

@@ -10,7 +10,7 @@ from tacit.kernels.change import ENTRIES, FORGOTTEN, LAST, SHORT, SURE, VARIANCE
 from tacit.kernels.rounds import Schedule
 from tacit.mechanisms import leaves
 from tests.bandits.test_fused import compare, stepwise
-from tests.made import bandit
+from tests.made import joint
 
 PROBIT = {"radius": 3.0, "link": "probit"}
 BUDGET = Budget(8.0, 0.02)
@@ -66,7 +66,7 @@ def test_what_is_simulated_is_what_is_served():
 
 def test_who_reads_the_same_releases_notices_the_same():
     """As a worker does that begins later; and as often as it likes."""
-    bandit = bandit(features=2, radius=3.0, budget=Budget(50.0, 0.1), first=5, source=Simulated(1))
+    bandit = joint(features=2, radius=3.0, budget=Budget(50.0, 0.1), first=5, source=Simulated(1))
     rng, releases = np.random.default_rng(2), []
     for t in range(600):
         choice = bandit.choose(rng.uniform(0.2, 0.7, (3, 2)))
@@ -83,7 +83,7 @@ def test_who_reads_the_same_releases_notices_the_same():
 
 
 def test_who_forgets_anyway_does_not_look():
-    bandit = bandit(features=3, budget=BUDGET, forget=1000)
+    bandit = joint(features=3, budget=BUDGET, forget=1000)
     assert bandit._state.estimate.sums.size == bandit._state.estimate.rest.size == 0
 
 
@@ -133,7 +133,7 @@ def test_the_people_of_a_step_are_counted_as_it_closes():
     """Steps close at multiples of a holdout's block: 14 people, where `first` says 10."""
     holdout = Holdout(action=0, share=1 / 7)
     options = {"first": 10, "hold": 5, "missing_as": 0.0, "source": Simulated(1)}
-    bandit, rng = bandit(features=2, budget=BUDGET, holdout=holdout, **options), np.random.default_rng(2)
+    bandit, rng = joint(features=2, budget=BUDGET, holdout=holdout, **options), np.random.default_rng(2)
     for _ in range(60):
         bandit.choose(rng.uniform(0.2, 0.7, (3, 2)))
     assert bandit._state.estimate.doubt[ENTRIES] == bandit.trial_sums.looks[-1].people == 42

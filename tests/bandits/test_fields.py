@@ -13,7 +13,7 @@ from tacit.mechanisms.saving import arrays
 from tacit.models.fields import FieldContribution, Fields
 from tacit.models.glm import GLM
 from tacit.models.scores import Scores
-from tests.made import bandit
+from tests.made import joint
 
 BUDGET = Budget(4.0, 1e-3)
 CONTEXT = {"age": Number(0, 100, bins=3), "plan": Category("free", "paid")}
@@ -26,7 +26,7 @@ FREE = Schema(context=CONTEXT, arms="disjoint", actions=NAMES, max_actions=4)
 
 def make(features=SCHEMA, **options):
     common = {"budget": BUDGET, "first": 12, "source": Simulated(1), "policy": default_rng(2)}
-    return bandit(features=features, **common | options)
+    return joint(features=features, **common | options)
 
 
 def person(rng):

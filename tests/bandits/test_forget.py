@@ -13,7 +13,7 @@ from tacit.kernels.rounds import Schedule, next_boundary
 from tacit.mechanisms import leaves
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.opening import opened
-from tests.made import bandit
+from tests.made import joint
 from tests.mechanisms.test_grid import Given
 
 BUDGET = Budget(1.0, 1e-6)
@@ -49,26 +49,26 @@ def test_a_round_counts_one_over_e_after_so_many_rounds():
 
 
 def test_the_claim_is_the_same_for_ever():
-    ever, short = (bandit(features=3, budget=BUDGET, forget=1000, horizon=h) for h in (None, 100_000))
+    ever, short = (joint(features=3, budget=BUDGET, forget=1000, horizon=h) for h in (None, 100_000))
     for bandit in (ever, short):
         assert bandit.privacy.private and bandit.privacy.epsilon == pytest.approx(1.0, rel=1e-9)
         assert "forgotten in 1000 rounds" in bandit.privacy.releases[0].statistic
     assert isinstance(ever.mechanism, Grid) and ever.mechanism.leaves > 10**9 and ever.mechanism.window < 200
     assert ever.mechanism.sigma == pytest.approx(short.mechanism.sigma, rel=1e-9)
-    assert ever.mechanism.sigma < bandit(features=3, budget=BUDGET).mechanism.sigma
+    assert ever.mechanism.sigma < joint(features=3, budget=BUDGET).mechanism.sigma
     assert ever._releases(10**9)[0].mu == ever._planned()[0].mu
 
 
 @pytest.mark.parametrize("wrong", [0, -5.0, math.nan, math.inf, "30 days", 100])
 def test_what_cannot_be_forgotten_in(wrong):
     with pytest.raises(ValueError, match="Expected forget"):
-        bandit(features=2, budget=BUDGET, forget=wrong)
+        joint(features=2, budget=BUDGET, forget=wrong)
 
 
 @pytest.mark.parametrize("options", [{}, {"first": 30}, {"max_rounds_per_person": 3, "week": 500}])
 def test_what_is_too_short_is_told_the_least_that_is_not(options):
     def made(forget):
-        return bandit(features=2, budget=BUDGET, forget=forget, **options)
+        return joint(features=2, budget=BUDGET, forget=forget, **options)
 
     told = set()
     for short in (1e-9, 7, 20, 64, 90):
@@ -83,19 +83,17 @@ def test_what_is_too_short_is_told_the_least_that_is_not(options):
 
 def test_days_are_rounds_that_are_expected(tmp_path):
     """A setting like the number itself, also on disk."""
-    days = bandit(features=3, budget=BUDGET, forget="30 days", per_day=200)
-    assert (
-        days.forget == 6000 and days._plan_numbers() == bandit(features=3, budget=BUDGET, forget=6000)._plan_numbers()
-    )
+    days = joint(features=3, budget=BUDGET, forget="30 days", per_day=200)
+    assert days.forget == 6000 and days._plan_numbers() == joint(features=3, budget=BUDGET, forget=6000)._plan_numbers()
     days.save(tmp_path / "bandit.json")
     assert JointGLM.load(tmp_path / "bandit.json").forget == 6000
     for wrong in ({"forget": 6000, "per_day": 200}, {"per_day": 200}, {"forget": "30 days", "per_day": -1.0}):
         with pytest.raises(ValueError, match="Expected per_day"):
-            bandit(features=2, budget=BUDGET, **wrong)
+            joint(features=2, budget=BUDGET, **wrong)
     with pytest.raises(ValueError, match='as "30 days" with per_day, got a text of another form'):
-        bandit(features=2, budget=BUDGET, forget="1 month", per_day=200)
+        joint(features=2, budget=BUDGET, forget="1 month", per_day=200)
     with pytest.raises(ValueError, match='as "30 days" with per_day, got a time without it'):
-        bandit(features=2, budget=BUDGET, forget="30 days")
+        joint(features=2, budget=BUDGET, forget="30 days")
 
 
 def test_what_one_person_moves_in_a_run_that_forgets_is_at_most_what_is_claimed():
@@ -107,7 +105,7 @@ def test_what_one_person_moves_in_a_run_that_forgets_is_at_most_what_is_claimed(
         arms = [1e-9, 1.0] if case == 0 else rng.choice([1e-9, 1.0], 2)
         worlds = []
         for world in (0, 1):
-            bandit = bandit(features=1, budget=Budget(1.0, 1e-3), source=Given(), forget=16, first=2, pending=400)
+            bandit = joint(features=1, budget=Budget(1.0, 1e-3), source=Given(), forget=16, first=2, pending=400)
             choice, leaves = bandit.choose([[arms[world]]]), []
             for t in range(400):
                 if t == late[world]:
@@ -126,7 +124,7 @@ def test_what_one_person_moves_in_a_run_that_forgets_is_at_most_what_is_claimed(
 @pytest.mark.parametrize("horizon", [None, 2_000_000])
 def test_what_is_forgotten_is_dropped_in_many_dimensions_too(horizon):
     """The exact sums of a step after a window, and what was released of them after two."""
-    bandit = bandit(
+    bandit = joint(
         features=100, budget=Budget(4.0, 1e-6), model="curvature", forget=20_000, horizon=horizon, source=Given()
     )
     mechanism, prefix = bandit.mechanism, opened(bandit._state.prefix)
@@ -142,10 +140,10 @@ def test_what_would_have_no_effect_is_refused():
         ({"discount": 0.9}, "no discount with forget, .* got 0.9"),
         ({"growth": 1.05}, "growth of at least 1.1 with forget, got 1.05"),
     ):
-        bandit(features=2, budget=BUDGET, **wrong)
+        joint(features=2, budget=BUDGET, **wrong)
         with pytest.raises(ValueError, match=match):
-            bandit(features=2, budget=BUDGET, forget=4000, **wrong)
-    made = bandit(features=2, budget=BUDGET, forget=4000, growth=1.5)
+            joint(features=2, budget=BUDGET, forget=4000, **wrong)
+    made = joint(features=2, budget=BUDGET, forget=4000, growth=1.5)
     assert made._schedule.growth == 1.5
 
 
@@ -157,7 +155,7 @@ def test_saved_and_loaded_after_many_windows(tmp_path):
             bandit.observe(choice, float(rng.integers(2)))
         return bandit
 
-    bandit = bandit(
+    bandit = joint(
         features=2, budget=Budget(8.0, 1e-2), forget=200, source=Simulated(1), policy=np.random.default_rng(2)
     )
     play(bandit, 5000, 0)
@@ -167,7 +165,7 @@ def test_saved_and_loaded_after_many_windows(tmp_path):
     assert loaded.forget == 200 and loaded._schedule == bandit._schedule and loaded.privacy == bandit.privacy
     for one, other in zip(play(bandit, 500, 1)._state.estimate, play(loaded, 500, 1)._state.estimate, strict=True):
         assert np.array_equal(one, other)  # simulated noise goes on from where it was
-    secure = play(bandit(features=2, budget=Budget(8.0, 1e-2), forget=200), 2500, 0)
+    secure = play(joint(features=2, budget=Budget(8.0, 1e-2), forget=200), 2500, 0)
     assert secure._steps > secure.mechanism.window
     secure.save(tmp_path / "secure.json")
     again = JointGLM.load(tmp_path / "secure.json")

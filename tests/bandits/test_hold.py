@@ -16,7 +16,7 @@ from tacit.kernels.rounds import CHOICES, ENTERED, next_boundary
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.saving import arrays
 from tests import apart
-from tests.made import bandit
+from tests.made import joint
 from tests.mechanisms.test_grid import Given
 from tests.store.places import Place
 
@@ -34,7 +34,7 @@ KINDS = {
 
 def build(name="dense", *, seed=1, **options):
     own = SETTINGS | KINDS[name] | {"source": Simulated(seed)} | options
-    return bandit(policy=default_rng(2), **own)
+    return joint(policy=default_rng(2), **own)
 
 
 def world(bandit, rounds=ROUNDS, silent=0.3, seed=3):
@@ -334,7 +334,7 @@ def test_what_is_refused():
 
 def test_a_database_has_a_hold_of_its_own(tmp_path):
     with pytest.raises(ValueError, match="Expected hold= of Stored, in seconds"):
-        Place(str(tmp_path / "bandit.db"), None).open(bandit(features=3, budget=Budget(4.0, 1e-2), window=5))
+        Place(str(tmp_path / "bandit.db"), None).open(joint(features=3, budget=Budget(4.0, 1e-2), window=5))
 
 
 @pytest.mark.parametrize("name", ["dense", "scores"])

@@ -11,7 +11,7 @@ from tacit import Budget, Holdout, JointGLM, Simulated, Spec, environments, simu
 from tacit.features import Number, Schema
 from tacit.privacy.ledger import OneOfRelease
 from tests.bandits.test_hold import steps, world
-from tests.made import bandit
+from tests.made import joint
 
 ROUNDS = 300
 FREE = Budget(math.inf, 1e-6)  # no noise: sums are exact
@@ -28,7 +28,7 @@ CONTROLS = {
 
 def build(holdout, *, budget=FREE, seed=1, **options):
     given = {"dim": 2, "first": 10, "pending": 50, "hold": 7, "missing_as": 0.25, "source": Simulated(seed)}
-    return bandit(budget=budget, holdout=holdout, **({"policy": default_rng(2)} | given | options))
+    return joint(budget=budget, holdout=holdout, **({"policy": default_rng(2)} | given | options))
 
 
 def arms(rng):
@@ -233,9 +233,9 @@ def test_it_stands_on_deadlines_and_takes_no_logs():
 def test_the_claim_is_the_budgets_whatever_the_sides():
     """mu is that of the budget on each side: more sides cost nothing, and noise grows by 1 / sqrt(1 - budget) alone."""
     budget = Budget(1.0, 1e-6)
-    plain = bandit(features=2, budget=budget)
+    plain = joint(features=2, budget=budget)
     for holdout in CONTROLS.values():
-        made = bandit(features=2, budget=budget, holdout=holdout)
+        made = joint(features=2, budget=budget, holdout=holdout)
         (release,) = made.privacy.releases
         assert isinstance(release, OneOfRelease) and len(release.sides) == len(holdout.sides)
         assert made.privacy.epsilon == pytest.approx(1.0, abs=1e-3) and made.privacy.private
@@ -245,7 +245,7 @@ def test_the_claim_is_the_budgets_whatever_the_sides():
 
 def test_the_noise_of_a_side_that_does_not_teach_is_small():
     """The design's figures at epsilon 1, delta 1e-6: tau of a side with all of mu^2 is 10.9 people at 1e4."""
-    made = bandit(features=5, budget=Budget(1.0, 1e-6), holdout=Holdout(action=0), source=Simulated(0))
+    made = joint(features=5, budget=Budget(1.0, 1e-6), holdout=Holdout(action=0), source=Simulated(0))
     sums = made.trial_sums
     tau = sums.scales[1] * np.sqrt(np.cumsum(sums.gains**2))
     assert tau[0] == pytest.approx(6.5, abs=0.2) and tau[96] == pytest.approx(10.9, abs=0.3)
@@ -262,7 +262,7 @@ def test_experiments_and_warming_up_take_a_control_group():
 
 def test_the_controls_arm_cannot_be_retired_before_the_control_ends():
     schema = Schema(context={"age": Number(0, 1)}, arms="disjoint", actions=("a", "b"))
-    bandit = bandit(features=schema, budget=FREE, holdout=Holdout(action="a"), window=5, default=0.0)
+    bandit = joint(features=schema, budget=FREE, holdout=Holdout(action="a"), window=5, default=0.0)
     with pytest.raises(ValueError, match="Expected the arms of the holdout among the actions"):
         bandit.retire_action("a")
     bandit.choose({"age": 0.5})
@@ -274,7 +274,7 @@ def test_the_controls_arm_cannot_be_retired_before_the_control_ends():
 def test_simulated_rounds_know_actions_by_their_names():
     schema = Schema(context={"age": Number(0, 1)}, arms="disjoint", actions=("a", "b", "c"))
     holdout = Holdout(action="b", share=0.5, actions=("a", "c"))
-    bandit = bandit(features=schema, budget=FREE, holdout=holdout, window=5, default=0.0, first=10, pending=50)
+    bandit = joint(features=schema, budget=FREE, holdout=holdout, window=5, default=0.0, first=10, pending=50)
     bandit.source = Simulated(0)
     block = world(bandit, 60)
     bandit.play(block)

@@ -20,7 +20,7 @@ from tacit.kernels.linalg import smat
 from tacit.model import links
 from tacit.model.glm import GLMContribution, balanced_curvature, largest_weight, line, linearize
 from tacit.privacy import gaussian
-from tests.made import bandit
+from tests.made import joint
 from tests.reference import linear as reference
 
 LINKS = list(links.BUILT_IN.values())
@@ -227,21 +227,21 @@ def test_eigenvalues_that_noise_alone_could_give_are_drawn_to_their_mean():
 
 
 def test_claim_and_certificate():
-    bandit = bandit(features=5, budget=Budget(1.0, 1e-6), radius=3.0, source=Simulated(0))
+    bandit = joint(features=5, budget=Budget(1.0, 1e-6), radius=3.0, source=Simulated(0))
     needed = bandit.contribution.sensitivity * bandit.mechanism.column_norm / gaussian.mu(Budget(1.0, 1e-6))
     assert bandit.mechanism.sigma == pytest.approx(needed)
     assert bandit.privacy.epsilon == pytest.approx(1.0)
     assert bandit.privacy.spent == 0.0
     assert not bandit.privacy.private  # simulated noise
-    assert bandit(features=2, budget=Budget(math.inf, 0.1)).privacy.epsilon is None
+    assert joint(features=2, budget=Budget(math.inf, 0.1)).privacy.epsilon is None
     of_the_shuffle_model = balanced_curvature(links.probit, 3.0) * largest_weight(links.probit)
     assert of_the_shuffle_model == pytest.approx(1.198, abs=1e-3)
-    scaled = bandit(features=2, link="probit", radius=3.0, budget=Budget(1.0, 0.1)).contribution
+    scaled = joint(features=2, link="probit", radius=3.0, budget=Budget(1.0, 0.1)).contribution
     assert scaled.scale * largest_weight(links.probit) == pytest.approx(1.329, abs=1e-3)
 
 
 def test_the_first_users_get_random_arms_and_propensities_are_probabilities():
-    bandit = bandit(features=2, budget=Budget(1.0, 1e-3), first=20, policy=default_rng(0), source=Simulated(0))
+    bandit = joint(features=2, budget=Budget(1.0, 1e-3), first=20, policy=default_rng(0), source=Simulated(0))
     arms = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]
     early = [bandit.choose(arms) for _ in range(20)]
     assert {c.propensity for c in early} == {0.25}

@@ -14,7 +14,7 @@ from tacit.environments.delay import NEVER
 from tacit.mechanisms.opening import opened
 from tests import apart
 from tests.bandits.test_hold import KINDS, ROUNDS, build, part, same, world
-from tests.made import bandit
+from tests.made import joint
 
 LATE = Delay.read("exponential:20,never:0.1")
 BALL = environments.ball(dim=3, arms=5, link="logistic")
@@ -151,7 +151,7 @@ def test_room_for_those_that_wait():
 
 
 def test_simulated_rewards_do_not_join_a_bandit_whose_noise_is_for_people():
-    bandit, block = bandit(features=3, budget=Budget(1.0, 1e-5), first=8), BALL.block(20)
+    bandit, block = joint(features=3, budget=Budget(1.0, 1e-5), first=8), BALL.block(20)
     with pytest.raises(ValueError, match="Expected simulated noise"):
         bandit.play(block._replace(delay=np.full(20, 3)))
     assert bandit.choices == 0

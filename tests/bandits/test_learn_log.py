@@ -12,7 +12,7 @@ from tacit.core import repeated
 from tacit.errors import HorizonReached
 from tacit.features import Category, Number, Schema
 from tacit.mechanisms.opening import opened
-from tests.made import bandit
+from tests.made import joint
 from tests.pieces import Pieces
 
 BUDGET = Budget(1.0, 0.02)
@@ -106,8 +106,8 @@ def test_persons_are_in_a_log_where_they_are_limited_and_nowhere_else(tmp_path):
         ({}, named, "Expected max_rounds_per_person for a log"),
         ({"max_rounds_per_person": 2}, table, "Expected a column person"),
     ):
-        bandit = bandit(features=4, budget=BUDGET, **options)
-        with Stored(bandit(features=4, budget=BUDGET, **options), tmp_path / f"{len(options)}.db", hold=60) as stored:
+        bandit = joint(features=4, budget=BUDGET, **options)
+        with Stored(joint(features=4, budget=BUDGET, **options), tmp_path / f"{len(options)}.db", hold=60) as stored:
             for given in (wrong, Pieces(pl.DataFrame(wrong))):
                 for learn in (bandit.learn_log, functools.partial(stored.learn_log, log="june")):
                     with pytest.raises(ValueError, match=message):
@@ -116,7 +116,7 @@ def test_persons_are_in_a_log_where_they_are_limited_and_nowhere_else(tmp_path):
 
 
 def test_the_certificate_counts_them_and_files_keep_that(tmp_path):
-    bandit = bandit(features=4, budget=BUDGET)
+    bandit = joint(features=4, budget=BUDGET)
     assert "log" not in " ".join(bandit.privacy.caveats)
     bandit.learn_log(log(30))
     assert any(c.startswith("30 of the choices are rows of a log") for c in bandit.privacy.caveats)
@@ -140,7 +140,7 @@ def test_actions_have_coordinates_of_their_own():
 def test_fields_of_a_schema():
     schema = Schema(context={"age": Number(0, 100), "sex": Category("F", "M")}, arms="disjoint", actions=("a", "b"))
     sex, action = ["F", "?"] + ["M"] * 8, ["a", "c"] + ["b"] * 8
-    bandit, live = (bandit(features=schema, budget=BUDGET, source=Simulated(2)) for _ in range(2))
+    bandit, live = (joint(features=schema, budget=BUDGET, source=Simulated(2)) for _ in range(2))
     refused = bandit.learn_log({"age": [30] * 10, "sex": sex, "action": action, "reward": [1.0] * 10})
     assert list(refused) == [1]  # there is no action c; an unknown sex is no error
     for one, played in zip(sex, action, strict=True):
@@ -152,8 +152,8 @@ def test_fields_of_a_schema():
 def test_a_field_of_the_schema_without_a_column_is_no_missing_value(tmp_path):
     schema = Schema(context={"age": Number(0, 100), "sex": Category("F", "M")}, arms="disjoint", actions=("a", "b"))
     table = {"Age": [30, 60], "sex": ["F", None], "action": ["a", "b"], "reward": [1.0, 1.0]}
-    bandit = bandit(features=schema, budget=BUDGET)
-    with Stored(bandit(features=schema, budget=BUDGET), tmp_path / "stored.db", hold=60, background=False) as stored:
+    bandit = joint(features=schema, budget=BUDGET)
+    with Stored(joint(features=schema, budget=BUDGET), tmp_path / "stored.db", hold=60, background=False) as stored:
         for learn in (bandit.learn_log, functools.partial(stored.learn_log, log="june")):
             for given in (table, Pieces(pl.DataFrame(table))):
                 with pytest.raises(ValueError, match="got none named age\\."):
@@ -176,7 +176,7 @@ def test_tables_without_what_is_needed():
 def test_a_row_of_any_kind_is_refused_alone():
     """Whatever is in one row, the others are learnt from."""
     schema = Schema(context={"age": Number(0, 100)}, arms="disjoint", actions=("walk", "sleep"))
-    bandit = bandit(features=schema, budget=Budget(1, 1e-6))
+    bandit = joint(features=schema, budget=Budget(1, 1e-6))
     action, reward = ["walk", ["sleep"], "sleep", *["walk"] * 17], [1, 1, np.ones(2), *[0] * 17]
     table = {"age": list(range(20)), "action": action, "reward": reward}
     assert set(bandit.learn_log(table, actions={"walk": {}, "sleep": {}})) == {1, 2}

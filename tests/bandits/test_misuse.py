@@ -16,7 +16,7 @@ from tacit import Budget, JointGLM, LinUCB, Simulated
 from tacit.errors import HorizonReached, UnknownChoice
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.saving import arrays
-from tests.made import bandit
+from tests.made import joint
 from tests.store.places import contribution
 
 BUDGET = Budget(1.0, 1e-3)
@@ -194,7 +194,7 @@ class Machine(RuleBasedStateMachine):
             "base_rate": 0.5,
             "discount": 1.0,
         }  # always the same
-        self.bandit = bandit(**settings, **({"first": 4, "growth": 1.1} if grows else {"first": 1, "growth": 1.001}))
+        self.bandit = joint(**settings, **({"first": 4, "growth": 1.1} if grows else {"first": 1, "growth": 1.001}))
         self.grows = grows  # the length of steps; else each choice is one
         self.made = 0  # choices
         self.waiting = {}  # ticket -> features

@@ -26,7 +26,7 @@ from tacit.mechanisms.shuffle import calibration
 from tacit.privacy import gaussian
 from tacit.roles.local import LocalClient
 from tacit.roles.shuffle import ShuffleClient as ShuffleClient
-from tests.made import bandit
+from tests.made import joint
 
 BUDGET = Budget(epsilon=1.0, delta=1e-6)
 PURE = Budget(epsilon=1.0, delta=0.0)
@@ -36,20 +36,20 @@ LOCAL = LocalIRLS(dim=3, budget=BUDGET)
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: bandit(features=3, budget=1.0), "to be a Budget, .* got float"),
+        (lambda: joint(features=3, budget=1.0), "to be a Budget, .* got float"),
         (lambda: LocalIRLS(dim=3, budget=(1.0, 0.1)), "to be a Budget, .* got tuple"),
-        (lambda: bandit(features=3, budget=BUDGET, horizon=9, source=3), r"Secure\(\) or Simulated.*, got int"),
+        (lambda: joint(features=3, budget=BUDGET, horizon=9, source=3), r"Secure\(\) or Simulated.*, got int"),
         (lambda: LocalIRLS(dim=3, budget=BUDGET, source=Secure()), "source to be None .* got Secure"),
-        (lambda: bandit(features=3, budget=BUDGET, source=Secure), r"Secure\(\) or Simulated.*, got the class Secure"),
-        (lambda: bandit(features=3, budget=BUDGET, tuning=1), "a Tuning of 6 numbers, got int"),
+        (lambda: joint(features=3, budget=BUDGET, source=Secure), r"Secure\(\) or Simulated.*, got the class Secure"),
+        (lambda: joint(features=3, budget=BUDGET, tuning=1), "a Tuning of 6 numbers, got int"),
         (lambda: Spec("joint-glm"), "the class of a bandit, .* got 'joint-glm'"),
         (lambda: simulate(JointGLM, environments.ball(), horizon=9, runs=1, seed=0), "a sequence of Specs"),
         (lambda: simulate([Spec(LinUCB)], "ball", horizon=9, runs=1, seed=0), "environments.ball"),
         (lambda: Shuffler(ShuffleNewton(dim=3, budget=BUDGET).billboard(), budget=1.0), "to be a Budget, .* got float"),
         (lambda: LocalClient(LOCAL.billboard(), epsilon="4"), "None or a number above 0, got str"),
-        (lambda: bandit(features=3, budget=BUDGET, policy=3), "NumPy Generator, got int"),
-        (lambda: bandit(features=3, budget=BUDGET, range=1), "pair low < high of finite numbers, got 1"),
-        (lambda: Embedded(bandit(features=3, budget=BUDGET)), "server of the shuffle or local model, got JointGLM"),
+        (lambda: joint(features=3, budget=BUDGET, policy=3), "NumPy Generator, got int"),
+        (lambda: joint(features=3, budget=BUDGET, range=1), "pair low < high of finite numbers, got 1"),
+        (lambda: Embedded(joint(features=3, budget=BUDGET)), "server of the shuffle or local model, got JointGLM"),
         (lambda: LocalClient(LOCAL.billboard()).randomize(0, 1.0), "choose returned, got int"),
         (lambda: LOCAL.observe(1.0), "the bytes of a report, got float"),
         (lambda: LocalIRLS(dim=3, budget=BUDGET, public_arms=True).observe(1.0), "bytes of a report, got float"),
@@ -80,7 +80,7 @@ def test_names_that_are_nearly_right_are_guessed():
 def test_pure_epsilon_is_for_mechanisms_that_have_it():
     for make in (
         lambda: gaussian.mu(PURE),
-        lambda: bandit(features=3, budget=PURE),
+        lambda: joint(features=3, budget=PURE),
         lambda: ShuffleNewton(dim=3, budget=PURE),
         lambda: LocalIRLS(dim=3, budget=PURE, randomizer="gaussian"),
     ):
@@ -96,7 +96,7 @@ def test_pure_epsilon_is_for_mechanisms_that_have_it():
 
 @pytest.mark.parametrize("reward", [True, np.True_])
 def test_a_click_may_be_a_boolean(reward):
-    one, other = (bandit(features=2, budget=Budget(np.inf, 0.1), policy=np.random.default_rng(0)) for _ in range(2))
+    one, other = (joint(features=2, budget=Budget(np.inf, 0.1), policy=np.random.default_rng(0)) for _ in range(2))
     one.observe(one.choose(np.eye(2)), reward)
     other.observe(other.choose(np.eye(2)), 1.0)
     for bandit in (one, other):
@@ -110,7 +110,7 @@ def test_arms_scaled_to_one_in_single_precision_are_taken_and_cut():
     arms = rng.standard_normal((200, 10, 3)).astype(np.float32)
     arms /= np.linalg.norm(arms, axis=-1, keepdims=True)
     assert (np.linalg.norm(arms.astype(float), axis=-1) > 1 + 1e-9).any()
-    bandit = bandit(features=3, budget=BUDGET)
+    bandit = joint(features=3, budget=BUDGET)
     assert not bandit.choose_many(arms).refused
     assert np.linalg.norm(opened(bandit._tickets).features, axis=1).max() <= 1 + 1e-9
     LocalClient(LOCAL.billboard()).choose(arms[0])

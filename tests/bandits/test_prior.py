@@ -10,7 +10,7 @@ from tacit.algorithms import prior
 from tacit.errors import BadState
 from tacit.mechanisms.opening import opened
 from tacit.model import links
-from tests.made import bandit
+from tests.made import joint
 
 BUDGET = Budget(1.0, 0.02)
 THETA = np.array([1.0, -2.0, 0.5])
@@ -24,7 +24,7 @@ def rows(count, seed=0, theta=THETA):
 
 
 def make(**options):
-    return bandit(features=3, radius=3.0, budget=BUDGET, source=Simulated(4), policy=default_rng(5), **options)
+    return joint(features=3, radius=3.0, budget=BUDGET, source=Simulated(4), policy=default_rng(5), **options)
 
 
 def test_nothing_raw_and_no_noise_changes():
@@ -100,7 +100,7 @@ def test_public_rows_help():
 
 
 def test_the_certificate_names_it_and_files_keep_it(tmp_path):
-    bandit = bandit(features=3, radius=3.0, budget=BUDGET, prior=(THETA, 2.0), rows=rows(120))
+    bandit = joint(features=3, radius=3.0, budget=BUDGET, prior=(THETA, 2.0), rows=rows(120))
     text = " ".join(str(bandit.privacy).split())
     assert "from 120 rows that were given as public (warm=): the people behind these are not protected" in text
     assert "a prior that was given" in text and bandit.privacy.private
@@ -132,9 +132,9 @@ def test_a_store_keeps_to_it(tmp_path):
     """Workers with other knowledge are refused: it is a setting like others."""
     arms = [[0.5, 0.0, 0.0], [-0.5, 0.0, 0.0]]
     with Stored(
-        bandit(features=3, radius=3.0, budget=BUDGET, prior=(THETA, 50.0)), tmp_path / "a.db", hold=60
+        joint(features=3, radius=3.0, budget=BUDGET, prior=(THETA, 50.0)), tmp_path / "a.db", hold=60
     ) as stored:
         assert stored.choose(arms).index == 0 and stored.offers(arms).probability[0] > 0.99
         assert any("not protected" in caveat for caveat in stored.privacy.caveats)
     with pytest.raises(BadState, match="another prior"):
-        Stored(bandit(features=3, radius=3.0, budget=BUDGET, prior=(-THETA, 50.0)), tmp_path / "a.db")
+        Stored(joint(features=3, radius=3.0, budget=BUDGET, prior=(-THETA, 50.0)), tmp_path / "a.db")

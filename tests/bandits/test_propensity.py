@@ -16,7 +16,7 @@ from tacit import Budget, JointGLM, Simulated, Spec, environments
 from tacit.core.choices import certain
 from tacit.registry import bandits, load
 from tacit.roles.device import Device
-from tests.made import bandit
+from tests.made import joint
 
 DRAWS = 4000
 LIMIT = 6 * math.sqrt(0.25 / DRAWS + 0.25 / 4096) + 1 / 4096
@@ -96,7 +96,7 @@ def test_nobody_can_forget_it():
 
 def test_a_propensity_is_of_the_arms_that_were_given():
     """The caller's array may be filled again for the next user."""
-    bandit = bandit(features=2, budget=Budget(4.0, 1e-3), first=20, source=Simulated(3))
+    bandit = joint(features=2, budget=Budget(4.0, 1e-3), first=20, source=Simulated(3))
     rng = np.random.default_rng(0)
     for _ in range(200):
         bandit.observe(bandit.choose(rng.uniform(-0.6, 0.6, (3, 2))), float(rng.integers(2)))

@@ -16,14 +16,14 @@ from tacit.models.choose import ModelSettings, kind_of
 from tacit.models.scores import Scores
 from tacit.privacy import gaussian
 from tests import apart
-from tests.made import bandit
+from tests.made import joint
 
 BUDGET = Budget(4.0, 1e-3)
 
 
 def make(**options):
     common = {"budget": BUDGET, "radius": 2.0, "curvature": "none", "source": Simulated(1), "policy": default_rng(2)}
-    return bandit(**common | options)
+    return joint(**common | options)
 
 
 def play(bandit, rows, rewards):
@@ -53,9 +53,9 @@ def test_rows_of_blocks_are_vectors_with_zeros():
 
 
 def test_what_is_released_is_told():
-    told = bandit(features=120, budget=BUDGET).privacy.releases[0].statistic
+    told = joint(features=120, budget=BUDGET).privacy.releases[0].statistic
     assert "sums of scores, 120 numbers" in told and "without curvature, as dimensions are 100 or more" in told
-    small = bandit(features=2, budget=BUDGET)
+    small = joint(features=2, budget=BUDGET)
     assert "with curvature, as dimensions are fewer than 50" in small.privacy.releases[0].statistic
     assert small.mechanism.size == 5 and make(dim=2).mechanism.size == 2
     exact = make(dim=2).privacy.releases[0]
@@ -73,7 +73,7 @@ def test_auto_goes_by_public_numbers_alone():
         for dim, blocks, horizon in several:
             asked = ModelSettings("auto", None, None, dim, blocks or 1, {})
             assert (kind_of(asked, horizon, gaussian.mu(Budget(1.0, 1e-6))).kind is Scores) == taken, asked
-    made = bandit(features=60, horizon=10_000, budget=Budget(40.0, 1e-2), source=Simulated(0))
+    made = joint(features=60, horizon=10_000, budget=Budget(40.0, 1e-2), source=Simulated(0))
     assert not isinstance(made._model, Scores)
     with pytest.raises(ValueError, match="curvature"):
         make(dim=2, curvature="some")
@@ -168,7 +168,7 @@ def test_a_start_that_is_known_is_where_it_starts():
 def test_with_secure_noise_and_actions_that_come_later():
     """Blocks that nobody is offered have no part in the estimate."""
     schema = Schema(arms="disjoint", actions=["a", "b"], max_actions=4, context={"age": Number(0, 100)})
-    bandit = bandit(features=schema, budget=BUDGET, model="scores", radius=2.0, first=4)
+    bandit = joint(features=schema, budget=BUDGET, model="scores", radius=2.0, first=4)
     for t in range(30):
         bandit.observe(bandit.choose({"age": t}), t % 2)
     own = bandit.dim // 4

@@ -12,7 +12,7 @@ from tacit.errors import BadState
 from tacit.features import Number, Schema
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.saving import arrays
-from tests.made import bandit
+from tests.made import joint
 
 
 def play(bandit, rng, rounds):
@@ -32,7 +32,7 @@ def play(bandit, rng, rounds):
 
 def glm(**options):
     given = {"dim": 3, "budget": Budget(1, 0.1), "rewards": (-1, 1), "pending": 9, "first": 6}
-    return bandit(**given | options, source=Simulated(7), policy=np.random.default_rng(8))
+    return joint(**given | options, source=Simulated(7), policy=np.random.default_rng(8))
 
 
 SCHEMA = Schema(context={"age": Number(0, 1, bins=2)}, arms="disjoint", actions=("walk", "sleep", "read"))
@@ -109,7 +109,7 @@ def test_the_size_of_a_file_does_not_tell_who_has_answered(tmp_path):
     sizes = set()
     for answered in range(4):
         policy = np.random.default_rng(0)  # its state has as many digits as it has
-        bandit = bandit(features=2, horizon=400, budget=Budget(1.0, 1e-3), first=5, pending=200, policy=policy)
+        bandit = joint(features=2, horizon=400, budget=Budget(1.0, 1e-3), first=5, pending=200, policy=policy)
         choices = [bandit.choose(ARMS) for _ in range(4)]
         for choice in choices[:answered]:
             bandit.observe(choice, 1.0)
@@ -125,7 +125,7 @@ def test_marks_are_for_their_owner_only_and_simulated_bandits_have_none(tmp_path
     for source, names in ((Secure(), {"b.json", "b.json.generation", "b.json.lock"}), (Simulated(0), {"b.json"})):
         folder = tmp_path / str(len(names))
         folder.mkdir()
-        bandit = bandit(features=2, horizon=400, budget=Budget(1.0, 1e-3), source=source)
+        bandit = joint(features=2, horizon=400, budget=Budget(1.0, 1e-3), source=source)
         answered(bandit, 30)
         bandit.save(folder / "b.json")
         assert {path.name for path in folder.iterdir()} == names
@@ -136,7 +136,7 @@ def test_marks_are_for_their_owner_only_and_simulated_bandits_have_none(tmp_path
 
 def test_noise_of_another_calibration_is_not_loaded(tmp_path, monkeypatch):
     path = tmp_path / "bandit.json"
-    bandit = bandit(features=3, horizon=200, budget=Budget(1, 0.1), source=Simulated(0))
+    bandit = joint(features=3, horizon=200, budget=Budget(1, 0.1), source=Simulated(0))
     bandit.save(path)
     monkeypatch.setattr("tacit.model.glm.GLMContribution.sensitivity", 7.0)
     with pytest.raises(BadState, match="another calibration"):

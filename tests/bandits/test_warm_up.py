@@ -22,7 +22,7 @@ import dataclasses, sys
 import numpy as np
 from tacit import Bandit, Budget, Embedded, Simulated, registry
 from tacit.errors import NotSecure
-from tests.made import bandit
+from tests.made import joint
 
 def compiled():
     kernels = [v for name, m in list(sys.modules.items()) if name.startswith("tacit") for v in vars(m).values()]
@@ -76,8 +76,8 @@ def everything(made):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: bandit(features=2, budget=BUDGET),
-        lambda: bandit(features=2, budget=BUDGET, source=Simulated(3), policy=default_rng(4)),
+        lambda: joint(features=2, budget=BUDGET),
+        lambda: joint(features=2, budget=BUDGET, source=Simulated(3), policy=default_rng(4)),
         lambda: LocalIRLS(dim=2, budget=BUDGET, source=Simulated(3), policy=default_rng(4)),
         lambda: ShuffleNewton(dim=2, budget=BUDGET),
     ],
@@ -98,8 +98,8 @@ def test_the_bandit_stays_as_it_was(make, tmp_path):
 
 def test_settings_that_are_too_large_or_too_small_for_a_twin():
     for made in (
-        bandit(features=2, budget=Budget(0.01, 1e-9), first=10**6),
-        bandit(features=2, budget=BUDGET, horizon=3),
+        joint(features=2, budget=Budget(0.01, 1e-9), first=10**6),
+        joint(features=2, budget=BUDGET, horizon=3),
         ShuffleNewton(dim=2, budget=Budget(0.1, 1e-9)),
     ):
         assert made.warm_up() > 0
@@ -107,7 +107,7 @@ def test_settings_that_are_too_large_or_too_small_for_a_twin():
 
 def test_it_announces_itself(caplog, capsys, monkeypatch):
     with caplog.at_level(logging.INFO, "tacit"):
-        bandit(features=2, budget=BUDGET).warm_up()
+        joint(features=2, budget=BUDGET).warm_up()
     assert [record.message.partition(":")[2][:6] for record in caplog.records] == [" compi", " ready"]
     monkeypatch.setattr(sys, "argv", ["tacit", "warm-up", "joint-glm", "shuffle-glm"])
     with pytest.raises(SystemExit) as stop:
@@ -119,13 +119,13 @@ def test_it_announces_itself(caplog, capsys, monkeypatch):
 
 def test_a_source_of_the_callers_own_is_not_drawn_from():
     drawn = []
-    bandit(features=2, budget=BUDGET, source=Given(lambda *counts: drawn.append(counts))).warm_up()
+    joint(features=2, budget=BUDGET, source=Given(lambda *counts: drawn.append(counts))).warm_up()
     assert not drawn
 
 
 @pytest.mark.parametrize("rate", [None, 0.03])
 def test_sums_by_fields_are_rehearsed_as_such(rate):
     schema = Schema(context={"plan": Category("free", "paid")}, arms="disjoint", actions=("a", "b", "c"))
-    made = bandit(features=schema, base_rate=rate, budget=BUDGET)
+    made = joint(features=schema, base_rate=rate, budget=BUDGET)
     assert warm.twin_of(made).contribution == made.contribution
     assert made.warm_up() > 0 and made.privacy.spent == 0

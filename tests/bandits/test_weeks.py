@@ -13,7 +13,7 @@ from tacit.algorithms.weeks import Weeks, fewest_leaves
 from tacit.kernels.rounds import Schedule, next_boundary
 from tacit.mechanisms.opening import opened
 from tacit.privacy import gaussian
-from tests.made import bandit
+from tests.made import joint
 from tests.mechanisms.test_grid import Given
 
 BUDGET = Budget(1.0, 1e-3)
@@ -23,7 +23,7 @@ NOBODY = [[0.0, 0.0]]
 
 def build(**options):
     settings = {"dim": 2, "horizon": 400, "budget": BUDGET, "pending": 400, "first": 10, "max_rounds_per_person": 2}
-    return bandit(**settings | options)
+    return joint(**settings | options)
 
 
 def visit(bandit, person, arms=ARM, reward=1.0):

@@ -9,14 +9,14 @@ from tacit import Budget, JointGLM
 from tacit.core import file_witness as witness
 from tacit.errors import BadState
 from tacit.mechanisms.saving import arrays
-from tests.made import bandit
+from tests.made import joint
 
 BUDGET = Budget(1.0, 1e-3)
 ARMS = np.array([[0.8, 0.1], [0.1, 0.8], [-0.5, 0.5]])
 
 
 def build(**options):
-    return bandit(**({"dim": 2, "horizon": 400, "budget": BUDGET, "pending": 20, "first": 15} | options))
+    return joint(**({"dim": 2, "horizon": 400, "budget": BUDGET, "pending": 20, "first": 15} | options))
 
 
 def play(bandit, rounds, seed=0):

@@ -11,7 +11,7 @@ import pytest
 from tacit import Budget, Simulated
 from tacit.features import Category, Number, Schema, Tags
 from tacit.mechanisms.opening import opened
-from tests.made import bandit
+from tests.made import joint
 
 SCHEMA = Schema(
     context={"age": Number(0, 100, 4), "plan": Category("free", "paid"), "likes": Tags("tea", "rain")},
@@ -55,7 +55,7 @@ def kind(request):
 
 def make(**options):
     given = {"features": SCHEMA, "budget": Budget(1.0, 1e-6), "source": Simulated(1)}
-    return bandit(**given | options, policy=np.random.default_rng(3))
+    return joint(**given | options, policy=np.random.default_rng(3))
 
 
 def rounds(count=200):

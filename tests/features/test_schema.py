@@ -17,7 +17,7 @@ import pytest
 from tacit import Budget, JointGLM, Simulated
 from tacit.errors import TacitError
 from tacit.features import Category, Hashed, Number, Schema, Tags
-from tests.made import bandit
+from tests.made import joint
 
 HEALTH = Schema(
     context={"age": Number(0, 100, bins=8), "sex": Category("F", "M"), "city": Hashed(32)},
@@ -201,7 +201,7 @@ def test_bounds_are_learnt_from_public_tables_alone_and_said() -> None:
     assert schema.action["tags"] == Tags("a", "b", "c")
     many = Schema.from_public({"city": [str(i) for i in range(50)]}, context=["city"], arms="disjoint", actions=("a",))
     assert many.context["city"] == Hashed(32)
-    bandit = bandit(features=schema, budget=Budget(1, 1e-6))
+    bandit = joint(features=schema, budget=Budget(1, 1e-6))
     assert any("2 rows, whose people are not protected" in caveat for caveat in bandit.privacy.caveats)
 
 
@@ -266,7 +266,7 @@ def test_a_document_that_is_no_schema_is_refused(given: Any) -> None:
 
 def test_a_bandit_takes_fields_and_is_saved_with_its_schema(tmp_path: Path) -> None:
     bandit, plain = (
-        bandit(**given, budget=Budget(1, 1e-6), source=Simulated(1), policy=np.random.default_rng(1))
+        joint(**given, budget=Budget(1, 1e-6), source=Simulated(1), policy=np.random.default_rng(1))
         for given in ({"features": HEALTH}, {"dim": HEALTH.dim})
     )
     for round_ in range(120):
@@ -283,15 +283,15 @@ def test_a_bandit_takes_fields_and_is_saved_with_its_schema(tmp_path: Path) -> N
 
 
 def test_fields_that_are_refused_are_no_user() -> None:
-    bandit = bandit(features=HEALTH, budget=Budget(1, 1e-6))
+    bandit = joint(features=HEALTH, budget=Budget(1, 1e-6))
     for arms, actions in (({"age": "old"}, FILMS), (PERSON, None), (np.eye(3), None)):
         with pytest.raises((ValueError, TacitError)):
             bandit.choose(arms, actions=actions)
     assert bandit.choices == 0
     with pytest.raises(ValueError, match="Expected dim=78"):
-        bandit(features=HEALTH, budget=Budget(1, 1e-6))
+        joint(features=HEALTH, budget=Budget(1, 1e-6))
     with pytest.raises(ValueError, match="features=Schema"):
-        bandit(features=2, budget=Budget(1, 1e-6)).choose([[1.0, 0.0]], actions=["a"])
+        joint(features=2, budget=Budget(1, 1e-6)).choose([[1.0, 0.0]], actions=["a"])
 
 
 def test_settings_of_columns_are_checked() -> None:

@@ -7,7 +7,7 @@ import pytest
 from tacit import Budget, LocalIRLS, ShuffleNewton, Stored
 from tacit.features import Category, Hashed, Number, Schema, Tags
 from tacit.roles.local import LocalClient
-from tests.made import bandit
+from tests.made import joint
 
 BUDGET = Budget(1.0, 1e-6)
 GOOD = {"age": 31, "plan": "free", "likes": ["tea"], "city": "Oslo"}
@@ -61,7 +61,7 @@ def test_the_vectors_are_the_same_and_so_is_their_digest():
 
 
 def test_who_is_refused_is_no_choice_and_the_certificate_says_for_whom_it_holds():
-    bandit = bandit(features=schema(strict=True), budget=BUDGET)
+    bandit = joint(features=schema(strict=True), budget=BUDGET)
     with pytest.raises(ValueError, match="Expected plan"):
         bandit.choose(GOOD | {"plan": "Free"})
     assert bandit.choices == 0
@@ -69,8 +69,8 @@ def test_who_is_refused_is_no_choice_and_the_certificate_says_for_whom_it_holds(
     assert list(batch.refused) == [1] and "did you mean free?" in batch.refused[1] and bandit.choices == 2
     assert "age or city or likes or plan is not as declared is refused" in bandit.privacy.features
     assert "by another whose request is valid" in bandit.privacy.relation
-    person = bandit(features=schema(strict=True), budget=BUDGET, rounds=2)
-    weekly = bandit(features=schema(strict=True), budget=BUDGET, rounds=1, per=1000)
+    person = joint(features=schema(strict=True), budget=BUDGET, rounds=2)
+    weekly = joint(features=schema(strict=True), budget=BUDGET, rounds=1, per=1000)
     assert all("by another whose requests are valid" in one.privacy.relation for one in (person, weekly))
     assert bandit.warm_up() > 0
 
@@ -79,7 +79,7 @@ def test_a_bandit_on_a_database_may_become_strict(tmp_path):
     """No noise is made for it, and no number changes."""
 
     def opened(**options):
-        return Stored(bandit(features=schema(**options), budget=BUDGET), tmp_path / "bandit.db", hold=60)
+        return Stored(joint(features=schema(**options), budget=BUDGET), tmp_path / "bandit.db", hold=60)
 
     with opened() as stored:
         stored.choose(GOOD | {"plan": "Free"})

@@ -10,7 +10,7 @@ from tacit import Budget, Simulated, Stored
 from tacit.errors import BadState
 from tacit.features import Category, Number, Schema
 from tests.features.test_schema import FILMS, HEALTH, PERSON
-from tests.made import bandit
+from tests.made import joint
 
 BUDGET = Budget(1.0, 1e-6)
 APART = Schema(
@@ -19,12 +19,12 @@ APART = Schema(
 
 
 def glm(schema=APART, **options):
-    return bandit(features=schema, budget=BUDGET, **options)
+    return joint(features=schema, budget=BUDGET, **options)
 
 
 def test_a_batch_of_fields_is_chosen_for_as_one_of_vectors():
     same = [{"source": Simulated(1), "policy": np.random.default_rng(1)} for _ in range(2)]
-    fields, vectors = glm(HEALTH, **same[0]), bandit(features=HEALTH.dim, budget=BUDGET, **same[1])
+    fields, vectors = glm(HEALTH, **same[0]), joint(features=HEALTH.dim, budget=BUDGET, **same[1])
     people = [{"age": 3 * i, "sex": "FM"[i % 2]} for i in range(30)]
     for _ in range(5):
         one = fields.choose_many(people, actions=FILMS)
@@ -48,7 +48,7 @@ def test_a_bad_row_of_a_batch_is_refused_alone():
     with pytest.raises(ValueError, match="one of walk, sleep, got another"):
         bandit.choose_many(people, actions=["run"])
     with pytest.raises(ValueError, match="features=Schema"):
-        bandit(features=2, budget=BUDGET).choose_many([[[1.0, 0.0]]], actions=["a"])
+        joint(features=2, budget=BUDGET).choose_many([[[1.0, 0.0]]], actions=["a"])
     assert bandit.choices == 5
 
 
@@ -56,15 +56,15 @@ def test_a_certificate_names_the_schema():
     options = {"budget": BUDGET, "horizon": 1000}
     text = "16 numbers from 2 fields of a person and no fields of an action, disjoint arms (2 actions); bounds are"
     assert APART.dim == 16
-    shown = bandit(features=APART, **options).privacy
+    shown = joint(features=APART, **options).privacy
     assert shown.features == text + " public settings"
     assert json.loads(shown.json())["features"] == shown.features
     assert "\n  features      16 numbers from 2 fields" in str(shown)
-    assert "features" not in str(bandit(features=3, **options).privacy)
+    assert "features" not in str(joint(features=3, **options).privacy)
     learnt = dataclasses.replace(APART, public="Learnt from the census.")
-    shown = bandit(features=learnt, **options).privacy
+    shown = joint(features=learnt, **options).privacy
     assert "learnt from public data" in shown.features and "Learnt from the census." in shown.caveats
-    assert bandit(features=APART, budget=Budget(float("inf"), 0.0), horizon=10).privacy.features
+    assert joint(features=APART, budget=Budget(float("inf"), 0.0), horizon=10).privacy.features
 
 
 def test_a_store_takes_fields_and_keeps_its_schema(tmp_path):
@@ -91,4 +91,4 @@ def test_a_store_takes_fields_and_keeps_its_schema(tmp_path):
         with pytest.raises(BadState, match="got another features.*: what was learnt belongs to the numbers"):
             Stored(glm(dataclasses.replace(HEALTH, **change)), where)
     with pytest.raises(BadState, match="got another features"):
-        Stored(bandit(features=HEALTH.dim, budget=BUDGET), where)
+        Stored(joint(features=HEALTH.dim, budget=BUDGET), where)

@@ -13,7 +13,7 @@ from tacit.kernels.compile import kernel
 from tacit.kernels.glm import Posterior, update_inverse
 from tacit.model import glm, links, vectors
 from tacit.models import glm as glm_model
-from tests.made import bandit
+from tests.made import joint
 from tests.reference import linear as reference
 
 
@@ -266,7 +266,7 @@ def test_fused_rounds_run_under_bounds_checks():
     fill = world.start(np.random.default_rng(12), 100).fill
     block = world.block(50)
     settings = {"dim": 3, "horizon": 100, "budget": Budget(1, 0.1), "source": Simulated(0)}
-    for bandit in [LinUCB(dim=3), bandit(**settings), bandit(**settings, model="scores")]:
+    for bandit in [LinUCB(dim=3), joint(**settings), joint(**settings, model="scores")]:
         for _ in range(2):
             fill(block)
             bandit.play(block)

@@ -17,7 +17,7 @@ from tacit.mechanisms.recursive_grid import on_integers
 from tacit.model import links
 from tacit.model.glm import GLMContribution
 from tacit.model.linear import LinearContribution
-from tests.made import bandit
+from tests.made import joint
 
 LEAVES = 40
 MECHANISMS = {
@@ -181,7 +181,7 @@ def test_sums_as_large_as_can_be_are_exact(name):
 
 
 def test_overflow_is_an_error_before_it_happens():
-    bandit = bandit(features=2, horizon=10**15, budget=Budget(1.0, 1e-6))
+    bandit = joint(features=2, horizon=10**15, budget=Budget(1.0, 1e-6))
     assert 10**12 < bandit.mechanism.capacity < 10**15
     most = 190 * 193 // 2  # numbers for d = 190
     assert on_integers(MECHANISMS["square root"](2, most), sensitivity=1.0, mu=1.0).capacity > 10**12
@@ -207,7 +207,7 @@ def test_the_secure_bandit_learns_like_the_simulated_one(link):
     thetas = []
     for source in (Secure(), Simulated(0)):
         policy = np.random.default_rng(4)
-        bandit = bandit(features=2, budget=Budget(50.0, 1e-3), link=link, radius=2.0, source=source, policy=policy)
+        bandit = joint(features=2, budget=Budget(50.0, 1e-3), link=link, radius=2.0, source=source, policy=policy)
         for _ in range(600):
             choice = bandit.choose(np.eye(2))
             bandit.observe(choice, float(choice.index == 0))

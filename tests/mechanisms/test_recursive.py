@@ -16,7 +16,7 @@ from tacit.mechanisms.opening import opened
 from tacit.mechanisms.recursive import Recursive, discounted
 from tacit.mechanisms.recursive_grid import RecursiveGrid, on_integers
 from tacit.testing.canary import released, responses, worst_canary
-from tests.made import bandit
+from tests.made import joint
 from tests.mechanisms.test_grid import Given, run
 from tests.mechanisms.test_window import leaf_by_leaf
 
@@ -157,7 +157,7 @@ def test_long_vectors_have_buffers_and_short_ones_the_square_root(tmp_path):
     assert isinstance(discounted(leaves=700, size=4000, discount=0.95), Discounted)  # leaves leave its window
     with pytest.raises(ValueError, match="discount"):
         mechanism(1.0)
-    bandit = bandit(features=45, budget=Budget(1.0, 1e-6), first=2, pending=10)
+    bandit = joint(features=45, budget=Budget(1.0, 1e-6), first=2, pending=10)
     assert isinstance(bandit.mechanism, RecursiveGrid)
     sums = opened(bandit._state.prefix)
     assert sums.closed.shape == sums.noise.levels.shape == (10, 45 * 46 // 2 + 45)

@@ -12,7 +12,7 @@ from tacit.model import links
 from tacit.model.glm import GLMContribution, balanced_curvature, glm_sensitivity, largest_weight
 from tests.bandits.test_joint_glm import CAUCHIT, posterior_at, vector
 from tests.bandits.test_joint_glm import OWN as CLOGLOG
-from tests.made import bandit
+from tests.made import joint
 
 RARE = links.given(lambda z: expit(z - 3), lambda z: expit(z - 3) * expit(3 - z), steepest=0.25)
 LOGISTIC = links.given(expit, lambda z: expit(z) * expit(-z), steepest=0.25)
@@ -91,7 +91,7 @@ def test_it_learns_with_a_given_link():
 
 
 def test_saved_and_loaded(tmp_path):
-    bandit = bandit(features=2, link=CAUCHIT, radius=2.0, budget=Budget(1.0, 1e-3), source=Simulated(1))
+    bandit = joint(features=2, link=CAUCHIT, radius=2.0, budget=Budget(1.0, 1e-3), source=Simulated(1))
     bandit.observe(bandit.choose(np.eye(2)), 1.0)
     bandit.save(tmp_path / "bandit.json")
     loaded = JointGLM.load(tmp_path / "bandit.json")
@@ -118,6 +118,6 @@ def test_links_that_are_none_are_refused(mean, slope, steepest, message):
 
 def test_a_radius_beyond_the_table_and_other_algorithms_are_refused():
     with pytest.raises(ValueError, match="known for"):
-        bandit(features=2, link=CLOGLOG, radius=5.0, budget=Budget(1.0, 1e-3))
+        joint(features=2, link=CLOGLOG, radius=5.0, budget=Budget(1.0, 1e-3))
     with pytest.raises(ValueError, match="identity, logistic"):
         ShuffleNewton(dim=2, link=CLOGLOG, budget=Budget(1.0, 1e-3))

@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from tacit import Budget, Holdout
 from tacit.algorithms.sides import Sides
 from tacit.features import Category, Schema
-from tests.made import bandit
+from tests.made import joint
 
 BUDGET = Budget(1.0, 1e-6)
 FIELDS = Schema(context={"sex": Category("f", "m")}, arms="disjoint", actions=("a", "b", "c"))
@@ -41,7 +41,7 @@ WORST = {  # rows at which two people's numbers for learning are nearly D_0 apar
 
 
 def bandit(holdout, form="curvature", **options):
-    return bandit(budget=BUDGET, holdout=holdout, **(FORMS[form] | options))
+    return joint(budget=BUDGET, holdout=holdout, **(FORMS[form] | options))
 
 
 def vector(made, x, reward, side=0, *, teaches=1.0, arm=0, larger=1.0):

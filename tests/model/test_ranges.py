@@ -12,7 +12,7 @@ from tacit import Budget, JointGLM, LocalIRLS, Simulated
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.grid import LENGTH_SLACK, on_grid
 from tacit.model import links
-from tests.made import bandit
+from tests.made import joint
 
 BUDGET = Budget(1.0, 1e-3)
 SAFE = [1e-30, 1e-12, 0.3, 1.0, 3.0, 1e12, 1e30]
@@ -99,10 +99,10 @@ def test_ranges_and_radii_that_floats_cannot_serve_are_refused():
     options = {"dim": 2, "horizon": 40, "budget": BUDGET, "first": 10, "source": Silent()}
     for rewards in ((-1e308, 1e308), (0.0, 1.7e308), (0.0, 1e-300), (-5e-324, 0.0), (-1e31, 0.0)):
         with pytest.raises(ValueError, match="Expected rewards"):
-            bandit(**options, range=rewards)
+            joint(**options, range=rewards)
     for radius in (1e-300, 1e31, 1e308):
         with pytest.raises(ValueError, match="Expected radius"):
-            bandit(**options, radius=radius)
+            joint(**options, radius=radius)
 
 
 def test_servers_refuse_them_too():
@@ -137,7 +137,7 @@ def test_whatever_comes_a_grid_is_moved_by_no_more_than_a_user(v, bound, mu):
 
 @pytest.mark.parametrize("options", [{}, {"curvature": "none"}, {"base_rate": 0.1}, {"hold": 2}])
 def test_tiny_features_fail_in_nobodys_call_whatever_errors_the_program_raises(options):
-    bandit = bandit(features=4, budget=BUDGET, first=4, **options)
+    bandit = joint(features=4, budget=BUDGET, first=4, **options)
     with np.errstate(under="raise"):
         for t in range(12):
             choice = bandit.choose(1e-308 * np.eye(4))

@@ -8,7 +8,7 @@ import pytest
 from tacit import Budget, LocalIRLS, ShuffleNewton, Simulated, cli
 from tacit.features import Number, Schema
 from tacit.privacy.deployments import FILL_IN
-from tests.made import bandit
+from tests.made import joint
 
 # opendp/deployments-registry-data, schemas/deployments-schema.yaml: what is required, and what may be there
 BASIC = {"name", "data_curators", "description", "intended_use", "data_product_type", "data_product_region"}
@@ -38,8 +38,8 @@ WORDS = {
 BUDGET = Budget(1.0, 1e-6)
 SCHEMA = Schema(context={"age": Number(0, 99)}, arms="disjoint", actions=("tea", "cake"))
 BANDITS = {
-    "round": bandit(features=3, budget=BUDGET),
-    "person": bandit(features=SCHEMA, budget=BUDGET, rounds=5),
+    "round": joint(features=3, budget=BUDGET),
+    "person": joint(features=SCHEMA, budget=BUDGET, rounds=5),
     "shuffle": ShuffleNewton(dim=3, horizon=5000, budget=Budget(1.0, 1e-4)),
     "local": LocalIRLS(dim=3, budget=Budget(2.0, 1e-6)),
     "rewards": LocalIRLS(dim=3, budget=Budget(2.0, 1e-6), public_arms=True),
@@ -84,7 +84,7 @@ def test_contacts_and_reasons_are_left_to_fill_in():
 
 @pytest.mark.parametrize("given", [{"source": Simulated(1)}, {"budget": Budget(float("inf"), 1e-6)}])
 def test_what_does_not_hold_for_people_is_not_registered(given):
-    bandit = bandit(**{"dim": 3, "budget": BUDGET} | given)
+    bandit = joint(**{"dim": 3, "budget": BUDGET} | given)
     with pytest.raises(ValueError, match="holds for people's data"):
         bandit.privacy.registry()
 

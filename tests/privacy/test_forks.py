@@ -16,7 +16,7 @@ LIMIT = 240.0  # seconds for a script below; it needs a few, or a minute where k
 
 START = """
 import os, sys, threading, time
-from tests.made import bandit
+from tests.made import joint
 
 def fork(work):
     child = os.fork()
@@ -179,7 +179,7 @@ def test_a_child_with_its_parents_number_is_another_process():
 
 def test_workers_forked_from_an_unused_bandit_draw_for_themselves():
     """The first users get random arms: workers with one stream would all give the same."""
-    bandit = bandit(features=2, budget=Budget(1.0, 1e-6), first=100)
+    bandit = joint(features=2, budget=Budget(1.0, 1e-6), first=100)
     arms = [[0.1 * i, 0.0] for i in range(10)]
     seen = {in_a_child(lambda: [bandit.choose(arms).index for _ in range(40)]) for _ in range(2)}
     assert len(seen) == 2 and all(len(each) >= 40 for each in seen)

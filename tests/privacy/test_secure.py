@@ -13,7 +13,7 @@ import pytest
 from tacit import Budget, JointGLM, Secure, cli, environments
 from tacit.errors import BadState, NotSecure
 from tacit.privacy import noise
-from tests.made import bandit
+from tests.made import joint
 
 BUDGET = Budget(1.0, 1e-6)
 ARMS = np.eye(2)
@@ -50,7 +50,7 @@ class Inherited(Silent, Secure):
 
 @pytest.mark.parametrize("source", [Silent, Inherited])
 def test_only_our_own_sources_are_believed(source, tmp_path):
-    bandit = bandit(features=2, budget=BUDGET, source=source())
+    bandit = joint(features=2, budget=BUDGET, source=source())
     told = bandit.privacy
     assert not told.private and told.distance is None and told.source != Secure.description
     assert "not one of tacit's sources" in told.caveats[0] and "exact" not in str(told)
@@ -60,15 +60,15 @@ def test_only_our_own_sources_are_believed(source, tmp_path):
 
 def test_a_policy_of_the_callers_is_said_and_draws_for_every_row(tmp_path):
     """The position in the policy's stream does not depend on which rows of a batch were good."""
-    assert not bandit(features=2, budget=BUDGET).privacy.caveats
+    assert not joint(features=2, budget=BUDGET).privacy.caveats
     good, after = [[0.1, 0.0], [0.0, 0.1]], []
     for first in (good, [[np.nan, 0.0]], "bad", [[0.1, 0.1]]):
-        bandit = bandit(features=2, budget=BUDGET, policy=np.random.default_rng(3))
+        bandit = joint(features=2, budget=BUDGET, policy=np.random.default_rng(3))
         after.append(bandit.choose_many([first] + [good] * 30).index[1:].tolist())
         assert "generator that the caller gave" in str(bandit.privacy)
     assert all(one == after[0] for one in after) and len(set(after[0])) == 2
     for given in (None, np.random.default_rng(0)):
-        bandit = bandit(features=2, budget=BUDGET, policy=given)
+        bandit = joint(features=2, budget=BUDGET, policy=given)
         bandit.save(tmp_path / f"{given is None}.json")
         assert JointGLM.load(tmp_path / f"{given is None}.json").privacy == bandit.privacy
 
@@ -76,7 +76,7 @@ def test_a_policy_of_the_callers_is_said_and_draws_for_every_row(tmp_path):
 def test_two_bandits_never_have_the_same_noise():
     released = []
     for _ in range(2):
-        bandit = bandit(features=2, horizon=100, budget=BUDGET, first=15)
+        bandit = joint(features=2, horizon=100, budget=BUDGET, first=15)
         for _ in range(16):
             bandit.choose(ARMS)
         released.append(bandit._state.prefix.released.copy())  # of noise alone an estimate is 0 one time in seven
@@ -191,7 +191,7 @@ def test_a_forked_copy_of_a_used_bandit_is_refused():
             return error
 
     number = os.getpid()
-    bandit = bandit(features=2, budget=BUDGET)
+    bandit = joint(features=2, budget=BUDGET)
     wait(bandit.source, 4 * bandit.contribution.size)
     assert in_a_child(attempt) == "1"  # nothing had been learnt yet: a bandit of its own
     bandit.choose(ARMS)
@@ -200,7 +200,7 @@ def test_a_forked_copy_of_a_used_bandit_is_refused():
 
 
 def test_a_fork_does_not_wait_for_a_thread_of_its_parent():
-    bandit = bandit(features=2, budget=BUDGET)
+    bandit = joint(features=2, budget=BUDGET)
     wait(bandit.source, 4 * bandit.contribution.size)
     taken, done = threading.Event(), threading.Event()
 
@@ -223,7 +223,7 @@ def test_a_block_of_simulated_rounds_needs_simulated_noise():
     block = world.block(10)
     world.start(np.random.default_rng(0), 10).fill(block)
     with pytest.raises(ValueError, match="Expected simulated noise"):
-        bandit(features=2, horizon=100, budget=BUDGET).play(block)
+        joint(features=2, horizon=100, budget=BUDGET).play(block)
 
 
 def test_the_command_line_shows_grid_and_distance(monkeypatch, capsys):

@@ -9,7 +9,7 @@ import pytest
 
 from tacit import Budget, LinUCB, LocalIRLS, ShuffleNewton, Simulated
 from tacit.privacy import words
-from tests.made import bandit
+from tests.made import joint
 
 BUDGET = Budget(epsilon=1.0, delta=1e-6)
 
@@ -27,7 +27,7 @@ def test_guesses_are_those_of_the_randomiser_that_attains_epsilon_and_delta():
 
 
 def test_a_certificate_opens_with_plain_words_for_its_model():
-    joint = opening(bandit(features=2, budget=BUDGET).privacy)
+    joint = opening(joint(features=2, budget=BUDGET).privacy)
     assert "which of two versions of one visit is the true one" in joint and "at most 73.2 %" in joint
     assert "so far it is at most 50.0 %" in joint and "database and its keys hold people's data" in joint
     local = opening(LocalIRLS(dim=2, budget=BUDGET).privacy)
@@ -36,13 +36,13 @@ def test_a_certificate_opens_with_plain_words_for_its_model():
 
 
 def test_the_words_name_the_unit():
-    person = opening(bandit(features=2, budget=BUDGET, rounds=3).privacy)
+    person = opening(joint(features=2, budget=BUDGET, rounds=3).privacy)
     assert "all visits of one person, up to 3 of them," in person and "comes often" not in person
-    assert "comes often is protected less" in opening(bandit(features=2, budget=BUDGET).privacy)
+    assert "comes often is protected less" in opening(joint(features=2, budget=BUDGET).privacy)
 
 
 def test_no_promise_where_none_holds():
-    for bandit in (LinUCB(dim=2), bandit(features=2, budget=BUDGET, source=Simulated(seed=0))):
+    for bandit in (LinUCB(dim=2), joint(features=2, budget=BUDGET, source=Simulated(seed=0))):
         assert opening(bandit.privacy) == words.NO_PROMISE
 
 
@@ -55,7 +55,7 @@ def numbers(pattern, text):
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0, 5.0, 8.0, 12.0])
 @pytest.mark.parametrize("options", [{}, {"max_rounds_per_person": 5}, {"horizon": 1000}])
 def test_a_certificates_sentences_are_bounds_of_its_numbers(epsilon, options):
-    bandit = bandit(features=2, budget=Budget(epsilon, 1e-6), first=20, **options)
+    bandit = joint(features=2, budget=Budget(epsilon, 1e-6), first=20, **options)
     for t in range(40):
         bandit.choose([[1.0, 0.0], [0.0, 1.0]], **({"person": str(t)} if "max_rounds_per_person" in options else {}))
     told, text = bandit.privacy, " ".join(str(bandit.privacy).split())
@@ -72,14 +72,14 @@ def test_a_certificates_sentences_are_bounds_of_its_numbers(epsilon, options):
 
 
 def test_a_weeks_sentences_are_bounds_too():
-    told = bandit(features=2, budget=BUDGET, forget=600, rounds=1, per=140).privacy
+    told = joint(features=2, budget=BUDGET, forget=600, rounds=1, per=140).privacy
     for weeks, epsilon in told.over.items():
         (stated,) = numbers(rf"([\d.]+).% over {weeks} weeks", str(told))
         assert 0 <= stated - 100 * words.guess(epsilon, told.delta) < 0.1
 
 
 def test_without_a_horizon_delta_is_told_before_it_is_too_late():
-    text = str(bandit(features=2, budget=Budget(1.0, 0.1)).privacy)
+    text = str(joint(features=2, budget=Budget(1.0, 0.1)).privacy)
     assert numbers(r"reveal\w+ a user outright from (\d+) users on", text) == [10]
 
 
@@ -90,7 +90,7 @@ def test_notices_and_pages_are_bounds_and_name_all_that_is_kept():
         for name in ("docs/tutorial.md", "docs/lawyer.md", "README.md")
     )
     settings = tomllib.loads((root / "examples/messages/serve.toml").read_text())["bandits"]["messages"]
-    made = bandit(features=2, budget=Budget(**settings["budget"]), rounds=settings["max_rounds_per_person"])
+    made = joint(features=2, budget=Budget(**settings["budget"]), rounds=settings["max_rounds_per_person"])
     for text in (tutorial, lawyer):
         (stated,) = numbers(r"is right at most (\d+) times in 100; a coin is right 50", text)
         assert 0 <= stated - 100 * words.guess(made.privacy.epsilon, made.privacy.delta) < 1

@@ -15,7 +15,7 @@ from tacit import Budget
 from tacit.holders.postgres import Postgres
 from tacit.holders.sqlite import SQLite
 from tacit.kernels.rounds import next_boundary
-from tests.made import bandit
+from tests.made import joint
 from tests.service.servers import Running
 from tests.store.conftest import folder, on_postgres, postgres  # noqa: F401
 
@@ -26,7 +26,7 @@ SOON = STORED.replace("hold = 1.0", "hold = 0.05\ndelay = 0.0")
 
 def steps(entered):
     """That end by so many entries."""
-    schedule, count, end = bandit(features=5, budget=Budget(1.0, 1e-6)).algorithm.plan.schedule, 0, 0
+    schedule, count, end = joint(features=5, budget=Budget(1.0, 1e-6)).algorithm.plan.schedule, 0, 0
     while (end := int(next_boundary(end, *schedule))) <= entered:
         count += 1
     return count

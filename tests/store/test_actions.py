@@ -7,7 +7,7 @@ import pytest
 from tacit.core.actions import Declared
 from tacit.errors import BadState
 from tacit.features import Number, Schema
-from tests.made import bandit
+from tests.made import joint
 from tests.store.places import BUDGET, restored, settle, table, total
 
 
@@ -19,7 +19,7 @@ def bandit(*names, most=4, **options):
         max_actions=most,
         retired=options.pop("gone", ()),
     )
-    return bandit(features=schema, budget=BUDGET, first=5, **options)
+    return joint(features=schema, budget=BUDGET, first=5, **options)
 
 
 def play(stored, count, *, seed=0, **offered):

@@ -8,7 +8,7 @@ from tacit.features import Category, Number, Schema
 from tacit.holders.opening import database_at
 from tacit.mechanisms.opening import opened
 from tacit.privacy.noise import Secure
-from tests.made import bandit
+from tests.made import joint
 from tests.store.places import BUDGET, Clock, arms, glm, settle, sums
 
 ROUNDS = 120
@@ -18,7 +18,7 @@ SCHEMA = Schema(
 
 
 def by_fields(**options):
-    return bandit(**{"features": SCHEMA, "budget": BUDGET, "first": 10} | options)
+    return joint(**{"features": SCHEMA, "budget": BUDGET, "first": 10} | options)
 
 
 def around_a_rate(**options):

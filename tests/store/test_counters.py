@@ -15,7 +15,7 @@ from tacit import Budget, JointGLM, Simulated
 from tacit.kernels.linalg import smat
 from tacit.model.vectors import packed_size
 from tacit.models.centred import CONSTANT
-from tests.made import bandit
+from tests.made import joint
 
 PEOPLE = 3
 LENGTH = 90  # choices: eleven weeks
@@ -31,7 +31,7 @@ FEW = settings(max_examples=8, deadline=None, derandomize=True, database=None, p
 def build(mode, **options):
     given = MODES[mode] | {"first": 4, "growth": 1.001, "horizon": 1000, "pending": 50} | options
     given |= {"discount": 1.0, "base_rate": 0.5}  # whatever was released, a round adds the same
-    return bandit(features=PEOPLE + 1, budget=Budget(1e7, 0.1), **given)
+    return joint(features=PEOPLE + 1, budget=Budget(1e7, 0.1), **given)
 
 
 def arm(who):
@@ -91,7 +91,7 @@ def test_what_several_weeks_cost_is_computed_from_nothing_but_the_definition():
     """Where a week is one step, a person contributes to 4, or 52, steps in a row. What is released is C x + noise, C
     the square root of the matrix of ones below the diagonal: that person moves it by the sum of as many columns, times
     the sensitivity of a round and the rounds of a week. One week too few is 4 per cent of epsilon, at 52."""
-    bandit = bandit(
+    bandit = joint(
         features=2,
         discount=1.0,
         budget=Budget(1.0, 1e-6),

@@ -6,7 +6,7 @@ import pytest
 
 from tacit import Budget
 from tacit.features import Category, Number, Schema
-from tests.made import bandit
+from tests.made import joint
 from tests.store.places import BUDGET, restored, settle, sums
 
 LITTLE_NOISE = Budget(50.0, 1e-3)
@@ -16,7 +16,7 @@ KINDS = {"by fields": {}, "sums of scores": {"radius": 3.0, "curvature": "none"}
 
 def bandit(*names, **options):
     schema = Schema(context=CONTEXT, arms="disjoint", actions=names, max_actions=4)
-    return bandit(**{"features": schema, "budget": BUDGET, "first": 5} | options)
+    return joint(**{"features": schema, "budget": BUDGET, "first": 5} | options)
 
 
 def play(stored, count, *, seed=0, together=1):

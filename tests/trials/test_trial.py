@@ -11,7 +11,7 @@ from tacit.trials import bounds, waits
 from tacit.trials.bounds import SideSum
 from tacit.trials.sides import Places
 from tacit.trials.trial import course, trial
-from tests.made import bandit
+from tests.made import joint
 
 YES = (0.0, 1.0)
 
@@ -105,7 +105,7 @@ def test_waiting_is_until_the_interval_is_as_narrow():
 
 
 def test_a_bandit_has_its_trial():
-    bandit = bandit(
+    bandit = joint(
         features=2, budget=Budget(50.0, 1e-4), first=60, holdout=Holdout(share=0.5, action=0), window=1, default=0.0,
         source=Simulated(0), policy=np.random.default_rng(0),
     )  # fmt: skip
@@ -116,7 +116,7 @@ def test_a_bandit_has_its_trial():
     found = bandit.trial
     assert found.people >= 240 and found.holdout == found.people / 2 and found.low > 0.2
     assert found.holdout_value.value < 0.1 and found == trial(bandit.trial_sums)
-    assert bandit(features=2, budget=Budget(1.0, 1e-4), source=Simulated(0)).trial is None
+    assert joint(features=2, budget=Budget(1.0, 1e-4), source=Simulated(0)).trial is None
 
 
 def test_a_simulation_has_it_among_its_options():

@@ -10,7 +10,7 @@ from tacit.mechanisms.recursive import Recursive
 from tacit.mechanisms.recursive_grid import on_integers
 from tacit.mechanisms.saving import arrays
 from tests.interrupts import interruptions
-from tests.made import bandit
+from tests.made import joint
 from tests.mechanisms.test_grid import Given
 
 # An interrupt that falls into a finaliser is swallowed by Python, which says so: it interrupts nothing.
@@ -98,7 +98,7 @@ HELD = {"hold": 4, "pending": 12}
 def test_a_bandit_counts_everybody_once(settings):
     """Sums, boundary, estimate and who waits: the next choice goes on where the interrupted one was."""
     options = {"dim": 2, "budget": Budget(4.0, 1e-2), "first": 2, "source": Known(), "pending": 10} | settings
-    bandit = bandit(**options)
+    bandit = joint(**options)
     rng = np.random.default_rng(0)
     for size in (2, 3, 2, 4, 1, 4):  # with hold: of several that enter at once some fill a step
         batch = bandit.choose_many(rng.uniform(-0.7, 0.7, (size, 3, 2)))
@@ -111,7 +111,7 @@ def test_a_bandit_counts_everybody_once(settings):
 def test_nobodys_round_is_counted_too_rarely():
     """A person's rounds, where they count when they enter: at most one interruption's more than were used."""
     options = {"max_rounds_per_person": 3, "first": 40} | HELD
-    bandit = bandit(features=2, budget=Budget(4.0, 1e-2), source=Known(), **options)
+    bandit = joint(features=2, budget=Budget(4.0, 1e-2), source=Known(), **options)
     for _ in range(6):
         bandit.observe(bandit.choose([[0.5, 0.5]], person="ada"), 1.0)
     assert bandit._state.counts[2] == 1 and list(bandit._persons.counts.values()) == [1]

@@ -16,7 +16,7 @@ from tacit.mechanisms.leaves import ClosedSteps
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.prefix import PrefixSums
 from tests.canaries import Canaries
-from tests.made import bandit
+from tests.made import joint
 from tests.service.servers import application, call, lines, stored
 from tests.store.places import Place, settle
 
@@ -111,7 +111,7 @@ def over_http(world, folder):
 
 def build(**options):
     budget = Budget(1.0, 1e-5)
-    return bandit(features=3, budget=budget, first=8, rounds=3, **options)
+    return joint(features=3, budget=budget, first=8, rounds=3, **options)
 
 
 def refused(bandit, canaries):

@@ -14,7 +14,7 @@ from tacit import Budget, Stored
 from tacit.errors import BadState, Unavailable
 from tacit.features import Category, Number, Schema
 from tacit.service import Client
-from tests.made import bandit
+from tests.made import joint
 from tests.service.servers import application, call
 
 BUDGET = Budget(1.0, 1e-6)
@@ -24,7 +24,7 @@ ADA = {"age": 31.5, "plan": "free"}
 
 
 def bandit(**options):
-    return bandit(features=SCHEMA, budget=BUDGET, **options)
+    return joint(features=SCHEMA, budget=BUDGET, **options)
 
 
 def client():

@@ -16,7 +16,7 @@ from tacit import Budget, Simulated
 from tacit.data import Raw
 from tacit.mechanisms.opening import opened
 from tests.canaries import Canaries
-from tests.made import bandit
+from tests.made import joint
 from tests.store.places import Place
 
 CANARIES = Canaries(3)
@@ -85,7 +85,7 @@ def test_what_it_says_is_nothing():
 
 
 def made(**options):
-    bandit = bandit(features=3, budget=Budget(1.0, 1e-5), first=8, source=Simulated(0), **options)
+    bandit = joint(features=3, budget=Budget(1.0, 1e-5), first=8, source=Simulated(0), **options)
     for _ in range(20):
         bandit.observe(bandit.choose([CANARIES.numbers, [0.0, 0.0, 0.5]]), CANARIES.reward)
     return bandit
@@ -125,7 +125,7 @@ def test_what_a_bandit_holds_says_nothing_of_anybody(options):
 
 
 def test_leaks_planted_on_a_database_end_in_an_error(tmp_path, monkeypatch, caplog):
-    with Place(str(tmp_path / "x.db"), None).open(bandit(features=3, budget=Budget(1.0, 1e-5), first=8)) as stored:
+    with Place(str(tmp_path / "x.db"), None).open(joint(features=3, budget=Budget(1.0, 1e-5), first=8)) as stored:
         asked = stored.with_propensity(stored.prepare([CANARIES.numbers], request=CANARIES.texts["request"]))
         (choice,) = stored.choose_group([asked])
         report = stored.report(choice, CANARIES.reward)

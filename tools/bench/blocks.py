@@ -12,7 +12,7 @@ from tacit.experiments.table import to_text
 from tacit.features.columns import Number
 from tacit.features.schema import Schema
 from tacit.privacy.budget import Budget
-from tests.made import bandit
+from tests.made import joint
 
 CONTEXT = {f"number {i}": Number(-1, 1) for i in range(4)}
 OWN = 9  # numbers of a person, in the part that an action has for itself: for none, and for a constant, too
@@ -37,7 +37,7 @@ def _measured(actions: int, form: str) -> dict[str, Any]:
     schema = Schema(context=CONTEXT, arms="disjoint", actions=tuple(f"action {i}" for i in range(actions)))
     features = {"dim": dim} if dense else {"features": schema}
     settings: dict[str, Any] = {"first": 4, "pending": 100, "curvature": "released"} | features
-    bandit = bandit(radius=3.0, budget=Budget(1.0, 1e-6), **settings)
+    bandit = joint(radius=3.0, budget=Budget(1.0, 1e-6), **settings)
     rng = np.random.default_rng(0)
     choice: list[float] = []
     reward: list[float] = []

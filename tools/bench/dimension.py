@@ -14,7 +14,7 @@ from tacit.mechanisms.opening import opened
 from tacit.mechanisms.saving import arrays
 from tacit.privacy import exact
 from tacit.privacy.budget import Budget
-from tests.made import bandit
+from tests.made import joint
 
 DIMS = (50, 500)
 ARMS = 10
@@ -38,7 +38,7 @@ def _measured(dim: int, form: str) -> dict[str, Any]:
     """Of JointGLM with secure noise, where all its steps are full: the shortest time of a choice and its reward between
     two releases, and of its propensity; processor time of this thread in a release and in drawing its noise, the
     shortest; bytes of all arrays that are kept."""
-    bandit = bandit(features=dim, radius=3.0, budget=Budget(1.0, 1e-6), first=ROUNDS, pending=100, **FORMS[form])
+    bandit = joint(features=dim, radius=3.0, budget=Budget(1.0, 1e-6), first=ROUNDS, pending=100, **FORMS[form])
     rng = np.random.default_rng(0)
     rounds: list[float] = []
     releases: list[float] = []

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.random import default_rng
 
 from tacit import extras
-from tests.made import bandit
+from tests.made import joint
 
 MOST = 1 << 20  # bytes at a time
 GROUP, GROUPS, FIRST = 64, 60, 5  # choices of a group, and groups, after so many that are not measured
@@ -80,7 +80,7 @@ def store(place: Place, cpu: Callable[[], float]) -> dict[str, Any]:
 
     rng, folder = default_rng(0), tempfile.mkdtemp(prefix="tacit-bench-")
     try:
-        bandit = bandit(features=5, budget=Budget(1.0, 1e-6))
+        bandit = joint(features=5, budget=Budget(1.0, 1e-6))
         bandit.warm_up()
         options: dict[str, Any] = {"keys": Path(folder) / "keys", "hold": "1 hour", "background": False}
         with Stored(bandit, place.address, name="store", **options) as stored:

@@ -23,7 +23,7 @@ from tacit.mechanisms.saving import arrays
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
 from tacit_papers import ShariffLinUCB
-from tests.made import bandit
+from tests.made import joint
 
 WORLD = sphere(dim=5, arms=25)
 BUDGET = Budget(1.0, 1e-6)
@@ -114,7 +114,7 @@ def _alone(spec: Spec) -> float:
 
 def _served(rounds: int = 4000) -> float:
     """CPU time of one choice and its reward through Python, with secure noise, at d = 5 and K = 7."""
-    bandit = bandit(features=5, budget=BUDGET)
+    bandit = joint(features=5, budget=BUDGET)
     arms = default_rng(0).uniform(-0.4, 0.4, (7, 5))
     best = np.inf
     for _ in range(4):  # the first one compiles

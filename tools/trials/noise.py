@@ -9,7 +9,7 @@ from tacit.data import Array
 from tacit.kernels.rounds import next_boundary
 from tacit.mechanisms.discounted import coefficients
 from tacit.privacy.budget import Budget
-from tests.made import bandit
+from tests.made import joint
 
 BANDIT = 0.03  # of mu^2: what the bandit's people spend on their sum
 
@@ -29,7 +29,7 @@ class Noise:
     independent normal numbers, one for each release."""
 
     def __init__(self, epsilon: float, block: int, people: int) -> None:
-        bandit = bandit(features=5, budget=Budget(epsilon, 1e-6), radius=3.0)
+        bandit = joint(features=5, budget=Budget(epsilon, 1e-6), radius=3.0)
         plan = bandit.algorithm.plan
         self.ends: list[int] = []
         while not self.ends or self.ends[-1] < people:

@@ -13,7 +13,7 @@ from tacit import Budget, Holdout, Stored
 from tacit.data import Array
 from tacit.features import Category, Schema
 from tacit.trials.trial import course
-from tests.made import bandit
+from tests.made import joint
 
 SEED, GROUP = 4041, 50
 NAMES, KINDS = ("a", "b", "c"), ("new", "old")
@@ -48,7 +48,7 @@ def run(seed: int, holdout: Holdout, people: int) -> Found:
     rng, clock = default_rng([SEED, seed]), Clock()
     kinds = rng.integers(0, 2, people)
     would = (rng.random((people, 3)) < CHANCES[kinds]).astype(float)  # what each person would bring, by arm
-    bandit = bandit(features=SCHEMA, budget=Budget(1.0, 1e-6), holdout=holdout, policy=default_rng([SEED, seed, 1]))
+    bandit = joint(features=SCHEMA, budget=Budget(1.0, 1e-6), holdout=holdout, policy=default_rng([SEED, seed, 1]))
     got = np.zeros(people)
     with tempfile.TemporaryDirectory() as folder:
         options: dict[str, Any] = {"hold": 3.0, "missing_as": 0.0, "delay": 0.0, "background": False}

@@ -14,7 +14,7 @@ from tacit.experiments.runner import run_once
 from tacit.trials import looks, waits
 from tacit.trials.bounds import CALIBRATED, SideSum, mean
 from tacit.trials.sides import Places
-from tests.made import bandit
+from tests.made import joint
 
 DIM, ARMS, RADIUS, EPSILON = 5, 10, 3.0, 1.0
 BUDGET = Budget(EPSILON, 1e-6)
@@ -36,7 +36,7 @@ def settings(holdout: Holdout | None) -> Mapping[str, Any]:
 
 def widths(holdout: Holdout, people: int) -> tuple[float, float | None]:
     """Half widths to be expected for rewards of one half: of the comparison, and of an arm."""
-    bandit = bandit(features=DIM, budget=BUDGET, radius=RADIUS, source=Simulated(0), **settings(holdout))
+    bandit = joint(features=DIM, budget=BUDGET, radius=RADIUS, source=Simulated(0), **settings(holdout))
     sums = bandit.trial_sums
     assert sums is not None
     releases = steps_before(people + 1, bandit.algorithm.plan.schedule)

@@ -21,7 +21,7 @@ from tacit_two.roles.device import TwoServerClient
 from tacit_two.roles.task import canonical
 from tacit_two.shares import split
 from tests.bandits.test_fused import stepwise
-from tests.made import bandit
+from tests.made import joint
 
 BUDGET = Budget(1.0, 1e-6)
 ARMS = np.array([[0.8, 0.1], [0.1, 0.8], [-0.5, 0.5]])
@@ -47,7 +47,7 @@ def test_the_noise_is_that_of_both_and_the_estimate_knows_it():
     curator = made._curator
     assert curator.mechanism.sigma == math.hypot(leader, helper) and type(curator.mechanism) is Grid
     assert curator.algorithm.course.std(1) == pytest.approx(math.hypot(leader, helper) * curator.algorithm.gains[1])
-    one = bandit(features=2, budget=BUDGET)
+    one = joint(features=2, budget=BUDGET)
     assert helper == pytest.approx(one.mechanism.sigma, rel=0.01)  # cells of 12 bits cost less
     assert helper / leader == pytest.approx(gaussian.mu(Budget(4.0, 1e-6)) / gaussian.mu(BUDGET), rel=1e-6)
     assert made.first > one.first  # a step says more than its noise
@@ -147,7 +147,7 @@ def test_what_is_forgotten_is_kept_for_fewer_steps():
         task.grids[0].window < 200 < server().task.grids[0].window and "longest" not in server().task.document["steps"]
     )
     assert made._curator.mechanism.fading == task.steps.discount
-    joint = bandit(features=2, budget=BUDGET, forget=5000.0, first=8)
+    joint = joint(features=2, budget=BUDGET, forget=5000.0, first=8)
     assert made._curator.schedule == joint._schedule
     bandit = Embedded(server(forget=100.0, budget=Budget(4.0, 0.01)))
     for _ in range(33):

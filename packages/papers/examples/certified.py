@@ -8,7 +8,7 @@ import numpy as np
 from tacit import Budget, Simulated, environments
 from tacit.kernels.rounds import next_boundary
 from tacit_papers.joint.certified import Trail
-from tests.made import bandit
+from tests.made import joint
 
 WORLDS = (  # link, arms, their least norm
     ("identity", environments.sphere, 1.0),
@@ -22,7 +22,7 @@ def rows(
 ) -> list[tuple[int, float, float, float, float]]:
     """After each step: rounds, proven and real distance of the centre from theta*, proven and real regret."""
     world = kind(dim=3, arms=20, radius=1.0, link=link)
-    bandit = bandit(
+    bandit = joint(
         features=3,
         link=link,
         budget=Budget(1.0, 1e-6),

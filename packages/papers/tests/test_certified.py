@@ -13,7 +13,7 @@ from tacit.model.glm import line, softened
 from tacit.model.vectors import norm
 from tacit_papers.joint.certified import Certified, Step, Trail, opened
 from tests import apart
-from tests.made import bandit
+from tests.made import joint
 
 LOOSE = Budget(4.0, 1e-3)
 
@@ -22,7 +22,7 @@ def follow(seed, *, link, dim=2, radius=1.0, horizon=20_000, shortest=1.0, theta
     """(trail, theta*, regret) of one run; theta: where rewards come from, if not from theta*."""
     env = environments.sphere if shortest else environments.ball
     world = env(dim=dim, arms=20, radius=radius, link=link)
-    bandit = bandit(
+    bandit = joint(
         features=dim, link=link, radius=radius, budget=LOOSE, range=world.rewards, source=Simulated(seed),
         policy=np.random.default_rng(seed),
     )  # fmt: skip
@@ -46,7 +46,7 @@ def test_lines_of_contributions_are_as_the_lemma_says(link):
     """Random users, estimates and centres: no one beyond the bounds, and some near them."""
     rng = np.random.default_rng(5)
     radius, near = 3.0, [0.0, math.inf, math.inf]
-    trail = Trail(bandit(features=2, link=link, radius=radius, budget=LOOSE, source=Simulated(0)))
+    trail = Trail(joint(features=2, link=link, radius=radius, budget=LOOSE, source=Simulated(0)))
     code, mean = trail.bandit._link.code, trail.bandit._link.mean
     blend = trail.bandit.contribution.blend
     for _ in range(40):
@@ -133,7 +133,7 @@ def test_certified_regret_is_above_the_regret_and_below_what_is_certain_anyway()
 
 
 def test_before_anything_is_released_and_what_is_refused():
-    bandit = bandit(features=2, budget=LOOSE, radius=2.0, source=Simulated(0))
+    bandit = joint(features=2, budget=LOOSE, radius=2.0, source=Simulated(0))
     trail = Trail(bandit)
     first = trail.certified()
     assert first.radius == 2.0 and first.holds(np.array([0.0, 2.0])) and first.half_width(np.array([0.5, 0.0])) == 1.0
@@ -149,9 +149,9 @@ def test_before_anything_is_released_and_what_is_refused():
         ({"hold": 5}, "without hold"),
     ):
         with pytest.raises(ValueError, match=said):
-            Trail(bandit(**{"dim": 4} | options, budget=LOOSE, source=Simulated(0)))
+            Trail(joint(**{"dim": 4} | options, budget=LOOSE, source=Simulated(0)))
     with pytest.raises(ValueError, match="failure"):
-        Trail(bandit(features=2, budget=LOOSE, source=Simulated(0)), failure=2.0)
+        Trail(joint(features=2, budget=LOOSE, source=Simulated(0)), failure=2.0)
 
 
 def test_an_ellipsoid():
@@ -162,7 +162,7 @@ def test_an_ellipsoid():
 
 
 def test_secure_noise_counts_whole_cells():
-    bandit = bandit(features=2, budget=LOOSE, link="identity", range=(-1.0, 1.0))
+    bandit = joint(features=2, budget=LOOSE, link="identity", range=(-1.0, 1.0))
     trail = Trail(bandit, shortest=1.0)
     rng = np.random.default_rng(0)
     for _ in range(200):
@@ -176,7 +176,7 @@ def test_secure_noise_counts_whole_cells():
 def in_batches(seed, sizes, *, total):
     """(trail, how many sets missed theta*, regret in closed steps) of a run whose batches have these sizes, in turn."""
     rng, theta = np.random.default_rng(seed), np.array([0.8, 0.6])
-    bandit = bandit(
+    bandit = joint(
         features=2, link="identity", range=(-1.5, 1.5), budget=Budget(50.0, 1e-6), model="curvature",
         source=Simulated(seed), policy=np.random.default_rng(seed),
     )  # fmt: skip
@@ -217,7 +217,7 @@ def test_when_a_step_was_opened_follows_from_when_it_closes():
 
 
 def test_nothing_is_followed_of_one_of_two_bandits_from_a_file(tmp_path):
-    made = bandit(features=2, budget=LOOSE, first=5)
+    made = joint(features=2, budget=LOOSE, first=5)
     for _ in range(5):
         made.observe(made.choose(np.eye(2)), 1.0)
     made.save(tmp_path / "b.json")

@@ -5,7 +5,7 @@ import pytest
 
 from tacit import Budget, environments
 from tacit_lab.environments.episodes import Episodes
-from tests.made import bandit
+from tests.made import joint
 
 
 @pytest.mark.parametrize("world", [environments.ball(dim=3, arms=4), environments.messages(), environments.disjoint()])
@@ -37,7 +37,7 @@ def test_a_seed_gives_the_same_episode_and_none_another():
 
 def test_a_bandit_plays_it():
     episodes = Episodes(environment=environments.ball(dim=3, arms=4, link="logistic", radius=3.0), horizon=600)
-    bandit = bandit(features=3, budget=Budget(20.0, 1e-3))
+    bandit = joint(features=3, budget=Budget(20.0, 1e-3))
     seen, _ = episodes.reset(seed=3)
     regret = []
     while True:

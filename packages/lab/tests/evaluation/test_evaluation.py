@@ -16,7 +16,7 @@ from tacit import Budget, Simulated
 from tacit.features import Category, Number, Schema
 from tacit_lab import evaluation, logs
 from tacit_lab.evaluation import evaluate
-from tests.made import bandit
+from tests.made import joint
 
 LOGS, ROUNDS = 600, 300
 CONTEXTS = np.array([[0.9, 0.1], [0.2, 0.8], [-0.6, 0.5]])
@@ -93,7 +93,7 @@ def test_tables_of_all_kinds_names_and_a_bandit():
     assert evaluate(named, target) == found and evaluate(named, target[:, ::-1], actions="cba")[2] == found[2]
     taken = target[np.arange(60), log["action"]]
     assert evaluate(log, taken) == found[:3]
-    bandit = bandit(features=6, budget=Budget(1.0, 1e-6), source=Simulated(1))
+    bandit = joint(features=6, budget=Budget(1.0, 1e-6), source=Simulated(1))
     assert evaluate(log, bandit) == evaluate(log, np.full((60, 3), 1 / 3))  # nothing learnt yet: random arms
 
 
@@ -120,7 +120,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     log, target = simulated(default_rng(6), 200)
     frame = pl.DataFrame(log | {f"p{i}": target[:, i] for i in range(3)})
     frame.write_csv(tmp_path / "log.csv")
-    bandit(features=6, budget=Budget(1.0, 1e-6), source=Simulated(1)).save(tmp_path / "bandit.json")
+    joint(features=6, budget=Budget(1.0, 1e-6), source=Simulated(1)).save(tmp_path / "bandit.json")
     monkeypatch.chdir(tmp_path)
     targets = ["--target", "columns:p", "--target", "always:1", "--target", "bandit.json"]
     for more, code in (([], 0), (["--json"], 0), (["--target", "nothing"], 1)):
@@ -164,7 +164,7 @@ def log_of_fields(seed):
 def test_a_log_of_fields_is_evaluated_as_the_bandit_chooses(schema, offered):
     """The chances by which a bandit is judged are the propensities that it states to the same people."""
     table = log_of_fields(7)
-    bandit = bandit(features=schema, budget=Budget(20.0, 1e-2), source=Simulated(1), policy=default_rng(1))
+    bandit = joint(features=schema, budget=Budget(20.0, 1e-2), source=Simulated(1), policy=default_rng(1))
     assert bandit.learn_log(table, actions=offered) == {}
     rounds = logs.rounds(table, actions=offered, features=schema)
     for i in range(20):
@@ -183,7 +183,7 @@ def test_a_log_of_fields_is_evaluated_as_the_bandit_chooses(schema, offered):
 def test_arms_that_are_not_of_one_action_are_refused():
     schema = Schema(context=PERSON, arms="disjoint", actions=tuple(OFFERS))
     bandit, log = (
-        bandit(features=schema, budget=Budget(1.0, 1e-6), source=Simulated(1)),
+        joint(features=schema, budget=Budget(1.0, 1e-6), source=Simulated(1)),
         simulated(default_rng(8), 40)[0],
     )
     arms = np.full((40, len(OFFERS), schema.dim), 0.01)
@@ -197,7 +197,7 @@ def test_the_command_reads_fields_by_the_schema_of_a_saved_bandit(tmp_path, monk
     for i, part in enumerate((table[:100], table[100:])):
         part.write_parquet(tmp_path / "log" / f"{i}.parquet")
     schema = Schema(context=PERSON, arms="disjoint", actions=tuple(OFFERS))
-    bandit = bandit(features=schema, budget=Budget(1.0, 1e-6), source=Simulated(1))
+    bandit = joint(features=schema, budget=Budget(1.0, 1e-6), source=Simulated(1))
     bandit.save(tmp_path / "bandit.json")
     monkeypatch.chdir(tmp_path)
     targets = ["--target", "bandit.json", "--target", "uniform", "--target", "always:pie", "--json"]

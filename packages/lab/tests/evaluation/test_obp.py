@@ -6,7 +6,7 @@ import pytest
 from tacit import Budget
 from tacit_lab.evaluation import evaluate
 from tacit_lab.logs import obp
-from tests.made import bandit
+from tests.made import joint
 
 
 def feedback(count=200, actions=4):
@@ -38,7 +38,7 @@ def test_there_and_back():
 def test_it_is_learnt_and_evaluated():
     given = feedback()
     table = obp.columns(given, bound=2.0)
-    assert bandit(features=12, budget=Budget(1.0, 1e-6)).learn_log(table, actions=range(4)) == {}
+    assert joint(features=12, budget=Budget(1.0, 1e-6)).learn_log(table, actions=range(4)) == {}
     target = np.random.default_rng(2).dirichlet(np.ones(4), 200)
     ips = next(one for one in evaluate(table, target, actions=range(4)) if one.name == "ips")
     weights = target[np.arange(200), given["action"]] / given["pscore"]  # as OBP's InverseProbabilityWeighting has it

@@ -17,7 +17,7 @@ from tacit.mechanisms.opening import opened
 from tacit_lab.logs import parquet
 from tacit_lab.logs.parquet import Folder, Local, together
 from tests.bandits.test_learn_log import same
-from tests.made import bandit
+from tests.made import joint
 from tests.whole.options import Seeded
 
 BUDGET = Budget(1.0, 0.02)
@@ -120,7 +120,7 @@ def test_what_is_no_numbers_is_read_row_by_row(tmp_path, monkeypatch):
         {"age": list(range(100)) * 9, "action": [*"ab" * 5, "c", "a"] * 75, "reward": [1.0, 0.0, 1.0] * 300}
     )
     folder = write(frame, tmp_path / "log")
-    one, other = (bandit(features=schema, budget=BUDGET, source=Seeded()) for _ in range(2))
+    one, other = (joint(features=schema, budget=BUDGET, source=Seeded()) for _ in range(2))
     assert one.learn_log(folder) == other.learn_log(frame)
     same(one, other)
     floats, simulated = (make(source=Simulated(2)) for _ in range(2))

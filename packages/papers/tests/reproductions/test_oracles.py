@@ -12,7 +12,7 @@ from tacit.privacy import gaussian
 from tacit_papers.reproductions import oracles
 from tacit_papers.reproductions.oracles.bandit import WITHOUT, Oracle
 from tests import apart
-from tests.made import bandit
+from tests.made import joint
 
 BUDGET = Budget(1, 0.02)
 OPTIONS = {"dim": 12, "radius": 3.0, "link": "probit", "horizon": 2000, "budget": BUDGET}
@@ -79,5 +79,5 @@ def test_an_oracle_plays_on_the_same_steps(tmp_path, monkeypatch):
     assert (tmp_path / "figure.png").stat().st_size > 10_000
     regrets = {row["label"]: row["regret_mean"] for row in outcome.result.rows}
     assert len(regrets) == len(set(regrets.values())) == 8
-    steps = bandit(source=Simulated(3), **OPTIONS)._schedule
+    steps = joint(source=Simulated(3), **OPTIONS)._schedule
     assert noise_of("fresh")[0]._schedule == steps

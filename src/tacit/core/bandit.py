@@ -32,7 +32,6 @@ from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.lock import locked, owner_only
 from tacit.mechanisms import leaves
 from tacit.mechanisms.entering import NOBODY
-from tacit.mechanisms.saving import arrays
 from tacit.model.arms import Arms
 from tacit.model.holdout import Holdout
 from tacit.privacy.certificate import Certificate
@@ -307,7 +306,7 @@ class Bandit(Resident):
             "policy given": self.policy_given,
             "pending": self.memory.pending,
             "plan": encoded(self.plan.numbers),
-            "state": [encoded(part) for part in arrays(sums.state)],
+            "state": snapshot.written(sums.state),
             "actions": declared_actions.written(self.actions),
             "last": [encoded(part) for part in last],
             "experiment": experiment,
@@ -324,7 +323,7 @@ class Bandit(Resident):
             raise BadState(f"Expected {where} to have the noise that its settings give now, got another calibration.")
         made._wait_again(body)
         sums, experiment = made.sums, body["experiment"]
-        if not snapshot.put(arrays(sums.state), body["state"]):
+        if not snapshot.put(sums.state, body["state"]):
             raise BadState(f"Expected the state of a {cls.__name__} in {where}, of its size, got another.")
         sums.draw_from(decoded(body["policy"]))  # drawing the initial state may have moved it
         made.policy_given = body["policy given"]

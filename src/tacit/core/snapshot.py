@@ -57,7 +57,7 @@ class Kept:
         return {
             "settings": settings_of(self),
             "plan": encoded(tuple(map(float, self._plan_numbers()))),
-            "state": [encoded(part) for part in arrays(self._state)],
+            "state": written(self._state),
         }
 
     @classmethod
@@ -74,16 +74,21 @@ class Kept:
         """Take over what is in the body beside the settings."""
         if list(decoded(body["plan"])) != list(map(float, self._plan_numbers())):
             raise BadState(f"Expected {where} to have the noise that its settings give now, got another calibration.")
-        if not put(arrays(self._state), body["state"]):
+        if not put(self._state, body["state"]):
             raise BadState(f"Expected the state of a {type(self).__name__} in {where}, of its size, got another.")
 
 
-def put(state: list[Any], saved: list[Any]) -> bool:
-    """Those arrays get what was saved of them; False, and nothing is done, for others."""
-    values = [decoded(value) for value in saved]
-    if [array.shape for array in state] != [value.shape for value in values]:
+def written(state: Any) -> list[Any]:
+    """RAW. A nested NamedTuple of arrays, as a file has them."""
+    return [encoded(part) for part in arrays(state)]
+
+
+def put(state: Any, saved: list[Any]) -> bool:
+    """Its arrays get what was saved of them; False, and nothing is done, for others."""
+    found, values = arrays(state), [decoded(value) for value in saved]
+    if [array.shape for array in found] != [value.shape for value in values]:
         return False
-    for array, value in zip(state, values, strict=True):
+    for array, value in zip(found, values, strict=True):
         array[...] = value
     return True
 

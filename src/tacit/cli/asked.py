@@ -10,11 +10,10 @@ from tacit import durations
 from tacit.features.schema import Schema
 from tacit.planning.trials import Question
 
-SETTINGS = {"rounds_per_person": "max_rounds_per_person"}  # by other names in a file
 KIND = "joint-glm"
-SAME = ("per_day", "base_rate", "window")
+REWARD = ("base_rate", "window")
 WEEKLY = "The file promises for a week: read people as people times weeks."
-HELD = "The file has a deadline; --per-day says what it costs in people."
+HELD = "The file has a window; --per-day says what it costs in people."
 OTHER = "The file has another bandit: this plan is for JointGLM."
 
 
@@ -63,8 +62,8 @@ def of_schema(
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
-    hold = options.get("window")
-    options = options | {"window": None if hold is None else durations.seconds(_number(hold), "window")}
+    window = options.get("window")
+    options = options | {"window": None if window is None else durations.seconds(_number(window), "window")}
     return {name: value for name, value in options.items() if value is not None}
 
 
@@ -94,21 +93,29 @@ def read(path: Path, name: str | None = None) -> tuple[Schema, dict[str, Any], l
         raise ValueError(f"Expected JSON or TOML in {path}, got a problem: {error}.") from None
     bandit: dict[str, Any] = {"features": document}
     if isinstance(document, dict) and isinstance(document.get("bandits"), dict):
-        own = document["bandits"].items()
-        found = [b for key, b in own if name in (None, key) and isinstance(b, dict) and "features" in b]
+        own = [one for key, one in document["bandits"].items() if name in (None, key) and isinstance(one, dict)]
+        found = [one for one in own if isinstance(one.get("features"), dict)]
         if len(found) != 1:
-            raise ValueError(f"Expected one bandit with features in {path}, got {len(found)}.")
+            raise ValueError(f"Expected one bandit with features of a schema in {path}, got {len(found)}.")
         bandit = found[0]
-    budget = bandit.get("budget", {})
-    if not isinstance(budget, dict):
-        raise ValueError(f"Expected budget = {{epsilon = ..., delta = ...}} in {path}, got another value.")
-    settings = {name: budget[name] for name in ("epsilon", "delta") if name in budget}
-    settings |= {name: bandit[own] for name, own in SETTINGS.items() if own in bandit}
-    settings |= {name: bandit[name] for name in SAME if name in bandit}
-    notes = [WEEKLY] * ("week" in bandit) + [OTHER] * (bandit.get("kind", KIND) != KIND)
+    budget = _table(bandit, "budget", path)
+    unit, reward = _table(budget, "unit", path), _table(bandit, "reward", path)
+    settings: dict[str, Any] = {name: budget[name] for name in ("epsilon", "delta") if name in budget}
+    settings |= {"rounds_per_person": unit["rounds"]} if "rounds" in unit else {}
+    settings |= {"per_day": bandit["per_day"]} if "per_day" in bandit else {}
+    settings |= {name: reward[name] for name in REWARD if name in reward}
+    notes = [WEEKLY] * ("per" in unit) + [OTHER] * (bandit.get("kind", KIND) != KIND)
     try:
         if "window" in settings:
             settings["window"] = durations.seconds(settings["window"], "window")
         return Schema.from_dict(bandit["features"]), settings, notes
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
+
+
+def _table(given: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
+    """Settings of that name, if there are any; ValueError for another value."""
+    found = given.get(name, {})
+    if not isinstance(found, dict):
+        raise ValueError(f"Expected {name} = {{...}} in {path}, got another value.")
+    return found

@@ -32,7 +32,7 @@ def plan_command(
         float | None,
         typer.Option(help="With --schema: mean reward of random actions, as you will declare it, such as .01."),
     ] = None,
-    hold: Annotated[str | None, typer.Option(help='Seconds, or "1 day", after which a choice counts.')] = None,
+    window: Annotated[str | None, typer.Option(help='Seconds, or "1 day", after which a choice counts.')] = None,
     holdout: Annotated[
         float | None,
         typer.Option(help="How long a trial takes: the share of people who are the holdout's, such as .1."),
@@ -51,7 +51,7 @@ def plan_command(
     options: dict[str, Any] = {
         "dim": dim,
         "arms": arms,
-        "window": hold,
+        "window": window,
         "epsilon": epsilon,
         "delta": delta,
         "rounds_per_person": rounds_per_person,

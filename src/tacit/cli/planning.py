@@ -118,7 +118,7 @@ def heading(question: Question) -> str:
     if question.per_day is not None:
         parts.append(f"{question.per_day:,g} requests a day")
     if question.window is not None:
-        parts.append(f"a deadline of {durations.words(question.window)} ({question.held:,} choices)")
+        parts.append(f"a window of {durations.words(question.window)} ({question.later:,} choices)")
     return f"plan: {', '.join(parts)}"
 
 
@@ -155,7 +155,7 @@ def document(plan: Forecast, notes: list[str]) -> dict[str, Any]:
     own = None if question.schema is None else question.schema.own
     setting = {name: value for name, value in vars(question).items() if name != "schema"}
     return {
-        "setting": setting | {"rate": question.rate, "hold_choices": question.held},
+        "setting": setting | {"rate": question.rate, "window_choices": question.later},
         "notes": notes,
         "numbers": {} if own is None else {" x ".join(part.names) or "constant": part.size for part in own},
         "people": list(PEOPLE),

@@ -150,9 +150,9 @@ def _declare(plan: Forecast) -> str:
             gain = f"{percent(before)} becomes {percent(after)} with {count(at)} people"
             told.append(f"weight = {WEIGHT:g} for the field that matters most, if you know it ({gain})")
     if question.window is None:
-        told.append('hold, a deadline by which nine in ten rewards have come; --hold "1 day" says what it costs')
+        told.append('window, the time by which nine in ten rewards have come; --window "1 day" says what it costs')
     else:
-        told.append(f"hold = {durations.words(question.window)}, as here: {question.held:,} choices")
+        told.append(f"window = {durations.words(question.window)}, as here: {question.later:,} choices")
     return f"Declare, before anybody comes: {'; '.join(told)}."
 
 

@@ -53,7 +53,7 @@ class Question:
     """schema: of disjoint arms; without it dim numbers of a vector, and arms to choose from, which are drawn anew for
     everybody. radius: of vectors, the norm of theta*. rounds_per_person: those that are learnt from, and protected
     together. per_day: rounds a day. base_rate: the share of the range of rewards that random actions bring, as it is
-    declared to the bandit; None if it is not. hold: seconds after which a choice counts."""
+    declared to the bandit; None if it is not. window: seconds after which a choice counts."""
 
     schema: Schema | None = None
     dim: int = 0
@@ -77,7 +77,7 @@ class Question:
         if self.window is not None:
             checks.positive(window=self.window)
             if self.per_day is None:
-                raise ValueError("Expected per_day with hold: a deadline costs the choices that are made meanwhile.")
+                raise ValueError("Expected per_day with window: a deadline costs the choices that are made meanwhile.")
         checks.positive(radius=self.radius)
         if self.schema is None:
             checks.positive_int(dim=self.dim, arms=self.arms)
@@ -103,8 +103,8 @@ class Question:
         return (0.5 if self.schema is None else RATE) if self.base_rate is None else self.base_rate
 
     @property
-    def held(self) -> int | None:
-        """The deadline in later choices."""
+    def later(self) -> int | None:
+        """The window in later choices."""
         if self.window is None or self.per_day is None:
             return None
         return max(1, round(self.window / DAY * self.per_day))
@@ -120,8 +120,8 @@ class Question:
     def spec(self, epsilon: float) -> Spec:
         given: dict[str, Any] = {
             "base_rate": self.base_rate,
-            "window": self.held,
-            "default": None if self.held is None else 0.0,
+            "window": self.later,
+            "default": None if self.later is None else 0.0,
         }
         unit = Person(self.rounds_per_person) if self.rounds_per_person > 1 else None
         return Spec(

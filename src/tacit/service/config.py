@@ -339,7 +339,7 @@ def _check_bandit(name: str, setting: BanditSetting) -> None:
             f"Expected a bandit whose state is sums, which a database can hold ({' or '.join(KINDS)}), for {name}, "
             f"got {setting.kind}."
         )
-    checks.positive_int(dim=setting.dim, most_arms=setting.most_arms)
+    checks.positive_int(features=setting.dim, most_arms=setting.most_arms)
     if setting.coordinates is not None and setting.schema is not None:
         raise ValueError(f"Expected no coordinates of {name}, whose features say them, got some.")
     if setting.coordinates is not None and len(setting.coordinates) != setting.dim:

@@ -18,7 +18,7 @@ from tacit.service.config import Config
 
 NAME, FILE = "messages", "tacit-demo-trial.db"
 RATE = 100.0  # people a second, if the machine can
-CLICK, HOLD = 3.0, 10.0  # seconds until a click comes, and until a choice counts
+CLICK = 3.0  # seconds until a click comes
 MESSAGES = ("news", "offer", "reminder", "story", "survey", "tip")
 HOURS = (1, 1, 1, 1, 1, 2, 3, 5, 6, 6, 6, 6, 7, 7, 6, 6, 6, 7, 8, 9, 9, 8, 5, 3)  # people at each
 COMMON = {  # how many there are of each
@@ -54,9 +54,8 @@ SETTING: dict[str, Any] = {
     "kind": "joint-glm",
     "features": FEATURES.to_dict(),
     "budget": {"epsilon": 1.0, "delta": 1e-6},
-    "window": HOLD,
-    "default": 0.0,
-    "holdout": {"share": 0.1, "arm": "news"},
+    "reward": {"window": "10 seconds", "default": 0.0},
+    "holdout": {"share": 0.1, "action": "news"},
     "profiles": {name: {"context": context} for name, context in PROFILES.items()},
 }
 

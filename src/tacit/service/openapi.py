@@ -71,9 +71,9 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {  # what is posted: summary, exa
 SHOWN: dict[str, tuple[str, type[Any]]] = {  # what is shown of a bandit: summary, reply
     "certificate": ("What is guaranteed, recomputed from the noise in use.", Certificate),
     "status": (
-        "Choices so far, how many of them have entered, after how many seconds they do (hold), releases and about when "
-        "the next is due, what people get before the first, budget with its unit and neighbours, what the holdout "
-        "group says, and events: nothing raw.",
+        "Choices so far, how many of them have entered, after how many seconds they do (window), releases and about "
+        "when the next is due, what people get before the first, budget with its unit and neighbours, what the holdout "
+        "says, and events: nothing raw.",
         dict[str, Any],
     ),
     "estimate": ("What choices are made by: functions of what was released.", dict[str, Any]),

@@ -84,13 +84,13 @@ def test_contacts_and_reasons_are_left_to_fill_in():
 
 @pytest.mark.parametrize("given", [{"source": Simulated(1)}, {"budget": Budget(float("inf"), 1e-6)}])
 def test_what_does_not_hold_for_people_is_not_registered(given):
-    bandit = joint(**{"dim": 3, "budget": BUDGET} | given)
+    bandit = joint(**{"features": 3, "budget": BUDGET} | given)
     with pytest.raises(ValueError, match="holds for people's data"):
         bandit.privacy.registry()
 
 
 def test_the_command(monkeypatch, capsys):
-    for name, code in (("joint-glm:max_rounds_per_person=5", 0), ("lin-ucb", 1)):
+    for name, code in (("joint-glm:rounds=5", 0), ("lin-ucb", 1)):
         monkeypatch.setattr(sys, "argv", ["tacit", "privacy", name, "--registry"])
         with pytest.raises(SystemExit) as stop:
             cli.main()

@@ -10,6 +10,7 @@ import pytest
 
 from tacit import Budget, Secure
 from tacit.core import file_witness as witness
+from tests.made import joint
 from tests.privacy.test_secure import in_a_child, wait
 
 LIMIT = 240.0  # seconds for a script below; it needs a few, or a minute where kernels are compiled first
@@ -55,15 +56,15 @@ def test_a_child_forked_just_after_construction_comes_to_its_first_release():
     out = script(
         """
         import numpy as np
-        from tacit import Budget, JointGLM, Simulated
+        from tacit import Budget, Simulated
 
         def play(bandit):
             for _ in range(6):
                 bandit.observe(bandit.choose(np.eye(2)), 1.0)
-            assert bandit._steps >= 1
+            assert bandit.sums.steps >= 1
 
         def server():
-            bandit = JointGLM(**settings)
+            bandit = joint(**settings)
             children = []
             for pause in (0.0, 0.002, 0.005, 0.013, 0.04):
                 time.sleep(pause)
@@ -71,8 +72,8 @@ def test_a_child_forked_just_after_construction_comes_to_its_first_release():
             assert wait(children)
             play(bandit)
 
-        settings = {"dim": 2, "budget": Budget(1.0, 1e-6), "first": 2}
-        play(JointGLM(**settings, source=Simulated(0)))  # kernels are there
+        settings = {"features": 2, "budget": Budget(1.0, 1e-6), "first": 2}
+        play(joint(**settings, source=Simulated(0)))  # kernels are there
         assert wait([fork(server) for _ in range(6)])
         print("done")
         """

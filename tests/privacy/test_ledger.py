@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit import Budget, JointGLM, LocalIRLS, ShuffleNewton
+from tacit import Bandit, Budget, JointGLM, LocalIRLS, ShuffleNewton
 from tacit.privacy import ledger
 from tacit.privacy.certificate import DEVICES, certify
 from tacit.privacy.ledger import (
@@ -143,8 +143,8 @@ def test_less_noise_costs_more(release, share):
 def test_certificates_are_what_the_ledger_computes_from_their_releases():
     """In every model, from the document alone: the claim is recomputed by whoever reads it."""
     budget = Budget(1.0, 1e-6)
-    for kind in (JointGLM, LocalIRLS, ShuffleNewton):
-        document = json.loads(kind(dim=3, budget=budget).privacy.json())
+    for made in (Bandit(JointGLM(3, budget)), LocalIRLS(dim=3, budget=budget), ShuffleNewton(dim=3, budget=budget)):
+        document = json.loads(made.privacy.json())
         releases = msgspec.convert(document["releases"], list[ledger.Release])
         assert ledger.epsilon_of(releases, document["delta"]) == document["epsilon"] <= 1.0 + 1e-6
         assert document["spent"] == 0.0

@@ -27,9 +27,9 @@ def test_guesses_are_those_of_the_randomiser_that_attains_epsilon_and_delta():
 
 
 def test_a_certificate_opens_with_plain_words_for_its_model():
-    joint = opening(joint(features=2, budget=BUDGET).privacy)
-    assert "which of two versions of one visit is the true one" in joint and "at most 73.2 %" in joint
-    assert "so far it is at most 50.0 %" in joint and "database and its keys hold people's data" in joint
+    jointly = opening(joint(features=2, budget=BUDGET).privacy)
+    assert "which of two versions of one visit is the true one" in jointly and "at most 73.2 %" in jointly
+    assert "so far it is at most 50.0 %" in jointly and "database and its keys hold people's data" in jointly
     local = opening(LocalIRLS(dim=2, budget=BUDGET).privacy)
     assert "the server ever see" in local and "Nobody is trusted but" in local
     assert "the shuffler" in opening(ShuffleNewton(dim=2, budget=BUDGET, horizon=10_000).privacy)
@@ -53,11 +53,11 @@ def numbers(pattern, text):
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0, 5.0, 8.0, 12.0])
-@pytest.mark.parametrize("options", [{}, {"max_rounds_per_person": 5}, {"horizon": 1000}])
+@pytest.mark.parametrize("options", [{}, {"rounds": 5}, {"horizon": 1000}])
 def test_a_certificates_sentences_are_bounds_of_its_numbers(epsilon, options):
     bandit = joint(features=2, budget=Budget(epsilon, 1e-6), first=20, **options)
     for t in range(40):
-        bandit.choose([[1.0, 0.0], [0.0, 1.0]], **({"person": str(t)} if "max_rounds_per_person" in options else {}))
+        bandit.choose([[1.0, 0.0], [0.0, 1.0]], **({"person": str(t)} if "rounds" in options else {}))
     told, text = bandit.privacy, " ".join(str(bandit.privacy).split())
     most, released = numbers(r"right at most ([\d.]+).%.* has been released so far it is at most ([\d.]+).%", text)
     for stated, spent in ((most, told.epsilon), (released, told.spent)):
@@ -90,13 +90,14 @@ def test_notices_and_pages_are_bounds_and_name_all_that_is_kept():
         for name in ("docs/tutorial.md", "docs/lawyer.md", "README.md")
     )
     settings = tomllib.loads((root / "examples/messages/serve.toml").read_text())["bandits"]["messages"]
-    made = joint(features=2, budget=Budget(**settings["budget"]), rounds=settings["max_rounds_per_person"])
+    unit = settings["budget"].pop("unit")
+    made = joint(features=2, budget=Budget(**settings["budget"]), rounds=unit["rounds"])
     for text in (tutorial, lawyer):
         (stated,) = numbers(r"is right at most (\d+) times in 100; a coin is right 50", text)
         assert 0 <= stated - 100 * words.guess(made.privacy.epsilon, made.privacy.delta) < 1
         assert "nobody but us" not in text and "under a code made from your" in text
-    assert settings["hold"] == "1 hour" and "We keep these, encrypted, for one hour." in tutorial
-    assert numbers(r"encrypted, until ([\d ]+) later visits", tutorial) == [made.pending]
+    assert settings["reward"]["window"] == "1 hour" and "We keep these, encrypted, for one hour." in tutorial
+    assert numbers(r"encrypted, until ([\d ]+) later visits", tutorial) == [made.memory.pending]
     assert "max_age=365 * 86400" in tutorial and "stays in your browser for a year" in tutorial
     sure = numbers(r"is right at most ([\d.]+) % of the time \(([\d.]+) % at ε = 0.1, ([\d.]+) % at ε = 4\)", readme)
     for stated, epsilon in zip(sure, (1.0, 0.1, 4.0), strict=True):

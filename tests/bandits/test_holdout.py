@@ -1,4 +1,4 @@
-"""A holdout in memory: every number counts once on its side, with what came of it or with missing_as, and nothing
+"""A holdout in memory: every number counts once on its side, with what came of it or with the default, and nothing
 that a person does moves another's side."""
 
 import math
@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit import Budget, Holdout, JointGLM, Simulated, Spec, environments, simulate
+from tacit import Bandit, Budget, Holdout, JointGLM, Simulated, Spec, environments, simulate
 from tacit.features import Number, Schema
 from tacit.privacy.ledger import OneOfRelease
-from tests.bandits.test_hold import steps, world
+from tests.bandits.test_window import steps, world
 from tests.made import joint
 
 ROUNDS = 300
 FREE = Budget(math.inf, 1e-6)  # no noise: sums are exact
-CONTROLS = {
+HOLDOUTS = {
     "arm": Holdout(action=1, share=0.2),
     "uniform": Holdout(policy="uniform", share=0.2),
     "divided": Holdout(policy="uniform", share=0.2, actions=(0, 1, 2)),
@@ -27,7 +27,7 @@ CONTROLS = {
 
 
 def build(holdout, *, budget=FREE, seed=1, **options):
-    given = {"dim": 2, "first": 10, "pending": 50, "hold": 7, "missing_as": 0.25, "source": Simulated(seed)}
+    given = {"features": 2, "first": 10, "pending": 50, "window": 7, "default": 0.25, "source": Simulated(seed)}
     return joint(budget=budget, holdout=holdout, **({"policy": default_rng(2)} | given | options))
 
 
@@ -39,18 +39,18 @@ def arms(rng):
 def play(bandit, rounds=ROUNDS, *, start=0, wrong=(), rewards=0):
     """Everything that happens to a number, by its number: (side, reward, arm) as the experiment should count it."""
     rng, coins, out = default_rng(start), default_rng(100 + start + rewards), {}
-    given = bandit.holdout.policy == "given"
+    given = bandit.algorithm.holdout.policy == "given"
     for t in range(rounds):
         x, number, u = arms(rng), bandit.choices + 1, coins.random()
-        side = bandit._assignment.side(number)
+        side = bandit.memory.assignment.side(number)
         if t in wrong:
             with pytest.raises(ValueError, match="Expected"):
                 bandit.choose(np.full((3, 2), np.nan), **({"own": 0} if given else {}))
-            out[number] = side, bandit.missing_as, None
+            out[number] = side, bandit.memory.default, None
             continue
         choice = bandit.choose(x, **({"own": t % 3} if given else {}))
         assert choice.id == number
-        out[number] = side, bandit.missing_as, choice.index
+        out[number] = side, bandit.memory.default, choice.index
         if u < 0.7:
             assert bandit.observe(choice, float(u < 0.4))
             out[number] = side, float(u < 0.4), choice.index
@@ -59,7 +59,7 @@ def play(bandit, rounds=ROUNDS, *, start=0, wrong=(), rewards=0):
 
 def expected(bandit, happened, people):
     """Counts, sums of q and pairs, from the text of the design."""
-    sides, pairs = len(bandit.holdout.sides), bandit.holdout.pairs
+    sides, pairs = len(bandit.algorithm.holdout.sides), bandit.algorithm.holdout.pairs
     counts, totals, sums = np.zeros(sides, int), np.zeros(sides), np.zeros((len(pairs), 2))
     for side, reward, arm in (happened[n] for n in range(1, people + 1)):
         counts[side] += 1
@@ -69,12 +69,12 @@ def expected(bandit, happened, people):
     return counts, totals, sums
 
 
-@pytest.mark.parametrize("name", CONTROLS)
+@pytest.mark.parametrize("name", HOLDOUTS)
 def test_every_number_counts_once_on_its_side(name):
-    bandit = build(CONTROLS[name])
+    bandit = build(HOLDOUTS[name])
     happened = play(bandit, wrong=(3, 50, 51, 120))
     found = bandit.trial_sums
-    assert len(found.looks) == bandit._steps > 5
+    assert len(found.looks) == bandit.sums.steps > 5
     for look in found.looks[:3] + found.looks[-1:]:
         counts, totals, pairs = expected(bandit, happened, look.people)
         assert look.counts == tuple(counts) and look.people == counts.sum()
@@ -89,7 +89,7 @@ def test_every_number_counts_once_on_its_side(name):
 def test_a_refused_request_keeps_its_number_and_moves_nobody():
     """The same people with and without bad requests of one: all others get the same arms, and the sums differ by that
     person's side alone."""
-    one, other = (build(CONTROLS["arm"]) for _ in range(2))
+    one, other = (build(HOLDOUTS["arm"]) for _ in range(2))
     play(one, wrong=(20,))
     play(other)
     looks = [bandit.trial_sums.looks for bandit in (one, other)]
@@ -97,32 +97,37 @@ def test_a_refused_request_keeps_its_number_and_moves_nobody():
     assert [look.counts for look in looks[0]] == [look.counts for look in looks[1]]
     apart, later = (np.array(looks[0][i].totals) - looks[1][i].totals for i in (0, -1))
     assert looks[0][0].people > 20 or not apart.any()
-    assert abs(later[one._assignment.side(21)]) <= 1.0
+    assert abs(later[one.memory.assignment.side(21)]) <= 1.0
 
 
-def test_what_a_control_person_teaches_is_by_its_share():
+def test_what_a_held_out_person_teaches_is_by_its_share():
     """A fixed arm's people teach nothing, a uniform holdout's count sqrt(.5 / .97) times."""
     for name, k in (("arm", 0.0), ("uniform", math.sqrt(0.5 / 0.97))):
-        bandit = build(CONTROLS[name])
-        assert bandit._sides.weights[1, 0] == pytest.approx(k)
-        assert bandit._sides.weights[0].tolist() == pytest.approx([1.0, math.sqrt(0.03 / 0.97) * bandit._bound])
+        bandit = build(HOLDOUTS[name])
+        assert bandit.plan.sides.weights[1, 0] == pytest.approx(k)
+        assert bandit.plan.sides.weights[0].tolist() == pytest.approx(
+            [1.0, math.sqrt(0.03 / 0.97) * bandit.one_pass.learnt.sums.sensitivity]
+        )
 
 
-@pytest.mark.parametrize("name", CONTROLS)
+@pytest.mark.parametrize("name", HOLDOUTS)
 def test_a_file_goes_on_with_the_same_key(name, tmp_path):
-    whole, halves = (build(CONTROLS[name], budget=Budget(4.0, 1e-2)) for _ in range(2))
+    whole, halves = (build(HOLDOUTS[name], budget=Budget(4.0, 1e-2)) for _ in range(2))
     play(whole, 150), play(whole, 150, start=150)
     play(halves, 150)
     halves.save(tmp_path / "bandit")
-    again = JointGLM.load(tmp_path / "bandit")
-    assert again.holdout == halves.holdout and again._assignment.key == halves._assignment.key
+    again = Bandit.load(tmp_path / "bandit")
+    assert (
+        again.algorithm.holdout == halves.algorithm.holdout
+        and again.memory.assignment.key == halves.memory.assignment.key
+    )
     play(again, 150, start=150)
     assert again.trial_sums.looks == whole.trial_sums.looks
     assert np.array_equal(again.theta, whole.theta)
 
 
 def test_batches_have_the_sides_of_their_numbers():
-    bandit, rng = build(CONTROLS["given"]), default_rng(0)
+    bandit, rng = build(HOLDOUTS["given"]), default_rng(0)
     for _ in range(20):
         rows = [arms(rng) for _ in range(6)]
         before = bandit.choices
@@ -130,7 +135,7 @@ def test_batches_have_the_sides_of_their_numbers():
         made = bandit.choose_many(rows, own=[0, 1, 2, 1, 9, 2])
         assert set(made.refused) == {2, 4} and bandit.choices == before + 6
         for i, own in ((0, 0), (1, 1), (3, 1), (5, 2)):
-            if bandit._assignment.side(before + i + 1):
+            if bandit.memory.assignment.side(before + i + 1):
                 assert made.index[i] == own
         bandit.observe_many([int(ticket) for ticket in made.id if ticket], [1.0] * 4)
     last = bandit.trial_sums.looks[-1]
@@ -142,7 +147,7 @@ def test_batches_have_the_sides_of_their_numbers():
 @pytest.mark.parametrize("name", ["arm", "uniform", "sides", "coins"])
 def test_simulated_rounds_are_those_of_choose_and_observe(name):
     """To the bit, with noise."""
-    played, stepped = (build(CONTROLS[name], budget=Budget(4.0, 1e-2)) for _ in range(2))
+    played, stepped = (build(HOLDOUTS[name], budget=Budget(4.0, 1e-2)) for _ in range(2))
     block = world(played, ROUNDS)
     played.play(block)
     assert steps(stepped, world(stepped, ROUNDS)) == block.index.tolist()
@@ -151,7 +156,7 @@ def test_simulated_rounds_are_those_of_choose_and_observe(name):
 
 
 def test_the_propensity_is_the_mixture_and_does_not_tell_the_side():
-    bandit = build(CONTROLS["sides"], budget=Budget(4.0, 1e-2))
+    bandit = build(HOLDOUTS["sides"], budget=Budget(4.0, 1e-2))
     play(bandit, 100)
     x = np.array([[0.9, 0.0], [-0.9, 0.1], [0.0, 0.9]])
     told: dict[tuple[int, int], set[float]] = {}
@@ -159,26 +164,26 @@ def test_the_propensity_is_the_mixture_and_does_not_tell_the_side():
     for _ in range(1500):
         choice = bandit.choose(x)
         weights[choice.index] += 1 / choice.propensity
-        told.setdefault((bandit._steps, choice.index), set()).add(round(choice.propensity, 9))
+        told.setdefault((bandit.sums.steps, choice.index), set()).add(round(choice.propensity, 9))
     assert all(len(values) == 1 for values in told.values()), "one for each arm, whoever played it"
     assert min(next(iter(values)) for values in told.values()) >= 0.1 - 1e-9
     assert weights / 1500 == pytest.approx(np.ones(3), abs=0.3)  # 4 standard deviations; the bandit's own would be far
 
 
-def test_the_control_ends_once_and_for_good(tmp_path):
-    bandit = build(CONTROLS["arm"])
+def test_the_experiment_ends_once_and_for_good(tmp_path):
+    bandit = build(HOLDOUTS["arm"])
     play(bandit, 103)
     bandit.end_experiment()
     with pytest.raises(ValueError, match="Expected a holdout that goes on"):
         bandit.end_experiment()
     play(bandit, 100, start=1)
-    assert not any(bandit._assignment.side(n) for n in range(106, 204)) and bandit.trial_sums.ended == 105
+    assert not any(bandit.memory.assignment.side(n) for n in range(106, 204)) and bandit.trial_sums.ended == 105
     last = bandit.trial_sums.looks[-1]
     assert last.counts[1] == 21 and sum(last.counts) == last.people
     bandit.save(tmp_path / "bandit")
-    assert JointGLM.load(tmp_path / "bandit").trial_sums.ended == 105
-    with pytest.raises(ValueError, match="Expected a bandit with holdout"):
-        build(None, missing_as=None).end_experiment()
+    assert Bandit.load(tmp_path / "bandit").trial_sums.ended == 105
+    with pytest.raises(ValueError, match="Expected a bandit in an experiment"):
+        build(None, default=None).end_experiment()
 
 
 @pytest.mark.parametrize("name", ["arm", "given", "uniform"])
@@ -186,13 +191,13 @@ def test_the_last_block_is_played_and_told_as_those_before(name):
     """The holdout's people get its arm, and propensities do not tell the side; all numbers later are the bandit's."""
     given = {"own": 1} if name == "given" else {}
     for seed in range(12):
-        bandit = build(CONTROLS[name], policy=default_rng(seed))
+        bandit = build(HOLDOUTS[name], policy=default_rng(seed))
         x, told = np.eye(3)[:, :2], {}
         bandit.choose(x, **given)
         bandit.end_experiment()
         for number in range(2, 6):  # the first step, in which the bandit picks any arm
             choice = bandit.choose(x, **given)
-            assert name == "uniform" or choice.index == 1 or not bandit._assignment.side(number)
+            assert name == "uniform" or choice.index == 1 or not bandit.memory.assignment.side(number)
             told.setdefault(choice.index, set()).add(round(choice.propensity, 9))
         ones = 1 / 3 if name == "uniform" else 0.8 / 3
         assert all(found == {round(ones + 0.2 * (name != "uniform" and i == 1), 9)} for i, found in told.items())
@@ -203,84 +208,80 @@ def test_the_last_block_is_played_and_told_as_those_before(name):
 def test_arms_with_names_may_be_said_by_their_places():
     x = dict(zip("abc", np.eye(3)[:, :2], strict=True))
     for name, given in (("arm", {}), ("given", {"own": 1}), ("given", {"own": "b"})):
-        bandit = build(CONTROLS[name])
+        bandit = build(HOLDOUTS[name])
         made = {number: bandit.choose(x, **given).name for number in range(1, 11)}
-        assert {made[number] for number in made if bandit._assignment.side(number)} == {"b"}
-    bandit = build(CONTROLS["pairs"])
+        assert {made[number] for number in made if bandit.memory.assignment.side(number)} == {"b"}
+    bandit = build(HOLDOUTS["pairs"])
     for _ in range(60):
         bandit.observe(bandit.choose(x), 1.0)
     look = bandit.trial_sums.looks[-1]
     assert sum(won for won, _ in look.pairs) > 10
     with pytest.raises(ValueError, match="Expected own= to be an arm on offer"):
-        build(CONTROLS["given"]).choose(x, own=True)
+        build(HOLDOUTS["given"]).choose(x, own=True)
 
 
 def test_it_stands_on_deadlines_and_takes_no_logs():
-    bandit = build(CONTROLS["arm"], hold=None, missing_as=None)  # it may be for a database
-    with pytest.raises(ValueError, match="Expected hold and missing_as with holdout"):
-        bandit.choose(arms(default_rng(0)))
-    with pytest.raises(ValueError, match="Expected hold and missing_as with holdout"):
-        bandit.play(world(bandit, 10))
-    assert bandit.choices == 0
-    bandit = build(CONTROLS["arm"])
-    with pytest.raises(ValueError, match="Expected no log with holdout"):
+    for lacking in ({"window": None}, {"default": None}, {"window": None, "default": None}):
+        with pytest.raises(ValueError, match="Expected .*window.* default"):
+            build(HOLDOUTS["arm"], **lacking)
+    bandit = build(HOLDOUTS["arm"])
+    with pytest.raises(ValueError, match="Expected no log in an experiment"):
         bandit.learn_log({"x0": [0.1], "x1": [0.1], "reward": [1.0]})
     with pytest.raises(ValueError, match="Expected own= with holdout"):
-        build(None, missing_as=None).choose(arms(default_rng(0)), own=1)
-    assert build(None, missing_as=None).trial_sums is None
+        build(None, default=None).choose(arms(default_rng(0)), own=1)
+    assert build(None, default=None).trial_sums is None
 
 
 def test_the_claim_is_the_budgets_whatever_the_sides():
     """mu is that of the budget on each side: more sides cost nothing, and noise grows by 1 / sqrt(1 - budget) alone."""
     budget = Budget(1.0, 1e-6)
     plain = joint(features=2, budget=budget)
-    for holdout in CONTROLS.values():
-        made = joint(features=2, budget=budget, holdout=holdout)
+    for holdout in HOLDOUTS.values():
+        made = joint(features=2, budget=budget, holdout=holdout, window=7, default=0.25)
         (release,) = made.privacy.releases
         assert isinstance(release, OneOfRelease) and len(release.sides) == len(holdout.sides)
         assert made.privacy.epsilon == pytest.approx(1.0, abs=1e-3) and made.privacy.private
         assert [side.mu for side in release.sides] == pytest.approx([release.mu] * len(release.sides), rel=1e-3)
-        assert made.mechanism.sigma == pytest.approx(plain.mechanism.sigma / math.sqrt(0.97), rel=1e-3)
+        assert made.plan.mechanism.sigma == pytest.approx(plain.plan.mechanism.sigma / math.sqrt(0.97), rel=1e-3)
 
 
 def test_the_noise_of_a_side_that_does_not_teach_is_small():
     """The design's figures at epsilon 1, delta 1e-6: tau of a side with all of mu^2 is 10.9 people at 1e4."""
-    made = joint(features=5, budget=Budget(1.0, 1e-6), holdout=Holdout(action=0), source=Simulated(0))
+    made = joint(features=5, budget=Budget(1.0, 1e-6), holdout=Holdout(action=0), window=7, default=0.0, seed=0)
     sums = made.trial_sums
     tau = sums.scales[1] * np.sqrt(np.cumsum(sums.gains**2))
     assert tau[0] == pytest.approx(6.5, abs=0.2) and tau[96] == pytest.approx(10.9, abs=0.3)
 
 
-def test_experiments_and_warming_up_take_a_control_group():
+def test_simulations_and_warming_up_take_a_holdout():
     spec = Spec(JointGLM, budget=Budget(1.0, 1e-6), holdout=Holdout(action=0), window=20, default=0.0)
     found = simulate([spec], environments.ball(dim=3, arms=4), horizon=300, runs=1, seed=1)
-    assert found.runs[0].options["holdout"]["arm"] == 0 and found.runs[0].regret > 0
-    for holdout, held in ((CONTROLS["given"], {}), (CONTROLS["sides"], {"hold": None, "missing_as": None})):
-        bandit = build(holdout, **held)
+    assert found.runs[0].options["holdout"]["action"] == 0 and found.runs[0].regret > 0
+    for name in ("given", "sides"):
+        bandit = build(HOLDOUTS[name])
         assert bandit.warm_up() > 0 and bandit.choices == 0
 
 
-def test_the_controls_arm_cannot_be_retired_before_the_control_ends():
+def test_the_holdouts_arm_cannot_be_retired_before_the_experiment_ends():
     schema = Schema(context={"age": Number(0, 1)}, arms="disjoint", actions=("a", "b"))
     bandit = joint(features=schema, budget=FREE, holdout=Holdout(action="a"), window=5, default=0.0)
-    with pytest.raises(ValueError, match="Expected the arms of the holdout among the actions"):
+    with pytest.raises(ValueError, match="Expected the actions of the holdout among those that are offered"):
         bandit.retire_action("a")
     bandit.choose({"age": 0.5})
     bandit.end_experiment()
     bandit.retire_action("a")
-    assert bandit.choose({"age": 0.5}).name == "b" or bandit._assignment.side(2)
+    assert bandit.choose({"age": 0.5}).name == "b" or bandit.memory.assignment.side(2)
 
 
 def test_simulated_rounds_know_actions_by_their_names():
     schema = Schema(context={"age": Number(0, 1)}, arms="disjoint", actions=("a", "b", "c"))
     holdout = Holdout(action="b", share=0.5, actions=("a", "c"))
-    bandit = joint(features=schema, budget=FREE, holdout=holdout, window=5, default=0.0, first=10, pending=50)
-    bandit.source = Simulated(0)
+    bandit = joint(features=schema, budget=FREE, holdout=holdout, window=5, default=0.0, first=10, pending=50, seed=0)
     block = world(bandit, 60)
     bandit.play(block)
     for number in range(1, 61):
-        assert not bandit._assignment.side(number) or block.index[number - 1] == 1
+        assert not bandit.memory.assignment.side(number) or block.index[number - 1] == 1
     look = bandit.trial_sums.looks[-1]
     won = sum(sum(pair) for pair in look.pairs)
-    own = [n for n in range(1, look.people + 1) if not bandit._assignment.side(n)]
+    own = [n for n in range(1, look.people + 1) if not bandit.memory.assignment.side(n)]
     assert won == pytest.approx(sum(block.arms[n - 1, block.index[n - 1], -1] != 1 for n in own), abs=1e-6)

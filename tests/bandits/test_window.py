@@ -1,5 +1,5 @@
-"""With a window, a choice enters the sums once so many later ones have been made, in the order of numbers: step by step, in
-compiled loops, from batches and across files, to the same bits."""
+"""With a window, a choice enters the sums once so many later ones have been made, in the order of numbers: step by
+step, in compiled loops, from batches and across files, to the same bits."""
 
 import math
 

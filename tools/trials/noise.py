@@ -5,11 +5,11 @@ import math
 
 import numpy as np
 
+from tacit import Bandit, JointGLM, Reward
 from tacit.data import Array
 from tacit.kernels.rounds import next_boundary
 from tacit.mechanisms.discounted import coefficients
 from tacit.privacy.budget import Budget
-from tests.made import joint
 
 BANDIT = 0.03  # of mu^2: what the bandit's people spend on their sum
 
@@ -29,14 +29,14 @@ class Noise:
     independent normal numbers, one for each release."""
 
     def __init__(self, epsilon: float, block: int, people: int) -> None:
-        bandit = joint(features=5, budget=Budget(epsilon, 1e-6), radius=3.0)
-        plan = bandit.algorithm.plan
+        bandit = Bandit(JointGLM(5, Budget(epsilon, 1e-6), Reward(radius=3.0)))
+        plan = bandit.plan
         self.ends: list[int] = []
         while not self.ends or self.ends[-1] < people:
             due = next_boundary(self.ends[-1] if self.ends else 0, *plan.schedule)
             self.ends.append(block * math.ceil(due / block))
         count = len(self.ends)
         mechanism = plan.mechanism
-        found = gains(mechanism.fading, count) * mechanism.sigma / bandit.contribution.sensitivity
+        found = gains(mechanism.fading, count) * mechanism.sigma / bandit.one_pass.learnt.sums.sensitivity
         self.matrix = np.array([[found[i - j] if j <= i else 0.0 for j in range(count)] for i in range(count)])
         self.std: Array = np.sqrt((self.matrix**2).sum(axis=1))

@@ -12,6 +12,7 @@ from tacit.planning.trials import Question
 
 KIND = "joint-glm"
 REWARD = ("base_rate", "window")
+FORMS = {"budget": "{epsilon = ..., delta = ...}", "unit": "{rounds = ...}", "reward": "{window = ...}"}
 WEEKLY = "The file promises for a week: read people as people times weeks."
 HELD = "The file has a window; --per-day says what it costs in people."
 OTHER = "The file has another bandit: this plan is for JointGLM."
@@ -117,5 +118,5 @@ def _table(given: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
     """Settings of that name, if there are any; ValueError for another value."""
     found = given.get(name, {})
     if not isinstance(found, dict):
-        raise ValueError(f"Expected {name} = {{...}} in {path}, got another value.")
+        raise ValueError(f"Expected {name} = {FORMS[name]} in {path}, got another value.")
     return found

@@ -266,27 +266,7 @@ class Bandit(Resident):
     def warm_up(self) -> float:
         """Compile all that choices, rewards and releases need: once on a machine, for seconds, and not in somebody's
         request. Nothing of this bandit changes and nothing is spent. The log "tacit" says so; returns the seconds."""
-        return warm.timed(self.plan.name, self._rehearse)
-
-    def _rehearse(self) -> None:
-        """With vectors, but for sums by fields, which are made by the schema."""
-        plan, schema = self.plan, self.plan.features if self.one_pass.by_fields else None
-        settings = fitting(flat(self.algorithm) | {"window": None, "default": None, "prior": None, "rows": None})
-        settings |= {"horizon": None, "per_day": settings["per_day"] if _timed(settings) else None}
-        settings |= {"features": plan.dim if schema is None else schema}
-        if settings["holdout"] is not None:
-            settings |= {"window": WINDOW, "default": plan.reward.range[0]}
-            settings |= {"holdout": Holdout(policy="uniform", share=0.5)}
-        source = Secure() if self.source.private else Simulated(0)
-        twin = Bandit(named(**settings), pending=warm.PENDING, source=source, policy=default_rng(0))
-        warm.rehearse(
-            twin,
-            width=twin.memory.door.width,
-            rewards=plan.reward.range,
-            rounds=min(int(plan.schedule.first) + warm.AFTER, warm.MOST),
-            people=None if schema is None else dict.fromkeys(schema.context),
-            limited=plan.limits.most is not None,
-        )
+        return warm_up(self.algorithm, private=self.source.private)
 
     def _forked(self) -> None:
         if not self.policy_given:
@@ -339,6 +319,33 @@ class Bandit(Resident):
 
     def __repr__(self) -> str:
         return f"Bandit({self.algorithm!r}): {self.choices} choices, {self.sums.steps} releases"
+
+
+def warm_up(algorithm: Algorithm, *, private: bool = True) -> float:
+    """The same for a bandit that is still to be made, here or on a database. private: with secure noise."""
+    of = algorithm.one_pass(exact=private)
+    return warm.timed(of.plan.name, lambda: _rehearse(algorithm, of, private=private))
+
+
+def _rehearse(algorithm: Algorithm, of: OnePass, *, private: bool) -> None:
+    """With vectors, but for sums by fields, which are made by the schema."""
+    plan, schema = of.plan, of.plan.features if of.by_fields else None
+    settings = fitting(flat(algorithm) | {"window": None, "default": None, "prior": None, "rows": None})
+    settings |= {"horizon": None, "per_day": settings["per_day"] if _timed(settings) else None}
+    settings |= {"features": plan.dim if schema is None else schema}
+    if settings["holdout"] is not None:
+        settings |= {"window": WINDOW, "default": plan.reward.range[0]}
+        settings |= {"holdout": Holdout(policy="uniform", share=0.5)}
+    source = Secure() if private else Simulated(0)
+    twin = Bandit(named(**settings), pending=warm.PENDING, source=source, policy=default_rng(0))
+    warm.rehearse(
+        twin,
+        width=twin.memory.door.width,
+        rewards=plan.reward.range,
+        rounds=min(int(plan.schedule.first) + warm.AFTER, warm.MOST),
+        people=None if schema is None else dict.fromkeys(schema.context),
+        limited=plan.limits.most is not None,
+    )
 
 
 def _timed(settings: Mapping[str, Any]) -> bool:

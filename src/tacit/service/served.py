@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from tacit.core.bandit import Bandit
+from tacit.core.bandit import warm_up
 from tacit.core.curator import Asked
 from tacit.errors import BadState, TacitError
 from tacit.holders.requests import Report, StoredChoice
@@ -33,7 +33,7 @@ class Served:
     ) -> None:
         self.name, self.setting = name, setting
         algorithm = config.build(setting, name)
-        Bandit(algorithm).warm_up()
+        warm_up(algorithm)
         options = {field: getattr(setting, field) for field in OPTIONS}
         try:
             self.stored = Stored(algorithm, setting.durable, name=name, clock=clock, **options)

@@ -27,7 +27,7 @@ REFERENCE = {  # title -> a file, and the table with its names there; "": what t
     "Published references": (PAPERS, "REFERENCES"),
     "Environments": ("src/tacit/environments/__init__.py", ""),
 }
-MORE = {"Features": "tacit.features", "Errors": "tacit.errors"}  # -> a module
+MORE = {"Errors": "tacit.errors"}  # -> a module
 WHOLE = "{show_root_heading: false, show_root_toc_entry: false}"
 
 

@@ -51,6 +51,11 @@ if TYPE_CHECKING:
     from tacit.experiments.result import Result as Result
     from tacit.experiments.runner import simulate as simulate
     from tacit.experiments.spec import Spec as Spec
+    from tacit.features.columns import Category as Category
+    from tacit.features.columns import Hashed as Hashed
+    from tacit.features.columns import Number as Number
+    from tacit.features.columns import Tags as Tags
+    from tacit.features.schema import Schema as Schema
     from tacit.holders.moving import move as move
     from tacit.holders.requests import StoredChoice as StoredChoice
     from tacit.holders.restoring import restore as restore

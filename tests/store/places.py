@@ -8,14 +8,15 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit import Budget, Experiment, Stored, restore
-from tacit.flat import named
 from tacit.holders import leaf_rows, rows
 from tacit.holders.backups import Backup
 from tacit.holders.opening import database_at
 from tacit.holders.opening import place as place_of
 from tacit.mechanisms.opening import opened
+from tests import made
 
 BUDGET = Budget(1.0, 1e-5)
+WINDOW, LASTS = "10 seconds", 10.0
 
 
 class Clock:
@@ -26,9 +27,6 @@ class Clock:
 
     def __call__(self):
         return self.now
-
-
-WINDOW = "10 seconds"
 
 
 class Place(NamedTuple):
@@ -51,7 +49,7 @@ def rewarded(algorithm, **settings):
 
 def glm(**settings):
     """A JointGLM, or an Experiment, by settings of one name each."""
-    return named(**({"features": 3, "budget": BUDGET, "first": 10, "window": WINDOW} | settings))
+    return made.algorithm(**({"features": 3, "budget": BUDGET, "first": 10, "window": WINDOW} | settings))
 
 
 def linear(**options):
@@ -129,9 +127,9 @@ def rows_of(place, statement, *arguments):
 
 
 def backed_up(place, file, name="bandit"):
-    made = Backup(file)
-    made.add(place.where, name=name, keys=place.keys)
-    made.finish()
+    backup = Backup(file)
+    backup.add(place.where, name=name, keys=place.keys)
+    backup.finish()
     return file
 
 

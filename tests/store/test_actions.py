@@ -7,8 +7,7 @@ import pytest
 from tacit.core.actions import Declared
 from tacit.errors import BadState
 from tacit.features import Number, Schema
-from tests.made import joint
-from tests.store.places import BUDGET, restored, settle, table, total
+from tests.store.places import glm, restored, settle, table, total
 
 
 def bandit(*names, most=4, **options):
@@ -19,7 +18,7 @@ def bandit(*names, most=4, **options):
         max_actions=most,
         retired=options.pop("gone", ()),
     )
-    return joint(features=schema, budget=BUDGET, first=5, **options)
+    return glm(features=schema, first=5, **options)
 
 
 def play(stored, count, *, seed=0, **offered):
@@ -51,7 +50,7 @@ def test_a_restart_with_more_or_fewer_actions_is_an_event(place, clock):
         assert stored.observe(early, 1.0)  # made before: its reward counts like any other
         settle(stored)
         moved = np.flatnonzero(total(stored) - before)
-        assert len(moved) and moved.max() < stored.algorithm.model.contribution.part(0).stop
+        assert len(moved) and moved.max() < stored.one_pass.learnt.contribution.part(0).stop
         assert told(stored)[-1] == "action walk retired after 9 choices"
         theta, history, actions = stored.theta, stored.history, stored.actions
     with place.open(bandit("walk", "sleep", "read", gone=("walk",))) as stored:  # nothing is new
@@ -88,7 +87,7 @@ def test_what_was_declared_cannot_be_taken_back(on_sqlite, names, gone, match):
 def test_a_store_from_before_there_was_room_for_more_is_opened(on_sqlite):
     """Its plan has no max_actions, and its row no list."""
     plain = Schema(context={"age": Number(0, 100)}, arms="disjoint", actions=("walk", "sleep"))
-    with on_sqlite.open(bandit(features=plain, budget=BUDGET, first=5)) as stored:
+    with on_sqlite.open(glm(features=plain, first=5)) as stored:
         assert "max_actions" not in stored._vault.bandit.plan
         with stored._database.transaction() as run:
             (text,) = run("SELECT settings FROM bandit")[0]

@@ -19,7 +19,7 @@ from tests.store.places import Clock, backed_up, linear, play, rows_of, table
 from tests.store.processes import at_once, dies_at
 
 LEAVES = "SELECT noisy FROM leaf ORDER BY bandit, step"
-LIMITED = {"max_rounds_per_person": 5}
+LIMITED = {"rounds": 5}
 
 
 def lived(place, clock):
@@ -52,7 +52,7 @@ import sys, time
 from tests.store.places import Place, linear
 from pathlib import Path
 place = Place(sys.argv[1], Path(sys.argv[2]))
-with place.open(linear(max_rounds_per_person=5), background=True, clock=time.time) as stored:
+with place.open(linear(rounds=5), background=True, clock=time.time) as stored:
     print(stored.choose([[1.0, 0, 0]], request="mine", person="ada").id, flush=True)
     sys.stdin.read()
 """

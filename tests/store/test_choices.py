@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM, LinUCB, Simulated
+from tacit import Bandit, Budget, JointGLM, LinUCB, Simulated, Stored
 from tacit.errors import BadState, HorizonReached, UnknownChoice
 from tests.store.places import arms, contribution, glm, linear, play, settle, table, total
 
@@ -65,7 +65,7 @@ def test_each_reward_counts_once(place):
 
 def test_cancelled_and_expired_choices_add_nothing(place, rng):
     """A cancelled one is answered like any other. That a reward was late is told; what it was leaves no row."""
-    with place.open(linear(pending=16)) as stored:
+    with place.open(linear(), pending=16) as stored:
         cancelled, late = stored.choose(arms(rng)), stored.choose(arms(rng), request="a")
         assert stored.observe(cancelled, None) and stored.observe(cancelled, 1.0)
         for _ in range(40):
@@ -131,23 +131,31 @@ def test_the_horizon_ends_choices_and_nothing_else(on_sqlite):
 
 def test_other_settings_are_refused(place):
     place.open(glm()).close()
-    for other in (glm(first=11), glm(budget=Budget(0.9, 1e-5)), glm(radius=2.0), glm(dim=4), linear()):
+    for other in (glm(first=11), glm(budget=Budget(0.9, 1e-5)), glm(radius=2.0), glm(features=4), linear()):
         with pytest.raises(BadState, match="settings"):
             place.open(other)
-    place.open(glm(pending=50)).close()
+    place.open(glm(), pending=50).close()
 
 
 WRONG = (
-    *({"missing_as": 2.0}, {"missing_as": math.nan}, {"hold": math.inf}, {"name": "../other"}),
+    *({"name": "../other"}, {"pending": 0}),
     *({"delay": -1.0}, {"delay": 1e-320}),  # of which no second is a finite multiple
 )
+WRONG_REWARD = ({"default": 2.0}, {"default": math.nan}, {"window": math.inf}, {"window": 10})
 
 
 def test_what_a_store_cannot_hold_and_wrong_options_are_refused(on_sqlite):
     endless = Budget(math.inf, 1e-5)
-    for bandit in (glm(source=Simulated(0)), glm(budget=endless), LinUCB(dim=3), JointGLM):
-        with pytest.raises(ValueError, match="Expected"):
-            on_sqlite.open(bandit)
+    for other in (LinUCB(dim=3), JointGLM, Bandit(glm(window=None))):
+        with pytest.raises(ValueError, match="Expected an algorithm"):
+            Stored(other, on_sqlite.where, keys=on_sqlite.keys)
+    with pytest.raises(ValueError, match="Expected a finite budget"):
+        on_sqlite.open(glm(budget=endless))
+    with pytest.raises(ValueError, match="Expected secure noise"):
+        on_sqlite.open(glm(), source=Simulated(0))
+    for wrong in WRONG_REWARD:
+        with pytest.raises(ValueError, match=f"Expected.* {next(iter(wrong))}"):
+            on_sqlite.open(linear(), reward=wrong)
     for wrong in WRONG:
         with pytest.raises(ValueError, match=f"Expected.* {next(iter(wrong))}"):
             on_sqlite.open(linear(), **wrong)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tacit.clock import Steady
-from tests.store.places import HOLD, Clock, arms, contribution, glm, linear, settle, sums, table, total
+from tests.store.places import LASTS, Clock, arms, contribution, glm, linear, settle, sums, table, total
 
 HOUR, DAY = 3600.0, 24 * 3600.0
 
@@ -20,7 +20,7 @@ def test_steps_and_expiry_are_by_the_number_of_choices(place, jump):
     for name, jumps in (("steady", itertools.repeat(1.0)), ("jumping", itertools.cycle((jump, 1.0, -jump, 1.0)))):
         rng, clock = np.random.default_rng(0), Clock()
         clock.now += DAY
-        with place.open(linear(pending=16), name=name, delay=2.0, clock=clock) as stored:
+        with place.open(linear(), pending=16, name=name, delay=2.0, clock=clock) as stored:
             for i in range(60):
                 clock.now += next(jumps)
                 choice = stored.choose(arms(rng, count=1), request=f"{i}")
@@ -77,7 +77,7 @@ def test_a_clock_that_is_set_back_holds_no_choice_up(on_sqlite, restarted):
         stored.close()
         stored = on_sqlite.open(linear(), clock=clock)
     stored.tend()
-    clock.now += HOLD - 0.01
+    clock.now += LASTS - 0.01
     stored.tend()
     assert stored.entered == 0 and stored.observe(second, 0.5)
     clock.now += 0.02
@@ -93,7 +93,7 @@ def test_deadlines_are_measured_by_what_has_passed(place, jump):
     """A clock that is set makes nobody silent sooner or later; that it was set is told, each time."""
     rng, wall, passed, bandit = np.random.default_rng(4), Clock(), Clock(), linear()
     steady = Steady(wall, passed)
-    with place.open(linear(), missing_as=0.25, hold=60.0, clock=steady) as stored:
+    with place.open(linear(), reward={"window": "60 seconds", "default": 0.25}, clock=steady) as stored:
         first, second = arms(rng), arms(rng)
         early, late = stored.choose(first), stored.choose(second)
         for seconds, ahead in ((4.0, jump), (4.0, 0.0), (4.0, -jump)):  # there, and back

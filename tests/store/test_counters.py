@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from tacit import Budget, JointGLM, Simulated
+from tacit import Bandit, Budget, Simulated
 from tacit.kernels.linalg import smat
 from tacit.model.vectors import packed_size
 from tacit.models.centred import CONSTANT
@@ -19,7 +19,7 @@ from tests.made import joint
 
 PEOPLE = 3
 LENGTH = 90  # choices: eleven weeks
-MODES = {"rounds": {"max_rounds_per_person": 3}, "week": {"max_rounds_per_person": 1, "week": 8}}
+MODES = {"rounds": {"rounds": 3}, "week": {"rounds": 1, "per": 8}}
 MOST = {"rounds": 3, "week": 12}  # of a person
 VISITS = st.lists(
     st.tuples(st.integers(0, PEOPLE), st.integers(0, 6)), min_size=LENGTH, max_size=LENGTH
@@ -56,9 +56,9 @@ def live(bandit, visits, restarts=(), restarted=None):
 
 def rounds(bandit):
     """That have taught, of each person: whole numbers, or nearly."""
-    c = bandit.algorithm.model.contribution
+    c = bandit.one_pass.learnt.contribution
     gram = np.empty((c.numbers, c.numbers))
-    smat(np.asarray(bandit._state.prefix.released)[: packed_size(c.numbers)], gram)
+    smat(np.asarray(bandit.sums.released)[: packed_size(c.numbers)], gram)
     return np.diag(gram)[1 : 1 + PEOPLE] / (c.scale * CONSTANT**2)
 
 
@@ -71,7 +71,7 @@ def test_a_file_keeps_every_counter_and_the_limit_holds(mode, tmp_path_factory, 
 
     def restarted(bandit):
         bandit.save(path)
-        return JointGLM.load(path)
+        return Bandit.load(path)
 
     seen, sums, certificate = live(build(mode, source=Simulated(0)), visits)
     shown, kept, same = live(build(mode, source=Simulated(0)), visits, restarts, restarted)

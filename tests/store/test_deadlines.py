@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import Unavailable
-from tests.store.places import HOLD, arms, contribution, linear, restored, settle, table, total
+from tests.store.places import LASTS, arms, contribution, linear, restored, settle, table, total
 
 
 def expected(played):
@@ -16,7 +16,7 @@ def test_a_reward_enters_at_the_deadline_and_one_after_it_is_late_and_never_coun
     with place.open(linear(), clock=clock) as stored:
         given = arms(rng)
         first, second = stored.choose(given), stored.choose(given)
-        clock.now += HOLD
+        clock.now += LASTS
         assert stored.observe(first, 0.5)  # at the last moment
         clock.now += 0.01
         assert not stored.observe(second, 1.0) and not stored.observe(second, None)
@@ -38,7 +38,7 @@ def test_choices_enter_in_the_order_of_their_numbers(place, rng, clock):
         stored.observe(stored.choose(arms(rng)), 1.0)
         clock.now -= 3.0
         stored.observe(stored.choose(arms(rng)), 1.0)
-        clock.now += HOLD + stored._database.skew + 0.5
+        clock.now += LASTS + stored._database.skew + 0.5
         stored.tend()
         assert stored.entered == 0
         clock.now += 3.0
@@ -46,9 +46,9 @@ def test_choices_enter_in_the_order_of_their_numbers(place, rng, clock):
         assert stored.entered == 2
 
 
-@pytest.mark.parametrize("missing_as", [None, 0.25])
-def test_what_enters_for_choices_without_a_reward(place, missing_as, rng, clock):
-    with place.open(linear(), clock=clock, missing_as=missing_as) as stored:
+@pytest.mark.parametrize("default", [None, 0.25])
+def test_what_enters_for_choices_without_a_reward(place, default, rng, clock):
+    with place.open(linear(), clock=clock, reward={"default": default}) as stored:
         given = [arms(rng) for _ in range(4)]
         choices = [stored.choose(one) for one in given]
         stored.observe(choices[0], 1.0)
@@ -59,7 +59,7 @@ def test_what_enters_for_choices_without_a_reward(place, missing_as, rng, clock)
         stored.observe(choices[3], None)  # too late to cancel: the first that is said counts
         settle(stored)
         counts = [(0, 1.0), (3, 0.5)]
-        counts += [] if missing_as is None else [(2, missing_as)]
+        counts += [] if default is None else [(2, default)]
         played = [(given[i], choices[i], reward) for i, reward in counts]
         assert stored.entered == 4 and np.array_equal(total(stored), expected(played))
 
@@ -75,25 +75,27 @@ def test_rows_below_what_has_entered_are_refused(on_postgres, rng, clock):
             assert table(stored, f"SELECT count(*) FROM {what}") == [(0,)]
 
 
-def test_a_hold_has_to_be_said_once(on_sqlite):
-    with pytest.raises(ValueError, match="hold="):
-        on_sqlite.open(linear(horizon=3000), hold=None)
-    on_sqlite.open(linear(), hold=7.0).close()  # with other settings: nothing was made before
-    with on_sqlite.open(linear(), hold=None) as stored:
-        assert stored.hold == 7.0
-    with on_sqlite.open(linear(), hold=8.0) as stored:
-        assert stored.hold == 8.0 and "settings changed for all workers: hold" in [what for _, what in stored.events]
+def test_a_window_has_to_be_said_once(on_sqlite):
+    with pytest.raises(ValueError, match="Reward.window="):
+        on_sqlite.open(linear(horizon=3000), reward={"window": None})
+    on_sqlite.open(linear(), reward={"window": "7 seconds"}).close()  # with other settings: nothing was made before
+    with on_sqlite.open(linear(), reward={"window": None}) as stored:
+        assert stored.window == 7.0
+    with on_sqlite.open(linear(), reward={"window": "8 seconds"}) as stored:
+        assert stored.window == 8.0 and "settings changed for all workers: window" in [
+            what for _, what in stored.events
+        ]
     restored(on_sqlite, linear())
-    with on_sqlite.open(linear(), hold=None) as stored:
-        assert stored.hold == 8.0 and stored.events[0][1].startswith("restored: ")
-    for wrong in (0.0, -1.0, float("nan"), "0 days", "soon"):
-        with pytest.raises(ValueError, match="hold"):
-            on_sqlite.open(linear(), hold=wrong)
+    with on_sqlite.open(linear(), reward={"window": None}) as stored:
+        assert stored.window == 8.0 and stored.events[0][1].startswith("restored: ")
+    for wrong in (0.0, -1.0, 7.0, float("nan"), "0 days", "soon"):
+        with pytest.raises(ValueError, match="window"):
+            on_sqlite.open(linear(), reward={"window": wrong})
 
 
 def test_when_the_next_release_is_due_is_known_from_its_last_choice_on(place, rng, clock):
     with place.open(linear(), clock=clock, delay=60.0) as stored:
-        waits = HOLD + stored._database.skew
+        waits = LASTS + stored._database.skew
         for _ in range(stored.head.boundary - 1):
             stored.choose(arms(rng))
             clock.now += 1.0
@@ -114,11 +116,11 @@ def test_when_the_next_release_is_due_is_known_from_its_last_choice_on(place, rn
 
 
 def test_times_may_be_said_in_words(on_sqlite):
-    with on_sqlite.open(linear(), hold="2 hours", delay="1 minute") as stored:
-        assert stored.hold == 7200.0 and stored._agreed.now.delay == 60.0
+    with on_sqlite.open(linear(), reward={"window": "2 hours"}, delay="1 minute") as stored:
+        assert stored.window == 7200.0 and stored._agreed.now.delay == 60.0
         said = stored.privacy.deadline
         assert said.startswith("each choice enters once, 2 hours after it was made") and said.endswith(
             "without one, as nothing"
         )
-    with on_sqlite.open(linear(), hold="1 day", missing_as=0.25) as stored:
+    with on_sqlite.open(linear(), reward={"window": "1 day", "default": 0.25}) as stored:
         assert "1 day after it was made" in str(stored.privacy) and stored.privacy.deadline.endswith("as 0.25")

@@ -14,7 +14,7 @@ from tacit.holders import erasure, opening
 from tacit.holders.retirement import retire
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.waiting import WaitingRow
-from tests.store.places import HOLD, Clock, arms, contribution, linear, settle, table, total
+from tests.store.places import LASTS, Clock, arms, contribution, linear, settle, table, total
 from tests.store.processes import at_once, dies_at
 
 EYE = np.eye(3)
@@ -22,7 +22,7 @@ SIZES = "SELECT number, made_at, ticket, length(sealed) FROM waiting ORDER BY nu
 
 
 def bandit(**options):
-    return linear(**({"max_rounds_per_person": 5} | options))
+    return linear(**({"rounds": 5} | options))
 
 
 def visited(stored):
@@ -47,7 +47,7 @@ def holds(stored, number, sealed):
     line = stored._vault
     with contextlib.suppress(BadState):
         unseal = functools.partial(line.seal.open, "epoch", opening.waiting_place(line.uid, number))
-        row = WaitingRow.unsealed(sealed, unseal, stored.algorithm.plan.row)
+        row = WaitingRow.unsealed(sealed, unseal, stored.one_pass.plan.row)
         return row is not None and opened(row.numbers).any()
     return False
 
@@ -109,7 +109,7 @@ def test_ids_that_are_none_are_refused_and_a_retired_bandit_has_nothing(on_sqlit
 
 def test_a_mark_tells_nothing_without_its_key(place):
     """Rows of one person are no more alike than others are, and all have one size."""
-    with place.open(bandit(pending=32)) as stored:
+    with place.open(bandit(), pending=32) as stored:
         for i in range(12):
             stored.choose(EYE, person=["ada", "bob", "eve"][i % 3], request=f"{i}")
         marks = [bytes(mark) for (mark,) in table(stored, "SELECT mark FROM choice")]
@@ -131,7 +131,7 @@ def test_an_erasure_that_is_killed_is_done_again(place):
     for number in range(200):
         if not killed:
             break
-        clock.now += HOLD + 10.0
+        clock.now += LASTS + 10.0
         with place.open(bandit(), clock=clock) as stored:
             settle(stored)
             table(stored, "DELETE FROM person")  # for the next try
@@ -147,10 +147,10 @@ def test_an_erasure_that_is_killed_is_done_again(place):
 
 def test_requests_and_rewards_go_on_while_somebody_is_erased(on_postgres, monkeypatch, rng):
     monkeypatch.setattr(erasure, "AT_ONCE", 8)
-    most, clock = bandit(max_rounds_per_person=1000, horizon=50_000), Clock()
+    most, clock = bandit(rounds=1000, horizon=50_000), Clock()
     with (
         on_postgres.open(most, clock=clock) as one,
-        on_postgres.open(bandit(max_rounds_per_person=1000, horizon=50_000), clock=clock) as two,
+        on_postgres.open(bandit(rounds=1000, horizon=50_000), clock=clock) as two,
     ):
         stop, counted, expected = threading.Event(), [], []
 

@@ -6,17 +6,16 @@ import pytest
 
 from tacit import Budget
 from tacit.features import Category, Number, Schema
-from tests.made import joint
-from tests.store.places import BUDGET, restored, settle, sums
+from tests.store.places import glm, restored, settle, sums
 
 LITTLE_NOISE = Budget(50.0, 1e-3)
 CONTEXT = {"age": Number(0, 100, bins=3), "plan": Category("free", "paid")}
-KINDS = {"by fields": {}, "sums of scores": {"radius": 3.0, "curvature": "none"}}  # by what is said of the statistic
+KINDS = {"by fields": {}, "sums of scores": {"radius": 3.0, "model": "scores"}}  # by what is said of the statistic
 
 
 def bandit(*names, **options):
     schema = Schema(context=CONTEXT, arms="disjoint", actions=names, max_actions=4)
-    return joint(**{"features": schema, "budget": BUDGET, "first": 5} | options)
+    return glm(**{"features": schema, "first": 5} | options)
 
 
 def play(stored, count, *, seed=0, together=1):
@@ -61,7 +60,7 @@ def test_every_worker_has_the_same_estimate_and_history(on_sqlite, kind, togethe
         theta, seen, history, told = stored.theta, arrays(stored), stored.history, stored.offers(person)
         assert not alike(seen, offered) and learnt(stored) == [True, True, True, False]
         assert kind in stored.privacy.releases[0].statistic and stored.privacy.private
-        assert all(len(step) == stored.algorithm.model.contribution.size for step in sums(stored).values())
+        assert all(len(step) == stored.one_pass.learnt.contribution.size for step in sums(stored).values())
         assert abs(told.probability.sum() - 1) < 1e-6
         assert (told.low <= told.mean).all() and (told.mean <= told.high).all()
     with on_sqlite.open(bandit("walk", "sleep", "read", **KINDS[kind])) as stored:
@@ -71,18 +70,18 @@ def test_every_worker_has_the_same_estimate_and_history(on_sqlite, kind, togethe
             assert alike(one, other)
 
 
-def test_another_hold_does_not_change_what_was_shown(on_sqlite):
-    """Which estimate a step's people were offered by is told by when they chose: with the hold of that time."""
+def test_another_window_does_not_change_what_was_shown(on_sqlite):
+    """Which estimate a step's people were offered by is told by when they chose: with the window of that time."""
     with on_sqlite.open(bandit("walk", "sleep", budget=LITTLE_NOISE)) as stored:
         play(stored, 30, together=3)
         shown = arrays(stored)
-    for hold in (1000.0, None):
-        with on_sqlite.open(bandit("walk", "sleep", budget=LITTLE_NOISE), hold=hold) as stored:
-            assert alike(arrays(stored), shown) and stored.hold == 1000.0
+    for window in ("1000 seconds", None):
+        with on_sqlite.open(bandit("walk", "sleep", budget=LITTLE_NOISE), reward={"window": window}) as stored:
+            assert alike(arrays(stored), shown) and stored.window == 1000.0
             stored._clock.now += 10_000
             play(stored, 8, seed=1, together=3)
             shown = arrays(stored)
-    with on_sqlite.open(bandit("walk", "sleep", budget=LITTLE_NOISE), hold=5.0) as stored:
+    with on_sqlite.open(bandit("walk", "sleep", budget=LITTLE_NOISE), reward={"window": "5 seconds"}) as stored:
         assert alike(arrays(stored), shown)
         assert [age for _, age in stored._agreed.now.ages] == [10.0, 1000.0, 5.0]
 

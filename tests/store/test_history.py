@@ -48,7 +48,7 @@ def test_offers_change_nothing_and_draw_nothing(opened):
     with opened() as stored:
         rng = np.random.default_rng(2)
         play(stored, rng, 30)
-        mine, policy = arms(rng), stored._choosing._policy
+        mine, policy = arms(rng), stored._curator.book._policy
 
         def state():
             tables = ("bandit", "choice", "waiting", "written", "open_step", "drawn", "leaf", "event")

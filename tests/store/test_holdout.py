@@ -5,9 +5,8 @@ import itertools
 
 import numpy as np
 import pytest
-from tacit.holders.playing import by_side
 
-from tacit import Holdout, Stored, move, retire
+from tacit import Holdout, move, retire
 from tacit.core.assignment import Assignment
 from tacit.errors import BadState, RefusedRequest, Unavailable, WrongKeys
 from tacit.holders import rows
@@ -25,8 +24,12 @@ def quiet(monkeypatch):
     monkeypatch.setattr("tacit.privacy.noise.Secure.integers", lambda self, n, size, cells: np.zeros((n, size), int))
 
 
+def made(holdout=HOLDOUT):
+    return glm(holdout=holdout, default=MISSING)
+
+
 def opened(place, holdout=HOLDOUT, **options):
-    return place.open(glm(holdout=holdout), **({"missing_as": MISSING} | options))
+    return place.open(made(holdout), **options)
 
 
 def play(stored, rounds, seed=0, **given):
@@ -55,7 +58,7 @@ def check(stored, happened):
 
 def test_every_number_counts_whatever_became_of_it(place, quiet):
     """Answered, silent, cancelled, not shown, shown, refused, retired meanwhile, lost: those without a reward count as
-    missing_as. A request that is sent again has no second number."""
+    the default. A request that is sent again has no second number."""
     rng, happened = np.random.default_rng(1), {}
     with opened(place) as stored:
         for t in range(60):
@@ -163,12 +166,10 @@ def test_a_choice_that_is_tried_again_with_another_number_is_what_the_bandit_dre
             for _ in range(10):
                 asked = stored.prepare(arms(np.random.default_rng(2)), available=available)
                 asked = stored.with_propensity(asked) if ahead else asked
-                drawn = stored._choosing.draw(asked)
-                once = by_side(assignment, numbers[1], asked, *drawn)
-                again = by_side(assignment, numbers[0], asked, *once)
-                direct = by_side(assignment, numbers[0], asked, *drawn)
-                assert once[0].arm == 1 and again[0] == direct[0] and again[0].arm == drawn[0].arm
-                assert ahead or again[1]() == direct[1]()
+                drawn = stored._curator.draw(asked)
+                once, again = (stored._curator.played(numbers[side], asked, drawn) for side in (1, 0))
+                assert once.place == 1 and again.place == asked.offer.place(drawn.picked)
+                assert again.chance() == pytest.approx(0.8 / len(asked.offer.arms) + 0.2 * (again.place == 1))
 
 
 def test_its_end_is_tried_again_and_not_believed_before_it_is_committed(on_sqlite, monkeypatch):
@@ -193,13 +194,13 @@ def test_a_restore_begins_a_new_experiment(on_sqlite, quiet, clock):
     with opened(on_sqlite) as stored:
         play(stored, 40)
         key = stored._vault.sides
-    restored(on_sqlite, glm(holdout=HOLDOUT))
+    restored(on_sqlite, made())
     clock.now = 9000.0
     with opened(on_sqlite, clock=clock) as stored:
         assert stored.trial_sums.looks == () and stored._vault.sides != key and stored.version == 0
         assert check(stored, play(stored, 40, seed=5))
         stored.end_experiment()
-    restored(on_sqlite, glm(holdout=HOLDOUT))
+    restored(on_sqlite, made())
     with opened(on_sqlite, clock=clock) as stored:
         assert stored.trial_sums.ended == 0
         assert {side for side, _ in play(stored, 20, seed=6).values()} == {0}
@@ -225,10 +226,10 @@ def test_its_key_is_one_of_the_folders(on_sqlite):
 
 
 def test_what_it_needs_and_what_it_refuses(on_sqlite):
-    with pytest.raises(ValueError, match="Expected missing_as with holdout"):
-        on_sqlite.open(glm(holdout=HOLDOUT))
+    with pytest.raises(ValueError, match="Expected a reward with window and default in an experiment.* no default"):
+        glm(holdout=HOLDOUT)
     with opened(on_sqlite) as stored:
-        with pytest.raises(ValueError, match="Expected no log with holdout"):
+        with pytest.raises(ValueError, match="Expected no log in an experiment"):
             stored.learn_log({"x0": [0.0], "x1": [0.0], "x2": [0.0], "reward": [1.0]}, log="a")
         assert stored.privacy.releases[0].name == "one of"
     for other in (None, Holdout(action=1, share=0.1), Holdout(action=2, share=0.2)):
@@ -236,44 +237,13 @@ def test_what_it_needs_and_what_it_refuses(on_sqlite):
             opened(on_sqlite, other)
     with on_sqlite.open(glm(), name="plain") as stored:
         assert stored.trial_sums is None
-        with pytest.raises(ValueError, match="Expected a bandit with holdout"):
+        with pytest.raises(ValueError, match="Expected a bandit in an experiment"):
             stored.end_experiment()
-
-
-def test_a_store_and_a_bandit_in_memory_play_alike(on_sqlite, quiet):
-    """With the same key: the same sums, whatever the arms."""
-    made = [
-        glm(holdout=HOLDOUT, policy=np.random.default_rng(7), hold=hold, missing_as=hold and MISSING)
-        for hold in (1, None)
-    ]
-    with Stored(
-        made[1],
-        on_sqlite.where,
-        keys=on_sqlite.keys,
-        hold=1.0,
-        missing_as=MISSING,
-        delay=0.0,
-        background=False,
-        clock=Clock(),
-    ) as stored:
-        stored._agreed.assignment = made[0]._assignment
-        rng = np.random.default_rng(8)
-        for _ in range(45):
-            x, reward = arms(rng), float(rng.random() < 0.5)
-            choices = made[0].choose(x), stored.choose(x)
-            assert stored.version or choices[0].index == choices[1].index
-            made[0].observe(choices[0], reward)
-            stored.observe(choices[1], reward)
-            settle(stored)
-        looks = made[0].trial_sums.looks, stored.trial_sums.looks
-        assert len(looks[0]) >= 3
-        for one, other in zip(*looks, strict=False):
-            assert one.counts == other.counts and one.totals == pytest.approx(other.totals, abs=1e-6)
 
 
 def killed_at_every_statement(place):
     """A worker is killed before each statement of a choice and its reward, and of the holdout's end; the same is asked
-    again by the next one. Every number counts once: with its reward, or as missing_as where it was lost."""
+    again by the next one. Every number counts once: with its reward, or as the default where it was lost."""
 
     clock, number, alive = Clock(), 0, True
 
@@ -338,8 +308,8 @@ def after(place, fate, monkeypatch):
     """Exact sums by step, in cells, of 40 people of whom the first of a side has that fate."""
     with_key = lambda holdout, key, **options: Assignment(holdout, bytes(32), **options)  # noqa: E731
     monkeypatch.setattr("tacit.holders.terms.Assignment", with_key)
-    bandit = glm(holdout=HOLDOUT)
-    with place.open(bandit, missing_as=MISSING, name=fate.replace(" ", "-")) as stored:
+    bandit = made()
+    with place.open(bandit, name=fate.replace(" ", "-")) as stored:
         side = int(fate.endswith("holdout"))
         canary = next(n for n in range(1, 11) if stored._agreed.assignment.side(n) == side)
         rng = np.random.default_rng(6)
@@ -368,9 +338,10 @@ def test_one_person_moves_one_step_and_one_side_by_at_most_the_claim(on_sqlite, 
     moved = set()
     for one, other in itertools.combinations(FATES, 2):
         (bandit, side, zero), (_, _, another) = found[one], found[other]
-        start, grid = bandit.contribution.size, bandit.mechanism
+        one_pass = bandit.one_pass(exact=True)
+        start, grid = one_pass.learnt.sums.size, one_pass.plan.mechanism
         apart = {step: zero[step] - another[step] for step in zero}
-        assert grid.cell * np.linalg.norm(apart[0]) <= grid.sensitivity(bandit._sensitivity)
+        assert grid.cell * np.linalg.norm(apart[0]) <= grid.sensitivity(one_pass.model.sums.sensitivity)
         moved |= set(np.flatnonzero(apart[0][start:]).tolist())
         assert len(zero) == 5 and all(not apart[step][start:].any() for step in range(1, 5))
     assert moved == {side}

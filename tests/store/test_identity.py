@@ -73,7 +73,7 @@ def test_a_database_that_has_another_bandit_of_that_name_is_refused(place, folde
     wrong = other._replace(keys=place.keys)
     content = Path(other.where).read_bytes()
     for work in (
-        lambda: wrong.open(glm(), hold=99.0),
+        lambda: wrong.open(glm(), reward={"window": "99 seconds"}),
         lambda: retire(wrong.where, keys=wrong.keys),
         lambda: move(wrong.where, str(folder / "third.db"), keys=wrong.keys),
     ):
@@ -81,8 +81,8 @@ def test_a_database_that_has_another_bandit_of_that_name_is_refused(place, folde
             work()
     assert files(place.keys, other.keys) == before and Path(other.where).read_bytes() == content
     assert not (folder / "third.db").exists()
-    with other.open(glm(), hold=None) as stored:
-        assert stored.version == 1 and stored.hold == 10.0
+    with other.open(glm(), reward={"window": None}) as stored:
+        assert stored.version == 1 and stored.window == 10.0
 
 
 def test_a_mistyped_folder_of_keys_is_refused(place, folder):

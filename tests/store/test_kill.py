@@ -138,7 +138,7 @@ def by_step(stored, found):
     assert len(numbers) == len(found.answers)
     out, start, step = {}, 0, 0
     while start < stored.choices:
-        end = int(next_boundary(start, *stored.algorithm.plan.schedule))
+        end = int(next_boundary(start, *stored.one_pass.plan.schedule))
         out[step] = [numbers[number] for number in range(start + 1, end + 1) if number in numbers]
         start, step = end, step + 1
     return out
@@ -217,7 +217,7 @@ def test_entries_and_releases_that_are_killed_happen_once(place):
             choices = stored.choose_group([stored.prepare(one) for one in given])
             stored.write_group([stored.report(choice, 0.5) for choice in choices])
             expected.append(sum(contribution(linear(), one[0], 0.5) for one in given))
-            clock.now += stored.hold + stored._database.skew + 1.0
+            clock.now += stored.window + stored._database.skew + 1.0
         killed(owner, name, lambda: tend(place, clock))
         with place.open(linear(growth=1.001), clock=clock) as stored:
             was = [bytes(noisy) for (noisy,) in table(stored, "SELECT noisy FROM drawn")]

@@ -8,7 +8,7 @@ from tacit.errors import BadState, HorizonReached
 from tacit.holders import log as learning
 from tacit.holders.postgres import Postgres
 from tests.pieces import Pieces
-from tests.store.places import HOLD, Place, arms, contribution, linear, restored, settle, sums, table, total
+from tests.store.places import LASTS, Place, arms, contribution, linear, restored, settle, sums, table, total
 from tests.store.processes import at_once, dies_at
 
 ROWS = 90
@@ -58,7 +58,7 @@ def test_steps_and_sums_are_those_of_the_rows(place):
 def test_rows_wait_for_the_choices_before_them_and_no_longer(place, rng, clock):
     """In the order of numbers; a choice that comes afterwards has its own deadline. No release is late for it."""
     with place.open(linear(), delay=60.0, clock=clock) as stored:
-        given, hold = arms(rng), HOLD + stored._database.skew
+        given, hold = arms(rng), LASTS + stored._database.skew
         choice = stored.choose(given)
         clock.now += 1.0
         stored.learn_log({name: column[:9] for name, column in log().items()}, log="june")
@@ -97,7 +97,7 @@ def test_a_bad_row_is_refused_alone_counts_and_looks_like_others(place):
     given = {name: list(column) for name, column in log().items()}
     given["x1"][4], given["reward"][5], given["reward"][6], given["reward"][7] = 3.0, 7.0, None, np.nan
     given["person"] = ["ada", "ada", "ada", None] + ["bob"] * 4 + list(range(ROWS - 8))
-    with place.open(linear(max_rounds_per_person=2)) as stored:
+    with place.open(linear(rounds=2)) as stored:
         stored.choose(np.eye(3), person="dora")  # for which they wait
         refused = learn(stored, given, log="june")
         assert sorted(refused) == [3, 4, 5] and "Expected a person" in refused[3]

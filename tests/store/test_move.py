@@ -32,7 +32,7 @@ SKEW = 5.0
 
 
 def bandit(**options):
-    return glm(max_rounds_per_person=5, source=Same(), policy=np.random.default_rng(1), **options)
+    return glm(rounds=5, source=Same(), policy=np.random.default_rng(1), **options)
 
 
 def lives(place, clock, part):
@@ -45,7 +45,7 @@ def lives(place, clock, part):
             ]
             choices = stored.choose_group(asked)
             stored.write_group([stored.report(choice, float(rng.random() < 0.5)) for choice in choices[:6]])
-            clock.now += stored.hold + SKEW + 0.01
+            clock.now += stored.window + SKEW + 0.01
             stored.tend()
             seen += [(choice.index, choice.id) for choice in choices]
         stored.learn_log(LOG, log=f"log {part}")
@@ -95,7 +95,7 @@ def test_it_goes_on_bit_by_bit_there_and_back(on_sqlite, on_postgres, folder, cl
 def opened(place):
     """Whether somebody can open it there; without hold= none is made."""
     try:
-        place.open(linear(), hold=None).close()
+        place.open(linear(), reward={"window": None}).close()
     except (BadState, ValueError):
         return False
     return True

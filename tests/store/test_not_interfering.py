@@ -10,7 +10,7 @@ from tests.store.places import arms, glm, linear, settle, sums, table
 def others(place, second, name, **options):
     """Exact sums of the steps of 45 people, of whom the second does as `second` says."""
     rng = np.random.default_rng(3)
-    with place.open(linear(), name=name, missing_as=0.5, **options) as stored:
+    with place.open(linear(), name=name, reward={"default": 0.5}, **options) as stored:
         choices = stored.choose_group([stored.prepare(arms(rng, count=1)) for _ in range(45)])
         second(stored, choices[1])
         settle(stored)
@@ -54,7 +54,7 @@ def test_who_is_beyond_the_limit_moves_no_step(place):
     """It counts as a choice, once: the schedule does not tell who came too often."""
     seen = []
     for name, person in (("first", "ada"), ("second", "eve")):
-        with place.open(glm(max_rounds_per_person=2), name=name) as stored:
+        with place.open(glm(rounds=2), name=name) as stored:
             for i, who in enumerate(("ada", "ada", person, person)):
                 for _ in range(2):  # each is sent again
                     stored.observe(stored.choose(np.eye(3), person=who, request=f"{i}"), 1.0)

@@ -7,7 +7,7 @@ import unicodedata
 import numpy as np
 import pytest
 
-from tacit import Simulated, Stored
+from tacit import Bandit, Stored
 from tacit.errors import BadState
 from tests.service.servers import application, call
 from tests.store.places import contribution, glm, linear, settle, table, total
@@ -18,31 +18,35 @@ COMPOSED, APART = "Ren\u00e9", "Rene\u0301"
 WRONG = (True, np.True_, 17.0, np.float64(17), 17j, "", b"", ["17"], ("17",))
 
 
+def in_memory(rounds, **options):
+    return Bandit(linear(rounds=rounds, window=None), **options)
+
+
 def counts(bandit):
     """Rounds of each person, of a bandit in memory or on a database."""
     if isinstance(bandit, Stored):
         settle(bandit)
         return sorted(rounds for (rounds,) in table(bandit, "SELECT rounds FROM person"))
-    return sorted(bandit._persons.counts.values())
+    return sorted(bandit.memory.persons.counts.values())
 
 
 @pytest.mark.parametrize("first", SAME, ids=lambda one: type(one).__name__)
 def test_all_forms_of_an_id_have_one_allowance(on_sqlite, first):
     """Of a bandit in memory, in batches, from a file, and of one on a database: else limit 2 is six rounds."""
-    with on_sqlite.open(linear(max_rounds_per_person=2)) as stored:
-        for bandit in (linear(max_rounds_per_person=2), stored):
+    with on_sqlite.open(linear(rounds=2)) as stored:
+        for bandit in (in_memory(2), stored):
             for person in (first, *SAME, 18, "017"):  # another text: what else is alike is for the caller to say
                 bandit.observe(bandit.choose(ARM, person=person), 1.0)
             assert counts(bandit) == [1, 1, 2]
-    bandit = linear(max_rounds_per_person=2)
+    bandit = in_memory(2)
     batch = bandit.choose_many([ARM] * len(SAME), persons=[first, *SAME[1:-1], "17"])
     assert bandit.observe_many(batch, [1.0] * len(SAME)) == {} and counts(bandit) == [2]
 
 
 def test_text_is_of_one_normal_form(on_sqlite):
     assert COMPOSED != APART and unicodedata.normalize("NFC", APART) == COMPOSED
-    with on_sqlite.open(linear(max_rounds_per_person=9)) as stored:
-        for bandit in (linear(max_rounds_per_person=9), stored):
+    with on_sqlite.open(linear(rounds=9)) as stored:
+        for bandit in (in_memory(9), stored):
             for person in (COMPOSED, APART, COMPOSED.encode(), APART.encode()):
                 bandit.observe(bandit.choose(ARM, person=person), 1.0)
             for person in (b"\xff\xfe", "\udcff", "ren\u00e9"):  # no text at all: taken as it is
@@ -53,8 +57,8 @@ def test_text_is_of_one_normal_form(on_sqlite):
 @pytest.mark.parametrize("wrong", WRONG, ids=repr)
 def test_what_is_no_id_is_refused(on_sqlite, wrong):
     """A float would be another text: 17.0, or 1e+16. The error does not hold it."""
-    with on_sqlite.open(linear(max_rounds_per_person=1)) as stored:
-        for bandit in (linear(max_rounds_per_person=1), stored):
+    with on_sqlite.open(linear(rounds=1)) as stored:
+        for bandit in (in_memory(1), stored):
             with pytest.raises(ValueError, match="Expected person to be") as error:
                 bandit.choose(ARM, person=wrong)
             assert "17" not in str(error.value)
@@ -66,8 +70,8 @@ def test_what_is_no_id_is_refused(on_sqlite, wrong):
 
 def test_a_log_and_http_count_the_same_person(tmp_path):
     """A column of whole numbers, of texts or of bytes, and text over HTTP: limit 2, two rounds."""
-    app = application(tmp_path, max_rounds_per_person=2)
-    stored, memory = app.served["messages"].stored, linear(max_rounds_per_person=2)
+    app = application(tmp_path, rounds=2)
+    stored, memory = app.served["messages"].stored, in_memory(2)
     rows = {"x0": [1.0], "x1": [0.0], "x2": [0.0], "reward": [1.0]}
     for name, person in (("numbers", np.array([17])), ("texts", ["17"]), ("bytes", [b"17"])):
         assert stored.learn_log(rows | {"person": person}, log=name) == {}
@@ -81,7 +85,7 @@ def test_a_log_and_http_count_the_same_person(tmp_path):
 
 
 def test_erasing_finds_all_forms(place):
-    with place.open(glm(max_rounds_per_person=9)) as stored:
+    with place.open(glm(rounds=9)) as stored:
         choices = [stored.choose(ARM, person=person, request=f"{i}") for i, person in enumerate(SAME)]
         other = stored.choose(ARM, person=170)
         stored.erase("17")
@@ -93,7 +97,7 @@ def test_erasing_finds_all_forms(place):
 
 def test_a_file_of_an_earlier_release_is_refused(tmp_path):
     """A bandit in memory: its file holds counts by hashes of the old kinds, under which nobody would be found again."""
-    bandit = linear(max_rounds_per_person=1, source=Simulated(0))
+    bandit = in_memory(1, seed=0)
     bandit.observe(bandit.choose(ARM, person="17"), 1.0)
     bandit.save(tmp_path / "bandit.json")
     again = type(bandit).load(tmp_path / "bandit.json")

@@ -96,7 +96,7 @@ def test_a_full_disk(on_sqlite, full, monkeypatch, room, rng):
 
 def test_keys_that_cannot_be_written(on_sqlite, full, rng):
     """A new epoch of choices needs a key: without one nothing is acknowledged, and no half key stays."""
-    with on_sqlite.open(linear(pending=16)) as stored:
+    with on_sqlite.open(linear(), pending=16) as stored:
         play(stored, rng, 3, together=3)
         files = sorted(os.listdir(on_sqlite.keys))
         full(0)
@@ -147,7 +147,7 @@ def test_a_read_only_disk(on_sqlite, folder):
 def test_the_thread_looks_now_and_then_and_not_all_the_time(on_sqlite, full):
     """A release waits to be shown, and the witness cannot be written: the thread neither ends nor hurries."""
     looks, until = [], time.monotonic() + 120
-    with on_sqlite.open(glm(), background=True, delay=0.3, clock=time.time, hold=0.1) as stored:
+    with on_sqlite.open(glm(), background=True, delay=0.3, clock=time.time, reward={"window": "0.1 seconds"}) as stored:
         tend = stored.tend
         stored.tend = lambda: looks.append(time.monotonic()) or tend()
         stored.choose_group([stored.prepare(np.eye(3)) for _ in range(10)])

@@ -13,7 +13,7 @@ from tacit.mechanisms import entering, recursive
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.recursive_grid import RecursiveGrid
-from tests.store.places import HOLD, Clock, arms, glm, linear, play, settle, sums, table
+from tests.store.places import LASTS, Clock, arms, glm, linear, play, settle, sums, table
 from tests.store.processes import at_once
 
 
@@ -24,7 +24,7 @@ def noisy(stored):
 def full(stored, rng):
     """The choices of the first step, made now; when the step ends."""
     stored.choose_group([stored.prepare(arms(rng)) for _ in range(10)])
-    return stored._clock.now + HOLD + stored._database.skew
+    return stored._clock.now + LASTS + stored._database.skew
 
 
 def test_a_step_closes_by_the_number_of_choices_alone(place):
@@ -76,7 +76,7 @@ def test_entries_are_the_same_work_whether_or_not_rewards_came(place, heard, mon
     seen = []
     for answers in (0, 30):
         options = {"name": f"b{answers}"}
-        with place.open(linear(first=50, max_rounds_per_person=2), **options) as stored:
+        with place.open(linear(first=50, rounds=2), **options) as stored:
             rng = np.random.default_rng(0)
             choices = [stored.choose(arms(rng), person=i % 12) for i in range(30)]
             stored.write_group([stored.report(choice, 0.5) for choice in choices[:answers]])
@@ -172,7 +172,7 @@ def test_a_worker_that_reads_while_another_releases_does_not_think_that_the_data
     rng, clock, found = np.random.default_rng(1), Clock(), leaf_rows.sums
     with on_postgres.open(glm(), clock=clock) as one, on_postgres.open(glm(), clock=clock) as two:
         full(one, rng)
-        clock.now += HOLD + one._database.skew + 0.01
+        clock.now += LASTS + one._database.skew + 0.01
         meanwhile = [two.tend]
 
         def slowly(*given):
@@ -189,7 +189,7 @@ def closed(stored, rng):
     """The first step's choices have entered, and nothing is released yet."""
     for _ in range(10):
         stored.observe(stored.choose(arms(rng)), float(rng.random()))
-    stored._clock.now += HOLD + stored._database.skew + 0.01
+    stored._clock.now += LASTS + stored._database.skew + 0.01
     assert not stored._steps._next() and table(stored, "SELECT settled FROM open_step") == [(10,)]
 
 
@@ -257,7 +257,7 @@ def test_one_thread_of_a_worker_releases_at_a_time(place, monkeypatch):
     monkeypatch.setattr(Grid, "measure", slowly)
     with place.open(glm()) as stored:
         stored.choose_group([stored.prepare(arms(rng)) for _ in range(35)])
-        stored._clock.now += HOLD + stored._database.skew + 0.01
+        stored._clock.now += LASTS + stored._database.skew + 0.01
         at_once(*[stored.tend] * 4)
         assert most == [1] * 3 and [step for step, _ in noisy(stored)] == [0, 1, 2]
 
@@ -277,7 +277,7 @@ def test_a_second_leaf_for_a_step_is_refused_by_the_database(place, rng):
 def test_a_bandit_that_forgets_drops_sums_that_have_left_the_window_and_goes_on_after_a_restart(place, rng):
     """The steps that a worker has forgotten, one that starts later never reads: both then release the same."""
     with place.open(glm(first=2, forget=16)) as stored:
-        window = stored.algorithm.plan.mechanism.window
+        window = stored.one_pass.plan.mechanism.window
         play(stored, rng, 2 * window + 9, together=8)
         steps = len(noisy(stored))
         assert steps > window and sorted(sums(stored))[:1] == [steps - window + 1]
@@ -298,7 +298,7 @@ def test_long_vectors_from_ten_sums_of_the_past_go_on_after_a_restart(place, mon
     """Who starts later has the sums of the past from the rows, to the bit, and shows what the first one showed."""
     monkeypatch.setattr(recursive, "LARGEST_TABLE", 1)
     with place.open(glm(first=2)) as stored:
-        assert isinstance(stored.algorithm.plan.mechanism, RecursiveGrid)
+        assert isinstance(stored.one_pass.plan.mechanism, RecursiveGrid)
         play(stored, rng, 25, together=4)
         steps, theta, before = len(noisy(stored)), stored.theta, opened(stored._steps._closed)
         assert steps > 5 and sorted(sums(stored))[0] == 0

@@ -7,6 +7,7 @@ import pytest
 
 from tacit import Holdout, Stored
 from tacit.core.assignment import Assignment
+from tacit.core.curator import Curator
 from tacit.errors import TacitError
 from tacit.holders import rows
 from tacit.holders.choosing import Choosing
@@ -42,8 +43,6 @@ def shown(stored, given):
     for name in dir(Stored):
         if name.startswith("_") or name in QUIET:
             continue
-        if name == "statistics" and not hasattr(stored.algorithm, name):
-            continue
         assert name in ASKED or not callable(getattr(Stored, name)), f"{name} is shown, and not compared"
         out[name] = frozen(ASKED[name](stored, given) if name in ASKED else getattr(stored, name))
     return out
@@ -68,14 +67,12 @@ def refusals(stored, choice, earlier):
     return out
 
 
-def run(place, kind, people, name, **terms):
+def run(place, kind, people, name):
     """The users who are in all runs see everything; the others differ by `people`, in number of arms and names, and in
     whether, when and how often they answer: nobody does in the last run."""
     same, others, clock, own, out = np.random.default_rng(0), np.random.default_rng(people), Clock(), [], []
     held, late = replay.Held(), []
-    with place.open(
-        kind(first=6, policy=np.random.default_rng(7)), name=name, delay=3.0, clock=clock, **terms
-    ) as stored:
+    with place.open(kind(first=6), policy=np.random.default_rng(7), name=name, delay=3.0, clock=clock) as stored:
         for i in range(ROUNDS):
             clock.now += 1.0
             with held.round(i):
@@ -102,21 +99,21 @@ def run(place, kind, people, name, **terms):
         return [*out, {name: table(stored, statement, stored._vault.uid) for name, statement in SIZES.items()}]
 
 
-def check(place, kind, **terms):
+def check(place, kind):
     tape = Tape()
     with tape.recording():
-        first = run(place, kind, 1, "first", **terms)
+        first = run(place, kind, 1, "first")
     for people, name in ((2, "second"), (3, "third")):
         with tape.playing():
-            again = run(place, kind, people, name, **terms)
+            again = run(place, kind, people, name)
         for i, (one, other) in enumerate(zip(first, again, strict=True)):
             wrong = sorted(what for what in one if one[what] != other[what])
             assert not wrong, f"{', '.join(wrong)} not the same with other people in round {EVERY * i}"
     assert len(tape.kept) >= 6 and int(first[-2]["version"]) >= 5
 
 
-def controlled(**options):
-    return glm(holdout=Holdout(policy="uniform", share=0.5, actions=()), **options)
+def experiment(**settings):
+    return glm(holdout=Holdout(policy="uniform", share=0.5, actions=()), default=0.0, **settings)
 
 
 @pytest.mark.parametrize("kind", [glm, linear])
@@ -124,11 +121,11 @@ def test_quite_other_people_change_nothing_that_is_shown(place, kind):
     check(place, kind)
 
 
-def test_a_control_group_changes_nothing_of_that(place, monkeypatch):
+def test_an_experiment_changes_nothing_of_that(place, monkeypatch):
     """Each run has the same key of sides."""
     with_key = lambda holdout, key, **options: Assignment(holdout, bytes(32), **options)  # noqa: E731
     monkeypatch.setattr("tacit.holders.terms.Assignment", with_key)
-    check(place, controlled, missing_as=0.0)
+    check(place, experiment)
 
 
 # planted: each shows a little of what is raw, and is found
@@ -172,15 +169,15 @@ def in_the_entries(patch):
 
 def in_a_choice(patch):
     """Who has answered makes the next choice another one."""
-    draw = Choosing.draw
+    draw = Curator.draw
 
-    def moved(self, request, **options):
-        answer, propensity = draw(self, request, **options)
-        with self._database.transaction() as run:
-            count = answers(run, self._vault.uid)
-        return answer._replace(arm=(answer.arm + count) % len(request.offer.features)), propensity
+    def moved(self, asked):
+        drawn, vault = draw(self, asked), self.book._vault
+        with vault.database.transaction() as run:
+            count = answers(run, vault.uid)
+        return drawn._replace(picked=(drawn.picked + count) % len(asked.offer.arms))
 
-    patch.setattr(Choosing, "draw", moved)
+    patch.setattr(Curator, "draw", moved)
 
 
 def in_the_estimate(patch):

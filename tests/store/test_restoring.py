@@ -193,7 +193,7 @@ def test_nothing_is_charged_before_the_first_release(on_sqlite):
 
 def test_a_person_has_all_rounds_in_each_of_them(place):
     def limited():
-        return glm(max_rounds_per_person=3)
+        return glm(rounds=3)
 
     with place.open(limited()) as stored:
         stored.choose_group([stored.prepare(np.eye(3), person=f"{i}") for i in range(10)])

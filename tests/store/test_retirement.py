@@ -14,7 +14,7 @@ from tests.store.processes import KILLED, die, dies_at, forked
 
 
 def limited():
-    return glm(max_rounds_per_person=5)
+    return glm(rounds=5)
 
 
 def lived(place, rounds=25):

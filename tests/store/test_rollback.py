@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import BadState, RolledBack
-from tests.store.places import HOLD, arms, glm, lived, play, restored
+from tests.store.places import LASTS, arms, glm, lived, play, restored
 from tests.store.test_identity import files
 from tests.store.test_second_noise import Copy
 
@@ -34,7 +34,7 @@ def test_an_older_database_is_refused_and_a_backup_of_it_restored(place, folder)
     copy.back()
     before = files(folder)
     with pytest.raises(RolledBack):
-        place.open(glm(), hold=99.0, delay=3.0)
+        place.open(glm(), reward={"window": "99 seconds"}, delay=3.0)
     assert files(folder) == before  # nothing is written
     restored(place, glm())
     with place.open(glm()) as stored:
@@ -60,7 +60,7 @@ def test_a_copy_in_another_server_is_refused(on_postgres):
 def test_the_witness_is_on_disk_before_a_version_is_served(place, monkeypatch, rng):
     with place.open(glm()) as stored:
         stored.choose_group([stored.prepare(arms(rng)) for _ in range(10)])
-        stored._clock.now += HOLD + stored._database.skew + 0.01
+        stored._clock.now += LASTS + stored._database.skew + 0.01
         stored._steps.run()
         assert stored.choose(arms(rng)).version == 0  # which hears of the release
         monkeypatch.setattr(stored._vault.witness.__class__, "record", lambda *args: (_ for _ in ()).throw(OSError))

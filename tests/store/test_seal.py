@@ -13,7 +13,7 @@ from tacit.holders import sqlite, upkeep
 from tacit.holders.seal import Keys, Seal, number_of
 from tacit.holders.witness import Witness
 from tests.canaries import contents
-from tests.store.places import HOLD, Place, arms, contribution, glm, linear, lived, play, settle, sums, table, total
+from tests.store.places import LASTS, Place, arms, contribution, glm, linear, lived, play, settle, sums, table, total
 
 CANARY = np.array([0.1234567890123, -0.2345678901234, 0.3456789012345])
 REWARD = 0.7182818284590
@@ -49,7 +49,7 @@ def visit(stored):
 
 
 def test_no_canary_in_the_file_its_log_or_a_copy(on_sqlite, folder):
-    with on_sqlite.open(linear(max_rounds_per_person=5)) as stored:
+    with on_sqlite.open(linear(rounds=5)) as stored:
         visit(stored)
         copy = folder / "copy.db"
         stored.backup(copy)
@@ -90,14 +90,14 @@ def test_that_a_canary_would_be_found(on_sqlite, folder, monkeypatch):
     """So that the test above can fail: the same without sealing."""
     monkeypatch.setattr(Seal, "seal", lambda self, kind, number, place, text: number.to_bytes(8, "big") + text)
     monkeypatch.setattr(Seal, "open", lambda self, kind, place, sealed: sealed[8:])
-    with on_sqlite.open(linear(max_rounds_per_person=5)) as stored:
+    with on_sqlite.open(linear(rounds=5)) as stored:
         visit(stored)
         names = {name for name, _ in found_in(folder)}
     assert "bandit.db-wal" in names
 
 
 def test_no_canary_in_postgres(on_postgres, postgres):
-    with on_postgres.open(linear(max_rounds_per_person=5)) as stored:
+    with on_postgres.open(linear(rounds=5)) as stored:
         visit(stored)
         with psycopg.connect(postgres, autocommit=True) as connection:
             connection.execute("CHECKPOINT")
@@ -137,7 +137,7 @@ def test_rows_have_one_size(place):
 
 
 def test_keys_of_expired_choices_are_destroyed(place, rng):
-    with place.open(linear(pending=16)) as stored:
+    with place.open(linear(), pending=16) as stored:
         most = 0
         for _ in range(50):
             stored.choose_group([stored.prepare(arms(rng)) for _ in range(2)])
@@ -155,10 +155,10 @@ def test_keys_of_expired_choices_are_destroyed(place, rng):
 def test_how_long_answers_are_kept_may_be_changed(place):
     """Keys stay as long as a choice that has not entered, whatever `pending` was when it was made."""
     rng, bandit = np.random.default_rng(1), linear()
-    with place.open(linear(pending=400)) as stored:
+    with place.open(linear(), pending=400) as stored:
         stored.choose_group([stored.prepare(arms(rng)) for _ in range(120)])
         stored.tend()
-    with place.open(linear(pending=16)) as stored:
+    with place.open(linear(), pending=16) as stored:
         given = arms(rng)
         choice = stored.choose(given)
         for _ in range(5):
@@ -265,10 +265,10 @@ def test_a_key_that_two_make_at_once_is_one(folder):
 
 
 def test_keys_that_another_worker_destroyed_are_not_in_memory(on_postgres):
-    with on_postgres.open(linear(pending=16)) as one, on_postgres.open(linear(pending=16)) as two:
+    with on_postgres.open(linear(), pending=16) as one, on_postgres.open(linear(), pending=16) as two:
         for _ in range(20):
             two.choose_group([two.prepare(np.eye(3)) for _ in range(3)])
-            one._clock.now = two._clock.now = two._clock.now + HOLD + one._database.skew + 1.0
+            one._clock.now = two._clock.now = two._clock.now + LASTS + one._database.skew + 1.0
             one.tend()
         two.choose(np.eye(3))
         two.tend()

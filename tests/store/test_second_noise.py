@@ -18,7 +18,7 @@ from tacit.holders.seal import Keys
 from tacit.privacy import gaussian
 from tests.store.clusters import tool
 from tests.store.places import (
-    HOLD,
+    LASTS,
     Clock,
     arms,
     backed_up,
@@ -136,7 +136,7 @@ def test_a_leaf_in_a_backup_is_one_that_the_witness_knows(place, folder):
     rng, clock, noises = np.random.default_rng(3), Clock(), []
     with place.open(glm(), delay=60.0, clock=clock) as stored:
         stored.choose_group([stored.prepare(arms(rng)) for _ in range(10)])
-        clock.now += HOLD + stored._database.skew + 0.01
+        clock.now += LASTS + stored._database.skew + 0.01
     before = Copy(place, folder)
     for _ in range(2):
         try:
@@ -169,7 +169,7 @@ def test_killed_while_choices_enter_and_a_leaf_is_drawn_recorded_and_unsealed(pl
                 stored.write_group([stored.report(choice, 1.0) for choice in stored.choose_group(asked)])
                 if step < 2:
                     settle(stored)
-            now = stored._clock.now + HOLD + stored._database.skew + 0.01 - Clock().now
+            now = stored._clock.now + LASTS + stored._database.skew + 0.01 - Clock().now
         begun = functools.partial(place.open, even(), name=name, clock=later(now))
         killed = dies_at(number, place, lambda stored: stored.tend(), begun=lambda begun=begun: (begun(),))
         found = rows_of(place, own, uid)  # what a copy without keys shows

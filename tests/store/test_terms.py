@@ -14,11 +14,11 @@ def told(stored):
 
 
 def test_two_workers_let_a_choice_wait_as_long(on_postgres):
-    """The second was started with another hold: from then on it is the first one's, too."""
+    """The second was started with another window: from then on it is the first one's, too."""
     rng, bandit, clock = np.random.default_rng(0), linear(), Clock()
-    with on_postgres.open(linear(), clock=clock, hold=100.0) as one:
+    with on_postgres.open(linear(), clock=clock, reward={"window": "100 seconds"}) as one:
         early = one.choose(arms(rng))
-        with on_postgres.open(linear(), clock=clock, hold=4.0) as two:
+        with on_postgres.open(linear(), clock=clock, reward={"window": "4 seconds"}) as two:
             given = arms(rng)
             clock.now += 3.0
             choice = two.choose(given)
@@ -28,19 +28,19 @@ def test_two_workers_let_a_choice_wait_as_long(on_postgres):
             clock.now += 3.0 + one._database.skew
             one.tend()
             assert one.entered == 2 and np.array_equal(total(one), contribution(bandit, given[choice.index], 1.0))
-            assert told(one) == told(two) == ["settings changed for all workers: hold"]
-        with on_postgres.open(linear(), clock=clock, hold=4.0):  # nothing is new
+            assert told(one) == told(two) == ["settings changed for all workers: window"]
+        with on_postgres.open(linear(), clock=clock, reward={"window": "4 seconds"}):  # nothing is new
             pass
         assert len(told(one)) == 1
 
 
-def test_what_has_entered_is_late_though_hold_is_longer_now(place, rng, clock):
+def test_what_has_entered_is_late_though_the_window_is_longer_now(place, rng, clock):
     """And what has not entered has more time, in the order of numbers still."""
-    with place.open(linear(), clock=clock, hold=5.0) as stored:
+    with place.open(linear(), clock=clock, reward={"window": "5 seconds"}) as stored:
         early = stored.choose(arms(rng))
         settle(stored)
         late = stored.choose(arms(rng))
-    with place.open(linear(), clock=clock, hold=500.0) as stored:
+    with place.open(linear(), clock=clock, reward={"window": "500 seconds"}) as stored:
         assert stored.entered == 1 and not stored.observe(early, 1.0)
         assert table(stored, "SELECT count(*) FROM written") == [(0,)]
         clock.now += 100.0
@@ -49,12 +49,15 @@ def test_what_has_entered_is_late_though_hold_is_longer_now(place, rng, clock):
 
 
 def test_the_expired_rows_of_all_workers_are_removed_alike(on_postgres, rng):
-    with on_postgres.open(glm(pending=800)) as one, on_postgres.open(glm(pending=800)) as two:
+    with on_postgres.open(glm(), pending=800) as one, on_postgres.open(glm(), pending=800) as two:
         for _ in range(30):
             two.choose(arms(rng))
         settle(one)
         assert table(one, "SELECT count(*) FROM choice") == [(30,)]
-    with on_postgres.open(glm(pending=80), name="other") as one, on_postgres.open(glm(pending=8), name="other") as two:
+    with (
+        on_postgres.open(glm(), pending=80, name="other") as one,
+        on_postgres.open(glm(), pending=8, name="other") as two,
+    ):
         for _ in range(50):
             two.choose(arms(rng))
         settle(one)  # started with 80
@@ -63,20 +66,16 @@ def test_the_expired_rows_of_all_workers_are_removed_alike(on_postgres, rng):
 
 
 def test_two_workers_agree_on_silence_and_delay(on_postgres, rng, clock):
-
-    def bandit():
-        return glm(pending=1000)
-
-    given = {"missing_as": 0.0, "hold": 50.0, "delay": 60.0, "clock": clock}
-    with on_postgres.open(bandit(), clock=clock) as one, on_postgres.open(bandit(), **given) as two:
+    given = {"reward": {"window": "50 seconds", "default": 0.0}, "delay": 60.0, "clock": clock}
+    with on_postgres.open(glm(), clock=clock) as one, on_postgres.open(glm(), **given) as two:
         for _ in range(13):
             two.choose(arms(rng))
         clock.now += 55.1
         one.tend()
         assert table(one, "SELECT count(*) FROM waiting") == [(0,)] and total(one).any()  # silence, by the first
         assert table(one, "SELECT visible_at FROM leaf") == [(1115.0,)] and one.version == two.version == 0
-        on_postgres.open(bandit(), clock=clock).close()
-    assert told_names(one) == [{"delay", "missing_as", "hold"}] * 2
+        on_postgres.open(glm(), clock=clock).close()
+    assert told_names(one) == [{"delay", "default", "window"}] * 2
 
 
 def told_names(stored):
@@ -99,7 +98,7 @@ def test_a_plan_with_another_tuning_opens_and_is_restored(on_sqlite, rng):
         assert stored.version == len(noisy) == 3 and table(stored, LEAVES) == noisy and stored.privacy == claimed
         now = stored.theta
         assert not np.allclose(now, before) and len(stored.history) == 4
-    with pytest.raises(BadState, match="another budget"):
+    with pytest.raises(BadState, match="another epsilon"):
         restored(on_sqlite, glm(budget=Budget(2.0, 1e-5)))
     restored(on_sqlite, glm())
     with on_sqlite.open(glm()) as stored:

@@ -9,7 +9,7 @@ from tacit.errors import BadState
 from tacit.holders import postgres
 from tacit.holders.database import again
 from tacit.kernels.rounds import next_boundary
-from tests.store.places import HOLD, Clock, arms, contribution, glm, linear, settle, sums, table, total
+from tests.store.places import LASTS, Clock, arms, contribution, glm, linear, settle, sums, table, total
 from tests.store.processes import at_once, forked
 
 
@@ -99,7 +99,7 @@ def test_a_connection_that_breaks_at_a_commit(on_sqlite, happens):
         assert np.array_equal(total(stored), contribution(bandit, features[choice.index], 0.5))
         while stored.choices < 10:
             stored.observe(stored.choose(arms(rng)), 0.5)
-        stored._clock.now += HOLD + stored._database.skew + 0.01
+        stored._clock.now += LASTS + stored._database.skew + 0.01
         Cut(stored._other, happens)
         with stored._steps._lock:
             assert not again(stored._steps._next)  # they enter, and the step is closed

@@ -28,7 +28,7 @@ def trips(network, work):
 def test_a_group_of_choices_is_one_trip_and_one_of_rewards_too(on_postgres, network, most):
     """Also where people are named. The first group takes its numbers before."""
     place = on_postgres._replace(where=network.address)
-    with place.open(linear(first=500, max_rounds_per_person=most)) as stored:
+    with place.open(linear(first=500, rounds=most)) as stored:
         named = [{} if most is None else {"person": i % 5} for i in range(SIZE)]
         stored.choose(np.eye(3), **named[0])
         groups = [[stored.prepare(np.eye(3), **one) for one in named] for _ in range(4)]

@@ -18,7 +18,7 @@ NOBODY = [[0.0, 0.0, 0.0]]
 
 
 def weekly(**options):
-    return linear(**{"first": 4, "growth": 1.001, "max_rounds_per_person": 2, "week": 8} | options)
+    return linear(**{"first": 4, "growth": 1.001, "rounds": 2, "week": 8} | options)
 
 
 def visit(stored, person, times=1):
@@ -80,7 +80,7 @@ def test_a_restored_bandit_counts_weeks_anew(place):
 def test_requests_and_entries_ask_for_weeks_at_once(on_sqlite):
     """Two threads of a worker, whose steps differ: each gets its own week, or people would be counted in another."""
     with on_sqlite.open(weekly()) as stored:
-        schedule, wrong, usual = stored.algorithm.plan.schedule, [], sys.getswitchinterval()
+        schedule, wrong, usual = stored.one_pass.plan.schedule, [], sys.getswitchinterval()
         expected = [Weeks(schedule, 8).of(step) for step in range(60)]
 
         def asks(steps):
@@ -131,7 +131,7 @@ def test_nobody_teaches_more_often_than_the_limit(place, week):
 
 def check_schedule(place, week, seed):
     def bandit():
-        return linear(first=4, growth=1.001, max_rounds_per_person=2, week=week)
+        return linear(first=4, growth=1.001, rounds=2, week=week)
 
     rng, clock, reference, waiting, expected = np.random.default_rng(seed), Clock(), Reference(2, week), [], 0
     for _ in range(6):

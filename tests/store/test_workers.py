@@ -13,7 +13,7 @@ from tacit.holders import database, postgres
 from tacit.holders.postgres import Postgres
 from tacit.holders.retirement import retire
 from tacit.holders.sealed_rows import SealedRows
-from tests.store.places import HOLD, Clock, arms, contribution, linear, settle, table, total
+from tests.store.places import LASTS, Clock, arms, contribution, linear, settle, table, total
 from tests.store.processes import at_once
 
 STEP, ROWS = "_cursor", "placed"  # where a worker is stopped: after it took the open step, or its numbers
@@ -58,7 +58,7 @@ def test_a_worker_that_is_frozen_at_work_holds_nobody_up_for_long(on_postgres, m
     with on_postgres.open(linear(), clock=clock) as stored:
         for _ in range(11):
             stored.observe(stored.choose(np.eye(3)), 1.0)
-        clock.now += HOLD + stored._database.skew + 0.01
+        clock.now += LASTS + stored._database.skew + 0.01
         child = frozen(on_postgres, clock, where)
         began = time.monotonic()
         choice = stored.choose(np.eye(3), request="same")
@@ -137,12 +137,12 @@ def test_groups_that_are_inserted_in_opposite_orders_do_not_wait_for_each_other(
     clock, names = Clock(), [f"p{i}" for i in range(40)]
 
     def limited():
-        return linear(first=400, max_rounds_per_person=50)
+        return linear(first=400, rounds=50)
 
     with on_postgres.open(limited(), clock=clock) as one:
         for _ in range(2):  # counted when they enter
             one.choose_group([one.prepare(np.eye(3), person=name) for name in names])
-        clock.now += HOLD + one._database.skew + 0.01
+        clock.now += LASTS + one._database.skew + 0.01
         with on_postgres.open(limited(), clock=clock) as two, on_postgres.open(limited(), clock=clock) as three:
 
             def asks(worker, order):
@@ -160,7 +160,7 @@ def test_groups_that_are_inserted_in_opposite_orders_do_not_wait_for_each_other(
 
 def test_rows_that_others_may_wait_for_are_taken_in_one_order(on_sqlite, monkeypatch):
     """Of requests, of persons when their choices enter, of numbers, and of what is written."""
-    with on_sqlite.open(linear(first=50, max_rounds_per_person=9)) as stored:
+    with on_sqlite.open(linear(first=50, rounds=9)) as stored:
         taken, cursor = {}, type(stored._database)._cursor
 
         def heard(self, statement, arguments):
@@ -185,7 +185,7 @@ def test_rows_that_others_may_wait_for_are_taken_in_one_order(on_sqlite, monkeyp
 
 
 def test_removing_what_has_expired_and_erasing_wait_for_nobody_in_a_circle(on_postgres, clock):
-    options = {"pending": 8, "max_rounds_per_person": 99, "first": 900}
+    options = {"pending": 8, "rounds": 99, "first": 900}
     with (
         on_postgres.open(linear(**options), clock=clock) as one,
         on_postgres.open(linear(**options), clock=clock) as two,
@@ -222,20 +222,20 @@ def test_a_reward_after_its_deadline_never_counts_whoever_takes_it_and_whenever_
             made, takes, enters = rng.permutation(3)
             features = arms(rng)
             choice = workers[made].choose(features)
-            waiting.append((choice, features, rng.uniform(0.0, 1.6 * HOLD), clocks[0].now))
+            waiting.append((choice, features, rng.uniform(0.0, 1.6 * LASTS), clocks[0].now))
             for one in [one for one in waiting if clocks[0].now - one[3] >= one[2]]:
                 waiting.remove(one)
                 choice, features, *_ = one
                 made_at = workers[0]._vault.tickets.read(choice.id).made_at
                 in_time = workers[takes].observe(choice, 0.5)
-                assert in_time == (clocks[takes].now <= made_at + HOLD)
+                assert in_time == (clocks[takes].now <= made_at + LASTS)
                 answers.append(in_time)
                 if in_time:
                     expected = expected + contribution(bandit, features[choice.index], 0.5)
             if rng.random() < 0.7:
                 workers[enters].tend()
         for clock in clocks:
-            clock.now += HOLD + 2 * skew
+            clock.now += LASTS + 2 * skew
         workers[0].tend()
         assert workers[0].entered == 60 and np.array_equal(total(workers[0]), expected)
         assert 5 < sum(answers) < len(answers) - 5

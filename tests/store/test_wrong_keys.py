@@ -45,7 +45,7 @@ def test_two_workers_with_copies_of_a_folder_lose_no_reward(on_postgres, tmp_pat
 
 def test_a_folder_that_was_taken_back_alone_is_refused(place, tmp_path, rng, clock):
     """It would make a new key under the label of an epoch whose rows are sealed with another."""
-    with place.open(linear(pending=PENDING), clock=clock) as stored:
+    with place.open(linear(), pending=PENDING, clock=clock) as stored:
         play(stored, rng, 4, together=4)
         shutil.copytree(place.keys, tmp_path / "older", copy_function=shutil.copy2)
         play(stored, rng, 30, prefix="later", together=10)
@@ -53,10 +53,10 @@ def test_a_folder_that_was_taken_back_alone_is_refused(place, tmp_path, rng, clo
     shutil.move(place.keys, tmp_path / "newer")
     shutil.copytree(tmp_path / "older", place.keys, copy_function=shutil.copy2)
     with pytest.raises(BadState, match="folder of keys"):
-        place.open(linear(pending=PENDING))
+        place.open(linear(), pending=PENDING)
     shutil.rmtree(place.keys)
     shutil.move(tmp_path / "newer", place.keys)  # the right one put back: nothing was harmed
-    with place.open(linear(pending=PENDING), clock=clock) as stored:
+    with place.open(linear(), pending=PENDING, clock=clock) as stored:
         before = total(stored)
         assert stored.observe(waiting, 1.0)
         settle(stored)
@@ -66,7 +66,7 @@ def test_a_folder_that_was_taken_back_alone_is_refused(place, tmp_path, rng, clo
 @pytest.mark.parametrize("other", [None, bytes(range(32))])
 def test_without_the_key_of_an_epoch_nothing_is_written_and_nothing_enters(place, other, rng):
     """It is gone, or another one: else everybody's rewards of that epoch would enter as nothing."""
-    with place.open(linear(pending=PENDING)) as stored:
+    with place.open(linear(), pending=PENDING) as stored:
         choices = [stored.choose(arms(rng)) for _ in range(5)]
         stored.observe(choices[0], 1.0)
         keys, stored._database.generation = stored._vault.seal.keys, stored._database.generation + 1
@@ -117,18 +117,18 @@ def test_an_unreadable_answer_fails_alone(place, rng):
 
 
 def test_releasing_and_restoring_leave_fingerprints_of_the_keys_that_are_there(place):
-    with place.open(linear(pending=PENDING)) as stored:
+    with place.open(linear(), pending=PENDING) as stored:
         play(stored, np.random.default_rng(4), 100, together=10)
-    with place.open(linear(pending=PENDING)) as stored:
+    with place.open(linear(), pending=PENDING) as stored:
         play(stored, np.random.default_rng(4), 100, prefix="later", together=10)
         stored.tend()
         labels = {label for (label,) in table(stored, "SELECT label FROM key_fingerprint")}
         assert labels == {path.stem for path in place.keys.glob("*.key")}  # none of a key that is gone
     shutil.rmtree(place.keys)
     with pytest.raises(BadState, match="tacit restore"):
-        place.open(linear(pending=PENDING))
+        place.open(linear(), pending=PENDING)
     restored(place, linear(pending=PENDING))
-    with place.open(linear(pending=PENDING)) as stored:
+    with place.open(linear(), pending=PENDING) as stored:
         play(stored, np.random.default_rng(4), 10, prefix="anew", together=10)
         labels = {label for (label,) in table(stored, "SELECT label FROM key_fingerprint")}
         assert labels == {path.stem for path in place.keys.glob("*.key")}

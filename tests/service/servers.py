@@ -14,20 +14,20 @@ import time
 
 from tacit.service import config as configs
 from tacit.service.app import Application
-from tests.store.places import HOLD, Clock, settle
+from tests.store.places import WINDOW, Clock, settle
 
 KEYS = {role: f"tacit_the-{role}'s-key" for role in ("app", "operator", "auditor")}
 LINEAR = {
     "kind": "joint-glm",
-    "dim": 3,
-    "base_rate": 0.5,  # what a reward adds does not depend on what was released
-    "horizon": 5000,
+    "features": 3,
     "budget": {"epsilon": 1.0, "delta": 1e-5},
+    "reward": {"base_rate": 0.5, "window": WINDOW},  # what it adds does not depend on what was released
+    "horizon": 5000,
     "durable": "bandit.db",
     "delay": 0.0,
-    "hold": HOLD,
 }
-FIELDS = {key: value for key, value in LINEAR.items() if key != "dim"} | {  # with a schema, of 6 numbers
+GLM = {key: value for key, value in LINEAR.items() if key != "horizon"} | {"reward": {"window": WINDOW}}
+FIELDS = LINEAR | {  # with a schema, of 6 numbers
     "features": {
         "context": {"age": {"kind": "Number", "low": 0, "high": 100}},
         "arms": "disjoint",
@@ -39,13 +39,12 @@ TOML = """
 patience = 0.5
 [bandits.messages]
 kind = "joint-glm"
-dim = 3
-base_rate = 0.5
+features = 3
 horizon = 5000
 budget = {epsilon = 1.0, delta = 1e-5}
+reward = {base_rate = 0.5, window = "10 minutes"}
 durable = "bandit.db"
 delay = 0.0
-hold = 600.0
 """
 
 
@@ -90,13 +89,22 @@ class Running:
 CLOCKS, OPEN = {}, []
 
 
+def changed(setting, **options):
+    """A bandit's setting with others in the place of its own; of a budget and a reward, those that are named. None: as
+    by default."""
+    out = setting | options
+    out |= {part: setting.get(part, {}) | options[part] for part in ("budget", "reward") if part in options}
+    out |= {part: {key: one for key, one in out[part].items() if one is not None} for part in ("budget", "reward")}
+    return {key: one for key, one in out.items() if one is not None}
+
+
 def application(folder, *, server=None, askers=(), clock=None, bandits=None, **options):
     """One bandit, "messages", in this process: open until `close` or the test's end. The clock of a folder stands
     still, unless told, and goes on by a second from one application to the next."""
     if clock is None:
         clock = CLOCKS.setdefault(folder, Clock())
         clock.now += 1.0
-    bandits = bandits or {"messages": LINEAR | options}
+    bandits = bandits or {"messages": changed(LINEAR, **options)}
     document = {"bandits": bandits, "server": server or {}, "keys": list(askers)}
     app = Application(configs.placed(configs.convert(document), folder), clock)
     app.open()
@@ -108,11 +116,11 @@ def stored(app):
     return app.served["messages"].stored
 
 
-def afterwards(place, bandit, **options):
+def afterwards(place, bandit, **reward):
     """The bandit of a server that has stopped, when the deadlines of all its choices have passed."""
     clock = Clock()
     clock.now = time.time()
-    found = place.open(bandit, **({"name": "messages", "clock": clock, "hold": None} | options))
+    found = place.open(bandit, reward={"window": None} | reward, name="messages", clock=clock)
     settle(found)
     return found
 

@@ -2,15 +2,15 @@
 
 import pytest
 
+from tacit import Bandit
 from tacit.errors import BadState
 from tacit.features import Category, Number, Schema
 from tacit.service import config as configs
 from tacit.service import keys
-from tests.service.servers import FIELDS, LINEAR, application, stored
+from tests.service.servers import FIELDS, GLM, LINEAR, application, stored
 
 HASH = "0" * 64
 X = {"name": "x", "role": "app", "hash": HASH}
-GLM = {name: value for name, value in LINEAR.items() if name not in ("horizon", "base_rate")}
 
 
 @pytest.mark.parametrize(
@@ -20,29 +20,27 @@ GLM = {name: value for name, value in LINEAR.items() if name not in ("horizon", 
         ({"bandits": {"a": LINEAR | {"kind": "joint-glm-rare"}}}, "whose state is sums"),
         ({"bandits": {"a": LINEAR | {"kind": "local-irls"}}}, "whose state is sums.*joint-glm"),
         ({"bandits": {"a": LINEAR | {"kind": "glm"}}}, r"\[bandits.a\]: .*that can be served.*There are joint-glm"),
-        ({"bandits": {"a": GLM | {"prior": {"theta": [0.1]}}}}, "precision"),
-        ({"bandits": {"a": GLM | {"forget": "30 days"}}}, "with per_day"),
-        ({"bandits": {"a": GLM | {"forget": "a month", "per_day": 100}}}, "number of rounds"),
-        ({"bandits": {"a": GLM | {"forget": -1}}}, "forget"),
         ({"bandits": {"a": GLM | {"holdout": {"part": 0.1}}}}, "unknown field `part` in holdout"),
-        ({"bandits": {"a": GLM | {"week": "7 days"}}}, "Expected week to be a number of rounds"),
+        ({"bandits": {"a": GLM | {"budget": {"rounds": 2}}}}, "unknown field `rounds` in budget"),
+        ({"bandits": {"a": GLM | {"reward": {"hold": "1 day"}}}}, "unknown field `hold` in reward"),
+        ({"bandits": {"a": GLM | {"reward": {"window": 60.0}}}}, r"^\[bandits.a\]: Expected .* got `float` in reward"),
         ({"bandits": {"a": LINEAR | {"epsilon": 1.0}}}, r"a setting of \[bandits.a\], got 'epsilon'"),
         ({"bandits": {"a": LINEAR | {"horizn": 1.0}}}, "Did you mean horizon"),
-        ({"bandits": {"a": LINEAR | {"hold": "two days"}}}, r"^\[bandits.a\]: Expected a time .*or as .*another form"),
+        ({"bandits": {"a": LINEAR | {"delay": "two days"}}}, r"^\[bandits.a\]: Expected a time .*or as .*another form"),
         (
-            {"bandits": {"a": LINEAR | {"hold": True}}},
+            {"bandits": {"a": LINEAR | {"delay": True}}},
             r"^\[bandits.a\]: Expected a time to be a number of seconds.*bool",
         ),
         ({"bandits": {"a": LINEAR}, "server": {"drain": "never"}}, r"^\[server\]: Expected a time .*another form"),
         ({"bandits": {"a": LINEAR}, "server": {"drain": 0}}, "drain"),
         ({"bandits": {"a": LINEAR, "b": LINEAR}}, "an SQLite file for each bandit, got one for a and b"),
         ({"bandits": {"a": LINEAR}, "server": {"prot": 1}}, r"a setting of \[server\], got 'prot'. Did you mean port"),
-        ({"bandits": {"a": LINEAR | {"dim": "3"}}}, r"^\[bandits.a\]: Expected `int`, got `str` in dim\.$"),
+        ({"bandits": {"a": LINEAR | {"features": "3"}}}, r"^\[bandits.a\]: Expected `.*`, got `str` in features\.$"),
+        ({"bandits": {"a": LINEAR | {"features": 0}}}, "Expected features"),
         ({"bandits": {"a": LINEAR | {"coordinates": ["one"]}}}, "Expected 3 coordinates"),
-        ({"bandits": {"a": {key: LINEAR[key] for key in LINEAR if key != "dim"}}}, "Expected dim"),
+        ({"bandits": {"a": {key: LINEAR[key] for key in LINEAR if key != "features"}}}, "required field `features`"),
         ({"bandits": {"a": LINEAR | {"features": ["age"]}}}, "features"),
         ({"bandits": {"a": LINEAR | {"features": {"arms": "many"}}}}, "one of shared, disjoint"),
-        ({"bandits": {"a": FIELDS | {"dim": 3}}}, r"^\[bandits.a\]: Expected dim = 6, .*[^.]\.$"),
         ({"bandits": {"a": FIELDS | {"coordinates": ["one"] * 6}}}, "Expected no coordinates"),
         ({"bandits": {"a": FIELDS | {"profiles": {"p": {"arms": {"x": [1, 0, 0]}}}}}}, "profile p of a"),
         ({"bandits": {"a": FIELDS | {"profiles": {"p": {"context": {"old": 1}}}}}}, "profile p of a.*schema"),
@@ -71,26 +69,26 @@ def test_what_is_refused(document, message):
 
 
 def test_times_may_be_said_in_words():
-    times = {"hold": "2 days", "delay": "1.5 seconds"}
-    found = configs.convert({"bandits": {"a": LINEAR | times}, "server": {"patience": "1 minute", "drain": 30}})
-    assert (found.bandits["a"].hold, found.bandits["a"].delay) == (172800.0, 1.5)
+    document = {"bandits": {"a": LINEAR | {"delay": "1.5 seconds"}}, "server": {"patience": "1 minute", "drain": 30}}
+    found = configs.convert(document)
+    assert found.bandits["a"].delay == 1.5
     assert (found.server.patience, found.server.drain) == (60.0, 30.0)
 
 
 @pytest.mark.parametrize("given", [{"forget": 6000}, {"forget": "30 days", "per_day": 200}])
 def test_rounds_or_days_to_forget_in(given):
     setting = configs.convert({"bandits": {"a": GLM | given}}).bandits["a"]
-    assert configs.build(setting, "a").forget == 6000.0
+    assert configs.build(setting, "a").one_pass(exact=True).plan.forget == 6000.0
 
 
 def test_public_rows_and_a_prior_to_start_from(tmp_path):
     """Files are beside the configuration, and the certificate names what they are."""
     (tmp_path / "rows.csv").write_text("x0,x1,x2,reward\n" + "0.9,0.1,0.0,1\n-0.9,0.1,0.0,0\n" * 50)
-    text = "[bandits.a]\nkind = 'joint-glm'\ndim = 3\nbudget = {epsilon = 1.0, delta = 1e-6}\ndurable = 'a.db'\n"
-    text += "warm = 'rows.csv'\nprior = {theta = [0.1, 0.2, 0.0], precision = 2.0}\n"
+    text = "[bandits.a]\nkind = 'joint-glm'\nfeatures = 3\nbudget = {epsilon = 1.0, delta = 1e-6}\ndurable = 'a.db'\n"
+    text += "warm_start = {rows = 'rows.csv', theta = [0.1, 0.2, 0.0], precision = 2.0}\n"
     (tmp_path / "serve.toml").write_text(text)
     setting = configs.read(tmp_path / "serve.toml").bandits["a"]
-    bandit = configs.build(setting, "a")
+    bandit = Bandit(configs.build(setting, "a"))
     told = " ".join(bandit.privacy.caveats)
     assert "from 100 rows that were given as public" in told and "from a prior that was given" in told
     assert bandit.theta[0] > 0.5
@@ -106,8 +104,8 @@ def test_public_rows_by_the_fields_of_a_schema(tmp_path):
     schema = Schema(context={"age": Number(0, 100), "sex": Category("F", "M")}, action={"long": Number(0, 1)})
     (tmp_path / "rows.csv").write_text("age,sex,long,reward\n31,F,0.5,1\n60,M,0.1,0\n")
     given = {"kind": "joint-glm", "features": schema.to_dict(), "budget": {"epsilon": 1.0, "delta": 1e-6}}
-    document = {"bandits": {"a": given | {"durable": "a.db", "warm": str(tmp_path / "rows.csv")}}}
-    bandit = configs.build(configs.convert(document).bandits["a"], "a")
+    document = {"bandits": {"a": given | {"durable": "a.db", "warm_start": {"rows": str(tmp_path / "rows.csv")}}}}
+    bandit = Bandit(configs.build(configs.convert(document).bandits["a"], "a"))
     assert "from 2 rows" in " ".join(bandit.privacy.caveats) and bandit.theta.any()
 
 
@@ -117,21 +115,37 @@ def test_errors_name_the_file_and_the_bandit(tmp_path):
     (tmp_path / "serve.toml").write_text("[bandits.a]\nkind = 'joint-glm'\npriors = 1\n")
     with pytest.raises(ValueError, match=r"serve.toml: Expected a setting of \[bandits.a\], got 'priors'"):
         configs.read(tmp_path / "serve.toml")
-    for change in ({"curvature": "open"}, {"link": "cubic"}, {"budget": {"epsilon": -1.0, "delta": 1e-5}}):
-        setting = configs.convert({"bandits": {"a": GLM | change}}).bandits["a"]
-        with pytest.raises(ValueError, match=r"^\[bandits.a\]: Expected "):
-            configs.build(setting, "a")
 
 
-def test_a_hold_is_needed_for_a_bandit_that_is_new(tmp_path):
-    with pytest.raises(ValueError, match=r"^\[bandits.messages\]: Expected hold=, the time after which"):
-        application(tmp_path, hold=None)
-    for wrong in (0.0, -1.0):
-        with pytest.raises(ValueError, match=r"^\[bandits.messages\]: Expected hold"):
-            application(tmp_path, hold=wrong)
-    application(tmp_path, hold=7.0).close()
-    app = application(tmp_path, hold=None)
-    assert stored(app).hold == 7.0
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"model": "open"}, "Expected model"),
+        ({"reward": {"link": "cubic"}}, "Expected link"),
+        ({"budget": {"epsilon": -1.0, "delta": 1e-5}}, "Expected epsilon"),
+        ({"budget": {"epsilon": 1.0, "delta": 1e-5, "unit": {"rounds": 2, "per": "7 days"}}}, "Expected per to be"),
+        ({"warm_start": {"theta": [0.1]}}, "Expected theta and precision"),
+        ({"warm_start": {}}, "Expected warm_start with"),
+        ({"forget": "30 days"}, "Expected forget to be a number of rounds.*with per_day"),
+        ({"forget": "a month", "per_day": 100}, "Expected forget to be a number of rounds"),
+        ({"forget": -1}, "Expected forget"),
+    ],
+)
+def test_what_an_algorithm_does_not_take_is_refused_before_it_is_served(change, message):
+    setting = configs.convert({"bandits": {"a": GLM | change}}).bandits["a"]
+    with pytest.raises(ValueError, match=rf"^\[bandits.a\]: {message}"):
+        configs.build(setting, "a")
+
+
+def test_a_window_is_needed_for_a_bandit_that_is_new(tmp_path):
+    with pytest.raises(ValueError, match=r"^\[bandits.messages\]: Expected Reward\(window=...\), the time after which"):
+        application(tmp_path, reward={"window": None})
+    for wrong in ("0 seconds", "two days", "7"):
+        with pytest.raises(ValueError, match=r"^\[bandits.messages\]: Expected window"):
+            application(tmp_path, reward={"window": wrong})
+    application(tmp_path, reward={"window": "7 seconds"}).close()
+    app = application(tmp_path, reward={"window": None})
+    assert stored(app).window == 7.0
 
 
 def test_keys_open_the_network():
@@ -143,10 +157,10 @@ def test_keys_open_the_network():
 @pytest.mark.parametrize(
     ("change", "setting"),
     [
-        ({"budget": {"epsilon": 2.0, "delta": 1e-5}}, "budget"),
-        ({"max_rounds_per_person": 3}, "max_rounds"),
-        ({"dim": 4}, "dim"),
-        ({"horizon": 6000, "dim": 4}, "another dim, horizon"),  # those of the configuration come first
+        ({"budget": {"epsilon": 2.0, "delta": 1e-5}}, "epsilon"),
+        ({"budget": {"unit": {"rounds": 3}}}, "rounds"),
+        ({"features": 4}, "features"),
+        ({"horizon": 6000, "features": 4}, "another features, horizon"),  # those of the configuration come first
     ],
 )
 def test_a_setting_that_the_noise_was_made_for_cannot_change(tmp_path, change, setting):

@@ -248,7 +248,8 @@ def check_plan(algorithm: OnePass, found: BanditRow) -> None:
     others = [name for name in fixed.keys() | given.keys() if name != "plan" and given.get(name) != fixed.get(name)]
     if others or given["plan"] != fixed["plan"]:
         chosen = [name for name in others if name in OWN]  # what others follow from, as `first` does from the budget
-        names = ", ".join(sorted(chosen or others, key=_order)) or "plan"
+        said = ["features" if name == "dim" else name for name in sorted(chosen or others, key=_order)]
+        names = ", ".join(dict.fromkeys(said)) or "plan"
         why = "what was learnt belongs to the numbers that its schema makes" if "features" in others else MADE
         raise BadState(
             f"Expected the settings that {found.name} was made with, got another {names}: {why}. Choose another name "

@@ -18,10 +18,10 @@ DIM, SECONDS = 45, 8.0
 CONFIG = f"""
 [bandits.bench]
 kind = "joint-glm"
-dim = {DIM}
+features = {DIM}
 budget = {{epsilon = 1.0, delta = 1e-6}}
+reward = {{window = "1 second"}}
 durable = "bench.db"
-hold = 1.0
 """
 SMALL = json.dumps({"arms": [[1.0] + [0.0] * (DIM - 1), [0.0] * (DIM - 1) + [1.0]]}).encode()
 

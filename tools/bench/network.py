@@ -24,7 +24,6 @@ import numpy as np
 from numpy.random import default_rng
 
 from tacit import extras
-from tests.made import joint
 
 MOST = 1 << 20  # bytes at a time
 GROUP, GROUPS, FIRST = 64, 60, 5  # choices of a group, and groups, after so many that are not measured
@@ -76,14 +75,15 @@ def _network(address: str, delay: float) -> Iterator[tuple[str, Callable[[], int
 
 def store(place: Place, cpu: Callable[[], float]) -> dict[str, Any]:
     """Choices of one bandit, in groups, whose numbers are taken on the way as the service does."""
-    from tacit import Budget, Stored
+    from tacit import Budget, JointGLM, Reward, Stored
+    from tacit.core.bandit import warm_up
 
     rng, folder = default_rng(0), tempfile.mkdtemp(prefix="tacit-bench-")
     try:
-        bandit = joint(features=5, budget=Budget(1.0, 1e-6))
-        bandit.warm_up()
-        options: dict[str, Any] = {"keys": Path(folder) / "keys", "hold": "1 hour", "background": False}
-        with Stored(bandit, place.address, name="store", **options) as stored:
+        algorithm = JointGLM(5, Budget(1.0, 1e-6), Reward(window="1 hour"))
+        warm_up(algorithm)
+        options: dict[str, Any] = {"keys": Path(folder) / "keys", "background": False}
+        with Stored(algorithm, place.address, name="store", **options) as stored:
             arms = rng.normal(size=(7, 5))
             arms /= np.linalg.norm(arms, axis=1)[:, None]
             groups = [[stored.prepare(arms) for _ in range(GROUP)] for _ in range(FIRST + GROUPS)]

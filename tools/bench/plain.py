@@ -6,18 +6,17 @@ from typing import Any
 
 import uvicorn
 
-from tacit.privacy.budget import Budget
+from tacit import Bandit, Budget, JointGLM
 from tacit.service import bodies, hot
 from tacit.service.app import respond
 from tacit.service.hot import Receive, Scope, Send
-from tests.made import joint
 
 
 class PlainService:
     """ASGI: choices and rewards in memory, each at once."""
 
     def __init__(self, dim: int) -> None:
-        self._bandit = joint(features=dim, budget=Budget(math.inf, 1e-6))
+        self._bandit = Bandit(JointGLM(dim, Budget(math.inf, 1e-6)))
         self._bandit.warm_up()
         self._waiting: dict[str, Any] = {}
 

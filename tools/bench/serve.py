@@ -34,13 +34,11 @@ Server = contextlib.AbstractContextManager[tuple[int, int]]  # port and process
 CONFIG = """
 [bandits.bench]
 kind = "joint-glm"
-dim = 5
+features = 5
 budget = {epsilon = 1.0, delta = 1e-6}
-hold = 1.0
+reward = {window = "1 second"}
 """
-LIMITED = """
-max_rounds_per_person = 5
-"""
+LIMITED = CONFIG.replace("1e-6}", "1e-6, unit = {rounds = 5}}")
 KINDS = {  # route -> rows of a request; "choose + reward": each choice's reward as well
     "choose": 1,
     "choose + reward": 1,
@@ -84,7 +82,7 @@ def _on_postgres(progress: Callable[[float], None], workers: int, delay: float) 
     where = f"PostgreSQL, {workers} worker{'s' * (workers > 1)}, {delay:g} ms"
     with network.postgres(delay) as place, tempfile.TemporaryDirectory(prefix="tacit-bench-") as folder:
         toml = Path(folder, "bench.toml")
-        toml.write_text(CONFIG + LIMITED + f'durable = "{place.address}"\nkeys = "keys"\n')
+        toml.write_text(LIMITED + f'durable = "{place.address}"\nkeys = "keys"\n')
         for done, kind in enumerate(KINDS, 1):
             with contextlib.ExitStack() as stack:
                 serving = [running("tacit", "serve", str(toml), "--port", "0") for _ in range(workers)]
@@ -114,7 +112,7 @@ def served(parent: Path | None) -> Iterator[tuple[int, int]]:
     """Port and process of a new server, whose files are gone afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="tacit-bench-", dir=parent))
     try:
-        (folder / "bench.toml").write_text(CONFIG + LIMITED + 'durable = "bench.db"\n')
+        (folder / "bench.toml").write_text(LIMITED + 'durable = "bench.db"\n')
         with running("tacit", "serve", str(folder / "bench.toml"), "--port", "0") as found:
             yield found
     finally:

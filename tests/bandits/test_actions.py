@@ -5,9 +5,8 @@ import math
 
 import numpy as np
 import pytest
-from tacit.bandits.base import Bandit
 
-from tacit import Budget, JointGLM, LocalIRLS, environments
+from tacit import Bandit, Budget, LocalIRLS, environments
 from tacit.core import actions, snapshot
 from tacit.core.actions import Declared
 from tacit.core.fold import LeafFold
@@ -89,26 +88,28 @@ def test_neither_size_nor_grid_nor_noise_depends_on_the_list(secure):
     """And no change of it draws noise, or moves a release."""
     source = {} if secure else {"source": Simulated(3)}
     few, more = glm("walk", **source), glm("walk", "sleep", "read", "run", "eat", **source)
-    assert few._plan_numbers() == more._plan_numbers() and few.mechanism.size == more.mechanism.size
-    assert few.privacy.releases == more.privacy.releases and few._schedule == more._schedule
+    assert few.plan.numbers == more.plan.numbers and few.plan.mechanism.size == more.plan.mechanism.size
+    assert few.privacy.releases == more.privacy.releases and few.plan.schedule == more.plan.schedule
     rounds(few, 9)
-    before = few._state.prefix.released.copy(), few._state.counts.copy(), few.privacy.releases, few.privacy.spent
+    state, told = few.sums.state, (few.privacy.releases, few.privacy.spent)
+    before = state.prefix.released.copy(), state.counts.copy()
     drawn = None if secure else few.source.generator.bit_generator.state
     few.add_action("sleep")
     few.retire_action("walk")
-    assert np.array_equal(few._state.prefix.released, before[0]) and np.array_equal(few._state.counts, before[1])
-    assert (few.privacy.releases, few.privacy.spent) == before[2:]
+    state = few.sums.state
+    assert np.array_equal(state.prefix.released, before[0]) and np.array_equal(state.counts, before[1])
+    assert (few.privacy.releases, few.privacy.spent) == told
     assert secure or few.source.generator.bit_generator.state == drawn
-    assert few._plan_numbers() == more._plan_numbers()
+    assert few.plan.numbers == more.plan.numbers
 
 
 def test_every_place_is_noised_at_every_release_declared_or_not():
     bandit = glm("walk")
-    size, before = bandit.mechanism.size, np.zeros(bandit.mechanism.size)
+    size, before = bandit.plan.mechanism.size, np.zeros(bandit.plan.mechanism.size)
     for step in range(4):
         rounds(bandit, 6 if step else 7)
-        released = bandit._state.prefix.released
-        assert bandit._steps == step + 1 and (released != before).all() and released.size == size
+        released = bandit.sums.state.prefix.released
+        assert bandit.sums.steps == step + 1 and (released != before).all() and released.size == size
         before = released.copy()
         if step == 1:
             bandit.add_action("sleep")
@@ -128,45 +129,42 @@ def test_actions_come_and_go_at_a_number_of_choices(tmp_path):
         bandit.choose({"age": 3}, actions=["walk", "read"])
     assert {bandit.choose({"age": 3}).name for _ in range(60)} <= {"sleep", "read"}
     assert bandit.actions == (Declared("walk", 0, 10), Declared("sleep"), Declared("read", 8))
-    opened(bandit._state.prefix).open[:] = 0
+    opened(bandit.sums.state.prefix).open[:] = 0
     bandit.observe(waiting, 1.0)  # it was made before: answered like any other, in its own place
-    moved = np.flatnonzero(opened(bandit._state.prefix).open)
-    assert len(moved) and moved.max() < bandit.contribution.part(0).stop
+    moved = np.flatnonzero(opened(bandit.sums.state.prefix).open)
+    assert len(moved) and moved.max() < bandit.one_pass.learnt.contribution.part(0).stop
     for name in ("walk", "read", "sleep"):
         with pytest.raises(ValueError, match="no action has or had"):
             bandit.add_action(name)
     text = " ".join(str(bandit.privacy).split())
     assert "walk: retired after 10 choices; read: added after 8 choices" in text and "sleep:" not in text
     bandit.save(tmp_path / "b.json")
-    again = JointGLM.load(tmp_path / "b.json")
+    again = Bandit.load(tmp_path / "b.json")
     assert again.actions == bandit.actions and again.features == bandit.features
     assert str(again.privacy) == str(bandit.privacy) and np.array_equal(again.theta, bandit.theta)
     rounds(again, 20)
-    assert again._live.tolist() == [1, 2]
+    assert again.sums.fold.live.tolist() == [1, 2]
     with pytest.raises(ValueError, match="Expected features"):
         joint(features=2, budget=BUDGET).add_action("x")
 
 
-def test_a_file_from_before_there_were_new_actions_is_loaded(tmp_path):
+def test_a_file_with_room_for_other_actions_is_refused(tmp_path):
     made = Schema(context=CONTEXT, arms="disjoint", actions=("walk", "sleep"))
     bandit = joint(features=made, budget=BUDGET, first=6, source=Simulated(0))
     rounds(bandit, 10)
     path = tmp_path / "b.json"
     bandit.save(path)
     body, _ = snapshot.read(path, what="bandit", format=snapshot.FORMAT, version=snapshot.VERSION)
-    assert body.pop("actions") == [["walk", 0, None], ["sleep", 0, None]]
-    path.write_text(json.dumps(snapshot.document(body, format=snapshot.FORMAT, version=snapshot.VERSION, raw=True)))
-    assert JointGLM.load(path).actions == (Declared("walk"), Declared("sleep"))
+    assert body["actions"] == [["walk", 0, None], ["sleep", 0, None]]
     body["settings"]["features"]["schema"]["max_actions"] = 7  # sums of another size
-    body["settings"]["dim"] = 0
     path.write_text(json.dumps(snapshot.document(body, format=snapshot.FORMAT, version=snapshot.VERSION, raw=True)))
     with pytest.raises(BadState, match=r"size|calibration"):
-        JointGLM.load(path)
+        Bandit.load(path)
 
 
 def test_places_that_nobody_has_change_no_estimate():
     """Without noise a bandit with room for more is the one without; also after an action came and another one went."""
-    options = {"budget": NO_NOISE, "first": 6, "rewards": (0.0, 1.0), "source": Simulated(0)}
+    options = {"budget": NO_NOISE, "first": 6, "range": (0.0, 1.0), "source": Simulated(0)}
     tight = joint(features=schema("walk", "sleep", most=2), **options)
     roomy = joint(features=schema("walk", "sleep", most=9), **options)
     rng = np.random.default_rng(1)
@@ -174,7 +172,7 @@ def test_places_that_nobody_has_change_no_estimate():
         asked, name, reward = {"age": float(rng.integers(100))}, ["walk", "sleep"][rng.integers(2)], rng.integers(2)
         for bandit in (tight, roomy):
             bandit.observe(bandit.choose(asked, actions=[name]), float(reward))
-    own = tight.dim // 2
+    own = tight.plan.dim // 2
     ask = {"age": 40.0}
     assert np.abs(tight.theta).max() > 0.1
     assert np.allclose(roomy.theta[: 2 * own], tight.theta, atol=1e-12) and not roomy.theta[2 * own :].any()
@@ -203,10 +201,10 @@ def test_a_new_action_is_tried_and_a_retired_one_learns_on_no_more():
 
     assert played(150)[100:].count("walk") > 30
     bandit.add_action("read")
-    assert not bandit.theta[bandit.dim // 5 * 3 :].any()  # of places that nobody has
+    assert not bandit.theta[bandit.plan.dim // 5 * 3 :].any()  # of places that nobody has
     assert played(300)[100:].count("read") > 150
     bandit.retire_action("read")
-    own = bandit.dim // 5
+    own = bandit.plan.dim // 5
     before = bandit.theta[2 * own : 3 * own]
     assert played(50).count("read") == 0
     assert np.array_equal(bandit.theta[2 * own : 3 * own], before)
@@ -215,10 +213,10 @@ def test_a_new_action_is_tried_and_a_retired_one_learns_on_no_more():
 def test_simulated_rounds_are_those_of_single_calls():
     """The fused loop, with places that nobody has."""
     made = []
-    for play in (JointGLM._play, Bandit._play):
+    for play in (Bandit.play, Bandit._one_by_one):
         bandit = glm("a", "b", "c", budget=Budget(4.0, 1e-6), source=Simulated(1), policy=np.random.default_rng(2))
         bandit.retire_action("b")
-        world = environments.disjoint(dim=bandit.dim, arms=5, apart=True, link="logistic")
+        world = environments.disjoint(dim=bandit.plan.dim, arms=5, apart=True, link="logistic")
         block = world.block(60)
         world.start(np.random.default_rng(0), 60).fill(block)
         block.arms[:, :, -1] = [0, 2, 0, 2, 0]
@@ -237,8 +235,8 @@ def test_a_propensity_is_that_of_the_actions_on_offer_now():
     other = glm("walk", "sleep", "read", **known)
     offers = {name: bandit.choose({"age": 30.0}, actions=[name, "read"]) for name in ("walk", "sleep")}
     for name, choice in offers.items():
-        features = bandit._door.offer({"age": 30.0}, None, [name, "read"]).features
-        assert choice.propensity == pytest.approx(other._propensity(features, choice.index)(), abs=1e-12)
+        features = bandit.memory.door.offer({"age": 30.0}, None, [name, "read"]).features
+        assert choice.propensity == pytest.approx(other.memory.shown.propensity(features, choice.index)(), abs=1e-12)
 
 
 def test_devices_have_a_fixed_list():
@@ -271,10 +269,10 @@ def test_a_record_only_grows():
 # the same releases
 
 
-@pytest.mark.parametrize("hold", [None, 10])
-@pytest.mark.parametrize("curvature", ["fields", "released", "none"])
+@pytest.mark.parametrize("window", [None, 10])
+@pytest.mark.parametrize("model", ["fields", "curvature", "scores"])
 def test_memory_and_a_fold_of_its_leaves_estimate_the_same_whatever_was_added_and_retired(
-    curvature, hold, monkeypatch, tmp_path
+    model, window, monkeypatch, tmp_path
 ):
     """To the last bit, and also after the bandit was saved between a change and the next release."""
     leaves, close = [], grid.close_on_grid
@@ -284,9 +282,9 @@ def test_memory_and_a_fold_of_its_leaves_estimate_the_same_whatever_was_added_an
         close(state, closed, z, closing)
 
     monkeypatch.setattr(grid, "close_on_grid", spy)
-    options = {"hold": hold, "policy": np.random.default_rng(2)}
-    bandit = glm("walk", "ride", "swim", most=7, budget=Budget(3.0, 1e-6), curvature=curvature, pending=40, **options)
-    fold, fed, changes = LeafFold(bandit.algorithm, bandit.actions, None), 0, 0
+    options = {"window": window, "policy": np.random.default_rng(2)}
+    bandit = glm("walk", "ride", "swim", most=7, budget=Budget(3.0, 1e-6), model=model, pending=40, **options)
+    fold, fed, changes = LeafFold(bandit.one_pass, bandit.actions, None), 0, 0
     for i in range(400):
         if i in (3, 150, 152, 250):
             bandit.add_action(f"new {i}")
@@ -294,14 +292,14 @@ def test_memory_and_a_fold_of_its_leaves_estimate_the_same_whatever_was_added_an
             bandit.retire_action("ride")
         if i == 151:
             bandit.save(tmp_path / "bandit.json")
-            bandit = JointGLM.load(tmp_path / "bandit.json")
+            bandit = Bandit.load(tmp_path / "bandit.json")
         rounds(bandit, 1, i)
         while fed < len(leaves):
-            end = float(next_boundary(fold.entries, *bandit.algorithm.plan.schedule))
-            fold.read(Released(leaves[fed]), bandit.actions, end + (hold or 0), (hold or 0) + 0.5)
+            end = float(next_boundary(fold.entries, *bandit.plan.schedule))
+            fold.read(Released(leaves[fed]), bandit.actions, end + (window or 0), (window or 0) + 0.5)
             fed += 1
         fold.offer(bandit.actions)
-        changes += bandit._fold.last is not bandit._fold.estimate
-        same = zip(fold.estimate.arrays, bandit._estimate.arrays, strict=True)
+        changes += bandit.sums.fold.last is not bandit.sums.fold.estimate
+        same = zip(fold.estimate.arrays, bandit.sums.fold.estimate.arrays, strict=True)
         assert all(np.array_equal(one, other) for one, other in same), i
     assert fed > 5 and changes > 3

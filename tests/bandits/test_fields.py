@@ -59,18 +59,18 @@ def test_auto_takes_it_for_disjoint_schemas_alone():
     many = Schema(context={"city": Category(*map(str, range(120)))}, arms="disjoint", actions=NAMES)
     one = Schema(context=CONTEXT, arms="disjoint", actions=NAMES[:1])
     forms = {
-        Fields: [{}, {"features": SIGNED}, {"features": FREE}, {"features": many, "curvature": "fields"}],
+        Fields: [{}, {"features": SIGNED}, {"features": FREE}, {"features": many, "model": "fields"}],
         GLM: [
-            *({"features": SHARED}, {"features": one}, {"curvature": "released"}),
+            *({"features": SHARED}, {"features": one}, {"model": "curvature"}),
             {"prior": (np.zeros(SCHEMA.dim), 1.0)},
         ],
-        Scores: [{"curvature": "none"}, {"features": many}],
+        Scores: [{"model": "scores"}, {"features": many}],
     }
     for form, cases in forms.items():
         for options in cases:
-            assert isinstance(make(**options)._model, form), options
+            assert isinstance(make(**options).one_pass.learnt, form), options
     told = make().privacy.releases[0].statistic
-    size = make().contribution.size
+    size = make().one_pass.learnt.contribution.size
     said = [str(make(**options).privacy.caveats) for options in ({}, {"base_rate": 0.1})]
     assert ["(base_rate=)" in caveats for caveats in said] == [False, True]
     assert f"by fields, {size} numbers (3 blocks of {size // 3}, each user in one of them)" in told
@@ -80,10 +80,10 @@ def test_auto_takes_it_for_disjoint_schemas_alone():
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"curvature": "released", "base_rate": 0.1}, "base_rate"),
+        ({"model": "curvature", "base_rate": 0.1}, "base_rate"),
         ({"base_rate": 0.0}, "base_rate"),
-        ({"curvature": "fields", "features": SHARED}, "disjoint"),
-        ({"curvature": "fields", "warm": (np.zeros((1, SCHEMA.dim)), [1.0])}, "warm"),
+        ({"model": "fields", "features": SHARED}, "disjoint"),
+        ({"model": "fields", "rows": (np.zeros((1, SCHEMA.dim)), [1.0])}, "warm_start"),
     ],
 )
 def test_what_it_refuses(options, match):
@@ -95,9 +95,13 @@ def test_a_world_tells_what_has_an_effect():
     world = environments.messages(radius=3.0, link="probit")
     told = [
         Spec(JointGLM, budget=BUDGET, **options).build(world, 100, SeedSequence(0))
-        for options in ({}, {"base_rate": 0.1}, {"curvature": "released"})
+        for options in ({}, {"base_rate": 0.1}, {"model": "curvature"})
     ]
-    assert [(made.link, made.radius) for made in told] == [("logistic", 1.0), ("logistic", 1.0), ("probit", 3.0)]
+    assert [(made.plan.reward.link, made.plan.reward.radius) for made in told] == [
+        ("logistic", 1.0),
+        ("logistic", 1.0),
+        ("probit", 3.0),
+    ]
 
 
 def test_the_certificate_has_the_sensitivity_of_its_base_rate():
@@ -107,9 +111,12 @@ def test_the_certificate_has_the_sensitivity_of_its_base_rate():
         bandit = make(base_rate=c)
         room = max(c * (1 - c), 0.06)
         expected = math.sqrt(2 * (max(c, 1 - c) ** 2 + 0.8 * room))
-        assert isinstance(bandit.contribution, FieldContribution) and bandit.contribution.centre == c
+        contribution = bandit.one_pass.learnt.contribution
+        assert isinstance(contribution, FieldContribution) and contribution.centre == c
         assert bandit.privacy.releases[0].sensitivity == pytest.approx(expected)
-        assert bandit.mechanism.sigma > make().mechanism.sigma and bandit.privacy.epsilon == pytest.approx(4, rel=1e-6)
+        assert bandit.plan.mechanism.sigma > make().plan.mechanism.sigma and bandit.privacy.epsilon == pytest.approx(
+            4, rel=1e-6
+        )
         assert make(SIGNED, base_rate=c).privacy.releases[0].sensitivity >= expected * (1 - 1e-12)
 
 
@@ -126,7 +133,7 @@ def block_of(asked, rewards):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"base_rate": 0.2}, {"hold": 7, "pending": 60}, {"hold": 30, "missing_as": 0.0}]
+    "options", [{}, {"base_rate": 0.2}, {"window": 7, "pending": 60}, {"window": 30, "default": 0.0}]
 )
 def test_the_compiled_loop_is_choose_and_observe(options):
     rng = default_rng(3)
@@ -142,9 +149,9 @@ def test_the_compiled_loop_is_choose_and_observe(options):
         loop.play(block)
         assert block.index.tolist() == chosen[start : start + 80]
     for bandit in (loop, single):
-        bandit._step()
-    assert loop._steps == single._steps > 6 and np.array_equal(loop.theta, single.theta) and loop.theta.all()
-    pairs = zip(arrays(loop._state.prefix), arrays(single._state.prefix), strict=True)
+        bandit.tend()
+    assert loop.sums.steps == single.sums.steps > 6 and np.array_equal(loop.theta, single.theta) and loop.theta.all()
+    pairs = zip(arrays(loop.sums.state.prefix), arrays(single.sums.state.prefix), strict=True)
     assert all(np.array_equal(*pair) for pair in pairs)
     assert len(set(chosen[150:])) > 1
 
@@ -158,7 +165,7 @@ def test_propensities_are_of_the_actions_on_offer():
     rounds(bandit, 61)  # the next step is far from full
     asked = {"age": 50.0, "plan": None}
     choices = [bandit.choose(asked, available=[True, False, True]) for _ in range(30)]
-    two = bandit.algorithm.chances(bandit._estimate, SCHEMA.placed(asked)[1][[0, 2]])
+    two = bandit.one_pass.chances(bandit.sums.fold.estimate, SCHEMA.placed(asked)[1][[0, 2]])
     told = dict(zip(("walk", "read"), two, strict=True))  # and no sleep
     assert all(choice.propensity == pytest.approx(told[choice.name], rel=1e-6) for choice in choices)
     assert bandit.choose(asked, actions=["read"]).propensity == 1.0
@@ -184,7 +191,7 @@ def test_it_learns_from_fields_and_from_batches_larger_than_a_step():
 def test_an_action_comes_and_another_goes():
     bandit = make(FREE, budget=Budget(50.0, 1e-3))
     rounds(bandit, 60)
-    own = bandit.dim // 4
+    own = bandit.plan.dim // 4
     assert bandit.theta[: 3 * own].all() and not bandit.theta[3 * own :].any()
     before = bandit.theta
     bandit.add_action("swim")
@@ -193,7 +200,7 @@ def test_an_action_comes_and_another_goes():
     bandit.retire_action("swim")
     assert np.allclose(bandit.theta[: 3 * own], before[: 3 * own], atol=1e-12)
     bandit.retire_action("walk")
-    assert set(rounds(bandit, 60, seed=1)) <= {"sleep", "read"} and bandit._live.tolist() == [1, 2]
+    assert set(rounds(bandit, 60, seed=1)) <= {"sleep", "read"} and bandit.sums.fold.live.tolist() == [1, 2]
 
 
 def test_what_is_forgotten_is_relearnt():
@@ -229,7 +236,7 @@ def test_intervals_cover(epsilon, people, most):
             bandit.play(block)
         inside = []
         for t in range(450, 500):
-            _, low, high = bandit.algorithm.intervals(bandit._estimate, block.arms[t], 0.9)
+            _, low, high = bandit.one_pass.intervals(bandit.sums.fold.estimate, block.arms[t], 0.9)
             inside.append((low <= block.means[t]) & (block.means[t] <= high))
             wide.append((high - low).mean())
         held.append(np.mean(inside))

@@ -52,7 +52,7 @@ def evaluate(
     """RAW. What `target` would have earned. log: a table with action, reward, propensity and features
     (tacit_lab.logs), or the fields of a schema: of `features`, by default the target's own; also the path of a file.
     target: its probability of each action, (n, K); of the logged action alone, (n,), which gives no doubly robust
-    estimate; or a JointGLM, whose present estimate is taken. predictions: of the reward of each action,
+    estimate; or a Bandit, whose present estimate is taken. predictions: of the reward of each action,
     (n, K), from other data than this log; by default a ridge regression on the other four fifths of the log."""
     schema = features or getattr(target, "features", None)
     table = read(log) if isinstance(log, str | Path) else log
@@ -87,13 +87,13 @@ def probabilities(bandit: Any, rounds: Rounds) -> Array:
     """(n, K): with which chance the bandit, as it is now, would take each action of each round."""
     if rounds.arms is None:
         raise ValueError("Expected features in the log (x0, x1, ..., arms, or fields) for a bandit, got none.")
-    if rounds.arms.shape[2] != bandit.dim:
-        raise ValueError(f"Expected a log with arms of {bandit.dim} dimensions, got {rounds.arms.shape[2]}.")
+    plan = bandit.plan
+    if rounds.arms.shape[2] != plan.dim:
+        raise ValueError(f"Expected a log with arms of {plan.dim} dimensions, got {rounds.arms.shape[2]}.")
     if any(arm_sets.problems(rounds.arms)):
         raise ValueError("Expected finite arms of norm at most 1, got a row with others.")
-    plan = bandit.algorithm.plan
     rows = arm_sets.placed(rounds.arms, plan.dim, plan.blocks)
-    return np.stack([bandit.algorithm.chances(bandit._estimate, row) for row in rows])
+    return np.stack([bandit.one_pass.chances(bandit.sums.fold.estimate, row) for row in rows])
 
 
 def _mean(name: str, values: Array, rounds: float) -> Estimate:

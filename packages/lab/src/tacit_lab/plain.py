@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from tacit.bandits.base import Bandit
 
 from tacit import checks
-from tacit.core.choices import Index, certain
+from tacit.core.choices import Index
+from tacit.core.live import Live
 from tacit.data import Array
 from tacit.errors import NoHorizon
 from tacit.kernels.linear import RidgeEstimate
@@ -21,7 +21,7 @@ REASON = "This bandit is a non-private reference."
 
 
 @dataclass(kw_only=True, eq=False)
-class Reference(Bandit):
+class Reference(Live):
     """Mean rewards mu(<x, theta*>), and no privacy. Every reward is used at once, so there is no step to close, and
     nothing is drawn, unless a bandit says otherwise."""
 
@@ -30,11 +30,6 @@ class Reference(Bandit):
     rewards: tuple[float, float] = (0.0, 1.0)
     width_scale: float = 1.0
     _link: Link = field(init=False, repr=False)
-
-    def _advance(self) -> None:
-        """Nothing to close."""
-
-    _propensity = certain
 
     def _in_units(self, reward: float) -> float:
         return unit(self._link, self.rewards, reward)

@@ -133,7 +133,7 @@ def test_a_consistent_tree_tells_less_than_its_nodes():
 
 
 def test_compiled_and_step_by_step_attacks_are_the_same():
-    make, pair = attacks_bandits.glm(dim=2), attacks_bandits.GLM_PAIR
+    make, pair = attacks_bandits.glm(features=2), attacks_bandits.GLM_PAIR
     compiled, stepwise = (attacks_bandits.white_box("a", make, pair, stepwise=flag) for flag in (False, True))
     scores = [attack.scores(1, 20, np.random.default_rng(0)) for attack in (compiled, stepwise)]
     assert np.array_equal(*scores)
@@ -268,8 +268,9 @@ def test_many_runs_of_a_grid_are_coordinates_of_one():
 
 def test_late_sums_exceed_the_claim_by_a_quarter():
     """How far a click that comes later moves the holdout's sum; centred and at a deadline it is all of the claim."""
-    made = attacks_bandits.glm(dim=2, first=10, horizon=None, holdout=holdout.Holdout(action=0))(Simulated(0))
-    mechanism = dataclasses.replace(made.mechanism, leaves=holdout.LEAVES, size=1)
+    settings = holdout.HELD | {"first": 10, "horizon": None, "holdout": holdout.Holdout(action=0)}
+    made = attacks_bandits.glm(**settings)(Simulated(0))
+    mechanism = dataclasses.replace(made.plan.mechanism, leaves=holdout.LEAVES, size=1)
     noise, data = responses(mechanism)
     whitened = np.linalg.solve(noise, data)
     claim = mechanism.column_norm / mechanism.sigma

@@ -13,7 +13,7 @@ def noise_is_there(place):
     """Each number of a leaf has its noise: it is not the exact one (0 has a chance below 10^-6)."""
     with place.open(linear()) as stored:
         play(stored, np.random.default_rng(0), 11, together=11)
-        exact, cell = sums(stored)[0], stored.algorithm.plan.mechanism.cell
+        exact, cell = sums(stored)[0], stored.one_pass.plan.mechanism.cell
         ((noisy,),) = table(stored, "SELECT noisy FROM leaf")
     difference = leaves.read(bytes(noisy), len(exact)) - exact * cell
     return bool(difference.all())

@@ -47,7 +47,7 @@ def zipped(members):
 
 def deb(members):
     data = lzma.compress(tarred(members, ""))
-    parts = {"debian-binary": b"2.0\n", "holdout.tar.xz": b"odd", "data.tar.xz": data}
+    parts = {"debian-binary": b"2.0\n", "control.tar.xz": b"odd", "data.tar.xz": data}
     out = b"!<arch>\n"
     for name, content in parts.items():
         out += f"{name:<16}{0:<12}{0:<6}{0:<6}{100644:<8}{len(content):<10}`\n".encode() + content

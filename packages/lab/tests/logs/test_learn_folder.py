@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tacit import Budget, JointGLM, Simulated
+from tacit import Budget, Simulated
 from tacit.core import logs
-from tacit.data import Raw
 from tacit.errors import HorizonReached, NotInstalled
 from tacit.features import Number, Schema
 from tacit.mechanisms.opening import opened
+from tacit.models.glm import GLM
 from tacit_lab.logs import parquet
 from tacit_lab.logs.parquet import Folder, Local, together
 from tests.bandits.test_learn_log import same
@@ -23,8 +23,8 @@ from tests.whole.options import Seeded
 BUDGET = Budget(1.0, 0.02)
 
 
-def make(kind=JointGLM, **options):
-    return kind(**{"dim": 4, "budget": BUDGET, "source": Seeded()} | options)
+def make(**options):
+    return joint(**{"features": 4, "budget": BUDGET, "source": Seeded()} | options)
 
 
 def rows(count=900, width=4, seed=0):
@@ -51,18 +51,18 @@ def write(frame, folder, cuts=(0, 1, 130, 131, 500, 900)):
     return Folder(folder)
 
 
-@pytest.mark.parametrize(("kind", "options"), [(JointGLM, {}), (JointGLM, {"link": "identity"})])
-def test_a_folder_is_its_rows_one_by_one(kind, options, tmp_path, monkeypatch):
-    one, folder = make(kind, **options), write(rows(), tmp_path / "log")
+@pytest.mark.parametrize("options", [{}, {"link": "identity"}])
+def test_a_folder_is_its_rows_one_by_one(options, tmp_path, monkeypatch):
+    one, folder = make(**options), write(rows(), tmp_path / "log")
     expected = one.learn_log(rows())
-    assert sorted(expected) == [7, 8, 9, 21, 23] and one._steps > 5
+    assert sorted(expected) == [7, 8, 9, 21, 23] and one.sums.steps > 5
     for at_once in (1 << 20, 64, 7):
         monkeypatch.setattr(parquet, "AT_ONCE", at_once)
-        other = make(kind, **options)
+        other = make(**options)
         assert other.learn_log(folder) == expected
         same(one, other)
         assert other.privacy.caveats == one.privacy.caveats
-    assert opened(one._state.prefix).open.dtype == np.int64 and opened(one._state.prefix).open.any()
+    assert opened(one.sums.state.prefix).open.dtype == np.int64 and opened(one.sums.state.prefix).open.any()
     one.learn_log(Folder(tmp_path / "log" / "part-003.parquet"))  # between others
     assert one.choices == 900 + 369
 
@@ -88,7 +88,8 @@ def test_any_split_gives_the_same_bits(tmp_path):
     """What each worker does is a function of its rows and of public numbers; how rows are dealt out changes nothing."""
     folder, bandit = write(rows(), tmp_path / "log"), make()
     bandit.learn_log(rows(300, seed=3))  # an estimate to be linearised at
-    encoder, summer, rng = parquet.encoder(bandit._door, folder, None), bandit._summer(), np.random.default_rng(0)
+    encoder, summer = parquet.encoder(bandit.memory.door, folder, None), bandit.sums.summer
+    rng = np.random.default_rng(0)
     whole = Local(folder, encoder)(0, 900, summer)
     total = opened(whole.total)
     for _ in range(20):
@@ -104,13 +105,13 @@ def test_any_split_gives_the_same_bits(tmp_path):
 
 def test_persons_are_counted_with_live_rounds(tmp_path):
     frame = rows().with_columns(person=pl.Series([None if i % 60 == 0 else f"p{i % 200}" for i in range(900)]))
-    one, other = make(max_rounds_per_person=3), make(max_rounds_per_person=3)
+    one, other = make(rounds=3), make(rounds=3)
     for bandit in (one, other):
         bandit.choose([[0.1] * 4], person="p1")
     refused = one.learn_log(frame)
     assert other.learn_log(write(frame, tmp_path / "log")) == refused and len(refused) > 15
     same(one, other)
-    assert sorted(one._persons.counts.values()) == sorted(other._persons.counts.values())
+    assert sorted(one.memory.persons.counts.values()) == sorted(other.memory.persons.counts.values())
 
 
 def test_what_is_no_numbers_is_read_row_by_row(tmp_path, monkeypatch):
@@ -130,15 +131,24 @@ def test_what_is_no_numbers_is_read_row_by_row(tmp_path, monkeypatch):
         make(source=Simulated(2)).learn_log(Folder(tmp_path / "log", engine="ray"))
 
 
-def test_one_that_learns_otherwise_is_not_summed_as_its_parent(tmp_path):
-    class Half(JointGLM):
-        def _join(self, row, reward):
-            super()._join(Raw(0.5 * opened(row)), reward)
+class Half(GLM):
+    """Learns from half of each row."""
 
-    one, other = make(Half), make(Half)
-    one.learn_log(rows())
+    def adder(self, estimate):
+        sound = super().adder(estimate)
+        return sound._replace(sums=lambda rows, *given: sound.sums(0.5 * rows, *given))
+
+
+def test_one_that_learns_otherwise_is_not_summed_as_its_parent(tmp_path):
+    def half(asked):
+        return Half(**vars(GLM.of(asked)))
+
+    one, other, parent = make(model=half), make(model=half), make()
+    for bandit in (one, parent):
+        bandit.learn_log(rows())
     other.learn_log(write(rows(), tmp_path / "log"))
     same(one, other)
+    assert not np.array_equal(opened(one.sums.state.prefix).open, opened(parent.sums.state.prefix).open)
 
 
 def test_what_cannot_be_learnt_is_said_before_any_row(tmp_path):
@@ -178,9 +188,9 @@ def test_a_folder_of_which_more_than_a_tenth_is_refused_is_not_learnt(tmp_path):
 def test_without_ray_one_line_says_so(tmp_path):
     write(rows(), tmp_path / "log")
     code = (
-        "import sys\nsys.modules['ray'] = None\nfrom tacit import Budget, JointGLM\n"
+        "import sys\nsys.modules['ray'] = None\nfrom tacit import Bandit, Budget, JointGLM\n"
         "from tacit_lab.logs.parquet import Folder\n"
-        "try:\n    JointGLM(dim=4, budget=Budget(1, 1e-6)).learn_log(Folder('log', engine='ray'))\n"
+        "try:\n    Bandit(JointGLM(4, Budget(1, 1e-6))).learn_log(Folder('log', engine='ray'))\n"
         "except Exception as error:\n    print(type(error).__name__, error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)

@@ -24,12 +24,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator, default_rng
-from tacit.bandits.base import Bandit
 
 from tacit import checks
 from tacit.bandits.server import Server
 from tacit.core.choices import Index
+from tacit.core.live import Live
 from tacit.data import Array, Integers
+from tacit.joint import JointGLM
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, plain_certificate
 from tacit_lab import plain
@@ -52,7 +53,7 @@ def submitted(path: Path) -> Iterator[Player]:
         checks.one_of(TRUSTS, trust=line["trust"])
         kind = loaded(path.parent / line["file"], line["class"])
         options, runs = line.get("options", {}), line.get("runs")
-        if not (isinstance(kind, type) and issubclass(kind, Bandit | Server)):
+        if not (isinstance(kind, type) and issubclass(kind, JointGLM | Live | Server)):
             file = path.parent / line["file"]
             digest = hashlib.sha256(file.read_bytes()).hexdigest()[:12]
             options = {"file": str(file), "digest": digest, "script": line["class"], "given": options}

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 from numpy.random import SeedSequence
-from tacit.bandits.base import Bandit
 
 from tacit import __version__, checks
 from tacit.errors import Interrupted
@@ -187,7 +186,7 @@ def measured(row: Played, result: Result) -> Played:
 def certified(entry: Player, arena: Arena) -> tuple[float | None, bool, str]:
     """(true epsilon, whether it is only stated, the relation) of the bandit as it plays there. A stranger's class that
     inherits from one of ours may have changed what its certificate is computed from."""
-    bandit: Bandit = entry.spec.build(arena.world, arena.horizon, SeedSequence(0))
+    bandit = entry.spec.build(arena.world, arena.horizon, SeedSequence(0))
     if isinstance(bandit, Submitted):
         said = bandit.claimed(arena.world.arms)
         return float(said["epsilon"]), True, str(said.get("relation", ""))

@@ -1,31 +1,28 @@
 """Planted bugs of experiments: the real code with one thing wrong. None of them is private."""
 
 import hashlib
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from tacit.algorithms.trial_sums import TrialSums
-from tacit.bandits import JointGLM
+from tacit.core.bandit import Bandit
 from tacit.core.choices import Choice
-from tacit.data import Raw
 
 
-@dataclass(kw_only=True, eq=False)
-class CountsAnswers(JointGLM):
+class CountsAnswers(Bandit):
     """Tells how many of each side have answered, as if that were how many there are."""
 
-    _answers: Any = field(default=None, init=False, repr=False)
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        holdout = self.one_pass.holdout
+        self._answers = np.zeros(len(holdout.sides) if holdout else 0, int)
 
-    def init(self) -> Any:
-        self._answers = np.zeros(len(self.holdout.sides) if self.holdout else 0, int)
-        return super().init()
-
-    def _observed(self, ticket: int, reward: Raw[float]) -> bool:
-        assert self._assignment is not None
-        self._answers[self._assignment.side(ticket)] += 1
-        return super()._observed(ticket, reward)
+    def observe(self, choice: Choice | int, reward: float) -> bool:
+        taken = super().observe(choice, reward)
+        assert self.memory.assignment is not None
+        self._answers[self.memory.assignment.side(choice.id if isinstance(choice, Choice) else choice)] += 1
+        return taken
 
     @property
     def trial_sums(self) -> TrialSums | None:
@@ -36,15 +33,12 @@ class CountsAnswers(JointGLM):
         return found._replace(looks=(*found.looks[:-1], found.looks[-1]._replace(counts=told)))
 
 
-@dataclass(kw_only=True, eq=False)
-class SidesByPerson(JointGLM):
+class SidesByPerson(Bandit):
     """Puts people on a side for ever, by a hash of who they are, and tells how many each has, without noise."""
 
-    _sides: Any = field(default=None, init=False, repr=False)
-
-    def init(self) -> Any:
-        self._sides = []
-        return super().init()
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self._sides = list[int]()
 
     @staticmethod
     def side_of(arms: Any) -> int:

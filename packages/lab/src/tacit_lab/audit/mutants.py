@@ -3,24 +3,33 @@
 Each changes what the code does; what it claims is computed by the code itself, in good faith."""
 
 import dataclasses
+import functools
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from tacit.bandits import Bandit, JointGLM
+from tacit.core import accounting, claim
+from tacit.core.bandit import Bandit
+from tacit.core.memory import Sums
 from tacit.data import Array, Exact, Raw, Released
 from tacit.kernels.continual import NOTHING, Closing, PrefixState, trailing_zeros
+from tacit.kernels.glm import Posterior
 from tacit.kernels.linalg import svec
 from tacit.kernels.noise import NoiseLaw
 from tacit.kernels.rounds import BOUNDARY, CHOICES
-from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.discounted import Discounted
 from tacit.model.linear import LinearContribution
+from tacit.models.glm import GLM
+from tacit.models.protocol import Compiled, Course, ModelSettings, ModelSums
+from tacit.models.scores import Scores
+from tacit.privacy.certificate import Certificate
 from tacit.privacy.noise import Simulated, Source
 from tacit_lab.mechanisms.toeplitz import Toeplitz
 from tacit_lab.mechanisms.tree import Tree
+
+Sound = TypeVar("Sound")
 
 
 class Quiet:
@@ -72,41 +81,43 @@ class Redrawn(Tree):
         return super().release(state, source, closing)
 
 
-@dataclass(kw_only=True, eq=False)
-class HalfSensitivity(JointGLM):
+class HalfSensitivity(GLM):
     """Calibrated for half the sensitivity."""
 
+    @classmethod
+    def of(cls, asked: ModelSettings) -> GLM:
+        return _as(cls, GLM.of(asked))
+
     @property
-    def _bound(self) -> float:
-        return super()._bound / 2
+    def sums(self) -> ModelSums:
+        sound = super().sums
+        return sound._replace(sensitivity=sound.sensitivity / 2)
 
 
-@dataclass(kw_only=True, eq=False)
-class CountedNoise(JointGLM):
+class CountedSums(Sums):
     """Noises the mean of a step's contributions: the noise shrinks with the number of rewards that came, which is raw
     data."""
 
-    def __post_init__(self) -> None:
-        self._came = self._asked = 0
-        super().__post_init__()
+    _came = _asked = 0
 
-    def init(self) -> Any:
-        self._came = self._asked = 0
-        return super().init()
-
-    def _join(self, row: Raw[Array], reward: Raw[float]) -> None:
+    def join(self, row: Raw[Array], reward: Raw[float]) -> None:
         self._came += 1
-        super()._join(row, reward)
+        super().join(row, reward)
 
-    def _advance(self) -> None:
-        if self._state.counts[CHOICES] < self._state.counts[BOUNDARY]:
+    def advance(self) -> None:
+        choices = int(self.counts[CHOICES])
+        if choices < self.counts[BOUNDARY]:
             return
         honest = self.source
         try:
-            self.source = Quiet(honest, self._came / (self.choices - self._asked))
-            super()._advance()
+            self.source = Quiet(honest, self._came / (choices - self._asked))
+            super().advance()
         finally:
-            self.source, self._came, self._asked = honest, 0, self.choices
+            self.source, self._came, self._asked = honest, 0, choices
+
+
+class CountedNoise(Bandit):
+    learns = CountedSums
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,27 +128,44 @@ class IndependentWeeks(Discounted):
         return math.sqrt(weeks) * super().sum_norm_after(steps, 1)
 
 
-@dataclass(kw_only=True, eq=False)
-class SquareRoot(JointGLM):
+class SquareRoot(Bandit):
     """A person's weeks composed by a square root."""
 
-    def _with_noise(self, noiseless: Continual, sensitivity: float, mu: float, **options: Any) -> Continual:
-        assert isinstance(noiseless, Discounted)
-        wrong = IndependentWeeks(**{f.name: getattr(noiseless, f.name) for f in dataclasses.fields(noiseless)})
-        return super()._with_noise(wrong, sensitivity, mu, **options)
+    @property
+    def privacy(self) -> Certificate:
+        plan = self.plan
+        noise, planned = plan.mechanism, plan.releases(plan.mechanism.leaves)
+        assert isinstance(noise, Discounted) and plan.horizon is not None
+        wrong = _as(IndependentWeeks, noise)
+        person = functools.partial(accounting.person, planned, wrong, plan.limits, plan.horizon)
+        one_pass = dataclasses.replace(self.one_pass, plan=dataclasses.replace(plan, mechanism=wrong, person=person))
+        return claim.claimed(one_pass, claim.Sources(self.source, self.policy_given))
 
 
-class UnboundedScores(JointGLM):
+class UnboundedScores(Scores):
     """Scores along x / |x| that are not divided by the largest that a reward can make them."""
 
-    def _join(self, row: Raw[Array], reward: Raw[float]) -> None:
-        def add(x: Array, y: float, out: Exact) -> None:
-            residual = y - float(x @ self._state.estimate.centre)
-            out += residual * x / max(float(np.linalg.norm(x)), 1e-9)
+    @classmethod
+    def of(cls, asked: ModelSettings) -> Scores:
+        return _as(cls, Scores.of(asked))
 
-        self._state.prefix.absorb(add, row, reward)
+    def adder(self, estimate: Posterior) -> Compiled:
+        return Compiled(_unbounded, (estimate.centre,))
 
-    _play = Bandit._play  # by choose and observe
+    def loop(self, course: Course) -> Any:
+        """By choose and observe."""
+
+
+def _unbounded(
+    rows: Array, rewards: Array, weights: Array, centre: Array, cell: float, longest: float, out: Exact
+) -> None:
+    for x, y in zip(rows, rewards, strict=True):
+        out += (y - float(x @ centre)) * x / max(float(np.linalg.norm(x)), 1e-9)
+
+
+def _as(kind: type[Sound], sound: Any) -> Sound:
+    """The same settings, of a class with the bug."""
+    return kind(**{field.name: getattr(sound, field.name) for field in dataclasses.fields(sound)})
 
 
 class UnclippedContribution(LinearContribution):

@@ -19,7 +19,7 @@ SOON = 0.002  # seconds between looks
 TOO_OFTEN = 429
 PATIENCE = 30.0  # seconds for a release
 
-HOLD = 60.0  # seconds, of a clock of the attack's own
+WINDOW = 60  # seconds, of a clock of the attack's own
 
 
 class Ask:
@@ -33,7 +33,7 @@ class Ask:
 
     async def passed(self) -> None:
         """The deadlines of all choices so far have passed, and what is due is done."""
-        self._app.clock.now += HOLD + 1.0
+        self._app.clock.now += WINDOW + 1.0
         await asyncio.to_thread(self._app.served[NAME].stored.tend)
 
 
@@ -60,7 +60,7 @@ def opened(setting: dict[str, Any], place: Path) -> Iterator[Ask]:
         extras.load(module, "attacks on the service", extra="service")
     from tacit.service.app import Application
 
-    own = {"durable": "bandit.db", "delay": 0.0, "hold": HOLD}
+    own = {"durable": "bandit.db", "delay": 0.0, "reward": {"window": f"{WINDOW} seconds"}}
     document = {"bandits": {NAME: own | setting}}
     app = Application(config.placed(config.convert(document), place), Clock(1e9))
     app.open()

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tacit.bandits import JointGLM
 from tacit.core import snapshot
+from tacit.core.bandit import Bandit
 from tacit.data import Array
 from tacit.logs import contexts, read
 from tacit_lab import evaluation, logs
@@ -78,6 +78,6 @@ def _saved(path: Path) -> Any:
     if not path.is_file():
         raise ValueError(f"Expected uniform, always:ACTION, columns:PREFIX or a saved bandit, got {str(path)!r}.")
     body, _ = snapshot.read(path, what="bandit", format=snapshot.FORMAT, version=snapshot.VERSION)
-    if (name := body["bandit"]) != "JointGLM":  # others do not state the chance of each arm
-        raise ValueError(f"Expected a saved JointGLM in {path.name}, got a {name}.")
-    return JointGLM.load(path)
+    if (name := body["bandit"]) != "Bandit":  # others do not state the chance of each arm
+        raise ValueError(f"Expected a saved Bandit in {path.name}, got a {name}.")
+    return Bandit.load(path)

@@ -81,7 +81,7 @@ class Folder:
             return Ray(self, found) if self._engine == "ray" else Local(self, found)
         if self._engine != "local":
             raise ValueError(
-                "Expected secure noise, no hold, no limit for persons, and the columns x0, x1, ... of numbers for "
+                "Expected secure noise, no window, no limit for persons, and the columns x0, x1, ... of numbers for "
                 "engine='ray', got others: schema.encode(frame) makes such columns."
             )
         return None

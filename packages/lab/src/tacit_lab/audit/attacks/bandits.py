@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from tacit.bandits import JointGLM
+from tacit.core.bandit import Bandit
 from tacit.data import Array
 from tacit.features.columns import Number
 from tacit.features.schema import Schema
+from tacit.flat import named
 from tacit.kernels.noise import gaussian_law
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated, Source
@@ -41,23 +42,25 @@ class Pair(NamedTuple):
 def attacks() -> Sequence[Attack]:
     one_dim = Pair(([1.0], 0.0), ([1.0], 1.0))
     return [
-        white_box("joint-glm", glm(dim=2), GLM_PAIR),
-        white_box("joint-glm-blocks", glm(features=FIELDS, curvature="released"), BLOCK_PAIR),
-        white_box("joint-glm-other-block", glm(features=FIELDS, curvature="released"), TWO_BLOCKS, share=0.3),
-        white_box("joint-glm-scores", glm(dim=2, curvature="none"), SCORE_PAIR),
+        white_box("joint-glm", glm(features=2), GLM_PAIR),
+        white_box("joint-glm-blocks", glm(features=FIELDS, model="curvature"), BLOCK_PAIR),
+        white_box("joint-glm-other-block", glm(features=FIELDS, model="curvature"), TWO_BLOCKS, share=0.3),
+        white_box("joint-glm-scores", glm(features=2, model="scores"), SCORE_PAIR),
         white_box("joint-glm-fields", glm(features=FIELDS), FIELD_PAIR, share=0.1),
         white_box("joint-glm-base-rate", glm(features=FIELDS, base_rate=0.02), TWO_FIELDS, share=0.1),
-        white_box("joint-glm-vectors-base-rate", glm(dim=2, base_rate=0.02), BACK, share=0.3),
-        black_box("joint-glm-actions", glm(dim=1, first=4, horizon=20), one_dim, direction=[1.0], share=0.5),
+        white_box("joint-glm-vectors-base-rate", glm(features=2, base_rate=0.02), BACK, share=0.3),
+        black_box("joint-glm-actions", glm(features=1, first=4, horizon=20), one_dim, direction=[1.0], share=0.5),
     ]
 
 
-def glm(kind: Any = JointGLM, **options: Any) -> Make:
+def glm(kind: Any = Bandit, *, pending: int = STEPS, **options: Any) -> Make:
+    """kind: of bandit. options: settings of the algorithm."""
+    settings: dict[str, Any] = {"budget": BUDGET, "horizon": STEPS, "first": 1} | options
+    algorithm = named(**settings)
+
     def make(source: Source) -> Any:
         seed = source.rows(1, 1, gaussian_law(1.0)).view(np.uint64)[0] if not source.private else None
-        policy = default_rng(seed)
-        settings = {"horizon": STEPS, "first": 1, "pending": STEPS} | options
-        return kind(budget=BUDGET, source=source, policy=policy, **settings)
+        return kind(algorithm, source=source, policy=default_rng(seed), pending=pending)
 
     return make
 
@@ -95,17 +98,18 @@ def white_box(
     `noise`: how strong it is in each coordinate where that is not the same in all. `stepwise`: by choose and observe
     instead of the compiled loop, which any `source` of noise can do."""
     bandit = make(_any_noise())
-    canary = worst_canary(bandit.mechanism)
+    plan = bandit.plan
+    canary = worst_canary(plan.mechanism)
     vectors = [rounds * contribution(bandit, x, reward) for x, reward in pair]
     middle = (vectors[0] + vectors[1]) / 2
     direction = (vectors[1] - vectors[0]) / (1.0 if noise is None else np.square(noise))
-    leaves = bandit.mechanism.leaves
+    leaves = plan.mechanism.leaves
     often = f" is in {rounds} rounds and" if rounds > 1 else ""
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
-        counts = getattr(bandit, "features", None) or getattr(bandit, "base_rate", None)
+        counts = plan.features or plan.reward.base_rate
         silent = math.nan if counts else 0.0  # then everybody who answers counts
-        members = [nobody(bandit._width, silent)] * leaves
+        members = [nobody(plan.width, silent)] * leaves
         members[canary.leaf] = pair.user(world)
         blocks = [users([member] * rounds) for member in members]
         out = np.zeros(runs)
@@ -152,11 +156,11 @@ def black_box(
     """The later users offer themselves tiny arms +v and -v, and tell each other which one they got. `stepwise`: as in
     `white_box`."""
     bandit = make(_any_noise())
-    middle = sum(bandit.rewards) / 2
+    middle, later = sum(bandit.plan.reward.range) / 2, bandit.plan.horizon - 1
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
         canary = pair.user(world)
-        probes = [probe(np.array(direction), middle)] * (bandit.horizon - 1)
+        probes = [probe(np.array(direction), middle)] * later
         members = [User(np.repeat(canary.arms, 2, axis=0), canary.reward), *probes]
         block = users(members)
         out = np.empty(runs)
@@ -174,7 +178,7 @@ def black_box(
         epsilon=bandit.privacy.epsilon,
         delta=BUDGET.delta,
         claimed=claimed,
-        how=f"{bug}User 1 has {pair}; each of the {bandit.horizon - 1} later users offers itself tiny arms v and -v; "
+        how=f"{bug}User 1 has {pair}; each of the {later} later users offers itself tiny arms v and -v; "
         "score: how many got v.",
         scores=scores,
         family=family,

@@ -33,7 +33,7 @@ def attacks() -> Sequence[Attack]:
         grid_attack("toeplitz-on-a-grid", Toeplitz(leaves=LEAVES, size=1, sigma=0.0)),
         grid_attack("recursive-on-a-grid", Recursive(leaves=LEAVES, size=1, sigma=0.0, discount=0.9)),
         one_release(),
-        white_box("joint-glm-secure", glm(dim=2), GLM_PAIR, source=secure, stepwise=True, share=0.1),
+        white_box("joint-glm-secure", glm(features=2), GLM_PAIR, source=secure, stepwise=True, share=0.1),
         grid_attack("quiet-integers", tree, factor=0.6, bug="Integer noise of 0.6 sigma. "),
         grid_attack("silent-integers", tree, factor=0.0, share=0.1, bug="No integer noise. "),
     ]

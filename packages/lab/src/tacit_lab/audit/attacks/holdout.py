@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from tacit.bandits import JointGLM
+from tacit.core.bandit import Bandit
 from tacit.data import Array
 from tacit.model.holdout import Holdout
 from tacit.privacy.noise import Simulated
@@ -24,7 +24,7 @@ SUMS, COUNTS = "sums of a side", "counts of sides"
 HOLDOUT = Holdout(policy="uniform", share=0.5)
 SOME = [np.full((1, 2), 0.1 * k) for k in range(1, 7)]
 PEOPLE = [next(arms for arms in SOME if SidesByPerson.side_of(arms) == side) for side in (0, 1)]
-HELD: dict[str, Any] = {"dim": 2, "first": 2, "horizon": ROUNDS, "pending": ROUNDS, "hold": 1, "missing_as": 0.5}
+HELD: dict[str, Any] = {"features": 2, "first": 2, "horizon": ROUNDS, "pending": ROUNDS, "window": 1, "default": 0.5}
 
 
 def attacks() -> Sequence[Attack]:
@@ -40,8 +40,8 @@ def planted(*, sound: bool = False) -> Sequence[Attack]:
     """One for each planted bug; with `sound`, the same ones on code without the bug, which must be acquitted."""
     out = [
         of_sums("holdout-late-sums", late=not sound, bug="Rewards from 0 to 1 are summed when they come. "),
-        of_counts("holdout-counts-of-answers", JointGLM if sound else CountsAnswers, "Answers are counted. "),
-        of_counts("holdout-sides-by-person", JointGLM if sound else SidesByPerson, "Sides go by person. "),
+        of_counts("holdout-counts-of-answers", Bandit if sound else CountsAnswers, "Answers are counted. "),
+        of_counts("holdout-sides-by-person", Bandit if sound else SidesByPerson, "Sides go by person. "),
     ]
     return [dataclasses.replace(attack, claimed=sound) for attack in out]
 
@@ -52,10 +52,10 @@ def of_side(name: str, side: int) -> Attack:
     make = glm(holdout=HOLDOUT, **HELD)
     bandit = make(Simulated(0))
     steps = _releases(bandit)
-    mechanism = dataclasses.replace(bandit.mechanism, leaves=steps)
+    mechanism = dataclasses.replace(bandit.plan.mechanism, leaves=steps)
     added = np.zeros((2, steps, mechanism.size))
     for world, (x, reward) in enumerate(GLM_PAIR):
-        adder, row = bandit._adds(), np.array([*x, side, 1.0, 0.0])
+        adder, row = bandit.sums.adder, np.array([*x, side, 1.0, 0.0])
         adder.add(row[None], np.array([reward]), 0.0, 0.0, added[world, 0])
     test = difference(mechanism, *added)
 
@@ -63,12 +63,12 @@ def of_side(name: str, side: int) -> Attack:
         x, reward = GLM_PAIR[world]
         out = np.zeros(runs)
         for i, played in enumerate(fresh(make, runs, rng)):
-            canary, seen = 1 + [played._assignment.side(n) for n in (1, 2)].index(side), 0
+            canary, seen = 1 + [played.memory.assignment.side(n) for n in (1, 2)].index(side), 0
             for number in range(1, ROUNDS + 1):
                 choice = played.choose(np.array([x]) if number == canary else np.zeros((1, 2)))
                 if number == canary:
                     played.observe(choice, reward)
-                if played._steps > seen:
+                if played.sums.steps > seen:
                     out[i] += test.score(seen, released(played))
                     seen += 1
         return out
@@ -90,16 +90,16 @@ def _releases(bandit: Any) -> int:
     """How many there are within the rounds."""
     for _ in range(ROUNDS):
         bandit.choose(np.zeros((1, 2)))
-    return int(bandit._steps)
+    return int(bandit.sums.steps)
 
 
 def of_sums(name: str, *, late: bool = False, bug: str = "") -> Attack:
     """The sum of a holdout whose people do not teach, by the bandit's own mechanism. late: the reward, from 0 to 1, is
     in the step that is open when it comes, the first or another one; else its place from -1/2 to 1/2 is in the first
     step, and it is 0 or 1."""
-    made = glm(dim=2, first=10, horizon=None, holdout=Holdout(action=0))(Simulated(0))
-    mechanism = dataclasses.replace(made.mechanism, leaves=LEAVES, size=1)
-    s = float(made._sides.weights[1, 1])
+    made = glm(**HELD | {"first": 10, "horizon": None, "holdout": Holdout(action=0)})(Simulated(0))
+    mechanism = dataclasses.replace(made.plan.mechanism, leaves=LEAVES, size=1)
+    s = float(made.plan.sides.weights[1, 1])
     worlds = np.zeros((2, LEAVES, 1))
     if late:
         worlds[0, 0], worlds[1, 4 * LEAVES // 5] = s, s
@@ -136,7 +136,7 @@ def of_counts(name: str, kind: Any, bug: str) -> Attack:
     def scores(world: int, runs: int, rng: Generator) -> Array:
         out = np.empty(runs)
         for i, played in enumerate(fresh(make, runs, rng)):
-            side = played._assignment.side(1)
+            side = played.memory.assignment.side(1)
             for number in range(1, ROUNDS + 1):
                 choice = played.choose(PEOPLE[world if number == 1 else 0])
                 if number < ROUNDS - 1 and (number > 1 or world == 0):  # all of these enter

@@ -1,5 +1,6 @@
 """Attacks by what people can do: come in several rounds, answer late, ask what earlier answers suggest."""
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,6 +9,7 @@ from numpy.random import Generator
 
 from tacit.data import Array
 from tacit.kernels.glm import Tuning
+from tacit.privacy.budget import Person
 from tacit.privacy.noise import Simulated
 from tacit.testing.canary import difference
 from tacit.testing.stage import Make, act, close, contribution, fresh, nobody, probe
@@ -26,17 +28,19 @@ from tacit_lab.audit.attacks.bandits import (
 ROUNDS = 3  # of one person
 PROBES = 6
 WEEKS = 8  # of a step each
-MANY_WEEKS: dict[str, Any] = {"max_rounds_per_person": 1, "first": 1, "horizon": WEEKS, "pending": WEEKS, "week": 1}
+WEEKLY = dataclasses.replace(BUDGET, unit=Person(1, per=1))
+MANY_WEEKS: dict[str, Any] = {"budget": WEEKLY, "first": 1, "horizon": WEEKS, "pending": WEEKS}
 
 
 def attacks() -> Sequence[Attack]:
-    several = glm(dim=2, max_rounds_per_person=ROUNDS, first=ROUNDS, horizon=4 * ROUNDS, pending=4 * ROUNDS)
+    budget = dataclasses.replace(BUDGET, unit=Person(ROUNDS))
+    several = glm(features=2, budget=budget, first=ROUNDS, horizon=4 * ROUNDS, pending=4 * ROUNDS)
     return [
         white_box("joint-glm-person", several, GLM_PAIR, rounds=ROUNDS, share=0.5),
-        person_in_weeks("joint-glm-weeks", glm(dim=2, **MANY_WEEKS)),
+        person_in_weeks("joint-glm-weeks", glm(features=2, **MANY_WEEKS)),
         person_in_weeks(
             "joint-glm-weeks-square-root",
-            glm(mutants.SquareRoot, dim=2, **MANY_WEEKS),
+            glm(mutants.SquareRoot, features=2, **MANY_WEEKS),
             bug="The claim for 8 weeks is that of sqrt 8 columns instead of a sum of 8. ",
         ),
         adaptive_probes(),
@@ -46,18 +50,19 @@ def attacks() -> Sequence[Attack]:
 def person_in_weeks(name: str, make: Make, *, bug: str = "") -> Attack:
     """One person is in every week, and nobody else contributes: the claim is the certificate's for so many weeks."""
     bandit = make(Simulated(0))
-    leaves, size = bandit.mechanism.leaves, bandit.contribution.size
+    mechanism = bandit.plan.mechanism
+    leaves, size = mechanism.leaves, mechanism.size
     moves = np.zeros((2, leaves, size))
     for world, (x, reward) in enumerate(GLM_PAIR):
         moves[world, :WEEKS] = contribution(bandit, x, reward)
-    test = difference(bandit.mechanism, *moves)
+    test = difference(mechanism, *moves)
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
         canary, empty = GLM_PAIR.user(world), nobody(2)
         out = np.zeros(runs)
         for i, played in enumerate(fresh(make, runs, rng)):
             for t in range(leaves):
-                for _ in range(bandit.first):
+                for _ in range(int(bandit.plan.schedule.first)):
                     act(played, canary if t < WEEKS else empty, "ada" if t < WEEKS else None)
                 out[i] += test.score(t, close(played))
         return out
@@ -80,7 +85,7 @@ def person_in_weeks(name: str, make: Make, *, bug: str = "") -> Attack:
 def adaptive_probes() -> Attack:
     """Later users find the angle of the estimate by bisection: each asks where the answers so far leave doubt."""
     still = Tuning(explore=0.0)  # choices follow the estimate alone
-    make = glm(dim=2, first=PROBES, horizon=2 * PROBES, pending=2 * PROBES, tuning=still)
+    make = glm(features=2, first=PROBES, horizon=2 * PROBES, pending=2 * PROBES, tuning=still)
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
         out = np.empty(runs)

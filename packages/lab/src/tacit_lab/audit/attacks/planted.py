@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from tacit.bandits import JointGLM
+from tacit.core.bandit import Bandit
 from tacit.data import Array
 from tacit.model.linear import LinearContribution
 from tacit.privacy import ledger
@@ -24,7 +24,7 @@ from tacit_lab.audit.attacks.mechanisms import calibrated, mechanism_attack
 from tacit_lab.mechanisms.toeplitz import Toeplitz
 from tacit_lab.mechanisms.tree import Tree
 
-SCORES: dict[str, Any] = {"link": "identity", "curvature": "none", "radius": 9.0, "prior": ((9.0, 0.0), 1e9), "dim": 2}
+SCORES: dict[str, Any] = {"features": 2, "link": "identity", "radius": 9.0, "prior": ((9.0, 0.0), 1e9)}
 LEAVES = 15  # four levels of a tree, all of them in use
 USERS = 4  # in a step
 
@@ -45,13 +45,16 @@ def attacks(*, sound: bool = False) -> Sequence[Attack]:
         mechanism = calibrated(lambda sigma, kind=kind: kind(**tree, sigma=sigma), BUDGET) if bad else honest  # type: ignore[misc]
         out.append(mechanism_attack(name, mechanism, bug=bug, **options))
     quiet = _quiet if bad else Simulated
-    half = mutants.HalfSensitivity if bad else JointGLM
+    half = mutants.HalfSensitivity.of if bad else "curvature"
+    unbounded = mutants.UnboundedScores.of if bad else "scores"
     out += [
         mechanism_attack("quiet-noise", honest, source=quiet, bug="Noise of 0.8 sigma. ", **options),
-        white_box("half-sensitivity", glm(half, dim=2), GLM_PAIR, share=0.5, bug="Calibrated for half of D. "),
+        white_box(
+            "half-sensitivity", glm(features=2, model=half), GLM_PAIR, share=0.5, bug="Calibrated for half of D. "
+        ),
         white_box(
             "unbounded-scores",
-            glm(mutants.UnboundedScores if bad else JointGLM, **SCORES),
+            glm(model=unbounded, **SCORES),
             Pair(([1.0, 0.0], 0.0), ([1e-6, 0.0], 1.0)),
             stepwise=True,
             share=0.1,
@@ -71,7 +74,7 @@ def _quiet(seed: int) -> Source:
 
 def unnoised_statistic(bad: bool) -> Attack:
     """One of five coordinates, a moment, gets no noise: the score looks there."""
-    honest = glm(dim=2)
+    honest = glm(features=2)
     factor = np.array([1.0, 1.0, 1.0, 0.0, 1.0])
     return white_box(
         "unnoised-statistic",
@@ -86,7 +89,7 @@ def unnoised_statistic(bad: bool) -> Attack:
 
 def counted_noise(bad: bool) -> Attack:
     """The first user's reward comes or does not. Nobody contributes anything but a count."""
-    make = glm(mutants.CountedNoise if bad else JointGLM, dim=2)
+    make = glm(mutants.CountedNoise if bad else Bandit, features=2)
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
         out = np.empty(runs)
@@ -114,7 +117,7 @@ def counted_noise(bad: bool) -> Attack:
 
 def seeded_noise(bad: bool) -> Attack:
     """The adversary runs a copy of the program without the canary, and subtracts what it releases."""
-    make = glm(dim=2)
+    make = glm(features=2)
 
     def first_release(source: Source, user: User) -> Array:
         bandit = make(source)

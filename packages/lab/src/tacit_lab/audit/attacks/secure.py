@@ -11,7 +11,7 @@ from numpy.random import Generator
 
 from tacit.data import Array
 from tacit.kernels.glm import Tuning
-from tacit.testing.leaks import ExactSums
+from tacit.testing.leaks import Leaking
 from tacit.testing.stage import Make, act, fresh, nobody
 from tacit_lab.audit.attack import Attack
 from tacit_lab.audit.attacks.bandits import BUDGET, Pair, black_box, glm
@@ -30,10 +30,10 @@ def attacks() -> Sequence[Attack]:
     served: dict[str, Any] = {"source": secure, "stepwise": True, "share": SHARE}
     planted: dict[str, Any] = {"claimed": False, "bug": "The estimate is made from the exact sums of a step. "}
     still = Tuning(explore=0.0)  # choices follow the estimate alone, and so tell most of it
-    exact = glm(ExactSums, dim=2), glm(ExactSums, dim=1, first=4, horizon=8, tuning=still)
-    alone = glm(dim=1, first=4, horizon=20, tuning=still)
+    exact = glm(Leaking, features=2), glm(Leaking, features=1, first=4, horizon=8, tuning=still)
+    alone = glm(features=1, first=4, horizon=20, tuning=still)
     return [
-        estimate_attack("joint-glm-estimate", glm(dim=2), CLICK, theta),
+        estimate_attack("joint-glm-estimate", glm(features=2), CLICK, theta),
         black_box("joint-glm-secure-actions", alone, one_dim, direction=[1.0], **served),
         estimate_attack("exact-sums-in-the-estimate", exact[0], CLICK, theta, **planted),
         black_box("exact-sums-in-the-actions", exact[1], one_dim, direction=[1.0], **served, **planted),
@@ -63,7 +63,7 @@ def estimate_attack(
         for i, played in enumerate(fresh(make, runs, rng, source=secure)):
             act(played, pair.user(world))
             for _ in range(later):
-                act(played, nobody(played.dim))
+                act(played, nobody(played.plan.dim))
             out[i] = look(played)
         return out
 

@@ -9,7 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+from tacit.core.claim import Sources, claimed
+from tacit.core.onepass import OnePass
+from tacit.core.plan import Plan
 from tacit.data import Array
+from tacit.privacy.noise import Secure
 from tacit.service import config
 from tacit.testing.stage import User
 from tacit_lab.audit import service
@@ -28,16 +32,16 @@ CLICK = Pair(([1.0], 0.0), ([1.0], 1.0))
 
 
 class ServedRun(NamedTuple):
-    """One run: the service's settings, what they make, and the folder of its database."""
+    """One run: the service's settings, what follows from them, and the folder of its database."""
 
     setting: dict[str, Any]
-    bandit: Any
+    plan: Plan
     place: Path
 
     @property
     def nobody(self) -> dict[str, Any]:
         """A user who adds nothing to any sum."""
-        return {"arms": [[0.0] * self.bandit.dim]}
+        return {"arms": [[0.0] * self.plan.dim]}
 
 
 Run = Callable[[ServedRun, int], Awaitable[float]]  # of a world: its score
@@ -75,7 +79,7 @@ def timing(name: str, *, bug: Plant | None = None) -> Attack:
 
     async def run(play: ServedRun, world: int) -> float:
         with service.opened(play.setting, play.place) as ask:
-            first = int(play.bandit.first)
+            first = int(play.plan.schedule.first)
             choices = await ask("choose:batch", [play.nobody] * (first + 1))
             answers = [{"id": choice["id"], "reward": 1.0} for choice in choices[1 - world : first]]
             await ask("reward:batch", answers)
@@ -110,7 +114,7 @@ async def first_step(
 ) -> None:
     """User 1's reward, sent so often, and those of the others, if they contribute anything; then all of them enter."""
     other = play.nobody if others is None else {"arms": others.arms.tolist()}
-    choices = await ask("choose:batch", [{"arms": user.arms.tolist()}, *[other] * (int(play.bandit.first) - 1)])
+    choices = await ask("choose:batch", [{"arms": user.arms.tolist()}, *[other] * (int(play.plan.schedule.first) - 1)])
     rewards = [{"id": choices[0]["id"], "reward": user.reward}] * times
     if others is not None:
         rewards += [{"id": choice["id"], "reward": others.reward} for choice in choices[1:]]
@@ -121,27 +125,29 @@ async def first_step(
 def planned(kind: str, dim: int) -> dict[str, Any]:
     """Settings with the shortest horizon in which the first release is followed by a choice."""
     for horizon in range(2, 1000):
-        setting = {"kind": kind, "dim": dim, "budget": BUDGET, "horizon": horizon}
-        if built(setting).first + 2 <= horizon:
+        setting = {"kind": kind, "features": dim, "budget": BUDGET, "horizon": horizon}
+        if built(setting).plan.schedule.first + 2 <= horizon:
             return setting
     raise ValueError("Expected a horizon below 1000, got none.")
 
 
-def built(setting: dict[str, Any]) -> Any:
+def built(setting: dict[str, Any]) -> OnePass:
     document = {"bandits": {"one": setting | {"durable": "unused.db"}}}
-    return config.build(config.convert(document).bandits["one"], "one")
+    return config.build(config.convert(document).bandits["one"], "one").one_pass(exact=True)
 
 
 def attack(kind: str, dim: int, name: str, run: Run, how: str, *, view: str = VIEW, bug: Plant | None = None) -> Attack:
     setting = planned(kind, dim)
-    bandit = built(setting)
+    algorithm = built(setting)
+    epsilon = claimed(algorithm, Sources(Secure(), policy_given=False)).epsilon
+    assert epsilon is not None
 
     async def played(world: int, runs: int, folder: Path) -> list[float]:
         out = []
         for i in range(runs):
             place = folder / str(i)
             place.mkdir()
-            out.append(await run(ServedRun(setting, bandit, place), world))
+            out.append(await run(ServedRun(setting, algorithm.plan, place), world))
         return out
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
@@ -151,7 +157,7 @@ def attack(kind: str, dim: int, name: str, run: Run, how: str, *, view: str = VI
     return Attack(
         name=name,
         view=view,
-        epsilon=bandit.privacy.epsilon,
+        epsilon=epsilon,
         delta=BUDGET["delta"],
         claimed=bug is None,
         how=f"{'' if bug is None else bug.what} User 1 of a service on a database has {how}.".strip(),

@@ -25,6 +25,12 @@ def back_in_time(stored):
         database._drop()
 
 
+def std_of_one():
+    """Of what a bandit has released with one step."""
+    noise = glm().one_pass(exact=True).plan.mechanism
+    return noise.sigma * noise.gain(np.array([1.0]))[0]
+
+
 @pytest.mark.parametrize("first", ["requests", "the thread"])
 def test_a_worker_that_has_refused_a_database_goes_on_refusing_it_and_draws_nothing(place, rng, first):
     """The thread that releases looks at the witness too: its leaf would be the prior of a recovery."""
@@ -40,7 +46,7 @@ def test_a_worker_that_has_refused_a_database_goes_on_refusing_it_and_draws_noth
         assert table(stored, "SELECT step, noisy FROM leaf") == kept
     restored(place, glm())
     with place.open(glm()) as stored:
-        assert stored._vault.bandit.prior_std == glm().mechanism.sigma * glm().mechanism.gain(np.array([1.0]))[0]
+        assert stored._vault.bandit.prior_std == std_of_one()
 
 
 def test_of_two_that_went_on_from_one_history_one_is_shown(on_sqlite, folder, rng):
@@ -61,7 +67,7 @@ def test_of_two_that_went_on_from_one_history_one_is_shown(on_sqlite, folder, rn
         play(first, rng, 12, prefix="still", together=12)
     restored(other, glm())
     with other.open(glm()) as stored:
-        assert stored._vault.bandit.prior_std == glm().mechanism.sigma * glm().mechanism.gain(np.array([1.0]))[0]
+        assert stored._vault.bandit.prior_std == std_of_one()
 
 
 def test_a_database_that_goes_back_behind_a_connection_that_stays_is_refused(place, rng):

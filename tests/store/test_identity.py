@@ -37,9 +37,9 @@ def test_a_mistyped_name_of_the_database_is_refused(on_sqlite, on_postgres, fold
     before = files(folder)
     typo = on_sqlite._replace(where=str(folder / "bandti.db"))
     for other in (typo, on_postgres._replace(keys=on_sqlite.keys)):
-        for hold in (10.0, None):
+        for window in ("10 seconds", None):
             with pytest.raises(RolledBack) as error:
-                other.open(glm(), hold=hold)
+                other.open(glm(window=window))
             assert str(on_sqlite.keys) in str(error.value) and "Nothing was written" in str(error.value)
             assert "tacit move CONFIG --to" in str(error.value)
             assert other is not typo or str(folder / "bandti.db") in str(error.value)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from tacit.core.bandit import warm_up
 from tacit.holders import choice_rows, leaf_rows, rows
 from tacit.holders.choosing import Choosing
 from tacit.holders.opening import place as place_of
@@ -25,7 +26,7 @@ from tests.store.processes import KILLED, die, forked
 LATE = 2  # a reward comes so many users later
 ENOUGH = 150  # users for some steps, where a busy machine lets few live long
 SILENT = 0.25  # the reward of those who have none
-REAL = {"delay": 0.002, "clock": time.time, "hold": 0.05, "missing_as": SILENT}
+REAL = {"delay": 0.002, "clock": time.time}
 
 
 @contextlib.contextmanager
@@ -39,7 +40,7 @@ def short_skew():
 
 
 def bandit():
-    return linear(horizon=200_000, first=5)
+    return linear(horizon=200_000, first=5, window="0.05 seconds", default=SILENT)
 
 
 def user(i):
@@ -153,12 +154,12 @@ def explains(users, outcomes, found, vector, equal):
 
 
 def check(place, kills, seed):
-    warm = bandit()
-    warm.warm_up()
+    algorithm = bandit()
+    warm_up(algorithm)
 
     def vector(i, reward):
         x = user(i)[0][found.answers[i][1]]
-        return 0 if reward is None else contribution(warm, x, reward)
+        return 0 if reward is None else contribution(algorithm, x, reward)
 
     with short_skew():
         found = lives(place, bandit, kills, seed)

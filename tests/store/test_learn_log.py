@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tacit.core.bandit import warm_up
 from tacit.errors import BadState, HorizonReached
 from tacit.holders import log as learning
 from tacit.holders.postgres import Postgres
@@ -58,14 +59,14 @@ def test_steps_and_sums_are_those_of_the_rows(place):
 def test_rows_wait_for_the_choices_before_them_and_no_longer(place, rng, clock):
     """In the order of numbers; a choice that comes afterwards has its own deadline. No release is late for it."""
     with place.open(linear(), delay=60.0, clock=clock) as stored:
-        given, hold = arms(rng), LASTS + stored._database.skew
+        given, waits = arms(rng), LASTS + stored._database.skew
         choice = stored.choose(given)
         clock.now += 1.0
         stored.learn_log({name: column[:9] for name, column in log().items()}, log="june")
         assert stored.choices == 10 and stored.entered == 0
         stored.observe(choice, 0.5)
         stored.choose(given)
-        clock.now += hold - 1.01
+        clock.now += waits - 1.01
         stored.tend()
         assert stored.entered == 0
         clock.now += 0.02
@@ -123,7 +124,7 @@ def test_killed_again_and_again_it_goes_on_where_it_stopped(place, monkeypatch):
     """kill -9 before some statement, each time another one: of opening, of a log's begin, of rows, of releases."""
     monkeypatch.setattr(Postgres, "skew", 0.0)  # there is one worker
     monkeypatch.setattr(learning, "AT_ONCE", 20)  # rows in a transaction
-    linear().warm_up()  # before anybody is forked, or killed while he compiles
+    warm_up(linear())  # before anybody is forked, or killed while he compiles
     place.open(linear()).close()
 
     def work():

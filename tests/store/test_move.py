@@ -31,14 +31,19 @@ LOG = {
 SKEW = 5.0
 
 
-def bandit(**options):
-    return glm(rounds=5, source=Same(), policy=np.random.default_rng(1), **options)
+def bandit():
+    return glm(rounds=5)
+
+
+def draws():
+    """The same for whoever opens it."""
+    return {"source": Same(), "policy": np.random.default_rng(1)}
 
 
 def lives(place, clock, part):
     """Some people, of whom a few wait still; what anybody may see of it, and what nobody may."""
     rng, seen = np.random.default_rng(part), []
-    with place.open(bandit(), clock=clock) as stored:
+    with place.open(bandit(), clock=clock, **draws()) as stored:
         for i in range(3):
             asked = [
                 stored.prepare(arms(rng), request=f"{part} {i} {j}", person=f"p{part} {i} {j % 3}") for j in range(9)
@@ -60,7 +65,7 @@ def lives(place, clock, part):
 
 def again(place, clock, part, seen):
     """Sent again: the same answer, a reward that counts, and rows of a log that are learnt."""
-    with place.open(bandit(), clock=clock) as stored:
+    with place.open(bandit(), clock=clock, **draws()) as stored:
         choices = stored.choices
         rng = np.random.default_rng(0)
         assert stored.choose(arms(rng), request=f"waits {part}", person="ada").id == seen[27]
@@ -93,7 +98,7 @@ def test_it_goes_on_bit_by_bit_there_and_back(on_sqlite, on_postgres, folder, cl
 
 
 def opened(place):
-    """Whether somebody can open it there; without hold= none is made."""
+    """Whether somebody can open it there; without a window none is made."""
     try:
         place.open(linear(), reward={"window": None}).close()
     except (BadState, ValueError):

@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 
+from tacit.core.bandit import warm_up
 from tacit.errors import Unavailable
 from tacit.holders import upkeep
 from tacit.holders.postgres import Postgres
@@ -116,7 +117,7 @@ def test_keys_that_cannot_be_written(on_sqlite, full, rng):
 def test_a_read_only_disk(on_sqlite, folder):
     """The file, its folder and that of keys. In a process of its own, which for root is another user's: root may write
     what is read-only."""
-    linear().warm_up()
+    warm_up(linear())
 
     def work():
         if os.getuid() == 0:

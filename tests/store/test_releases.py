@@ -227,13 +227,13 @@ def test_noise_that_was_not_committed_is_not_shown_and_drawn_again(place, monkey
 
 
 def test_of_eight_workers_at_one_boundary_one_releases(on_postgres):
-    rng, clock, bandit = np.random.default_rng(4), Clock(), glm()
-    with on_postgres.open(bandit, clock=clock) as stored:
+    rng, clock = np.random.default_rng(4), Clock()
+    with on_postgres.open(glm(), clock=clock) as stored:
         closed(stored, rng)
         exact = sums(stored)[0]
         others = [stored._database.another() for _ in range(8)]
-        given = (stored._agreed, stored._people, clock)
-        workers = [Steps(bandit.algorithm, bandit.source, stored._vault, one, *given) for one in others]
+        given = (stored._agreed, stored._curator, stored._people, clock)
+        workers = [Steps(stored.one_pass, stored._sources.source, stored._vault, one, *given) for one in others]
         at_once(*(worker.run for worker in workers))
         for one in others:
             one.close()

@@ -99,8 +99,8 @@ def test_ids_of_the_predecessor_are_not_counted_and_prove_nothing(place, rng):
 
 def test_the_noise_of_a_prior_is_taken_into_account(place):
     """Twice restored after n releases: variances add up, faded."""
-    n, bandit = 3, glm()
-    grid = bandit.mechanism
+    n, one_pass = 3, glm().one_pass(exact=True)
+    grid = one_pass.plan.mechanism
     std = grid.sigma * float(grid.gain(np.array([float(n)]))[0])
     for _ in range(2):
         with place.open(glm()) as stored:
@@ -112,7 +112,7 @@ def test_the_noise_of_a_prior_is_taken_into_account(place):
         assert stored._vault.bandit.prior_std == pytest.approx(expected)
         used = stored._versions.fold.algorithm
         assert used.gains[0] * grid.sigma == pytest.approx(expected)
-        assert used.gains[2] > bandit.algorithm.gains[2]
+        assert used.gains[2] > one_pass.gains[2]
 
 
 def test_another_database_where_the_first_is_lost(on_sqlite, on_postgres, folder):

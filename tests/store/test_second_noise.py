@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 from tacit import Budget, restore
+from tacit.core.bandit import warm_up
 from tacit.errors import BadState, RolledBack, UnknownChoice
 from tacit.holders.seal import Keys
 from tacit.privacy import gaussian
@@ -106,7 +107,7 @@ def test_a_witness_is_there_before_the_first_release(place):
 
 def test_killed_while_it_is_made_a_bandit_is_made_the_next_time(place):
     """At each statement, and after the witness is written: no row is left without one, and no witness is in the way."""
-    linear().warm_up()
+    warm_up(linear())
     for number in range(0, 200, 6):
         name = f"b{number}"
         killed = dies_at(number, place, lambda name=name: place.open(linear(), name=name).close())
@@ -158,7 +159,7 @@ def test_killed_while_choices_enter_and_a_leaf_is_drawn_recorded_and_unsealed(pl
     def even():
         return linear(growth=1.001)
 
-    even().warm_up()
+    warm_up(even())
     one, own = contribution(even(), np.array([1.0, 0.0, 0.0]), 1.0), LEAVES.replace("leaf", "leaf WHERE bandit = ?")
     for number in range(0, 200, apart):
         name = f"b{number}"

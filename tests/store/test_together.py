@@ -30,8 +30,12 @@ def test_64_identical_requests_on_two_workers(on_postgres):
 def test_workers_choose_reward_enter_and_release_at_once(on_postgres, monkeypatch):
     """Every reward is in the step of its number, whoever lets choices enter and releases meanwhile."""
     monkeypatch.setattr(postgres.Postgres, "skew", 0.2)  # all of them have one clock
-    bandit, done, options = linear(first=5), {}, {"background": True, "delay": 0.01, "clock": time.time, "hold": 0.3}
-    workers = [on_postgres.open(linear(first=5), **options) for _ in range(3)]
+    bandit, done, options = (
+        linear(first=5, window="0.3 seconds"),
+        {},
+        {"background": True, "delay": 0.01, "clock": time.time},
+    )
+    workers = [on_postgres.open(bandit, **options) for _ in range(3)]
 
     def work(worker, seed):
         rng = np.random.default_rng(seed)
@@ -54,7 +58,7 @@ def test_workers_choose_reward_enter_and_release_at_once(on_postgres, monkeypatc
     assert table(workers[0], "SELECT step FROM leaf ORDER BY step") == [(i,) for i in range(len(found) - 1)]
     assert len(found) > 10
     for step in sorted(found):
-        end = min(180, int(next_boundary(start, *bandit.algorithm.plan.schedule)))
+        end = min(180, int(next_boundary(start, *bandit.one_pass(exact=True).plan.schedule)))
         assert (found[step] == sum(done[n] for n in range(start + 1, end + 1))).all()
         start = end
     assert start == 180

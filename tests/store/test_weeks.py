@@ -18,7 +18,7 @@ NOBODY = [[0.0, 0.0, 0.0]]
 
 
 def weekly(**options):
-    return linear(**{"first": 4, "growth": 1.001, "rounds": 2, "week": 8} | options)
+    return linear(**{"first": 4, "growth": 1.001, "rounds": 2, "per": 8} | options)
 
 
 def visit(stored, person, times=1):
@@ -100,7 +100,7 @@ class Reference:
 
     def __init__(self, most, week):
         self.most, self.week, self.rows, self.counts, self.entered = most, week, [], {}, 0
-        schedule = weekly().algorithm.plan.schedule
+        schedule = weekly().one_pass(exact=True).plan.schedule
         self.ends = list(itertools.accumulate(range(200), lambda end, _: int(next_boundary(end, *schedule)), initial=0))
         self.weeks = Weeks(schedule, week or 8)
 
@@ -131,7 +131,7 @@ def test_nobody_teaches_more_often_than_the_limit(place, week):
 
 def check_schedule(place, week, seed):
     def bandit():
-        return linear(first=4, growth=1.001, rounds=2, week=week)
+        return linear(first=4, growth=1.001, rounds=2, per=week)
 
     rng, clock, reference, waiting, expected = np.random.default_rng(seed), Clock(), Reference(2, week), [], 0
     for _ in range(6):

@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pytest
 
+from tacit.core.bandit import warm_up
 from tacit.errors import Retired
 from tacit.holders import database, postgres
 from tacit.holders.postgres import Postgres
@@ -54,7 +55,7 @@ def test_a_worker_that_is_frozen_at_work_holds_nobody_up_for_long(on_postgres, m
     assert postgres.LONGEST <= 1.5 < Postgres.skew / 2  # else a number on its way could be passed over
     monkeypatch.setattr(postgres, "LONGEST", 0.5)
     monkeypatch.setattr(database, "QUICK", 300.0)  # the frozen one begins anew, however long that was
-    linear().warm_up()
+    warm_up(linear())
     with on_postgres.open(linear(), clock=clock) as stored:
         for _ in range(11):
             stored.observe(stored.choose(np.eye(3)), 1.0)

@@ -11,7 +11,7 @@ PROFILES = {"somebody": {"context": {"age": 30}}}
 def opened(folder, actions, retired=()):
     features = FIELDS["features"] | {"actions": list(actions), "max_actions": 4}
     features |= {"retired": list(retired)} if retired else {}
-    return application(folder, **(FIELDS | {"dim": 0, "features": features, "profiles": PROFILES}))
+    return application(folder, features=features, profiles=PROFILES)
 
 
 def asked(app, *names):

@@ -23,7 +23,7 @@ def by_fields(**options):
         "age": {"kind": "Number", "low": 0, "high": 80, "bins": 3},
     }
     schema = {"context": fields, "arms": "disjoint", "actions": list(NAMES)}
-    common = {"kind": "joint-glm", "dim": 0, "horizon": None, "features": schema, "missing_as": 0.0}
+    common = {"horizon": None, "features": schema, "reward": {"default": 0.0}}
     return common | {"budget": {"epsilon": 60.0, "delta": 1e-5}} | options
 
 
@@ -72,7 +72,7 @@ def test_an_auditor_sees_none_of_it(tmp_path):
 
 
 def test_a_bandit_that_is_not_by_fields_keeps_its_weights(tmp_path):
-    found = application(tmp_path, **by_fields(curvature="released", base_rate=None))
+    found = application(tmp_path, **by_fields(model="curvature", reward={"base_rate": None, "default": 0.0}))
     body = page_of(found)
     assert "Is it learning?" in body and "Is it better?" not in body and "two fields of a person" in body
     assert reply(found, "segments")["segments"] is None

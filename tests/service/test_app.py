@@ -12,7 +12,7 @@ from tacit import Stored
 from tacit.errors import BadState
 from tacit.service import bodies, hot, served
 from tests.service.servers import LINEAR, application, askers, bearer, call, each_reply, lines, reply, statuses, stored
-from tests.store.places import HOLD, contribution, linear, settle, total
+from tests.store.places import LASTS, contribution, linear, settle, total
 
 EYE = np.eye(3).tolist()
 NAMED = {"left": EYE[0], "right": EYE[1], "neither ü": EYE[2]}
@@ -129,7 +129,7 @@ def test_what_comes_after_the_deadline_is_answered_and_late(app):
     asks = [{"arms": EYE, "request": f"{i}"} for i in range(3)]
     ids = [one["id"] for one in each_reply(app, "choose:batch", *asks)]
     reports = [("reward", {"id": ids[0], "reward": 1.0}), ("reward", {"id": ids[1], "reward": None})]
-    stored(app)._clock.now += HOLD  # the last moment
+    stored(app)._clock.now += LASTS  # the last moment
     assert {body for _, _, body in call(app, *reports)} == {b'{"acknowledged":true}'}
     late = b'{"acknowledged":true,"late":true}'
     for _ in range(2):  # before and after they enter
@@ -148,12 +148,12 @@ def test_what_comes_after_the_deadline_is_answered_and_late(app):
 def test_the_status_says_what_counts_by_now_and_when(app):
     def said():
         found = reply(app, "status")
-        return [found[name] for name in ("choices", "entered", "hold", "next_release_after", "version")]
+        return [found[name] for name in ("choices", "entered", "window", "next_release_after", "version")]
 
     call(app, ("choose:batch", lines(*[{"arms": EYE}] * 59)))
-    assert said() == [59, 0, HOLD, 59, 0]
+    assert said() == [59, 0, LASTS, 59, 0]
     settle(stored(app))
-    assert said()[:3] == [59, 59, HOLD] and said()[4] == 1 and said()[3] > 59
+    assert said()[:3] == [59, 59, LASTS] and said()[4] == 1 and said()[3] > 59
 
 
 def test_a_server_whose_choices_do_not_enter_is_not_ready(app, monkeypatch):
@@ -166,7 +166,7 @@ def test_a_server_whose_choices_do_not_enter_is_not_ready(app, monkeypatch):
     one.ready()
     now[0] += 100.0
     one.ready()  # none is due
-    stored(app)._clock.now += HOLD + 0.01
+    stored(app)._clock.now += LASTS + 0.01
     one.ready()
     now[0] += 4.0
     one.ready()  # for a moment
@@ -254,7 +254,7 @@ def test_epsilon_is_shown_with_its_neighbours(tmp_path):
 
 
 def test_beyond_the_rounds_of_a_person_choices_are_served_and_not_learnt_from(tmp_path):
-    app = application(tmp_path, max_rounds_per_person=2)
+    app = application(tmp_path, budget={"unit": {"rounds": 2}})
     for i in range(4):
         choice = reply(app, "choose", {"arms": EYE, "person": "p"})["id"]
         before = total(stored(app))
@@ -265,11 +265,11 @@ def test_beyond_the_rounds_of_a_person_choices_are_served_and_not_learnt_from(tm
 
 
 def test_rounds_of_a_person_by_the_week_are_settings(tmp_path):
-    week = {"week": "7 days", "per_day": 20}
-    with pytest.raises(ValueError, match="Expected max_rounds_per_person with week"):
-        application(tmp_path, **week)
-    app = application(tmp_path, max_rounds_per_person=2, **week)
-    limits, certificate = stored(app).algorithm.plan.limits, stored(app).privacy
+    week = {"budget": {"unit": {"rounds": 2, "per": "7 days"}}, "per_day": 20}
+    with pytest.raises(ValueError, match="Expected per to be a number of rounds"):
+        application(tmp_path, **week | {"per_day": None})
+    app = application(tmp_path, **week)
+    limits, certificate = stored(app).one_pass.plan.limits, stored(app).privacy
     assert (limits.week, limits.most) == (140.0, 2)
     assert "one person in one week of 140 choices or more" in certificate.unit
     assert statuses(app, ("choose", {"arms": EYE, "person": "p"})) == [200]

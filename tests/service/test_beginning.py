@@ -4,10 +4,9 @@ import pytest
 
 from tacit.service import beginning
 from tacit.service import config as configs
-from tests.service.servers import LINEAR
+from tests.service.servers import GLM
 
-GLM = {name: value for name, value in LINEAR.items() if name not in ("horizon", "base_rate")}
-PRIOR = {"prior": {"theta": [0.1, 0.2, 0.0], "precision": 2.0}}
+PRIOR = {"warm_start": {"theta": [0.1, 0.2, 0.0], "precision": 2.0}}
 STATUS = {
     "version": 0,
     "retired": False,
@@ -15,7 +14,7 @@ STATUS = {
     "choices": 20,
     "entered": 0,
     "next_release_after": 33,
-    "hold": 7200.0,
+    "window": 7200.0,
     "due_at": None,
 }
 
@@ -40,7 +39,7 @@ def test_from_then_on_it_says_when():
     ("setting", "status", "words"),
     [
         (GLM | PRIOR, {}, "arms by what was known at the start"),
-        (GLM | {"warm": "rows.csv"}, {}, "arms by what was known at the start"),
+        (GLM | {"warm_start": {"rows": "rows.csv"}}, {}, "arms by what was known at the start"),
         (GLM, {"predecessors": ["0"]}, "since the restore. People get arms by what was released before it"),
     ],
 )

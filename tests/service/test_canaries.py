@@ -62,8 +62,8 @@ class Visited:
         self.body = {"arms": {texts["arm"]: self.canaries.numbers}} | {key: texts[key] for key in ("person", "request")}
         told = {"clock": self.clock, "background": False}
         monkeypatch.setattr(served, "Stored", lambda *given, **options: Stored(*given, **options | told))
-        options = {"durable": place.where, "keys": str(place.keys), "pending": PENDING, "max_rounds_per_person": 2}
-        options |= {"budget": {"epsilon": 30.0, "delta": 1e-5}}  # a first step of few
+        options = {"durable": place.where, "keys": str(place.keys), "pending": PENDING}
+        options |= {"budget": {"epsilon": 30.0, "unit": {"rounds": 2}}}  # a first step of few
         self.app = application(place.keys.parent, **options)
         self.stored = self.app.served["messages"].stored
         ((status, _, own),) = call(self.app, ("choose", self.body))
@@ -71,7 +71,7 @@ class Visited:
         call(self.app, ("choose", self.body | {"request": texts["request"] + "2"}))  # nobody will answer
         self.replies = call(self.app, ("reward", {"id": json.loads(own)["id"], "reward": self.canaries.reward}))
         self.copied = self.sealed()
-        bandit = linear(horizon=5000, max_rounds_per_person=2)
+        bandit = linear(horizon=5000, rounds=2)
         self.whole = contribution(bandit, np.array(self.canaries.numbers), self.canaries.reward)
         self.others(32)
 

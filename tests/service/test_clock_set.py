@@ -47,7 +47,7 @@ def ahead(tmp_path, monkeypatch):
 def test_a_clock_that_stood_a_day_ahead_makes_no_silence_of_clicks(ahead, tmp_path):
     """In 0.6.0 everybody who waited was taken to be silent at once, and the click that came then was acknowledged and
     dropped: 50 of 100."""
-    server = Running(tmp_path, TOML + "missing_as = 0.0\n")
+    server = Running(tmp_path, TOML.replace('"10 minutes"', '"10 minutes", default = 0.0'))
 
     def ask(route, body=None):
         status, _, text = server.ask("GET" if body is None else "POST", f"/v1/bandits/messages/{route}", body)
@@ -82,5 +82,5 @@ def test_a_clock_that_stood_a_day_ahead_makes_no_silence_of_clicks(ahead, tmp_pa
         server.stop()
     bandit = linear(horizon=5000, first=None)
     expected = [contribution(bandit, np.eye(3)[one["index"]], float(one in clicked)) for one in (*clicked, *silent)]
-    with afterwards(Place(str(tmp_path / "bandit.db"), None), bandit, missing_as=0.0) as stored:
+    with afterwards(Place(str(tmp_path / "bandit.db"), None), bandit, default=0.0) as stored:
         assert stored.entered == CLICKS + 1 and np.array_equal(total(stored), sum(expected))

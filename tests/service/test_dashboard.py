@@ -12,7 +12,7 @@ from tacit.service import config as configs
 from tacit.service import dashboard, page, words
 from tacit.service import history as histories
 from tests.service.servers import KEYS, LINEAR, application, askers, call, lines, page_of, reply, statuses, stored
-from tests.store.places import HOLD, Clock, Place, glm, play, restored, settle
+from tests.store.places import LASTS, Clock, Place, glm, play, restored, settle
 
 EYE = np.eye(3).tolist()
 
@@ -165,11 +165,11 @@ def served_setting(**options):
 
 def test_history_is_thinned_and_keeps_the_largest_weights(tmp_path, monkeypatch):
     monkeypatch.setattr(histories, "MOST_POINTS", 10)
-    with Place(str(tmp_path / "bandit.db"), None).open(glm(dim=10, first=1)) as stored:
+    with Place(str(tmp_path / "bandit.db"), None).open(glm(features=10, first=1)) as stored:
         for i in range(30):
             stored.choose(np.eye(10)[:4], request=f"{i}")
             settle(stored)
-        history = histories.History(stored, served_setting(dim=10))
+        history = histories.History(stored, served_setting(features=10))
         found, summary, past = history.shown(), history.summary(), stored.history
     assert len(past) > 20 and len(found["releases"]) == len(found["choices"]) == len(found["features"][0]["low"]) == 10
     assert found["releases"][0] == 0 and found["releases"][-1] == len(past) - 1 == summary.version
@@ -202,12 +202,12 @@ def test_what_a_page_says_is_what_the_status_says(tmp_path, now):
     call(app, ("choose:batch", lines(*[{"arms": EYE}] * 47)))
     body = page_of(app)
     assert "in 10\u202fs" in body  # nobody more has to come
-    assert f"until about {words.date(now.now + HOLD)}, when the first step of 59 choices counts" in body
+    assert f"until about {words.date(now.now + LASTS)}, when the first step of 59 choices counts" in body
     before = now.now
     settle(stored(app))
-    now.now = before + HOLD + 30
+    now.now = before + LASTS + 30
     found, body = reply(app, "status"), page_of(app)
-    assert found["released_at"] == before + HOLD and found["last_release_after"] == 59
+    assert found["released_at"] == before + LASTS and found["last_release_after"] == 59
     assert f"the last one {words.ago(30)}" in body and "30\u202fs ago" in body
 
 

@@ -15,11 +15,11 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "color_sc
 OPEN = f"""
 [bandits.messages]
 kind = "joint-glm"
-dim = 3
+features = 3
 budget = {{epsilon = 20.0, delta = 1e-5}}
+reward = {{window = "0.5 seconds"}}
 durable = "bandit.db"
 delay = 0.1
-hold = 0.5
 coordinates = ["{BAD}", "a feature with a rather long name", "x"]
 [bandits.messages.profiles."{BAD}".arms]
 "{BAD}" = [1.0, 0.0, 0.0]
@@ -31,9 +31,8 @@ kind = "joint-glm"
 budget = {{epsilon = 60.0, delta = 1e-5}}
 durable = "bandit.db"
 delay = 0.1
-hold = 0.5
-missing_as = 0.0
-holdout = {{share = 0.5, arm = "mail", arms = ["call"]}}
+reward = {{window = "0.5 seconds", default = 0.0}}
+holdout = {{share = 0.5, action = "mail", actions = ["call"]}}
 [bandits.messages.features]
 arms = "disjoint"
 actions = ["mail", "call", "a rather long name of an action"]

@@ -15,7 +15,7 @@ EYE = np.eye(3).tolist()
 
 
 def test_the_reply_is_the_same_and_a_reward_counts_no_more(tmp_path):
-    app, bandit = application(tmp_path, max_rounds_per_person=3), linear(horizon=5000)
+    app, bandit = application(tmp_path, budget={"unit": {"rounds": 3}}), linear(horizon=5000, rounds=3)
     asks = [("choose", {"arms": EYE, "person": person}) for person in ("ada", "ada", 17, "18")]
     found = [json.loads(body) for _, _, body in call(app, *asks)]
     ids = [each["id"] for each in found]
@@ -35,8 +35,8 @@ def test_the_reply_is_the_same_and_a_reward_counts_no_more(tmp_path):
 
 
 def test_the_command_and_the_roles(tmp_path, monkeypatch, tacit):
-    (tmp_path / "serve.toml").write_text(TOML + "max_rounds_per_person = 2\n")
-    app = application(tmp_path, max_rounds_per_person=2, askers=askers())
+    (tmp_path / "serve.toml").write_text(TOML.replace("1e-5}", "1e-5, unit = {rounds = 2}}"))
+    app = application(tmp_path, budget={"unit": {"rounds": 2}}, askers=askers())
     assert statuses(app, *(("erase", {"person": "x"}, bearer(role)) for role in KEYS)) == [200, 200, 403]
     chosen = reply(app, "choose", {"arms": EYE, "person": 17}, bearer("app"))["id"]
     app.close()
@@ -46,7 +46,7 @@ def test_the_command_and_the_roles(tmp_path, monkeypatch, tacit):
         return tacit("erase", tmp_path / "serve.toml", "messages")[:2]
 
     assert run("17\n") == run("nobody") == (0, ERASED + "\n") and run("")[0] == 1
-    app = application(tmp_path, max_rounds_per_person=2)
+    app = application(tmp_path, budget={"unit": {"rounds": 2}})
     call(app, ("reward", {"id": chosen, "reward": 1.0}))
     settle(stored(app))
     assert not total(stored(app)).any() and table(stored(app), "SELECT count(*) FROM choice") == [(0,)]
@@ -54,7 +54,7 @@ def test_the_command_and_the_roles(tmp_path, monkeypatch, tacit):
 
 def test_erasures_take_turns_and_leave_threads_to_others(tmp_path, monkeypatch):
     """Each looks at all choices: several at once, in the threads that others need, would hold up everyone."""
-    app = application(tmp_path, max_rounds_per_person=1, askers=askers(rate=100.0))
+    app = application(tmp_path, budget={"unit": {"rounds": 1}}, askers=askers(rate=100.0))
     one, busy, most = stored(app), [], []
 
     def erase(person, usual=one.erase):

@@ -37,7 +37,7 @@ horizon = 5000
 budget = {epsilon = 1.0, delta = 1e-5}
 durable = "bandit.db"
 delay = 0.0
-hold = 60.0
+reward = {window = "1 minute"}
 [bandits.messages.features]
 arms = "disjoint"
 actions = ["walk", "sleep"]
@@ -48,7 +48,7 @@ context.likes = {kind = "Tags", values = ["music"]}
 
 @pytest.fixture
 def app(tmp_path):
-    return application(tmp_path, dim=0, features=FEATURES, profiles=PROFILES)
+    return application(tmp_path, features=FEATURES, profiles=PROFILES)
 
 
 def test_fields_are_learnt_from_as_their_vectors(app):
@@ -58,7 +58,7 @@ def test_fields_are_learnt_from_as_their_vectors(app):
     assert [reply(app, "choose", ask) for ask in asks] == found
     call(app, *(("reward", {"id": each["id"], "reward": 0.5}) for each in found))
     settle(stored(app))
-    bandit = linear(dim=SCHEMA.dim, features=SCHEMA, horizon=5000)
+    bandit = linear(features=SCHEMA, horizon=5000)
     vectors = [SCHEMA.vectors(ask["context"], ACTIONS)[each["name"]] for ask, each in zip(asks, found, strict=True)]
     assert np.array_equal(total(stored(app)), sum(contribution(bandit, x, 0.5) for x in vectors))
     masked = reply(app, "choose", asks[0] | {"available": ["ü"], "request": "x", "propensity": True})
@@ -108,7 +108,7 @@ def test_a_bandit_without_a_schema_takes_no_fields(tmp_path):
 
 def test_canaries_in_fields_are_in_no_reply_log_or_row(tmp_path, caplog):
     caplog.set_level(logging.DEBUG)
-    app = application(tmp_path, dim=0, features=FEATURES, profiles=PROFILES, max_rounds_per_person=9)
+    app = application(tmp_path, features=FEATURES, profiles=PROFILES, budget={"unit": {"rounds": 9}})
     canaries = Canaries(5)
     text, number, replies = canaries.texts, canaries.reward, []
     good = {"context": {"city": text["arm"], "age": number}, "actions": {"walk": {"tags": [text["field"]]}}}
@@ -134,9 +134,9 @@ def test_canaries_in_fields_are_in_no_reply_log_or_row(tmp_path, caplog):
 
 
 def test_a_schema_that_changed_is_refused_when_the_server_starts(tmp_path):
-    application(tmp_path, dim=0, features=FEATURES).close()
+    application(tmp_path, features=FEATURES).close()
     other = FEATURES | {"context": FEATURES["context"] | {"age": {"kind": "Number", "low": 0, "high": 99, "bins": 3}}}
-    for change in ({"dim": 0, "features": other}, {"dim": SCHEMA.dim}):
+    for change in ({"features": other}, {"features": SCHEMA.dim}):
         with pytest.raises(BadState, match="got another features: what was learnt belongs to the numbers"):
             application(tmp_path, **change)
 
@@ -152,14 +152,14 @@ ARMS = {"walk": [0.6, 0.1, 0.0], "sleep": [0.1, 0.7, 0.0]}
 @pytest.mark.parametrize(
     ("options", "ask", "said"),
     [
-        ({"dim": 0, "features": BY_FIELDS}, {"context": {"age": 9, "sex": "F"}}, "by fields"),
+        ({"features": BY_FIELDS}, {"context": {"age": 9, "sex": "F"}}, "by fields"),
         ({}, {"arms": ARMS}, "centred rewards"),
     ],
     ids=["fields", "vectors"],
 )
 def test_rare_rewards_are_served_with_a_declared_base_rate(tmp_path, options, ask, said):
     """A click in thirty, silence otherwise: every choice enters, and the certificate says what was declared."""
-    app = application(tmp_path, horizon=None, base_rate=0.03, missing_as=0.0, **options)
+    app = application(tmp_path, horizon=None, reward={"base_rate": 0.03, "default": 0.0}, **options)
     found = each_reply(app, "choose:batch", *[ask] * 10)
     call(app, ("reward", {"id": found[0]["id"], "reward": 1.0}))
     settle(stored(app))

@@ -50,7 +50,7 @@ def test_while_a_large_body_is_read_others_are_answered():
 @pytest.mark.parametrize("route", ["choose", "choose:batch", "flag"])
 def test_large_bodies_are_read_beside_the_loop(tmp_path, route, monkeypatch):
     """Small ones in it: a thread takes longer than they do."""
-    app = application(tmp_path, dim=0, features=FIELDS["features"]) if route == "flag" else application(tmp_path)
+    app = application(tmp_path, features=FIELDS["features"]) if route == "flag" else application(tmp_path)
     path = f"{ofrep.START}messages" if route == "flag" else f"/v1/bandits/messages/{route}"
     threads = []
     for owner in (Served, ofrep):

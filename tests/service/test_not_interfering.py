@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from tacit.bandits.joint import glm
 
 from tacit import Stored
 from tacit.core.assignment import Assignment
@@ -72,11 +71,6 @@ class Even(np.random.Generator):
         return np.full(size, 0.5)
 
 
-@pytest.fixture(autouse=True)
-def same_draws(monkeypatch):
-    monkeypatch.setattr(glm, "policy_of", lambda source: Even(np.random.PCG64(5)))
-
-
 @pytest.fixture(params=["sqlite", "postgres"])
 def fresh(request, folder):
     """Makes places of databases, another one each time."""
@@ -102,10 +96,11 @@ def seen(place, other, monkeypatch, caplog, *, replaced=REPLACED, more=0, world=
     world = world or VECTORS
     clock, out, before, (person, rewards) = Clock(), [], {}, world.others[other]
     caplog.set_level(logging.INFO)
-    told = {"clock": clock, "background": False}
+    told = {"clock": clock, "background": False, "policy": Even(np.random.PCG64(5))}
     monkeypatch.setattr(served, "Stored", lambda *given, **options: Stored(*given, **options | told))
-    options = {"durable": place.where, "keys": str(place.keys), "delay": 250.0, "hold": HELD}
-    app = application(place.keys.parent, clock=clock, **options, **world.options)
+    options = {"durable": place.where, "keys": str(place.keys), "delay": 250.0}
+    options |= world.options | {"reward": {"window": f"{HELD} seconds"} | world.options.get("reward", {})}
+    app = application(place.keys.parent, clock=clock, **options)
     stored = app.served["messages"].stored
     caplog.clear()  # how long compiling took
     for start in range(0, PEOPLE + more, AT_ONCE):
@@ -128,7 +123,7 @@ def seen(place, other, monkeypatch, caplog, *, replaced=REPLACED, more=0, world=
         assert {status for status, _, _ in out[-len(READ) :]} == {200}
     assert stored.version >= 1 and stored.head.step >= 2
     assert PEOPLE - 2 * AT_ONCE <= stored.entered < stored.choices
-    out += [stored.head, stored.entered, stored.hold, stored._versions.next_at, caplog.messages]
+    out += [stored.head, stored.entered, stored.window, stored._versions.next_at, caplog.messages]
     out += [] if ERASE in rewards else row_sizes(stored)
     app.close()
     return out
@@ -158,17 +153,15 @@ WITH_FIELDS = World(
     },
     lambda i: {"context": {"age": i, "likes": ["music"] * (i % 2)}, "person": f"p{i}"},
     {
-        "dim": 0,
         "features": FIELDS["features"] | {"context": FIELDS["features"]["context"] | {"likes": LIKES}},
         "profiles": {"somebody": {"context": {"age": 31}}},
-        "max_rounds_per_person": 3,
-        "budget": BUDGET,
+        "budget": BUDGET | {"unit": {"rounds": 3}},
     },
 )
 # and with what these say of people, on the dashboard and as JSON
 BY_FIELDS = WITH_FIELDS._replace(options=WITH_FIELDS.options | {"horizon": None, "profiles": {}})
-HOLDOUT = {"share": 0.5, "arm": 0, "arms": [1]}
-CONTROLLED = World(OTHERS, usual, {"horizon": None, "budget": BUDGET, "missing_as": 0.0, "holdout": HOLDOUT})
+HOLDOUT = {"share": 0.5, "action": 0, "actions": [1]}
+HELD_OUT = World(OTHERS, usual, {"horizon": None, "budget": BUDGET, "reward": {"default": 0.0}, "holdout": HOLDOUT})
 
 
 def said(rewards, late):
@@ -225,13 +218,13 @@ def test_one_person_with_fields_replaced_or_erased_changes_nothing_that_is_seen(
     assert differences(on_sqlite, monkeypatch, caplog, ["erased"], replaced=LAST, world=WITH_FIELDS) == []
 
 
-def test_what_a_control_group_says_is_the_same_whoever_people_are(on_sqlite, monkeypatch, caplog):
+def test_what_a_holdout_says_is_the_same_whoever_people_are(on_sqlite, monkeypatch, caplog):
     """With the same sides: also of its picture, which is on the page from the first look on."""
     monkeypatch.setattr(terms, "Assignment", lambda holdout, key, **more: Assignment(holdout, bytes(32), **more))
     monkeypatch.setattr(looks, "FIRST", 2)
     others = ["another reward", "no reward", "late", "cancelled"]
-    assert differences(on_sqlite, monkeypatch, caplog, others, replaced=CROWD, world=CONTROLLED) == []
-    found = seen(on_sqlite(), "as it was", monkeypatch, caplog, world=CONTROLLED)
+    assert differences(on_sqlite, monkeypatch, caplog, others, replaced=CROWD, world=HELD_OUT) == []
+    found = seen(on_sqlite(), "as it was", monkeypatch, caplog, world=HELD_OUT)
     assert any(b'class="band"' in each[2] for each in found if isinstance(each, tuple) and len(each) == 3)
 
 

@@ -23,7 +23,7 @@ def clock():
 
 @pytest.fixture
 def app(tmp_path, clock):
-    return application(tmp_path, dim=0, features=FIELDS["features"], max_rounds_per_person=9, clock=clock)
+    return application(tmp_path, features=FIELDS["features"], budget={"unit": {"rounds": 9}}, clock=clock)
 
 
 def evaluate(app, path, context, headers=()):
@@ -36,7 +36,7 @@ def evaluate(app, path, context, headers=()):
 def expected(folder, context, name, reward):
     """The sums after one choice of that action, asked for in the usual way."""
     folder.mkdir()
-    app = application(folder, dim=0, features=FIELDS["features"], max_rounds_per_person=9)
+    app = application(folder, features=FIELDS["features"], budget={"unit": {"rounds": 9}})
     ask = {"context": {"age": context["age"]}, "actions": [name], "person": context["targetingKey"]}
     call(app, ("reward", {"id": reply(app, "choose", ask)["id"], "reward": reward}))
     settle(stored(app))
@@ -99,12 +99,12 @@ def test_what_is_wrong_has_a_code_and_takes_no_number(app, context, code):
     assert set(reply) == {"key", "errorCode", "errorDetails"} and stored(app).head.choices == 0
 
 
-CONTROLLED = {"kind": "joint-glm", "holdout": {"share": 0.5, "arm": "walk"}, "missing_as": 0.0, "horizon": None}
+HOLDOUT = {"holdout": {"share": 0.5, "action": "walk"}, "reward": {"default": 0.0}, "horizon": None}
 
 
 @pytest.mark.parametrize("age", [40, True, {"a": 1}])
-def test_with_a_control_group_a_person_has_as_many_numbers_whatever_the_fields_are(tmp_path, clock, age):
-    app = application(tmp_path, dim=0, features=FIELDS["features"], clock=clock, **CONTROLLED)
+def test_with_a_holdout_a_person_has_as_many_numbers_whatever_the_fields_are(tmp_path, clock, age):
+    app = application(tmp_path, features=FIELDS["features"], clock=clock, **HOLDOUT)
     for _ in range(3):
         evaluate(app, FLAG, ADA | {"age": age, "requestId": "visit-17"})
     assert stored(app).head.choices == 1
@@ -129,7 +129,7 @@ def test_refusals_do_not_echo(app):
 
 
 def test_roles_rates_and_methods(tmp_path):
-    app = application(tmp_path, dim=0, features=FIELDS["features"], askers=askers(rate=2.0))
+    app = application(tmp_path, features=FIELDS["features"], askers=askers(rate=2.0))
     assert evaluate(app, FLAG, ADA)[0] == 401
     for role, expected_status in (("operator", 403), ("app", 200)):
         status, told = evaluate(app, FLAG, ADA, bearer(role))
@@ -141,7 +141,7 @@ def test_roles_rates_and_methods(tmp_path):
 
 
 def test_a_retired_bandit_is_a_flag_that_fails(tmp_path):
-    options = {"dim": 0, "features": FIELDS["features"]}
+    options = {"features": FIELDS["features"]}
     app = application(tmp_path, **options)
     evaluate(app, FLAG, ADA)
     app.close()

@@ -28,7 +28,7 @@ def with_fields(tmp_path_factory):
     """A bandit that takes the fields of the examples."""
     number, plan = {"kind": "Number", "low": 0, "high": 500}, {"kind": "Category", "values": ["free", "paid"]}
     fields = {"context": {"age": number, "plan": plan}, "action": {"minutes": number}}
-    made = application(tmp_path_factory.mktemp("fields"), dim=0, features=fields)
+    made = application(tmp_path_factory.mktemp("fields"), features=fields)
     yield made
     made.close()
 

@@ -23,10 +23,9 @@ TOML = """
 [bandits.health]
 kind = "joint-glm"
 horizon = 5000
-budget = {epsilon = 1.0, delta = 1e-5}
+budget = {epsilon = 1.0, delta = 1e-5, unit = {rounds = 5}}
+reward = {window = "10 minutes"}
 durable = "health.db"
-hold = 600.0
-max_rounds_per_person = 5
 [bandits.health.features]
 arms = "disjoint"
 actions = ["walk", "sleep"]

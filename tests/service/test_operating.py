@@ -12,7 +12,7 @@ from tests.service.servers import TOML, Running, application
 
 EYE = np.eye(3).tolist()
 BANDIT = "/v1/bandits/messages/"
-SHORT = TOML.replace("hold = 600.0", "hold = 0.05")
+SHORT = TOML.replace("10 minutes", "0.05 seconds")
 
 
 @pytest.fixture(autouse=True)

@@ -12,9 +12,9 @@ GOOD = {"context": {"age": 40}}
 
 @pytest.fixture
 def app(tmp_path):
-    holdout, budget = {"share": 0.5, "arm": "walk"}, {"epsilon": 30.0, "delta": 1e-5}
-    options = {"features": FIELDS["features"], "missing_as": 0.0, "holdout": holdout, "budget": budget}
-    return application(tmp_path, dim=0, horizon=None, clock=Clock(), **options)
+    holdout, budget = {"share": 0.5, "action": "walk"}, {"epsilon": 30.0, "delta": 1e-5}
+    options = {"features": FIELDS["features"], "reward": {"default": 0.0}, "holdout": holdout, "budget": budget}
+    return application(tmp_path, horizon=None, clock=Clock(), **options)
 
 
 BAD = {
@@ -22,7 +22,7 @@ BAD = {
     "an unknown field": {"context": {"age": 40}, "more": 1},
     "a wrong value": {"context": {"age": "old"}},
     "an unknown action": {"context": {"age": 40}, "actions": ["walk", "fly"]},
-    "no arm of the holdout": {"context": {"age": 40}, "actions": ["sleep"]},
+    "no action of the holdout": {"context": {"age": 40}, "actions": ["sleep"]},
     "a person": {"context": {"age": 40}, "person": "ada"},
 }
 

@@ -29,7 +29,7 @@ def visit(folder):
 @pytest.fixture
 def run(tmp_path, tacit):
     """A command with the configuration: exit code, standard output, standard error."""
-    (tmp_path / "serve.toml").write_text(TOML.replace("hold = 600.0\n", ""))
+    (tmp_path / "serve.toml").write_text(TOML.replace(', window = "10 minutes"', ""))
     return lambda command, *more: tacit(command, tmp_path / "serve.toml", *more)
 
 

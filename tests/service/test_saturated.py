@@ -15,18 +15,18 @@ from tacit import Budget
 from tacit.holders.postgres import Postgres
 from tacit.holders.sqlite import SQLite
 from tacit.kernels.rounds import next_boundary
-from tests.made import joint
+from tests.made import algorithm
 from tests.service.servers import Running
 from tests.store.conftest import folder, on_postgres, postgres  # noqa: F401
 
 ARMS = [[float(i == j) for j in range(5)] for i in range(5)]
 STORED = CONFIG + 'durable = "bench.db"\n'
-SOON = STORED.replace("hold = 1.0", "hold = 0.05\ndelay = 0.0")
+SOON = STORED.replace("1 second", "0.05 seconds") + "delay = 0.0\n"
 
 
 def steps(entered):
     """That end by so many entries."""
-    schedule, count, end = joint(features=5, budget=Budget(1.0, 1e-6)).algorithm.plan.schedule, 0, 0
+    schedule, count, end = algorithm(features=5, budget=Budget(1.0, 1e-6)).one_pass(exact=True).plan.schedule, 0, 0
     while (end := int(next_boundary(end, *schedule))) <= entered:
         count += 1
     return count

@@ -1,7 +1,5 @@
 """A holdout over HTTP: own choices in requests, never a side in an answer, what it says, and its end."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -12,10 +10,12 @@ from tacit.service.served import Served
 from tacit.trials.bounds import Interval
 from tests.service.servers import (
     LINEAR,
+    TOML,
     application,
     askers,
     bearer,
     call,
+    changed,
     each_reply,
     lines,
     page_of,
@@ -26,11 +26,10 @@ from tests.service.servers import (
 from tests.store.places import settle
 from tests.trials.test_trial import HELLO, PEOPLE, sums
 
-GLM = {name: value for name, value in LINEAR.items() if name not in ("horizon", "base_rate")}
-GLM |= {"budget": {"epsilon": 60.0, "delta": 1e-5}, "missing_as": 0.0}
+GLM = {"horizon": None, "budget": {"epsilon": 60.0}, "reward": {"base_rate": None, "default": 0.0}}
 NAMES = ["hello", "a <b>", "b"]
 ARMS = dict(zip(NAMES, np.eye(3).tolist(), strict=True))
-HOLDOUT = {"share": 0.5, "arm": "hello"}
+HOLDOUT = {"share": 0.5, "action": "hello"}
 
 
 def play(app, rounds, **more):
@@ -43,7 +42,7 @@ def play(app, rounds, **more):
 
 
 def test_status_history_and_dashboard_say_what_the_bandit_does(tmp_path):
-    app = application(tmp_path, **GLM, holdout=HOLDOUT | {"arms": ["a <b>", "b"]})
+    app = application(tmp_path, **GLM, holdout=HOLDOUT | {"actions": ["a <b>", "b"]})
     early = "Not known yet: the first look comes after 100 people."
     assert reply(app, "status")["trial"] == {"said": early, "people": 0} and early in page_of(app)
     chosen = [one for _ in range(8) for one in play(app, 80)]
@@ -103,10 +102,9 @@ def test_operators_end_it_once(tmp_path):
 
 def test_the_command_ends_it(tmp_path, tacit):
     """And leaves all other settings as they are."""
-    given = GLM | {"delay": 7.0}
-    text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in given.items() if name != "budget")
-    text += 'budget = {epsilon = 1.0, delta = 1e-5}\ncontrol = {share = 0.5, arm = "hello"}\n'
-    (tmp_path / "serve.toml").write_text("[bandits.messages]\n" + text)
+    text = TOML.replace("horizon = 5000\nbudget", 'holdout = {share = 0.5, action = "hello"}\nbudget')
+    text = text.replace("base_rate = 0.5", "default = 0.0").replace("delay = 0.0", "delay = 7.0")
+    (tmp_path / "serve.toml").write_text(text)
     setting = configs.read(tmp_path / "serve.toml").bandits["messages"]
     Served("messages", setting, 8).close()
     for expected, place, words in ((0, 1, "has ended"), (1, 2, "got one that has ended")):
@@ -121,14 +119,14 @@ def test_the_command_ends_it(tmp_path, tacit):
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"share": 0.15, "arm": "a"}, "Expected share to be 1 / m"),
-        ({"share": 0.1}, "Expected holdout with either arm or policy"),
-        ({"share": 0.1, "arm": "a", "bound": "sure"}, "Expected bound"),
-        ({"share": 0.1, "arm": "a", "min_share": 0.03, "arms": ["b"]}, "Expected min_share to be 1 / n"),
+        ({"share": 0.15, "action": "a"}, "Expected share to be 1 / m"),
+        ({"share": 0.1}, "Expected a holdout with either action or policy"),
+        ({"share": 0.1, "action": "a", "bound": "sure"}, "Expected bound"),
+        ({"share": 0.1, "action": "a", "min_share": 0.03, "actions": ["b"]}, "Expected min_share to be 1 / n"),
     ],
 )
 def test_what_is_wrong_is_said_before_it_is_served(wrong, words):
-    setting = configs.convert({"bandits": {"messages": GLM | {"holdout": wrong}}}).bandits["messages"]
+    setting = configs.convert({"bandits": {"messages": changed(LINEAR, **GLM, holdout=wrong)}}).bandits["messages"]
     with pytest.raises(ValueError, match=rf"^\[bandits.messages\]: {words}"):
         configs.build(setting, "messages")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tacit import durations
+from tacit.cli.parse import number_or_words
 from tacit.features.schema import Schema
 from tacit.planning.trials import Question
 
@@ -64,16 +65,8 @@ def of_schema(
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
     window = options.get("window")
-    options = options | {"window": None if window is None else durations.seconds(_number(window), "window")}
+    options = options | {"window": None if window is None else durations.seconds(number_or_words(window), "window")}
     return {name: value for name, value in options.items() if value is not None}
-
-
-def _number(text: str) -> float | str:
-    """Seconds, or words."""
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def offered(schema: Schema) -> Schema:

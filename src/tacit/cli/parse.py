@@ -49,7 +49,7 @@ def parse_bandit(text: str, epsilons: list[float], delta: float) -> list["Spec"]
         delta = parse_number("delta", own_delta)
     unit = None
     if rounds is not None:
-        unit = Person(int(parse_number("rounds", rounds)), per)
+        unit = Person(parse_whole("rounds", rounds), None if per is None else number_or_words(per))
     elif per is not None:
         raise ValueError("Expected rounds with per, of a person, got none.")
     return [Spec(kind, **values, budget=Budget(e, delta, unit)) for e in epsilons]
@@ -80,6 +80,21 @@ def parse_number(key: str, text: str) -> float:
         raise ValueError(f"Expected {key} to be a number, got {text!r}.") from None
 
 
+def parse_whole(key: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"Expected {key} to be a whole number, got {text!r}.") from None
+
+
+def number_or_words(text: str) -> float | str:
+    """Of a length: choices or seconds, or a time as "1 day"."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
 def split(text: str) -> tuple[str, dict[str, str]]:
     name, _, rest = text.partition(":")
     pairs = [pair.partition("=") for pair in rest.split(",") if pair]
@@ -98,9 +113,11 @@ def parse_epsilon(text: str) -> float:
 
 def convert(kind: type, key: str, value: str) -> Any:
     """A string as the annotated type of that field."""
+    from tacit.experiments.spec import settings_of
+
     usable = sayable(kind)
     if key not in usable:
-        fields = {f.name for f in dataclasses.fields(kind)}
+        fields = settings_of(kind).keys()
         known = ", ".join(sorted([*usable, *(BUDGET if "budget" in fields else ())]))
         where = ", which no word can say" if key in fields else ""
         raise ValueError(f"Expected an option of {registry.kebab(kind.__name__)} ({known}), got {key!r}{where}.")

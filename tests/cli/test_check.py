@@ -10,10 +10,9 @@ from tacit import cli
 SHOP = """
 [bandits.shop]
 kind = "joint-glm"
-budget = {epsilon = 1.0, delta = 1e-6}
+budget = {epsilon = 1.0, delta = 1e-6, unit = {rounds = 1}}
 durable = "shop.db"
-hold = "1 hour"
-max_rounds_per_person = 1
+reward = {window = "1 hour"}
 [bandits.shop.features]
 arms = "disjoint"
 actions = ["delivery", "reading"]
@@ -26,16 +25,16 @@ FILMS = """
 kind = "joint-glm"
 budget = {epsilon = 1.0, delta = 1e-6}
 durable = "films.db"
-hold = 60
+reward = {window = "1 minute"}
 [bandits.films.features]
 context.age = {kind = "Number", low = 18, high = 100}
 action.genre = {kind = "Category", values = ["drama", "comedy"]}
 [bandits.vectors]
 kind = "joint-glm"
-dim = 2
+features = 2
 budget = {epsilon = 1.0, delta = 1e-6}
 durable = "vectors.db"
-hold = 60
+reward = {window = "1 minute"}
 """
 GOOD = {"age": 31, "plan": "free", "likes": ["poems"]}
 

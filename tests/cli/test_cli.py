@@ -50,7 +50,7 @@ def test_a_plan_has_a_horizon_only_where_one_is_given_or_needed(capsys, monkeypa
             cli.main()
         return capsys.readouterr().out
 
-    weekly = "joint-glm:max_rounds_per_person=1,week=14000,forget=60000"
+    weekly = "joint-glm:rounds=1,per=14000,forget=60000"
     text = shown(weekly)
     assert text.startswith("Privacy certificate: JointGLM\n") and "4 weeks: epsilon" in text
     text = shown(weekly, "--horizon", "10000")
@@ -63,7 +63,9 @@ def test_a_plan_has_a_horizon_only_where_one_is_given_or_needed(capsys, monkeypa
         (["simulate", "nothing", "--env", "ball"], "Expected a bandit, got 'nothing'."),
         (["simulate", "lin-ucb", "--env", "nowhere"], "Expected an environment, got 'nowhere'."),
         (["simulate", "lin-ucb:width=1", "--env", "ball"], "Expected an option of lin-ucb"),
-        (["simulate", "joint-glm:features=x", "--env", "ball"], "Expected an option of joint-glm"),
+        (["simulate", "joint-glm:warm_start=x", "--env", "ball"], "Expected an option of joint-glm"),
+        (["simulate", "joint-glm:features=x", "--env", "ball"], "Expected features to be a whole number"),
+        (["simulate", "joint-glm:per=7", "--env", "ball"], "Expected rounds with per"),
         (["simulate", "lin-ucb:ridge=a", "--env", "ball"], "Expected ridge"),
         (["simulate", "lin-ucb:ridge", "--env", "ball"], "Expected NAME:key=value"),
         (["simulate", "joint-glm", "--env", "ball", "--epsilon", "0"], "Expected epsilon"),
@@ -114,19 +116,19 @@ def test_every_name_on_the_command_line_is_documented():
 
 
 def test_a_bad_value_is_answered_in_words():
-    for text, kind in (("radius=x", "a number"), ("max_rounds_per_person=x", "a whole number or none")):
+    for text, kind in (("radius=x", "a number"), ("rounds=x", "a whole number"), ("first=x", "a whole number or none")):
         with pytest.raises(ValueError, match=f"^Expected {text[:-2]} to be {kind}, got 'x'.$"):
             parse_bandit(f"joint-glm:{text}", [1.0], 1e-6)
 
 
-@pytest.mark.parametrize("key", ["tuning", "prior", "budget", "horizon"])
+@pytest.mark.parametrize("key", ["tuning", "prior", "holdout", "budget", "horizon"])
 def test_what_no_word_can_say_is_refused_and_not_offered(key):
     with pytest.raises(
         ValueError, match=f"^Expected an option of joint-glm .*, got '{key}', which no word can say.$"
     ) as found:
         parse_bandit(f"joint-glm:{key}=foo", [1.0], 1e-6)
     offered = str(found.value).partition("(")[2].partition(")")[0].split(", ")
-    assert key not in offered and {"curvature", "epsilon", "link"} <= set(offered)
+    assert key not in offered and {"model", "epsilon", "link", "rounds", "per"} <= set(offered)
 
 
 def test_a_delta_of_one_bandit_is_a_number():

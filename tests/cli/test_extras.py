@@ -16,8 +16,8 @@ sys.meta_path.insert(0, Missing())
 SERVE = """
 import tempfile
 import numpy as np
-from tacit import Budget, JointGLM, LocalIRLS, ShuffleNewton
-bandit = JointGLM(dim=2, budget=Budget(4.0, 1e-6), first=3)
+from tacit import Bandit, Budget, JointGLM, LocalIRLS, ShuffleNewton, Variant
+bandit = Bandit(JointGLM(2, Budget(4.0, 1e-6), model=Variant(first=3)))
 for _ in range(5):
     choice = bandit.choose(np.eye(2))
     bandit.observe(choice, 1.0)
@@ -25,7 +25,7 @@ assert choice.propensity > 0
 assert bandit.privacy.private and bandit.privacy.spent > 0
 with tempfile.TemporaryDirectory() as folder:
     bandit.save(folder + "/bandit.json")
-    again = JointGLM.load(folder + "/bandit.json")
+    again = Bandit.load(folder + "/bandit.json")
     again.observe(again.choose(np.eye(2)), 0.0)
 for kind in (LocalIRLS, ShuffleNewton):
     server = kind(dim=2, budget=Budget(4.0, 1e-6))

@@ -48,22 +48,22 @@ def test_a_bandit_brings_along_what_it_needs():
     assert "numba" in modules
     assert not modules & (HEAVY | SLOW | {"scipy.special", "typer", "rich"})
     assert not {name for name in modules if name.startswith(("tacit.experiments", "tacit.environments"))}
-    assert {home for home in registry.algorithms().values() if home in modules} == {"tacit.bandits.joint.glm"}
+    assert {home for home in registry.algorithms().values() if home in modules} == {"tacit.joint"}
 
 
 def test_serving_needs_no_slow_part_of_scipy():
     """From the first import to a release with secure noise, saved and loaded: nothing slow is loaded on the way."""
     code = """
 import tempfile, numpy as np
-from tacit import Budget, JointGLM
-bandit = JointGLM(dim=2, budget=Budget(4.0, 1e-6), first=3)
+from tacit import Bandit, Budget, JointGLM, Variant
+bandit = Bandit(JointGLM(2, Budget(4.0, 1e-6), model=Variant(first=3)))
 for _ in range(5):
     choice = bandit.choose(np.eye(2))
     bandit.observe(choice, 1.0)
 assert choice.propensity > 0 and bandit.privacy.spent > 0
 with tempfile.TemporaryDirectory() as folder:
     bandit.save(folder + "/bandit.json")
-    assert JointGLM.load(folder + "/bandit.json").choices == 5
+    assert Bandit.load(folder + "/bandit.json").choices == 5
 """
     assert not loaded(code) & (SLOW | HEAVY)
 

@@ -133,8 +133,8 @@ def backed_up(place, file, name="bandit"):
     return file
 
 
-def restored(place, algorithm, name="bandit"):
+def restored(place, algorithm, name="bandit", **options):
     """A new bandit from what is there now, by a backup; its uid."""
     with tempfile.TemporaryDirectory() as folder:
         file = backed_up(place, Path(folder) / "backup", name)
-        return restore(algorithm, file, place.where, name=name, keys=place.keys)
+        return restore(algorithm, file, place.where, name=name, keys=place.keys, **options)

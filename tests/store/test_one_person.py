@@ -70,7 +70,7 @@ def test_what_is_no_id_is_refused(on_sqlite, wrong):
 
 def test_a_log_and_http_count_the_same_person(tmp_path):
     """A column of whole numbers, of texts or of bytes, and text over HTTP: limit 2, two rounds."""
-    app = application(tmp_path, rounds=2)
+    app = application(tmp_path, budget={"epsilon": 1.0, "delta": 1e-5, "unit": {"rounds": 2}})
     stored, memory = app.served["messages"].stored, in_memory(2)
     rows = {"x0": [1.0], "x1": [0.0], "x2": [0.0], "reward": [1.0]}
     for name, person in (("numbers", np.array([17])), ("texts", ["17"]), ("bytes", [b"17"])):

@@ -186,10 +186,10 @@ def test_rows_that_others_may_wait_for_are_taken_in_one_order(on_sqlite, monkeyp
 
 
 def test_removing_what_has_expired_and_erasing_wait_for_nobody_in_a_circle(on_postgres, clock):
-    options = {"pending": 8, "rounds": 99, "first": 900}
+    bandit, options = linear(rounds=99, first=900), {"pending": 8, "clock": clock}
     with (
-        on_postgres.open(linear(**options), clock=clock) as one,
-        on_postgres.open(linear(**options), clock=clock) as two,
+        on_postgres.open(bandit, **options) as one,
+        on_postgres.open(bandit, **options) as two,
     ):
         at_once(
             lambda: [one.choose(np.eye(3), person=i % 5) for i in range(60)],

@@ -127,7 +127,7 @@ def test_releasing_and_restoring_leave_fingerprints_of_the_keys_that_are_there(p
     shutil.rmtree(place.keys)
     with pytest.raises(BadState, match="tacit restore"):
         place.open(linear(), pending=PENDING)
-    restored(place, linear(pending=PENDING))
+    restored(place, linear(), pending=PENDING)
     with place.open(linear(), pending=PENDING) as stored:
         play(stored, np.random.default_rng(4), 10, prefix="anew", together=10)
         labels = {label for (label,) in table(stored, "SELECT label FROM key_fingerprint")}

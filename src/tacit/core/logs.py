@@ -85,9 +85,9 @@ def check_columns(door: Door, names: Collection[str]) -> None:
         raise ValueError("Expected a column reward, got none.")
     limited = door.limited
     if limited and "person" not in names:
-        raise ValueError("Expected a column person, as max_rounds_per_person is set, got none.")
+        raise ValueError("Expected a column person, as the budget is for a person, got none.")
     if "person" in names and not limited:
-        raise ValueError("Expected max_rounds_per_person for a log with a column person, got a bandit without it.")
+        raise ValueError("Expected a budget for a person for a log with a column person, got one for a round.")
     if door.schema is not None:
         logs.check_fields(door.schema, names)
 

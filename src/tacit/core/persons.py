@@ -20,7 +20,7 @@ PersonId = str | bytes | int | np.integer[Any]
 def check_named(person: object, *, limited: bool) -> None:
     """ValueError for a choice of nobody, where there is a limit: each has to say whose it is."""
     if limited and person is None:
-        raise ValueError("Expected a person with every choice, as max_rounds_per_person is set, got none.")
+        raise ValueError("Expected a person with every choice, as the budget is for a person, got none.")
 
 
 def canonical(person: PersonId) -> bytes:
@@ -52,7 +52,7 @@ def hashed(person: PersonId | None, key: bytes, *, limited: bool) -> bytes | Non
         return None
     found = digest(person, key)
     if not limited:
-        raise ValueError("Expected max_rounds_per_person for choices with person=, got a bandit without it.")
+        raise ValueError("Expected a budget for a person where choices have person=, got one for a round.")
     return found
 
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from tacit import Bandit, Person
+from tacit import Bandit, JointGLM, Person
 from tacit.flat import named
 
 
@@ -16,3 +16,15 @@ def algorithm(*, rounds=None, per=None, **settings):
 def joint(*, seed=None, source=None, policy=None, pending=100_000, kind=Bandit, **settings):
     """In memory."""
     return kind(algorithm(**settings), seed, source=source, policy=policy, pending=pending)
+
+
+def any_kind(kind, *, features, range=None, rounds=None, **settings):
+    """In memory, of any class of bandits: published ones have other names for these."""
+    if issubclass(kind, Bandit | JointGLM):
+        return joint(features=features, **given(range=range, rounds=rounds), **settings)
+    return kind(dim=features, **given(rewards=range, max_rounds_per_person=rounds), **settings)
+
+
+def given(**settings):
+    """Those that are not None."""
+    return {name: value for name, value in settings.items() if value is not None}

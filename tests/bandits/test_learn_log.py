@@ -7,19 +7,25 @@ import polars as pl
 import pytest
 from numpy.random import default_rng
 
-from tacit import Budget, JointGLM, Secure, Simulated, Stored
+from tacit import Bandit, Budget, Secure, Simulated, Stored
 from tacit.core import repeated
 from tacit.errors import HorizonReached
 from tacit.features import Category, Number, Schema
 from tacit.mechanisms.opening import opened
-from tests.made import joint
+from tests.made import algorithm, joint
 from tests.pieces import Pieces
 
 BUDGET = Budget(1.0, 0.02)
 
 
-def make(kind=JointGLM, **options):
-    return kind(**{"dim": 4, "budget": BUDGET, "source": Simulated(2)} | options)
+def make(**options):
+    return joint(**{"features": 4, "budget": BUDGET, "source": Simulated(2)} | options)
+
+
+def opened_at(path, **options):
+    """On a database."""
+    given = {"features": 4, "budget": BUDGET, "window": "1 minute"}
+    return Stored(algorithm(**given | options), path, background=False)
 
 
 def log(count=120, seed=0):
@@ -29,9 +35,9 @@ def log(count=120, seed=0):
 
 
 def same(one, other):
-    assert one.choices == other.choices and one._steps == other._steps
-    assert np.array_equal(opened(one._state.prefix).open, opened(other._state.prefix).open)
-    assert np.array_equal(one._state.prefix.released, other._state.prefix.released)
+    assert one.choices == other.choices and one.sums.steps == other.sums.steps
+    assert np.array_equal(opened(one.sums.state.prefix).open, opened(other.sums.state.prefix).open)
+    assert np.array_equal(one.sums.state.prefix.released, other.sums.state.prefix.released)
 
 
 def test_as_if_they_had_come_live():
@@ -41,7 +47,7 @@ def test_as_if_they_had_come_live():
     for row in range(120):
         live.observe(live.choose([[table[f"x{i}"][row] for i in range(4)]]), table["reward"][row])
     same(learnt, live)
-    assert learnt._steps > 0 and learnt.privacy.spent == live.privacy.spent
+    assert learnt.sums.steps > 0 and learnt.privacy.spent == live.privacy.spent
     for bandit in (learnt, live):
         bandit.observe(bandit.choose([[0.1, 0.2, 0.3, 0.4]]), 1.0)
     learnt.learn_log({name: column[:60] for name, column in table.items()})  # and between live choices
@@ -68,7 +74,7 @@ def test_a_log_of_which_more_than_a_tenth_is_refused_is_another_than_was_meant(b
     """Nothing of it is learnt, in memory, in pieces or on a database, and the first rows are named."""
     table = log()
     table["x0"] = np.where(np.arange(120) < bad, 3.0, table["x0"])
-    with Stored(make(source=Secure()), tmp_path / "stored.db", hold=60, background=False) as stored:
+    with opened_at(tmp_path / "stored.db") as stored:
         holders = [
             (made := make(source=source), functools.partial(made.learn_log, given))
             for source in (Simulated(2), Secure())
@@ -87,15 +93,15 @@ def test_a_log_of_which_more_than_a_tenth_is_refused_is_another_than_was_meant(b
 
 
 def test_persons_are_counted_with_live_rounds():
-    bandit, alone = make(max_rounds_per_person=2, first=50), make(max_rounds_per_person=2, first=50)
+    bandit, alone = make(rounds=2, first=50), make(rounds=2, first=50)
     bandit.observe(bandit.choose([[0.1] * 4], person="ada"), 1.0)
     alone.observe(alone.choose([[0.1] * 4], person="ada"), 1.0)
     table = {name: column[:4] for name, column in log().items()}
     assert bandit.learn_log(table | {"person": ["ada", "ada", "bob", "bob"]}) == {} and bandit.choices == 5
-    assert sorted(bandit._persons.counts.values()) == [2, 2]  # the third of ada teaches nothing
+    assert sorted(bandit.memory.persons.counts.values()) == [2, 2]  # the third of ada teaches nothing
     kept = {name: [value for row, value in enumerate(column) if row != 1] for name, column in table.items()}
     assert alone.learn_log(kept | {"person": ["ada", "bob", "bob"]}) == {}
-    assert np.array_equal(opened(bandit._state.prefix).open, opened(alone._state.prefix).open)
+    assert np.array_equal(opened(bandit.sums.state.prefix).open, opened(alone.sums.state.prefix).open)
 
 
 def test_persons_are_in_a_log_where_they_are_limited_and_nowhere_else(tmp_path):
@@ -103,11 +109,11 @@ def test_persons_are_in_a_log_where_they_are_limited_and_nowhere_else(tmp_path):
     table = {name: column[:4] for name, column in log().items()}
     named = table | {"person": ["ada", "ada", "bob", None]}
     for options, wrong, message in (
-        ({}, named, "Expected max_rounds_per_person for a log"),
-        ({"max_rounds_per_person": 2}, table, "Expected a column person"),
+        ({}, named, "Expected a budget for a person for a log"),
+        ({"rounds": 2}, table, "Expected a column person"),
     ):
         bandit = joint(features=4, budget=BUDGET, **options)
-        with Stored(joint(features=4, budget=BUDGET, **options), tmp_path / f"{len(options)}.db", hold=60) as stored:
+        with opened_at(tmp_path / f"{len(options)}.db", **options) as stored:
             for given in (wrong, Pieces(pl.DataFrame(wrong))):
                 for learn in (bandit.learn_log, functools.partial(stored.learn_log, log="june")):
                     with pytest.raises(ValueError, match=message):
@@ -121,7 +127,7 @@ def test_the_certificate_counts_them_and_files_keep_that(tmp_path):
     bandit.learn_log(log(30))
     assert any(c.startswith("30 of the choices are rows of a log") for c in bandit.privacy.caveats)
     bandit.save(tmp_path / "bandit.json")
-    assert JointGLM.load(tmp_path / "bandit.json").privacy.caveats == bandit.privacy.caveats
+    assert Bandit.load(tmp_path / "bandit.json").privacy.caveats == bandit.privacy.caveats
 
 
 def test_actions_have_coordinates_of_their_own():
@@ -146,14 +152,14 @@ def test_fields_of_a_schema():
     for one, played in zip(sex, action, strict=True):
         if played != "c":
             live.observe(live.choose({"age": 30, "sex": one}, actions=[played]), 1.0)
-    assert np.array_equal(opened(bandit._state.prefix).open, opened(live._state.prefix).open)
+    assert np.array_equal(opened(bandit.sums.state.prefix).open, opened(live.sums.state.prefix).open)
 
 
 def test_a_field_of_the_schema_without_a_column_is_no_missing_value(tmp_path):
     schema = Schema(context={"age": Number(0, 100), "sex": Category("F", "M")}, arms="disjoint", actions=("a", "b"))
     table = {"Age": [30, 60], "sex": ["F", None], "action": ["a", "b"], "reward": [1.0, 1.0]}
     bandit = joint(features=schema, budget=BUDGET)
-    with Stored(joint(features=schema, budget=BUDGET), tmp_path / "stored.db", hold=60, background=False) as stored:
+    with opened_at(tmp_path / "stored.db", features=schema) as stored:
         for learn in (bandit.learn_log, functools.partial(stored.learn_log, log="june")):
             for given in (table, Pieces(pl.DataFrame(table))):
                 with pytest.raises(ValueError, match="got none named age\\."):
@@ -192,7 +198,7 @@ def test_the_same_log_is_refused_a_second_time(tmp_path):
     bandit.save(path)
     lists = {name: list(table[name]) for name in reversed(table)}
     forms = [table, pl.DataFrame(table), lists, pieces, table | {"day": [1] * 120}]
-    for known in (bandit, JointGLM.load(path)):
+    for known in (bandit, Bandit.load(path)):
         for form in forms:
             with pytest.raises(ValueError, match="one whose rows it has learnt"):
                 known.learn_log(form)
@@ -200,7 +206,7 @@ def test_the_same_log_is_refused_a_second_time(tmp_path):
         known.learn_log({name: column[:-1] for name, column in table.items()})
         known.learn_log(table | {"reward": 1 - table["reward"]})
         assert known.choices == 120 + 119 + 120
-    assert repeated.digest(make()._door, table, bytes(32)) not in path.read_text()
+    assert repeated.digest(make().memory.door, table, bytes(32)) not in path.read_text()
     alike = {name: np.repeat(column[:15], 8) for name, column in table.items()}  # other people may well look so
     bandit.learn_log(alike)
     bandit.learn_log(alike)
@@ -212,16 +218,16 @@ def test_the_same_log_is_refused_a_second_time(tmp_path):
 
 def test_a_log_that_was_refused_as_a_whole_may_be_given_again():
     for table in (log(), Pieces(pl.DataFrame(log()))):
-        small, other = make(horizon=100), make(dim=6)
+        small, other = make(horizon=100), make(features=6)
         with pytest.raises(HorizonReached):
             small.learn_log(table)
         with pytest.raises(ValueError, match="a part of 6 features, got 4 columns"):
             other.learn_log(table)
-        assert small.choices == other.choices == 0 and not small._logs and not other._logs
+        assert small.choices == other.choices == 0 and not small.memory.logs and not other.memory.logs
 
 
 def test_digests_are_keyed_and_the_same_in_every_form():
-    door, table = make()._door, log()
+    door, table = make().memory.door, log()
     person = door.__class__(**{**vars(door), "limited": True})
     first = repeated.digest(door, table, bytes(32))
     assert first == repeated.digest(door, pl.DataFrame(table), bytes(32)) != repeated.digest(door, table, b"k" * 32)

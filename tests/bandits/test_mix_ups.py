@@ -7,8 +7,11 @@ import pytest
 
 import tacit
 from tacit import (
+    Bandit,
     Budget,
     Embedded,
+    Experiment,
+    Holdout,
     JointGLM,
     LinUCB,
     LocalIRLS,
@@ -42,6 +45,11 @@ LOCAL = LocalIRLS(dim=3, budget=BUDGET)
         (lambda: LocalIRLS(dim=3, budget=BUDGET, source=Secure()), "source to be None .* got Secure"),
         (lambda: joint(features=3, budget=BUDGET, source=Secure), r"Secure\(\) or Simulated.*, got the class Secure"),
         (lambda: joint(features=3, budget=BUDGET, tuning=1), "a Tuning of 6 numbers, got int"),
+        (lambda: Bandit(BUDGET), r"an algorithm, e.g. JointGLM\(...\), got Budget"),
+        (lambda: JointGLM(3, BUDGET, "probit"), "reward= with reward's own settings, got 'probit'"),
+        (lambda: JointGLM(3, BUDGET, warm_start=(1.0, 2.0)), "warm_start= with warm_start's own settings"),
+        (lambda: Experiment(BUDGET, Holdout(action=0)), "an algorithm with sums .JointGLM., got Budget"),
+        (lambda: Experiment(joint(features=3, budget=BUDGET).algorithm, 0.1), "to be Holdout.*, got float"),
         (lambda: Spec("joint-glm"), "the class of a bandit, .* got 'joint-glm'"),
         (lambda: simulate(JointGLM, environments.ball(), horizon=9, runs=1, seed=0), "a sequence of Specs"),
         (lambda: simulate([Spec(LinUCB)], "ball", horizon=9, runs=1, seed=0), "environments.ball"),
@@ -49,7 +57,7 @@ LOCAL = LocalIRLS(dim=3, budget=BUDGET)
         (lambda: LocalClient(LOCAL.billboard(), epsilon="4"), "None or a number above 0, got str"),
         (lambda: joint(features=3, budget=BUDGET, policy=3), "NumPy Generator, got int"),
         (lambda: joint(features=3, budget=BUDGET, range=1), "pair low < high of finite numbers, got 1"),
-        (lambda: Embedded(joint(features=3, budget=BUDGET)), "server of the shuffle or local model, got JointGLM"),
+        (lambda: Embedded(joint(features=3, budget=BUDGET)), "server of the shuffle or local model, got Bandit"),
         (lambda: LocalClient(LOCAL.billboard()).randomize(0, 1.0), "choose returned, got int"),
         (lambda: LOCAL.observe(1.0), "the bytes of a report, got float"),
         (lambda: LocalIRLS(dim=3, budget=BUDGET, public_arms=True).observe(1.0), "bytes of a report, got float"),
@@ -112,7 +120,7 @@ def test_arms_scaled_to_one_in_single_precision_are_taken_and_cut():
     assert (np.linalg.norm(arms.astype(float), axis=-1) > 1 + 1e-9).any()
     bandit = joint(features=3, budget=BUDGET)
     assert not bandit.choose_many(arms).refused
-    assert np.linalg.norm(opened(bandit._tickets).features, axis=1).max() <= 1 + 1e-9
+    assert np.linalg.norm(opened(bandit.memory.tickets).features, axis=1).max() <= 1 + 1e-9
     LocalClient(LOCAL.billboard()).choose(arms[0])
     for long in (arms[0] * 1.00001, arms[0] * np.nan):
         with pytest.raises(ValueError, match="Expected"):

@@ -6,26 +6,27 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM, Simulated
+from tacit import Bandit, Budget, Simulated
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.grid import on_grid
 from tacit.mechanisms.opening import opened
 from tacit.privacy import gaussian
+from tests.made import any_kind
 
 BUDGET = Budget(1.0, 1e-6)
 ARMS = np.eye(2)
-KINDS = [JointGLM]
+KINDS = [Bandit]
 
 
-def build(kind=JointGLM, **options):
-    return kind(**({"dim": 2, "horizon": 500, "budget": BUDGET, "pending": 50} | options))
+def build(kind=Bandit, **options):
+    return any_kind(kind, **({"features": 2, "horizon": 500, "budget": BUDGET, "pending": 50} | options))
 
 
 @pytest.mark.parametrize("source", [None, Simulated(0)], ids=["secure", "simulated"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_noise_grows_with_the_rounds_of_a_person(kind, source):
-    options = ({} if source is None else {"source": source}) | ({"first": 10} if kind is JointGLM else {})
-    one, three = build(kind, **options), build(kind, **options, max_rounds_per_person=3)
+    options = ({} if source is None else {"source": source}) | ({"first": 10} if kind is Bandit else {})
+    one, three = build(kind, **options), build(kind, **options, rounds=3)
     for a, b in zip(one.privacy.releases, three.privacy.releases, strict=True):
         assert b.sigma == pytest.approx(3 * a.sigma, rel=1e-6)
         assert b.mu == pytest.approx(a.mu, rel=1e-6)
@@ -61,37 +62,37 @@ def test_group_privacy_without_a_cap(kind):
     assert privacy.group == {k: pytest.approx(gaussian.epsilon(k * mu, 1e-6)) for k in (2, 5, 10)}
     assert privacy.group[2] > 2 and privacy.group[10] > privacy.group[5]
     assert json.loads(privacy.json())["group"]["2"] == pytest.approx(privacy.group[2])
-    assert build(kind, max_rounds_per_person=2).privacy.group == {}
+    assert build(kind, rounds=2).privacy.group == {}
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_round_k_plus_one_teaches_nothing_also_after_a_restart(kind, tmp_path):
     """And is a choice like any other, or what is shown would tell who came often."""
-    bandit = build(kind, max_rounds_per_person=2, first=100)
+    bandit = build(kind, rounds=2, first=100)
     for person in ("ada@lovelace", b"ada@lovelace", 7, "7", 8, "Ada@lovelace"):
         bandit.observe(bandit.choose(ARMS, person=person), 1.0)
     for saved in (False, True):
         if saved:
             bandit.save(tmp_path / "b.json")
             bandit = kind.load(tmp_path / "b.json")
-        before, sums = bandit.choices, opened(bandit._state.prefix).open.copy()
+        before, sums = bandit.choices, opened(bandit.sums.state.prefix).open.copy()
         for person in ("ada@lovelace", 7):
             choice = bandit.choose(ARMS, person=person)
             assert choice.index in (0, 1) and bandit.observe(choice, 1.0)
-        assert bandit.choices == before + 2 and np.array_equal(opened(bandit._state.prefix).open, sums)
+        assert bandit.choices == before + 2 and np.array_equal(opened(bandit.sums.state.prefix).open, sums)
     for person in (b"Ada@lovelace", "8"):
-        before = opened(bandit._state.prefix).open.copy()
+        before = opened(bandit.sums.state.prefix).open.copy()
         bandit.observe(bandit.choose(ARMS, person=person), 1.0)
-        assert not np.array_equal(opened(bandit._state.prefix).open, before)
+        assert not np.array_equal(opened(bandit.sums.state.prefix).open, before)
     assert b"ada@lovelace" not in (tmp_path / "b.json").read_bytes()
-    assert "ada@lovelace" not in repr(bandit) and "ada@lovelace" not in repr(bandit._persons)
+    assert "ada@lovelace" not in repr(bandit) and "ada@lovelace" not in repr(bandit.memory.persons)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_choice_says_whose_it_is(kind, tmp_path):
     """Where rounds of a person are limited. A request without is no user; a row of a batch or a log without counts and
     teaches nothing, like any other bad row."""
-    bandit = build(kind, max_rounds_per_person=2)
+    bandit = build(kind, rounds=2)
     for forgotten in (lambda: bandit.choose(ARMS), lambda: bandit.choose_many([ARMS, ARMS])):
         with pytest.raises(ValueError, match="Expected a person with every choice"):
             forgotten()
@@ -112,13 +113,13 @@ def test_a_choice_says_whose_it_is(kind, tmp_path):
 
 
 def test_misuse():
-    with pytest.raises(ValueError, match="Expected max_rounds_per_person"):
+    with pytest.raises(ValueError, match="Expected a budget for a person"):
         build().choose(ARMS, person="ada@lovelace")
-    bandit = build(max_rounds_per_person=1)
+    bandit = build(rounds=1)
     with pytest.raises(ValueError, match="norm at most 1"):
         bandit.choose(2 * ARMS, person="ada@lovelace")
-    assert not bandit._persons.counts and bandit.choices == 0 and "at most 1 round (" in bandit.privacy.unit
+    assert not bandit.memory.persons.counts and bandit.choices == 0 and "at most 1 round (" in bandit.privacy.unit
     for wrong in (0, -1, 1.5, True):
         for kind in KINDS:
-            with pytest.raises(ValueError, match="max_rounds_per_person"):
-                build(kind, max_rounds_per_person=wrong)
+            with pytest.raises(ValueError, match="rounds"):
+                build(kind, rounds=wrong)

@@ -10,10 +10,10 @@ import math
 import numpy as np
 import pytest
 from numpy.random import SeedSequence, default_rng
-from tacit.bandits.base import Bandit
 
 from tacit import Budget, JointGLM, Simulated, Spec, environments
-from tacit.core.choices import certain
+from tacit.core.onepass import View
+from tacit.model.chances import Chance, Later
 from tacit.registry import bandits, load
 from tacit.roles.device import Device
 from tests.made import joint
@@ -38,9 +38,9 @@ def build(name, **options):
 
 def furthest(bandit, arms):
     """The largest difference between a stated propensity and a frequency, over the arms that were chosen."""
-    picks = bandit._pick(np.repeat(arms[None], DRAWS, axis=0))
+    picks = bandit.memory.shown.pick(np.repeat(arms[None], DRAWS, axis=0))
     shares = np.bincount(picks, minlength=len(arms)) / DRAWS
-    stated = {int(index): bandit._propensity(arms, int(index))() for index in np.unique(picks)}
+    stated = {int(index): bandit.memory.shown.propensity(arms, int(index))() for index in np.unique(picks)}
     assert all(0 < value <= 1 for value in stated.values())
     return max(abs(stated[index] - shares[index]) for index in stated)
 
@@ -54,12 +54,12 @@ def test_stated_propensities_are_the_frequencies(registered):
         block = world.block(rounds)
         fill(block)
         bandit.play(block)
-        bandit._advance()
+        bandit.tend()
         assert all(furthest(bandit, arms) <= LIMIT for arms in offers)
 
 
 FORMS = {
-    "scores": ({"curvature": "none"}, WORLD),
+    "scores": ({"model": "scores"}, WORLD),
     "base rate": ({"base_rate": 0.2}, WORLD),
     "fields": ({}, environments.messages(apart=True)),
 }
@@ -73,24 +73,25 @@ def test_those_of_other_forms_are_too(form):
     block = world.block(300)
     world.start(default_rng(3), HORIZON)[0](block)
     bandit.play(block)
-    stated = [bandit.algorithm.chances(bandit._estimate, arms) for arms in block.arms]
+    stated = [bandit.one_pass.chances(bandit.sums.fold.estimate, arms) for arms in block.arms]
     least = int(np.argmin([each.max() for each in stated]))
     asked, told = block.arms[least], stated[least]
     likely = np.flatnonzero(told > 0.001)
     assert told.sum() == pytest.approx(1.0, abs=1e-6) and len(likely) > 1
-    shares = np.bincount(bandit._pick(np.repeat(asked[None], 20_000, axis=0)), minlength=len(asked)) / 20_000
+    picks = bandit.memory.shown.pick(np.repeat(asked[None], 20_000, axis=0))
+    shares = np.bincount(picks, minlength=len(asked)) / 20_000
     assert (np.abs(shares - told) <= 4.5 * np.sqrt(told * (1 - told) / 20_000) + 1e-9).all()
-    assert [bandit._propensity(asked, index)() for index in likely] == pytest.approx(told[likely], rel=1e-9)
+    found = [bandit.memory.shown.propensity(asked, index)() for index in likely]
+    assert found == pytest.approx(told[likely], rel=1e-9)
 
 
 def test_a_wrong_propensity_is_found(monkeypatch):
     bandit, _ = build("joint-glm")
-    monkeypatch.setattr(JointGLM, "_propensity", certain)
+    monkeypatch.setattr(View, "propensity", lambda *_: Later(lambda: Chance(1.0, 0.0)))
     assert furthest(bandit, ARMS) > LIMIT
 
 
-def test_nobody_can_forget_it():
-    assert "_propensity" in Bandit.__abstractmethods__
+def test_no_device_can_forget_it():
     assert "chance" in Device.__abstractmethods__
 
 
@@ -116,7 +117,7 @@ def test_a_propensity_is_exact_or_states_its_error(registered):
     bandit.play(block)
     arms = np.eye(3) if world is ONE_SET else ARMS
     choice = bandit.choose(arms)
-    first, again = bandit._propensity(arms, choice.index), bandit._propensity(arms, choice.index)
+    first, again = (bandit.memory.shown.propensity(arms, choice.index) for _ in range(2))
     error = getattr(first, "error", 0.0)
     assert abs(first() - again()) <= 6 * math.sqrt(2) * error
     assert choice.propensity_error >= 0

@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM
+from tacit import Bandit, Budget
 from tacit.core import file_witness as witness
 from tacit.errors import BadState
 from tacit.mechanisms.opening import opened
+from tests.made import any_kind
 from tests.privacy.test_secure import in_a_child
 
 BUDGET = Budget(1.0, 1e-6)
@@ -24,9 +25,9 @@ ARMS = np.array([[0.8, 0.1], [0.1, 0.8], [-0.5, 0.5]])
 NAMES = 60
 
 
-def build(kind=JointGLM, **options):
-    given = {"dim": 2, "horizon": 400, "budget": BUDGET, "pending": 20, "first": 5, "rewards": (-1.0, 1.0)}
-    return kind(**given | options)
+def build(kind=Bandit, **options):
+    given = {"features": 2, "horizon": 400, "budget": BUDGET, "pending": 20, "first": 5, "range": (-1.0, 1.0)}
+    return any_kind(kind, **given | options)
 
 
 def filled(**options):
@@ -34,7 +35,8 @@ def filled(**options):
     bandit = build(**options)
     for y in (1.0, -1.0, 1.0, 1.0, 0.0):
         bandit.observe(bandit.choose(ARMS), y)
-    assert bandit._due and bandit._steps == 0
+    learner = bandit.memory.learner
+    assert learner.due and learner.steps == 0
     return bandit
 
 
@@ -44,7 +46,7 @@ def release(bandit):
         bandit.choose(ARMS)
     except BadState:
         return None
-    return bandit._state.prefix.released.copy()
+    return bandit.sums.state.prefix.released.copy()
 
 
 def load_and_release(paths):
@@ -52,7 +54,7 @@ def load_and_release(paths):
     out = []
     for path in paths:
         try:
-            bandit = JointGLM.load(path)
+            bandit = Bandit.load(path)
         except BadState:
             continue
         out.append(release(bandit))
@@ -76,10 +78,10 @@ def test_only_the_last_of_two_files_loads(tmp_path):
     for name in ("one", "two"):
         bandit.save(tmp_path / name)
     with pytest.raises(BadState, match="saved elsewhere"):
-        JointGLM.load(tmp_path / "one")
-    assert JointGLM.load(tmp_path / "two").choices == 5
+        Bandit.load(tmp_path / "one")
+    assert Bandit.load(tmp_path / "two").choices == 5
     shutil.copy(tmp_path / "two", tmp_path / "one")  # the last state, in the earlier place
-    again = JointGLM.load(tmp_path / "one")
+    again = Bandit.load(tmp_path / "one")
     assert release(again) is not None
     assert load_and_release([tmp_path / "one", tmp_path / "two"]) == []
 
@@ -91,8 +93,8 @@ def test_the_earlier_file_is_refused_without_a_register_too(tmp_path, monkeypatc
     bandit.save(tmp_path / "two")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
     with pytest.raises(BadState, match="budget twice"):
-        JointGLM.load(tmp_path / "one")
-    assert release(JointGLM.load(tmp_path / "two")) is not None
+        Bandit.load(tmp_path / "one")
+    assert release(Bandit.load(tmp_path / "two")) is not None
     monkeypatch.undo()
     assert release(bandit) is None
 
@@ -144,7 +146,7 @@ def test_copies_under_other_names_give_one_release(how, first, tmp_path):
     for copy in paths:
         how(path, copy)
     if first == "load":
-        bandits = [JointGLM.load(copy) for copy in [path, *paths]]
+        bandits = [Bandit.load(copy) for copy in [path, *paths]]
         had = [each for each in map(release, bandits) if each is not None]
     else:
         had = load_and_release([path, *paths])
@@ -157,7 +159,7 @@ def test_forty_copies_released_by_as_many_threads_give_one_release(tmp_path):
     paths = [tmp_path / f"copy{i}.json" for i in range(40)]
     for copy in paths:
         shutil.copy(path, copy)
-    bandits = [JointGLM.load(copy) for copy in paths]
+    bandits = [Bandit.load(copy) for copy in paths]
     with ThreadPoolExecutor(40) as pool:
         had = list(pool.map(release, bandits))
     assert len([each for each in had if each is not None]) == 1
@@ -169,7 +171,7 @@ def test_another_process_knows_it(tmp_path):
     bandit.save(path)
     shutil.copy(path, copy)
     assert release(bandit) is not None
-    code = f"from tacit import JointGLM; JointGLM.load({str(copy)!r}).choose([[0.1, 0.0]])"
+    code = f"from tacit import Bandit; Bandit.load({str(copy)!r}).choose([[0.1, 0.0]])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode != 0 and "BadState" in done.stderr and "budget twice" in done.stderr
 
@@ -186,14 +188,14 @@ def test_a_save_that_was_cut_off_before_its_mark_and_another_that_went_on(tmp_pa
     bandit.save(path)
     for marker, text in before.items():  # as if the process had ended before it wrote them
         marker.write_text(text)
-    assert JointGLM.load(path).choices == 1
-    other = JointGLM.load(copy)
+    assert Bandit.load(path).choices == 1
+    other = Bandit.load(copy)
     other.observe(other.choose(ARMS), -1.0)
     other.save(copy)
     assert other._witness.generation == bandit._witness.generation
     with pytest.raises(BadState, match="budget twice"):
-        JointGLM.load(path)
-    assert JointGLM.load(copy).choices == 1
+        Bandit.load(path)
+    assert Bandit.load(copy).choices == 1
 
 
 def test_without_a_register_nothing_is_saved_loaded_or_released(tmp_path, monkeypatch):
@@ -202,11 +204,11 @@ def test_without_a_register_nothing_is_saved_loaded_or_released(tmp_path, monkey
     bandit.save(path)
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
-    before = opened(bandit._state.prefix).open.copy()
-    for attempt in (lambda: bandit.choose(ARMS), lambda: bandit.save(path), lambda: JointGLM.load(path)):
+    before = opened(bandit.sums.state.prefix).open.copy()
+    for attempt in (lambda: bandit.choose(ARMS), lambda: bandit.save(path), lambda: Bandit.load(path)):
         with pytest.raises(BadState, match="set XDG_STATE_HOME"):
             attempt()
-    assert bandit._steps == 0 and np.array_equal(opened(bandit._state.prefix).open, before)
+    assert bandit.sums.steps == 0 and np.array_equal(opened(bandit.sums.state.prefix).open, before)
     monkeypatch.undo()
     assert release(bandit) is not None
 
@@ -237,7 +239,7 @@ def test_an_id_that_is_none_is_refused(tmp_path):
     path.write_text(json.dumps(document | {"body": text, "sha256": hashlib.sha256(text.encode()).hexdigest()}))
     (tmp_path / "b.json.generation").unlink()
     with pytest.raises(BadState, match="32 hexadecimal digits"):
-        JointGLM.load(path)
+        Bandit.load(path)
 
 
 def test_forked_workers_that_were_never_saved_are_bandits_of_their_own(tmp_path):
@@ -246,12 +248,12 @@ def test_forked_workers_that_were_never_saved_are_bandits_of_their_own(tmp_path)
     def worker():
         bandit.choose(ARMS)
         bandit.save(tmp_path / "child.json")
-        return JointGLM.load(tmp_path / "child.json").choices
+        return Bandit.load(tmp_path / "child.json").choices
 
     assert in_a_child(worker) == "1"
     bandit.choose(ARMS)
     bandit.save(tmp_path / "parent.json")
-    assert JointGLM.load(tmp_path / "child.json").choices == JointGLM.load(tmp_path / "parent.json").choices == 1
+    assert Bandit.load(tmp_path / "child.json").choices == Bandit.load(tmp_path / "parent.json").choices == 1
 
 
 def test_a_save_that_fails_halfway_is_no_second_chance(tmp_path, monkeypatch):
@@ -267,7 +269,7 @@ def test_a_save_that_fails_halfway_is_no_second_chance(tmp_path, monkeypatch):
             bandit.save(tmp_path / "one")
     assert (tmp_path / "one").exists() and release(bandit) is not None
     with pytest.raises(BadState, match="older one"):
-        JointGLM.load(tmp_path / "one")
+        Bandit.load(tmp_path / "one")
 
 
 def test_the_register_is_one_wherever_the_process_goes(tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit import Budget, JointGLM
+from tacit import Bandit, Budget
 from tacit.algorithms.weeks import Weeks, fewest_leaves
 from tacit.kernels.rounds import Schedule, next_boundary
 from tacit.mechanisms.opening import opened
@@ -22,7 +22,7 @@ NOBODY = [[0.0, 0.0]]
 
 
 def build(**options):
-    settings = {"dim": 2, "horizon": 400, "budget": BUDGET, "pending": 400, "first": 10, "max_rounds_per_person": 2}
+    settings = {"features": 2, "horizon": 400, "budget": BUDGET, "pending": 400, "first": 10, "rounds": 2}
     return joint(**settings | options)
 
 
@@ -32,7 +32,7 @@ def visit(bandit, person, arms=ARM, reward=1.0):
 
 def taught(bandit):
     """What the open step holds."""
-    return np.abs(opened(bandit._state.prefix).open).sum()
+    return np.abs(opened(bandit.sums.state.prefix).open).sum()
 
 
 # serving without learning
@@ -50,7 +50,7 @@ def test_beyond_the_limit_people_are_served_and_teach_nothing():
         bandit.observe(choice, 1.0)
         batch = bandit.choose_many([arms, NOBODY], persons=["ada", "bob"])
         assert not batch.refused and bandit.observe_many(batch, [1.0, 0.0]) == {}
-        states.append(np.concatenate([part.ravel() for part in opened(bandit._state.prefix)[:2]]))
+        states.append(np.concatenate([part.ravel() for part in opened(bandit.sums.state.prefix)[:2]]))
     assert np.array_equal(*states) and states[0].any()
 
 
@@ -59,7 +59,7 @@ def test_marks_are_saved(tmp_path):
     bandit = build()
     choices = [bandit.choose(ARM, person="ada") for _ in range(3)]
     bandit.save(tmp_path / "b.json")
-    loaded = JointGLM.load(tmp_path / "b.json")
+    loaded = Bandit.load(tmp_path / "b.json")
     for place in (2, 1):
         before = taught(loaded)
         loaded.observe(choices[place].id, 1.0)
@@ -102,13 +102,13 @@ def moved(options, script):
         for place in sorted({place % len(waiting) for place in answers} if waiting else (), reverse=True):
             choice, given = waiting.pop(place)
             bandit.observe(choice, given)
-    for _ in range(bandit.horizon - len(script)):
+    for _ in range(bandit.plan.horizon - len(script)):
         bandit.choose(NOBODY, person="nobody")
-    rows = bandit.mechanism.leaves
-    return opened(bandit._state.prefix).noise.table[: rows - 1].copy(), bandit
+    rows = bandit.plan.mechanism.leaves
+    return opened(bandit.sums.state.prefix).noise.table[: rows - 1].copy(), bandit
 
 
-FOUR_WEEKS = {"week": 25, "horizon": 100, "pending": 100}  # no week is shorter, so there are no more
+FOUR_WEEKS = {"per": 25, "horizon": 100, "pending": 100}  # no week is shorter, so there are no more
 
 SCRIPTS = st.lists(
     st.tuples(st.lists(st.integers(0, 50), max_size=4), st.sampled_from([0.0, 1e-9, 1.0]), st.sampled_from([0.0, 1.0])),
@@ -119,11 +119,11 @@ SCRIPTS = st.lists(
 
 def several(bandit, weeks):
     """mu of what a person does in so many weeks, as the certificate has it."""
-    (release,) = bandit.algorithm.plan.person().over[weeks]
+    (release,) = bandit.plan.person().over[weeks]
     return release
 
 
-@pytest.mark.parametrize("rule", [{}, {"hold": 12}, {"hold": 3, "missing_as": 0.0}], ids=str)
+@pytest.mark.parametrize("rule", [{}, {"window": 12}, {"window": 3, "default": 0.0}], ids=str)
 @given(SCRIPTS, SCRIPTS)
 @settings(max_examples=25, deadline=None)
 def test_a_person_never_moves_more_than_is_claimed(rule, one, other):
@@ -136,7 +136,7 @@ def test_a_person_never_moves_more_than_is_claimed(rule, one, other):
 
 def test_the_claim_is_nearly_attained():
     """As different as can be, in each of the weeks, though not in the leaves of them that overlap most."""
-    options = FOUR_WEEKS | {"max_rounds_per_person": 1}
+    options = FOUR_WEEKS | {"rounds": 1}
     full, none = ([([-1], arm, reward)] * 80 for arm, reward in ((1.0, 1.0), (1e-9, 0.0)))
     (a, bandit), (b, _) = (moved(options, script) for script in (full, none))
     release = several(bandit, 4)
@@ -144,33 +144,35 @@ def test_the_claim_is_nearly_attained():
 
 
 def test_the_limit_is_new_each_week_and_late_answers_count_where_they_come():
-    bandit = build(week=30)  # three steps of ten choices
+    bandit = build(per=30)  # three steps of ten choices
     late = [bandit.choose(ARM, person="ada") for _ in range(4)]
     for choice in late[:3]:
         bandit.observe(choice, 1.0)
-    two = build(week=30)
+    two = build(per=30)
     for _ in range(2):
         visit(two, "ada")
-    assert np.array_equal(opened(bandit._state.prefix).open, opened(two._state.prefix).open)  # the third is too many
+    assert np.array_equal(
+        opened(bandit.sums.state.prefix).open, opened(two.sums.state.prefix).open
+    )  # the third is too many
     for _ in range(28):
         bandit.choose(NOBODY, person="nobody")
-    assert bandit._steps == 3 and taught(bandit) == 0  # another week
+    assert bandit.sums.steps == 3 and taught(bandit) == 0  # another week
     bandit.observe(late[3], 1.0)
     assert taught(bandit) > 0
 
 
 def test_a_batch_longer_than_a_week_gives_nobody_more():
     """Weeks are those of the plan: two steps, each of one batch, are in the same week of three."""
-    bandit = build(week=30)
+    bandit = build(per=30)
     for _ in range(2):
         batch = bandit.choose_many([ARM] * 40, persons=["ada"] * 40)
         bandit.observe_many(batch, [1.0] * 40)
         before = taught(bandit)
-    assert bandit._steps == 1 and before == 0
+    assert bandit.sums.steps == 1 and before == 0
 
 
 def test_the_certificate_says_weeks_plainly():
-    privacy = build(week=25, horizon=2000).privacy
+    privacy = build(per=25, horizon=2000).privacy
     assert "one person in one week of 25 choices or more" in privacy.unit and "at most 2 rounds" in privacy.unit
     assert privacy.week == 25 and privacy.person == 2 and set(privacy.over) == {4, 52}
     mu = privacy.releases[0].mu
@@ -179,25 +181,25 @@ def test_the_certificate_says_weeks_plainly():
         assert 1.3 * root < epsilon <= whole * (1 + 1e-9)
     text = " ".join(str(privacy).split())
     assert "4 weeks: epsilon" in text and "answered in several is protected less" in text
-    forgetting = build(week=25, horizon=None, first=5, forget=50).privacy
+    forgetting = build(per=25, horizon=None, first=5, forget=50).privacy
     assert forgetting.over[52] < privacy.over[52]  # what is forgotten overlaps less
     assert "week" not in str(build().privacy)
-    assert build(week=25, horizon=60).privacy.over.keys() == {3}
+    assert build(per=25, horizon=60).privacy.over.keys() == {3}
 
 
 def test_a_week_in_days_is_rounds_that_are_expected(tmp_path):
-    days, counted = build(week="7 days", per_day=20), build(week=140)
-    assert days.week == 140 and days._plan_numbers() == counted._plan_numbers() and days.privacy == counted.privacy
+    days, counted = build(per="7 days", per_day=20), build(per=140)
+    assert (
+        days.plan.limits.week == 140 and days.plan.numbers == counted.plan.numbers and days.privacy == counted.privacy
+    )
     days.save(tmp_path / "bandit.json")
-    assert JointGLM.load(tmp_path / "bandit.json").week == 140
-    for wrong in ({"week": "7 days"}, {"week": "a week", "per_day": 20}, {"week": 140, "per_day": 20}):
+    assert Bandit.load(tmp_path / "bandit.json").plan.limits.week == 140
+    for wrong in ({"per": "7 days"}, {"per": "a week", "per_day": 20}, {"per": 140, "per_day": 20}):
         with pytest.raises(ValueError, match="per_day"):
             build(**wrong)
 
 
 def test_misuse():
-    with pytest.raises(ValueError, match="Expected max_rounds_per_person with week"):
-        build(max_rounds_per_person=None, week=20)
     for wrong in (0, math.nan):
         with pytest.raises(ValueError, match="Expected"):
-            build(week=wrong)
+            build(per=wrong)

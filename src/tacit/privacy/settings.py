@@ -13,7 +13,7 @@ from tacit.privacy.noise import Simulated
 
 def check(owner: Any) -> None:
     """The settings of a joint bandit or a regressor, or ValueError."""
-    check_budget(owner.budget)
+    _for_rounds(owner)
     owner.budget.needs_delta(type(owner).__name__)
     given = owner.source
     if isinstance(given, type) or not isinstance(getattr(given, "private", None), bool):
@@ -24,7 +24,7 @@ def check(owner: Any) -> None:
 
 def check_server(owner: Any) -> None:
     """The settings of a server, whose devices have the noise, or ValueError."""
-    check_budget(owner.budget)
+    _for_rounds(owner)
     if not isinstance(owner.source, Simulated | None):
         raise ValueError(
             "Expected source to be None (devices draw from their operating system) or, in simulation, "
@@ -56,6 +56,12 @@ def check_budget(given: object) -> None:
         raise ValueError(
             f"Expected budget to be a Budget, e.g. Budget(epsilon=1.0, delta=1e-6), got {type(given).__name__}."
         )
+
+
+def _for_rounds(owner: Any) -> None:
+    """A Budget of one round, or ValueError: whose noise does not follow from `unit` would be too small for a person."""
+    check_budget(owner.budget)
+    owner.budget.of_rounds(type(owner).__name__)
 
 
 def _sizes(owner: Any) -> None:

@@ -5,10 +5,9 @@ import sys
 
 import numpy as np
 
-from tacit import Budget, Simulated, environments
+from tacit import Bandit, Budget, JointGLM, Reward, Simulated, environments
 from tacit.kernels.rounds import next_boundary
 from tacit_papers.joint.certified import Trail
-from tests.made import joint
 
 WORLDS = (  # link, arms, their least norm
     ("identity", environments.sphere, 1.0),
@@ -22,18 +21,12 @@ def rows(
 ) -> list[tuple[int, float, float, float, float]]:
     """After each step: rounds, proven and real distance of the centre from theta*, proven and real regret."""
     world = kind(dim=3, arms=20, radius=1.0, link=link)
-    bandit = joint(
-        features=3,
-        link=link,
-        budget=Budget(1.0, 1e-6),
-        range=world.rewards,
-        source=Simulated(seed),
-        policy=np.random.default_rng(seed),
-    )
+    algorithm = JointGLM(3, Budget(1.0, 1e-6), Reward(link=link, range=world.rewards))
+    bandit = Bandit(algorithm, source=Simulated(seed), policy=np.random.default_rng(seed))
     place, trail = world.start(np.random.default_rng(1000 + seed), horizon), Trail(bandit, shortest=shortest)
     out, done, regret = [], 0, 0.0
     while done < horizon:
-        size = next_boundary(done, *bandit._schedule) - done
+        size = next_boundary(done, *bandit.plan.schedule) - done
         block = world.block(size)
         place.fill(block)
         bandit.play(block)

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM, Simulated, environments
+from tacit import Bandit, Budget, Simulated, environments
 from tacit.errors import BadState
 from tacit.kernels.rounds import Schedule, next_boundary
 from tacit.model.glm import line, softened
@@ -29,7 +29,7 @@ def follow(seed, *, link, dim=2, radius=1.0, horizon=20_000, shortest=1.0, theta
     place = world.start(np.random.default_rng(10_000 + seed), horizon)
     trail, done, regret = Trail(bandit, failure=failure, shortest=shortest), 0, 0.0
     while done < horizon:
-        size = next_boundary(done, *bandit._schedule) - done
+        size = next_boundary(done, *bandit.plan.schedule) - done
         block = world.block(size)
         place.fill(block)
         bandit.play(block)
@@ -47,8 +47,8 @@ def test_lines_of_contributions_are_as_the_lemma_says(link):
     rng = np.random.default_rng(5)
     radius, near = 3.0, [0.0, math.inf, math.inf]
     trail = Trail(joint(features=2, link=link, radius=radius, budget=LOOSE, source=Simulated(0)))
-    code, mean = trail.bandit._link.code, trail.bandit._link.mean
-    blend = trail.bandit.contribution.blend
+    user = trail.bandit.one_pass.learnt.contribution
+    code, mean, blend = user.link.code, user.link.mean, user.blend
     for _ in range(40):
         theta, centre = inside(rng, radius), None
         centre = theta + inside(rng, rng.choice([0.05, 0.5, 3.0]))
@@ -137,19 +137,19 @@ def test_before_anything_is_released_and_what_is_refused():
     trail = Trail(bandit)
     first = trail.certified()
     assert first.radius == 2.0 and first.holds(np.array([0.0, 2.0])) and first.half_width(np.array([0.5, 0.0])) == 1.0
-    while bandit._steps < 2:
+    while bandit.sums.steps < 2:
         bandit.observe(bandit.choose(np.eye(2)), 1.0)
     with pytest.raises(ValueError, match="Expected a look in every step"):
         trail.look()
     with pytest.raises(ValueError, match="released nothing"):
         Trail(bandit)
     for options, said in (
-        ({"dim": 0, "features": apart.schema(2)}, "dense arms"),
-        ({"curvature": "none"}, "curvature and moment"),
-        ({"hold": 5}, "without hold"),
+        ({"features": apart.schema(2)}, "dense arms"),
+        ({"model": "scores"}, "curvature and moment"),
+        ({"window": 5}, "without a window"),
     ):
         with pytest.raises(ValueError, match=said):
-            Trail(joint(**{"dim": 4} | options, budget=LOOSE, source=Simulated(0)))
+            Trail(joint(**{"features": 4} | options, budget=LOOSE, source=Simulated(0)))
     with pytest.raises(ValueError, match="failure"):
         Trail(joint(features=2, budget=LOOSE, source=Simulated(0)), failure=2.0)
 
@@ -186,7 +186,7 @@ def in_batches(seed, sizes, *, total):
         arms = rng.normal(size=(batch, 2, 2))
         arms /= np.linalg.norm(arms, axis=2, keepdims=True)
         chosen = bandit.choose_many(arms)
-        if bandit._steps > len(trail.steps):
+        if bandit.sums.steps > len(trail.steps):
             came, closed = bandit.choices - batch, regret
             trail.look()
             assert sum(step.choices for step in trail.steps) == came
@@ -221,7 +221,7 @@ def test_nothing_is_followed_of_one_of_two_bandits_from_a_file(tmp_path):
     for _ in range(5):
         made.observe(made.choose(np.eye(2)), 1.0)
     made.save(tmp_path / "b.json")
-    bandit, other = (JointGLM.load(tmp_path / "b.json") for _ in range(2))
+    bandit, other = (Bandit.load(tmp_path / "b.json") for _ in range(2))
     trail, late = Trail(bandit), Trail(other)
     bandit.choose(np.eye(2))
     with pytest.raises(BadState, match="budget twice"):

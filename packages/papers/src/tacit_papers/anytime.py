@@ -7,10 +7,11 @@ from typing import Any
 import msgspec
 import numpy as np
 import numpy.typing as npt
-from tacit.bandits.base import Bandit
 
 from tacit import checks
+from tacit.core.bandit import Bandit
 from tacit.core.choices import Choice, Choices, Index
+from tacit.core.live import Live
 from tacit.data import Array
 from tacit.errors import UnknownChoice
 from tacit.kernels.block import Block
@@ -34,7 +35,7 @@ class Anytime:
     Reference: the doubling trick, Besson & Kaufmann 2018, arXiv:1803.06971.
     Departure: a reward that comes after its bandit was replaced is refused."""
 
-    def __init__(self, make: Callable[[int], Bandit], *, first: int = 1024) -> None:
+    def __init__(self, make: Callable[[int], Bandit | Live], *, first: int = 1024) -> None:
         checks.positive_int(first=first)
         self._lock = Lock()
         if not callable(make):
@@ -43,8 +44,8 @@ class Anytime:
         self._horizon = first
         self._before = 0  # choices of earlier bandits
         self._bandit = make(first)
-        if getattr(self._bandit, "max_rounds_per_person", None) is not None:
-            raise ValueError("Expected a bandit without max_rounds_per_person: each new bandit would count from zero.")
+        if self._bandit.memory.door.limited:
+            raise ValueError("Expected a bandit that counts no person's rounds, got one: each new one would count from zero.")
 
     @property
     def choices(self) -> int:
@@ -52,7 +53,7 @@ class Anytime:
 
     @property
     def rewards(self) -> tuple[float, float]:
-        return self._bandit.rewards
+        return self._bandit.memory.door.rewards
 
     @property
     def privacy(self) -> Certificate:
@@ -72,14 +73,14 @@ class Anytime:
         self, arms: Arms | Mapping[str, Any], *, actions: Any = None, available: npt.ArrayLike | None = None
     ) -> Choice:
         with self._lock:
-            self._bandit._door.offer(arms, available, actions)  # a request that is refused replaces no bandit
+            self._bandit.memory.door.offer(arms, available, actions)  # a request that is refused replaces no bandit
             self._renew(1)
             choice = self._bandit.choose(arms, actions=actions, available=available)
             return Choice(choice.index, choice.name, choice.id + self._before, choice._propensity)
 
     def choose_many(self, arms: Any, *, actions: Any = None) -> Choices:
         with self._lock:
-            self._renew(len(self._bandit._door.batch(arms, actions)[0]))
+            self._renew(len(self._bandit.memory.door.batch(arms, actions)[0]))
             choices = self._bandit.choose_many(arms, actions=actions)
             return dataclasses.replace(choices, id=choices.id + self._before * (choices.id > 0))
 

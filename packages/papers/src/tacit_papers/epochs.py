@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from tacit.bandits.base import Bandit
 
 from tacit import checks
 from tacit.core.choices import Index
+from tacit.core.live import Live
 from tacit.errors import NoHorizon
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES
@@ -26,7 +26,7 @@ FOREVER = 2**60  # where the last epoch ends
 
 
 @dataclass(kw_only=True, eq=False)
-class EpochBandit(Bandit):
+class EpochBandit(Live):
     """Arms are chosen by what earlier epochs have released; an epoch is released at its end.
 
     A bandit says what a user's data go through (`_releases`), what happens when a step closes (`_close`), and how
@@ -95,11 +95,12 @@ class EpochBandit(Bandit):
             while self._due:
                 self._close()
 
-    def _play(self, block: Block) -> None:
+    def _play(self, block: Block) -> bool:
         played = 0
         while played < len(block.noise):
             self._advance()
             played = self._rounds(block, played)
+        return True
 
     @property
     def _steps(self) -> int:

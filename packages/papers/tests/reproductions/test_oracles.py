@@ -5,23 +5,23 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, Simulated, environments
+from tacit import Bandit, Budget, JointGLM, Reward, environments
 from tacit.errors import NotSecure
 from tacit.mechanisms.opening import opened
 from tacit.privacy import gaussian
 from tacit_papers.reproductions import oracles
-from tacit_papers.reproductions.oracles.bandit import WITHOUT, Oracle
+from tacit_papers.reproductions.oracles.bandit import WITHOUT, Oracle, Told
 from tests import apart
-from tests.made import joint
 
 BUDGET = Budget(1, 0.02)
-OPTIONS = {"dim": 12, "radius": 3.0, "link": "probit", "horizon": 2000, "budget": BUDGET}
+REWARD = Reward(radius=3.0, link="probit")
+OPTIONS = {"features": 12, "reward": REWARD, "horizon": 2000, "budget": BUDGET}
 CURVED = 12 * 13 // 2
 
 
 def noise_of(without, seed=3, **more):
-    bandit = Oracle(without=without, source=Simulated(seed), **(OPTIONS | more))
-    return bandit, opened(bandit._state.prefix).noise.table
+    bandit = Told(Oracle(**OPTIONS | more, without=without), seed)
+    return bandit, opened(bandit.sums.state.prefix).noise.table
 
 
 def deviation(part, std):
@@ -34,7 +34,7 @@ def test_noise_that_is_left_has_the_std_that_the_estimate_is_told(without):
     """At the last release, over seeds. False alarm: one in 10^4 (4 standard errors); a std wrong by 15 % is 7."""
     last = [noise_of(without, seed) for seed in range(90)]
     part = slice(CURVED) if without == "moments" else slice(CURVED, None)
-    told = last[0][0].mechanism.sigma * last[0][0].algorithm.gains[-1]
+    told = last[0][0].plan.mechanism.sigma * last[0][0].one_pass.gains[-1]
     drawn = np.concatenate([table[-1, part] for _, table in last])
     assert deviation(drawn, told) < 4 < deviation(drawn, 1.15 * told)
 
@@ -46,7 +46,7 @@ def test_what_is_left_out():
     assert moments[:, :CURVED].all() and not moments[:, CURVED:].any()
     bandit, floor = noise_of("floor")
     assert np.ptp(floor, axis=0).max() == 0 and not floor[:, :CURVED].any()
-    assert bandit.mechanism.sigma * bandit.algorithm.gains[0] == pytest.approx(2 / gaussian.mu(BUDGET))
+    assert bandit.plan.mechanism.sigma * bandit.one_pass.gains[0] == pytest.approx(2 / gaussian.mu(BUDGET))
 
 
 def test_noise_of_one_release_tells_of_the_next_unless_it_is_fresh():
@@ -58,13 +58,13 @@ def test_noise_of_one_release_tells_of_the_next_unless_it_is_fresh():
 
 
 def test_blocks_have_their_own_curvature():
-    _, table = noise_of("curvature", dim=0, features=apart.schema(3, 2), curvature="released")
+    _, table = noise_of("curvature", features=apart.schema(3, 2), model="curvature")
     assert (table.reshape(len(table), 3, -1) == 0).all(axis=0).sum(axis=1).tolist() == [15, 15, 15]
 
 
 def test_an_oracle_is_not_private():
     with pytest.raises(NotSecure, match="experiment"):
-        Oracle(without="floor", **OPTIONS)
+        Told(Oracle(**OPTIONS, without="floor"))
     with pytest.raises(NotSecure, match="oracle"):
         _ = noise_of("floor")[0].privacy
     with pytest.raises(ValueError, match="without"):
@@ -79,5 +79,5 @@ def test_an_oracle_plays_on_the_same_steps(tmp_path, monkeypatch):
     assert (tmp_path / "figure.png").stat().st_size > 10_000
     regrets = {row["label"]: row["regret_mean"] for row in outcome.result.rows}
     assert len(regrets) == len(set(regrets.values())) == 8
-    steps = joint(source=Simulated(3), **OPTIONS)._schedule
-    assert noise_of("fresh")[0]._schedule == steps
+    steps = Bandit(JointGLM(**OPTIONS), 3).plan.schedule
+    assert noise_of("fresh")[0].plan.schedule == steps

@@ -5,19 +5,18 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from tacit.bandits.joint.continual import ContinualBandit
 
 from tacit import checks
-from tacit.core.choices import Index, certain
+from tacit.core.choices import Index
 from tacit.data import Array, Exact, Integers, Raw, Released
 from tacit.errors import NoHorizon
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Schedule
 from tacit.lock import owner_only
-from tacit.mechanisms.entering import NOBODY
 from tacit.mechanisms.prefix import PrefixSums
 from tacit.model.vectors import shortened
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
+from tacit_papers.joint.continual import ContinualBandit
 from tacit_papers.mechanisms.alone import Alone
 
 
@@ -102,8 +101,6 @@ class AdaCOFUL(ContinualBandit):
         far = np.sqrt(np.maximum(np.einsum("nki,ij,nkj->nk", features, inverse, features), 0.0))
         return np.asarray((features @ state.estimate + self._confidence() * far).argmax(axis=1), np.int64)
 
-    _propensity = certain
-
     def _confidence(self) -> float:
         """beta of the present estimate: public."""
         gram, d = self._state.fitted, self.dim
@@ -114,19 +111,17 @@ class AdaCOFUL(ContinualBandit):
         noise = self.mechanism.sigma * math.sqrt(self._steps) * tail / math.sqrt(float(np.linalg.eigvalsh(gram)[0]))
         return self.width_scale * (plain + self.radius * math.sqrt(self.ridge) + noise)
 
-    def _logged_row(self, x: Array) -> Raw[Array]:
+    def _row(self, offered: Array, picked: int, place: int, name: str | None) -> Raw[Array]:
         """A choice: its arm is public, and may end the episode, after this user."""
-        state, short = self._state, shortened(x)
+        state, short = self._state, shortened(offered[picked])
         state.gram[:] += np.outer(short, short)
         state.total[:] += short
-        return super()._logged_row(x)
+        return super()._row(offered, picked, place, name)
 
-    def _ticket(self, row: Raw[Array], mark: bytes = NOBODY) -> int:
-        ticket = super()._ticket(row, mark)
+    def chosen(self, row: Raw[Array], mark: bytes) -> None:
         state = self._state
         if np.linalg.slogdet(state.gram)[1] > state.opened[0] + math.log1p(self.growth):
             state.counts[BOUNDARY] = state.counts[CHOICES]
-        return ticket
 
     def _join(self, row: Raw[Array], reward: Raw[float]) -> None:
         low, high = self.rewards

@@ -115,7 +115,7 @@ class AdaCUCB(OneSetBandit):
         """Of each arm, less the middle of the range of rewards."""
         state, (low, high) = self._state, self.rewards
         variances = (high - low) ** 2 / (2 * state.last) + 2 * (self.mechanism.sigma / state.last) ** 2
-        return np.asarray(state.estimate + np.sqrt(variances * self.optimism * math.log(self._entries + 1)))
+        return np.asarray(state.estimate + np.sqrt(variances * self.optimism * math.log(self.choices + 1)))
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
         return self._release(steps, "sums of r, one number for each episode of one arm")

@@ -1,6 +1,6 @@
 """What is proven about theta* from what a JointGLM has released, and what follows for its regret.
 
-`JointGLM.interval` is measured; this is a theorem (docs/proofs/one-pass.md has the proof and the letters), and much
+`Bandit.interval` is measured; this is a theorem (docs/proofs/one-pass.md has the proof and the letters), and much
 wider. Everything here is a function of released sums, public estimates and public settings."""
 
 import math
@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from tacit.bandits.joint.glm import JointGLM
 
 from tacit import checks
+from tacit.core.bandit import Bandit
 from tacit.data import Array
 from tacit.kernels.linalg import smat
 from tacit.kernels.rounds import BOUNDARY, Schedule, next_boundary
 from tacit.lock import owner_only
 from tacit.mechanisms.discounted import Discounted
-from tacit.model.glm import GLMContribution
 from tacit.model.links import IDENTITY, built_in, kind, softness
+from tacit.models.glm import GLM
 from tacit_papers.joint.shapes import SHAPES
 
 POINTS = 200  # |z| of estimates, from 0 to the largest: bounds hold between the points, too
@@ -76,7 +76,7 @@ class Trail:
     depend on the past. Then `regret`, after any step, is at least the regret of its users and of those before, expected
     over the exploring draws."""
 
-    bandit: JointGLM
+    bandit: Bandit
     failure: float = 0.05
     shortest: float = 0.0  # norm of an arm, if that is known: sets are smaller then
     steps: list[Step] = field(default_factory=list)
@@ -85,19 +85,21 @@ class Trail:
         checks.probability(failure=self.failure)
         checks.non_negative(shortest=self.shortest)
         b = self.bandit
-        built_in(b.link)
-        if b.features is not None or b.hold is not None:
-            raise ValueError("Expected a JointGLM with dense arms and without hold, got another.")
-        if not isinstance(b.contribution, GLMContribution):
+        self._reward, mechanism = b.plan.reward, b.plan.mechanism
+        built_in(self._reward.link)
+        if b.features is not None or self._reward.window is not None:
+            raise ValueError("Expected a JointGLM with dense arms and without a window, got another.")
+        model = b.one_pass.learnt
+        if not isinstance(model, GLM):
             raise ValueError("Expected curvature and moment of each user in the released sums, got others.")
-        if not isinstance(getattr(b.mechanism, "real", b.mechanism), Discounted):
-            raise ValueError(f"Expected exact discounted sums, got those of {type(b.mechanism).__name__}.")
-        self._user = b.contribution
-        self._unit = 1.0 if self._user.link.bounded else max(map(abs, b.rewards))
+        if not isinstance(getattr(mechanism, "real", mechanism), Discounted):
+            raise ValueError(f"Expected exact discounted sums, got those of {type(mechanism).__name__}.")
+        self._user = model.contribution
+        self._unit = 1.0 if self._user.link.bounded else max(map(abs, self._reward.range))
         self.regret = 0.0
         self._lock, self._own = b._lock, b._own
         with self._lock:
-            steps = b._steps
+            steps = b.sums.steps
             if steps:
                 raise ValueError(f"Expected a JointGLM that has released nothing, got one with {steps} releases.")
             self._open = self._now()
@@ -105,48 +107,46 @@ class Trail:
     @owner_only
     def look(self) -> None:
         """Note what the last step has released, if one has ended since."""
-        b = self.bandit
-        steps, state = b._steps, b._state
+        plan, sums = self.bandit.plan, self.bandit.sums
+        steps = sums.steps
         if steps == len(self.steps):
             return
         if steps != len(self.steps) + 1:
             raise ValueError(f"Expected a look in every step, got one after {steps - len(self.steps)} steps.")
-        if steps > b.mechanism.window:
-            raise ValueError(f"Expected at most {b.mechanism.window} steps, after which sums are cut, got more.")
-        choices = opened(int(state.counts[BOUNDARY]), b.algorithm.plan.schedule) - sum(
-            step.choices for step in self.steps
-        )
+        if steps > plan.mechanism.window:
+            raise ValueError(f"Expected at most {plan.mechanism.window} steps, after which sums are cut, got more.")
+        choices = opened(int(sums.counts[BOUNDARY]), plan.schedule) - sum(step.choices for step in self.steps)
         before = sum(step.planned for step in self.steps)
-        planned = next_boundary(before, *b.algorithm.plan.schedule) - before
+        planned = next_boundary(before, *plan.schedule) - before
         theta, variance, spread = self._open
         self.regret += choices * self._promised(theta, spread)
-        self.steps.append(
-            Step(choices, planned, state.prefix.released.copy(), b.algorithm.course.std(steps), theta, variance, spread)
-        )
+        std = self.bandit.one_pass.course.std(steps)
+        self.steps.append(Step(choices, planned, sums.released.copy(), std, theta, variance, spread))
         self._open = self._now()
 
     def _now(self) -> tuple[Array, float, float]:
-        posterior = self.bandit._state.estimate
+        posterior = self.bandit.sums.state.estimate
         variance = float(np.linalg.eigvalsh(posterior.inverse)[-1])
         return posterior.theta.copy(), variance, float(np.linalg.norm(posterior.spread))
 
     def _promised(self, theta: Array, spread: float) -> float:
         """Of one user who plays the best arm by theta and a draw: mu(best) - mu(chosen) <= 2 (steepest slope)
         (|theta* - theta| + |draw|), since arms have norm at most 1."""
-        b = self.bandit
-        span = b.rewards[1] - b.rewards[0] if self._user.link.bounded else 1.0
-        most = span if self._user.link.bounded else 2 * b.radius
+        (low, high), radius = self._reward.range, self._reward.radius
+        span = high - low if self._user.link.bounded else 1.0
+        most = span if self._user.link.bounded else 2 * radius
         if not self.steps:
             return most
         found = self.certified()
-        far = min(b.radius + float(np.linalg.norm(theta)), found.radius + float(np.linalg.norm(found.centre - theta)))
+        far = min(radius + float(np.linalg.norm(theta)), found.radius + float(np.linalg.norm(found.centre - theta)))
         return min(most, 2 * span * self._user.link.steepest * (far + spread))
 
     @owner_only
     def certified(self) -> Certified:
         """The smallest set among those that leave out some of the first steps: all of them hold at once."""
         if not self.steps:
-            return Certified(np.zeros(self.bandit.dim), self.bandit.radius, np.eye(self.bandit.dim), math.inf)
+            d = self.bandit.plan.dim
+            return Certified(np.zeros(d), self._reward.radius, np.eye(d), math.inf)
         counts = np.cumsum([0, *(step.choices for step in self.steps)])
         firsts = {int(np.searchsorted(counts, share * counts[-1])) for share in SHARES} - {len(self.steps)}
         found = [self._around(first, theta) for first in sorted(firsts) for theta in (None, self._open[0])]
@@ -154,8 +154,9 @@ class Trail:
 
     def _around(self, first: int, centre: Array | None) -> Certified:
         """From steps first + 1, ..., t, around that centre, or the one that solves their equations."""
-        b, t, window = self.bandit, len(self.steps), self.steps[first:]
-        d, fading, sums, std = b.dim, b.mechanism.fading, window[-1].released, window[-1].std
+        plan, t, window = self.bandit.plan, len(self.steps), self.steps[first:]
+        d, fading, sums, std = plan.dim, plan.mechanism.fading, window[-1].released, window[-1].std
+        (low, high), most = self._reward.range, self._reward.radius
         if first:
             old, rest = self.steps[first - 1], fading ** (t - first)
             sums, std = sums - rest * old.released, std + rest * old.std
@@ -163,20 +164,20 @@ class Trail:
         gram, moment = gram / self._user.scale, self._unit * sums[-d:]
         if centre is None:
             centre = np.asarray(np.linalg.lstsq(gram, moment, rcond=None)[0])
-            centre = centre * min(1.0, b.radius / max(float(np.linalg.norm(centre)), 1e-300))
+            centre = centre * min(1.0, most / max(float(np.linalg.norm(centre)), 1e-300))
         length, lines = float(np.linalg.norm(centre)), self._lines(window, centre)
         u = math.sqrt(2 * math.log(6 * t * t * (t + 1) / self.failure))
         weights = fading ** np.arange(len(window) - 1, -1, -1.0)
         choices, planned = (np.array([step[i] for step in window], float) for i in (0, 1))
-        rounded = getattr(b.mechanism, "cell", 0.0) / 2 * math.sqrt(self._user.size) * float(weights @ choices)
+        rounded = getattr(plan.mechanism, "cell", 0.0) / 2 * math.sqrt(self._user.size) * float(weights @ choices)
         noise = (std * (math.sqrt(2 * d) + u) + rounded) / self._user.scale
         others = float(np.linalg.norm(moment - gram @ centre)) + float(weights * choices @ lines.errors)
         others += self._unit * (std * (math.sqrt(d) + u) + rounded) + noise * length
         matrix = gram - noise * np.eye(d)
-        least, radius = float(np.linalg.eigvalsh(matrix)[0]), b.radius + length
+        least, radius = float(np.linalg.eigvalsh(matrix)[0]), most + length
         if least <= 0:
             return Certified(centre, radius, matrix, math.inf)
-        sub = 0.5 if self._user.link.bounded else (b.rewards[1] - b.rewards[0]) / 2  # of a reward
+        sub = 0.5 if self._user.link.bounded else (high - low) / 2  # of a reward
         expected, came = float(weights**2 @ planned), float(weights**2 @ choices)
         if np.all(choices <= planned):
             drift = math.sqrt(expected) * (math.sqrt(d) + u)
@@ -196,7 +197,6 @@ class Trail:
 
     def _lines(self, window: list[Step], centre: Array) -> Lines:
         """Functions of |z| that rise or fall are taken at the end of each interval where the bound is safe."""
-        b = self.bandit
         if kind(self._user.link.code) == IDENTITY:
             return Lines(1.0, 1.0, np.zeros(len(window)))
         mean, slope, _ = SHAPES[self._user.link.name]
@@ -215,7 +215,7 @@ class Trail:
         softest = 1 / np.sqrt(1 + softness(self._user.link.code) * variances)  # k is at least this
         most, fewest = steep(softest * low), softest * steep(high)  # k w lies between them
         level = mean(softest * low) - steep(softest * low) * softest * low  # m: the line's value at 0, rises with v
-        end = np.array(b.radius)
+        end = np.array(self._reward.radius)
         reach = np.minimum(np.minimum(high + apart, float(np.linalg.norm(centre))), end)
         chord = np.where(end - reach > 1e-6, (mean(end) - mean(reach)) / np.maximum(end - reach, 1e-6), slope(end))
         above = slope(np.maximum(low - apart, 0)) - fewest

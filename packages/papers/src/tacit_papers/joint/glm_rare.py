@@ -5,17 +5,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from tacit.bandits.joint.continual import ContinualBandit
 
 from tacit import checks
-from tacit.core.choices import Index, certain
+from tacit.core.choices import Index
 from tacit.data import Array, Exact, Raw, Released
 from tacit.errors import NoHorizon, NotSecure
 from tacit.kernels.block import Block
 from tacit.kernels.linalg import square_norm
 from tacit.kernels.noise import gaussian_law
 from tacit.lock import owner_only
-from tacit.mechanisms.entering import NOBODY, SILENT
+from tacit.mechanisms.entering import SILENT
 from tacit.mechanisms.prefix import PrefixSums, run
 from tacit.model import links
 from tacit.privacy import ledger
@@ -28,6 +27,7 @@ from tacit_lab.mechanisms.tree import Tree
 from tacit_papers.confidence import worst_gain
 from tacit_papers.joint import glm_rare_code as as_coded
 from tacit_papers.joint import glm_rare_printed as as_printed
+from tacit_papers.joint.continual import ContinualBandit
 from tacit_papers.joint.glm_rare_descent_kernel import Data, Design, Rule, members, printed_length
 from tacit_papers.joint.glm_rare_kernel import (
     CALLS_O,
@@ -281,16 +281,15 @@ class JointGLMRare(ContinualBandit):
                 out[i] = exploit(arms, self._state.design, self._rule)
         return out
 
-    _propensity = certain
-
     @property
     def _row_size(self) -> int:
         return self.dim + 1  # and whether it explored
 
-    def _logged_row(self, x: Array) -> Raw[Array]:
+    def _row(self, offered: Array, picked: int, place: int, name: str | None) -> Raw[Array]:
+        x = offered[picked]
         return Raw(np.append(x, float(explores(x, self._state.design, self._rule))))
 
-    def _ticket(self, row: Raw[Array], mark: bytes = NOBODY) -> int:
+    def chosen(self, row: Raw[Array], mark: bytes) -> None:
         """The user's leaf of V and H is filled here, where it is known under which matrix it chose."""
         c, design, coded = self.contribution, self._state.design, self._rule.coded
 
@@ -301,7 +300,6 @@ class JointGLMRare(ContinualBandit):
 
         if mark != SILENT:
             self._state.prefix.absorb(add, row)
-        return super()._ticket(row, mark)
 
     def _learn(self, x: Array, reward: float) -> None:
         counts, explored = self._state.counts, bool(x[-1])
@@ -342,10 +340,9 @@ class JointGLMRare(ContinualBandit):
         rows: Array = self.source.rows(self.iterations, self.dim, gaussian_law(sigma))
         return rows
 
-    def _play(self, block: Block) -> None:
+    def _play(self, block: Block) -> bool:
         if self._rule.coded:
-            super()._play(block)
-            return
+            return False
         run(
             rare_rounds,
             generator_of(self.source),
@@ -357,6 +354,7 @@ class JointGLMRare(ContinualBandit):
             gaussian_law(self._sigma_tau),
             self.iterations,
         )
+        return True
 
     def _rehearse(self) -> None:
         self._recompute_o()

@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from tacit.bandits.joint.continual import ContinualBandit
 
 from tacit import checks
 from tacit.algorithms.forgetting import FARTHEST, steps_before
-from tacit.core.choices import Index, certain
+from tacit.core.choices import Index
 from tacit.data import Array, Integers, Raw, Released
 from tacit.kernels import linear
 from tacit.kernels.linear import Width
@@ -24,6 +23,7 @@ from tacit.privacy import ledger
 from tacit.privacy.ledger import Release
 from tacit_lab.mechanisms.toeplitz import Toeplitz
 from tacit_papers.confidence import gaussian_bounds, width_of, worst_gain
+from tacit_papers.joint.continual import ContinualBandit
 from tacit_papers.joint.secant import SecantContribution, balanced
 from tacit_papers.joint.shapes import misfit
 from tacit_papers.joint.shariff import FIRST, GROWTH
@@ -130,11 +130,11 @@ class JointGLMUCB(ContinualBandit):
             matrix += (self.bounds.floor - least) * np.eye(self.dim)
         noise = self.bounds.ceiling - self.bounds.shift
         step = matrix - before.matrix + 2 * noise * np.eye(self.dim)
-        numbers, users = before.numbers, self._entries - before.numbers[SINCE]
+        numbers, users = before.numbers, self.choices - before.numbers[SINCE]
         beside = float(np.linalg.eigvals(np.linalg.solve(before.matrix, step)).real.max())
         most = users * self.contribution.link.steepest * numbers[WITHIN] ** 2
         numbers[REMAINDER] += numbers[MISFIT] ** 2 * max(0.0, min(numbers[WIDTH] ** 2 * beside, most))
-        numbers[SINCE], numbers[LONGEST] = self._entries, max(numbers[LONGEST], users)
+        numbers[SINCE], numbers[LONGEST] = self.choices, max(numbers[LONGEST], users)
         moment = np.asarray(released)[packed:] / self.contribution.scale
         before.theta[:] = projected(np.asarray(np.linalg.solve(matrix, moment), np.float64), matrix, self.radius)
         before.matrix[:] = matrix
@@ -157,8 +157,6 @@ class JointGLMUCB(ContinualBandit):
     def _pick(self, features: Array) -> Index:
         middle, half = self._beliefs(features)
         return np.asarray((middle + half).argmax(axis=-1))
-
-    _propensity = certain
 
     def _beliefs(self, rows: Array) -> tuple[Array, Array]:
         estimate = self._state.estimate

@@ -1,25 +1,22 @@
 """Bandits for one arm set that is the same for all, whose rewards alone are private: plays follow a public plan."""
 
 import dataclasses
-import functools
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from tacit.bandits.joint.continual import ContinualBandit
 
-from tacit.core.choices import certain
 from tacit.core.door import Door, Offer
 from tacit.data import Array, Exact, Integers, Raw
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES
-from tacit.mechanisms.entering import NOBODY
 from tacit.mechanisms.prefix import PrefixSums
 from tacit.model.vectors import shortened
 from tacit.privacy.ledger import GaussianRelease
+from tacit_papers.joint.continual import ContinualBandit
 
 OTHERS = "Expected the same arms in every round, in the same order, got others."
 
@@ -93,19 +90,17 @@ class OneSetBandit(ContinualBandit):
     def _done(self) -> bool:
         """Whether all plays of the open phase have been made."""
 
-    @functools.cached_property
-    def _door(self) -> Door:
-        plain = super()._door
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        plain = self.memory.door
         given = {each.name: getattr(plain, each.name) for each in dataclasses.fields(plain)}
-        return SameArms(**given, problem_of=self._problem_of)
+        self.memory.door = SameArms(**given, problem_of=self._problem_of)
 
-    def _play(self, block: Block) -> None:
+    def _play(self, block: Block) -> bool:
         problem = self._problem_of(block.arms[0]) if len(block.arms) else None
         if problem or (block.arms != block.arms[:1]).any():
             raise ValueError(problem or OTHERS)
-        super()._play(block)
-
-    _propensity = certain
+        return False
 
     @property
     def _row_size(self) -> int:
@@ -114,12 +109,10 @@ class OneSetBandit(ContinualBandit):
     def _row(self, offered: Array, picked: int, place: int, name: str | None) -> Raw[Array]:
         return Raw(np.append(self._played(picked), float(self._steps)))
 
-    def _ticket(self, row: Raw[Array], mark: bytes = NOBODY) -> int:
+    def chosen(self, row: Raw[Array], mark: bytes) -> None:
         """A choice may end the phase, after this user."""
-        ticket = super()._ticket(row, mark)
         if self._done():
             self._state.counts[BOUNDARY] = self._state.counts[CHOICES]
-        return ticket
 
     def _join(self, row: Raw[Array], reward: Raw[float]) -> None:
         low, high, phase = *self.rewards, self._steps
@@ -128,10 +121,6 @@ class OneSetBandit(ContinualBandit):
     def _rehearse(self) -> None:
         self._state.counts[BOUNDARY] = self._state.counts[CHOICES]
         self._advance()
-
-    def learn_log(self, table: Any, *, actions: Any = None, engine: str = "local") -> NoReturn:
-        """Refused: what is played is planned, and a log has other plays."""
-        raise ValueError(f"Expected choices that {type(self).__name__} made, got a log: its plays follow a plan.")
 
     def _release(self, steps: int, statistic: str) -> tuple[GaussianRelease, ...]:
         low, high = self.rewards

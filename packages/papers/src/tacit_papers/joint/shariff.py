@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from tacit.bandits.joint.continual import ContinualBandit
 
 from tacit import checks
 from tacit.algorithms import ridge
 from tacit.algorithms.forgetting import steps_before
-from tacit.core.choices import Index, certain
+from tacit.core.choices import Index
 from tacit.data import Array, Raw, Released
 from tacit.errors import NoHorizon, NotSecure
 from tacit.kernels import linear
@@ -33,6 +32,7 @@ from tacit_lab.mechanisms.toeplitz import Toeplitz
 from tacit_lab.mechanisms.tree import Tree
 from tacit_papers.confidence import Regularizer, balanced_scale, by_direction, gaussian_bounds, worst_gain
 from tacit_papers.joint import shariff_published as published
+from tacit_papers.joint.continual import ContinualBandit
 from tacit_papers.joint.shariff_kernel import joint_rounds
 from tacit_papers.joint.wishart import WishartTree
 from tacit_papers.joint.wishart_kernel import wishart_rounds
@@ -201,14 +201,12 @@ class ShariffLinUCB(ContinualBandit):
     def _pick(self, features: Array) -> Index:
         return ridge.choose_many(features, self._state.estimate, self.confidence)
 
-    _propensity = certain
-
     def _join(self, row: Raw[Array], reward: Raw[float]) -> None:
         user = self.contribution
         bounds = user.scale, user.low, user.high
         self._state.prefix.absorb(lambda x, y, out: add_linear(x, y, *bounds, out), row, reward)
 
-    def _play(self, block: Block) -> None:
+    def _play(self, block: Block) -> bool:
         rng, rewards = generator_of(self.source), Range(*map(float, self.rewards))
         rest = self.contribution.scale, self.regularizer.shift, self.confidence.width, self.confidence.drift
         if isinstance(self.mechanism, WishartTree):
@@ -217,6 +215,7 @@ class ShariffLinUCB(ContinualBandit):
         else:
             law, steps = self.mechanism.law, self._schedule
             run(joint_rounds, rng, block, NOBODY_WAITS, self._state, law, steps, rewards, *rest)
+        return True
 
     def _plan_numbers(self) -> list[float]:
         return [*super()._plan_numbers(), self.contribution.scale, self.regularizer.shift]

@@ -68,9 +68,12 @@ class BGLinCB(plain.Reference):
         assert self.horizon is not None
         return elimination.empty(self.dim, self.horizon, self._ends)
 
+    @property
+    def due(self) -> bool:
+        return bool(self._state.counts[CHOICES] >= self._state.counts[BOUNDARY])
+
     def _advance(self) -> None:
-        counts = self._state.counts
-        if counts[CHOICES] >= counts[BOUNDARY]:
+        if self.due:
             batch_close(self._state, self._link.code, self._ridge, self._widths, self._ends)
 
     _pick = elimination.pick
@@ -79,9 +82,10 @@ class BGLinCB(plain.Reference):
     def _learn(self, x: Array, reward: float) -> None:
         batch_learn(x, self._in_units(reward), self._state)
 
-    def _play(self, block: Block) -> None:
+    def _play(self, block: Block) -> bool:
         settings = self._range, self._link.code, self._ridge, self._widths, self._ends
         batch_rounds(self.policy, block, self._state, *settings)
+        return True
 
     @property
     def closed(self) -> int:

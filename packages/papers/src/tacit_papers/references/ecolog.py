@@ -50,5 +50,6 @@ class ECOLog(plain.Reference):
     def _learn(self, x: Array, reward: float) -> None:
         eco_learn(x, self._in_units(reward), self._settings, self._state)
 
-    def _play(self, block: Block) -> None:
+    def _play(self, block: Block) -> bool:
         eco_rounds(block, self._state, self._range, self._settings)
+        return True

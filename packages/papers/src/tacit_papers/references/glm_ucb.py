@@ -50,6 +50,7 @@ class GLMUCB(plain.Reference):
     def _learn(self, x: Array, reward: float) -> None:
         mean_learn(x, self._in_units(reward), self._link.code, self._ridge, self._state)
 
-    def _play(self, block: Block) -> None:
+    def _play(self, block: Block) -> bool:
         settings = self._link.code, self._ridge, self.width
         mean_rounds(block, self._state, self._range, *settings)
+        return True

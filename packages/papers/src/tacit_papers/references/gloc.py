@@ -71,5 +71,6 @@ class GLOC(plain.Reference):
     def _learn(self, x: Array, reward: float) -> None:
         gloc_learn(x, self._in_units(reward), self._link.code, self._settings, self._state)
 
-    def _play(self, block: Block) -> None:
+    def _play(self, block: Block) -> bool:
         gloc_rounds(block, self._state, self._range, self._link.code, self._settings)
+        return True

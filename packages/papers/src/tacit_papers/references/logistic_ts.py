@@ -51,9 +51,10 @@ class LogisticTS(plain.Reference):
     def _learn(self, x: Array, reward: float) -> None:
         record(x, self._in_units(reward), self._link.code, self._ridge, True, self._state)
 
-    def _play(self, block: Block) -> None:
+    def _play(self, block: Block) -> bool:
         settings = self._link.code, self._ridge, self.width_scale
         laplace_rounds(self.policy, block, self._state, self._range, *settings)
+        return True
 
 
 def _propensity(arms: Array, theta: Array, covariance: Array, index: int) -> Chance:

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 
 import numpy as np
-from tacit.bandits.base import Bandit
 
 from tacit.core.choices import Index
+from tacit.core.live import Live
 from tacit.data import Array, Exact
 from tacit.kernels.block import Block
 from tacit.kernels.linear import optimistic_rows
@@ -13,12 +13,12 @@ from tacit_lab import plain
 from tacit_papers.kernels.mle import MLEState, mle_rounds, record
 
 
-def history(bandit: Bandit, ridge: float) -> MLEState:
+def history(bandit: Live, ridge: float) -> MLEState:
     """No data, and room for a horizon of it; the first fit is due at the first observation."""
     return MLEState(np.array([0, 1, 0]), *room(bandit), plain.identity_over(bandit.dim, ridge))
 
 
-def room(bandit: Bandit) -> tuple[Exact, Exact]:
+def room(bandit: Live) -> tuple[Exact, Exact]:
     """Zeros for the arms and the rewards of a horizon."""
     assert bandit.horizon is not None
     return Exact(np.zeros((bandit.horizon, bandit.dim))), Exact(np.zeros(bandit.horizon))
@@ -52,6 +52,7 @@ class MLEUCB(plain.Reference):
     def _learn(self, x: Array, reward: float) -> None:
         record(x, self._in_units(reward), self._link.code, self._ridge, True, self._state)
 
-    def _play(self, block: Block) -> None:
+    def _play(self, block: Block) -> bool:
         settings = self._link.code, self._ridge, self.width_scale
         mle_rounds(block, self._state, self._range, *settings)
+        return True

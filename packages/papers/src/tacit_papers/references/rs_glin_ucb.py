@@ -93,11 +93,11 @@ class RSGLinUCB(plain.Reference):
             return
         rare_learn(x, self._in_units(reward), self._link.code, self._settings, self._state)
 
-    def _play(self, block: Block) -> None:
+    def _play(self, block: Block) -> bool:
         if self.constants == "compared":
-            super()._play(block)
-            return
+            return False
         rare_rounds(block, self._state, self._range, self._link.code, self._settings)
+        return True
 
     @property
     def switches(self) -> int:

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from tacit import environments
-from tacit.bandits import JointGLM, LocalIRLS, ShuffleNewton, Uniform
+from tacit.bandits import LocalIRLS, ShuffleNewton, Uniform
 from tacit.environments import Environment, ball
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
 from tacit.experiments.spec import Spec
+from tacit.joint import JointGLM
 from tacit.kernels.glm import Tuning
 from tacit.privacy.budget import Budget
 from tacit_lab.arena.worlds import small

@@ -4,12 +4,13 @@ code that the figure was drawn with (average)."""
 
 from pathlib import Path
 
-from tacit.bandits import JointGLM, LinUCB
+from tacit.bandits import LinUCB
 from tacit.environments import ball
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import render
+from tacit.joint import JointGLM
 from tacit.model.links import named
 from tacit.privacy.budget import Budget
 from tacit_lab.experiments import figure

@@ -7,12 +7,12 @@ from pathlib import Path
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tacit.bandits import JointGLM
 from tacit.environments import Environment
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import to_text
+from tacit.joint import JointGLM
 from tacit.privacy.budget import Budget
 from tacit_lab.arena.worlds import small
 from tacit_lab.environments import digits
@@ -21,7 +21,7 @@ from tacit_lab.experiments.sweeps import simulate
 from tacit_papers.outcome import Finding, Outcome
 from tacit_papers.references.mle_ucb import MLEUCB
 from tacit_papers.reproductions.findings import Regret, above_plain, anchored, part, regret, together
-from tacit_papers.reproductions.oracles.bandit import Oracle
+from tacit_papers.reproductions.oracles.bandit import OracleSpec
 
 ROUNDS = 5000
 SEED = 41
@@ -45,7 +45,7 @@ def worlds() -> list[Environment]:
 def specs(budget: Budget) -> list[Spec]:
     return [
         Spec(JointGLM, budget=budget, model="curvature", label=PRIVATE),
-        *(Spec(Oracle, budget=budget, curvature="released", without=left, label=n) for n, left in ORACLES.items()),
+        *(OracleSpec(left, budget=budget, model="curvature", label=n) for n, left in ORACLES.items()),
         Spec(JointGLM, budget=Budget(math.inf, budget.delta), label=WITHOUT),
         Spec(MLEUCB, label=REFERENCE),
     ]

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.random import SeedSequence, default_rng
-from tacit.bandits.base import Bandit
 
 from tacit.bandits import Embedded, Uniform
+from tacit.core.live import Live
 from tacit.experiments.runner import Progress
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
@@ -87,7 +87,7 @@ def _play(dim: int, horizon: int, run: int) -> dict[str, float]:
         source=Simulated(seeds[2]),
         policy=default_rng(seeds[3]),
     )
-    bandits: dict[str, Bandit] = {
+    bandits: dict[str, Live] = {
         "joint-square-cb ε=1": JointSquareCB(
             budget=Budget(1.0, DELTA), source=Simulated(seeds[0]), policy=default_rng(seeds[1]), **common
         ),

@@ -7,11 +7,12 @@ import numpy as np
 from numpy.random import SeedSequence, default_rng
 
 from tacit import environments
-from tacit.bandits import JointGLM, LocalIRLS, Uniform
+from tacit.bandits import LocalIRLS, Uniform
 from tacit.environments import Environment
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
 from tacit.experiments.spec import Spec
+from tacit.joint import JointGLM
 from tacit.privacy.budget import Budget
 from tacit_lab.experiments.sweeps import simulate
 from tacit_papers import JointReweighted, JointSquareCB, LocalReweighted, LocalSquareCB

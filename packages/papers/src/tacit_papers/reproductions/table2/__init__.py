@@ -8,12 +8,13 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tacit.bandits import JointGLM, LinUCB
+from tacit.bandits import LinUCB
 from tacit.environments import ball
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import number, to_text
+from tacit.joint import JointGLM
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
 from tacit_lab.experiments import figure

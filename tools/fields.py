@@ -23,7 +23,7 @@ from tools.topics import Topics
 
 DELTA = 1e-6
 DELAY = "exponential:100"  # of a click, in later choices
-HOLDS = (230, 700, 2000)  # of clicks 90 %, 99.9 % and all have come by then
+WINDOWS = (230, 700, 2000)  # of clicks 90 %, 99.9 % and all have come by then
 FAMILIES = 5  # of worlds with eight fields
 WRONG = {"right": 1.0, "x 0.3": 0.3, "x 3": 3.0, "not at all": None}
 
@@ -51,18 +51,18 @@ def by_people() -> Iterator[Row]:
     for name, world in worlds.items():
         for epsilon in (1.0, 4.0):
             yield Row(name, world, f"by fields, ε = {epsilon:g}", glm(epsilon))
-            yield Row(name, world, f'`curvature="released"`, ε = {epsilon:g}', glm(epsilon, curvature="released"))
+            yield Row(name, world, f'`model="curvature"`, ε = {epsilon:g}', glm(epsilon, model="curvature"))
         yield Row(name, world, "`MLEUCB`, no privacy", Spec(MLEUCB))
 
 
 def late() -> Iterator[Row]:
     for epsilon in (8.0, 1.0):
-        for hold in HOLDS:
-            options: dict[str, Any] = {"hold": hold, "missing_as": 0.0}
-            words = f"clicks after 100 choices, `hold={hold}`"
+        for window in WINDOWS:
+            options: dict[str, Any] = {"window": window, "default": 0.0}
+            words = f"clicks after 100 choices, `window={window}`"
             yield Row(words, environments.messages(), f"by fields, ε = {epsilon:g}", glm(epsilon, **options), DELAY)
-            options["curvature"] = "released"
-            told = f'`curvature="released"`, ε = {epsilon:g}'
+            options["model"] = "curvature"
+            told = f'`model="curvature"`, ε = {epsilon:g}'
             yield Row(words, environments.messages(), told, glm(epsilon, **options), DELAY)
 
 
@@ -74,8 +74,8 @@ def rates() -> Iterator[Row]:
                 options = {} if factor is None else {"base_rate": round(factor * rate, 6)}
                 declared = f"by fields, declared {words}, ε = {epsilon:g}"
                 yield Row(f"{100 * rate:g} % click", world, declared, glm(epsilon, **options))
-            told = f'`curvature="released"`, ε = {epsilon:g}'
-            yield Row(f"{100 * rate:g} % click", world, told, glm(epsilon, curvature="released"))
+            told = f'`model="curvature"`, ε = {epsilon:g}'
+            yield Row(f"{100 * rate:g} % click", world, told, glm(epsilon, model="curvature"))
 
 
 def vectors() -> Iterator[Row]:
@@ -96,7 +96,7 @@ def eight_fields() -> Iterator[Row]:
     for number in range(FAMILIES):
         for words, options in {
             "by fields": {},
-            '`curvature="released"`': {"curvature": "released"},
+            '`model="curvature"`': {"model": "curvature"},
         }.items():
             yield Row(f"family {number}", Eight(number=number), f"{words}, ε = 1", glm(1.0, **options))
         told = "by fields, told the two that matter, ε = 1"
@@ -106,7 +106,7 @@ def eight_fields() -> Iterator[Row]:
 def shared() -> Iterator[Row]:
     for epsilon in (1.0, 4.0):
         forms: dict[str, dict[str, Any]] = {
-            '`curvature="released"`': {"curvature": "released"},
+            '`model="curvature"`': {"model": "curvature"},
             "`base_rate=0.3`": {"base_rate": 0.3},
             "`base_rate=0.5`": {"base_rate": 0.5},
         }

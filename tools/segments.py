@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import SeedSequence, default_rng
 
-from tacit import Budget, JointGLM, Simulated, Spec, environments
+from tacit import Bandit, Budget, JointGLM, Simulated, Spec, environments
 from tacit.data import Array
 from tacit.features.schema import Schema
 from tacit.models import segments
 from tacit.models.segments import Likely
 from tacit.service import demo
-from tests.made import joint
 
 DELTA, AFTER, BLOCK = 1e-6, 8000, 500
 FEWEST = 150  # people with a value, for its mean to be taken as known
@@ -64,7 +63,7 @@ def demonstration(people: int, seed: int) -> Found:
     """In the world of `tacit serve --demo`, where tastes are strong."""
     rng, features = default_rng([seed, 13]), demo.FEATURES
     budget, source, policy = Budget(1.0, DELTA), Simulated(seed), default_rng([seed, 14])
-    bandit = joint(features=features, budget=budget, source=source, policy=policy)
+    bandit = Bandit(JointGLM(features, budget), source=source, policy=policy)
     for _ in range(people):
         who = demo.person(rng)
         choice = bandit.choose(who)
@@ -76,7 +75,7 @@ def demonstration(people: int, seed: int) -> Found:
 
 def held_against(bandit: Any, features: Schema, arms: Array, means: Array, seed: int) -> Found:
     """The truth about those people, with these arms and mean rewards."""
-    algorithm, estimate = bandit.algorithm, bandit._estimate
+    algorithm, estimate = bandit.one_pass, bandit.sums.fold.estimate
     said = algorithm.segments(estimate, np.arange(means.shape[1]))
     picked = algorithm.pick(estimate, arms, default_rng(seed))
     chosen, random, single = means[np.arange(AFTER), picked].mean(), means.mean(), means[:, said.best].mean()
@@ -85,7 +84,7 @@ def held_against(bandit: Any, features: Schema, arms: Array, means: Array, seed:
     live = np.arange(means.shape[1])
     model, arrays = algorithm.model, estimate.arrays
     noise = algorithm.course.std(estimate.step) * math.sqrt(model.contribution.blocks) / model.contribution.count
-    low, high = algorithm.plan.rewards
+    low, high = algorithm.plan.reward.range
     plain = segments.of(features, model.mean, high - low, arrays, estimate.step, live, noise, fond=0.0)
     off, before = ([100 * (getattr(one, name).value - true) for name, true in zip(NAMES, truth, strict=True)]
                    for one in (said, plain))  # fmt: skip

@@ -4,13 +4,14 @@ The bandit of examples/messages/serve.toml in memory, with secure noise and each
 of visitors.py, all at one hour, which is drawn for each run. For n visitors: the share of the last tenth who were shown
 what they like (one in six by chance), and in how many runs each profile's best guess is what such visitors like."""
 
+import dataclasses
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.random import default_rng
 
+from tacit import Bandit, JointGLM
 from tacit.service import config
 
 FILE = Path(__file__).parents[1] / "examples" / "messages" / "serve.toml"
@@ -23,7 +24,9 @@ SEED = 100
 def run(seed: int) -> list[tuple[float, list[bool]]]:
     """For each number of visitors: that share, and whether the guess for each profile is right."""
     setting = config.read(FILE).bandits["messages"]
-    bandit: Any = config.build(setting, "messages")
+    made = config.build(setting, "messages")
+    assert isinstance(made, JointGLM)
+    bandit = Bandit(dataclasses.replace(made, reward=dataclasses.replace(made.reward, window=None, default=None)))
     schema, rng = setting.schema, default_rng((SEED, seed))
     assert schema is not None
     hour, shown, out = float(rng.uniform(0, 24)), np.zeros(VISITORS[-1]), []

@@ -8,11 +8,11 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from tacit import Bandit, JointGLM, Reward, Variant
 from tacit.experiments.table import to_text
 from tacit.features.columns import Number
 from tacit.features.schema import Schema
 from tacit.privacy.budget import Budget
-from tests.made import joint
 
 CONTEXT = {f"number {i}": Number(-1, 1) for i in range(4)}
 OWN = 9  # numbers of a person, in the part that an action has for itself: for none, and for a constant, too
@@ -35,17 +35,17 @@ def _measured(actions: int, form: str) -> dict[str, Any]:
     for several at once), and the shortest time of a choice and of a reward."""
     dim, dense = OWN * actions, form == "dense"
     schema = Schema(context=CONTEXT, arms="disjoint", actions=tuple(f"action {i}" for i in range(actions)))
-    features = {"dim": dim} if dense else {"features": schema}
-    settings: dict[str, Any] = {"first": 4, "pending": 100, "curvature": "released"} | features
-    bandit = joint(radius=3.0, budget=Budget(1.0, 1e-6), **settings)
+    model = Variant("curvature", first=4)
+    algorithm = JointGLM(dim if dense else schema, Budget(1.0, 1e-6), Reward(radius=3.0), model=model)
+    bandit = Bandit(algorithm, pending=100)
     rng = np.random.default_rng(0)
     choice: list[float] = []
     reward: list[float] = []
     release: list[float] = []
-    while bandit._steps <= RELEASES:
+    while bandit.sums.steps <= RELEASES:
         person = {name: float(rng.uniform(-1, 1)) for name in CONTEXT}
         offered: Any = schema.rows(person)[1] if dense else person
-        due = bandit._due
+        due = bandit.sums.due
         clock = time.process_time if due else time.perf_counter
         began = clock()
         made = bandit.choose(offered)
@@ -53,14 +53,14 @@ def _measured(actions: int, form: str) -> dict[str, Any]:
         began = time.perf_counter()
         bandit.observe(made, 1.0)
         reward.append(time.perf_counter() - began)
-        if bandit._steps == 0:
+        if bandit.sums.steps == 0:
             choice.clear()  # arms are random before the first release
     return {
         "arms": form,
         "actions": actions,
         "dim": dim,
-        "numbers": bandit.mechanism.size,
-        "sigma": bandit.mechanism.sigma,
+        "numbers": bandit.plan.mechanism.size,
+        "sigma": bandit.plan.mechanism.sigma,
         "release_ms": 1e3 * float(np.mean(release[1:])),
         "choice_us": 1e6 * min(choice),
         "reward_us": 1e6 * min(reward),

@@ -1,14 +1,13 @@
 """Explore, then commit: the simplest private bandit, for comparison."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from tacit.bandits.base import Bandit
 
-from tacit.core.choices import Index, certain
+from tacit.core.choices import Index
+from tacit.core.live import Live
 from tacit.data import Array, Integers, Raw
 from tacit.kernels.rounds import CHOICES
 from tacit.privacy import gaussian
@@ -23,7 +22,7 @@ class CommitState(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False)
-class ExploreThenCommit(Bandit):
+class ExploreThenCommit(Live):
     """Each place among the arms in turn until (arms horizon^2)^(1/3) choices were made, or half of all; then always the
     one with the largest sum of rewards, with Gaussian noise.
 
@@ -43,10 +42,8 @@ class ExploreThenCommit(Bandit):
     def init(self) -> CommitState:
         return CommitState(np.array([0, -1]), np.zeros(self.most))
 
-    def _advance(self) -> None:
-        """Nothing to close: the one release follows from `_pick`, which knows how many arms there are."""
-
     def _pick(self, features: Array) -> Index:
+        """The one release follows from here, where it is known how many arms there are."""
         count, state = features.shape[1], self._state
         explored = min(math.ceil((count * self.horizon**2) ** (1 / 3)), self.horizon // 2)
         if state.counts[1] < 0 and state.counts[CHOICES] < explored:
@@ -56,9 +53,6 @@ class ExploreThenCommit(Bandit):
             noisy = state.sums[:count] + sigma * generator_of(self.source).standard_normal(count)
             state.counts[1] = int(noisy.argmax())
         return np.full(len(features), state.counts[1])
-
-    def _propensity(self, features: Array, index: int) -> Callable[[], float]:
-        return certain(self, features, index)
 
     def _row(self, offered: Array, picked: int, *_: Any) -> Raw[Array]:
         return Raw(np.array([picked], np.float64))

@@ -8,21 +8,18 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from tacit import Bandit, JointGLM, Reward, Variant
 from tacit.data import Array
 from tacit.experiments.table import to_text
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.saving import arrays
 from tacit.privacy import exact
 from tacit.privacy.budget import Budget
-from tests.made import joint
 
 DIMS = (50, 500)
 ARMS = 10
 RELEASES, ROUNDS = 6, 8  # and rounds between two of them
-FORMS: dict[str, dict[str, Any]] = {
-    "dense": {"curvature": "released"},
-    "scores": {"curvature": "none"},
-}
+FORMS = {"dense": "curvature", "scores": "scores"}  # models
 
 
 def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
@@ -38,21 +35,22 @@ def _measured(dim: int, form: str) -> dict[str, Any]:
     """Of JointGLM with secure noise, where all its steps are full: the shortest time of a choice and its reward between
     two releases, and of its propensity; processor time of this thread in a release and in drawing its noise, the
     shortest; bytes of all arrays that are kept."""
-    bandit = joint(features=dim, radius=3.0, budget=Budget(1.0, 1e-6), first=ROUNDS, pending=100, **FORMS[form])
+    model = Variant(FORMS[form], first=ROUNDS)
+    bandit = Bandit(JointGLM(dim, Budget(1.0, 1e-6), Reward(radius=3.0), model=model), pending=100)
     rng = np.random.default_rng(0)
     rounds: list[float] = []
     releases: list[float] = []
-    sums = opened(bandit._state.prefix)
+    sums = opened(bandit.sums.state.prefix)
     sums.closed[:], sums.noise.table[:] = 1, 1.0
-    sums.noise.step[0] = before = bandit.mechanism.leaves - 2 * RELEASES
-    while bandit._steps <= before + RELEASES:
-        offered, due = _offered(rng, dim), bandit._due
+    sums.noise.step[0] = before = bandit.plan.mechanism.leaves - 2 * RELEASES
+    while bandit.sums.steps <= before + RELEASES:
+        offered, due = _offered(rng, dim), bandit.sums.due
         clock = time.thread_time if due else time.perf_counter
         began = clock()
         choice = bandit.choose(offered)
         bandit.observe(choice, 1.0)
         (releases if due else rounds).append(clock() - began)
-        if bandit._steps == before:
+        if bandit.sums.steps == before:
             rounds.clear()  # nothing is drawn before the first release
     chances = []
     for _ in range(ROUNDS):
@@ -60,7 +58,7 @@ def _measured(dim: int, form: str) -> dict[str, Any]:
         began = time.perf_counter()
         assert choice.propensity > 0
         chances.append(time.perf_counter() - began)
-    grid: Any = bandit.mechanism
+    grid: Any = bandit.plan.mechanism
     noise = []
     for _ in range(RELEASES):
         began = time.thread_time()
@@ -76,7 +74,7 @@ def _measured(dim: int, form: str) -> dict[str, Any]:
         "release_ms": 1e3 * min(releases[1:]),
         "noise_ms": 1e3 * min(noise),
         "draws_per_second": grid.size / min(noise),
-        "state_mb": sum(part.nbytes for part in arrays(bandit._state)) / 1e6,
+        "state_mb": sum(part.nbytes for part in arrays(bandit.sums.state)) / 1e6,
     }
 
 

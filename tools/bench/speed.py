@@ -12,7 +12,7 @@ from numpy.random import SeedSequence, default_rng
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tacit.bandits import Bandit, JointGLM, LinUCB
+from tacit import Bandit, JointGLM, LinUCB
 from tacit.data import Array
 from tacit.environments import sphere
 from tacit.experiments.runner import run_once
@@ -23,7 +23,6 @@ from tacit.mechanisms.saving import arrays
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
 from tacit_papers import ShariffLinUCB
-from tests.made import joint
 
 WORLD = sphere(dim=5, arms=25)
 BUDGET = Budget(1.0, 1e-6)
@@ -66,8 +65,8 @@ def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
             us = _ours(spec, length)
             grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
             bandit = spec.build(WORLD, length, SeedSequence(0))
-            assert isinstance(bandit, Bandit)
-            state = sum(leaf.nbytes for leaf in arrays(bandit._state))
+            learner = bandit.sums if isinstance(bandit, Bandit) else bandit
+            state = sum(leaf.nbytes for leaf in arrays(learner.state))
             rows.append({"what": name, "rounds": length, "us_per_round": us, "state_bytes": state, "grown_mib": grown})
         progress(0.3 + 0.7 * (step + 1) / len(LENGTHS))
     return rows
@@ -114,7 +113,7 @@ def _alone(spec: Spec) -> float:
 
 def _served(rounds: int = 4000) -> float:
     """CPU time of one choice and its reward through Python, with secure noise, at d = 5 and K = 7."""
-    bandit = joint(features=5, budget=BUDGET)
+    bandit = Bandit(JointGLM(5, BUDGET))
     arms = default_rng(0).uniform(-0.4, 0.4, (7, 5))
     best = np.inf
     for _ in range(4):  # the first one compiles

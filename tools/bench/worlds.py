@@ -10,13 +10,13 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tacit import checks
-from tacit.bandits import JointGLM, Uniform
+from tacit import JointGLM, Uniform, checks
 from tacit.bandits.server import Server
 from tacit.experiments.result import SimulatedRun
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import number as shown
 from tacit.experiments.table import to_text
+from tacit.flat import fitting
 from tacit.privacy.budget import Budget
 from tacit_lab.environments.random import random
 from tacit_lab.experiments.sweeps import simulate
@@ -76,10 +76,15 @@ def _told(progress: Callable[[float], None], before: int, worlds: int, share: fl
 def _suited(spec: Spec, world: random) -> Spec:
     """That bandit without what has no effect in the world, and with a deadline where it can have one and rewards are
     late."""
-    idle = () if issubclass(spec.kind, Server) else spec.kind.idle({"features": world.features} | spec.options)
-    options = {name: value for name, value in spec.options.items() if name not in idle}
-    if world.delay is not None and hasattr(spec.kind, "hold") and "hold" not in options:
-        options |= {"hold": world.delay.soon(SOON), "missing_as": 0.0}
+    kind, options = spec.kind, spec.options
+    if issubclass(kind, JointGLM):
+        known = fitting({"features": world.features or world.dim} | options)
+        options = {name: value for name, value in options.items() if name in known}
+        if world.delay is not None and "window" not in options:
+            options |= {"window": world.delay.soon(SOON), "default": 0.0}
+    elif not issubclass(kind, Server):
+        idle = kind.idle({"features": world.features} | options)
+        options = {name: value for name, value in options.items() if name not in idle}
     return Spec(spec.kind, label=spec.label, **options)
 
 

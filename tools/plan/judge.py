@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from tacit.bandits import Uniform
+from tacit import Uniform
 from tacit.experiments.runner import run_once
 from tacit.experiments.spec import Spec
 from tacit.planning import trials
@@ -71,9 +71,9 @@ def judge(number: int) -> list[Judged]:
 def question(world: random) -> Question:
     """What is declared of a world that has a schema."""
     assert world.features is not None
-    hold = None if world.delay is None else world.delay.soon(SOON)
-    per_day = None if hold is None else DAY
-    return Question(schema=world.features, base_rate=world.setting.rate, hold=hold, per_day=per_day)
+    window = None if world.delay is None else world.delay.soon(SOON)
+    per_day = None if window is None else DAY
+    return Question(schema=world.features, base_rate=world.setting.rate, window=window, per_day=per_day)
 
 
 def shares(asked: Question, world: random, run: int, ends: Sequence[int]) -> list[float]:

@@ -9,17 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import default_rng
 
-from tacit import Budget, Holdout, Stored
+from tacit import Budget, Experiment, Holdout, JointGLM, Reward, Stored
 from tacit.data import Array
 from tacit.features import Category, Schema
 from tacit.trials.trial import course
-from tests.made import joint
 
 SEED, GROUP = 4041, 50
 NAMES, KINDS = ("a", "b", "c"), ("new", "old")
 SCHEMA = Schema(context={"kind": Category(*KINDS)}, arms="disjoint", actions=NAMES)
 CHANCES = np.array([[0.3, 0.6, 0.2], [0.3, 0.2, 0.6]])  # of each kind of people, for each arm
-CONTROLS = (
+HOLDOUTS = (
     Holdout(action="a", actions=("b", "c"), min_share=0.05),
     Holdout(action="a", actions=("b", "c")),  # bounds from the bandit's own people
 )
@@ -48,11 +47,12 @@ def run(seed: int, holdout: Holdout, people: int) -> Found:
     rng, clock = default_rng([SEED, seed]), Clock()
     kinds = rng.integers(0, 2, people)
     would = (rng.random((people, 3)) < CHANCES[kinds]).astype(float)  # what each person would bring, by arm
-    bandit = joint(features=SCHEMA, budget=Budget(1.0, 1e-6), holdout=holdout, policy=default_rng([SEED, seed, 1]))
+    reward = Reward(window="3 seconds", default=0.0)
+    algorithm = Experiment(JointGLM(SCHEMA, Budget(1.0, 1e-6), reward), holdout)
     got = np.zeros(people)
     with tempfile.TemporaryDirectory() as folder:
-        options: dict[str, Any] = {"hold": 3.0, "missing_as": 0.0, "delay": 0.0, "background": False}
-        with Stored(bandit, Path(folder) / "bandit.db", clock=clock, **options) as stored:
+        options: dict[str, Any] = {"delay": 0.0, "background": False, "policy": default_rng([SEED, seed, 1])}
+        with Stored(algorithm, Path(folder) / "bandit.db", clock=clock, **options) as stored:
             for start in range(0, people, GROUP):
                 own = range(start, min(start + GROUP, people))
                 asked = [stored.prepare({"kind": KINDS[kinds[i]]}) for i in own]
@@ -85,7 +85,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200, help="half of them with arms of 5 %, half with bounds alone")
     parser.add_argument("--people", type=int, default=3000)
     given = parser.parse_args()
-    for i, holdout in enumerate(CONTROLS):
+    for i, holdout in enumerate(HOLDOUTS):
         found = [run(2 * seed + i, holdout, given.people) for seed in range(given.runs // 2)]
         since = [one.since for one in found if one.since is not None]
         print(

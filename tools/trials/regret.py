@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from tacit import Budget, Holdout, JointGLM, Simulated, Spec, environments
+from tacit import Bandit, Budget, Holdout, JointGLM, Simulated, Spec, environments
 from tacit.algorithms.forgetting import steps_before
 from tacit.experiments.runner import run_once
+from tacit.flat import named
 from tacit.trials import looks, waits
 from tacit.trials.bounds import CALIBRATED, SideSum, mean
 from tacit.trials.sides import Places
-from tests.made import joint
 
 DIM, ARMS, RADIUS, EPSILON = 5, 10, 3.0, 1.0
 BUDGET = Budget(EPSILON, 1e-6)
@@ -24,33 +24,34 @@ CASES: dict[str, Holdout | None] = {
     "10 % one arm": Holdout(share=0.1, action=0),
     "10 % uniform": Holdout(share=0.1, policy="uniform"),
     "10 % uniform, silent": Holdout(share=0.1, policy="uniform", teach=0.0),
-    "10 % uniform, 10 arms": Holdout(share=0.1, policy="uniform", arms=tuple(range(ARMS))),
+    "10 % uniform, 10 arms": Holdout(share=0.1, policy="uniform", actions=tuple(range(ARMS))),
     "10 % one arm, 2 arms of 2 %": Holdout(share=0.1, action=0, actions=(1, 2), min_share=0.02),
-    "10 % one arm, 9 arms of 1 %": Holdout(share=0.1, arm=0, arms=tuple(range(1, 10)), min_share=0.01),
+    "10 % one arm, 9 arms of 1 %": Holdout(share=0.1, action=0, actions=tuple(range(1, 10)), min_share=0.01),
 }
 
 
 def settings(holdout: Holdout | None) -> Mapping[str, Any]:
-    return {} if holdout is None else {"holdout": holdout, "hold": 1, "missing_as": 0.0}
+    return {} if holdout is None else {"holdout": holdout, "window": 1, "default": 0.0}
 
 
 def widths(holdout: Holdout, people: int) -> tuple[float, float | None]:
     """Half widths to be expected for rewards of one half: of the comparison, and of an arm."""
-    bandit = joint(features=DIM, budget=BUDGET, radius=RADIUS, source=Simulated(0), **settings(holdout))
+    algorithm = named(features=DIM, budget=BUDGET, radius=RADIUS, **settings(holdout))
+    bandit = Bandit(algorithm, source=Simulated(0))
     sums = bandit.trial_sums
     assert sums is not None
-    releases = steps_before(people + 1, bandit.algorithm.plan.schedule)
+    releases = steps_before(people + 1, bandit.plan.schedule)
     loud = [scale * float(np.linalg.norm(sums.gains[:releases])) for scale in sums.scales]
     own = [sums.sides[i].places for i in sums.holdout_sides]
     others = [side.places for i, side in enumerate(sums.sides) if i and i not in sums.holdout_sides]
     sides = Places(holdout.block, sum(own), tuple(others), divided=holdout.divided)
     noise = sum(loud[i] ** 2 for i in sums.holdout_sides) ** 0.5, loud[0]
     half = waits.half(waits.Outlook(sides, 0.5, 0.5, lambda _: noise), people)
-    named = [i for i, side in enumerate(sums.sides) if side.name == "arm"]
-    if not named:
+    arms = [i for i, side in enumerate(sums.sides) if side.name == "arm"]
+    if not arms:
         return half, None
-    blocks, error = people // holdout.block, 0.05 / looks.most(holdout.share) / len(named)
-    found = mean(SideSum(1, blocks / 2, loud[named[0]]), sides, blocks, error, CALIBRATED)
+    blocks, error = people // holdout.block, 0.05 / looks.most(holdout.share) / len(arms)
+    found = mean(SideSum(1, blocks / 2, loud[arms[0]]), sides, blocks, error, CALIBRATED)
     return half, float(found.width) / 2
 
 

@@ -50,7 +50,7 @@ def test_lost_means_by_more_than_two_standard_errors():
 def test_late_worlds_give_a_deadline_to_those_that_can_have_one():
     late = next(world for n in random.TUNING if (world := random(number=n)).delay)
     spec = worlds._suited(Spec(JointGLM, budget=BUDGET), late)
-    assert spec.options["hold"] == late.delay.soon(0.9) and spec.options["missing_as"] == 0
+    assert spec.options["window"] == late.delay.soon(0.9) and spec.options["default"] == 0
     assert spec.label == "joint-glm ε=4" and worlds._suited(Spec(Uniform), late).options == {}
     given = Spec(JointGLM, budget=BUDGET, window=7)
     assert worlds._suited(given, late).options == given.options

@@ -18,7 +18,7 @@ def test_vowpal_text_and_json_say_the_same():
     one, other = vowpal.text(text, dim=8), vowpal.dsjson(lines, dim=8)
     assert one["action"] == [1, 0] and one["reward"] == [1.0, 0.0] and one["propensity"] == [0.7, 0.3]
     assert np.array_equal(one["arms"], other["arms"])
-    assert (np.linalg.norm(one["arms"], axis=2) <= 1 + 1e-12).all() and make(dim=8).learn_log(one) == {}
+    assert (np.linalg.norm(one["arms"], axis=2) <= 1 + 1e-12).all() and make(features=8).learn_log(one) == {}
 
 
 def test_vowpal_text_of_numbered_actions():

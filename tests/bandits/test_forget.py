@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM, Simulated, Spec, environments, simulate
+from tacit import Bandit, Budget, JointGLM, Simulated, Spec, environments, simulate
 from tacit.algorithms import forgetting
 from tacit.algorithms.forgetting import steps_before
 from tacit.kernels.rounds import Schedule, next_boundary
@@ -53,10 +53,11 @@ def test_the_claim_is_the_same_for_ever():
     for bandit in (ever, short):
         assert bandit.privacy.private and bandit.privacy.epsilon == pytest.approx(1.0, rel=1e-9)
         assert "forgotten in 1000 rounds" in bandit.privacy.releases[0].statistic
-    assert isinstance(ever.mechanism, Grid) and ever.mechanism.leaves > 10**9 and ever.mechanism.window < 200
-    assert ever.mechanism.sigma == pytest.approx(short.mechanism.sigma, rel=1e-9)
-    assert ever.mechanism.sigma < joint(features=3, budget=BUDGET).mechanism.sigma
-    assert ever._releases(10**9)[0].mu == ever._planned()[0].mu
+    mechanism = ever.plan.mechanism
+    assert isinstance(mechanism, Grid) and mechanism.leaves > 10**9 and mechanism.window < 200
+    assert mechanism.sigma == pytest.approx(short.plan.mechanism.sigma, rel=1e-9)
+    assert mechanism.sigma < joint(features=3, budget=BUDGET).plan.mechanism.sigma
+    assert ever.plan.releases(10**9)[0].mu == ever.plan.releases(mechanism.leaves)[0].mu
 
 
 @pytest.mark.parametrize("wrong", [0, -5.0, math.nan, math.inf, "30 days", 100])
@@ -65,7 +66,7 @@ def test_what_cannot_be_forgotten_in(wrong):
         joint(features=2, budget=BUDGET, forget=wrong)
 
 
-@pytest.mark.parametrize("options", [{}, {"first": 30}, {"max_rounds_per_person": 3, "week": 500}])
+@pytest.mark.parametrize("options", [{}, {"first": 30}, {"rounds": 3, "per": 500}])
 def test_what_is_too_short_is_told_the_least_that_is_not(options):
     def made(forget):
         return joint(features=2, budget=BUDGET, forget=forget, **options)
@@ -76,7 +77,8 @@ def test_what_is_too_short_is_told_the_least_that_is_not(options):
             made(short)
         told.add(int(re.search(r"at least (\d+),", str(error.value))[1]))
     (least,) = told
-    assert made(least).forget == least >= 8 * made(least).first
+    plan = made(least).plan
+    assert plan.forget == least >= 8 * plan.schedule.first
     with pytest.raises(ValueError, match=f"at least {least},"):
         made(least - 1)
 
@@ -84,9 +86,9 @@ def test_what_is_too_short_is_told_the_least_that_is_not(options):
 def test_days_are_rounds_that_are_expected(tmp_path):
     """A setting like the number itself, also on disk."""
     days = joint(features=3, budget=BUDGET, forget="30 days", per_day=200)
-    assert days.forget == 6000 and days._plan_numbers() == joint(features=3, budget=BUDGET, forget=6000)._plan_numbers()
+    assert days.plan.forget == 6000 and days.plan.numbers == joint(features=3, budget=BUDGET, forget=6000).plan.numbers
     days.save(tmp_path / "bandit.json")
-    assert JointGLM.load(tmp_path / "bandit.json").forget == 6000
+    assert Bandit.load(tmp_path / "bandit.json").plan.forget == 6000
     for wrong in ({"forget": 6000, "per_day": 200}, {"per_day": 200}, {"forget": "30 days", "per_day": -1.0}):
         with pytest.raises(ValueError, match="Expected per_day"):
             joint(features=2, budget=BUDGET, **wrong)
@@ -110,13 +112,14 @@ def test_what_one_person_moves_in_a_run_that_forgets_is_at_most_what_is_claimed(
             for t in range(400):
                 if t == late[world]:
                     bandit.observe(choice, float(world))
-                steps = bandit._steps
+                steps = bandit.sums.steps
                 bandit.choose([[0.0]])
-                if bandit._steps > steps:
-                    leaves.append(opened(bandit._state.prefix).noise.table[steps % bandit.mechanism.window].copy())
+                if bandit.sums.steps > steps:
+                    table = opened(bandit.sums.state.prefix).noise.table
+                    leaves.append(table[steps % bandit.plan.mechanism.window].copy())
             worlds.append(np.array(leaves))
-        assert len(leaves) > 2 * bandit.mechanism.window
-        largest = max(largest, np.linalg.norm(worlds[0] - worlds[1]) / bandit.mechanism.sigma)
+        assert len(leaves) > 2 * bandit.plan.mechanism.window
+        largest = max(largest, np.linalg.norm(worlds[0] - worlds[1]) / bandit.plan.mechanism.sigma)
     claimed = bandit.privacy.releases[0].mu
     assert 0.9 * claimed < largest <= claimed * (1 + 1e-9)
 
@@ -127,7 +130,7 @@ def test_what_is_forgotten_is_dropped_in_many_dimensions_too(horizon):
     bandit = joint(
         features=100, budget=Budget(4.0, 1e-6), model="curvature", forget=20_000, horizon=horizon, source=Given()
     )
-    mechanism, prefix = bandit.mechanism, opened(bandit._state.prefix)
+    mechanism, prefix = bandit.plan.mechanism, opened(bandit.sums.state.prefix)
     assert mechanism.window == 173 < mechanism.leaves and leaves.left(mechanism, 1000) == 1000 + 1 - 173
     prefix.open[:] = 10**6
     shown = [np.abs(mechanism.release(prefix, bandit.source)).max() for _ in range(2 * 173)]
@@ -144,7 +147,7 @@ def test_what_would_have_no_effect_is_refused():
         with pytest.raises(ValueError, match=match):
             joint(features=2, budget=BUDGET, forget=4000, **wrong)
     made = joint(features=2, budget=BUDGET, forget=4000, growth=1.5)
-    assert made._schedule.growth == 1.5
+    assert made.plan.schedule.growth == 1.5
 
 
 def test_saved_and_loaded_after_many_windows(tmp_path):
@@ -159,17 +162,19 @@ def test_saved_and_loaded_after_many_windows(tmp_path):
         features=2, budget=Budget(8.0, 1e-2), forget=200, source=Simulated(1), policy=np.random.default_rng(2)
     )
     play(bandit, 5000, 0)
-    assert bandit._steps > 2 * bandit.mechanism.window
+    assert bandit.sums.steps > 2 * bandit.plan.mechanism.window
     bandit.save(tmp_path / "bandit.json")
-    loaded = JointGLM.load(tmp_path / "bandit.json")
-    assert loaded.forget == 200 and loaded._schedule == bandit._schedule and loaded.privacy == bandit.privacy
-    for one, other in zip(play(bandit, 500, 1)._state.estimate, play(loaded, 500, 1)._state.estimate, strict=True):
+    loaded = Bandit.load(tmp_path / "bandit.json")
+    assert loaded.plan.forget == 200 and loaded.plan.schedule == bandit.plan.schedule
+    assert loaded.privacy == bandit.privacy
+    ends = [play(each, 500, 1).sums.state.estimate for each in (bandit, loaded)]
+    for one, other in zip(*ends, strict=True):
         assert np.array_equal(one, other)  # simulated noise goes on from where it was
     secure = play(joint(features=2, budget=Budget(8.0, 1e-2), forget=200), 2500, 0)
-    assert secure._steps > secure.mechanism.window
+    assert secure.sums.steps > secure.plan.mechanism.window
     secure.save(tmp_path / "secure.json")
-    again = JointGLM.load(tmp_path / "secure.json")
-    assert np.array_equal(opened(again._state.prefix).closed, opened(secure._state.prefix).closed)
+    again = Bandit.load(tmp_path / "secure.json")
+    assert np.array_equal(opened(again.sums.state.prefix).closed, opened(secure.sums.state.prefix).closed)
     assert np.array_equal(again.theta, secure.theta)
 
 

@@ -7,12 +7,14 @@ import pytest
 from numpy.random import default_rng
 
 from tacit import Budget, JointGLM, Simulated, Spec, Uniform, environments, simulate
+from tacit.algorithms import prior
 from tacit.features import Number, Schema
+from tacit.kernels.glm import Tuning
 from tacit.kernels.rounds import Schedule
 from tacit.model import links
 from tacit.model.scores import PACE, REACH, TURN
-from tacit.models import scores
-from tacit.models.choose import ModelSettings, kind_of
+from tacit.models import choose, scores
+from tacit.models.protocol import ModelSettings
 from tacit.models.scores import Scores
 from tacit.privacy import gaussian
 from tests import apart
@@ -22,8 +24,15 @@ BUDGET = Budget(4.0, 1e-3)
 
 
 def make(**options):
-    common = {"budget": BUDGET, "radius": 2.0, "curvature": "none", "source": Simulated(1), "policy": default_rng(2)}
+    common = {"budget": BUDGET, "radius": 2.0, "model": "scores", "source": Simulated(1), "policy": default_rng(2)}
     return joint(**common | options)
+
+
+def settings(dim, blocks, mu):
+    """Without a schema, and all else as it is by default."""
+    numbers = {"dim": dim, "blocks": blocks, "low": 0.0, "high": 1.0, "radius": 1.0, "unit": 1.0, "mu": mu}
+    unset = dict.fromkeys(("schema", "base_rate", "forget"))
+    return ModelSettings(**numbers, **unset, link=links.logistic, tuning=Tuning(), prior=prior.nothing(blocks))
 
 
 def play(bandit, rows, rewards):
@@ -42,13 +51,13 @@ def test_rows_of_blocks_are_vectors_with_zeros():
     schema = apart.schema(3, numbers=2)
     people = [{"x0": x, "x1": y} for x, y in rng.uniform(-1, 1, (200, 2))]
     rewards, vectors = rng.integers(2, size=200), [schema.rows(person)[1] for person in people]
-    parts, whole = make(features=schema, first=10), make(dim=15, first=10)
-    assert parts.mechanism.size == whole.mechanism.size == 15
+    parts, whole = make(features=schema, first=10), make(features=15, first=10)
+    assert parts.plan.mechanism.size == whole.plan.mechanism.size == 15
     assert play(parts, people, rewards) == play(whole, vectors, rewards)
     assert np.allclose(parts.theta, whole.theta, rtol=1e-9) and np.abs(parts.theta).max() > 0
     assert np.allclose(
-        parts.algorithm.chances(parts._estimate, schema.placed(people[0])[1]),
-        whole.algorithm.chances(whole._estimate, vectors[0]),
+        parts.one_pass.chances(parts.sums.fold.estimate, schema.placed(people[0])[1]),
+        whole.one_pass.chances(whole.sums.fold.estimate, vectors[0]),
     )
 
 
@@ -57,10 +66,10 @@ def test_what_is_released_is_told():
     assert "sums of scores, 120 numbers" in told and "without curvature, as dimensions are 100 or more" in told
     small = joint(features=2, budget=BUDGET)
     assert "with curvature, as dimensions are fewer than 50" in small.privacy.releases[0].statistic
-    assert small.mechanism.size == 5 and make(dim=2).mechanism.size == 2
-    exact = make(dim=2).privacy.releases[0]
+    assert small.plan.mechanism.size == 5 and make(features=2).plan.mechanism.size == 2
+    exact = make(features=2).privacy.releases[0]
     assert exact.statistic.endswith("2 numbers, each user once")
-    assert exact.sensitivity == 2.0 and make(dim=2).privacy.epsilon == pytest.approx(4.0, rel=1e-6)
+    assert exact.sensitivity == 2.0 and make(features=2).privacy.epsilon == pytest.approx(4.0, rel=1e-6)
 
 
 def test_auto_goes_by_public_numbers_alone():
@@ -71,12 +80,13 @@ def test_auto_goes_by_public_numbers_alone():
     }
     for taken, several in cases.items():
         for dim, blocks, horizon in several:
-            asked = ModelSettings("auto", None, None, dim, blocks or 1, {})
-            assert (kind_of(asked, horizon, gaussian.mu(Budget(1.0, 1e-6))).kind is Scores) == taken, asked
+            asked = settings(dim, blocks, gaussian.mu(Budget(1.0, 1e-6)))
+            found, _ = choose.model(None, asked, horizon)
+            assert isinstance(found, Scores) == taken, asked
     made = joint(features=60, horizon=10_000, budget=Budget(40.0, 1e-2), source=Simulated(0))
-    assert not isinstance(made._model, Scores)
+    assert not isinstance(made.one_pass.learnt, Scores)
     with pytest.raises(ValueError, match="curvature"):
-        make(dim=2, curvature="some")
+        make(features=2, model="some")
 
 
 @pytest.mark.parametrize(
@@ -108,35 +118,35 @@ def test_the_step_is_a_function_of_public_numbers_and_shorter_where_it_should():
 
 
 def test_the_estimate_is_an_average_of_multiples_of_what_was_released():
-    bandit = make(dim=3, first=10)
+    bandit = make(features=3, first=10)
     rng = default_rng(4)
     estimates = []
     for _ in range(3):
         play(bandit, rng.uniform(-0.5, 0.5, (10, 4, 3)), rng.integers(2, size=10))
-        bandit._advance()
-        etas, _ = bandit._model._paces(bandit.algorithm.course, np.arange(3))
-        estimates.append(etas[bandit._steps] * bandit._state.prefix.released)
-        assert bandit._steps == len(estimates) and np.allclose(bandit._state.estimate.centre, estimates[-1])
+        bandit.tend()
+        etas, _ = bandit.one_pass.learnt._paces(bandit.one_pass.course, np.arange(3))
+        estimates.append(etas[bandit.sums.steps] * bandit.sums.state.prefix.released)
+        assert bandit.sums.steps == len(estimates) and np.allclose(bandit.sums.state.estimate.centre, estimates[-1])
     assert np.allclose(bandit.theta, np.mean(estimates, axis=0))
     before = bandit.theta
-    bandit._update(bandit._state.prefix.released)  # the same release counts once
+    bandit.sums.follow()  # the same release counts once
     assert np.array_equal(bandit.theta, before)
-    bandit._state.estimate.axes[:] = 1e6
-    bandit._update(bandit._state.prefix.released)
-    assert np.linalg.norm(bandit.theta) == pytest.approx(REACH * bandit.radius)
+    bandit.sums.state.estimate.axes[:] = 1e6
+    bandit.sums.follow()
+    assert np.linalg.norm(bandit.theta) == pytest.approx(REACH * bandit.plan.reward.radius)
 
 
 def test_without_noise_the_best_arm_is_certain():
-    bandit = make(dim=2, budget=Budget(math.inf, 0.1), first=5)
+    bandit = make(features=2, budget=Budget(math.inf, 0.1), first=5)
     play(bandit, default_rng(6).uniform(-0.5, 0.5, (12, 3, 2)), [1.0] * 12)
     arms = [[0.5, 0.0], [0.0, 0.5], [-0.5, -0.5]]
-    assert set(bandit.algorithm.chances(bandit._estimate, np.array(arms)).tolist()) == {0.0, 1.0}
+    assert set(bandit.one_pass.chances(bandit.sums.fold.estimate, np.array(arms)).tolist()) == {0.0, 1.0}
     assert bandit.choose(arms).propensity == 1.0
 
 
 def test_intervals_are_what_the_radius_allows():
     """Nothing narrower can be told without a curvature; the mean of any theta* within the radius is inside."""
-    bandit = make(dim=2, first=5)
+    bandit = make(features=2, first=5)
     rng = default_rng(7)
     play(bandit, rng.uniform(-0.5, 0.5, (30, 3, 2)), [1.0] * 30)
     x = np.array([0.6, 0.3])
@@ -150,7 +160,7 @@ def test_a_start_that_is_known_is_where_it_starts():
     """Nobody gets random arms, and what is known well hardly moves."""
     rng = default_rng(8)
     rows, rewards = rng.uniform(-0.5, 0.5, (60, 4, 2)), rng.integers(2, size=60)
-    firm, loose = (make(dim=2, first=5, prior=([1.0, -0.5], precision)) for precision in (1e9, 1e-9))
+    firm, loose = (make(features=2, first=5, prior=([1.0, -0.5], precision)) for precision in (1e9, 1e-9))
     assert np.array_equal(firm.theta, [1.0, -0.5])
     chosen = play(firm, rows, rewards)
     assert chosen[:5] == (rows[:5] @ firm.theta).argmax(axis=1).tolist()
@@ -159,10 +169,10 @@ def test_a_start_that_is_known_is_where_it_starts():
     assert any("prior" in caveat for caveat in firm.privacy.caveats)
     schema, x = apart.schema(2), rng.uniform(-1, 1, 200)
     known = np.array([schema.rows({"x0": value})[1][i % 2] for i, value in enumerate(x)])
-    warm = make(features=schema, warm=(known, (x > 0) * 1.0))
+    warm = make(features=schema, rows=(known, (x > 0) * 1.0))
     assert np.linalg.norm(warm.theta) > 0
     play(warm, [{"x0": 0.2}] * 40, [1.0] * 40)
-    assert warm._steps > 0 and np.isfinite(warm.theta).all()
+    assert warm.sums.steps > 0 and np.isfinite(warm.theta).all()
 
 
 def test_with_secure_noise_and_actions_that_come_later():
@@ -171,7 +181,7 @@ def test_with_secure_noise_and_actions_that_come_later():
     bandit = joint(features=schema, budget=BUDGET, model="scores", radius=2.0, first=4)
     for t in range(30):
         bandit.observe(bandit.choose({"age": t}), t % 2)
-    own = bandit.dim // 4
-    assert bandit._steps > 3 and not bandit.theta[2 * own :].any() and bandit.theta[: 2 * own].all()
+    own = bandit.plan.dim // 4
+    assert bandit.sums.steps > 3 and not bandit.theta[2 * own :].any() and bandit.theta[: 2 * own].all()
     bandit.add_action("c")
     assert bandit.theta[: 3 * own].all() and not bandit.theta[3 * own :].any()

@@ -1,9 +1,9 @@
-"""Every option of JointGLM, with values that are not its default, and a game that shows what each of
-them does.
+"""Every option of a JointGLM, of an experiment and of what runs them, with values that are not its default, and a game
+that shows what each of them does.
 
-A value is a mapping of settings: the option's own, and those without which it means nothing (`week` needs
-`max_rounds_per_person`). Noise and draws are seeded, so that two games differ only where an option makes a
-difference."""
+A value is a mapping of settings by one name each (tacit.flat, Person, Bandit): the option's own, and those without
+which it means nothing (`per` needs `rounds`). Noise and draws are seeded, so that two games differ only where an option
+makes a difference."""
 
 import functools
 from pathlib import Path
@@ -15,14 +15,17 @@ from numpy.random import default_rng
 from tacit import Budget, Holdout, Secure, Simulated
 from tacit.errors import UnknownChoice
 from tacit.features import Category, Number, Schema
+from tacit.flat import flat
 from tacit.kernels.glm import Tuning
+from tacit.mechanisms.saving import arrays
+from tests.made import algorithm
 from tests.store.places import Clock, Place
 
 ARMS, OWN = 2, 7
 DIM = ARMS * OWN  # vectors, or two actions with 7 numbers each
 ROUNDS, LATE = 300, 7
 EPSILON, DELTA = 2.0, 1e-3
-LIMIT = {"max_rounds_per_person": 2}
+LIMIT = {"rounds": 2}
 NAMES = ("walk", "sleep")
 SCHEMAS = {
     "disjoint": Schema(
@@ -30,7 +33,7 @@ SCHEMAS = {
     ),
     "shared": Schema(context={"age": Number(0, 1)}, action={"kind": Category(*"abcdefghij")}, arms="shared"),
 }
-BLOCKS = {"curvature": "released", "features": SCHEMAS["disjoint"]}
+BLOCKS = {"model": "curvature", "features": SCHEMAS["disjoint"]}
 
 
 class Seeded(Secure):
@@ -56,13 +59,13 @@ def public_rows() -> tuple[Any, Any]:
 
 Values = dict[str, dict[str, Any]]  # name -> settings
 OPTIONS: dict[str, Values] = {
-    "rewards": {"wide": {"rewards": (-0.5, 2.0)}},
+    "range": {"wide": {"range": (-0.5, 2.0)}},
     "pending": {"5": {"pending": 5}},
-    "hold": {"5": {"hold": 5}},
-    "missing_as": {"0.5": {"hold": 5, "missing_as": 0.5}},
-    "max_rounds_per_person": {"2": LIMIT},
-    "week": {"100": LIMIT | {"week": 100.0}},
-    "per_day": {"25": LIMIT | {"per_day": 25.0, "week": "3 days"}},
+    "window": {"5": {"window": 5}},
+    "default": {"0.5": {"window": 5, "default": 0.5}},
+    "rounds": {"2": LIMIT},
+    "per": {"100": LIMIT | {"per": 100.0}},
+    "per_day": {"25": LIMIT | {"per_day": 25.0, "per": "3 days"}},
     "source": {"simulated": {"source": Simulated}},
     "features": {arms: {"features": schema} for arms, schema in SCHEMAS.items()},
     "radius": {"2": {"radius": 2.0}},
@@ -70,23 +73,41 @@ OPTIONS: dict[str, Values] = {
     "growth": {"1.2": {"growth": 1.2}},
     "horizon": {"none": {"horizon": None}},
     "link": {"probit": {"link": "probit"}, "identity": {"link": "identity"}},
-    "curvature": {"none": {"curvature": "none"}, "released": BLOCKS},
+    "model": {"scores": {"model": "scores"}, "curvature": BLOCKS},
     "discount": {"0.9": {"discount": 0.9}},
     "forget": {"600": {"forget": 600.0}},
     "tuning": {"bold": {"tuning": Tuning(ridge=4.0, explore=1.0)}},
     "prior": {"some": {"prior": (np.full(DIM, 0.1), 50.0)}},
-    "warm": {"rows": {"warm": public_rows()}},
+    "rows": {"some": {"rows": public_rows()}},
     "base_rate": {"0.3": {"base_rate": 0.3}},
-    "holdout": {"uniform": {"holdout": Holdout(policy="uniform", share=0.2), "hold": 5, "missing_as": 0.5}},
+    "holdout": {"uniform": {"holdout": Holdout(policy="uniform", share=0.2), "window": 5, "default": 0.5}},
 }
-GIVEN = {"dim", "budget", "policy"}  # settings of the game itself
+GIVEN = {"budget", "policy", "seed", "algorithm"}  # settings of the game itself
+USUAL = {"features": DIM, "budget": Budget(EPSILON, DELTA), "horizon": 400, "first": 10}
+RUNNING = ("pending", "source")  # settings of what runs an algorithm
+
+
+def running(settings: dict[str, Any]) -> dict[str, Any]:
+    """How an algorithm is run: noise and draws are seeded."""
+    source = Simulated(1) if settings.get("source") is Simulated else Seeded()
+    return {"pending": settings.get("pending", 40), "source": source, "policy": default_rng(2)}
+
+
+def value(settings: dict[str, Any]) -> Any:
+    """The algorithm."""
+    return algorithm(**USUAL | {name: given for name, given in settings.items() if name not in RUNNING})
 
 
 def build(kind: type, settings: dict[str, Any]) -> Any:
-    """A bandit whose noise and draws are seeded."""
-    given = {"dim": DIM, "budget": Budget(EPSILON, DELTA), "horizon": 400, "pending": 40, "first": 10} | settings
-    given["source"] = Simulated(1) if settings.get("source") is Simulated else Seeded()
-    return kind(policy=default_rng(2), **given)
+    """A bandit in memory."""
+    return kind(value(settings), **running(settings))
+
+
+def settings_of(bandit: Any) -> dict[str, Any]:
+    """All of them, by one name each."""
+    unit = bandit.plan.budget.unit
+    limits = {"rounds": None, "per": None} if unit is None else vars(unit)
+    return flat(bandit.algorithm) | limits | {"pending": bandit.memory.pending, "source": type(bandit.source)}
 
 
 @functools.cache
@@ -106,12 +127,12 @@ def requests(schema: str | None) -> list[tuple[Any, dict[str, Any]]]:
 
 def play(world: "World", holder: Any, rounds: range, waiting: list[tuple[int, Any]]) -> list[Any]:
     """Of three people one answers at once, one late, one never; every tenth round is of one. What they were told."""
-    bandit = world.bandit(holder)
-    schema = None if bandit.features is None else bandit.features.arms
+    plan = world.plan(holder)
+    schema = None if plan.features is None else plan.features.arms
     asked, told = requests(schema), []
     for t in rounds:
         arms, given = asked[t]
-        if bandit.max_rounds_per_person is not None:
+        if plan.limits.most is not None:
             given = given | {"person": 0 if t % 10 == 0 else t}
         choice = holder.choose(arms, **given)
         told.append((choice.index, choice.name, choice.propensity if t % 100 == 99 else None))
@@ -132,24 +153,24 @@ def play(world: "World", holder: Any, rounds: range, waiting: list[tuple[int, An
 
 class World(NamedTuple):
     """open: a new bandit in a folder; what is returned has `choose` and `observe`. again: its process has ended, and
-    another one goes on. bandit: one with the same settings. shown: what an option may change. elsewhere: settings that
-    are no bandit's there. idle: options that change nothing there."""
+    another one goes on. plan: that of the bandit. shown: what an option may change. by_time: whether windows are times
+    there. idle: options that change nothing there."""
 
     label: str
     rounds: int
     open: Any  # (kind, settings, folder) -> holder
     again: Any  # (holder, kind, settings, folder) -> holder
-    bandit: Any  # holder -> bandit
+    plan: Any  # holder -> Plan
     shown: Any  # holder -> dict
-    elsewhere: tuple[str, ...] = ()
+    by_time: bool = False
     idle: tuple[str, ...] = ()
 
 
-def _shown(bandit: Any, released: Any, arrays: Any, holder: Any) -> dict[str, Any]:
+def _shown(released: Any, estimate: Any, holder: Any) -> dict[str, Any]:
     return {
         "certificate": holder.privacy,
         "released": None if released is None else released.tobytes(),
-        "estimate": b"".join(np.asarray(part, np.float64).tobytes() for part in arrays),
+        "estimate": b"".join(np.asarray(part, np.float64).tobytes() for part in arrays(estimate)),
     }
 
 
@@ -160,7 +181,7 @@ def _loaded(bandit: Any, kind: type, settings: dict[str, Any], folder: Path) -> 
     bandit.save(folder / "bandit.json")
     out = type(bandit).load(folder / "bandit.json")
     if isinstance(source, Seeded):
-        out.source = source
+        out.source = out.sums.source = source
     return out
 
 
@@ -169,19 +190,19 @@ MEMORY = World(
     ROUNDS,
     lambda kind, settings, folder: build(kind, settings),
     _loaded,
-    lambda bandit: bandit,
-    lambda bandit: _shown(bandit, bandit._state.prefix.released, bandit._state.estimate, bandit),
+    lambda bandit: bandit.plan,
+    lambda bandit: _shown(bandit.sums.released, bandit.sums.state.estimate, bandit),
 )
 
 
 class OnDatabase:
-    """In an SQLite file, with a clock of its own: a second for each choice. hold and missing_as are those of Stored."""
+    """In an SQLite file, with a clock of its own: a second for each choice."""
 
     def __init__(self, kind: type, settings: dict[str, Any], folder: Path, clock: Clock) -> None:
-        rule = {"hold": 9} | {name: settings[name] for name in ("hold", "missing_as") if name in settings}
-        self.bandit = build(kind, {name: value for name, value in settings.items() if name not in rule})
-        self.clock = clock
-        self.stored = Place(str(folder / "bandit.db"), None).open(self.bandit, clock=clock, **rule)
+        made, self.clock = value({"window": 9} | settings), clock
+        window = {"window": f"{settings.get('window', 9)} seconds"}
+        place = Place(str(folder / "bandit.db"), None)
+        self.stored = place.open(made, reward=window, clock=clock, **running(settings))
 
     def choose(self, arms: Any, **given: Any) -> Any:
         self.clock.now += 1.0
@@ -197,7 +218,7 @@ class OnDatabase:
 
     def shown(self) -> dict[str, Any]:
         fold = self.stored._versions.fold
-        return _shown(self.bandit, fold._released, fold.estimate.arrays, self.stored)
+        return _shown(fold._released, fold.estimate.arrays, self.stored)
 
 
 DATABASE = World(
@@ -205,8 +226,8 @@ DATABASE = World(
     60,
     lambda kind, settings, folder: OnDatabase(kind, settings, folder, Clock()),
     OnDatabase.again,
-    lambda holder: holder.bandit,
+    lambda holder: holder.stored.one_pass.plan,
     OnDatabase.shown,
-    elsewhere=("hold", "missing_as"),
-    idle=("pending", "week", "per_day"),  # answers are kept for longer than the game, and weeks are longer
+    by_time=True,
+    idle=("pending", "per", "per_day"),  # answers are kept for longer than the game, and weeks are longer
 )

@@ -1,6 +1,6 @@
-"""Every pair of options of JointGLM is built, played for 300 rounds, put away and taken up again,
-and certified, and both options make a difference; or it is refused when the bandit is made, by a sentence that names
-both.
+"""Every pair of options of a JointGLM, an experiment and what runs them is built, played for 300 rounds, put away and
+taken up again, and certified, and both options make a difference; or it is refused when the bandit is made, by a
+sentence that names both.
 
 What options and values there are, and where bandits live, is in tests/whole/options.py. Nothing is listed for a pair
 but what it is refused by. On a database a sample of the pairs is played in which every value is; the rest is marked
@@ -8,40 +8,42 @@ but what it is refused by. On a database a sample of the pairs is played in whic
 
 import dataclasses
 import functools
+import inspect
 import itertools
 import os
 import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit import JointGLM
+from tacit import Bandit
+from tacit.flat import NAMES
+from tacit.privacy.budget import Person
 from tacit.privacy.relations import REPLACE
-from tests.whole.options import DATABASE, DELTA, EPSILON, GIVEN, MEMORY, OPTIONS, World, build, play
+from tests.whole.options import DATABASE, DELTA, EPSILON, GIVEN, MEMORY, OPTIONS, World, build, play, settings_of
 
 FOLDER = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None  # where nobody waits for a disk
-OF_HOLD = "Expected hold below pending = 5, got 5."
+OF_WINDOW = "Expected a window below pending = 5 choices, got 5."
 OF_RATE = (
     "Expected base_rate with vectors, or with features of shared arms or of disjoint ones by fields, got it with {}."
 )
-OF_TUNING = 'Expected curvature="released" with tuning, which is of estimates by curvature, got {}.'
+OF_TUNING = 'Expected model="curvature" with tuning, which is of its estimates, got {}.'
 BY_FIELDS = "features whose sums are by fields"
 OF_LINEAR = "Expected no {} with {}, where the chance of a reward is linear in the features, got {}."
-WITH_CONTROL = "Expected no {} with holdout, got both."
-OF_PERSONS = WITH_CONTROL.format("max_rounds_per_person, since which numbers count would be private,")
-OF_WEEKS = WITH_CONTROL.format("week, which a person's numbers on both sides would need noise of their own for,")
+OF_PERSONS = (
+    "Expected a budget for one round in an experiment, since which numbers count would be private, got unit={}."
+)
 REFUSED = {
-    ("pending=5", "holdout=uniform"): OF_HOLD,
-    ("max_rounds_per_person=2", "holdout=uniform"): OF_PERSONS,
-    ("week=100", "holdout=uniform"): OF_WEEKS,
-    ("per_day=25", "holdout=uniform"): OF_WEEKS,
-    ("forget=600", "holdout=uniform"): WITH_CONTROL.format("forget, since people so far are summed,"),
-    ("pending=5", "hold=5"): OF_HOLD,
-    ("pending=5", "missing_as=0.5"): OF_HOLD,
-    ("curvature=none", "tuning=bold"): OF_TUNING.format("none"),
+    ("pending=5", "holdout=uniform"): OF_WINDOW,
+    ("rounds=2", "holdout=uniform"): OF_PERSONS.format("Person(rounds=2, per=None)"),
+    ("per=100", "holdout=uniform"): OF_PERSONS.format("Person(rounds=2, per=100.0)"),
+    ("per_day=25", "holdout=uniform"): OF_PERSONS.format("Person(rounds=2, per='3 days')"),
+    ("forget=600", "holdout=uniform"): "Expected no forget in an experiment, since people so far are summed, got both.",
+    ("pending=5", "window=5"): OF_WINDOW,
+    ("pending=5", "default=0.5"): OF_WINDOW,
+    ("model=scores", "tuning=bold"): OF_TUNING.format('model="scores"'),
     ("features=disjoint", "tuning=bold"): OF_TUNING.format(BY_FIELDS),
     ("tuning=bold", "base_rate=0.3"): OF_TUNING.format("base_rate"),
     ("features=disjoint", "radius=2"): OF_LINEAR.format("radius", BY_FIELDS, "2"),
@@ -50,10 +52,10 @@ REFUSED = {
     ("radius=2", "base_rate=0.3"): OF_LINEAR.format("radius", "base_rate", "2"),
     ("link=probit", "base_rate=0.3"): OF_LINEAR.format("link", "base_rate", "probit"),
     ("link=identity", "base_rate=0.3"): OF_LINEAR.format("link", "base_rate", "identity"),
-    ("curvature=none", "base_rate=0.3"): OF_RATE.format('curvature="none"'),
-    ("prior=some", "base_rate=0.3"): OF_RATE.format("prior"),
-    ("warm=rows", "base_rate=0.3"): OF_RATE.format("warm"),
-    ("curvature=released", "base_rate=0.3"): OF_RATE.format('curvature="released"'),
+    ("model=scores", "base_rate=0.3"): OF_RATE.format('model="scores"'),
+    ("prior=some", "base_rate=0.3"): OF_RATE.format("warm_start"),
+    ("rows=some", "base_rate=0.3"): OF_RATE.format("warm_start"),
+    ("model=curvature", "base_rate=0.3"): OF_RATE.format('model="curvature"'),
     ("discount=0.9", "forget=600"): "Expected no discount with forget, which says how fast the past fades, got 0.9.",
 }
 
@@ -100,7 +102,7 @@ def check_certificate(certificate: Any, settings: dict[str, Any]) -> None:
     assert 0 < certificate.spent <= certificate.epsilon <= EPSILON * (1 + 1e-6) and certificate.delta == DELTA
     assert certificate.neighbours == REPLACE and {release.relation for release in certificate.releases} == {REPLACE}
     assert not certificate.private  # the noise is the test's
-    assert certificate.person == settings.get("max_rounds_per_person")
+    assert certificate.person == settings.get("rounds")
 
 
 @functools.cache
@@ -119,9 +121,9 @@ def check(world: World, kind: type, one: Value, other: Value) -> None:
 
 
 def said_twice(kind: type, one: Value, other: Value) -> bool:
-    """Whether a bandit with one of them alone has the other's settings, too, as `curvature` those of `features`."""
-    made = build(kind, one.settings)
-    return all(_same(getattr(made, name), value) for name, value in other.settings.items())
+    """Whether a bandit with one of them alone has the other's settings, too, as `model` those of `features`."""
+    found = settings_of(build(kind, one.settings))
+    return all(_same(found[name], value) for name, value in other.settings.items())
 
 
 def _same(found: Any, given: Any) -> bool:
@@ -136,7 +138,15 @@ def check_refused(kind: type, one: Value, other: Value, sentence: str) -> None:
         build(kind, one.settings | other.settings)
     assert str(error.value) == sentence and sentence.startswith("Expected ")
     for value in (one, other):
-        assert any(name in sentence for name in value.settings), f"{value} is not named"
+        assert any(word in sentence for word in words(value)), f"{value} is not named"
+
+
+def words(value: Value) -> set[str]:
+    """What a sentence may call it: its settings, or the value that has them."""
+    return {CALLED.get(name, name) for name in value.settings}
+
+
+CALLED = {"holdout": "experiment", "prior": "warm_start", "rows": "warm_start"}
 
 
 def sampled() -> set[tuple[str, str]]:
@@ -168,51 +178,50 @@ def test_a_pair(world, one, other):
     sentence = REFUSED.get((str(one), str(other)))
     if world is DATABASE and "source" in (one.option, other.option):
         with pytest.raises(ValueError, match="Expected secure noise"):
-            game(world, JointGLM, one.settings | other.settings)
-    elif sentence is None or (sentence == OF_HOLD and world.elsewhere):
-        check(world, JointGLM, one, other)
+            game(world, Bandit, one.settings | other.settings)
+    elif sentence is None or (sentence == OF_WINDOW and world.by_time):
+        check(world, Bandit, one, other)
     else:
-        check_refused(JointGLM, one, other, sentence)
+        check_refused(Bandit, one, other, sentence)
 
 
 def test_every_option_is_in_the_table():
-    fields = {field.name for field in dataclasses.fields(JointGLM) if field.init}
-    assert OPTIONS.keys() | GIVEN >= fields >= OPTIONS.keys()
+    fields = {*NAMES, *(one.name for one in dataclasses.fields(Person)), *inspect.signature(Bandit).parameters}
+    assert OPTIONS.keys() | GIVEN == fields and not OPTIONS.keys() & GIVEN
     assert REFUSED.keys() <= {(str(one), str(other)) for one, other in pairs()}
-
-
-def begin(settings: dict[str, Any]) -> None:
-    """What is made for a database has no hold of its own: in memory it is refused with the first choice."""
-    made = build(JointGLM, settings)
-    made.choose(np.zeros((2, made.dim)))
 
 
 def test_an_option_that_needs_another_says_which():
     found = 0
     for value in values():
         needed = value.settings.keys() - {value.option, "features"}
-        if needed:
+        if needed and value.option != "per":  # which a Person alone has, who has rounds
             with pytest.raises(ValueError, match="Expected ") as error:
-                begin({value.option: value.settings[value.option]})
-            assert value.option in str(error.value) and any(name in str(error.value) for name in needed)
+                build(Bandit, {value.option: value.settings[value.option]})
+            assert CALLED.get(value.option, value.option) in str(error.value)
+            assert any(name in str(error.value) for name in needed)
             found += 1
     assert found >= 3
+    with pytest.raises(TypeError, match="rounds"):
+        Person(per=100.0)
 
 
-class Deaf(JointGLM):
+class Deaf(Bandit):
     """Ignores the radius where choices wait."""
 
-    def __post_init__(self) -> None:
-        self.radius = self.radius if self.hold is None else 1.0
-        super().__post_init__()
+    def __init__(self, algorithm: Any, *args: Any, **options: Any) -> None:
+        reward = algorithm.reward
+        if reward.window is not None:
+            algorithm = dataclasses.replace(algorithm, reward=dataclasses.replace(reward, radius=1.0))
+        super().__init__(algorithm, *args, **options)
 
 
-class Late(JointGLM):
+class Late(Bandit):
     """Notices only when somebody comes that two options do not go together."""
 
     def choose(self, *args: Any, **options: Any) -> Any:
-        if self.hold is not None and self.radius == 2.0:
-            raise ValueError("Expected another radius with hold, got 2.")
+        if self.plan.reward.window is not None and self.plan.reward.radius == 2.0:
+            raise ValueError("Expected another radius with window, got 2.")
         return super().choose(*args, **options)
 
 
@@ -220,4 +229,4 @@ class Late(JointGLM):
 def test_a_pair_that_is_ignored_or_fails_late_is_found(kind, wrong):
     named = {str(value): value for value in values()}
     with pytest.raises(wrong):
-        check(MEMORY, kind, named["radius=2"], named["hold=5"])
+        check(MEMORY, kind, named["radius=2"], named["window=5"])

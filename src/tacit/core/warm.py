@@ -44,7 +44,7 @@ def _fresh(value: Any) -> Any:
 
 
 def _play(twin: Any) -> None:
-    bandit, first = twin._stage(), getattr(twin, "first", SMALL["first"])
+    bandit, first = twin._stage(), getattr(twin, "first", None) or SMALL["first"]
     rehearse(
         bandit,
         width=bandit.dim,

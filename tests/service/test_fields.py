@@ -164,7 +164,7 @@ def test_rare_rewards_are_served_with_a_declared_base_rate(tmp_path, options, as
     call(app, ("reward", {"id": found[0]["id"], "reward": 1.0}))
     settle(stored(app))
     assert stored(app).entered == 10 and {each["name"] for each in found} <= {"walk", "sleep", "read"}
-    told, contribution = reply(app, "certificate"), stored(app).algorithm.model.contribution
+    told, contribution = reply(app, "certificate"), stored(app).one_pass.learnt.contribution
     assert said in json.dumps(told) and "base_rate" in json.dumps(told) and told["private"]
     assert contribution.centre == 0.03 and 1.3 < contribution.sensitivity < 1.5
 

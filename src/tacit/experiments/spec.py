@@ -154,4 +154,6 @@ def _plain(value: Any) -> Any:
         return value.name
     if isinstance(value, Holdout):
         return {name: _plain(part) for name, part in dataclasses.asdict(value).items()}
+    if callable(value):  # what makes a model
+        return f"{value.__module__}.{value.__qualname__}"
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value

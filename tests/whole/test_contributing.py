@@ -29,8 +29,17 @@ def place(block):
 
 
 def test_there_is_something_to_try():
-    assert {"A link", "A bandit", "An environment", "A mechanism", "An attack", "A reproduction"} <= set(SECTIONS)
-    assert [place(block).split("/")[0] for block in BLOCKS if place(block)] == ["src", "tests"] * 2
+    wanted = {"A model", "An algorithm", "A link", "A world", "A mechanism", "An attack", "A reproduction"}
+    assert wanted <= set(SECTIONS)
+    assert [place(block).split("/")[0] for block in BLOCKS if place(block)] == ["src", "tests"] * 3
+
+
+def test_what_has_to_be_read_before_a_model_is_short():
+    listed = re.findall(r"^\| `(src/tacit/[\w/]+\.py)` \| (\d+) \|", TEXT, re.MULTILINE)
+    lines = [len((ROOT / file).read_text().splitlines()) for file, _ in listed]
+    assert len(listed) >= 5 and sum(lines) <= 900
+    for (file, said), counted in zip(listed, lines, strict=True):
+        assert abs(int(said) - counted) <= 20, file
 
 
 @pytest.mark.parametrize("title", SECTIONS)
@@ -62,11 +71,11 @@ def test_examples_are_typed_and_tidy_as_they_are_pasted(tmp_path, monkeypatch):
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_one_row_registers_a_bandit_and_one_an_environment(tmp_path):
-    (bandit, _), (environment, _) = SECTIONS["A bandit"], SECTIONS["An environment"]
-    tables = '\nJOINT = {"JointFollow": "theirs"}\nENVIRONMENTS = {"corners": ("theirs", "corners")}\n'
-    installed(tmp_path, bandit + environment + tables)
-    done = simulate("joint-follow", tmp_path, env="corners")
+def test_one_row_registers_an_algorithm_and_one_a_world(tmp_path):
+    (algorithm, _), (world, _) = SECTIONS["An algorithm"], SECTIONS["A world"]
+    tables = '\nREFERENCES = {"Greedy": "theirs"}\nENVIRONMENTS = {"corners": ("theirs", "corners")}\n'
+    installed(tmp_path, algorithm + world + tables)
+    done = simulate("greedy", tmp_path, env="corners")
     assert done.returncode == 0, done.stderr
 
 

@@ -4,6 +4,7 @@ beside the ledger: for every setting, and for those in pairs and triples that to
 import itertools
 import json
 import shutil
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -11,12 +12,11 @@ import pytest
 from tacit import Budget, Holdout
 from tacit.core.onepass import OnePass
 from tacit.features import Category, Number, Schema
-from tacit.models.protocol import Adder
 from tacit.roles.device import within
 from tacit.roles.local import LocalClient
 from tacit.testing import pairs
 from tacit.testing.pairs import Datum, Silent, Visit
-from tests.made import joint
+from tests.made import algorithm, joint
 from tests.roles import boards
 from tests.store.places import Clock, Place, settle, sums
 
@@ -26,28 +26,28 @@ DISJOINT = Schema(
 )
 SIGNED = Schema(context={"way": Number(-1, 1), "home": Category("a", "b")}, arms="disjoint", actions=("p", "q", "r"))
 SHARED = Schema(context={"age": Number(0, 1)}, action={"kind": Category("x", "y", "z")})
-HELD = {"hold": 3, "missing_as": 0.0}
+HELD = {"window": 3, "default": 0.0}
 SETTINGS = {
-    "vectors": {"dim": 3},
-    "probit": {"dim": 3, "link": "probit", "radius": 3.0},
-    "identity": {"dim": 2, "link": "identity", "rewards": (-2.0, 0.5)},
-    "rewards": {"dim": 3, "rewards": (-0.5, 2.0), "radius": 1e-3},
-    "scores": {"dim": 3, "curvature": "none"},
-    "base rate": {"dim": 3, "base_rate": 0.02},
+    "vectors": {"features": 3},
+    "probit": {"features": 3, "link": "probit", "radius": 3.0},
+    "identity": {"features": 2, "link": "identity", "range": (-2.0, 0.5)},
+    "rewards": {"features": 3, "range": (-0.5, 2.0), "radius": 1e-3},
+    "scores": {"features": 3, "model": "scores"},
+    "base rate": {"features": 3, "base_rate": 0.02},
     "fields": {"features": DISJOINT},
     "signed fields": {"features": SIGNED},
     "fields, base rate": {"features": DISJOINT, "base_rate": 0.05},
     "signed fields, base rate": {"features": SIGNED, "base_rate": 0.05},
-    "disjoint, curvature": {"features": DISJOINT, "curvature": "released"},
-    "disjoint, scores": {"features": DISJOINT, "curvature": "none"},
+    "disjoint, curvature": {"features": DISJOINT, "model": "curvature"},
+    "disjoint, scores": {"features": DISJOINT, "model": "scores"},
     "shared": {"features": SHARED},
     "shared, base rate": {"features": SHARED, "base_rate": 0.3},
-    "forget": {"dim": 3, "forget": 500.0},
-    "prior": {"dim": 2, "prior": ([0.3, 0.2], 10.0)},
-    "warm": {"dim": 2, "warm": (np.eye(2), np.array([0.0, 1.0]))},
-    "holdout": {"dim": 2, "holdout": Holdout(policy="uniform", share=0.2, budget=0.9, teach=0.9), **HELD},
-    "holdout, pairs": {"dim": 2, "holdout": Holdout(action=2, share=0.5, actions=(0, 1)), **HELD},
-    "holdout, divided": {"dim": 2, "holdout": Holdout(policy="uniform", share=0.5, actions=(0, 1)), **HELD},
+    "forget": {"features": 3, "forget": 500.0},
+    "prior": {"features": 2, "prior": ([0.3, 0.2], 10.0)},
+    "warm": {"features": 2, "rows": (np.eye(2), np.array([0.0, 1.0]))},
+    "holdout": {"features": 2, "holdout": Holdout(policy="uniform", share=0.2, budget=0.9, teach=0.9), **HELD},
+    "holdout, pairs": {"features": 2, "holdout": Holdout(action=2, share=0.5, actions=(0, 1)), **HELD},
+    "holdout, divided": {"features": 2, "holdout": Holdout(policy="uniform", share=0.5, actions=(0, 1)), **HELD},
     "holdout, fields": {"features": DISJOINT, "holdout": Holdout(policy="uniform", share=0.2), **HELD},
 }
 every = pytest.mark.parametrize("options", SETTINGS.values(), ids=SETTINGS)
@@ -55,8 +55,11 @@ SERVERS = {name: make for name, make in boards.SERVERS.items() if "public" not i
 LEAST = 1 / 1.2  # of the claim: a contribution that is 1.2 times as long is found out from here on
 
 
+USUAL = {"budget": BUDGET, "horizon": 60, "first": 4}
+
+
 def made(**options):
-    return joint(**{"budget": BUDGET, "horizon": 60, "first": 4, "pending": 30, "source": Silent()} | options)
+    return joint(**USUAL | {"pending": 30, "source": Silent()} | options)
 
 
 @every
@@ -68,18 +71,19 @@ def test_nobody_moves_the_sums_by_more_than_the_ledger_has_and_somebody_nearly(o
 @every
 def test_a_kernel_that_adds_a_fifth_more_is_convicted(options, monkeypatch):
     real = OnePass.adder
-
-    def planted(self, estimate):
-        class Larger(Adder):
-            def add(self, rows, rewards, cell, longest, out):
-                own = np.zeros_like(out)
-                super().add(rows, rewards, cell, longest, own)
-                out += np.rint(1.2 * own).astype(np.int64)
-
-        return Larger(*real(self, estimate))
-
-    monkeypatch.setattr(OnePass, "adder", planted)
+    monkeypatch.setattr(OnePass, "adder", lambda self, estimate: Larger(real(self, estimate)))
     assert pairs.share(made(**options), np.random.default_rng(1), enough=1.0) > 1
+
+
+class Larger(NamedTuple):
+    """An Adder."""
+
+    honest: Any
+
+    def add(self, rows, rewards, cell, longest, out, *weights):
+        own = np.zeros_like(out)
+        self.honest.add(rows, rewards, cell, longest, own, *weights)
+        out += np.rint(1.2 * own).astype(np.int64)
 
 
 class NoCoins:
@@ -138,16 +142,16 @@ FATES = [  # of a person's rounds: the arm, or the age; the reward; and when it 
 ]
 CANCELLED = [(1.0, None, 0), (1.0, None, 2)]  # on a database alone
 ENTRIES = {
-    "hold": {"hold": 3},
-    "missing": {"hold": 3, "missing_as": 0.0},
-    "missing as 1": {"hold": 3, "missing_as": 1.0},
-    "persons": {"max_rounds_per_person": 2},
-    "week": {"max_rounds_per_person": 2, "week": 200.0},
+    "window": {"window": 3},
+    "default": HELD,
+    "default 1": {"window": 3, "default": 1.0},
+    "persons": {"rounds": 2},
+    "week": {"rounds": 2, "per": 200.0},
     "forget": {"forget": 500.0},
     "base rate": {"base_rate": 0.1},
-    "scores": {"curvature": "none"},
+    "scores": {"model": "scores"},
     "fields": {"features": DISJOINT},
-    "identity": {"link": "identity", "rewards": (-1.0, 1.0)},
+    "identity": {"link": "identity", "range": (-1.0, 1.0)},
     "prior": {"prior": (np.array([0.4, -0.2]), 10.0)},
     "holdout": {"holdout": Holdout(policy="uniform", share=0.2), **HELD},
     "a fixed arm": {"holdout": Holdout(action=0, share=0.5), **HELD},
@@ -169,18 +173,18 @@ def together():
 
 def fates(options, each=FATES):
     """What a person may do in one round, or in three where two of them teach; and everybody else, who teach nothing."""
-    by_fields, out = "features" in options, []
+    by_fields, out = options.get("features") is DISJOINT, []
     for size, reward, late in each:
         arms = {"age": (size + 1) / 2, "home": "a"} if by_fields else [[size, 0.0]]
         visit = Visit(arms, reward, late, ["p" if size > 0 else "q"] if by_fields else None)
-        out.append(dict.fromkeys((5, 9, 14) if "max_rounds_per_person" in options else (5,), visit))
+        out.append(dict.fromkeys((5, 9, 14) if "rounds" in options else (5,), visit))
     return out, Visit({"age": 0.5}, actions=["p"]) if by_fields else Visit([[0.0, 0.0]])
 
 
 def drawn(options):
     """With the same key of an experiment each time. None where the options are refused: nothing is claimed."""
     try:
-        given = options if "features" in options else {"dim": 2} | options
+        given = options if "features" in options else {"features": 2} | options
         return made(policy=np.random.default_rng(3), **given)
     except ValueError:
         return None
@@ -193,22 +197,22 @@ def test_two_worlds_are_no_farther_apart_than_is_claimed(options):
         return
     each, nobody = fates(options)
     found = [(one, pairs.leaves(drawn(options), one, nobody, 50)) for one in each]
-    side = bandit._assignment.side if "holdout" in options else lambda number: 0
+    side = bandit.memory.assignment.side if "holdout" in options else lambda number: 0
     assert 0.2 < pairs.worlds(bandit.privacy, found, side) <= 1 + 1e-9
 
 
 @pytest.mark.parametrize("options", ENTRIES.values(), ids=ENTRIES)
 def test_two_worlds_on_a_database_are_no_farther_apart(options, folder):
     """With cancelled rewards, too; from copies of one that is new, which have one key of an experiment."""
-    rule = {"hold": 3.0} | {name: value for name, value in options.items() if name == "missing_as"}
-    given = {name: value for name, value in options.items() if name not in HELD}
+    value = algorithm(**USUAL | {"features": 2, "window": 3} | options)
+    given = {"reward": {"window": "3 seconds"}, "pending": 30, "source": Silent()}
     (folder / "new").mkdir()
-    Place(str(folder / "new/a.db"), folder / "new/keys").open(drawn(given), **rule).close()
+    Place(str(folder / "new/a.db"), folder / "new/keys").open(value, **given).close()
     each, nobody = fates(options, FATES + CANCELLED)
     found = []
     for i, one in enumerate(each):
         own, clock = shutil.copytree(folder / "new", folder / f"{i}"), Clock()
-        with Place(str(own / "a.db"), own / "keys").open(drawn(given), clock=clock, **rule) as stored:
+        with Place(str(own / "a.db"), own / "keys").open(value, clock=clock, **given) as stored:
 
             def each_second(stored=stored, clock=clock):
                 clock.now += 1.0
@@ -218,7 +222,7 @@ def test_two_worlds_on_a_database_are_no_farther_apart(options, folder):
             settle(stored)
             assert stored.entered == 30 and stored.version > 3
             steps = sums(stored)
-            found.append((one, stored.algorithm.plan.mechanism.cell * np.array([steps[i] for i in sorted(steps)])))
+            found.append((one, stored.one_pass.plan.mechanism.cell * np.array([steps[i] for i in sorted(steps)])))
             side = stored._agreed.assignment.side if "holdout" in options else lambda number: 0
             certificate = stored.privacy
     assert 0.2 < pairs.worlds(certificate, found, side) <= 1 + 1e-9

@@ -12,27 +12,27 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from tacit import Budget, JointGLM, LinUCB, Simulated
+from tacit import Bandit, Budget, LinUCB, Simulated
 from tacit.errors import HorizonReached, UnknownChoice
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.saving import arrays
-from tests.made import joint
+from tests.made import any_kind, joint
 from tests.store.places import contribution
 
 BUDGET = Budget(1.0, 1e-3)
 ARMS = np.array([[0.8, 0.1], [0.1, 0.8], [-0.5, 0.5]])
-KINDS = [JointGLM, LinUCB]
+KINDS = [Bandit, LinUCB]
 
 
-def build(kind=JointGLM, **options):
-    plain = {"dim": 2, "horizon": 300, "pending": 20}
-    return kind(**(plain | ({} if kind is LinUCB else {"budget": BUDGET}) | options))
+def build(kind=Bandit, **options):
+    plain = {"features": 2, "horizon": 300, "pending": 20}
+    return any_kind(kind, **(plain | ({} if kind is LinUCB else {"budget": BUDGET}) | options))
 
 
 def digest(bandit):
     """A hash of all that a bandit knows."""
-    parts = [*arrays(bandit._state), *opened(bandit._tickets)]
-    parts += [np.frombuffer(json.dumps(bandit._persons.document(), sort_keys=True).encode(), np.uint8)]
+    parts = [*arrays(bandit.memory.learner.state), *opened(bandit.memory.tickets)]
+    parts += [np.frombuffer(json.dumps(bandit.memory.persons.document(), sort_keys=True).encode(), np.uint8)]
     return hashlib.sha256(b"".join(np.ascontiguousarray(p).tobytes() for p in parts)).hexdigest()
 
 
@@ -57,7 +57,7 @@ BAD_IDS = [0, -1, 10**30, 99, 1.0, "1", None, True, object()]
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_bad_input_is_a_clear_error_and_changes_nothing(kind):
-    bandit = build(kind, **({"rewards": (0.0, 1.0)} if kind is LinUCB else {}))
+    bandit = build(kind, **({"range": (0.0, 1.0)} if kind is LinUCB else {}))
     waiting = [bandit.choose(ARMS) for _ in range(4)]
     bandit.observe(waiting[0], 1.0)
     before = digest(bandit)
@@ -90,12 +90,12 @@ def test_bad_input_is_a_clear_error_and_changes_nothing(kind):
         bandit.observe(waiting[2], 1.0)
 
 
-@pytest.mark.parametrize("kind", [JointGLM, LinUCB])
+@pytest.mark.parametrize("kind", KINDS)
 def test_bad_rows_of_a_batch_leave_the_others_alone(kind):
     """Two bandits with the same good users: in one of them rows that contribute nothing stand in for the bad ones."""
     ends = []
     for bad in (False, True):
-        bandit = build(kind, rewards=(-1.0, 1.0), **({} if kind is LinUCB else {"source": Simulated(0)}))
+        bandit = build(kind, range=(-1.0, 1.0), **({} if kind is LinUCB else {"source": Simulated(0)}))
         for _ in range(9):
             arms = np.stack([ARMS] * 5)
             arms[1], arms[3] = (math.nan, 7.0) if bad else (0.0, 0.0)
@@ -103,19 +103,19 @@ def test_bad_rows_of_a_batch_leave_the_others_alone(kind):
             assert set(choices.refused) == ({1, 3} if bad else set())
             refused = bandit.observe_many(choices, [1.0, 0.0, -1.0, 0.0, 1.0])
             assert set(refused) == ({1, 3} if bad else set())
-        ends.append((bandit.choices, choices.index[[0, 2, 4]].tolist(), bandit._state.estimate))
+        ends.append((bandit.choices, choices.index[[0, 2, 4]].tolist(), bandit.memory.learner.state.estimate))
     assert ends[0][:2] == ends[1][:2]
     assert all(np.array_equal(a, b) for a, b in zip(ends[0][2], ends[1][2], strict=True))
 
 
 def test_every_setting_is_checked():
     wrong = {
-        "dim": (0, 2.5),
+        "features": (0, 2.5, True, "3"),
         "horizon": (-1, 1.5),
         "pending": (0,),
         "first": (0,),
         "link": ("cauchit",),
-        "rewards": ((1.0, 0.0), (0.0, math.inf)),
+        "range": ((1.0, 0.0), (0.0, math.inf)),
         "radius": (math.nan, -1.0, 0.0),
         "growth": (1.0,),
         "discount": (0.0,),
@@ -124,7 +124,7 @@ def test_every_setting_is_checked():
     for name, values in wrong.items():
         for value in values:
             with pytest.raises(ValueError, match="Expected"):
-                build(JointGLM, **{name: value})
+                build(**{name: value})
 
 
 CANARY, REWARD, NAME, PERSON = 0.123456789123, 0.987654321987, "canary-arm-name", "canary-person"
@@ -135,7 +135,7 @@ def test_no_raw_value_in_what_is_shown(tmp_path, caplog):
     """repr, errors, logs, certificates, and what a release holds: none has a context, a reward, a name or an id."""
     caplog.set_level(logging.DEBUG)
     shown = []
-    bandit = build(max_rounds_per_person=1)
+    bandit = build(rounds=1)
     arms = {NAME: [CANARY, 0.0], "other": [0.0, CANARY]}
     choice = bandit.choose(arms, person=PERSON)
     bandit.observe(choice, REWARD)
@@ -160,12 +160,12 @@ def test_no_raw_value_in_what_is_shown(tmp_path, caplog):
     refused = bandit.choose_many([[[CANARY * 1e9, 0.0]], [[CANARY, math.nan]]], persons=[PERSON] * 2).refused
     shown += [*refused.values(), *bandit.observe_many([choice.id], [REWARD]).values()]
     shown += [repr(bandit), str(bandit.privacy), repr(bandit.privacy), bandit.privacy.json().decode(), caplog.text]
-    shown += [repr(bandit.source), repr(bandit.contribution), repr(bandit.mechanism), repr(bandit._persons)]
+    shown += [repr(bandit.source), repr(bandit.one_pass), repr(bandit.memory.persons)]
     bandit.save(tmp_path / "b.json")
     shown += [(tmp_path / "b.json.generation").read_text(), (tmp_path / "b.json.lock").read_text()]
     for text in shown:
         assert not any(secret in text for secret in SPELLINGS), text[:200]
-    assert "dim=2" in repr(bandit)
+    assert "features=2" in repr(bandit)
 
 
 def test_released_state_has_no_exact_sum():
@@ -173,13 +173,13 @@ def test_released_state_has_no_exact_sum():
     bandit = build(budget=Budget(20.0, 1e-3))
     for _ in range(60):
         bandit.observe(bandit.choose(ARMS), 1.0)
-    prefix = opened(bandit._state.prefix)
-    steps = bandit._steps
-    exact = np.cumsum(prefix.closed[:steps], axis=0) * bandit.mechanism.cell
+    prefix = opened(bandit.sums.state.prefix)
+    steps = bandit.sums.steps
+    exact = np.cumsum(prefix.closed[:steps], axis=0) * bandit.plan.mechanism.cell
     released = np.concatenate([prefix.released[None], prefix.noise.table[:steps]])
     for row in released:
         assert not np.isin(row, exact).any()
-        assert not np.isin(row, prefix.closed[:steps] * bandit.mechanism.cell).any()
+        assert not np.isin(row, prefix.closed[:steps] * bandit.plan.mechanism.cell).any()
 
 
 class Machine(RuleBasedStateMachine):
@@ -188,9 +188,9 @@ class Machine(RuleBasedStateMachine):
     @initialize(grows=st.booleans())
     def start(self, grows):
         self.folder = tempfile.TemporaryDirectory()
-        settings = {"dim": 2, "horizon": 60, "budget": BUDGET, "pending": 6, "rewards": (-1.0, 1.0)}
+        settings = {"features": 2, "horizon": 60, "budget": BUDGET, "pending": 6, "range": (-1.0, 1.0)}
         settings |= {
-            "max_rounds_per_person": 3,
+            "rounds": 3,
             "base_rate": 0.5,
             "discount": 1.0,
         }  # always the same
@@ -198,7 +198,7 @@ class Machine(RuleBasedStateMachine):
         self.grows = grows  # the length of steps; else each choice is one
         self.made = 0  # choices
         self.waiting = {}  # ticket -> features
-        self.total = np.zeros(self.bandit.contribution.size, np.int64)
+        self.total = np.zeros(self.bandit.one_pass.learnt.contribution.size, np.int64)
         self.steps, self.boundary = 0, 4 if grows else 1
         self.people = {}
 
@@ -218,7 +218,7 @@ class Machine(RuleBasedStateMachine):
             self.add(x, y)
 
     def add(self, x, y):
-        self.total += contribution(self.bandit, x, y)
+        self.total += contribution(self.bandit.algorithm, x, y)
 
     @rule(seed=st.integers(0, 99), person=st.sampled_from(["ada", "bob", "eve"]))
     def choose(self, seed, person):
@@ -294,7 +294,7 @@ class Machine(RuleBasedStateMachine):
     def save_and_load(self):
         path = f"{self.folder.name}/b.json"
         self.bandit.save(path)
-        loaded = type(self.bandit).load(path)
+        loaded = Bandit.load(path)
         assert digest(loaded) == digest(self.bandit)
         self.bandit = loaded
 
@@ -302,14 +302,13 @@ class Machine(RuleBasedStateMachine):
     def agrees(self):
         if not hasattr(self, "bandit"):
             return
-        prefix = opened(self.bandit._state.prefix)
-        assert self.bandit.choices == self.made and self.bandit._steps == self.steps
+        prefix = opened(self.bandit.sums.state.prefix)
+        assert self.bandit.choices == self.made and self.bandit.sums.steps == self.steps
         held = prefix.closed[: self.steps].sum(axis=0)
         assert np.abs(held + prefix.open - self.total).max() <= self.made  # half cells may round either way
-        assert set(opened(self.bandit._tickets).ids[opened(self.bandit._tickets).ids > self.made - 6]) - {0} == set(
-            self.waiting
-        )
-        assert sorted(self.bandit._persons.counts.values()) == sorted(min(3, had) for had in self.people.values())
+        ids = opened(self.bandit.memory.tickets).ids
+        assert set(ids[ids > self.made - 6]) - {0} == set(self.waiting)
+        assert sorted(self.bandit.memory.persons.counts.values()) == sorted(min(3, had) for had in self.people.values())
 
     def teardown(self):
         if hasattr(self, "folder"):

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit import Budget, Embedded, JointGLM, LocalIRLS, ShuffleNewton, Simulated, cli
-from tacit.bandits import warm
+from tacit import Bandit, Budget, Embedded, LocalIRLS, ShuffleNewton, Simulated, cli
+from tacit.core import bandit as bandits
+from tacit.core.resident import Resident
 from tacit.features import Category, Schema
 from tacit.mechanisms.saving import arrays
 from tests import registered
+from tests.made import joint
 from tests.mechanisms.test_grid import Given
 
 BUDGET = Budget(4.0, 1e-4)
@@ -20,7 +22,9 @@ BUDGET = Budget(4.0, 1e-4)
 USE = """
 import dataclasses, sys
 import numpy as np
-from tacit import Bandit, Budget, Embedded, Simulated, registry
+from tacit import Budget, Embedded, JointGLM, Simulated, registry
+from tacit.core.live import Live
+from tacit.core.resident import Resident
 from tacit.errors import NotSecure
 from tests.made import joint
 
@@ -33,21 +37,22 @@ rng = np.random.default_rng(5)
 for name in sys.argv[1:]:
     kind = registry.load(*registry.bandits()[name])
     fields = {f.name for f in dataclasses.fields(kind)}
-    known = {"dim": 3, "horizon": 5000, "budget": Budget(4.0, 1e-4)}
-    known |= {"first": 60} if issubclass(kind, Bandit) or name == "shuffle-sblb" else {}
-    known |= {"length_scale": 0.01} if getattr(kind, "_one_set", False) else {}
+    known = {"horizon": 5000, "budget": Budget(4.0, 1e-4)}
+    known |= {"first": 60} if issubclass(kind, Live | JointGLM) or name == "shuffle-sblb" else {}
+    one_set = getattr(kind, "_one_set", False)
+    known |= {"length_scale": 0.01} if one_set else {}
     settings = {key: value for key, value in known.items() if key in fields}
     try:
-        made = kind(**settings)
+        made = joint(features=3, **known) if kind is JointGLM else kind(dim=3, **settings)
     except NotSecure:
-        made = kind(**settings, source=Simulated(1))
+        made = kind(dim=3, **settings, source=Simulated(1))
     made.warm_up()
     before = compiled()
-    bandit = made if isinstance(made, Bandit) else Embedded(made)
+    bandit = made if isinstance(made, Resident) else Embedded(made)
     for t in range(250):
         arms = rng.normal(size=(4, 3))
         arms /= np.linalg.norm(arms, axis=1, keepdims=True)
-        arms = np.eye(3) if bandit._one_set else arms
+        arms = np.eye(3) if one_set else arms
         arms.flags.writeable = t % 2 == 0
         choice = bandit.choose(arms)
         bandit.observe(choice, float(rng.random() < 0.5))
@@ -67,8 +72,10 @@ def test_nothing_is_left_to_compile_for_any_bandit(registering):
 
 def everything(made):
     """All that a bandit or server knows, its generators included."""
-    parts = [leaf.tobytes() for leaf in arrays(made._state)]
-    parts += [repr(made.policy.bit_generator.state) if made.policy is not None else None]
+    learner = made.memory.learner if isinstance(made, Resident) else made
+    state, policy = (learner.state if isinstance(made, Resident) else made._state), learner.policy
+    parts = [leaf.tobytes() for leaf in arrays(state)]
+    parts += [repr(policy.bit_generator.state) if policy is not None else None]
     parts += [repr(made.source.generator.bit_generator.state) if isinstance(made.source, Simulated) else None]
     return [*parts, str(made.privacy)]
 
@@ -84,7 +91,7 @@ def everything(made):
 )
 def test_the_bandit_stays_as_it_was(make, tmp_path):
     made = make()
-    bandit = made if isinstance(made, JointGLM) else Embedded(made)
+    bandit = made if isinstance(made, Bandit) else Embedded(made)
     for reward in (0.0, 1.0, 1.0):
         bandit.observe(bandit.choose(np.eye(2)), reward)
     made.save(tmp_path / "made.json")
@@ -124,8 +131,11 @@ def test_a_source_of_the_callers_own_is_not_drawn_from():
 
 
 @pytest.mark.parametrize("rate", [None, 0.03])
-def test_sums_by_fields_are_rehearsed_as_such(rate):
+def test_sums_by_fields_are_rehearsed_as_such(rate, monkeypatch):
     schema = Schema(context={"plan": Category("free", "paid")}, arms="disjoint", actions=("a", "b", "c"))
     made = joint(features=schema, base_rate=rate, budget=BUDGET)
-    assert warm.twin_of(made).contribution == made.contribution
+    twins, rehearse = [], bandits.warm.rehearse
+    monkeypatch.setattr(bandits.warm, "rehearse", lambda twin, **how: (twins.append(twin), rehearse(twin, **how)))
     assert made.warm_up() > 0 and made.privacy.spent == 0
+    (twin,) = twins
+    assert twin.one_pass.learnt.contribution == made.one_pass.learnt.contribution

@@ -5,7 +5,7 @@ Run it with `make demo`, or `python examples/demo.py`."""
 import time
 from pathlib import Path
 
-from tacit import Budget, JointGLM, LinUCB, Spec, Uniform, environments, simulate
+from tacit import Bandit, Budget, JointGLM, LinUCB, Reward, Spec, Uniform, environments, simulate
 from tacit.cli.output import progress
 from tacit_lab.experiments.figure import regret_curves
 
@@ -30,7 +30,7 @@ def main() -> None:
     print(result.table())
     picture = Path("out/demo.png")
     regret_curves(result.groups(), picture, title="Regret of learning privately, δ = 10⁻⁶", log=True)
-    bandit = JointGLM(dim=5, link="identity", rewards=(-1.0, 1.0), budget=budget)
+    bandit = Bandit(JointGLM(5, budget, Reward("identity", range=(-1.0, 1.0))))
     print("\nWhat a new bandit, JointGLM with secure noise, promises to people before its first choice:\n")
     print(f"{bandit.privacy}\n\nPicture: {picture}, after {time.monotonic() - began:.0f} seconds.")
 

@@ -12,30 +12,27 @@ from importlib import metadata
 from pathlib import Path
 
 import tacit
-from tacit import Budget, JointGLM
-from tests.made import joint
+from tacit import Bandit, Budget, JointGLM, Reward, Stored
 
 WHAT = sys.argv[1]
 LOG = "action,reward,propensity,x0\n0,1,.5,.3\n1,0,.5,.2\n0,0,.5,.1\n"
 SERVED = """
 [bandits.messages]
 kind = "joint-glm"
-budget = {epsilon = 1.0, delta = 1e-6}
-max_rounds_per_person = 3
+budget = {epsilon = 1.0, delta = 1e-6, unit = {rounds = 3}}
+reward = {window = "1 second"}
 durable = "messages.db"
-hold = "1 second"
 [bandits.messages.features]
 context = {device = {kind = "Category", values = ["desk", "phone"]}}
 arms = "disjoint"
 actions = ["welcome", "news"]
 [bandits.tested]
 kind = "joint-glm"
-dim = 2
+features = 2
 budget = {epsilon = 1.0, delta = 1e-6}
+reward = {window = "1 second", default = 0.0}
 holdout = {policy = "uniform", share = 0.5}
 durable = "tested.db"
-hold = "1 second"
-missing_as = 0.0
 """
 SHORT = ["--env", "ball", "--horizon", "50", "--runs", "1"]
 
@@ -54,13 +51,13 @@ def everywhere(folder: Path) -> None:
     """A bandit that learns, is saved and loaded, and its certificate."""
     if tacit.__version__ not in run("--version") or metadata.version("tacit") != tacit.__version__:
         sys.exit(f"Expected version {tacit.__version__}, got {metadata.version('tacit')}.")
-    bandit = joint(features=2, budget=Budget(epsilon=1.0, delta=1e-6))
+    bandit = Bandit(JointGLM(2, Budget(epsilon=1.0, delta=1e-6)))
     choice = bandit.choose({"tea": [0.9, 0.0], "coffee": [0.1, 0.8]})
     bandit.observe(choice, 1.0)
     if not (bandit.privacy.private and abs(bandit.privacy.epsilon - 1.0) < 1e-6):
         sys.exit("Expected a private bandit with epsilon 1, got another claim.")
     bandit.save(folder / "bandit.json")
-    if JointGLM.load(folder / "bandit.json").choices != 1:
+    if Bandit.load(folder / "bandit.json").choices != 1:
         sys.exit("Expected a bandit that goes on after its first choice, got another.")
     run("privacy", "joint-glm", "--epsilon", "1", "--delta", "1e-6")
     run("simulate", "uniform", *SHORT)
@@ -94,7 +91,7 @@ def operated(folder: Path) -> None:
     config.write_text(SERVED)
     sample.write_text('{"device": "phone"}\n{"device": "desk"}\n')
     served = str(config)
-    run("warm-up", "joint-glm:dim=2")
+    run("warm-up", "joint-glm:features=2")
     run("key", "app")
     run("check", served, str(sample), "messages")
     run("plan", "--schema", served, "--quick")
@@ -163,7 +160,8 @@ def main() -> None:
         if "[service]" in WHAT:
             operated(folder)
         if "[store]" in WHAT:
-            with tacit.Stored(joint(features=2, budget=Budget(1.0, 1e-6)), folder / "a.db", hold=60) as stored:
+            algorithm = JointGLM(2, Budget(1.0, 1e-6), Reward(window="1 minute"))
+            with Stored(algorithm, folder / "a.db") as stored:
                 stored.observe(stored.choose({"tea": [0.9, 0.0], "coffee": [0.1, 0.8]}), 1.0)
         if "tacit_lab" in WHAT:
             of_the_lab(folder)

@@ -66,7 +66,9 @@ async def go(request):
     if "id" in request.path_params:  # none where tacit was away when the page was made
         with contextlib.suppress(TacitError):
             in_time = await client.reward(request.path_params["id"], 1.0)
-            noted = "Noted, without your name." if in_time else "It was too long ago to note it."  # hold of serve.toml
+            noted = (
+                "Noted, without your name." if in_time else "It was too long ago to note it."
+            )  # window, in serve.toml
     return HTMLResponse(PAGE.substitute(body=string.Template(THANKS).substitute(noted=noted)))
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tacit.core.door import Door
 from tacit.service import config as configs
 from tests import browser
 from tests.service.servers import Running, afterwards
@@ -109,13 +110,14 @@ def check(folder, seen):
     setting = configs.convert(tomllib.loads(TOML)).bandits["shop"]
     titles = ["Delivered free this week", "An evening of poems", "Join the reading circle", "A book chosen for you"]
     bandit = configs.build(setting, "shop")
-    desk, phone = (bandit._door.offer({"device": device}).features for device in ("desk", "phone"))
+    door = Door.of(bandit.one_pass(exact=True))
+    desk, phone = (door.offer({"device": device}).features for device in ("desk", "phone"))
     clicked = contribution(bandit, desk[titles.index(seen[0])], 1.0)
     silent = contribution(bandit, phone[titles.index(seen[1])], 0.0)
-    place, options = Place(str(folder / "shop.db"), None), {"name": "shop", "missing_as": setting.missing_as}
-    with place.open(bandit, clock=time.time, hold=None, **options) as stored:
+    place = Place(str(folder / "shop.db"), None)
+    with place.open(bandit, reward={"window": None}, name="shop", clock=time.time) as stored:
         stored.tend()
-        assert stored.choices == 3 and stored.entered == 0 and stored.hold == 3600.0
-    with afterwards(place, configs.build(setting, "shop"), **options) as stored:
+        assert stored.choices == 3 and stored.entered == 0 and stored.window == 3600.0
+    with afterwards(place, bandit, name="shop") as stored:
         others = [contribution(bandit, row, 0.0) for row in desk]
         assert any(np.array_equal(total(stored), clicked + silent + other) for other in others)

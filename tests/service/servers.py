@@ -116,11 +116,11 @@ def stored(app):
     return app.served["messages"].stored
 
 
-def afterwards(place, bandit, **reward):
+def afterwards(place, bandit, *, name="messages", **reward):
     """The bandit of a server that has stopped, when the deadlines of all its choices have passed."""
     clock = Clock()
     clock.now = time.time()
-    found = place.open(bandit, reward={"window": None} | reward, name="messages", clock=clock)
+    found = place.open(bandit, reward={"window": None} | reward, name=name, clock=clock)
     settle(found)
     return found
 

@@ -40,14 +40,14 @@ class Step(NamedTuple):
 
 STEPS = (
     Step("request", OWN, "one person's features, and what may be offered", "features", 0, 0),
-    Step("choice", OWN, "an arm, drawn by the public estimate: all that this person is shown", "core | bandits", 1, 0),
-    Step("waiting row", RAW, "what is kept of the choice, under its number", "holders | store", 2, 0),
-    Step("reward", RAW, "written beside its row, at any time before the deadline", "holders | store", 3, 0),
-    Step("deadline", RAW, "follows from the number; then the row counts, rewarded or not", "core | bandits", 4, 0),
-    Step("contribution", RAW, "bounded for any input; joins the sums of the open step", "model", 4, 1),
+    Step("choice", OWN, "an arm, drawn by the public estimate: all that this person is shown", "core", 1, 0),
+    Step("waiting row", RAW, "what is kept of the choice, under its number", "holders", 2, 0),
+    Step("reward", RAW, "written beside its row, at any time before the deadline", "holders", 3, 0),
+    Step("deadline", RAW, "follows from the number; then the row counts, rewarded or not", "core", 4, 0),
+    Step("contribution", RAW, "bounded for any input; joins the sums of the open step", "models", 4, 1),
     Step("mechanism", GATE, "adds noise, charged to the budget and kept before it is shown", "mechanisms", 3, 1),
     Step("released", PUBLIC, "noisy sums of all people so far: anybody may see them", "privacy", 2, 1),
-    Step("estimate", PUBLIC, "follows from what was released, and from nothing else", "algorithms | bandits", 1, 1),
+    Step("estimate", PUBLIC, "follows from what was released, and from nothing else", "models", 1, 1),
 )  # fmt: skip
 
 

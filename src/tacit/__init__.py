@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from tacit.privacy.noise import Simulated as Simulated
     from tacit.roles.shuffler import Shuffler as Shuffler
 
-__version__ = "0.13.0"
+__version__ = "0.14.0"
 __all__ = sorted([*registry.HOMES, "environments"])
 
 

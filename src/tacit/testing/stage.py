@@ -11,6 +11,7 @@ from tacit.core.live import Live
 from tacit.data import Array, Raw
 from tacit.kernels.block import LOGGED, Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES
+from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.opening import opened
 from tacit.privacy.noise import Simulated, Source
 
@@ -84,6 +85,13 @@ def contribution(bandit: Any, x: Sequence[float], reward: float) -> Array:
     bandit = _anew(bandit)
     bandit.memory.learner.join(Raw(np.array(x)), Raw(reward))
     return open_step(bandit)
+
+
+def mechanism(bandit: Any) -> Continual:
+    """What releases its sums."""
+    holder: Any = bandit if isinstance(bandit, Live) else bandit.plan
+    found: Continual = holder.mechanism
+    return found
 
 
 def open_step(bandit: Any) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit.core.bandit import Bandit
+from tacit.core.live import Live
 from tacit.data import Array
 from tacit.features.columns import Number
 from tacit.features.schema import Schema
@@ -16,7 +17,7 @@ from tacit.kernels.noise import gaussian_law
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated, Source
 from tacit.testing.canary import worst_canary
-from tacit.testing.stage import Make, User, act, close, contribution, fresh, nobody, probe, released, users
+from tacit.testing.stage import Make, User, act, close, contribution, fresh, mechanism, nobody, probe, released, users
 from tacit_lab.audit.attack import Attack
 
 BUDGET = Budget(epsilon=1.0, delta=0.02)
@@ -98,18 +99,15 @@ def white_box(
     `noise`: how strong it is in each coordinate where that is not the same in all. `stepwise`: by choose and observe
     instead of the compiled loop, which any `source` of noise can do."""
     bandit = make(_any_noise())
-    plan = bandit.plan
-    canary = worst_canary(plan.mechanism)
+    width, canary = bandit.memory.door.width, worst_canary(mechanism(bandit))
     vectors = [rounds * contribution(bandit, x, reward) for x, reward in pair]
     middle = (vectors[0] + vectors[1]) / 2
     direction = (vectors[1] - vectors[0]) / (1.0 if noise is None else np.square(noise))
-    leaves = plan.mechanism.leaves
+    leaves = mechanism(bandit).leaves
     often = f" is in {rounds} rounds and" if rounds > 1 else ""
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
-        counts = plan.features or plan.reward.base_rate
-        silent = math.nan if counts else 0.0  # then everybody who answers counts
-        members = [nobody(plan.width, silent)] * leaves
+        members = [nobody(width, silence(bandit))] * leaves
         members[canary.leaf] = pair.user(world)
         blocks = [users([member] * rounds) for member in members]
         out = np.zeros(runs)
@@ -156,7 +154,7 @@ def black_box(
     """The later users offer themselves tiny arms +v and -v, and tell each other which one they got. `stepwise`: as in
     `white_box`."""
     bandit = make(_any_noise())
-    middle, later = sum(bandit.plan.reward.range) / 2, bandit.plan.horizon - 1
+    middle, later = sum(bandit.memory.door.rewards) / 2, bandit.memory.learner.horizon - 1
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
         canary = pair.user(world)
@@ -184,6 +182,12 @@ def black_box(
         family=family,
         share=share,
     )
+
+
+def silence(bandit: Any) -> float:
+    """The reward of somebody with arm 0 who adds nothing: where everybody who answers counts, none."""
+    counts = not isinstance(bandit, Live) and (bandit.plan.features or bandit.plan.reward.base_rate)
+    return math.nan if counts else 0.0
 
 
 def _any_noise() -> Source:

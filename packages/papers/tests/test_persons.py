@@ -1,11 +1,12 @@
 """Several rounds of a person, with published bandits."""
 
+import numpy as np
 import pytest
 
 import tests.bandits.test_persons as core
 from tacit import Budget, Person, Simulated, registry
 from tacit_papers import Anytime, JointGLMRare, ShariffLinUCB
-from tests.bandits.test_persons import build
+from tests.bandits.test_persons import ARMS, build
 
 KINDS = [ShariffLinUCB, JointGLMRare]
 
@@ -23,7 +24,23 @@ def test_group_privacy_without_a_cap(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_choice_says_whose_it_is(kind, tmp_path):
-    core.test_a_choice_says_whose_it_is(kind, tmp_path)
+    """Where rounds of a person are limited. A request without is no user; a row of a batch without counts and teaches
+    nothing, like any other bad row."""
+    bandit = build(kind, rounds=2)
+    for forgotten in (lambda: bandit.choose(ARMS), lambda: bandit.choose_many([ARMS, ARMS])):
+        with pytest.raises(ValueError, match="Expected a person with every choice"):
+            forgotten()
+    assert bandit.choices == 0 and "(enforced: every choice has a person)" in bandit.privacy.unit
+    choices = bandit.choose_many([ARMS, ARMS, np.nan * ARMS], persons=["ada", None, "bob"])
+    assert list(choices.refused) == [1, 2] and "finite" in choices.refused[2] and bandit.choices == 3
+    assert "Expected a person" in choices.refused[1] and choices.index[1] == -1
+    with pytest.raises(ValueError, match="one person for each of 2 rows"):
+        bandit.choose_many([ARMS, ARMS], persons=["ada"])
+    assert bandit.choices == 3
+    bandit.save(tmp_path / "bandit.json")
+    with pytest.raises(ValueError, match="Expected a person"):
+        kind.load(tmp_path / "bandit.json").choose(ARMS)
+    build(kind).choose(ARMS)  # without a limit nobody is asked
 
 
 @pytest.mark.parametrize("name", sorted(registry.algorithms("JOINT", "SHUFFLE", "LOCAL").keys() - {"JointGLM"}))

@@ -45,7 +45,9 @@ class Anytime:
         self._before = 0  # choices of earlier bandits
         self._bandit = make(first)
         if self._bandit.memory.door.limited:
-            raise ValueError("Expected a bandit that counts no person's rounds, got one: each new one would count from zero.")
+            raise ValueError(
+                "Expected a bandit that counts no person's rounds, got one: each new one would count from zero."
+            )
 
     @property
     def choices(self) -> int:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence, default_rng
 
-from tacit import Budget, Embedded, JointGLM, Simulated, Spec, environments, simulate
+from tacit import Budget, Embedded, JointGLM, Person, Simulated, Spec, environments, simulate
 from tacit.errors import BadBillboard, BadReport, BadState, HorizonReached, NotSecure, WrongBatch
 from tacit.features.columns import Category, Number
 from tacit.features.schema import Schema
@@ -46,11 +46,11 @@ def test_the_noise_is_that_of_both_and_the_estimate_knows_it():
     leader, helper = (grid.sigma for grid in made.task.grids)
     curator = made._curator
     assert curator.mechanism.sigma == math.hypot(leader, helper) and type(curator.mechanism) is Grid
-    assert curator.algorithm.course.std(1) == pytest.approx(math.hypot(leader, helper) * curator.algorithm.gains[1])
+    assert curator.one_pass.course.std(1) == pytest.approx(math.hypot(leader, helper) * curator.one_pass.gains[1])
     one = joint(features=2, budget=BUDGET)
-    assert helper == pytest.approx(one.mechanism.sigma, rel=0.01)  # cells of 12 bits cost less
+    assert helper == pytest.approx(one.plan.mechanism.sigma, rel=0.01)  # cells of 12 bits cost less
     assert helper / leader == pytest.approx(gaussian.mu(Budget(4.0, 1e-6)) / gaussian.mu(BUDGET), rel=1e-6)
-    assert made.first > one.first  # a step says more than its noise
+    assert made.first > one.plan.schedule.first  # a step says more than its noise
     simulated = server(source=Simulated(0), helper_budget=Budget(4.0, 1e-6))._curator
     assert simulated.mechanism.sigma == pytest.approx(curator.mechanism.sigma, rel=0.01)
 
@@ -147,8 +147,8 @@ def test_what_is_forgotten_is_kept_for_fewer_steps():
         task.grids[0].window < 200 < server().task.grids[0].window and "longest" not in server().task.document["steps"]
     )
     assert made._curator.mechanism.fading == task.steps.discount
-    joint = joint(features=2, budget=BUDGET, forget=5000.0, first=8)
-    assert made._curator.schedule == joint._schedule
+    alone = joint(features=2, budget=BUDGET, forget=5000.0, first=8)
+    assert made._curator.schedule == alone.plan.schedule
     bandit = Embedded(server(forget=100.0, budget=Budget(4.0, 0.01)))
     for _ in range(33):
         bandit.observe(bandit.choose(ARMS), 1.0)
@@ -183,7 +183,10 @@ def test_what_does_not_fit_is_refused():
         server(budget=Budget(math.inf, 1e-6))
     with pytest.raises(NotSecure, match="room"):
         server(budget=Budget(1e-9, 1e-12), curvature="none")
-    for name in ("hold", "base_rate", "prior", "max_rounds_per_person"):
+    for own in ("budget", "helper_budget"):
+        with pytest.raises(ValueError, match="Expected a budget for one round"):
+            server(**{own: Budget(1.0, 1e-6, Person(3))})
+    for name in ("window", "base_rate", "warm_start", "model"):
         with pytest.raises(TypeError, match=name):
             server(**{name: 2})
     with pytest.raises(BadState, match="new server"):
@@ -295,7 +298,7 @@ def test_contributions_are_the_curators():
             x, reward = rng.standard_normal(4), float(rng.random())
             x /= np.linalg.norm(x)
             out = np.zeros(task.size)
-            adder = made._curator.algorithm.adder(made._curator.present)
+            adder = made._curator.one_pass.adder(made._curator.present)
             adder.add(x[None], np.array([reward]), 0.0, 0.0, out)
             assert np.allclose(device.contribution(x, reward), out, rtol=1e-12, atol=1e-15)
             assert np.linalg.norm(out) <= task.norm * (1 + 1e-12)

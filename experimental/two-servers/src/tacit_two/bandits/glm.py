@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.random import default_rng
 
 from tacit import checks
 from tacit.bandits.server import Server
+from tacit.core.reward import Reward
 from tacit.data import Array, Integers
 from tacit.errors import BadState, HorizonReached, WrongBatch
 from tacit.kernels.block import Block
@@ -22,7 +24,7 @@ from tacit.privacy.words import rate
 from tacit.roles.device import Device
 from tacit_two import words
 from tacit_two.bandits import memory
-from tacit_two.bandits.curator import AGAINST, Curator, Elsewhere
+from tacit_two.bandits.curator import AGAINST, MODELS, Asked, Curator, Elsewhere
 from tacit_two.bandits.memory import BothAggregators
 from tacit_two.roles import board as boards
 from tacit_two.roles import wire
@@ -33,7 +35,6 @@ from tacit_two.roles.task import HELPER, LEADER, Task, TaskSteps, committed
 from tacit_two.roles.wire import LeafShare
 from tacit_two.shares import joined
 
-CURVATURES = ("auto", "released", "none")
 SIMULATED = "00" * 32, "11" * 32  # identities and commitments of nobody
 
 
@@ -81,28 +82,27 @@ class TwoServerGLM(Server):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.one_of(CURVATURES, curvature=self.curvature)
+        checks.one_of(list(MODELS), curvature=self.curvature)
         name = type(self).__name__
         if self.helper_budget is None:
             self.helper_budget = self.budget
         settings.check_budget(self.helper_budget)
         for budget in (self.budget, self.helper_budget):
             budget.needs_delta(name)
-        self._curator = Curator(
-            dim=self.dim,
-            budget=self.budget,
-            helper_budget=self.helper_budget,
-            link=self.link,
-            radius=self.radius,
-            rewards=self.rewards,
-            horizon=self.horizon,
-            first=self.first,
-            curvature=self.curvature,
-            forget=self.forget,
-            source=self.source or Elsewhere(),
-            policy=self.policy,
-            pending=1,
+            budget.of_rounds(name)
+        reward = Reward(link=self.link, radius=self.radius, range=self.rewards)
+        asked = Asked(
+            self.dim,
+            self.budget,
+            self.helper_budget,
+            reward,
+            self.horizon,
+            self.first,
+            self.curvature,
+            self.forget,
         )
+        policy = default_rng() if self.policy is None else self.policy
+        self._curator = Curator(asked, self.source or Elsewhere(), policy)
         self.first = self._curator.first
         for party, budget in ((LEADER, self.budget), (HELPER, self.helper_budget)):
             ledger.check(self._curator.cost(party, self._curator.mechanism.leaves), budget)
@@ -139,7 +139,7 @@ class TwoServerGLM(Server):
                 int(schedule.first),
                 float(schedule.growth),
                 mechanism.leaves,
-                float(own.fading),
+                float(mechanism.fading),
                 None if math.isinf(schedule.longest) else int(schedule.longest),
             ),
             identities=identities,
@@ -152,7 +152,7 @@ class TwoServerGLM(Server):
         return self._shown()
 
     def _shown(self) -> TwoState:
-        state = self._curator.state
+        state = self._curator.sums.state
         return TwoState(state.counts, state.prefix, state.estimate, self._window)
 
     # the protocol
@@ -280,6 +280,10 @@ class TwoServerGLM(Server):
         self._curator.run(block)
         self._state = self._shown()
 
+    def _resume(self, body: dict[str, Any], where: str) -> None:
+        super()._resume(body, where)
+        self._curator.resume()
+
     def _plan_numbers(self) -> list[float]:
         return [*self._curator.sigmas, self._curator.mechanism.column_norm, self._curator.contribution.scale]
 
@@ -288,7 +292,7 @@ class TwoServerGLM(Server):
     @property
     def theta(self) -> Array:
         """The estimate that devices choose by: a function of what was released."""
-        return self._curator.algorithm.theta(self._curator.present)
+        return self._curator.one_pass.theta(self._curator.present)
 
     @property
     def privacy(self) -> Certificate:

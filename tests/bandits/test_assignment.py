@@ -15,7 +15,7 @@ KEY = bytes(range(32))
 
 
 def assignment(key=KEY, *, ended=None, **options):
-    return Assignment(Holdout(**({"arm": "b"} | options)), key, ended=ended)
+    return Assignment(Holdout(**({"action": "b"} | options)), key, ended=ended)
 
 
 def offer(names=("a", "b", "c"), available=None):
@@ -23,7 +23,8 @@ def offer(names=("a", "b", "c"), available=None):
     return Offer(np.eye(len(names)), names, mask)
 
 
-MANY = {"arms": ("a", "c"), "share": 0.2, "min_share": 0.1}
+GIVEN = {"policy": "given", "action": None}
+MANY = {"actions": ("a", "c"), "share": 0.2, "min_share": 0.1}
 
 
 def test_every_block_has_its_places_and_another_order():
@@ -65,8 +66,8 @@ def test_after_its_end_all_numbers_are_the_bandits(assign):
     made.ended = made.end_after(34)
     last = 40 if assign == "blocks" else 34
     assert made.ended == last and made.sides(range(1, 101)).tolist() == before[:last] + [0] * (100 - last)
-    controls = before[:last].count(1)
-    assert made.counts(100) == (100 - controls, controls) and made.mixture(last + 1, offer(), None)[0] == 1.0
+    held_out = before[:last].count(1)
+    assert made.counts(100) == (100 - held_out, held_out) and made.mixture(last + 1, offer(), None)[0] == 1.0
     assert made.mixture(last, offer(), None)[0] == pytest.approx(0.9)
 
 
@@ -75,9 +76,9 @@ def test_what_is_played_and_with_which_probability():
     cases = [
         (assignment(**MANY), offer(), None),
         (assignment(**MANY), offer(available=[1, 2]), None),  # "a" is not on offer: the bandit's choice is played
-        (assignment(policy="uniform", arm=None), offer(), None),
-        (assignment(policy="uniform", arm=None, arms=("a", "b")), offer(("a", "c")), None),
-        (assignment(policy="given", arm=None, share=0.25), offer(), 2),
+        (assignment(policy="uniform", action=None), offer(), None),
+        (assignment(policy="uniform", action=None, actions=("a", "b")), offer(("a", "c")), None),
+        (assignment(policy="given", action=None, share=0.25), offer(), 2),
     ]
     for made, asked, own in cases:
         picked = len(asked.arms) - 1
@@ -92,7 +93,7 @@ def test_what_is_played_and_with_which_probability():
 
 def test_arms_by_place():
     rows = np.array([[0.5, 2.0], [0.5, 0.0]])
-    placed = assignment(arm=1)
+    placed = assignment(action=1)
     holdout = next(n for n in range(1, 11) if placed.side(n))
     assert placed.played(holdout, Offer(rows, None, np.array([1])), None, 0) == 0
 
@@ -103,15 +104,15 @@ def test_arms_by_place():
         ({}, offer(("a", "c")), None, "Expected the holdout's arm among those on offer"),
         ({}, offer(available=[0, 2]), None, "Expected the holdout's arm among those on offer"),
         ({}, offer(), "b", "Expected own= with holdout policy"),
-        ({"policy": "given", "arm": None}, offer(), None, "Expected own= in every request"),
-        ({"policy": "given", "arm": None}, offer(), "z", "Expected own= to be an arm on offer"),
-        ({"policy": "given", "arm": None}, offer(available=[0, 1]), "c", "Expected own= to be an arm on offer"),
-        ({"policy": "given", "arm": None}, offer(), ["b"], "Expected own= to be an arm on offer"),
-        ({"policy": "given", "arm": None}, Offer(np.eye(3), None, None), True, "Expected own= to be an arm on offer"),
-        ({"policy": "given", "arm": None}, offer(), 3, "Expected own= to be an arm on offer"),
+        (GIVEN, offer(), None, "Expected own= in every request"),
+        (GIVEN, offer(), "z", "Expected own= to be an arm on offer"),
+        (GIVEN, offer(available=[0, 1]), "c", "Expected own= to be an arm on offer"),
+        (GIVEN, offer(), ["b"], "Expected own= to be an arm on offer"),
+        (GIVEN, Offer(np.eye(3), None, None), True, "Expected own= to be an arm on offer"),
+        (GIVEN, offer(), 3, "Expected own= to be an arm on offer"),
     ],
 )
-def test_requests_that_the_control_could_not_be_played_in(options, asked, own, sentence):
+def test_requests_that_the_holdout_could_not_be_played_in(options, asked, own, sentence):
     with pytest.raises(ValueError, match=sentence):
         assignment(**options).own(asked, own)
 

@@ -106,13 +106,13 @@ def test_a_search_over_blocks_finds_the_sensitivity_and_no_more(scale):
 
 def exact(**options):
     """Without noise, and with the same draws each time."""
-    common = {"radius": 3.0, "budget": NO_NOISE, "first": 20, "curvature": "released"} | options
+    common = {"radius": 3.0, "budget": NO_NOISE, "first": 20, "model": "curvature"} | options
     return joint(source=Simulated(0), policy=np.random.default_rng(5), **common)
 
 
 def pair_of_bandits(**options):
     """The dense bandit and the one with blocks."""
-    return exact(**options, dim=PEOPLE.dim), exact(**options, features=PEOPLE)
+    return exact(**options, features=PEOPLE.dim), exact(**options, features=PEOPLE)
 
 
 def person(rng):
@@ -137,13 +137,13 @@ def alike(whole, parts, rng, rounds, reward):
 @pytest.mark.parametrize("link", ["logistic", "identity"])
 def test_without_noise_it_is_the_dense_bandit(link):
     """Choice by choice where nothing is drawn but the first arms, and nothing is judged by how much it was sampled."""
-    whole, parts = pair_of_bandits(link=link, tuning=PLAIN, rewards=(-1.0, 1.0))
+    whole, parts = pair_of_bandits(link=link, tuning=PLAIN, range=(-1.0, 1.0))
     theta = np.random.default_rng(2).standard_normal((BLOCKS, OWN))
     alike(whole, parts, np.random.default_rng(1), 300, lambda row: float(np.tanh(row[:-1] @ theta[int(row[-1])])))
-    assert whole._steps > 5 and np.abs(whole.theta).max() > 0.1
+    assert whole.sums.steps > 5 and np.abs(whole.theta).max() > 0.1
 
 
-@pytest.mark.parametrize("given", ["prior", "warm", "both"])
+@pytest.mark.parametrize("given", ["prior", "rows", "both"])
 def test_without_noise_it_is_the_dense_bandit_with_what_is_known(given):
     """The same start, the same choices and the same estimate: with a prior that joins no two blocks, and with public
     rows."""
@@ -152,20 +152,22 @@ def test_without_noise_it_is_the_dense_bandit_with_what_is_known(given):
     root = rng.standard_normal((BLOCKS, OWN, OWN))
     precision = block_diag(*(root @ root.transpose(0, 2, 1)))
     y = (rows.sum(axis=1) > 0).astype(float)
-    prior = None if given == "warm" else (0.3 * np.ones(BLOCKS * OWN), precision)
+    prior = None if given == "rows" else (0.3 * np.ones(BLOCKS * OWN), precision)
     warm = None if given == "prior" else (rows, y)
-    whole, parts = pair_of_bandits(radius=2.0, tuning=PLAIN, prior=prior, warm=warm)
+    whole, parts = pair_of_bandits(radius=2.0, tuning=PLAIN, prior=prior, rows=warm)
     assert np.abs(parts.theta).max() > 0.05
-    assert alike(whole, parts, rng, 60, lambda row: float(rng.integers(2))) == 1.0 and whole._steps > 1
-    assert "not protected" in str(exact(warm=(rows, y), features=PEOPLE, budget=BUDGET).privacy)
-    assert (exact(radius=2.0, tuning=Tuning(), warm=(rows, y), features=PEOPLE)._state.estimate.spread > 0).all()
+    assert alike(whole, parts, rng, 60, lambda row: float(rng.integers(2))) == 1.0 and whole.sums.steps > 1
+    caveats = exact(rows=(rows, y), features=PEOPLE, budget=BUDGET).privacy.caveats
+    assert "not protected" in " ".join(caveats)
+    unsure = exact(radius=2.0, tuning=Tuning(), rows=(rows, y), features=PEOPLE)
+    assert (unsure.sums.state.estimate.spread > 0).all()
 
 
 def test_what_is_known_must_not_join_two_blocks():
     joined = np.eye(BLOCKS * OWN) + 0.1
     for wrong in (
         {"prior": (np.zeros(BLOCKS * OWN), joined)},
-        {"warm": (np.full((1, BLOCKS * OWN), 0.1), [1.0])},
+        {"rows": (np.full((1, BLOCKS * OWN), 0.1), [1.0])},
     ):
         with pytest.raises(ValueError, match="join no two actions"):
             joint(features=PEOPLE, budget=BUDGET, **wrong)
@@ -177,12 +179,12 @@ def test_what_is_drawn_has_the_law_that_its_spread_says():
     rng = np.random.default_rng(3)
     for action in rng.choice(ACTIONS, size=400, p=[0.6, 0.3, 0.1]):
         parts.observe(parts.choose(person(rng), actions=[action]), float(rng.integers(2)))
-    posterior = parts._state.estimate
+    posterior = parts.sums.state.estimate
     posterior.theta[:] *= 0.05  # so that draws decide
     flat = Posterior(*(part.ravel() for part in posterior))._replace(axes=block_diag(*posterior.axes))
     assert posterior.spread[2].min() > 0.05 and posterior.spread[0].min() == 0.0  # 10 and 60 % of the users
     offered = np.column_stack([np.full((BLOCKS, OWN), 0.3), np.arange(BLOCKS)])
-    chances = parts.algorithm.chances(parts._estimate, offered)
+    chances = parts.one_pass.chances(parts.sums.fold.estimate, offered)
     assert np.allclose(chances, of_each(irls.values(dense(offered, BLOCKS), flat)), atol=0.05)  # 6 standard errors
     drawn = irls.choose_many(np.random.default_rng(0), np.repeat(offered[None], 4096, 0), posterior, random=False)
     assert np.allclose(np.bincount(drawn, minlength=BLOCKS) / 4096, chances, atol=0.05)
@@ -250,12 +252,12 @@ def test_a_schema_of_disjoint_arms_makes_blocks():
     bandit = joint(features=SCHEMA, radius=3.0, budget=BUDGET, model="curvature")
     own = SCHEMA.dim // 3
     size = own * (own + 3) // 2
-    assert bandit._blocks == 3 and bandit.mechanism.size == 3 * size < SCHEMA.dim * (SCHEMA.dim + 3) // 2
+    assert bandit.plan.blocks == 3 and bandit.plan.mechanism.size == 3 * size < SCHEMA.dim * (SCHEMA.dim + 3) // 2
     choice = bandit.choose({"age": 31, "sex": "F"}, actions=["sleep", "read"])
     assert choice.name in ("sleep", "read") and choice.propensity == 0.5
     bandit.observe(choice, 1.0)
-    part = bandit.contribution.part(ACTIONS.index(choice.name))
-    moved = np.flatnonzero(opened(bandit._state.prefix).open)
+    part = bandit.one_pass.learnt.contribution.part(ACTIONS.index(choice.name))
+    moved = np.flatnonzero(opened(bandit.sums.state.prefix).open)
     assert len(moved) and part.start <= moved.min() <= moved.max() < part.stop
     text = " ".join(str(bandit.privacy).split())
     assert f"(3 blocks of {size}, each user in one of them)" in text and bandit.privacy.private
@@ -273,16 +275,16 @@ def test_every_block_has_noise_at_every_release_offered_or_not(secure):
     source = {} if secure else {"source": Simulated(7)}
     many = dataclasses.replace(PEOPLE, actions=tuple(map(str, range(50))))
     bandit = joint(features=many, model="curvature", budget=BUDGET, first=5, **source)
-    size, before = bandit.mechanism.size // 50, np.zeros(bandit.mechanism.size)
+    size, before = bandit.plan.mechanism.size // 50, np.zeros(bandit.plan.mechanism.size)
     for _ in range(4):
         for _ in range(5 if bandit.choices else 6):
             bandit.observe(bandit.choose({"age": 0.5}, actions=["0"]), 1.0)
-        released = bandit._state.prefix.released.copy()
+        released = bandit.sums.state.prefix.released.copy()
         assert (released != before).all()
         before = released
     own, others = released[:size], released[size:]
-    std = bandit.mechanism.sigma * bandit.algorithm.gains[bandit._steps]
-    assert bandit._steps == 4 and np.abs(own).max() > 0
+    std = bandit.plan.mechanism.sigma * bandit.one_pass.gains[bandit.sums.steps]
+    assert bandit.sums.steps == 4 and np.abs(own).max() > 0
     assert abs(others.std() / std - 1) < 5 / math.sqrt(2 * len(others)) < 1 / 4
 
 

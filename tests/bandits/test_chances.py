@@ -116,10 +116,10 @@ def test_a_choice_carries_its_error_and_draws_nothing():
     for _ in range(60):
         bandit.observe(bandit.choose(rng.uniform(-0.25, 0.25, (6, 12))), float(rng.integers(2)))
     choice = bandit.choose(rng.uniform(-0.25, 0.25, (6, 12)))
-    before = bandit.policy.bit_generator.state, bandit.source.generator.bit_generator.state
+    before = bandit.sums.policy.bit_generator.state, bandit.source.generator.bit_generator.state
     assert 0 < choice.propensity < 1 and 0 < choice.propensity_error < 0.01
     assert choice.propensity == choice.propensity
-    assert (bandit.policy.bit_generator.state, bandit.source.generator.bit_generator.state) == before
+    assert (bandit.sums.policy.bit_generator.state, bandit.source.generator.bit_generator.state) == before
     assert bandit.choose(rng.uniform(-0.25, 0.25, (3, 12))).propensity_error == 0.0
 
 

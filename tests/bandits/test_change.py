@@ -29,8 +29,8 @@ def played(world, horizon, seed, **options):
 def test_a_change_is_noticed_once_and_soon():
     world = environments.drift(every=600, **PROBIT)
     before, after = played(world, 600, 3), played(world, 1000, 3)
-    assert before._state.estimate.doubt[VARIANCE] == 0 and not before._state.estimate.sums[FORGOTTEN].any()
-    assert after._state.estimate.doubt[VARIANCE] > 0
+    assert before.sums.state.estimate.doubt[VARIANCE] == 0 and not before.sums.state.estimate.sums[FORGOTTEN].any()
+    assert after.sums.state.estimate.doubt[VARIANCE] > 0
     cosine = before.theta @ after.theta / np.linalg.norm(before.theta) / np.linalg.norm(after.theta)
     assert cosine < -0.9  # four hundred rounds after it, six hundred are forgotten
 
@@ -49,8 +49,8 @@ def test_where_nothing_changes_nothing_is_noticed(world):
     """40 runs of 4000 rounds, some 5000 looks, of fixed seeds."""
     for seed in range(40):
         bandit = played(world, 4000, seed, budget=Budget(1.0, 0.02))
-        assert bandit._state.estimate.doubt[VARIANCE] == 0
-        assert not bandit._state.estimate.sums[FORGOTTEN].any()
+        assert bandit.sums.state.estimate.doubt[VARIANCE] == 0
+        assert not bandit.sums.state.estimate.sums[FORGOTTEN].any()
 
 
 def test_what_is_simulated_is_what_is_served():
@@ -61,7 +61,7 @@ def test_what_is_simulated_is_what_is_served():
     fill, block = world.start(np.random.default_rng(2), 300).fill, world.block(300)
     fill(block)
     stepwise(bandit, block)
-    assert bandit._state.estimate.doubt[VARIANCE] > 0  # a change was noticed on the way
+    assert bandit.sums.state.estimate.doubt[VARIANCE] > 0  # a change was noticed on the way
 
 
 def test_who_reads_the_same_releases_notices_the_same():
@@ -70,21 +70,21 @@ def test_who_reads_the_same_releases_notices_the_same():
     rng, releases = np.random.default_rng(2), []
     for t in range(600):
         choice = bandit.choose(rng.uniform(0.2, 0.7, (3, 2)))
-        if bandit._steps > len(releases):
-            releases.append(leaves.part(bandit._state.prefix.released, slice(None)))
+        if bandit.sums.steps > len(releases):
+            releases.append(leaves.part(bandit.sums.state.prefix.released, slice(None)))
         bandit.observe(choice, float(rng.random() < (0.9 if t < 400 else 0.1)))
-    assert bandit._state.estimate.doubt[VARIANCE] > 0
-    of, live = bandit.algorithm, bandit._live
+    assert bandit.sums.state.estimate.doubt[VARIANCE] > 0
+    of, live = bandit.one_pass, bandit.sums.fold.live
     estimate = of.blank(live)
     for step, released in enumerate(releases, start=1):
         for _ in range(2):
             estimate = of.estimate(estimate, released, step, live)
-    assert all(np.array_equal(*each) for each in zip(estimate.arrays, bandit._state.estimate, strict=True))
+    assert all(np.array_equal(*each) for each in zip(estimate.arrays, bandit.sums.state.estimate, strict=True))
 
 
 def test_who_forgets_anyway_does_not_look():
     bandit = joint(features=3, budget=BUDGET, forget=1000)
-    assert bandit._state.estimate.sums.size == bandit._state.estimate.rest.size == 0
+    assert bandit.sums.state.estimate.sums.size == bandit.sums.state.estimate.rest.size == 0
 
 
 def watched(theta, unsure=1e-9):
@@ -132,11 +132,11 @@ def test_what_is_short_adds_up_until_it_cannot_be_chance():
 def test_the_people_of_a_step_are_counted_as_it_closes():
     """Steps close at multiples of a holdout's block: 14 people, where `first` says 10."""
     holdout = Holdout(action=0, share=1 / 7)
-    options = {"first": 10, "hold": 5, "missing_as": 0.0, "source": Simulated(1)}
+    options = {"first": 10, "window": 5, "default": 0.0, "source": Simulated(1)}
     bandit, rng = joint(features=2, budget=BUDGET, holdout=holdout, **options), np.random.default_rng(2)
     for _ in range(60):
         bandit.choose(rng.uniform(0.2, 0.7, (3, 2)))
-    assert bandit._state.estimate.doubt[ENTRIES] == bandit.trial_sums.looks[-1].people == 42
+    assert bandit.sums.state.estimate.doubt[ENTRIES] == bandit.trial_sums.looks[-1].people == 42
     at, released = watched(np.array([2.0, 0.0])), sums_of(14, [2.0, 0.0], 0.0)
     notice(released, 1, Schedule(10.0, 1.0, np.inf, 7.0), 1.0, 1.0, 1.0, 2.0, at)
     assert at.doubt[ENTRIES] == 14

@@ -7,26 +7,32 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
-from tacit.bandits.base import Bandit
 
-from tacit import Budget, Embedded, Simulated
+from tacit import Bandit, Budget, Embedded, JointGLM, Simulated
+from tacit.core.resident import Resident
 from tacit.registry import bandits, load
 
 ARMS = np.array([[0.8, 0.1], [0.1, 0.8]])
 
 
-def settings(kind):
-    """What every user has to say: the size, the horizon and the budget."""
-    given = {"dim": 2, "horizon": 5000, "budget": Budget(4.0, 1e-6)}
-    return {name: given[name] for name in given if name in {f.name for f in dataclasses.fields(kind)}}
+def fields(kind):
+    return {f.name for f in dataclasses.fields(kind)}
+
+
+def build(kind, **own):
+    """By what every user has to say: the size, the horizon and the budget."""
+    given = {"dim": 2, "features": 2, "horizon": 5000, "budget": Budget(4.0, 1e-6)}
+    named = {name for name in given if name in fields(kind)} - ({"features"} if kind is not JointGLM else set())
+    settings = {name: given[name] for name in named}
+    return Bandit(JointGLM(**settings), **own) if kind is JointGLM else kind(**settings, **own)
 
 
 def test_defaults_work(registered):
     kind = load(*bandits()[registered])
-    made = kind(**settings(kind))
-    chooser = made if isinstance(made, Bandit) else made.device()
+    made = build(kind)
+    chooser = made if isinstance(made, Resident) else made.device()
     assert chooser.choose(np.eye(2) if getattr(made, "_one_set", False) else ARMS).index in (0, 1)
-    if "budget" in settings(kind):
+    if "budget" in fields(kind):
         assert made.privacy.private
 
 
@@ -34,15 +40,15 @@ def test_one_seed_fixes_noise_and_policy(registered):
     kind = load(*bandits()[registered])
 
     def played(seed):
-        made = kind(**settings(kind), source=Simulated(seed))
-        chooser = made if isinstance(made, Bandit) else Embedded(made, pending=10)
+        made = build(kind, source=Simulated(seed))
+        chooser = made if isinstance(made, Resident) else Embedded(made, pending=10)
         out = []
         for t in range(100):
             out.append(chooser.choose(np.eye(2) if getattr(made, "_one_set", False) else ARMS))
             chooser.observe(out[-1], float(t % 3 == 0))
         return [choice.index for choice in out]
 
-    if "source" in {f.name for f in dataclasses.fields(kind)}:
+    if kind is JointGLM or "source" in fields(kind):
         assert played(1) == played(1)
 
 

@@ -228,15 +228,15 @@ def test_eigenvalues_that_noise_alone_could_give_are_drawn_to_their_mean():
 
 def test_claim_and_certificate():
     bandit = joint(features=5, budget=Budget(1.0, 1e-6), radius=3.0, source=Simulated(0))
-    needed = bandit.contribution.sensitivity * bandit.mechanism.column_norm / gaussian.mu(Budget(1.0, 1e-6))
-    assert bandit.mechanism.sigma == pytest.approx(needed)
+    sensitivity, mechanism = bandit.one_pass.learnt.contribution.sensitivity, bandit.plan.mechanism
+    assert mechanism.sigma == pytest.approx(sensitivity * mechanism.column_norm / gaussian.mu(bandit.plan.budget))
     assert bandit.privacy.epsilon == pytest.approx(1.0)
     assert bandit.privacy.spent == 0.0
     assert not bandit.privacy.private  # simulated noise
     assert joint(features=2, budget=Budget(math.inf, 0.1)).privacy.epsilon is None
     of_the_shuffle_model = balanced_curvature(links.probit, 3.0) * largest_weight(links.probit)
     assert of_the_shuffle_model == pytest.approx(1.198, abs=1e-3)
-    scaled = joint(features=2, link="probit", radius=3.0, budget=Budget(1.0, 0.1)).contribution
+    scaled = joint(features=2, link="probit", radius=3.0, budget=Budget(1.0, 0.1)).one_pass.learnt.contribution
     assert scaled.scale * largest_weight(links.probit) == pytest.approx(1.329, abs=1e-3)
 
 

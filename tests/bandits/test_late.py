@@ -13,7 +13,7 @@ from tacit.environments import Delay
 from tacit.environments.delay import NEVER
 from tacit.mechanisms.opening import opened
 from tests import apart
-from tests.bandits.test_hold import KINDS, ROUNDS, build, part, same, world
+from tests.bandits.test_window import KINDS, ROUNDS, build, part, same, world
 from tests.made import joint
 
 LATE = Delay.read("exponential:20,never:0.1")
@@ -33,10 +33,10 @@ def steps(bandit, block, delay):
     return arms, counted
 
 
-@pytest.mark.parametrize("missing_as", [None, 0.25])
+@pytest.mark.parametrize("default", [None, 0.25])
 @pytest.mark.parametrize("name", KINDS)
-def test_a_loop_with_a_deadline_takes_what_came_by_then(name, missing_as):
-    loop, single = (build(name, hold=25, missing_as=missing_as) for _ in range(2))
+def test_a_loop_with_a_deadline_takes_what_came_by_then(name, default):
+    loop, single = (build(name, window=25, default=default) for _ in range(2))
     delay = LATE.draw(default_rng(4), ROUNDS)
     block = world(loop, silent=0.0)._replace(delay=delay)
     for start in range(0, ROUNDS, 80):
@@ -63,11 +63,11 @@ def test_what_is_on_its_way_comes_in_later_blocks_also_if_those_have_no_delay():
     block = BALL.block(4)
     BALL.start(default_rng(0), 8).fill(block)
     bandit.play(block._replace(delay=np.array([6, 5, NEVER, 0])))
-    assert np.count_nonzero(opened(bandit._tickets).ids) == 3
+    assert np.count_nonzero(opened(bandit.memory.tickets).ids) == 3
     bandit.play(block)
-    assert np.count_nonzero(opened(bandit._tickets).ids) == 1  # the one that never comes
+    assert np.count_nonzero(opened(bandit.memory.tickets).ids) == 1  # the one that never comes
     bandit.play(block)
-    assert bandit.choices == 12 and np.count_nonzero(opened(bandit._tickets).ids) == 1
+    assert bandit.choices == 12 and np.count_nonzero(opened(bandit.memory.tickets).ids) == 1
 
 
 @pytest.mark.parametrize(
@@ -94,12 +94,12 @@ def test_a_delay_of_nothing_changes_nothing_and_without_rewards_nothing_is_learn
 
 
 def test_a_deadline_is_worth_it_where_silence_is_an_answer():
-    """joint-glm with hold and missing_as has far less regret than uniform play, in compiled loops."""
+    """joint-glm with a window and a default has far less regret than uniform play, in compiled loops."""
     world = environments.messages(fields=1)
     delay = Delay(law="exponential", scale=100)
     spec = Spec(JointGLM, budget=Budget(8.0, 1e-6), window=delay.soon(0.9), default=0.0)
     (row,) = simulate([spec], world, horizon=10_000, runs=3, seed=0, delay=delay).rows
-    assert row["setting"]["delay"] == "exponential:100" and row["options"]["hold"] == 231
+    assert row["setting"]["delay"] == "exponential:100" and row["options"]["window"] == 231
     assert row["regret_mean"] < 0.6 * row["uniform"]["regret_mean"] and row["us_per_round"] < 60
 
 
@@ -141,11 +141,13 @@ def test_other_words(wrong):
 
 
 def test_room_for_those_that_wait():
-    built = Spec(LinUCB).build(BALL, 10_000, SeedSequence(0), Delay(law="fixed", scale=300))
-    assert built.pending == 301 and Spec(LinUCB).build(BALL, 10_000, SeedSequence(0)).pending == 1
-    assert Spec(LinUCB).build(BALL, 500, SeedSequence(0), Delay(law="lognormal", scale=900, spread=2)).pending == 500
-    held = Spec(JointGLM, budget=Budget(4.0, 1e-2), window=20)
-    assert held.build(BALL, 10_000, SeedSequence(0), Delay(law="fixed", scale=300)).pending == 21
+    def room(spec, horizon, delay=None):
+        return spec.build(BALL, horizon, SeedSequence(0), delay).memory.pending
+
+    fixed, plain = Delay(law="fixed", scale=300), Spec(LinUCB)
+    assert room(plain, 10_000, fixed) == 301 and room(plain, 10_000) == 1
+    assert room(plain, 500, Delay(law="lognormal", scale=900, spread=2)) == 500
+    assert room(Spec(JointGLM, budget=Budget(4.0, 1e-2), window=20), 10_000, fixed) == 21
     with pytest.raises(ValueError, match="Expected delay to be a Delay"):
         simulate([Spec(Uniform)], BALL, horizon=10, runs=1, seed=0, delay=3)
 

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from numpy.random import Generator, SeedSequence, default_rng
-from tacit.bandits.base import Bandit
 
 from tacit import Budget, JointGLM, LinUCB, Spec, Uniform, environments, simulate
+from tacit.core.live import Live
 from tacit.mechanisms.saving import arrays
 from tacit.privacy.certificate import plain_certificate
 from tests.bandits.test_fused import compare
@@ -21,7 +21,7 @@ class Sums(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False)
-class ExploreThenCommit(Bandit):
+class ExploreThenCommit(Live):
     """Random arms for the first `explore` users, then the best by least squares."""
 
     explore: int = 100
@@ -29,9 +29,6 @@ class ExploreThenCommit(Bandit):
 
     def init(self):
         return Sums(np.zeros(1, np.int64), np.eye(self.dim), np.zeros(self.dim))
-
-    def _advance(self):
-        """Nothing to close."""
 
     def _pick(self, features):
         if self.choices < self.explore:
@@ -75,8 +72,8 @@ def test_a_compiled_loop_is_the_default_loop_only_faster(spec, logged):
         if logged:
             block.logged[:] = default_rng(3).integers(4, size=300)
     compiled.play(blocks[0])
-    Bandit._play(plain, blocks[1])
+    plain._one_by_one(blocks[1])
     assert np.array_equal(blocks[0].index, blocks[1].index) and np.array_equal(blocks[0].regret, blocks[1].regret)
     assert (logged and 0 < compiled.choices < 200) or compiled.choices == 300
-    for a, b in zip(arrays(compiled._state), arrays(plain._state), strict=True):
+    for a, b in zip(*(arrays(each.memory.learner.state) for each in (compiled, plain)), strict=True):
         assert np.array_equal(a, b)

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 from numpy.random import SeedSequence, default_rng
-from tacit.bandits.base import Bandit
 
-from tacit import Budget, JointGLM, Simulated, Spec, Stored, environments
+from tacit import Bandit, Budget, JointGLM, Simulated, Spec, Stored, environments
 from tacit.algorithms import prior
+from tacit.algorithms.prior import WarmStart
 from tacit.errors import BadState
 from tacit.mechanisms.opening import opened
 from tacit.model import links
-from tests.made import joint
+from tests.made import algorithm, joint
 
 BUDGET = Budget(1.0, 0.02)
 THETA = np.array([1.0, -2.0, 0.5])
@@ -35,19 +35,18 @@ def test_nothing_raw_and_no_noise_changes():
         for _ in range(300):
             x = rng.uniform(-0.5, 0.5, 3)
             bandit.observe(bandit.choose([x]), float(rng.integers(2)))
-    assert told.mechanism == plain.mechanism and told._schedule == plain._schedule
+    assert told.plan.mechanism == plain.plan.mechanism and told.plan.schedule == plain.plan.schedule
     assert np.allclose(told.theta, plain.theta)  # a precision of 0 says nothing
-    told = make(warm=rows(200))
-    assert not opened(told._state.prefix).open.any() and not told._state.prefix.released.any()
+    told = make(rows=rows(200))
+    assert not opened(told.sums.state.prefix).open.any() and not told.sums.state.prefix.released.any()
     assert told.privacy.epsilon == plain.privacy.epsilon
 
 
 def test_a_fit_to_public_rows_beside_slow_ascent():
     """Gradient ascent in tiny steps finds the same mode; the precision is minus the second derivative there."""
     x, y = rows(150)
-    found = prior.knowledge(
-        (THETA / 2, 0.7), (x, y), dim=3, link=links.named("logistic"), rewards=(0.0, 1.0), radius=3.0, unit=1.0
-    )
+    given, link = WarmStart(prior=(THETA / 2, 0.7), rows=(x, y)), links.named("logistic")
+    found = prior.knowledge(given, dim=3, link=link, rewards=(0.0, 1.0), radius=3.0, unit=1.0)
 
     def gradient(theta):
         return x.T @ (y - 1 / (1 + np.exp(-x @ theta))) + 0.7 * (THETA / 2 - theta) - theta / 3
@@ -67,7 +66,7 @@ def test_identity_rewards_in_any_unit():
     found = []
     for k in (1.0, 10.0):
         sizes = {"rewards": (-9.0 * k, 9.0 * k), "radius": 9.0 * k, "unit": 9.0 * k}
-        found.append(prior.knowledge(None, (x, k * y), dim=3, link=links.named("identity"), **sizes))
+        found.append(prior.knowledge(WarmStart(rows=(x, k * y)), dim=3, link=links.named("identity"), **sizes))
     assert found[1].theta == pytest.approx(10 * found[0].theta)
     assert found[1].precision == pytest.approx(found[0].precision / 100)
 
@@ -76,7 +75,7 @@ def test_combined_as_two_independent_estimates():
     """Beside the formula for Gaussians: precisions add, means are weighted by them."""
     bandit, q = make(prior=(THETA, np.diag([5.0, 1.0, 2.0]))), np.diag([5.0, 1.0, 2.0])
     own = np.eye(3) * 3 / 9
-    posterior = bandit._state.estimate
+    posterior = bandit.sums.state.estimate
     assert posterior.centre == pytest.approx(np.linalg.solve(own + q, q @ THETA))
     assert posterior.inverse == pytest.approx(np.linalg.inv(own + q))
     assert bandit.choose([[0.0, -0.9, 0.0], [0.0, 0.9, 0.0]]).propensity != 0.5  # not random at the start
@@ -87,13 +86,13 @@ def test_public_rows_help():
     world = environments.ball(dim=3, arms=10, link="logistic", radius=3.0)
     for seed in range(3):
         regret = []
-        for options in ({}, {"warm": 200}, {"warm": 200, "stepwise": True}):
+        for options in ({}, {"rows": 200}, {"rows": 200, "stepwise": True}):
             fill, theta = world.start(default_rng(seed), 1500)
-            given = {"warm": rows(options["warm"], seed, theta)} if options else {}
+            given = {"rows": rows(options["rows"], seed, theta)} if options else {}
             bandit = Spec(JointGLM, budget=BUDGET, **given).build(world, 1500, SeedSequence(seed))
             block = world.block(1500)
             fill(block)
-            (Bandit._play if "stepwise" in options else JointGLM._play)(bandit, block)
+            (Bandit._one_by_one if "stepwise" in options else Bandit.play)(bandit, block)
             regret.append(block.regret.sum())
         assert regret[1] < regret[0] / 2
         assert regret[1] == regret[2]  # the compiled loop does the same
@@ -102,11 +101,13 @@ def test_public_rows_help():
 def test_the_certificate_names_it_and_files_keep_it(tmp_path):
     bandit = joint(features=3, radius=3.0, budget=BUDGET, prior=(THETA, 2.0), rows=rows(120))
     text = " ".join(str(bandit.privacy).split())
-    assert "from 120 rows that were given as public (warm=): the people behind these are not protected" in text
+    assert "from 120 rows that were given as public: the people behind these are not protected" in text
     assert "a prior that was given" in text and bandit.privacy.private
     bandit.save(tmp_path / "bandit.json")
-    loaded = JointGLM.load(tmp_path / "bandit.json")
-    assert np.array_equal(loaded.theta, bandit.theta) and np.array_equal(loaded.warm[0], bandit.warm[0])
+    loaded = Bandit.load(tmp_path / "bandit.json")
+    assert np.array_equal(loaded.theta, bandit.theta)
+    kept = [each.algorithm.warm_start.rows[0] for each in (loaded, bandit)]
+    assert np.array_equal(*kept)
     assert "public" not in str(make().privacy.caveats)
 
 
@@ -117,10 +118,10 @@ def test_the_certificate_names_it_and_files_keep_it(tmp_path):
         ({"prior": ([9.0, 0.0, 0.0], 1.0)}, "radius"),
         ({"prior": ([0.0, 0.0], 1.0)}, "theta of 3 numbers"),
         ({"prior": ([0.0, 0.0, 0.0], -1.0)}, "symmetric and positive"),
-        ({"warm": ([[0.1, 0.2, 0.3]], [2.0])}, r"warm rewards in \[0, 1\]"),
-        ({"warm": ([[1.0, 1.0, 1.0]], [1.0])}, "norm at most 1"),
-        ({"warm": ([[0.1, 0.2]], [1.0])}, "3 features"),
-        ({"warm": ([], [])}, "3 features"),
+        ({"rows": ([[0.1, 0.2, 0.3]], [2.0])}, r"warm rewards in \[0, 1\]"),
+        ({"rows": ([[1.0, 1.0, 1.0]], [1.0])}, "norm at most 1"),
+        ({"rows": ([[0.1, 0.2]], [1.0])}, "3 features"),
+        ({"rows": ([], [])}, "3 features"),
     ],
 )
 def test_bad_knowledge(given, message):
@@ -131,10 +132,9 @@ def test_bad_knowledge(given, message):
 def test_a_store_keeps_to_it(tmp_path):
     """Workers with other knowledge are refused: it is a setting like others."""
     arms = [[0.5, 0.0, 0.0], [-0.5, 0.0, 0.0]]
-    with Stored(
-        joint(features=3, radius=3.0, budget=BUDGET, prior=(THETA, 50.0)), tmp_path / "a.db", hold=60
-    ) as stored:
+    settings = {"features": 3, "radius": 3.0, "budget": BUDGET, "window": "1 minute"}
+    with Stored(algorithm(**settings, prior=(THETA, 50.0)), tmp_path / "a.db") as stored:
         assert stored.choose(arms).index == 0 and stored.offers(arms).probability[0] > 0.99
         assert any("not protected" in caveat for caveat in stored.privacy.caveats)
     with pytest.raises(BadState, match="another prior"):
-        Stored(joint(features=3, radius=3.0, budget=BUDGET, prior=(-THETA, 50.0)), tmp_path / "a.db")
+        Stored(algorithm(**settings, prior=(-THETA, 50.0)), tmp_path / "a.db")

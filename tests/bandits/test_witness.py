@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM
+from tacit import Bandit, Budget
 from tacit.core import file_witness as witness
 from tacit.errors import BadState
 from tacit.mechanisms.saving import arrays
@@ -16,7 +16,7 @@ ARMS = np.array([[0.8, 0.1], [0.1, 0.8], [-0.5, 0.5]])
 
 
 def build(**options):
-    return joint(**({"dim": 2, "horizon": 400, "budget": BUDGET, "pending": 20, "first": 15} | options))
+    return joint(**({"features": 2, "horizon": 400, "budget": BUDGET, "pending": 20, "first": 15} | options))
 
 
 def play(bandit, rounds, seed=0):
@@ -31,18 +31,18 @@ def test_one_of_two_bandits_draws_no_noise_and_shows_nothing(tmp_path):
     start = build(first=5)
     play(start, 5)
     start.save(path)
-    one, two, three = (JointGLM.load(path) for _ in range(3))
+    one, two, three = (Bandit.load(path) for _ in range(3))
     three.save(elsewhere)  # from now on this is the last state
     for late in (one, two):
-        before = [part.copy() for part in arrays(late._state)]
+        before = [part.copy() for part in arrays(late.sums.state)]
         with pytest.raises(BadState, match="budget twice"):
             late.choose(ARMS)
-        assert all(map(np.array_equal, before, arrays(late._state)))
+        assert all(map(np.array_equal, before, arrays(late.sums.state)))
         for read in reads:
             with pytest.raises(BadState, match="one of two"):
                 read(late)
     three.choose(ARMS)
-    assert three._steps == 1 and all(len(read(three)) for read in reads)
+    assert three.sums.steps == 1 and all(len(read(three)) for read in reads)
 
 
 def test_a_file_is_written_by_one_at_a_time(tmp_path, monkeypatch):
@@ -60,20 +60,20 @@ def test_an_older_copy_is_noticed(tmp_path):
     shutil.copy(path, backup)
     play(bandit, 20)
     bandit.save(path)
-    assert JointGLM.load(path).choices == 40
+    assert Bandit.load(path).choices == 40
     shutil.copy(backup, path)
     with pytest.raises(BadState, match="spend the budget twice"):
-        JointGLM.load(path)
+        Bandit.load(path)
     with pytest.raises(BadState, match="spend the budget twice"):
-        JointGLM.load(backup)  # no marker came with it: the register knows
+        Bandit.load(backup)  # no marker came with it: the register knows
     other = build()
     other.save(path)
     shutil.copy(backup, path)  # the file of another bandit than the last one there
     with pytest.raises(BadState, match="another bandit"):
-        JointGLM.load(path)
+        Bandit.load(path)
     (tmp_path / "b.json.generation").write_text("?")
     with pytest.raises(BadState, match="damaged"):
-        JointGLM.load(path)
+        Bandit.load(path)
 
 
 def test_a_file_is_not_the_last_state_once_more_was_released(tmp_path):
@@ -82,15 +82,15 @@ def test_a_file_is_not_the_last_state_once_more_was_released(tmp_path):
     bandit = build(first=10)
     play(bandit, 10)
     bandit.save(path)
-    assert JointGLM.load(path).choices == 10  # nothing was released since
+    assert Bandit.load(path).choices == 10  # nothing was released since
     bandit.save(elsewhere)
-    assert JointGLM.load(elsewhere).choices == 10
+    assert Bandit.load(elsewhere).choices == 10
     play(bandit, 1)
     for each in (path, elsewhere):
         with pytest.raises(BadState, match="spend the budget twice"):
-            JointGLM.load(each)
+            Bandit.load(each)
     bandit.save(path)
-    assert JointGLM.load(path).choices == 11
+    assert Bandit.load(path).choices == 11
 
 
 def test_another_bandit_in_the_same_place_keeps_its_file(tmp_path):
@@ -99,7 +99,7 @@ def test_another_bandit_in_the_same_place_keeps_its_file(tmp_path):
     bandit.save(path)
     other.save(path)
     play(bandit, 11)  # its own file is gone: nothing to tell
-    assert JointGLM.load(path).choices == 0
+    assert Bandit.load(path).choices == 0
 
 
 def test_two_bandits_from_one_file_are_noticed_at_the_first_release(tmp_path):
@@ -107,7 +107,7 @@ def test_two_bandits_from_one_file_are_noticed_at_the_first_release(tmp_path):
     start = build(first=10)
     play(start, 9)
     start.save(path)
-    one, two = JointGLM.load(path), JointGLM.load(path)
+    one, two = Bandit.load(path), Bandit.load(path)
     play(one, 2)
     two.choose(ARMS)  # up to the next release both say the same
     for _ in range(2):
@@ -120,7 +120,7 @@ def test_two_bandits_from_one_file_are_noticed_at_the_first_release(tmp_path):
     one.save(path)
     with pytest.raises(BadState):
         start.save(path)
-    assert JointGLM.load(path).choices == 11
+    assert Bandit.load(path).choices == 11
 
 
 def test_a_crash_between_file_and_marker_loads(tmp_path):
@@ -131,7 +131,7 @@ def test_a_crash_between_file_and_marker_loads(tmp_path):
     play(bandit, 20)
     bandit.save(path)
     (tmp_path / "b.json.generation").write_text(marker)
-    assert JointGLM.load(path).choices == 20
+    assert Bandit.load(path).choices == 20
 
 
 def test_a_saved_file_is_known_wherever_the_process_goes(tmp_path, monkeypatch):
@@ -140,13 +140,13 @@ def test_a_saved_file_is_known_wherever_the_process_goes(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "here")
     made = build(first=5)
     made.save("b.json")
-    bandit = JointGLM.load("b.json")
+    bandit = Bandit.load("b.json")
     monkeypatch.chdir(tmp_path / "there")
     play(bandit, 6)
     assert not list((tmp_path / "there").iterdir())
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another register"))
     with pytest.raises(BadState, match="spend the budget twice"):
-        JointGLM.load(tmp_path / "here" / "b.json")
+        Bandit.load(tmp_path / "here" / "b.json")
 
 
 def test_a_save_that_fails_leaves_the_old_file_and_it_loads(tmp_path):
@@ -158,7 +158,7 @@ def test_a_save_that_fails_leaves_the_old_file_and_it_loads(tmp_path):
     with pytest.raises(OSError):
         bandit.save(path)
     (tmp_path / "b.json.new").rmdir()
-    assert JointGLM.load(path).choices == 0
+    assert Bandit.load(path).choices == 0
     play(bandit, 2)
     with pytest.raises(BadState, match="spend the budget twice"):
-        JointGLM.load(path)
+        Bandit.load(path)

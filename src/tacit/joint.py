@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,8 @@ from tacit.features.schema import Schema
 from tacit.kernels.glm import Tuning
 from tacit.kernels.rounds import Schedule
 from tacit.mechanisms.continual import Continual
+from tacit.mechanisms.grid import Grid
+from tacit.mechanisms.phases import LaplaceSteps, Phases
 from tacit.mechanisms.recursive import discounted
 from tacit.mechanisms.recursive_grid import on_integers
 from tacit.model import links
@@ -29,7 +32,7 @@ from tacit.model.holdout import Holdout
 from tacit.models import choose
 from tacit.models.beside import Beside
 from tacit.models.choose import Factory, Variant
-from tacit.models.protocol import Model, ModelSettings
+from tacit.models.protocol import Model, ModelSettings, ModelSums
 from tacit.privacy import gaussian
 from tacit.privacy.budget import Budget
 from tacit.privacy.settings import check_budget
@@ -178,8 +181,10 @@ def planned(asked: JointGLM, whole: Any, *, exact: bool, holdout: Holdout | None
             1 + steps_before(asked.horizon or FARTHEST, steps),
             forgetting.discount(steps, forget, discount),
         )
-        noiseless = discounted(leaves=leaves, size=learning.sums.size, discount=fading, **columns)
-        return steps, with_noise(noiseless, learning.sums.sensitivity, mu, exact=exact)
+        sums = learning.sums.phases[-1] if learning.sums.phases else learning.sums
+        noiseless = discounted(leaves=leaves, size=sums.size, discount=fading, **columns)
+        noise = with_noise(noiseless, sums.sensitivity, mu, exact=exact or bool(learning.sums.phases))
+        return steps, beside(noise, learning.sums.phases, budget) if learning.sums.phases else noise
 
     def shortest(forget: float | None) -> int:
         """Choices in a step that says more than its noise."""
@@ -210,6 +215,7 @@ def planned(asked: JointGLM, whole: Any, *, exact: bool, holdout: Holdout | None
         mechanism=noise,
         limits=limits,
         forget=forget,
+        kept=learning.sums.kept,
         sides=sides,
         numbers=(noise.step, noise.sigma, noise.column_norm, bound),
         caveats=prior.sentences(asked.warm_start) + (choose.CAVEAT,) * (reward.base_rate is not None),
@@ -228,6 +234,17 @@ def _pace(variant: Variant, model: Model[Any], forget: float | None) -> tuple[fl
     if forget is not None and variant.growth is not None and growth < forgetting.LEAST_GROWTH:
         raise ValueError(f"Expected growth of at least {forgetting.LEAST_GROWTH:g} with forget, got {growth:g}.")
     return growth, discount
+
+
+def beside(second: Continual, phases: Sequence[ModelSums], budget: Budget) -> Continual:
+    """With the mechanism of a first phase of the l1 norm."""
+    if not isinstance(second, Grid) or (budget.unit is not None and budget.unit.per is not None):
+        raise ValueError(f"Expected a finite budget without a period for a model of the l1 norm, got {budget!r}.")
+    size, distance, *_ = phases[0]
+    first = LaplaceSteps.of(
+        size=size, sensitivity=distance, cell=second.cell, epsilon=budget.epsilon, rounds=budget.rounds
+    )
+    return Phases.of(first, second, second.longest)
 
 
 def with_noise(noiseless: Continual, sensitivity: float, mu: float, *, exact: bool) -> Continual:

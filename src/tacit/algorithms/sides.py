@@ -34,7 +34,7 @@ import numpy as np
 
 from tacit.data import Array
 from tacit.mechanisms.continual import Continual
-from tacit.model.holdout import TAIL, Holdout
+from tacit.model.holdout import Holdout
 from tacit.privacy.ledger import OneOfRelease, SideReleases
 
 NO_SIDES = np.zeros((0, 2))
@@ -50,11 +50,6 @@ class Sides(NamedTuple):
     high: float
     learnt: float
     blocks: bool
-
-    @property
-    def kept(self) -> int:
-        """Numbers that are kept of a choice beside its arm."""
-        return TAIL
 
     @property
     def size(self) -> int:

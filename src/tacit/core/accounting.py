@@ -8,7 +8,8 @@ from tacit.algorithms.sides import Sides
 from tacit.algorithms.weeks import most_weeks
 from tacit.core.plan import Limits
 from tacit.mechanisms.continual import Continual
-from tacit.privacy.ledger import GaussianRelease, Release
+from tacit.mechanisms.phases import Phases
+from tacit.privacy.ledger import GaussianRelease, PhasesRelease, Release
 from tacit.privacy.persons import SEVERAL_WEEKS, PersonClaim
 from tacit.privacy.relations import REPLACE
 
@@ -26,6 +27,12 @@ def entries(
     experiment's. rounds: of a person."""
     if steps == 0:
         return ()
+    if isinstance(mechanism, Phases):
+        first = mechanism.first.entry(f"{statistic} (the first phase)", steps, REPLACE)
+        own = mechanism.second.entry(
+            "gaussian", f"{statistic} (the second)", sensitivity, steps, 1, size=mechanism.second.size, relation=REPLACE
+        )
+        return (PhasesRelease("phases", statistic, (first, own), rounds, relation=REPLACE),)
     if sides is not None:
         return (sides.entry(mechanism, statistic, size, steps, REPLACE),)
     return (mechanism.entry("gaussian", statistic, sensitivity, steps, rounds, size=size, relation=REPLACE),)

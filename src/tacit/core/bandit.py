@@ -274,7 +274,7 @@ class Bandit(Resident):
 
     def _saved(self) -> dict[str, Any]:
         sums, assignment = self.sums, self.memory.assignment
-        last = () if sums.fold.last is sums.fold.estimate else sums.fold.last.arrays
+        last = None if sums.fold.last is sums.fold.estimate else sums.fold.last.arrays
         experiment = None
         if assignment is not None:
             looks = encoded(np.array(sums.fold.looks))
@@ -288,7 +288,7 @@ class Bandit(Resident):
             "plan": encoded(self.plan.numbers),
             "state": snapshot.written(sums.state),
             "actions": declared_actions.written(self.actions),
-            "last": [encoded(part) for part in last],
+            "last": [] if last is None else snapshot.written(last),
             "experiment": experiment,
         }
 

@@ -26,7 +26,9 @@ from tacit.mechanisms.entering import EnteringRows
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.prefix import PrefixSums
 from tacit.mechanisms.ring import Ring
+from tacit.mechanisms.saving import like
 from tacit.mechanisms.sums import Summer
+from tacit.models.protocol import copied
 from tacit.privacy.noise import generator_of
 
 
@@ -326,7 +328,7 @@ class Sums:
         if self._window is not None and len(block.noise):
             tend()  # all that is due: the loop lets one choice enter with each that is made
         arrays = self.state.estimate
-        self.state = self.state._replace(estimate=type(arrays)(*(part.copy() for part in arrays)))  # others hold them
+        self.state = self.state._replace(estimate=copied(arrays))  # others hold them
         for part in self._parts(block, tend) if loop.by_step else [block]:
             given = generator_of(self.source), part, held, self.state, self.fold.live
             prefix.run(loop.play, self.policy, *given)
@@ -347,6 +349,6 @@ class Sums:
         """Goes on from the arrays that are in the state. last: those of the last release's estimate, where another is
         shown."""
         steps, of = self.steps, self.algorithm.of_arrays
-        before = None if last is None else of(type(self.state.estimate)(*last), steps)
+        before = None if last is None else of(like(self.state.estimate, iter(last)), steps)
         self.fold.resume(self.released, steps, self.entries, of(self.state.estimate, steps), before)
         self._show()

@@ -16,11 +16,12 @@ from tacit.core.plan import Plan
 from tacit.data import Array, Integers, Raw, Released
 from tacit.mechanisms import leaves
 from tacit.mechanisms.leaves import gains_after
+from tacit.mechanisms.phases import Phases
 from tacit.model import arms as arm_sets
 from tacit.model.chances import Chance, Later
 from tacit.model.holdout import Holdout
 from tacit.models.beside import Beside
-from tacit.models.protocol import Adder, Course, Loop, Model
+from tacit.models.protocol import Adder, Course, Loop, Model, kept
 
 
 class OnePassEstimate(NamedTuple):
@@ -43,7 +44,11 @@ class OnePass:
     @functools.cached_property
     def course(self) -> Course:
         m = self.plan.mechanism
-        return Course(self.plan.schedule, m.law, m.sigma, self.gains, m.fading, m.leaves)
+        of = Course(self.plan.schedule, m.law, m.sigma, self.gains, m.fading, m.leaves)
+        if not isinstance(m, Phases):
+            return of
+        first = of._replace(sigma=m.first.std, gains=np.sqrt(np.arange(m.leaves + 1.0)), fading=1.0)
+        return of._replace(first=first)
 
     def after(self, std: float) -> "OnePass":
         mechanism = self.plan.mechanism
@@ -109,16 +114,14 @@ class OnePass:
 
     def row(
         self,
+        estimate: OnePassEstimate,
         arms: Array,
         picked: int,
         place: int,
         name: str | None,
         declared: tuple[str, ...],
     ) -> Raw[Array]:
-        x: Array = arms[picked]
-        if self.plan.sides is None:
-            return self.logged(x)
-        return Raw(np.concatenate([x, self.plan.sides.tail(x, place, name, declared)]))
+        return Raw(kept(self.model, estimate.arrays, arms[picked], place, name, declared))
 
     def logged(self, x: Array) -> Raw[Array]:
         more = self.plan.row - self.plan.width
@@ -166,4 +169,4 @@ class View:
         return self._algorithm.chance(self._estimate, arms, index, chosen=False)
 
     def row(self, arms: Array, picked: int, place: int, name: str | None, names: tuple[str, ...]) -> Raw[Array]:
-        return self._algorithm.row(arms, picked, place, name, names)
+        return self._algorithm.row(self._estimate, arms, picked, place, name, names)

@@ -42,6 +42,7 @@ class Plan:
     mechanism: Continual
     limits: Limits
     forget: float | None  # rounds
+    kept: int  # numbers that are kept of a choice beside its arm
     sides: Sides | None  # of an experiment, if there is one: its numbers come after those that are learnt from
     numbers: tuple[float, ...]  # what the noise is drawn with: a state with others is not opened
     caveats: tuple[str, ...]  # what the certificate says beside the claim
@@ -59,4 +60,4 @@ class Plan:
     @property
     def row(self) -> int:
         """Numbers that are kept of a choice until it enters."""
-        return self.width + (0 if self.sides is None else self.sides.kept)
+        return self.width + self.kept

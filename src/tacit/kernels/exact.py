@@ -143,6 +143,53 @@ def one_gaussian(words: Words, at: Integers, m: int, q: int, bits: int, span: in
 
 
 @kernel
+def one_laplace(words: Words, at: Integers, scale: int, bits: int) -> int:
+    """A draw with a probability proportional to exp(-|y| / scale), or NO_ROOM; ENDED is told by `at` beyond the words.
+
+    y = i + scale j, i uniform below scale and kept with probability exp(-i / scale), j the successes of
+    Bernoulli(exp(-1)), each two of Bernoulli(exp(-1/2)), up to the first failure: weight exp(-y / scale). A random
+    sign; start again for a zero with a minus (Canonne, Kamath & Steinke 2020, Algorithm 2). bits: of scale - 1."""
+    while True:
+        i = below(words, at, scale, bits)
+        if i == ENDED:
+            break
+        kept = survives(words, at, i, scale, bits, 1)
+        if kept == 0:
+            continue
+        j, passed = 0, kept
+        while passed == 1:
+            passed = survives(words, at, 0, 1, 0, 0)
+            if passed == 1:
+                passed = survives(words, at, 0, 1, 0, 0)
+            j += passed == 1
+        if passed == ENDED:
+            break
+        if j >= NO_ROOM // scale - 1:
+            return NO_ROOM
+        y = i + scale * j
+        minus = one_in(words, at, 2)
+        if minus == ENDED:
+            break
+        if minus == 0 or y > 0:
+            return -y if minus == 1 else y
+    at[0] = 64 * words.size + 1
+    return 0
+
+
+@kernel
+def laplaces(words: Words, start: int, scale: int, bits: int, out: Integers) -> tuple[int, int]:
+    """As `gaussians`."""
+    at = np.array([start])
+    for done in range(out.size):
+        before = at[0]
+        drawn = one_laplace(words, at, scale, bits)
+        if at[0] > 64 * words.size:
+            return done, before
+        out[done] = drawn
+    return out.size, at[0]
+
+
+@kernel
 def gaussians(
     words: Words, start: int, m: int, q: int, bits: int, span: int, span_bits: int, out: Integers
 ) -> tuple[int, int]:

@@ -31,6 +31,7 @@ from tacit.kernels.continual import (
     close_step,
     draws_needed,
     enter,
+    noise_step,
 )
 from tacit.kernels.noise import NoiseLaw, gaussian_law
 from tacit.privacy.ledger import GaussianRelease
@@ -103,6 +104,12 @@ class Continual(ABC):
     @abstractmethod
     def noise_state(self, source: Source) -> ContinualState:
         """The noise state before the first leaf."""
+
+    def prefix(self, noise: Any, noisy: Released) -> Released:
+        """The released prefix that ends with that noisy leaf, the next one; `noise` follows."""
+        out = np.zeros(self.size)
+        noise_step(noise, noisy[None], out)
+        return Released(out)
 
     def encoder(self) -> Array:
         """The first column of C, where C is lower triangular Toeplitz."""

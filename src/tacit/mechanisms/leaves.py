@@ -13,7 +13,7 @@ import numpy as np
 
 from tacit.data import Array, Exact, Integers, Raw, Released
 from tacit.errors import BadState
-from tacit.kernels.continual import PrefixState, noise_step
+from tacit.kernels.continual import PrefixState
 from tacit.mechanisms.continual import RowAdder
 from tacit.mechanisms.entering import EnteringRows
 from tacit.mechanisms.grid import Grid
@@ -44,6 +44,11 @@ def part(released: Released, where: slice) -> Released:
     return Released(released[where].copy())
 
 
+def scaled(released: Released, by: float) -> Released:
+    """What was released, in another unit."""
+    return Released(by * released)
+
+
 def read(row: bytes, size: int) -> Released:
     """A noisy leaf, or prior, from the row that it was committed in."""
     if len(row) != 8 * size:
@@ -65,13 +70,11 @@ class Prefixes:
     """Released prefixes from noisy leaves, one after the other. No noise is drawn here."""
 
     def __init__(self, grid: Grid) -> None:
-        self._noise, self._size = grid.noise_state(Simulated(0)), grid.size  # which draws nothing here
+        self._grid, self._noise = grid, grid.noise_state(Simulated(0))  # which draws nothing here
 
     def following(self, noisy: Released) -> Released:
         """The prefix that ends with the next leaf."""
-        out = np.zeros(self._size)
-        noise_step(self._noise, noisy[None], out)
-        return Released(out)
+        return self._grid.prefix(self._noise, noisy)
 
 
 class StepSums(Raw[Exact]):

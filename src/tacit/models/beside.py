@@ -2,7 +2,7 @@
 say on whose side it counts, whether it teaches, and for which arm."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -16,7 +16,7 @@ from tacit.kernels.summing import add_rounded
 from tacit.mechanisms import leaves
 from tacit.model.holdout import TAIL
 from tacit.models import protocol
-from tacit.models.protocol import Adder, Course, Model, Pace, Part
+from tacit.models.protocol import Adder, Course, Model, Pace
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -33,8 +33,11 @@ class Beside:
     def sums(self) -> protocol.ModelSums:
         """See algorithms.sides."""
         inner = self.inner.sums
+        if inner.phases:
+            raise ValueError("Expected models of the l2 norm in an experiment, got one of l1, whose noise is its own.")
         whole = float(np.hypot(inner.sensitivity, self.sides.sensitivity))
-        return inner._replace(size=inner.size + self.sides.size, sensitivity=whole)
+        size, kept = inner.size + self.sides.size, inner.kept + TAIL
+        return inner._replace(size=size, sensitivity=whole, kept=kept)
 
     @property
     def pace(self) -> Pace:
@@ -70,14 +73,35 @@ class Beside:
     def report(self, estimate: Any, live: Integers, course: Course) -> Any:
         return self.inner.report(estimate, live, course)
 
-    def adder(self, estimate: Any) -> Adder:
-        of, size, share = self.sides, self.inner.sums.size, self.inner.sums.sensitivity / self.sums.sensitivity
+    def keep(self, estimate: Any, x: Array, place: int, name: str | None, names: tuple[str, ...]) -> Array:
+        inner = protocol.kept(self.inner, estimate, x, place, name, names)
+        return np.concatenate([inner, self.sides.tail(x, place, name, names)])
+
+    def adder(self, estimate: Any) -> "BesideAdder":
+        of, inner = self.sides, self.inner.sums
         given = of.weights, of.part, float(of.low), float(of.high)
-        learnt = [part.within(size, share) for part in self.inner.adder(estimate).parts]
-        return Adder((Part(sum_sides, given, slice(size, self.sums.size)), *learnt))
+        return BesideAdder(self.inner.adder(estimate), inner.size, inner.sensitivity / self.sums.sensitivity, given)
 
     def loop(self, course: Course) -> None:
         return None
+
+
+class BesideAdder(NamedTuple):
+    """inner: adds the first `size` numbers. share: of the longest contribution, that to these."""
+
+    inner: Adder
+    size: int
+    share: float
+    sides: tuple[Array, float, float, float]
+
+    def add(
+        self, rows: Array, rewards: Array, cell: float, longest: float, out: Exact, weights: Array | None = None
+    ) -> None:
+        weights = np.ones(len(rewards)) if weights is None else weights.copy()
+        width = rows.shape[1] - TAIL
+        sum_sides(np.ascontiguousarray(rows[:, width:]), rewards, weights, *self.sides, cell, Exact(out[self.size :]))
+        inner = np.ascontiguousarray(rows[:, :width])
+        self.inner.add(inner, rewards, cell, self.share * longest, Exact(out[: self.size]), weights)
 
 
 @kernel
@@ -90,15 +114,14 @@ def sum_sides(
     low: float,
     high: float,
     cell: float,
-    longest: float,
     out: Exact,
 ) -> None:
-    """out += what rows add to the sums of the experiment, in whole cells as in kernels.summing: it is bounded whatever
-    they are. weights <- what each counts for learning."""
-    own, width = Exact(np.zeros(out.size)), rows.shape[1] - TAIL
+    """out += what rows add to the sums of the experiment, of which these are the tails, in whole cells as in
+    kernels.summing: it is bounded whatever they are. weights: what each counts for learning, times what it was."""
+    own = Exact(np.zeros(out.size))
     for i in range(rewards.size):
         if not np.isnan(rewards[i]):
-            weights[i] = add_sides(rows[i, width:], rewards[i], sides, pair, low, high, own)
+            weights[i] *= add_sides(rows[i], rewards[i], sides, pair, low, high, own)
             if cell == 0.0:
                 for j in range(own.size):
                     out[j] += own[j]

@@ -39,7 +39,7 @@ from tacit.kernels.summing import join_row
 from tacit.model.vectors import PairContribution, add_pair, norm, packed_size, pair_size
 from tacit.models import fields
 from tacit.models.fields import Fields, distance, linear_mean
-from tacit.models.protocol import Adder, Course, Loop, ModelSettings, ModelSums, Pace, Part, copied
+from tacit.models.protocol import Compiled, Course, Loop, ModelSettings, ModelSums, Pace, copied
 
 # Chosen by regret on tuning seeds (docs/measurements/fields.md); none of them touches privacy.
 SCALE, LEAST = 0.5, 0.02  # a^2, in shares of c (1 - c); and the least there is
@@ -140,8 +140,8 @@ class Centred:
 
     # contributions
 
-    def adder(self, estimate: Posterior) -> Adder:
-        return Adder((Part(sum_centred, (self._numbers(), np.arange(self.contribution.size)[None])),))
+    def adder(self, estimate: Posterior) -> Compiled:
+        return Compiled(sum_centred, (self._numbers(), np.arange(self.contribution.size)[None]))
 
     def _numbers(self) -> "Around":
         c = self.contribution

@@ -40,7 +40,7 @@ from tacit.kernels.rounds import NOBODY, Held, enters, forget, outcome
 from tacit.kernels.summing import block_of_row, join_row
 from tacit.model.vectors import PairContribution, add_outer, packed_size, pair_size
 from tacit.models import segments
-from tacit.models.protocol import Adder, Course, Loop, ModelSettings, ModelSums, Pace, Part, copied
+from tacit.models.protocol import Compiled, Course, Loop, ModelSettings, ModelSums, Pace, copied
 from tacit.models.scores import lengths
 from tacit.models.segments import Segments
 
@@ -202,8 +202,8 @@ class Fields:
 
     # contributions
 
-    def adder(self, estimate: FieldPosterior) -> Adder:
-        return Adder((Part(sum_fields, (self._numbers(), places(self._own, self.contribution.blocks))),))
+    def adder(self, estimate: FieldPosterior) -> Compiled:
+        return Compiled(sum_fields, (self._numbers(), places(self._own, self.contribution.blocks)))
 
     def _numbers(self) -> "Counted":
         c = self.contribution

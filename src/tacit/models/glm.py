@@ -36,7 +36,7 @@ from tacit.mechanisms import leaves
 from tacit.model.glm import GLMContribution, balanced_curvature
 from tacit.model.links import Code, Link
 from tacit.model.vectors import pair_size
-from tacit.models.protocol import Adder, Course, Loop, ModelSettings, ModelSums, Pace, Part, copied
+from tacit.models.protocol import Compiled, Course, Loop, ModelSettings, ModelSums, Pace, copied
 
 # Chosen, with kernels.glm.Tuning, among some 100 settings by regret on tuning seeds (docs/measurements/joint-glm.md;
 # the single runs were not kept); none of them touches privacy.
@@ -144,11 +144,11 @@ class GLM:
 
     # contributions
 
-    def adder(self, estimate: Posterior) -> Adder:
+    def adder(self, estimate: Posterior) -> Compiled:
         c, own = self.contribution, self.contribution.dim // self.contribution.blocks
         theta, inverse = estimate.theta.reshape(-1, own), estimate.inverse.reshape(-1, own, own)
         at = Linearised(theta, inverse, c.link.code, c.blend, c.scale, float(c.low), float(c.high))
-        return Adder((Part(sum_glm, (at, places(c.size, c.blocks))),))
+        return Compiled(sum_glm, (at, places(c.size, c.blocks)))
 
     def loop(self, course: Course) -> Loop:
         return Loop(functools.partial(self._play, course), by_step=False)

@@ -56,12 +56,16 @@ class ModelSettings(NamedTuple):
 
 class ModelSums(NamedTuple):
     """What is released: so many numbers. Replacing a person moves them by at most `sensitivity` in that norm ("l2", for
-    Gaussian noise), which the model's docstring derives. statistic: in words."""
+    Gaussian noise), which the model's docstring derives. statistic: in words. kept: numbers that are kept of a choice
+    beside its arm until it enters. phases: the sums of each, where each has a mechanism of its own. norm: "l1" is for
+    Laplace noise."""
 
     size: int
     sensitivity: float
     norm: str
     statistic: str
+    kept: int = 0
+    phases: "tuple[ModelSums, ...]" = ()
 
 
 class Pace(NamedTuple):
@@ -84,39 +88,36 @@ class Course(NamedTuple):
     gains: Array
     fading: float
     leaves: int
+    first: "Course | None" = None  # of the first phase, where it has a mechanism of its own
 
     def std(self, step: int) -> float:
         """Of the noise in each number of that release."""
         return self.sigma * float(self.gains[min(step, len(self.gains) - 1)])
 
 
-class Part(NamedTuple):
-    """A compiled function, the public numbers that it is given, where its numbers are in the sums, and how long a
-    contribution to them may be, as a share of the longest to all. A row counts `weights` times, which an earlier part
-    may have changed."""
+class Adder(Protocol):
+    """Contributions at one estimate: public numbers alone, so that it may go to another machine."""
+
+    def add(
+        self, rows: Array, rewards: Array, cell: float, longest: float, out: Exact, weights: Array | None = None
+    ) -> None:
+        """out += the contributions of rows, in whole cells of a grid (mechanisms.grid); cell = 0 stands for floats. A
+        row counts `weights` times, 1 by default. One whose reward is NaN adds nothing; in cells, one that is longer
+        than `longest`, or no number, neither."""
+        ...
+
+
+class Compiled(NamedTuple):
+    """An Adder by one compiled function, so that no Python looks into rows, and the public numbers that it is given."""
 
     sums: Callable[..., None]  # (rows, rewards, weights, *given, cell, longest, out)
     given: tuple[Any, ...]
-    where: slice | None = None  # None: they are all of them
-    share: float = 1.0
 
-    def within(self, size: int, share: float) -> "Part":
-        """The same where all of them are the first `size` of more."""
-        return self._replace(where=self.where or slice(size), share=share * self.share)
-
-
-class Adder(NamedTuple):
-    """Contributions at one estimate: compiled functions, one after the other, so that no Python looks into rows."""
-
-    parts: tuple[Part, ...]
-
-    def add(self, rows: Array, rewards: Array, cell: float, longest: float, out: Exact) -> None:
-        """out += the contributions of rows, in whole cells of a grid (mechanisms.grid); cell = 0 stands for floats. A
-        row whose reward is NaN adds nothing; in cells, one that is longer than `longest`, or no number, neither."""
-        weights = np.ones(len(rewards))
-        for part in self.parts:
-            here = out if part.where is None else Exact(out[part.where])
-            part.sums(rows, rewards, weights, *part.given, cell, part.share * longest, here)
+    def add(
+        self, rows: Array, rewards: Array, cell: float, longest: float, out: Exact, weights: Array | None = None
+    ) -> None:
+        weights = np.ones(len(rewards)) if weights is None else weights
+        self.sums(rows, rewards, weights, *self.given, cell, longest, out)
 
 
 class Rounds(Protocol):
@@ -193,6 +194,14 @@ class Model(Protocol[E]):
     def report(self, estimate: E, live: Integers, course: Course) -> Any:
         """What may be shown of people (models.segments.Segments); None where nothing is, or nothing was released."""
         ...
+
+
+def kept(model: Model[Any], estimate: Any, x: Array, place: int, name: str | None, names: tuple[str, ...]) -> Array:
+    """RAW. What is kept of a choice until it enters: its arm x, and as many numbers more as the model's sums say, which
+    its `keep` has; one that keeps no more has none. place, name: of the arm in the request; names: of all actions."""
+    keep = getattr(model, "keep", None)
+    out: Array = x.copy() if keep is None else keep(estimate, x, place, name, names)
+    return out
 
 
 def copied(estimate: Any) -> Any:

@@ -43,7 +43,7 @@ from tacit.model import arms as arms_of
 from tacit.model.links import Code, Link
 from tacit.model.scores import REACH, ScoreContribution, pace, steepness
 from tacit.models.glm import mean_of
-from tacit.models.protocol import Adder, Course, Loop, ModelSettings, ModelSums, Pace, Part, copied
+from tacit.models.protocol import Compiled, Course, Loop, ModelSettings, ModelSums, Pace, copied
 
 # Chosen by regret on tuning seeds (docs/measurements/scores.md); none of them touches privacy.
 AVERAGE = 0.1  # of the way to the latest estimate that the average of estimates, by which one plays, goes
@@ -140,10 +140,10 @@ class Scores:
 
     # contributions
 
-    def adder(self, estimate: Posterior) -> Adder:
+    def adder(self, estimate: Posterior) -> Compiled:
         c, here = self.contribution, np.arange(self.contribution.dim).reshape(self.contribution.blocks, -1)
         at = Scored(estimate.centre[here], c.link.code, float(c.low), float(c.high))
-        return Adder((Part(sum_scores, (at, here)),))
+        return Compiled(sum_scores, (at, here))
 
     def loop(self, course: Course) -> Loop:
         return Loop(functools.partial(self._play, course), by_step=False)

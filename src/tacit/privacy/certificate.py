@@ -11,7 +11,7 @@ import msgspec
 from tacit.features.schema import Schema
 from tacit.privacy import deployments, relations, words
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import Gaussian, Release, epsilon_of, grid_delta, relation_of
+from tacit.privacy.ledger import Composed, Release, epsilon_of, grid_delta, relation_of
 from tacit.privacy.noise import Secure, Simulated
 from tacit.privacy.persons import PersonClaim
 
@@ -188,7 +188,7 @@ def certify(
     elif (
         model == "joint"
         and neighbours in relations.ROUNDS
-        and all(isinstance(release, Gaussian) for release in releases)
+        and all(isinstance(release, Composed) for release in releases)
     ):
         group = {k: epsilon_of(releases, delta, rounds=k) for k in GROUPS}
     return Certificate(

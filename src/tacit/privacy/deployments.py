@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from tacit import registry
 from tacit.privacy import relations, words
-from tacit.privacy.ledger import Gaussian, LaplaceRelease, LocalRelease, OneOfRelease, Release, ShuffledRelease
+from tacit.privacy.ledger import (
+    Gaussian,
+    LaplaceRelease,
+    LocalRelease,
+    OneOfRelease,
+    PhasesRelease,
+    PureRelease,
+    Release,
+    ShuffledRelease,
+)
 
 if TYPE_CHECKING:
     from tacit.privacy.certificate import Certificate
@@ -122,6 +131,11 @@ def _composition(certificate: "Certificate") -> str:
             "All releases in which a unit takes part are one Gaussian mechanism with adaptively chosen inputs, mu-GDP; "
             f"{one_of * isinstance(first, OneOfRelease)}several compose as the root of the sum of mu^2. epsilon at "
             "delta is that of the exact Gaussian curve (Balle & Wang 2018), with what the grid of discrete noise costs."
+        )
+    if isinstance(first, PhasesRelease | PureRelease):
+        return (
+            "A round is in one phase. Rounds of a unit in several phases compose: pure epsilons add, also to that of "
+            "the Gaussian phases, whose mu compose as the root of the sum of mu^2; the worst split counts."
         )
     if isinstance(first, ShuffledRelease):
         return "A unit is in the sums of one batch, which are composed; epsilon is recomputed from the coins in use."

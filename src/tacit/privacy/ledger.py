@@ -5,8 +5,11 @@ is recomputed from those. `check` refuses a plan whose epsilon comes out above i
 know how to count, or to count together, is an error: nothing is free.
 """
 
+import functools
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -231,8 +234,109 @@ def laplace_epsilon(cells: int, chance: int) -> float:
     return -cells * math.log1p(chance / LAPLACE_ONE - 1) * (1 + 1e-12) if chance else math.inf
 
 
+class PureRelease(Related, frozen=True, tag="laplace"):
+    """Sums of whole cells, each of one step, that replacing one round moves by at most so many `cells` in l1 norm, with
+    discrete Laplace noise: k with a probability proportional to exp(-|k| / scale), drawn for each of `numbers`. Every
+    round is in one step, whichever, so that rounds of one person add up. Pure: the same at every delta."""
+
+    name: str
+    statistic: str
+    cells: int
+    scale: int
+    numbers: int
+    unit: float
+    rounds: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.positive_int(cells=self.cells, rounds=self.rounds)
+        checks.non_negative(scale=self.scale, numbers=self.numbers, unit=self.unit)
+
+    @property
+    def epsilon(self) -> float:
+        return self.rounds * self.cells / self.scale if self.scale else math.inf
+
+    @property
+    def std(self) -> float:
+        """Of the noise, in the units of the sums."""
+        return self.unit * laplace_std(self.scale)
+
+
+def laplace_std(scale: int) -> float:
+    """Of the discrete Laplace distribution, in cells: sqrt(2 b) / (1 - b), b = exp(-1 / scale)."""
+    return math.sqrt(2 * math.exp(-1 / scale)) / -math.expm1(-1 / scale) if scale else 0.0
+
+
+class PhasesRelease(Related, frozen=True, tag="phases"):
+    """What is released of people of different phases, each for one round: a round is in one of them, by its number and
+    by what was released before, whatever the person's data are. rounds: of one person, who may have some in one phase
+    and some in another.
+
+    Proof. Replacing a round moves the statistics of its phase alone (as of OneOfRelease). Of k rounds of a person let
+    k_i be in phase i: then phase i is moved by k_i times as much, all of it one adaptive composition: pure epsilons add
+    to each other and to the epsilon of the Gaussian parts, whose mu compose as the root of the sum of squares. Which
+    split it is depends on what was released; the largest epsilon of all splits holds for each."""
+
+    name: str
+    statistic: str
+    phases: tuple[PureRelease | GaussianRelease, ...]
+    rounds: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.positive_int(rounds=self.rounds)
+        if not self.phases or any(one.rounds != 1 for one in self.phases):
+            raise ValueError("Expected phases, each for one round, got none or others.")
+        relations.one(one.relation for one in (self, *self.phases))
+
+    def splits(self, rounds: int) -> Iterator[tuple[int, ...]]:
+        """Of a person's rounds over the phases."""
+        return _splits(self.rounds * rounds, len(self.phases))
+
+
 Gaussian = GaussianRelease | OneOfRelease  # what is composed by the root of the sum of mu^2
-Release = Gaussian | RepeatedRelease | ShuffledRelease | LaplaceRelease | LocalRelease
+Composed = Gaussian | PureRelease | PhasesRelease  # what can be composed with one another
+Release = Composed | RepeatedRelease | ShuffledRelease | LaplaceRelease | LocalRelease
+
+
+class _Cost(NamedTuple):
+    """Of some releases together: pure epsilon, mu, and the factors of discrete noise."""
+
+    pure: float = 0.0
+    mu: float = 0.0
+    up: float = 0.0
+    down: float = 0.0
+
+    def beside(self, other: "_Cost") -> "_Cost":
+        return _Cost(self.pure + other.pure, math.hypot(self.mu, other.mu), self.up + other.up, self.down + other.down)
+
+    def epsilon(self, delta: float) -> float:
+        rest = gaussian.epsilon(self.mu, delta * math.exp(-self.up)) if self.mu else 0.0
+        return self.pure + self.up + self.down + rest
+
+
+def _costs(release: Composed, rounds: int) -> list[_Cost]:
+    """For replacing `rounds` times as many rounds as it is made for: one for each way in which they may fall."""
+    if isinstance(release, PhasesRelease):
+        return [_together(release.phases, split) for split in release.splits(rounds)]
+    if isinstance(release, PureRelease):
+        return [_Cost(pure=rounds * release.epsilon)]
+    return [_Cost(0.0, rounds * release.mu, *release.factors)]
+
+
+def _together(phases: Sequence[PureRelease | GaussianRelease], split: Sequence[int]) -> _Cost:
+    """For so many rounds in each."""
+    each = (_costs(one, k)[0] for one, k in zip(phases, split, strict=True) if k)
+    return functools.reduce(_Cost.beside, each)
+
+
+def _splits(rounds: int, phases: int) -> Iterator[tuple[int, ...]]:
+    if phases == 1:
+        yield (rounds,)
+        return
+    for first in range(rounds + 1):
+        for rest in _splits(rounds - first, phases - 1):
+            yield first, *rest
 
 
 def epsilon_of(releases: Sequence[Release], delta: float, *, rounds: int = 1) -> float:
@@ -243,11 +347,11 @@ def epsilon_of(releases: Sequence[Release], delta: float, *, rounds: int = 1) ->
     if not releases:
         return 0.0
     relation_of(releases)
-    gaussians = [r for r in releases if isinstance(r, Gaussian)]
-    others = [r for r in releases if not isinstance(r, Gaussian)]
+    gaussians = [r for r in releases if isinstance(r, Composed)]
+    others = [r for r in releases if not isinstance(r, Composed)]
     if not others:
-        up, down = _factors(gaussians)
-        return up + down + gaussian.epsilon(rounds * math.hypot(*(r.mu for r in gaussians)), delta * math.exp(-up))
+        ways = itertools.product(*(_costs(release, rounds) for release in gaussians))
+        return max(functools.reduce(_Cost.beside, way).epsilon(delta) for way in ways)
     if rounds > 1:
         raise ValueError("Expected Gaussian releases for several rounds of one person, got others.")
     if not gaussians and _composed(others):
@@ -268,7 +372,8 @@ def relation_of(releases: Sequence[Release]) -> str:
 
 def grid_delta(releases: Sequence[Release], epsilon: float) -> float:
     """What the grid costs in delta at epsilon: the bound for discrete noise less the continuous Gaussian's curve."""
-    gaussians = [r for r in releases if isinstance(r, Gaussian)]
+    of = [one for r in releases for one in (r.phases if isinstance(r, PhasesRelease) else [r])]
+    gaussians = [r for r in of if isinstance(r, Gaussian)]
     if not gaussians or epsilon == math.inf:
         return 0.0
     up, down = _factors(gaussians)

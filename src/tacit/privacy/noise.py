@@ -52,6 +52,16 @@ class Simulated:
         draw_rows(self.generator, law, out)
         return out
 
+    def integers(self, count: int, size: int, cells: float) -> Integers:
+        """As Secure has them, but for the law: rounded floats."""
+        return np.rint(self.generator.normal(0.0, cells, (count, size))).astype(np.int64)
+
+    def laplaces(self, size: int, scale: int) -> Integers:
+        return np.rint(self.generator.laplace(0.0, scale, size)).astype(np.int64)
+
+    def expect(self, need: int, cells: float) -> None:
+        """Nothing is drawn ahead."""
+
     def __repr__(self) -> str:
         return "Simulated()"
 
@@ -113,6 +123,12 @@ class Secure(Renewed):
         with_room(numbers, cells)
         self.expect(need, cells)
         return numbers.reshape(count, size)
+
+    def laplaces(self, size: int, scale: int) -> Integers:
+        """Discrete Laplace noise of that scale, fresh for each number."""
+        out = exact.laplace(size, scale)
+        with_room(out, float(scale))
+        return out
 
     def expect(self, need: int, cells: float) -> None:
         """Have numbers drawn ahead for requests of `need` of them."""

@@ -10,6 +10,8 @@ from tacit.privacy.ledger import (
     LaplaceRelease,
     LocalRelease,
     OneOfRelease,
+    PhasesRelease,
+    PureRelease,
     Release,
     ShuffledRelease,
 )
@@ -141,6 +143,15 @@ def details(release: Release) -> list[tuple[str, str]]:
         first = release.worst.releases[0]
         rows += [("column norm c", f"{first.column_norm:.6g}"), ("sigma", f"{first.sigma:.6g}")]
         return [*rows, ("mu, of one side", f"{release.mu:.6g}, the largest")]
+    if isinstance(release, PureRelease):
+        return [
+            ("sensitivity D (l1)", f"{release.cells * release.unit:.6g}, {release.cells} cells"),
+            ("noise of each number", f"discrete Laplace of scale {release.scale} cells, std {release.std:.6g}"),
+            ("epsilon of a round", f"{release.epsilon:.6g}, at any delta"),
+        ]
+    if isinstance(release, PhasesRelease):
+        rows = [(f"phase {i}", f"{one.statistic}: {_said(one)}") for i, one in enumerate(release.phases, 1)]
+        return rows + [("rounds a person k", f"{release.rounds}, in whichever phases")] * (release.rounds > 1)
     if isinstance(release, LocalRelease):
         return [("sensitivity D (l2)", f"{release.sensitivity:.6g}"), ("noise std per number", f"{release.std:.6g}")]
     if isinstance(release, ShuffledRelease) and release.chance:
@@ -176,6 +187,10 @@ def details(release: Release) -> list[tuple[str, str]]:
         ("uses of one user", f"{release.count}"),
         ("degrees of freedom", f"{release.degrees_of_freedom}"),
     ]
+
+
+def _said(release: PureRelease | GaussianRelease) -> str:
+    return ", ".join(f"{name} {value}" for name, value in details(release))
 
 
 def _visits(certificate: "Certificate") -> str:

@@ -14,6 +14,7 @@ from numpy.random import Generator
 
 from tacit.data import Array
 from tacit.mechanisms.opening import opened
+from tacit.model.holdout import TAIL
 from tacit.privacy.certificate import Certificate
 from tacit.privacy.ledger import GaussianRelease, OneOfRelease
 from tacit.privacy.noise import Secure
@@ -135,12 +136,14 @@ def share(bandit: Any, rng: Generator, enough: float = math.inf) -> float:
         adder = of.adder(estimate)
         for side, part, bound in parts(bandit):
 
-            def add(datum: Datum, adder: Any = adder, side: float = side, part: slice = part) -> Array:
+            def add(
+                datum: Datum, at: Any = estimate, adder: Any = adder, side: float = side, part: slice = part
+            ) -> Array:
                 row = np.append(datum.x, float(datum.block)) if plan.blocks > 1 else datum.x
-                if plan.row > plan.width:
-                    kept = of.row(row[None], 0, datum.block, None, ())
+                if plan.kept:
+                    kept = of.row(at, row[None], 0, datum.block, None, ())
                     row = opened(kept).copy()
-                    row[plan.width] = side
+                    row[-TAIL] = side
                 out = np.zeros(grid.size, np.int64)
                 adder.add(row[None], np.array([datum.reward]), grid.cell, grid.longest, out)
                 return np.asarray(out[part] * grid.cell)

@@ -264,18 +264,23 @@ class Sums:
         self._show()
 
     @property
-    def due(self) -> bool:
+    def _full(self) -> bool:
+        """Whether the open step is."""
         counts = self.state.counts
-        return bool(self._outdated or counts[self._counted] >= counts[BOUNDARY])
+        return bool(counts[self._counted] >= counts[BOUNDARY])
+
+    @property
+    def due(self) -> bool:
+        return self._outdated or self._full
 
     def advance(self) -> None:
-        state, entries = self.state, self.entries
-        schedule = self.algorithm.plan.schedule
-        if not self._outdated:
+        if self._full:
             self._outdated = True
-            closing = Closing(state.counts[BOUNDARY : BOUNDARY + 1], next_boundary(entries, *schedule))
-            state.prefix.release(self.source, closing)
-        self.follow()  # now, or since a choice that was interrupted
+            boundary = self.state.counts[BOUNDARY : BOUNDARY + 1]
+            closing = Closing(boundary, next_boundary(self.entries, *self.algorithm.plan.schedule))
+            self.state.prefix.release(self.source, closing)
+        if self._outdated:  # now, or since a choice that was interrupted
+            self.follow()
 
     def follow(self) -> None:
         """The estimate that follows from what was released last."""

@@ -91,53 +91,54 @@ def test_a_releaser_of_a_store_takes_each_step_once():
         check(state, close, close)
 
 
-HELD = {"hold": 4, "pending": 12}
+HELD = {"window": 4, "pending": 12}
 
 
-@pytest.mark.parametrize("settings", [{}, {"curvature": "none"}, HELD, HELD | {"missing_as": 0.0}], ids=str)
+@pytest.mark.parametrize("settings", [{}, {"model": "scores"}, HELD, HELD | {"default": 0.0}], ids=str)
 def test_a_bandit_counts_everybody_once(settings):
     """Sums, boundary, estimate and who waits: the next choice goes on where the interrupted one was."""
-    options = {"dim": 2, "budget": Budget(4.0, 1e-2), "first": 2, "source": Known(), "pending": 10} | settings
+    options = {"features": 2, "budget": Budget(4.0, 1e-2), "first": 2, "source": Known(), "pending": 10} | settings
     bandit = joint(**options)
     rng = np.random.default_rng(0)
-    for size in (2, 3, 2, 4, 1, 4):  # with hold: of several that enter at once some fill a step
+    for size in (2, 3, 2, 4, 1, 4):  # with a window: of several that enter at once some fill a step
         batch = bandit.choose_many(rng.uniform(-0.7, 0.7, (size, 3, 2)))
         assert not bandit.observe_many(batch.id[::2], rng.integers(2.0, size=len(batch.id[::2])))
-        if bandit.choices > 10 and (bandit.hold or bandit._due):
+        if bandit.choices > 10 and (bandit.memory.window or bandit.sums.due):
             check_bandit(bandit, every=1 if not settings else 7)
-    assert bandit._steps > 2
+    assert bandit.sums.steps > 2
 
 
 def test_nobodys_round_is_counted_too_rarely():
     """A person's rounds, where they count when they enter: at most one interruption's more than were used."""
-    options = {"max_rounds_per_person": 3, "first": 40} | HELD
+    options = {"rounds": 3, "first": 40} | HELD
     bandit = joint(features=2, budget=Budget(4.0, 1e-2), source=Known(), **options)
     for _ in range(6):
         bandit.observe(bandit.choose([[0.5, 0.5]], person="ada"), 1.0)
-    assert bandit._state.counts[2] == 1 and list(bandit._persons.counts.values()) == [1]
+    assert bandit.sums.counts[2] == 1 and list(bandit.memory.persons.counts.values()) == [1]
     for count in check_bandit(bandit, every=1):
         assert 2 <= count <= 3
 
 
 def check_bandit(bandit, *, every):
     """`check` for its next step. Returns, for each interruption, how often somebody was counted in the end."""
-    state, fold, counts = bandit._state, dict(vars(bandit._fold)), bandit._persons.counts.copy()
-    before, out = copies((state, bandit._tickets)), []
+    sums, memory = bandit.sums, bandit.memory
+    known, fold, counts = dict(vars(sums)), dict(vars(sums.fold)), memory.persons.counts.copy()
+    before, out = copies((sums.state, memory.tickets)), []
 
     def back():
-        bandit._state, bandit._outdated = state, False
-        vars(bandit._fold).update(fold)
-        bandit._persons.counts = counts.copy()
-        put((state, bandit._tickets), before)
+        vars(sums).update(known)
+        vars(sums.fold).update(fold)
+        memory.persons.counts = counts.copy()
+        put((sums.state, memory.tickets), before)
 
-    bandit._step()
-    expected = copies((bandit._state, bandit._tickets))
+    bandit.tend()
+    expected = copies((sums.state, memory.tickets))
     back()
-    for _ in interruptions(bandit._step, every):
-        bandit._step()
-        assert same((bandit._state, bandit._tickets), expected), len(out)
-        out.append(max(bandit._persons.counts.values(), default=0))
+    for _ in interruptions(bandit.tend, every):
+        bandit.tend()
+        assert same((sums.state, memory.tickets), expected), len(out)
+        out.append(max(memory.persons.counts.values(), default=0))
         back()
-    bandit._step()
-    assert len(out) > 20 and same((bandit._state, bandit._tickets), expected)
+    bandit.tend()
+    assert len(out) > 20 and same((sums.state, memory.tickets), expected)
     return out

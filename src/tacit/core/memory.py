@@ -26,9 +26,8 @@ from tacit.mechanisms.entering import EnteringRows
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.prefix import PrefixSums
 from tacit.mechanisms.ring import Ring
-from tacit.mechanisms.saving import like
 from tacit.mechanisms.sums import Summer
-from tacit.models.protocol import copied
+from tacit.models.protocol import copied, like
 from tacit.privacy.noise import generator_of
 
 

@@ -1,11 +1,10 @@
 """What a bandit's file is written from and read into. RAW: that file is its owner's alone (tacit.core.snapshot)."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from tacit.data import Array, Raw
+from tacit.data import Raw
 from tacit.mechanisms.opening import opened
 
 
@@ -16,8 +15,3 @@ def arrays(state: Any) -> list[Any]:
     if isinstance(state, tuple):
         return [leaf for part in state for leaf in arrays(part)]
     return [state] if isinstance(state, np.ndarray) else []
-
-
-def like(state: Any, found: Iterator[Array]) -> Any:
-    """A nested NamedTuple of arrays, with these in their place."""
-    return next(found) if isinstance(state, np.ndarray) else type(state)(*(like(part, found) for part in state))

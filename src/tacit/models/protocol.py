@@ -1,7 +1,7 @@
 """What a model is. It is a frozen value of public settings with pure functions: it holds no state, draws no noise and
 keeps nobody's data. An estimate is public and is never written to: the next one is made from it (a fold)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -207,3 +207,10 @@ def kept(model: Model[Any], estimate: Any, x: Array, place: int, name: str | Non
 def copied(estimate: Any) -> Any:
     """One that may be written to until it is shown."""
     return type(estimate)(*(part.copy() for part in estimate))
+
+
+def like(estimate: Any, found: Iterator[Array]) -> Any:
+    """A nested NamedTuple of arrays, with these in their place."""
+    if isinstance(estimate, np.ndarray):
+        return next(found)
+    return type(estimate)(*(like(part, found) for part in estimate))

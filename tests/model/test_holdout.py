@@ -18,7 +18,7 @@ from tests.made import joint
 
 BUDGET = Budget(1.0, 1e-6)
 FIELDS = Schema(context={"sex": Category("f", "m")}, arms="disjoint", actions=("a", "b", "c"))
-CONTROLS = {
+HOLDOUTS = {
     "arm": Holdout(action="a"),
     "teaching": Holdout(action="a", teach=0.4, budget=0.2),
     "uniform": Holdout(policy="uniform"),
@@ -27,10 +27,10 @@ CONTROLS = {
     "divided": Holdout(policy="uniform", actions=("a", "b", "c")),
 }
 FORMS = {
-    "curvature": {"dim": 2},
-    "scores": {"dim": 2, "curvature": "none"},
-    "blocks": {"features": FIELDS, "curvature": "released"},
-    "centred": {"dim": 2, "base_rate": 0.02},
+    "curvature": {"features": 2},
+    "scores": {"features": 2, "model": "scores"},
+    "blocks": {"features": FIELDS, "model": "curvature"},
+    "centred": {"features": 2, "base_rate": 0.02},
 }
 WORST = {  # rows at which two people's numbers for learning are nearly D_0 apart, rewards 1 and 0
     "curvature": ((1.0, 0.0), (1e-9, 0.0)),
@@ -41,28 +41,48 @@ WORST = {  # rows at which two people's numbers for learning are nearly D_0 apar
 
 
 def bandit(holdout, form="curvature", **options):
-    return joint(budget=BUDGET, holdout=holdout, **(FORMS[form] | options))
+    given = {"budget": BUDGET, "holdout": holdout, "window": 5, "default": 0.0}
+    return joint(**(given | FORMS[form] | options))
 
 
-def vector(made, x, reward, side=0, *, teaches=1.0, arm=0, larger=1.0):
-    """What such a person adds, in floats, by the compiled sums. larger: of what is added for the experiment."""
-    adder, out = made._adds(), np.zeros(made.mechanism.size)
-    (weights, part, *ends), (first, *rest) = adder.parts[0].given, adder.parts
-    adder = adder._replace(parts=(first._replace(given=(weights * [1.0, larger], part * larger, *ends)), *rest))
+class Larger(Sides):
+    """Larger numbers for the experiment than those that its noise is for."""
+
+    by = 1.3
+
+    @property
+    def part(self):
+        return self.by * super().part
+
+    @property
+    def weights(self):
+        return super().weights * [1.0, self.by]
+
+
+def vector(made, x, reward, side=0, *, teaches=1.0, arm=0, sides=None):
+    """What such a person adds, in floats, by the compiled sums. sides: in the place of the plan's."""
+    model, out = made.one_pass.model, np.zeros(made.plan.mechanism.size)
+    if sides is not None:
+        model = dataclasses.replace(model, sides=sides)
     row = np.array([*x, side, teaches, arm], np.float64)
-    adder.add(row[None], np.array([float(reward)]), 0.0, 0.0, out)
+    model.adder(made.sums.fold.estimate.arrays).add(row[None], np.array([float(reward)]), 0.0, 0.0, out)
     return out
 
 
+def claim(made):
+    """D."""
+    return made.one_pass.model.sums.sensitivity
+
+
 def sides_of(made):
-    return range(len(made.holdout.sides))
+    return range(len(made.algorithm.holdout.sides))
 
 
 def arms_of(made, side):
-    return range(len(made.holdout.pairs) + 1) if side == 0 else (0,)
+    return range(len(made.algorithm.holdout.pairs) + 1) if side == 0 else (0,)
 
 
-def farthest(made, *, larger=1.0, starts=6, enough=np.inf):
+def farthest(made, *, sides=None, starts=6, enough=np.inf):
     """The largest distance of two people of one side, or one of `enough`, over D: by local ascent from random pairs."""
     rng, out = default_rng(0), []
     for side in sides_of(made):
@@ -72,20 +92,20 @@ def farthest(made, *, larger=1.0, starts=6, enough=np.inf):
             ends = (1.0, 0.0) if k % 2 else (1.0, 1.0)
 
             def distance(z, side=side, arms=arms, ends=ends):
-                one = vector(made, z[:2], ends[0], side, arm=arms[0], larger=larger)
-                return -np.linalg.norm(one - vector(made, z[2:], ends[1], side, arm=arms[1], larger=larger))
+                one = vector(made, z[:2], ends[0], side, arm=arms[0], sides=sides)
+                return -np.linalg.norm(one - vector(made, z[2:], ends[1], side, arm=arms[1], sides=sides))
 
             found = minimize(distance, rng.uniform(-0.7, 0.7, 4), bounds=[(-1, 1)] * 4, method="L-BFGS-B")
             best = max(best, -found.fun)
-            if best > enough * made._sensitivity:
+            if best > enough * claim(made):
                 break
-        out.append(best / made._sensitivity)
+        out.append(best / claim(made))
         if out[-1] > enough:
             break
     return out
 
 
-@given(st.sampled_from(sorted(FORMS)), st.sampled_from(sorted(CONTROLS)), st.data())
+@given(st.sampled_from(sorted(FORMS)), st.sampled_from(sorted(HOLDOUTS)), st.data())
 @settings(max_examples=150, deadline=None)
 def test_no_two_people_of_a_side_are_farther_apart(form, name, data):
     """Whatever comes in, and whether they teach: a number that was refused counts as silence."""
@@ -100,29 +120,30 @@ def test_no_two_people_of_a_side_are_farther_apart(form, name, data):
         if not teaches:
             x, arm = [0.0] * len(x), 0
         found.append(vector(made, x, data.draw(numbers), side, teaches=teaches, arm=arm))
-    assert np.linalg.norm(found[0] - found[1]) <= made._sensitivity * (1 + 1e-12)
-    assert np.linalg.norm(found[0]) <= made._sensitivity * (1 + 1e-12), "the grid would leave it out"
+    assert np.linalg.norm(found[0] - found[1]) <= claim(made) * (1 + 1e-12)
+    assert np.linalg.norm(found[0]) <= claim(made) * (1 + 1e-12), "the grid would leave it out"
 
 
-MADE = {(form, name): bandit(holdout, form) for form in FORMS for name, holdout in CONTROLS.items()}
+MADE = {(form, name): bandit(holdout, form) for form in FORMS for name, holdout in HOLDOUTS.items()}
 
 
-@pytest.mark.parametrize("name", CONTROLS)
+@pytest.mark.parametrize("name", HOLDOUTS)
 @pytest.mark.parametrize("form", FORMS)
 def test_the_claim_is_nearly_attained_on_every_side(form, name):
     """By the pair that attains D_0, with rewards 1 and 0."""
     made = MADE[form, name]
     for side in sides_of(made):
-        arms = (1, 2) if side == 0 and made.holdout.pairs else (0, 0)
+        arms = (1, 2) if side == 0 and made.algorithm.holdout.pairs else (0, 0)
         one, other = (
             vector(made, x, r, side, arm=arm) for x, r, arm in zip(WORST[form], (1.0, 0.0), arms, strict=True)
         )
-        apart = np.linalg.norm(one - other) / made._sensitivity
-        learnt = np.linalg.norm((one - other)[: made.contribution.size])
-        k = made._sides.weights[side, 0]
-        if learnt >= 0.999 * k * made._bound:  # else the pair is another at this base rate
+        apart = np.linalg.norm(one - other) / claim(made)
+        learnt = np.linalg.norm((one - other)[: made.one_pass.learnt.sums.size])
+        k = made.plan.sides.weights[side, 0]
+        if learnt >= 0.999 * k * made.one_pass.learnt.sums.sensitivity:  # else the pair is another at this base rate
             assert 0.999 <= apart <= 1 + 1e-12
-    assert made._sensitivity == pytest.approx(made._bound / math.sqrt(1 - made.holdout.budget), rel=1e-12)
+    share = math.sqrt(1 - made.algorithm.holdout.budget)
+    assert claim(made) == pytest.approx(made.one_pass.learnt.sums.sensitivity / share, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["arm", "teaching", "pairs"])
@@ -134,57 +155,64 @@ def test_a_search_attains_the_claim_and_no_more(name):
 
 def test_larger_numbers_would_exceed_it():
     for name in ("teaching", "pairs"):
-        assert max(farthest(MADE["curvature", name], larger=1.3, enough=1.02)) > 1.02
+        made = MADE["curvature", name]
+        assert max(farthest(made, sides=Larger(*made.plan.sides), enough=1.02)) > 1.02
 
 
 def test_a_person_of_one_side_is_not_in_the_others_sums():
     made = MADE["curvature", "sides"]
-    start = made.contribution.size
+    start = made.one_pass.learnt.sums.size
     for side in sides_of(made):
         added = vector(made, (0.6, 0.0), 1.0, side)[start:]
-        assert np.flatnonzero(added).tolist() == [side] and added[side] == made._sides.weights[side, 1] / 2
+        assert np.flatnonzero(added).tolist() == [side] and added[side] == made.plan.sides.weights[side, 1] / 2
         silent = vector(made, (0.0, 0.0), 0.0, side, teaches=0.0)
-        assert not silent[:start].any() and silent[start + side] == -made._sides.weights[side, 1] / 2
+        assert not silent[:start].any() and silent[start + side] == -made.plan.sides.weights[side, 1] / 2
 
 
 def test_pairs_are_of_the_bandits_own_choices():
     made = MADE["curvature", "pairs"]
-    added = vector(made, (0.6, 0.0), 0.75, 0, arm=2)[made.contribution.size :] / made._sides.part
+    added = vector(made, (0.6, 0.0), 0.75, 0, arm=2)[made.one_pass.learnt.sums.size :] / made.plan.sides.part
     assert added[2:].tolist() == pytest.approx([0.0, 0.0, 0.75, 0.25])
-    assert not vector(made, (0.6, 0.0), 0.75, 1, arm=2)[made.contribution.size + 2 :].any()
+    assert not vector(made, (0.6, 0.0), 0.75, 1, arm=2)[made.one_pass.learnt.sums.size + 2 :].any()
 
 
 def test_places_of_a_block():
-    sides = {name: [(side.name, side.arm, side.places) for side in one.sides] for name, one in CONTROLS.items()}
-    assert sides["arm"] == [("bandit", None, 9), ("holdout", "a", 1)] and CONTROLS["arm"].block == 10
+    sides = {name: [(side.name, side.arm, side.places) for side in one.sides] for name, one in HOLDOUTS.items()}
+    assert sides["arm"] == [("bandit", None, 9), ("holdout", "a", 1)] and HOLDOUTS["arm"].block == 10
     assert sides["sides"] == [("bandit", None, 6), ("holdout", "a", 2), ("arm", "b", 1), ("arm", "c", 1)]
     assert sides["divided"] == [("bandit", None, 27), ("arm", "a", 1), ("arm", "b", 1), ("arm", "c", 1)]
-    for holdout in CONTROLS.values():
+    for holdout in HOLDOUTS.values():
         assert sum(side.places for side in holdout.sides) == holdout.block
         assert math.fsum(side.chance for side in holdout.sides) == pytest.approx(1.0)
-    assert CONTROLS["sides"].block == 10 and Holdout(action=0, share=1 / 3).block == 3
+    assert HOLDOUTS["sides"].block == 10 and Holdout(action=0, share=1 / 3).block == 3
 
 
 WRONG = {
-    "Expected holdout with either arm or policy": [{}, {"arm": 0, "policy": "uniform"}],
-    "Expected share to be 1 / m": [{"arm": 0, "share": 0.3}, {"arm": 0, "share": 0.15}],
-    r"Expected share in \(0, 1\)": [{"arm": 0, "share": 0.0}, {"arm": 0, "share": 1.0}],
-    "Expected arms with min_share": [{"arm": 0, "min_share": 0.1}],
+    "Expected a holdout with either action or policy": [{}, {"action": 0, "policy": "uniform"}],
+    "Expected share to be 1 / m": [{"action": 0, "share": 0.3}, {"action": 0, "share": 0.15}],
+    r"Expected share in \(0, 1\)": [{"action": 0, "share": 0.0}, {"action": 0, "share": 1.0}],
+    "Expected actions with min_share": [{"action": 0, "min_share": 0.1}],
     "Expected min_share to be 1 / n": [
-        {"arm": 0, "arms": (1,), "min_share": 0.03},
-        {"arm": 0, "arms": (1,), "min_share": 0.2},
-        {"arm": 0, "arms": (1,), "share": 0.2, "min_share": 1 / 7},
+        {"action": 0, "actions": (1,), "min_share": 0.03},
+        {"action": 0, "actions": (1,), "min_share": 0.2},
+        {"action": 0, "actions": (1,), "share": 0.2, "min_share": 1 / 7},
     ],
-    "Expected no min_share with policy": [{"policy": "uniform", "arms": (1,), "min_share": 0.1}],
-    "Expected shares of holdout and arms that leave": [{"arm": 0, "arms": (1, 2, 3), "share": 0.25, "min_share": 0.25}],
+    "Expected no min_share with policy": [{"policy": "uniform", "actions": (1,), "min_share": 0.1}],
+    "Expected shares of holdout and actions that leave": [
+        {"action": 0, "actions": (1, 2, 3), "share": 0.25, "min_share": 0.25}
+    ],
     "Expected policy to be one of": [{"policy": "best"}],
-    "Expected bound to be one of": [{"arm": 0, "bound": "asymptotic"}],
-    "Expected assign to be one of": [{"arm": 0, "assign": "people"}],
-    r"Expected teach in \[0, 1\)": [{"arm": 0, "teach": 1.0}],
-    r"Expected budget in \(0, 1\)": [{"arm": 0, "budget": 0.0}],
-    r"Expected level in \(0, 1\)": [{"arm": 0, "level": 95}],
-    "Expected arms of a holdout to be names or places": [{"arm": ""}, {"arm": -1}, {"arm": 0, "arms": (1, 1)}],
-    "Expected arms beside the holdout's own": [{"arm": 0, "arms": (0, 1)}],
+    "Expected bound to be one of": [{"action": 0, "bound": "asymptotic"}],
+    "Expected assign to be one of": [{"action": 0, "assign": "people"}],
+    r"Expected teach in \[0, 1\)": [{"action": 0, "teach": 1.0}],
+    r"Expected budget in \(0, 1\)": [{"action": 0, "budget": 0.0}],
+    r"Expected level in \(0, 1\)": [{"action": 0, "level": 95}],
+    "Expected actions of a holdout to be names or places": [
+        {"action": ""},
+        {"action": -1},
+        {"action": 0, "actions": (1, 1)},
+    ],
+    "Expected actions beside the holdout's own": [{"action": 0, "actions": (0, 1)}],
 }
 
 
@@ -194,28 +222,28 @@ def test_what_cannot_be_declared(sentence, given):
         Holdout(**given)
 
 
-def test_a_control_is_frozen_and_compared_by_its_settings():
+def test_a_holdout_is_frozen_and_compared_by_its_settings():
     assert Holdout(action="a") == Holdout(action="a", actions=[]) != Holdout(action="b")
     with pytest.raises(dataclasses.FrozenInstanceError):
         Holdout(action="a").share = 0.5
 
 
 NOT_WITH = [  # and what is in tests/whole/test_option_pairs.py
-    ({"hold": 5}, "hold and missing_as"),
-    ({"holdout": "hello"}, "holdout to be None or Holdout"),
-    ({"discount": 0.5}, "discount"),
+    ({"default": None}, "window and default in an experiment.* got no default"),
+    ({"window": None, "default": None}, "window and default in an experiment.* got none"),
+    ({"holdout": "hello"}, "holdout to be Holdout"),
+    ({"discount": 0.5}, "discount .* in an experiment"),
 ]
 
 
 @pytest.mark.parametrize(("options", "named"), NOT_WITH)
-def test_what_does_not_go_with_a_control(options, named):
-    with pytest.raises(ValueError, match="Expected ") as error:
-        bandit(**({"dim": 2, "budget": BUDGET, "holdout": Holdout(action=0)} | options))
-    assert named in str(error.value) and "holdout" in str(error.value)
+def test_what_does_not_go_with_an_experiment(options, named):
+    with pytest.raises(ValueError, match=f"Expected .*{named}"):
+        bandit(**({"holdout": Holdout(action=0)} | options))
 
 
 def test_arms_of_a_schema_have_its_names():
-    with pytest.raises(ValueError, match="Expected arms of holdout that are actions"):
+    with pytest.raises(ValueError, match="Expected actions of the holdout that are actions"):
         bandit(features=FIELDS, budget=BUDGET, holdout=Holdout(action="hello"))
     made = bandit(features=FIELDS, budget=BUDGET, holdout=Holdout(action="a"))
-    assert isinstance(made._sides, Sides)
+    assert isinstance(made.plan.sides, Sides)

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit import Budget, JointGLM, LocalIRLS, Simulated
+from tacit import Bandit, Budget, LocalIRLS, Simulated
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.grid import LENGTH_SLACK, on_grid
 from tacit.model import links
-from tests.made import joint
+from tests.made import any_kind, joint
 
 BUDGET = Budget(1.0, 1e-3)
 SAFE = [1e-30, 1e-12, 0.3, 1.0, 3.0, 1e12, 1e30]
@@ -51,24 +51,28 @@ def rewards_of(low, high):
 
 def made(kind, **options):
     """The bandit, or None if its settings are refused: by ValueError, and nothing else."""
+    common = {"horizon": 40, "budget": BUDGET, "source": Silent(), "pending": 5}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
-            return kind(**({"dim": 2, "horizon": 40, "budget": BUDGET, "source": Silent(), "pending": 5} | options))
+            return any_kind(kind, **({"features": 2} | common | options))
         except ValueError:
             return None
 
 
 def moved(bandit, one, other, longest=math.inf):
     """How far apart two contributions are, over what is allowed; neither is longer than `longest`."""
-    grid, encoded = bandit.mechanism, []
+    composed = isinstance(bandit, Bandit)
+    grid = bandit.plan.mechanism if composed else bandit.mechanism
+    contribution = bandit.one_pass.learnt.contribution if composed else bandit.contribution
+    encoded = []
     for add in (one, other):
-        v = np.zeros(bandit.contribution.size)
+        v = np.zeros(contribution.size)
         add(v)
         assert np.linalg.norm(v) <= longest * (1 + LENGTH_SLACK)
         encoded.append(grid.encode(v))
     apart = np.linalg.norm(encoded[0].astype(float) - encoded[1].astype(float)) * grid.cell
-    return apart / grid.sensitivity(bandit.contribution.sensitivity)
+    return apart / grid.sensitivity(contribution.sensitivity)
 
 
 LINK = links.given(lambda z: 0.5 + z / 64, lambda z: np.full_like(z, 1 / 64), steepest=1 / 64)
@@ -84,21 +88,22 @@ LINK = links.given(lambda z: 0.5 + z / 64, lambda z: np.full_like(z, 1 / 64), st
     seed=st.integers(0, 100),
 )
 def test_one_user_of_a_glm_moves_its_sums_by_no_more_than_is_claimed(rewards, radius, link, users, which, seed):
-    bandit = made(JointGLM, rewards=rewards, radius=radius, link=link, first=5)
+    bandit = made(Bandit, range=rewards, radius=radius, link=link, first=5)
     if bandit is None:
         return
-    rng, posterior = np.random.default_rng(seed), bandit._state.estimate
+    rng, posterior = np.random.default_rng(seed), bandit.sums.state.estimate
+    contribution = bandit.one_pass.learnt.contribution
     posterior.theta[:] = radius * rng.choice([-1.0, 0.0, 0.6], 2) / 2
     posterior.inverse[:] = np.diag(rng.choice([0.0, 1e-300, 1.0, radius**2], 2))
     pairs = [(x, rewards_of(*rewards)[i]) for x, i in zip(users, which, strict=True)]
-    adds = [lambda v, x=x, y=y: bandit.contribution.add(x, y, posterior.theta, posterior.inverse, v) for x, y in pairs]
-    assert moved(bandit, *adds, bandit.contribution.norm) <= 1
+    adds = [lambda v, x=x, y=y: contribution.add(x, y, posterior.theta, posterior.inverse, v) for x, y in pairs]
+    assert moved(bandit, *adds, contribution.norm) <= 1
 
 
 def test_ranges_and_radii_that_floats_cannot_serve_are_refused():
-    options = {"dim": 2, "horizon": 40, "budget": BUDGET, "first": 10, "source": Silent()}
+    options = {"features": 2, "horizon": 40, "budget": BUDGET, "first": 10, "source": Silent()}
     for rewards in ((-1e308, 1e308), (0.0, 1.7e308), (0.0, 1e-300), (-5e-324, 0.0), (-1e31, 0.0)):
-        with pytest.raises(ValueError, match="Expected rewards"):
+        with pytest.raises(ValueError, match="Expected range"):
             joint(**options, range=rewards)
     for radius in (1e-300, 1e31, 1e308):
         with pytest.raises(ValueError, match="Expected radius"):
@@ -135,7 +140,7 @@ def test_whatever_comes_a_grid_is_moved_by_no_more_than_a_user(v, bound, mu):
         assert not encoded.any()
 
 
-@pytest.mark.parametrize("options", [{}, {"curvature": "none"}, {"base_rate": 0.1}, {"hold": 2}])
+@pytest.mark.parametrize("options", [{}, {"model": "scores"}, {"base_rate": 0.1}, {"window": 2}])
 def test_tiny_features_fail_in_nobodys_call_whatever_errors_the_program_raises(options):
     bandit = joint(features=4, budget=BUDGET, first=4, **options)
     with np.errstate(under="raise"):

@@ -26,7 +26,7 @@ ALL = np.arange(3)
 def made(epsilon=1.0, **options):
     budget = Budget(epsilon, 1e-6 if epsilon < math.inf else 0.0)
     options = {"budget": budget, "source": Simulated(0), "first": 50} | options
-    return joint(features=SCHEMA, **options).algorithm
+    return joint(features=SCHEMA, **options).one_pass
 
 
 def offered(rng, count):

@@ -9,6 +9,7 @@ from numba.core.dispatcher import Dispatcher
 from numpy.random import default_rng
 
 from tacit import Budget, Holdout, Secure, Simulated
+from tacit.core.onepass import View
 from tacit.features import Category, Number, Schema
 from tacit.mechanisms.opening import opened
 from tacit.model.glm import add_glm
@@ -21,29 +22,29 @@ from tests import apart
 from tests.made import joint
 
 BUDGET = Budget(4.0, 1e-3)
-DENSE, BLOCKS = {"dim": 3}, {"features": apart.schema(3), "curvature": "released"}
-SIDES = {"holdout": Holdout(policy="uniform", share=0.5), "hold": 3, "missing_as": 0.0}
+DENSE, BLOCKS = {"features": 3}, {"features": apart.schema(3), "model": "curvature"}
+SIDES = {"holdout": Holdout(policy="uniform", share=0.5), "window": 3, "default": 0.0}
 LAYOUTS = {"dense": DENSE, "blocks": BLOCKS}
 FORMS = {
     f"{layout}{kind}": options | more
     for layout, options in LAYOUTS.items()
     for kind, more in {
         "": {},
-        "-control": SIDES,
-        "-scores": {"curvature": "none"},
-        "-scores-control": {"curvature": "none"} | SIDES,
+        "-holdout": SIDES,
+        "-scores": {"model": "scores"},
+        "-scores-holdout": {"model": "scores"} | SIDES,
     }.items()
 } | {
     "dense-pairs": DENSE | SIDES | {"holdout": Holdout(policy="uniform", share=0.5, actions=(0, 1))},
-    "identity": DENSE | {"link": "identity", "rewards": (-1, 2)},
-    "large": {"dim": 70, "curvature": "released"},
+    "identity": DENSE | {"link": "identity", "range": (-1, 2)},
+    "large": {"features": 70, "model": "curvature"},
 }
 forms = pytest.mark.parametrize("options", FORMS.values(), ids=FORMS)
 SCHEMA = Schema(context={"way": Number(-1, 1), "on": Category("a", "b")}, arms="disjoint", actions=("p", "q", "r"))
 ADDED = FORMS | {
     "base rate": DENSE | {"base_rate": 0.2},
     "fields": {"features": SCHEMA},
-    "fields-control": {"features": SCHEMA, "base_rate": 0.2} | SIDES,
+    "fields-holdout": {"features": SCHEMA, "base_rate": 0.2} | SIDES,
 }
 added = pytest.mark.parametrize("options", ADDED.values(), ids=ADDED)
 
@@ -77,11 +78,11 @@ def fold(of, steps=3, seed=0):
 
 def kept(of, rng, count):
     """Rows as they are kept of choices, and rewards; some never came."""
-    rows = np.empty((count, of.plan.row))
+    rows, shown = np.empty((count, of.plan.row)), View(of, of.blank(np.arange(of.plan.blocks)), rng)
     for i in range(count):
         offered = arms(of, rng, 3)
-        rows[i] = opened(of.row(offered, 1, 1, None, ()))
-    low, high = of.plan.rewards
+        rows[i] = opened(shown.row(offered, 1, 1, None, ()))
+    low, high = of.plan.reward.range
     rewards = low + (high - low) * rng.random(count)
     rewards[::5] = np.nan
     return rows, rewards
@@ -113,12 +114,12 @@ def reference(of, estimate, row, y):
 
 
 def learnt(of):
-    return getattr(of.model, "inner", of.model).contribution
+    return of.learnt.contribution
 
 
 @added
 def test_a_batch_of_floats_is_row_after_row(options):
-    of = made(**options).algorithm
+    of = made(**options).one_pass
     estimate = fold(of)
     rows, rewards = kept(of, default_rng(1), 25)
     adder = of.adder(estimate)
@@ -135,7 +136,7 @@ def test_a_batch_of_floats_is_row_after_row(options):
 def test_a_batch_of_cells_is_each_row_rounded(options):
     """With rows that no user can make: what would be learnt from them is left out."""
     bandit = made(Secure, **options)
-    of, grid = bandit.algorithm, bandit.mechanism
+    of, grid = bandit.one_pass, bandit.plan.mechanism
     estimate = fold(of)
     rows, rewards = kept(of, default_rng(1), 25)
     rows[1, 0], rows[2, 0], rewards[3] = np.nan, np.inf, np.inf
@@ -158,11 +159,11 @@ def test_a_batch_of_cells_is_each_row_rounded(options):
     assert np.array_equal(found, unchanged)
 
 
-@pytest.mark.parametrize("name", ["dense-control", "blocks-scores-control"])
+@pytest.mark.parametrize("name", ["dense-holdout", "blocks-scores-holdout"])
 def test_what_is_learnt_is_bounded_beside_an_experiment(name):
     """By its own share of `longest`, before it is weighted. What is added for the experiment is always bounded."""
     most = {"holdout": Holdout(policy="uniform", share=0.5, budget=0.9, teach=0.9)}  # for the experiment
-    of = made(**FORMS[name] | most).algorithm
+    of = made(**FORMS[name] | most).one_pass
     estimate, (rows, _) = fold(of), kept(of, default_rng(1), 1)
     rows[0, of.plan.width], weight = 1, of.plan.sides.weights[1, 0]
     own = np.linalg.norm(reference(of, estimate, rows[0], 1.0)[: learnt(of).size]) / weight
@@ -176,27 +177,30 @@ def test_what_is_learnt_is_bounded_beside_an_experiment(name):
 @added
 def test_what_adds_is_compiled(options):
     """So that no Python sees open rows."""
-    of = made(**options).algorithm
+    of = made(**options).one_pass
     adder = of.adder(of.blank(np.arange(of.plan.blocks)))
     assert all(isinstance(part.sums, Dispatcher) for part in adder.parts)
 
 
-def arrays(value):
-    """All arrays that a value holds."""
+def arrays(value, seen=()):
+    """All arrays that a value holds. seen: what it is part of, and may be part of it again."""
     if isinstance(value, np.ndarray):
         return [value]
+    if any(value is one for one in seen):
+        return []
+    within = (*seen, value)
     if dataclasses.is_dataclass(value):
-        return [one for name in vars(value) for one in arrays(getattr(value, name))]
+        return [one for name in vars(value) for one in arrays(getattr(value, name), within)]
     if isinstance(value, functools.partial):
-        return arrays(value.args)
+        return arrays(value.args, within)
     if isinstance(value, dict):
-        return arrays(tuple(value.values()))
-    return [one for part in value for one in arrays(part)] if isinstance(value, tuple) else []
+        return arrays(tuple(value.values()), within)
+    return [one for part in value for one in arrays(part, within)] if isinstance(value, tuple) else []
 
 
 @forms
 def test_an_estimate_is_made_anew(options):
-    of = made(**options).algorithm
+    of = made(**options).one_pass
     live, rng = np.arange(of.plan.blocks), default_rng(3)
     for before in (of.blank(live), fold(of)):
         was = [part.copy() for part in arrays(before)]
@@ -211,14 +215,15 @@ def test_an_estimate_is_made_anew(options):
 
 @forms
 def test_the_algorithm_is_frozen_and_nothing_in_it_changes(options):
-    bandit = made(**options, prior=(np.full(made(**options).dim, 0.1), 2.0))
-    of, rng = bandit.algorithm, default_rng(4)
+    dim = made(**options).plan.dim
+    bandit = made(**options, prior=(np.full(dim, 0.1), 2.0))
+    of, rng = bandit.one_pass, default_rng(4)
     was = [part.copy() for part in arrays(of)]
     with pytest.raises(dataclasses.FrozenInstanceError):
         of.gains = 2.0
     for _ in range(40):
         bandit.observe(bandit.choose(asked(of, rng)), 1.0)
-    assert bandit.algorithm is of and bandit._steps > 3
+    assert bandit.one_pass is of and bandit.sums.steps > 3
     assert all(map(np.array_equal, arrays(of), was))
 
 
@@ -227,7 +232,7 @@ def test_a_choice_holds_its_estimate(options):
     """Later releases, and compiled loops, do not change the propensity of an earlier choice."""
     one, other = made(**options), made(**options)
     rng = default_rng(5)
-    offered = [asked(one.algorithm, rng) for _ in range(60)]
+    offered = [asked(one.one_pass, rng) for _ in range(60)]
     choices = [(bandit, [bandit.choose(given) for given in offered[:20]]) for bandit in (one, other)]
     early = [choice.propensity for choice in choices[0][1]]
     for given in offered[20:]:
@@ -236,15 +241,15 @@ def test_a_choice_holds_its_estimate(options):
 
 
 def test_only_nothing_is_random():
-    given = made(dim=3, prior=([0.1, 0.2, 0.3], 2.0)).algorithm
-    of, live = made(dim=3).algorithm, np.arange(1)
+    given = made(features=3, prior=([0.1, 0.2, 0.3], 2.0)).one_pass
+    of, live = made(features=3).one_pass, np.arange(1)
     assert of.blank(live).random and not given.blank(live).random
     assert not of.estimate(of.blank(live), np.ones(of.plan.mechanism.size), 0, live).random
 
 
 def test_a_release_counts_once_for_other_blocks():
     """The average of estimates by scores is over releases, however often one is asked for."""
-    of = made(**BLOCKS | {"curvature": "none"}).algorithm
+    of = made(**BLOCKS | {"model": "scores"}).one_pass
     once, released = fold(of), default_rng(6).normal(size=9)
     all_live, some = np.arange(3), np.array([0, 2])
     one = of.estimate(once, released, 4, some)
@@ -256,7 +261,7 @@ def test_a_release_counts_once_for_other_blocks():
 
 
 def test_a_prior_adds_its_noise():
-    of = made(dim=3).algorithm
+    of = made(features=3).one_pass
     more = of.after(7.0)
     assert more.course.std(0) == pytest.approx(7.0) and of.course.std(0) == 0.0
     fading = of.plan.mechanism.fading
@@ -266,11 +271,12 @@ def test_a_prior_adds_its_noise():
 @forms
 def test_the_plan_is_what_the_bandit_says(options):
     most = None if "holdout" in options else 2
-    bandit = made(Secure, **options, max_rounds_per_person=most)
-    plan = bandit.algorithm.plan
-    assert plan.releases(4) == bandit._releases(4) and plan.releases(0) == ()
+    bandit = made(Secure, **options, rounds=most)
+    plan = bandit.plan
+    assert len(plan.releases(4)) == 1 and plan.releases(0) == ()
+    assert plan.releases(plan.mechanism.leaves) == bandit.privacy.releases
     assert plan.limits.most == most
     assert most is None or plan.person().rounds == most
-    assert plan.row == opened(bandit._tickets).features.shape[1] and plan.mechanism is bandit.mechanism
+    assert plan.row == opened(bandit.memory.tickets).features.shape[1]
     assert set(plan.caveats) <= set(bandit.privacy.caveats)
-    assert plan.settings["first"] == 7 and plan.settings["growth"] > 1 and "source" not in plan.settings
+    assert plan.settings is bandit.algorithm and plan.schedule.first == 7 and plan.schedule.growth > 1

@@ -24,7 +24,7 @@ def learnt(people=4000, epsilon=60.0, retire=None):
         bandit.observe(choice, float(rng.random() < CHANCES.get((choice.name, plan), 0.05)))
     if retire:
         bandit.retire_action(retire)
-    return bandit, bandit.algorithm.segments(bandit._estimate, bandit._live)
+    return bandit, bandit.one_pass.segments(bandit.sums.fold.estimate, bandit.sums.fold.live)
 
 
 def test_it_says_who_gets_what_and_what_that_adds():
@@ -58,14 +58,15 @@ def test_actions_that_are_not_offered_are_not_spoken_of():
 
 def test_before_anything_was_released_and_without_fields_there_is_nothing_to_say():
     bandit, said = learnt(people=0)
-    assert said is None and bandit.algorithm.by_fields
+    assert said is None and bandit.one_pass.by_fields
     other = joint(features=SCHEMA, radius=3.0, budget=Budget(1.0, 1e-6), model="curvature")
-    assert not other.algorithm.by_fields and other.algorithm.segments(other._estimate, other._live) is None
+    assert not other.one_pass.by_fields
+    assert other.one_pass.segments(other.sums.fold.estimate, other.sums.fold.live) is None
 
 
 def test_the_same_release_says_the_same():
     bandit, said = learnt(people=300)
-    again = bandit.algorithm.segments(bandit._estimate, bandit._live)
+    again = bandit.one_pass.segments(bandit.sums.fold.estimate, bandit.sums.fold.live)
     assert repr(again) == repr(said)
 
 

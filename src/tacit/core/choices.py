@@ -1,13 +1,10 @@
 """What a choice is: to the user, and for a batch."""
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
 import numpy as np
-
-from tacit.data import Array
 
 Index = np.ndarray[tuple[int], np.dtype[np.int64]]
 
@@ -56,25 +53,3 @@ class Choices:
             yield None if chance is None else Choice(index, self._names[index] if self._names else None, number, chance)
 
     __reduce__ = Choice.__reduce__
-
-
-def reward_problem(reward: object, low: float, high: float) -> str | None:
-    """What is wrong with it; never its value."""
-    if not isinstance(reward, int | float | np.bool_ | np.integer | np.floating):
-        return f"Expected a reward that is a number, got {type(reward).__name__}."
-    try:
-        inside = low <= float(reward) <= high and abs(float(reward)) < math.inf
-    except OverflowError:
-        inside = False
-    return None if inside else f"Expected a finite reward in [{low:g}, {high:g}], got one outside."
-
-
-def check_default(reward: object, low: float, high: float) -> None:
-    """ValueError unless what silence means is a reward: a setting, which may be named with its value."""
-    if reward_problem(reward, low, high):
-        raise ValueError(f"Expected default to be a reward in [{low:g}, {high:g}], or none, got {reward!r}.")
-
-
-def certain(bandit: object, features: Array, index: int) -> Callable[[], float]:
-    """The propensity of a bandit that draws nothing: what it picked it would pick again."""
-    return lambda: 1.0

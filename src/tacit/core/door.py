@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from tacit.core import actions
 from tacit.core.actions import Declared
-from tacit.core.choices import reward_problem
 from tacit.core.onepass import OnePass
+from tacit.core.reward import reward_problem
 from tacit.data import Array, Integers, Raw
 from tacit.features import frames
 from tacit.features.schema import Schema

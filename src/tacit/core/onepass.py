@@ -5,13 +5,12 @@ import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
 from tacit.algorithms import chances, irls
-from tacit.algorithms.trial_sums import TrialSums, trial_sums
 from tacit.core.plan import Plan
 from tacit.data import Array, Integers, Raw, Released
 from tacit.mechanisms import leaves
@@ -22,6 +21,9 @@ from tacit.model.chances import Chance, Later
 from tacit.model.holdout import Holdout
 from tacit.models.beside import Beside
 from tacit.models.protocol import Adder, Course, Loop, Model, kept
+
+if TYPE_CHECKING:
+    from tacit.algorithms.trial_sums import TrialSums
 
 
 class OnePassEstimate(NamedTuple):
@@ -141,8 +143,10 @@ class OnePass:
 
     def trial_sums(
         self, looks: Sequence[Released], counts: Callable[[int], tuple[int, ...]], ended: int | None
-    ) -> TrialSums:
+    ) -> "TrialSums":
         assert self.plan.sides is not None
+        from tacit.algorithms.trial_sums import trial_sums
+
         return trial_sums(self.plan.sides, self.plan.mechanism, self.plan.schedule, looks, counts, ended)
 
     # simulation

@@ -3,8 +3,9 @@
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from tacit import checks
-from tacit.core.choices import reward_problem
 from tacit.model.links import Link
 
 
@@ -55,6 +56,17 @@ class Reward:
         return max(abs(end) for end in self.range)
 
 
+def reward_problem(reward: object, low: float, high: float) -> str | None:
+    """What is wrong with it; never its value."""
+    if not isinstance(reward, int | float | np.bool_ | np.integer | np.floating):
+        return f"Expected a reward that is a number, got {type(reward).__name__}."
+    try:
+        inside = low <= float(reward) <= high and abs(float(reward)) < math.inf
+    except OverflowError:
+        inside = False
+    return None if inside else f"Expected a finite reward in [{low:g}, {high:g}], got one outside."
+
+
 def window_in_choices(reward: Reward, per_day: float | None) -> int | None:
     """For where there is no clock; ValueError for a time without a pace, or a part of a choice."""
     from tacit.algorithms.forgetting import rounds
@@ -67,5 +79,6 @@ def window_in_choices(reward: Reward, per_day: float | None) -> int | None:
         return None
     if isinstance(reward.window, str):
         return max(1, math.ceil(rounds(reward.window, per_day, "window")))
-    checks.positive_int(window=reward.window)
+    if reward.window != int(reward.window):
+        checks.positive_int(window=reward.window)
     return int(reward.window)

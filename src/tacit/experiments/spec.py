@@ -10,6 +10,7 @@ from tacit.bandits.embedded import Embedded
 from tacit.bandits.server import Server
 from tacit.core.bandit import Bandit
 from tacit.core.live import Live
+from tacit.core.reward import Reward, window_in_choices
 from tacit.environments.base import Environment
 from tacit.environments.delay import Delay
 from tacit.flat import NAMES, PARTS, fitting, named
@@ -92,8 +93,8 @@ class Spec:
 
     def _pending(self, horizon: int, delay: Delay | None) -> int:
         """Choices that wait: until their deadline, or for almost all rewards that ever come."""
-        window = self.options.get("window")
-        if window or delay is None:
+        window = window_in_choices(Reward(window=self.options.get("window")), self.options.get("per_day"))
+        if window is not None or delay is None:
             return 1 + (window or 0)
         return min(delay.soon(WAITED_FOR), horizon, MOST_WAITING)
 

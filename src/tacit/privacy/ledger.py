@@ -17,7 +17,6 @@ from tacit import checks
 from tacit.errors import BudgetExceeded
 from tacit.privacy import discrete, gaussian, relations
 from tacit.privacy.budget import Budget
-from tacit.privacy.composition import repeated_epsilon
 
 
 class Related(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,6 +138,8 @@ class RepeatedRelease(Related, frozen=True, tag="repeated"):
 
     def cost(self, delta: float) -> float:
         """epsilon at delta."""
+        from tacit.privacy.composition import repeated_epsilon
+
         return repeated_epsilon(self.epsilon0, self.delta0, self.count, delta)
 
 

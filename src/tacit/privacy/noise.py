@@ -3,9 +3,11 @@
 `private` says whether what a source draws can carry a privacy claim; `description` goes into the certificate."""
 
 import contextlib
+import functools
 import queue
 import threading
 import weakref
+from types import ModuleType
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,7 +18,6 @@ from tacit.errors import NotSecure
 from tacit.forks import Renewed
 from tacit.kernels.continual import draw_rows
 from tacit.kernels.noise import SILENT, NoiseLaw
-from tacit.privacy import exact
 
 AHEAD = 4  # requests that numbers are kept for
 MOST_AHEAD = 1 << 19  # numbers kept, at most: four megabytes
@@ -66,6 +67,14 @@ class Simulated:
         return "Simulated()"
 
 
+@functools.cache
+def _exact() -> ModuleType:
+    """The sampler, which is compiled: loaded by the first that draws."""
+    from tacit.privacy import exact
+
+    return exact
+
+
 def generator_of(source: Source) -> Generator:
     """Of simulated noise: fused loops draw it themselves."""
     if not isinstance(source, Simulated):
@@ -96,7 +105,7 @@ class Secure(Renewed):
     distance = 0.0  # total variation between what is drawn and the discrete Gaussian
 
     def __init__(self) -> None:
-        exact.draw(1, 1.0)
+        _exact().draw(1, 1.0)
         super().__init__()
 
     def _renew(self) -> None:
@@ -119,14 +128,14 @@ class Secure(Renewed):
             numbers, self._pools[cells] = pool[:need].copy(), pool[need:].copy()
             pool[:] = 0
         if len(numbers) < need:
-            numbers = np.concatenate([numbers, exact.draw(need - len(numbers), cells)])
+            numbers = np.concatenate([numbers, _exact().draw(need - len(numbers), cells)])
         with_room(numbers, cells)
         self.expect(need, cells)
         return numbers.reshape(count, size)
 
     def laplaces(self, size: int, scale: int) -> Integers:
         """Discrete Laplace noise of that scale, fresh for each number."""
-        out = exact.laplace(size, scale)
+        out: Integers = _exact().laplace(size, scale)
         with_room(out, float(scale))
         return out
 
@@ -143,7 +152,7 @@ class Secure(Renewed):
             missing = {cells: wanted - len(self._pools.get(cells, NONE)) for cells, wanted in self._wanted.items()}
         for cells, count in missing.items():
             if count > 0:
-                drawn = exact.draw(count, cells)
+                drawn = _exact().draw(count, cells)
                 with self._lock:
                     self._pools[cells] = np.concatenate([self._pools.get(cells, NONE), drawn])
 
@@ -157,7 +166,7 @@ class Secure(Renewed):
 
 def with_room(numbers: Integers, cells: float) -> None:
     """NotSecure unless all of them have room."""
-    if (abs(numbers) >= exact.NO_ROOM).any():
+    if (abs(numbers) >= _exact().NO_ROOM).any():
         raise NotSecure(f"Expected noise below 2^62 cells of its grid, got more: its parameter is {cells:.3g}.")
 
 

@@ -4,7 +4,7 @@ Everything that is shown is a function of what was released, of the asking user'
 where the releases are the same, and the randomness is, all that is shown to the users who are in all runs must be the
 same, bit by bit, whoever else was there, whatever they did and whether they answered.
 
-    check(lambda: JointGLM(dim=2, budget=budget, policy=default_rng(0)))  # AssertionError if something leaks
+    check(lambda: Bandit(JointGLM(2, budget), policy=default_rng(0)))  # AssertionError if something leaks
 """
 
 import contextlib
@@ -17,6 +17,7 @@ from unittest import mock
 import numpy as np
 
 from tacit.bandits import Server
+from tacit.core.bandit import Bandit
 from tacit.errors import UnknownChoice
 from tacit.privacy.randomness import Seeded, System
 from tacit.testing.stage import users
@@ -26,7 +27,11 @@ from tests.whole.tape import Tape, frozen
 
 QUIET = """
     choose choose_many observe observe_many republish play save document restored load init device warm_up learn_log
-    add_action retire_action end_experiment idle leaves"""  # show nothing; leaves: of what is given to it
+    add_action retire_action end_experiment idle leaves tend room learns"""  # show nothing; leaves: of what is given
+# what people's data are in, for those who serve: RAW, and shown to nobody. What follows is `chosen_by` and `released`
+INSIDE = """
+    source memory curator sums state counts shown pick propensity chance row chosen join due_numbers enter rounds
+    advance"""
 ASKED = {
     "interval": lambda method, arms: (method(arms), method(arms, level=0.8)),
     "intervals": lambda method, arms: method(arms),
@@ -38,10 +43,11 @@ ASKED = {
 
 
 def shown(owner, arms):
-    """Everything public of a bandit or a server, by its name; a new method has to be in ASKED or QUIET."""
+    """Everything public of a bandit or a server, by its name; a new method has to be in ASKED or QUIET, and what has
+    people's data in INSIDE."""
     out = {"repr": re.sub("0x[0-9a-f]+", "", repr(owner)), "str": re.sub("0x[0-9a-f]+", "", str(owner))}
     for name in dir(owner):
-        if name.startswith("_") or name == "source":
+        if name.startswith("_") or name in INSIDE.split():
             continue
         value = getattr(owner, name)
         if callable(value):
@@ -55,8 +61,13 @@ PUBLIC = ("posterior", "estimate", "design", "thetas", "inverses", "played", "gr
 
 
 def chosen_by(bandit):
-    """The parts of a state that choices are made by, which nobody sees but by the choices."""
+    """The parts of a state that choices are made by, which nobody sees but by the choices; and how often something was
+    released."""
     inner = getattr(bandit, "_bandit", bandit)
+    if isinstance(inner, Bandit):
+        sums = inner.sums
+        parts = {"step": sums.steps, "due": sums.due, "estimate": sums.fold.estimate, "looks": sums.fold.looks}
+        return parts | {"arrays": sums.state.estimate, "last": sums.fold.last, "released": sums.released.copy()}
     state = getattr(inner, "server", inner)._state
     names = PUBLIC if "played" in state._fields or len(state._fields) > 2 else (*PUBLIC, "theta")
     return {name: getattr(state, name) for name in names if name in state._fields}
@@ -113,7 +124,8 @@ class Held:
 
 def crowd(people, bandit, *, wide=False):
     """(the same users in all runs, others). Where contexts are public, others have the same arms, and other rewards."""
-    dim, (low, high) = bandit._width, bandit.rewards
+    door = bandit.memory.door
+    dim, (low, high) = door.width, door.rewards
     public = getattr(bandit, "_public", False)
 
     def some(seed, most):
@@ -124,7 +136,7 @@ def crowd(people, bandit, *, wide=False):
             arms, mask = rng.uniform(-0.7, 0.7, (offered, dim)), None
             if not most and rng.integers(2):
                 arms = 1e-6 * arms[[0, 1, 0, 1]] * [[1], [1], [-1], [-1]]  # on which side of 0 the estimate lies
-            if bandit._one_set:
+            if getattr(bandit, "_one_set", False):
                 arms = np.eye(dim)
             elif wide and not most and rng.integers(2):
                 mask = np.arange(len(arms)) % 3 < 2
@@ -138,7 +150,7 @@ def rounds(bandit, people, *, tape, count=60, absent=True):
     some of the others answer late, never or badly, come in batches with bad rows, or make requests that are refused; in
     the third none of them ever answers."""
     inner = getattr(bandit, "_bandit", bandit)  # of Anytime
-    dim, low = inner._width, inner.rewards[0]
+    dim, low = inner.memory.door.width, inner.memory.door.rewards[0]
     known, others = crowd(people, inner, wide=True)
     rng, held, late, own, out = np.random.default_rng([8, people]), Held(), [], [], []
     worse = people > 0 and absent
@@ -172,7 +184,7 @@ def rounds(bandit, people, *, tape, count=60, absent=True):
                 elif fate == 2:
                     refused(bandit.observe, choice, np.nan)
                     refused(bandit.choose, [[np.inf] * dim])
-                if fate != 2 and getattr(inner, "holdout", None) is not None:
+                if fate != 2 and inner.memory.assignment is not None:
                     bandit.choose(user.arms)  # how many ask is public where a bad request has a number
                 if late and rng.integers(3) == 0:
                     refused(bandit.observe, *late.pop())
@@ -183,12 +195,12 @@ def rounds(bandit, people, *, tape, count=60, absent=True):
 def logs(bandit, people, *, tape, count=8, size=12):
     """The same where others are rows of a log: all with a reward, then some, then none, with a bad one."""
     known, others = crowd(people, bandit)
-    rng, held, out = np.random.default_rng([10, people]), Held(), []
+    rng, held, out, high = np.random.default_rng([10, people]), Held(), [], bandit.memory.door.rewards[1]
     for t in range(count):
         rows = [next(others) for _ in range(size)]
         fates = (np.zeros(size, int), rng.choice([0, 2], size), np.full(size, 2))[people]
         fates[rng.integers(size)] = min(people, 1)
-        rewards = [(row.reward, bandit.rewards[1] + 6.0, None)[fate] for row, fate in zip(rows, fates, strict=True)]
+        rewards = [(row.reward, high + 6.0, None)[fate] for row, fate in zip(rows, fates, strict=True)]
         bandit.learn_log({"arms": [row.arms for row in rows], "action": [0] * size, "reward": rewards})
         user = next(known)
         with held.round(t):
@@ -200,7 +212,7 @@ def logs(bandit, people, *, tape, count=8, size=12):
 
 def refusals(bandit, choice, earlier):
     """What is said to a user who is in all runs and does something wrong, twice, or late."""
-    dim, out = getattr(bandit, "_bandit", bandit)._width, []
+    dim, out = getattr(bandit, "_bandit", bandit).memory.door.width, []
     wrong = (
         lambda: bandit.observe(choice, 0.0),
         lambda: bandit.observe(earlier, 0.0),

@@ -4,6 +4,7 @@ Where that happens is in METHODS and SEAMS, once; a new mechanism adds its line,
 loops are interpreted as far as they lead to one of these, so that a release within a loop is replayed too."""
 
 import contextlib
+import functools
 import sys
 from unittest import mock
 
@@ -172,6 +173,8 @@ def frozen(value):
         return [frozen(item) for item in value]
     if isinstance(value, msgspec.Struct):
         return repr(msgspec.structs.asdict(value))
-    if hasattr(value, "__dataclass_fields__"):
+    if isinstance(value, functools.partial):
+        return [repr(value.func), frozen(value.args), frozen(value.keywords)]
+    if hasattr(value, "__dataclass_fields__") and not isinstance(value, type):
         return {name: frozen(getattr(value, name)) for name in value.__dataclass_fields__}
     return repr(value)

@@ -8,26 +8,39 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from tacit import Budget, Embedded, Holdout, JointGLM, LocalIRLS, Secure, ShuffleNewton, Simulated, registry
+from tacit import Bandit, Budget, Embedded, Holdout, JointGLM, LocalIRLS, Secure, ShuffleNewton, Simulated, registry
+from tacit.core.memory import Sums
 from tacit.errors import WrongBatch
+from tacit.experiments.spec import settings_of
 from tacit.features import Category, Number, Schema
 from tacit.mechanisms import recursive
 from tacit.models import glm as glm_model
-from tacit.testing.leaks import ExactSums
+from tacit.testing.leaks import Leaking
+from tests.made import joint
 from tests.registered import bandits
 from tests.whole import leaks, replay
+from tests.whole.leaks import leaking
 
 BUDGET = Budget(1.0, 0.02)
 
 
 def made(kind, **options):
-    """What makes one, with a source of noise and, where a test asks for it, a leak; policies draw alike each time."""
-    drawing = {"policy": np.random.default_rng} if "policy" in kind.__dataclass_fields__ else {}
+    """What makes one, with a source of noise and, where a test asks for it, a leak; policies draw alike each time.
+    kind: of a bandit that is one class with its algorithm, of a bandit with a JointGLM, or JointGLM."""
+    if issubclass(kind, JointGLM | Bandit):
+        face = Bandit if issubclass(kind, JointGLM) else kind
+
+        def composed(source, leak=None):
+            given = {"features": 2, "horizon": 400, "budget": BUDGET} | options
+            return joint(kind=leaking(leak, face), source=source, policy=np.random.default_rng(3), **given)
+
+        return composed
+    draws = "policy" in kind.__dataclass_fields__
 
     def make(source, leak=None):
-        draws = {name: give(3) for name, give in drawing.items()}
-        settings = {"dim": 2, "horizon": 400, "budget": BUDGET, "source": source} | draws | options
-        return leaking(leak, kind)(**settings)
+        settings = {"dim": 2, "horizon": 400, "budget": BUDGET, "source": source}
+        settings |= {"policy": np.random.default_rng(3)} if draws else {}
+        return leaking(leak, kind)(**settings | options)
 
     return make
 
@@ -46,34 +59,30 @@ def embedded(kind, **options):
     return lambda source, leak=None: leaking(leak, Embedded)(made(kind, **options)(source))
 
 
-def leaking(leak, kind):
-    return kind if leak is None else type(kind)(kind.__name__, (leak, kind), {})
-
-
 def registered(table, how, package="tacit", **options):
     """Every bandit of a package as it comes, with those of the options that it has; below are those with others."""
     kinds = {name: registry.load(*home) for name, home in bandits(package, table).items()}
     return {
-        name: how(kind, **{key: value for key, value in options.items() if key in kind.__dataclass_fields__})
+        name: how(kind, **{key: value for key, value in options.items() if key in settings_of(kind)})
         for name, kind in kinds.items()
     }
 
 
 HELD = {  # choices enter at their deadlines
-    "joint-glm-hold": made(JointGLM, first=6, hold=7),
-    "joint-glm-control": made(JointGLM, first=6, hold=3, missing_as=0.0, holdout=Holdout(policy="uniform", share=0.5)),
-    "joint-glm-control-coins": made(
-        JointGLM, first=6, hold=3, missing_as=0.5, holdout=Holdout(policy="uniform", assign="coins")
+    "joint-glm-window": made(JointGLM, first=6, window=7),
+    "joint-glm-holdout": made(JointGLM, first=6, window=3, default=0.0, holdout=Holdout(policy="uniform", share=0.5)),
+    "joint-glm-holdout-coins": made(
+        JointGLM, first=6, window=3, default=0.5, holdout=Holdout(policy="uniform", assign="coins")
     ),
-    "joint-glm-hold-silence": made(JointGLM, first=6, hold=4, missing_as=0.0),
+    "joint-glm-window-silence": made(JointGLM, first=6, window=4, default=0.0),
 }
 JOINT_CASES = registered("JOINT", made, first=6) | {
     "joint-glm-forget": made(JointGLM, first=3, forget=30),
     "joint-glm-probit": made(JointGLM, first=6, link="probit", radius=2.0),
     "joint-glm-long": long_vectors(JointGLM, first=6),
-    "joint-glm-scores": made(JointGLM, first=6, curvature="none"),
+    "joint-glm-scores": made(JointGLM, first=6, model="scores"),
     "joint-glm-base-rate": made(JointGLM, first=6, base_rate=0.2),
-    "joint-glm-warm": made(JointGLM, first=6, prior=([0.3, 0.2], 1.0), warm=([[0.6, 0.1], [0.2, 0.7]], [1.0, 0.0])),
+    "joint-glm-warm": made(JointGLM, first=6, prior=([0.3, 0.2], 1.0), rows=([[0.6, 0.1], [0.2, 0.7]], [1.0, 0.0])),
     **HELD,
 }
 SHUFFLE_CASES = registered("SHUFFLE", embedded, first=16) | {
@@ -98,7 +107,7 @@ def test_rows_of_a_log_with_secure_noise():
     assert replay.check(lambda: JOINT_CASES["joint-glm"](Secure()), replay.logs) >= 2
 
 
-class ByFields(JointGLM):
+class ByFields(Bandit):
     """Whoever asks has fields, made of the first of the arms; there are as many actions on offer as arms."""
 
     def choose(self, arms, **options):
@@ -112,7 +121,7 @@ class ByFields(JointGLM):
 
     def _asked(self, arms):
         x = np.asarray(arms["0"] if isinstance(arms, dict) else arms[0])
-        if x.shape != (self._width,):
+        if x.shape != (self.memory.door.width,):
             raise ValueError("Expected other arms, got these.")
         age = float(50 + 1e8 * x[0]) if np.isfinite(x).all() else "much"
         return ({"age": age, "plan": "free" if x[1] > 0 else "paid"},)
@@ -122,16 +131,16 @@ NAMES = [str(i) for i in range(12)]
 PEOPLE = Schema(
     context={"age": Number(0, 100, bins=3), "plan": Category("free", "paid")}, arms="disjoint", actions=tuple(NAMES)
 )
-FIELDS = {"plain": {}, "hold": {"hold": 7}, "base-rate": {"base_rate": 0.2}, "blocks": {"curvature": "released"}}
+FIELDS = {"plain": {}, "window": {"window": 7}, "base-rate": {"base_rate": 0.2}, "blocks": {"model": "curvature"}}
 
 
 @pytest.mark.parametrize("name", FIELDS)
 def test_fields_with_secure_noise(name):
-    make = made(ByFields, first=6, dim=0, features=PEOPLE, **FIELDS[name])
+    make = made(ByFields, first=6, features=PEOPLE, **FIELDS[name])
     assert replay.check(lambda: make(Secure())) >= 2
 
 
-class Named(JointGLM):
+class Named(Bandit):
     """Everybody has an id, another in each run: who has taught how often, and how coins fell, is never the same."""
 
     _runs = itertools.count()
@@ -146,12 +155,12 @@ class Named(JointGLM):
         return int(self.__dict__.setdefault("_crowd", np.random.default_rng([9, next(self._runs)])).integers(4))
 
 
-LIMITS = {"ever": {}, "weeks": {"week": 15}}
+LIMITS = {"ever": {}, "weeks": {"per": 15}}
 
 
 @pytest.mark.parametrize("name", LIMITS)
 def test_who_teaches_is_not_shown(name):
-    make = made(Named, first=6, max_rounds_per_person=2, **LIMITS[name])
+    make = made(Named, first=6, rounds=2, **LIMITS[name])
     assert replay.check(lambda: make(Secure())) >= 2
 
 
@@ -217,15 +226,20 @@ def test_leaks_of_a_local_server_are_found(local_case):
 @pytest.mark.parametrize("source", [Secure, lambda: Simulated(4)])
 def test_exact_sums_in_the_estimate_are_found(source):
     with pytest.raises(AssertionError, match="not the same with other people"):
-        replay.check(lambda: made(ExactSums, first=6)(source()))
+        replay.check(lambda: made(Leaking, first=6)(source()))
 
 
-class Late(JointGLM):
+class LateSums(Sums):
     """In a compiled loop: the rewards of a block move the estimate after it."""
 
-    def _play(self, block):
-        super()._play(block)
-        self._state.estimate.theta[0] += 1e-12 * block.reward.sum()
+    def rounds(self, block, held, tend):
+        played = super().rounds(block, held, tend)
+        self.state.estimate.theta[0] += 1e-12 * block.reward.sum()
+        return played
+
+
+class Late(Bandit):
+    learns = LateSums
 
 
 def test_a_leak_of_a_compiled_loop_is_found():

@@ -16,8 +16,10 @@ from tacit.model.glm import add_glm
 from tacit.model.holdout import add_sides
 from tacit.model.scores import ScoreContribution, add_score
 from tacit.model.vectors import pair_size
+from tacit.models import beside
 from tacit.models.centred import CentredContribution, add_centred
 from tacit.models.fields import FieldContribution, add_fields
+from tacit.models.protocol import Compiled
 from tests import apart
 from tests.made import joint
 
@@ -179,7 +181,10 @@ def test_what_adds_is_compiled(options):
     """So that no Python sees open rows."""
     of = made(**options).one_pass
     adder = of.adder(of.blank(np.arange(of.plan.blocks)))
-    assert all(isinstance(part.sums, Dispatcher) for part in adder.parts)
+    if isinstance(adder, beside.BesideAdder):
+        adder = adder.inner
+        assert isinstance(beside.sum_sides, Dispatcher)
+    assert isinstance(adder, Compiled) and isinstance(adder.sums, Dispatcher)
 
 
 def arrays(value, seen=()):

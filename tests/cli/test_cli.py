@@ -4,9 +4,10 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
-from tacit import cli, registry
+from tacit import cli, environments, registry
 from tacit.cli.parse import parse_bandit
 
 
@@ -119,6 +120,12 @@ def test_a_bad_value_is_answered_in_words():
     for text, kind in (("radius=x", "a number"), ("rounds=x", "a whole number"), ("first=x", "a whole number or none")):
         with pytest.raises(ValueError, match=f"^Expected {text[:-2]} to be {kind}, got 'x'.$"):
             parse_bandit(f"joint-glm:{text}", [1.0], 1e-6)
+
+
+@pytest.mark.parametrize("words", ["window=20", "window=1 day,per_day=20"])
+def test_a_window_is_so_many_choices_or_a_time(words):
+    (spec,) = parse_bandit(f"joint-glm:{words}", [1.0], 1e-6)
+    assert spec.build(environments.ball(), 100, np.random.SeedSequence(0)).memory.window == 20
 
 
 @pytest.mark.parametrize("key", ["tuning", "prior", "holdout", "budget", "horizon"])

@@ -89,7 +89,7 @@ def test_every_number_counts_whatever_became_of_it(place, quiet):
         assert {happened[n][0] for n in happened} == {0, 1}
 
 
-def test_what_control_plays_and_what_answers_tell(place, rng):
+def test_what_the_holdout_plays_and_what_answers_tell(place, rng):
     """The holdout's numbers get its arm; the stored propensity is the mixture, whoever played."""
     with opened(place) as stored:
         told = {}

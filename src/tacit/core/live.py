@@ -51,7 +51,7 @@ class Live(Resident, Kept, ABC):
         checks.positive_int(dim=self.dim, pending=self.pending)
         self.dim, self.pending = int(self.dim), int(self.pending)
         private = bool(getattr(getattr(self, "source", None), "private", False))
-        if private and (type(self)._due is Live._due or type(self)._steps is Live._steps):
+        if private and any(getattr(type(self), name) is getattr(Live, name) for name in ("_due", "_steps")):
             raise TypeError(  # else a file could not tell that more has been released since
                 f"Expected {type(self).__name__}, which draws noise for people's data, to define _due and _steps."
             )
@@ -202,14 +202,14 @@ class Live(Resident, Kept, ABC):
             setattr(self, "policy", default_rng())  # noqa: B010  # its own draws, and not its siblings'
 
     def _saved(self) -> dict[str, Any]:
-        return Resident._saved(self) | Kept._saved(self) | {"policy given": self._policy_given}
+        return super()._saved() | super(Resident, self)._saved() | {"policy given": self._policy_given}
 
     @classmethod
     def _restored(cls, body: dict[str, Any], where: str) -> Self:
         return cls._made(body, where)
 
     def _resume(self, body: dict[str, Any], where: str) -> None:
-        Kept._resume(self, body, where)
+        super()._resume(body, where)
         self._wait_again(body)
         for name, value in snapshot.generators(body["settings"]).items():
             setattr(self, name, value)  # drawing the initial state may have moved it

@@ -4,7 +4,8 @@ opened last decides, with an event, and the others follow in their next transact
 retired (tacit.core.actions), at the number of choices that the row has then."""
 
 import json
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
 
 from tacit import checks, durations
 from tacit.core import actions
@@ -28,7 +29,8 @@ NO_WINDOW = (
 )
 
 
-class Terms(NamedTuple):
+@dataclass(frozen=True)
+class Terms:
     """All public. window, delay: seconds; window is 0 until it is known. ages: (step, seconds): how old the last choice
     of a step is when its release is visible, from that step on; what was shown does not change when window or delay do.
     holdout_ended: the last number with a side, where a holdout has ended."""
@@ -43,6 +45,9 @@ class Terms(NamedTuple):
 
     def age(self, step: int) -> float:
         return next((age for since, age in reversed(self.ages) if since <= step), self.window + self.delay)
+
+
+TERMS = [field.name for field in fields(Terms)]
 
 
 def checked(algorithm: OnePass, *, pending: int, delay: float | str) -> Terms:
@@ -111,13 +116,13 @@ class Agreed:
             before = self._declare(head, vault)
             old = json.loads(head.settings or "{}")
             if not self.now.window:
-                self.now = self.now._replace(window=old.get("window") or 0.0)
+                self.now = replace(self.now, window=old.get("window") or 0.0)
             if not self.now.window and not self.ended:
                 raise ValueError(NO_WINDOW)
-            self._follow(self.now._replace(holdout_ended=old.get("holdout_ended")))
+            self._follow(replace(self.now, holdout_ended=old.get("holdout_ended")))
             self._check_arms()
-            self.now = self.now._replace(ages=_ages(old.get("ages"), head, self.now.window + self.now.delay))
-            text = json.dumps(self.now._asdict(), sort_keys=True)
+            self.now = replace(self.now, ages=_ages(old.get("ages"), head, self.now.window + self.now.delay))
+            text = json.dumps(asdict(self.now), sort_keys=True)
             if head.settings != text and not head.ended:
                 rows.settle(run, vault.uid, text)
                 new = json.loads(text)
@@ -136,8 +141,8 @@ class Agreed:
             self.follow(head)
             if self.assignment.ended is not None:
                 raise ValueError(OVER)
-            now = self.now._replace(holdout_ended=self.assignment.end_after(head.choices))
-            rows.settle(run, vault.uid, json.dumps(now._asdict(), sort_keys=True))
+            now = replace(self.now, holdout_ended=self.assignment.end_after(head.choices))
+            rows.settle(run, vault.uid, json.dumps(asdict(now), sort_keys=True))
             rows.event(run, vault.uid, at, f"holdout ended: the last of its choices is {now.holdout_ended}")
         with vault.database.transaction() as run:
             self.follow(rows.head(run, vault.uid))
@@ -154,7 +159,7 @@ class Agreed:
         """Takes over the given actions, and returns those before."""
         before = recorded(head, vault.bandit)
         new = before if head.ended else actions.changed(before, self._schema, head.choices)
-        self._follow(self.now._replace(actions=new))
+        self._follow(replace(self.now, actions=new))
         return before
 
     def follow(self, head: Head) -> Terms:
@@ -163,8 +168,8 @@ class Agreed:
         self.at_work()
         if head.settings is not None and head.settings != self._text:
             found = json.loads(head.settings)
-            now = self.now._replace(**{name: found[name] for name in Terms._fields if name in found})
-            self._follow(now._replace(actions=actions.read(found.get("actions") or ()), ages=_read(found.get("ages"))))
+            now = replace(self.now, **{name: found[name] for name in TERMS if name in found})
+            self._follow(replace(now, actions=actions.read(found.get("actions") or ()), ages=_read(found.get("ages"))))
             self._text = head.settings
         return self.now
 

@@ -15,6 +15,7 @@ import itertools
 import json
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,7 +40,8 @@ def predecessors(found: Any) -> tuple[Predecessor, ...]:
     return tuple(Predecessor(*one) for one in found)
 
 
-class Shown(NamedTuple):
+@dataclass(frozen=True)
+class Shown:
     """The latest that was drawn, and may be shown."""
 
     uid: str
@@ -71,7 +73,7 @@ class Witness:
             found = Shown(**json.loads(self._path.read_text()))
             if not found.digests:  # there is one of no leaves
                 raise ValueError
-            return found._replace(predecessors=predecessors(found.predecessors))
+            return replace(found, predecessors=predecessors(found.predecessors))
         except FileNotFoundError:
             return None
         except (ValueError, TypeError):
@@ -113,8 +115,8 @@ class Witness:
                 raise elsewhere()
             if last.steps < shown.steps or last.used < shown.used:
                 digests = shown.digests + last.digests[shown.steps + 1 :]
-                later = shown._replace(digests=digests, used=max(last.used, shown.used))
-                self._write(later._replace(predecessors=last.predecessors))
+                later = replace(shown, digests=digests, used=max(last.used, shown.used))
+                self._write(replace(later, predecessors=last.predecessors))
 
     def move(self, uid: str, identity: DatabaseIdentity) -> None:
         """All that is on record is in that database from now on; on disk when this returns. From then on nobody can
@@ -125,14 +127,14 @@ class Witness:
                 raise missing()
             if last.uid != uid or last.taken_back:
                 raise older()
-            self._write(last._replace(system=identity.system, timeline=identity.timeline))
+            self._write(replace(last, system=identity.system, timeline=identity.timeline))
 
     def take_back(self, uid: str) -> None:
         """An id proved that its database was taken back in time; on disk when this returns."""
         with self._alone():
             last = self._read()
             if last is not None and last.uid == uid:
-                self._write(last._replace(taken_back=True))
+                self._write(replace(last, taken_back=True))
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
@@ -148,7 +150,7 @@ class Witness:
     def _write(self, shown: Shown) -> None:
         new = self._path.with_suffix(".new")
         with open(new, "w", opener=_private) as file:
-            json.dump(shown._asdict(), file)
+            json.dump(asdict(shown), file)
             file.flush()
             os.fsync(file.fileno())
         os.replace(new, self._path)

@@ -7,6 +7,7 @@ from tacit import Budget, Simulated, environments
 from tacit.errors import UnknownChoice
 from tacit_papers import Anytime, ShariffLinUCB
 from tests.features.test_with_bandits import APART, BUDGET
+from tests.made import joint
 
 ARMS = np.eye(3)
 
@@ -87,7 +88,7 @@ def test_blocks_equal_single_steps():
 
 
 def test_a_bandit_that_starts_anew_takes_fields():
-    bandit = Anytime(lambda horizon: bandit(features=APART, horizon=horizon, budget=BUDGET), first=4)
+    bandit = Anytime(lambda horizon: joint(features=APART, horizon=horizon, budget=BUDGET), first=4)
     for _ in range(6):
         assert bandit.choose({"age": 3}, actions=["walk"]).name == "walk"
     found = bandit.choose_many([{"age": 3}, {"age": "x"}], actions=["sleep"])

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 from tacit import Budget, Holdout, LocalIRLS, Simulated, registry
-from tacit.data import Raw
+from tacit.experiments.spec import settings_of
 from tacit.features import Number, Schema
-from tacit.mechanisms.opening import opened
+from tacit.privacy.budget import Person
+from tacit.testing import stage
 from tacit_lab.audit.attacks import bandits as attacks
 from tacit_papers import regression
 from tests.audit import worlds
-from tests.made import joint
+from tests.made import any_kind, joint
 
 LOCAL, COARSE = Budget(1.0, 1e-6), Budget(1.0, 0.02)
 CHOICES, PEOPLE = 6, 6
@@ -27,11 +28,11 @@ RUNS = [
     pytest.param({"gaussian": 3000, "general": 3000}, marks=pytest.mark.full, id="many"),
 ]
 
-JOINTLY = {"dim": 2, "budget": COARSE, "horizon": CHOICES}
+JOINTLY = {"features": 2, "budget": COARSE, "horizon": CHOICES}
 FIRST = {"JointReweighted": 4}  # choices of the first step, where not 2
-WEEK = {"max_rounds_per_person": 1, "week": 2.0}
-LATER = {"hold": 1}
-FIELDS = {"dim": 0, "features": Schema(context={"x": Number(0, 1, bins=2)}, arms="disjoint", actions=("a", "b"))}
+WEEK = {"rounds": 1, "per": 2.0}
+LATER = {"window": 1}
+FIELDS = {"features": Schema(context={"x": Number(0, 1, bins=2)}, arms="disjoint", actions=("a", "b"))}
 
 
 def registered(table):
@@ -42,24 +43,24 @@ def registered(table):
 JOINT = registered("JOINT") | {
     "JointGLM": [
         {},
-        {"curvature": "none"},
+        {"model": "scores"},
         FIELDS,
-        FIELDS | {"curvature": "fields"},
+        FIELDS | {"model": "fields"},
         FIELDS | {"base_rate": 0.02},
         {"base_rate": 0.02},
-        {"max_rounds_per_person": 2},
-        {"hold": 2, "missing_as": 0.0},
-        {"hold": 2, "missing_as": 0.0, "holdout": Holdout(policy="uniform", share=0.5)},
+        {"rounds": 2},
+        {"window": 2, "default": 0.0},
+        {"window": 2, "default": 0.0, "holdout": Holdout(policy="uniform", share=0.5)},
         WEEK,
-        *(LATER | options for options in ({}, {"missing_as": 0.0})),
-        LATER | {"max_rounds_per_person": 2},
+        *(LATER | options for options in ({}, {"default": 0.0})),
+        LATER | {"rounds": 2},
         LATER | WEEK,
     ],
-    "JointGLMRare": [{"ridge": 0.01}, {"ridge": 0.01, "max_rounds_per_person": 2}],  # so that it releases an estimate
-    "ShariffLinUCB": [{}, {"max_rounds_per_person": 2}],
-    "AdaCOFUL": [{"growth": 0.5}, {"growth": 0.5, "max_rounds_per_person": 2}],  # so that one user ends an episode
-    "AdaCUCB": [{}, {"max_rounds_per_person": 2}],
-    "AdaCGOPE": [{"length_scale": 1e-3}, {"length_scale": 1e-3, "max_rounds_per_person": 2}],
+    "JointGLMRare": [{"ridge": 0.01}, {"ridge": 0.01, "rounds": 2}],  # so that it releases an estimate
+    "ShariffLinUCB": [{}, {"rounds": 2}],
+    "AdaCOFUL": [{"growth": 0.5}, {"growth": 0.5, "rounds": 2}],  # so that one user ends an episode
+    "AdaCUCB": [{}, {"rounds": 2}],
+    "AdaCGOPE": [{"length_scale": 1e-3}, {"length_scale": 1e-3, "rounds": 2}],
 }
 SHUFFLE = registered("SHUFFLE") | {
     "ShuffleNewton": [{}, {"curvature": "none"}],
@@ -82,9 +83,12 @@ SILENT = """
     descents dim
     discount dropout eigenvalue estimate explore factor failure features first forced forget greed growth
     horizon iterations kappa_star largest learner length_scale link malicious model most_o most_tau noise
-    optimism oracle_kappa oracle_kappa_star pending per_day policy power prior projection radius randomizer release
-    rewards ridge scale schedule share shift shrink source sparsity step step_scale steps subgaussian targets
-    threshold timing tuning variant warm width width_scale"""
+    optimism oracle_kappa oracle_kappa_star pending per_day policy power prior projection radius randomizer range
+    release rewards ridge rows scale schedule share shift shrink source sparsity step step_scale steps subgaussian
+    targets threshold timing tuning variant width width_scale"""
+
+
+OTHERWISE = {"rounds": "max_rounds_per_person"}  # what published algorithms call it
 
 
 def algorithm(name):
@@ -104,7 +108,8 @@ def test_every_setting_is_here():
     covered = {setting for cases in EVERY.values() for options in cases for setting in options}
     for name in EVERY:
         kind = getattr(regression, name, None) or algorithm(name)
-        assert {field.name for field in dataclasses.fields(kind) if field.init} <= covered | set(SILENT.split())
+        names = settings_of(kind).keys() | {field.name for field in dataclasses.fields(Person)}
+        assert names - {OTHERWISE["rounds"]} <= covered | set(SILENT.split())
 
 
 @pytest.mark.parametrize("runs", RUNS)
@@ -122,9 +127,9 @@ def test_shuffled_sums(name, options, runs):
     assert not worlds.convicted(server.privacy, leave, **runs)
 
 
-def joint(name, **options):
+def jointly(name, **options):
     def make(source):
-        return algorithm(name)(**JOINTLY | {"source": source} | options)
+        return any_kind(algorithm(name), source=source, **JOINTLY | options)
 
     return make
 
@@ -132,8 +137,8 @@ def joint(name, **options):
 @pytest.mark.parametrize("runs", RUNS)
 @pytest.mark.parametrize(("name", "options"), each(JOINT))
 def test_what_a_bandit_shows(name, options, runs):
-    first = {"first": FIRST.get(name, 2)} if "first" in algorithm(name).__dataclass_fields__ else {}
-    make = joint(name, **first | options)
+    first = {"first": FIRST.get(name, 2)} if "first" in settings_of(algorithm(name)) else {}
+    make = jointly(name, **first | options)
     certificate = make(Simulated(0)).privacy
     visits = 1 if certificate.person is None else 2 * certificate.person
     leave = worlds.releases(make, visits, CHOICES)
@@ -159,14 +164,10 @@ def test_sums_that_know_no_estimate_come_near_what_is_claimed():
     for options, pair in (
         (fields, attacks.FIELD_PAIR),
         (fields | {"base_rate": 0.02}, attacks.TWO_FIELDS),
-        ({"dim": 2, "base_rate": 0.02}, attacks.BACK),
+        ({"features": 2, "base_rate": 0.02}, attacks.BACK),
     ):
         bandit = attacks.glm(**options)(Simulated(0))
-        seen = []
-        for x, reward in pair:
-            bandit._state = bandit.init()
-            bandit._join(Raw(np.array(x)), Raw(reward))
-            seen.append(opened(bandit._state.prefix).open.copy())
+        seen = [stage.contribution(bandit, x, reward) for x, reward in pair]
         assert np.linalg.norm(seen[1] - seen[0]) == pytest.approx(bandit.privacy.releases[0].sensitivity, rel=1e-9)
 
 

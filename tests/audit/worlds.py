@@ -77,7 +77,8 @@ def discriminant(zero, one):
 
 
 def given(made, reward):
-    low, high = getattr(made, "rewards", None) or made.targets
+    memory = getattr(made, "memory", None)
+    low, high = getattr(made, "targets", None) or (made.rewards if memory is None else memory.door.rewards)
     return {LOW: low, HIGH: high, NONE: None}[reward]
 
 
@@ -181,7 +182,7 @@ def releases(make, visits, choices):
 
 
 def _visit(bandit, fate, person):
-    known = getattr(bandit, "max_rounds_per_person", None) is not None
+    known = bandit.memory.door.limited
     arms, beside = _offer(bandit, fate.arm)
     choice = bandit.choose(arms, **beside | ({"person": person} if known else {}))
     if fate.reward is not None:
@@ -190,7 +191,7 @@ def _visit(bandit, fate, person):
 
 def _offer(bandit, arm):
     """The arm; or, where features are fields, a person and an action that are as far from others as they can be."""
-    if bandit._one_set:
+    if getattr(bandit, "_one_set", False):
         return np.eye(2), {}
     if getattr(bandit, "features", None) is None:
         return [arm], {}

@@ -22,7 +22,7 @@ from tacit.mechanisms.entering import EnteringRows, Entry
 from tacit.model.chances import Chance, Later
 
 
-class Shown(Protocol):
+class Chooser(Protocol):
     """What choices are made by, at one version: public, and it does not change."""
 
     def pick(self, arms: Array) -> Integers:
@@ -61,7 +61,7 @@ class Asked(NamedTuple):
 class Drawn(NamedTuple):
     """RAW. What the bandit picked for a request, by what was shown then. chances: of each arm, if they are known."""
 
-    shown: Shown
+    shown: Chooser
     picked: int
     version: int = 0
     chances: tuple[Chance, ...] | None = None
@@ -113,7 +113,7 @@ class Book(Protocol):
         ...
 
     @property
-    def shown(self) -> Shown: ...
+    def shown(self) -> Chooser: ...
 
     @property
     def version(self) -> int:

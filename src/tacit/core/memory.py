@@ -10,7 +10,7 @@ from numpy.random import Generator
 from tacit.algorithms.forgetting import steps_before
 from tacit.core.actions import Declared
 from tacit.core.assignment import Assignment
-from tacit.core.curator import Curator, Shown
+from tacit.core.curator import Chooser, Curator
 from tacit.core.door import Door
 from tacit.core.fold import Fold
 from tacit.core.onepass import OnePass, View
@@ -47,7 +47,7 @@ class Learner(Protocol):
         ...
 
     @property
-    def shown(self) -> Shown: ...
+    def shown(self) -> Chooser: ...
     @property
     def steps(self) -> int:
         """Releases so far: the version of what is shown."""
@@ -113,7 +113,7 @@ class Memory:
         return self.persons.key
 
     @property
-    def shown(self) -> Shown:
+    def shown(self) -> Chooser:
         return self.learner.shown
 
     @property

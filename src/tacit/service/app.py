@@ -109,7 +109,7 @@ class Application:
             asker = self._asker(scope, "choose", session=False)
             with self._rooms["choose"].held() as hold:
                 body = await hot.whole(scope, receive, server.body, server.patience, hold)
-                read, asked = True, ofrep.Asked(self.served, asker, body, self._readers)
+                read, asked = True, ofrep.FlagsAsked(self.served, asker, body, self._readers)
                 out = await asked.one_flag(key)
             await respond(send, 200, out, JSON)
         except Exception as error:

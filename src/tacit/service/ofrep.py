@@ -75,7 +75,7 @@ def is_flag(one: Served) -> bool:
     return PERSON not in schema.context and REQUEST not in schema.context
 
 
-class Asked:
+class FlagsAsked:
     """One request. A large body is read, and checked, beside the loop."""
 
     def __init__(self, served: Mapping[str, Served], asker: Asker, body: bytes, readers: Readers) -> None:

@@ -34,7 +34,7 @@ class Releasing(Protocol):
     def pair_tau(self) -> float: ...
 
 
-class Sums(Protocol):
+class ReleasedSums(Protocol):
     """What was released of a trial: algorithms.trial_sums.TrialSums."""
 
     @property
@@ -88,7 +88,7 @@ class Trial(NamedTuple):
         return self.low > 0 or self.high < 0
 
 
-def course(sums: Sums, horizon: int | None = None) -> list[Trial]:
+def course(sums: ReleasedSums, horizon: int | None = None) -> list[Trial]:
     """The trial at each look so far, the last one as it stands. horizon: of choices, where one was planned for."""
     compared = [look for look in sums.looks if sums.ended is None or look.people <= sums.ended]
     at = looks.picked([_control(sums, look.counts) for look in compared])
@@ -104,13 +104,13 @@ def course(sums: Sums, horizon: int | None = None) -> list[Trial]:
     return out
 
 
-def trial(sums: Sums, horizon: int | None = None) -> Trial | None:
+def trial(sums: ReleasedSums, horizon: int | None = None) -> Trial | None:
     """As it stands; None before the first look."""
     found = course(sums, horizon)
     return found[-1] if found else None
 
 
-def _trial(sums: Sums, at: Sequence[Releasing], horizon: int | None) -> Trial:
+def _trial(sums: ReleasedSums, at: Sequence[Releasing], horizon: int | None) -> Trial:
     holdout, now, (low, high) = sums.holdout, at[-1], sums.rewards
     share = sum(sums.sides[i].chance for i in sums.holdout_sides)
     most = looks.most(share, horizon, coins=holdout.assign == COINS)
@@ -153,7 +153,7 @@ def _trial(sums: Sums, at: Sequence[Releasing], horizon: int | None) -> Trial:
     )
 
 
-def sides_of(sums: Sums) -> Places:
+def sides_of(sums: ReleasedSums) -> Places:
     """The places of each side in a block; those that are expected of coins."""
     own = sum(sums.sides[i].places for i in sums.holdout_sides)
     others = [side.places for i, side in enumerate(sums.sides) if i > 0 and i not in sums.holdout_sides]
@@ -163,7 +163,7 @@ def sides_of(sums: Sums) -> Places:
 class _Blocks:
     """Sides of permuted blocks, at a look."""
 
-    def __init__(self, sums: Sums, now: Releasing) -> None:
+    def __init__(self, sums: ReleasedSums, now: Releasing) -> None:
         self._sums, self._now, self._blocks, self._sides = sums, now, now.people // sums.block, sides_of(sums)
 
     def mean(self, i: int | None, error: float, bound: str) -> Interval:
@@ -181,7 +181,7 @@ class _Blocks:
 class _Tosses:
     """Sides by coins, at the last of these looks. Rewards between two looks are centred at the rate of the first."""
 
-    def __init__(self, sums: Sums, at: Sequence[Releasing]) -> None:
+    def __init__(self, sums: ReleasedSums, at: Sequence[Releasing]) -> None:
         self._sums, self._at = sums, at
         ends = [0, *(look.people for look in at)]
         every = range(len(sums.sides))
@@ -209,7 +209,7 @@ def _summed(look: Releasing, own: Sequence[int]) -> tuple[float, float]:
     return total, sum(look.taus[j] ** 2 for j in own) ** 0.5
 
 
-def _control(sums: Sums, counts: Sequence[int]) -> int:
+def _control(sums: ReleasedSums, counts: Sequence[int]) -> int:
     return sum(counts[i] for i in sums.holdout_sides)
 
 

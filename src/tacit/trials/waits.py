@@ -7,7 +7,7 @@ from typing import NamedTuple
 from tacit.trials import bounds, looks
 from tacit.trials.bounds import CALIBRATED, SideSum
 from tacit.trials.sides import Places
-from tacit.trials.trial import Sums, Trial, sides_of
+from tacit.trials.trial import ReleasedSums, Trial, sides_of
 
 POWER = 0.84  # normal quantile of 4 in 5: so often an effect is seen after the people that are named
 FURTHEST = 10**9  # people: beyond, it is not worth a number
@@ -66,7 +66,7 @@ def until(of: Outlook, effect: float, power: float = 0.0) -> int | None:
     return high * of.sides.block
 
 
-def more(sums: Sums, now: Trial, width: float, horizon: int | None = None) -> int | None:
+def more(sums: ReleasedSums, now: Trial, width: float, horizon: int | None = None) -> int | None:
     """How many more people make half the width of that trial's interval so small, if means and noise stay as they are;
     None beyond FURTHEST."""
     low, high = sums.rewards

@@ -19,8 +19,15 @@ PARTS = (JointGLM, Reward, Variant, WarmStart, Experiment)
 NAMES = ("features", "budget", *REWARD, *OWN, *VARIANT, *WARM, "holdout")
 
 
-def named(*, features: Schema | int, budget: Budget, holdout: Holdout | None = None, **settings: Any) -> Algorithm:
-    """The algorithm with these settings; what is None is as by default."""
+def named(
+    *,
+    features: Schema | int,
+    budget: Budget,
+    holdout: Holdout | None = None,
+    kind: type[JointGLM] = JointGLM,
+    **settings: Any,
+) -> Algorithm:
+    """The algorithm with these settings; what is None is as by default. kind: of your own, with the same settings."""
     given = {name: value for name, value in settings.items() if value is not None}
     unknown = sorted(given.keys() - NAMES)
     if unknown:
@@ -33,7 +40,7 @@ def named(*, features: Schema | int, budget: Budget, holdout: Holdout | None = N
         own["model"] = Variant(own.get("model"), **variant)
     if warm:
         own["warm_start"] = WarmStart(**warm)
-    out = JointGLM(features, budget, reward, **own)
+    out = kind(features, budget, reward, **own)
     return out if holdout is None else Experiment(out, holdout)
 
 

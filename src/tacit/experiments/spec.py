@@ -6,6 +6,7 @@ from typing import Any, get_type_hints
 
 from numpy.random import SeedSequence, default_rng
 
+from tacit.bandits import server
 from tacit.bandits.embedded import Embedded
 from tacit.bandits.server import Server
 from tacit.core.bandit import Bandit
@@ -28,8 +29,8 @@ MOST_WAITING = 100_000  # choices
 
 class Spec:
     """`Spec(JointGLM, budget=Budget(1, 1e-6), first=50)`: features, radius, range of rewards, link and horizon come
-    from the environment and the run unless given here, those that have an effect. Settings of a JointGLM have one
-    name each (tacit.flat). A server runs with its devices in one process.
+    from the environment and the run unless given here, those that have an effect. Settings have one name
+    each (tacit.flat). A server runs with its devices in one process.
     """
 
     def __init__(
@@ -56,13 +57,12 @@ class Spec:
         """A fresh bandit for one run, its policy's draws and its noise from `seed`. delay: of rewards, which choices
         wait for."""
         environment = self.suited(environment)
-        serves = issubclass(self.kind, Server)  # devices choose among vectors, and the server knows of their zeros
         if environment.blocks and not self._takes_rows:
             raise ValueError(f"Expected a bandit that takes blocks (joint-glm) where arms are apart, got {self.name}.")
         policy, privacy = seed.spawn(2)
         pending = self._pending(horizon, delay)
         known: dict[str, Any]
-        if self._composed:
+        if issubclass(self.kind, JointGLM):
             known = {
                 "features": environment.features if environment.blocks else environment.dim,
                 "radius": environment.radius,
@@ -71,25 +71,29 @@ class Spec:
                 "horizon": horizon,
             }
             told = {name: known[name] for name in known.keys() & fitting(known | self.options).keys()} | self.options
-            return Bandit(named(**told), pending=pending, source=Simulated(privacy), policy=default_rng(policy))
+            algorithm = named(kind=self.kind, **told)
+            return Bandit(algorithm, pending=pending, source=Simulated(privacy), policy=default_rng(policy))
+        fields = environment.features
         known = {
-            "dim": environment.dim,
-            "features": environment.features if environment.blocks or serves else None,  # else arms are vectors
             "radius": environment.radius,
-            "rewards": environment.rewards,
             "subgaussian": environment.subgaussian,
             "link": environment.link,
             "horizon": horizon,
-            "pending": pending,
             "policy": default_rng(policy),
             "source": Simulated(privacy),
         }
-        given = {name: value for name, value in known.items() if name in self._names} | self.options
         if issubclass(self.kind, Server):
-            return Embedded(self.kind(**given), pending=pending)
+            known |= {"features": environment.dim if fields is None else fields, "range": environment.rewards}
+            return Embedded(server.named(self.kind, **self._given(known)), pending=pending)
         assert issubclass(self.kind, Live)
+        known |= {"dim": environment.dim, "rewards": environment.rewards, "pending": pending}
+        given = self._given(known | {"features": fields if environment.blocks else None})  # else arms are vectors
         without = self.kind.idle(given)
         return self.kind(**{name: value for name, value in given.items() if name not in without})
+
+    def _given(self, known: dict[str, Any]) -> dict[str, Any]:
+        """Of what is known, what the class takes; options hold."""
+        return {name: value for name, value in known.items() if name in self._names} | self.options
 
     def _pending(self, horizon: int, delay: Delay | None) -> int:
         """Choices that wait: until their deadline, or for almost all rewards that ever come."""
@@ -136,11 +140,15 @@ class Spec:
 
 
 def settings_of(kind: Any) -> dict[str, Any]:
-    """The settings of a class by name, and their types."""
+    """The settings of a class by one name each, and their types."""
     if issubclass(kind, JointGLM):
         return {name: hint for part in PARTS for name, hint in get_type_hints(part).items() if name in NAMES}
     hints = get_type_hints(kind)
-    return {f.name: hints[f.name] for f in dataclasses.fields(kind) if f.init}
+    found = {f.name: hints[f.name] for f in dataclasses.fields(kind) if f.init}
+    if issubclass(kind, Server):
+        reward = get_type_hints(found.pop("reward"))
+        found |= {name: reward[name] for name in server.REWARD}
+    return found
 
 
 def _short(value: Any) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.random import SeedSequence
 
 from packages.lab.tests.commands import run
 from tacit import registry
@@ -183,6 +184,7 @@ def test_a_class_that_inherits_a_certificate_only_states_it(tmp_path):
     (tmp_path / "mine.py").write_text("from tacit import JointGLM\n\n\nclass Mine(JointGLM):\n    pass\n")
     entry = submit(tmp_path, 'mine = { file = "mine.py", class = "Mine", trust = "joint" }')[0]
     assert table.certified(entry, ball()[0])[1]
+    assert isinstance(entry.spec.build(ball()[0].world, 100, SeedSequence(0)).algorithm, entry.spec.kind)
 
 
 def test_two_who_fill_one_file_lose_nothing(tmp_path, monkeypatch):

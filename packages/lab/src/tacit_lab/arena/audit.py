@@ -1,6 +1,5 @@
 """What the arms of later users tell of one user: the same attack on everybody who plays, ours and strangers'."""
 
-import dataclasses
 import hashlib
 import math
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from numpy.random import Generator, SeedSequence
 from tacit.data import Array
 from tacit.environments import ball
 from tacit.errors import BudgetExceeded
-from tacit.experiments.spec import Spec
+from tacit.experiments.spec import Spec, settings_of
 from tacit.privacy.budget import Budget
 from tacit.testing.stage import User, probe, users
 from tacit_lab.arena.entries import Player
@@ -50,7 +49,7 @@ def audited(entry: Player, *, runs: int = RUNS, given: bool = False) -> Audited:
 def sighted(entry: Player) -> Iterator[Spec]:
     """Those of the variants of an algorithm of which the attack learns something where there is no noise."""
     spec, one_set = entry.spec, bool(entry.only_in)
-    has_first = "first" in {field.name for field in dataclasses.fields(spec.kind)} and "first" not in spec.options
+    has_first = "first" in settings_of(spec.kind) and "first" not in spec.options
     for more in ({}, {"first": EARLY}) if has_first else ({},):
         plain = Spec(spec.kind, **spec.options | more)
         if any(_bound(plain, epsilon, one_set) >= SEEN for epsilon in (math.inf, 1e4)):

@@ -68,10 +68,10 @@ def fresh(make: Make, runs: int, rng: Generator, *, source: Callable[[int], Sour
     """One bandit, `runs` times at its first round; the noise goes on and is never the same."""
     bandit: Any = make(source(int(rng.integers(2**63))))
     for _ in range(runs):
-        yield (bandit := _anew(bandit))
+        yield (bandit := anew(bandit))
 
 
-def _anew(bandit: Any) -> Any:
+def anew(bandit: Any) -> Any:
     """At its first round, with the same noise and policy, which go on."""
     if isinstance(bandit, Live):
         bandit._state, bandit.memory.persons = bandit.init(), bandit._limits()
@@ -82,7 +82,7 @@ def _anew(bandit: Any) -> Any:
 
 def contribution(bandit: Any, x: Sequence[float], reward: float) -> Array:
     """What a user with that arm and reward adds to the first step."""
-    bandit = _anew(bandit)
+    bandit = anew(bandit)
     bandit.memory.learner.join(Raw(np.array(x)), Raw(reward))
     return open_step(bandit)
 

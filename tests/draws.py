@@ -12,10 +12,11 @@ from unittest import mock
 import numpy as np
 
 from tacit import Budget, JointGLM, LocalIRLS, ShuffleNewton, registry
-from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.mechanisms import recursive
 from tacit.roles import billboard, wire
+from tacit.testing import stage
 from tacit.testing.canary import responses
+from tests.made import any_kind
 from tests.registered import bandits
 from tests.roles.fleet import Fleet
 
@@ -41,19 +42,16 @@ def continual(family: str, kind: type, *, known: bool = True, **options: Any) ->
     """A bandit with continual release: what the releases tell of each draw, by the mechanism in floats."""
 
     def make(source: Any) -> Run:
-        plain = {"dim": 2, "horizon": LEAVES, "budget": BUDGET, "pending": LEAVES}
-        bandit = kind(source=source, **(plain | options))
-        mechanism = getattr(bandit.mechanism, "real", bandit.mechanism)
-        noise, _ = responses(dataclasses.replace(mechanism, sigma=bandit.privacy.releases[0].sigma))
+        plain = {"features": 2, "horizon": LEAVES, "budget": BUDGET, "pending": LEAVES}
+        bandit = any_kind(kind, source=source, **(plain | options))
+        mechanism = stage.mechanism(bandit)
+        real = getattr(mechanism, "real", mechanism)
+        noise, _ = responses(dataclasses.replace(real, sigma=bandit.privacy.releases[0].sigma))
         whiten = np.linalg.inv(np.linalg.cholesky(noise @ noise.T))
 
         def run() -> list[Any]:
-            bandit._state, out = bandit.init(), []
-            counts = bandit._state.counts
-            for _ in range(len(noise)):
-                counts[CHOICES] = counts[BOUNDARY]  # of nobody: a step closes and releases noise
-                bandit._advance()
-                out.append(bandit._state.prefix.released.copy())
+            fresh = stage.anew(bandit)
+            out = [stage.close(fresh).copy() for _ in range(len(noise))]  # steps of nobody
             return list(whiten @ np.array(out))
 
         return run
@@ -116,16 +114,17 @@ def registered(package: str = "tacit") -> dict[str, Draw]:
     out = {}
     for name, home in bandits(package, "JOINT").items():
         kind = registry.load(*home)
-        out[name] = continual(name, kind, **{"first": 1} if "first" in kind.__dataclass_fields__ else {})
+        steps = kind is JointGLM or "first" in kind.__dataclass_fields__
+        out[name] = continual(name, kind, **{"first": 1} if steps else {})
     out |= {name: coins(registry.load(*home)) for name, home in bandits(package, "SHUFFLE").items()}
     return out | {name: device(name, registry.load(*home)) for name, home in bandits(package, "LOCAL").items()}
 
 
 DRAWS = registered() | {
     "joint-glm": continual("discounted", JointGLM, first=1),
-    "joint-glm-scores": continual("discounted", JointGLM, first=1, curvature="none"),
+    "joint-glm-scores": continual("discounted", JointGLM, first=1, model="scores"),
     "joint-glm-long": long_vectors(JointGLM, first=1),
-    "joint-glm-person": continual("discounted", JointGLM, first=1, max_rounds_per_person=3),
+    "joint-glm-person": continual("discounted", JointGLM, first=1, rounds=3),
     "local-irls": device("cap", LocalIRLS, randomizer="cap"),
     "local-irls-gaussian": device("lattice", LocalIRLS, randomizer="gaussian"),
     "shuffle-newton": coins(ShuffleNewton, first=200),

@@ -106,12 +106,12 @@ def test_who_takes_a_schema_is_told_of_it_and_others_play_the_same_world():
     world = environments.messages(fields=2)
     private = Spec(JointGLM, budget=Budget(4.0, 1e-2))
     built = private.build(world, 100, np.random.SeedSequence(0))
-    assert built.features == world.features and built.dim == world.dim == 6 * 12
-    assert (built.rewards, built._link.name) == ((0.0, 1.0), "logistic")
+    assert built.features == world.features and built.plan.dim == world.dim == 6 * 12
+    assert (built.plan.reward.range, built.plan.reward.link) == ((0.0, 1.0), "logistic")
     vectors = Spec(JointGLM, budget=Budget(4.0, 1e-2)).build(
         environments.messages(fields=2, apart=False), 100, np.random.SeedSequence(0)
     )
-    assert vectors.features is None and vectors.dim == 72
+    assert vectors.features is None and vectors.plan.dim == 72
     result = simulate([private, Spec(LinUCB)], world, horizon=200, runs=2, seed=0)
     glm, linear = result.groups()
     assert [run.uniform_regret for run in glm] == [run.uniform_regret for run in linear]

@@ -68,7 +68,7 @@ def rounds(count=200):
 
 
 def sums(bandit):
-    return opened(bandit._state.prefix).open
+    return opened(bandit.sums.state.prefix).open
 
 
 def test_many_people_of_a_frame(kind):
@@ -113,7 +113,7 @@ def test_a_log_of_any_kind_is_the_same_log(kind):
 
 def test_arms_in_a_column(kind):
     arms = np.random.default_rng(5).uniform(-0.5, 0.5, (4, 3, 2))
-    expected, found = (make(features=None, dim=2) for _ in range(2))
+    expected, found = (make(features=2) for _ in range(2))
     assert np.array_equal(found.choose_many(kind({"arms": arms.tolist()})).index, expected.choose_many(arms).index)
     rewards = kind({"reward": [1.0, 0.0, 1.0, 1.0]})
     column = pl.DataFrame(rewards)["reward"] if isinstance(rewards, Stream) else rewards["reward"]

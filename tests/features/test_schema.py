@@ -14,7 +14,7 @@ import numpy as np
 import polars
 import pytest
 
-from tacit import Budget, JointGLM, Simulated
+from tacit import Bandit, Budget, Simulated
 from tacit.errors import TacitError
 from tacit.features import Category, Hashed, Number, Schema, Tags
 from tests.made import joint
@@ -267,7 +267,7 @@ def test_a_document_that_is_no_schema_is_refused(given: Any) -> None:
 def test_a_bandit_takes_fields_and_is_saved_with_its_schema(tmp_path: Path) -> None:
     bandit, plain = (
         joint(**given, budget=Budget(1, 1e-6), source=Simulated(1), policy=np.random.default_rng(1))
-        for given in ({"features": HEALTH}, {"dim": HEALTH.dim})
+        for given in ({"features": HEALTH}, {"features": HEALTH.dim})
     )
     for round_ in range(120):
         choice = bandit.choose(PERSON, actions=FILMS)
@@ -277,8 +277,8 @@ def test_a_bandit_takes_fields_and_is_saved_with_its_schema(tmp_path: Path) -> N
         plain.observe(same, round_ % 2)
     assert (bandit.theta == plain.theta).all()
     bandit.save(tmp_path / "bandit.json")
-    loaded = JointGLM.load(tmp_path / "bandit.json")
-    assert loaded.features == HEALTH and loaded.dim == HEALTH.dim
+    loaded = Bandit.load(tmp_path / "bandit.json")
+    assert loaded.features == HEALTH and loaded.plan.dim == HEALTH.dim
     assert loaded.choose(PERSON, actions=FILMS).name == bandit.choose(PERSON, actions=FILMS).name
 
 
@@ -288,8 +288,6 @@ def test_fields_that_are_refused_are_no_user() -> None:
         with pytest.raises((ValueError, TacitError)):
             bandit.choose(arms, actions=actions)
     assert bandit.choices == 0
-    with pytest.raises(ValueError, match="Expected dim=78"):
-        joint(features=HEALTH, budget=Budget(1, 1e-6))
     with pytest.raises(ValueError, match="features=Schema"):
         joint(features=2, budget=Budget(1, 1e-6)).choose([[1.0, 0.0]], actions=["a"])
 

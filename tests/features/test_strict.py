@@ -7,7 +7,7 @@ import pytest
 from tacit import Budget, LocalIRLS, ShuffleNewton, Stored
 from tacit.features import Category, Hashed, Number, Schema, Tags
 from tacit.roles.local import LocalClient
-from tests.made import joint
+from tests.made import algorithm, joint
 
 BUDGET = Budget(1.0, 1e-6)
 GOOD = {"age": 31, "plan": "free", "likes": ["tea"], "city": "Oslo"}
@@ -79,7 +79,8 @@ def test_a_bandit_on_a_database_may_become_strict(tmp_path):
     """No noise is made for it, and no number changes."""
 
     def opened(**options):
-        return Stored(joint(features=schema(**options), budget=BUDGET), tmp_path / "bandit.db", hold=60)
+        given = algorithm(features=schema(**options), budget=BUDGET, window="1 minute")
+        return Stored(given, tmp_path / "bandit.db")
 
     with opened() as stored:
         stored.choose(GOOD | {"plan": "Free"})

@@ -10,7 +10,7 @@ from tacit import Budget, Simulated, Stored
 from tacit.errors import BadState
 from tacit.features import Category, Number, Schema
 from tests.features.test_schema import FILMS, HEALTH, PERSON
-from tests.made import joint
+from tests.made import algorithm, joint
 
 BUDGET = Budget(1.0, 1e-6)
 APART = Schema(
@@ -69,7 +69,11 @@ def test_a_certificate_names_the_schema():
 
 def test_a_store_takes_fields_and_keeps_its_schema(tmp_path):
     where = tmp_path / "bandit.db"
-    with Stored(glm(HEALTH), where, hold=60, background=False) as stored:
+
+    def opened(features):
+        return Stored(algorithm(features=features, budget=BUDGET, window="1 minute"), where, background=False)
+
+    with opened(HEALTH) as stored:
         choice = stored.choose(PERSON, actions=FILMS, request="a", propensity=True)
         assert choice.name in FILMS and 0 < choice.propensity < 1
         assert stored.choose({}, actions=FILMS, request="a").id == choice.id
@@ -84,11 +88,11 @@ def test_a_store_takes_fields_and_keeps_its_schema(tmp_path):
             assert "secret" not in str(refused.value)
         assert stored.choices == 2 and stored.privacy.features == str(HEALTH)
     reordered = Schema.from_dict(json.loads(json.dumps(HEALTH.to_dict(), sort_keys=True)))
-    with Stored(glm(reordered), where, background=False) as stored:
+    with opened(reordered) as stored:
         assert stored.choices == 2
     wider = {**HEALTH.context, "age": Number(0, 120, bins=8)}
     for change in ({"context": wider}, {"cross": []}, {"action": {**HEALTH.action, "year": Number(1900, 2100)}}):
         with pytest.raises(BadState, match="got another features.*: what was learnt belongs to the numbers"):
-            Stored(glm(dataclasses.replace(HEALTH, **change)), where)
+            opened(dataclasses.replace(HEALTH, **change))
     with pytest.raises(BadState, match="got another features"):
-        Stored(joint(features=HEALTH.dim, budget=BUDGET), where)
+        opened(HEALTH.dim)

@@ -265,7 +265,7 @@ def test_fused_rounds_run_under_bounds_checks():
     world = environments.ball(dim=3, arms=4)
     fill = world.start(np.random.default_rng(12), 100).fill
     block = world.block(50)
-    settings = {"dim": 3, "horizon": 100, "budget": Budget(1, 0.1), "source": Simulated(0)}
+    settings = {"features": 3, "horizon": 100, "budget": Budget(1, 0.1), "source": Simulated(0)}
     for bandit in [LinUCB(dim=3), joint(**settings), joint(**settings, model="scores")]:
         for _ in range(2):
             fill(block)

@@ -26,7 +26,7 @@ def report(server):
     return server._body(client.randomize(client.choose(NOBODY), None))
 
 
-CAPS = [LocalIRLS(dim=2, budget=Budget(epsilon, 0.0), randomizer="cap") for epsilon in (0.3, 1.0, 4.0)]
+CAPS = [LocalIRLS(2, Budget(epsilon, 0.0), randomizer="cap") for epsilon in (0.3, 1.0, 4.0)]
 
 
 @pytest.mark.parametrize("server", CAPS, ids=lambda server: f"{type(server).__name__}-{server.budget.epsilon:g}")
@@ -73,7 +73,7 @@ def test_randomised_response_flips_with_exactly_its_chance(epsilon, monkeypatch)
     assert local.coin_epsilon(made) <= epsilon < local.coin_epsilon(made) + 1e-7
 
 
-@pytest.mark.parametrize("server", [LocalIRLS(dim=2, budget=BUDGET, randomizer="gaussian")])
+@pytest.mark.parametrize("server", [LocalIRLS(2, BUDGET, randomizer="gaussian")])
 def test_lattice_noise_is_added_as_it_is_drawn(server, monkeypatch):
     """The parameter asked for, in cells, is the one that the certificate's standard deviation is made of."""
     known, asked = np.arange(1, server._size + 1) * 10**6, []
@@ -90,7 +90,7 @@ def test_lattice_noise_is_added_as_it_is_drawn(server, monkeypatch):
 @pytest.mark.parametrize("fleet", [False, True])
 def test_every_coin_of_a_device_counts_once(first, fleet, monkeypatch):
     """One random bit is 1, all others are 0: over all bits that are read, `trials` count in each coordinate."""
-    server = ShuffleNewton(dim=2, budget=BUDGET, first=first)
+    server = ShuffleNewton(2, BUDGET, first=first)
     board, trials = server.billboard(), server.privacy.releases[0].trials
     of, _ = billboard.shuffle(board)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit import Budget, JointGLM, Secure, Simulated
+from tacit import Bandit, Budget, Secure, Simulated
 from tacit.algorithms import irls
 from tacit.errors import HorizonReached
 from tacit.mechanisms.discounted import Discounted
@@ -17,7 +17,8 @@ from tacit.mechanisms.recursive_grid import on_integers
 from tacit.model import links
 from tacit.model.glm import GLMContribution
 from tacit.model.linear import LinearContribution
-from tests.made import joint
+from tacit.testing import stage
+from tests.made import any_kind, joint
 
 LEAVES = 40
 MECHANISMS = {
@@ -182,18 +183,19 @@ def test_sums_as_large_as_can_be_are_exact(name):
 
 def test_overflow_is_an_error_before_it_happens():
     bandit = joint(features=2, horizon=10**15, budget=Budget(1.0, 1e-6))
-    assert 10**12 < bandit.mechanism.capacity < 10**15
+    mechanism = bandit.plan.mechanism
+    assert 10**12 < mechanism.capacity < 10**15
     most = 190 * 193 // 2  # numbers for d = 190
     assert on_integers(MECHANISMS["square root"](2, most), sensitivity=1.0, mu=1.0).capacity > 10**12
-    before = opened(bandit._state.prefix).open.copy()
-    bandit._state.counts[:2] = bandit.mechanism.capacity, 10**15
+    before = opened(bandit.sums.state.prefix).open.copy()
+    bandit.sums.state.counts[:2] = mechanism.capacity, 10**15
     with pytest.raises(HorizonReached, match="overflow"):
         bandit.choose(np.eye(2))
-    assert np.array_equal(opened(bandit._state.prefix).open, before)
-    longest = np.zeros(bandit.contribution.size)
-    longest[0] = bandit.mechanism.longest
-    largest = bandit.mechanism.encode(longest)
-    assert 0 < int(np.abs(largest).max()) * bandit.mechanism.capacity < 2**62
+    assert np.array_equal(opened(bandit.sums.state.prefix).open, before)
+    longest = np.zeros(bandit.one_pass.learnt.contribution.size)
+    longest[0] = mechanism.longest
+    largest = mechanism.encode(longest)
+    assert 0 < int(np.abs(largest).max()) * mechanism.capacity < 2**62
     grid = on_integers(MECHANISMS["square root"](1), sensitivity=1.0, mu=1.0)
     with pytest.raises(HorizonReached, match="all been released"):
         run(grid, np.zeros((2, 1, 3)), Given())
@@ -218,21 +220,22 @@ def test_the_secure_bandit_learns_like_the_simulated_one(link):
 def shift(kind, user, rounds, **options):
     """Everything that is released, over sigma, where the first `rounds` users are `user` and nobody else answers: the
     noise is zero, so the difference between two users is what the noise has to hide."""
-    options = options | {"max_rounds_per_person": rounds}
-    bandit = kind(dim=2, horizon=64, budget=Budget(1.0, 1e-3), source=Given(), **options)
+    given = {"features": 2, "horizon": 64, "budget": Budget(1.0, 1e-3), "source": Given()}
+    bandit = any_kind(kind, **given, rounds=rounds, **options)
     mine = [bandit.choose([user[0]], person="ada") for _ in range(rounds)]
     for choice in mine:  # rewards that come together join one step: the worst case
         bandit.observe(choice, user[1])
     for _ in range(64 - rounds):
         bandit.choose([[0.0, 0.0]], person="nobody")
-    return opened(bandit._state.prefix).noise.table.ravel() / bandit.mechanism.sigma, bandit
+    table = opened(bandit.memory.learner.state.prefix).noise.table
+    return table.ravel() / stage.mechanism(bandit).sigma, bandit
 
 
 @pytest.mark.parametrize("rounds", [1, 3])
-@pytest.mark.parametrize(("kind", "options"), [(JointGLM, {"first": 4})], ids=str)
+@pytest.mark.parametrize(("kind", "options"), [(Bandit, {"first": 4})], ids=str)
 def test_what_a_person_moves_is_at_most_what_is_claimed_and_near_it(kind, options, rounds):
     """mu of the certificate against the difference of two people's releases, over a grid of pairs of people."""
-    low = 0.0 if kind is JointGLM else -1.0
+    low = 0.0 if kind is Bandit else -1.0
     people = [(r * np.array([math.cos(a), math.sin(a)]), y) for r in (0.01, 1.0) for a in np.linspace(0, math.pi, 13)
               for y in (low, 1.0)]  # fmt: skip
     moved = [shift(kind, person, rounds, **options) for person in people]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit import Budget, JointGLM, Simulated
+from tacit import Bandit, Budget, Simulated
 from tacit.errors import BadState
 from tacit.kernels.recursive import DECAY_BITS
 from tacit.mechanisms.discounted import Discounted
@@ -158,12 +158,12 @@ def test_long_vectors_have_buffers_and_short_ones_the_square_root(tmp_path):
     with pytest.raises(ValueError, match="discount"):
         mechanism(1.0)
     bandit = joint(features=45, budget=Budget(1.0, 1e-6), first=2, pending=10)
-    assert isinstance(bandit.mechanism, RecursiveGrid)
-    sums = opened(bandit._state.prefix)
+    assert isinstance(bandit.plan.mechanism, RecursiveGrid)
+    sums = opened(bandit.sums.state.prefix)
     assert sums.closed.shape == sums.noise.levels.shape == (10, 45 * 46 // 2 + 45)
     for _ in range(5):
         bandit.observe(bandit.choose(np.eye(45)[:2]), 1.0)
-    assert bandit._steps == 2 and 0 < bandit.privacy.spent <= 1 + 1e-9 and bandit.privacy.private
+    assert bandit.sums.steps == 2 and 0 < bandit.privacy.spent <= 1 + 1e-9 and bandit.privacy.private
     bandit.save(tmp_path / "b.json")
-    again = JointGLM.load(tmp_path / "b.json")
-    assert np.array_equal(again.theta, bandit.theta) and again._steps == 2
+    again = Bandit.load(tmp_path / "b.json")
+    assert np.array_equal(again.theta, bandit.theta) and again.sums.steps == 2

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from tacit import Secure, Simulated, registry
-from tacit.bandits import Bandit, Server
+from tacit import JointGLM, Secure, Server, Simulated, registry
+from tacit.core.live import Live
 from tacit.errors import NotSecure
 from tacit.kernels.continual import simulate_step
 from tacit.kernels.noise import gaussian_law
@@ -201,9 +201,9 @@ def test_simulated_noise_has_the_sigma_that_is_asked_for(fused):
 
 def test_every_class_that_draws_for_people_is_here(request, registering):
     kinds = [registry.load(*home) for home in bandits(registering).values()] + getattr(request.module, "REGRESSORS", [])
-    taking = {kind for kind in kinds if "source" in getattr(kind, "__dataclass_fields__", {}) and kind is not Server}
+    taking = {kind for kind in kinds if "source" in getattr(kind, "__dataclass_fields__", {}) or kind is JointGLM}
     drawing = {draw.kind for family in request.module.FAMILY_CASES.values() for draw in family.members.values()}
-    for kind in sorted(taking - drawing, key=lambda kind: kind.__name__):
-        assert issubclass(kind, Bandit)
+    for kind in sorted(taking - drawing - {Server}, key=lambda kind: kind.__name__):
+        assert issubclass(kind, Live)
         with pytest.raises(NotSecure, match=r"source=Simulated\(seed\) .* for experiments"):
             kind(dim=2, horizon=10_000, budget=BUDGET, source=Secure())

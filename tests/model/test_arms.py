@@ -9,8 +9,8 @@ from tests.bandits.test_misuse import ARMS, BAD_ARMS
 BUDGET = Budget(4.0, 1e-6)
 CHOOSERS = {
     "bandit": lambda: LinUCB(dim=2),
-    "local device": lambda: LocalIRLS(dim=2, budget=BUDGET).device(),
-    "shuffle device": lambda: ShuffleNewton(dim=2, budget=BUDGET).device(),
+    "local device": lambda: LocalIRLS(2, BUDGET).device(),
+    "shuffle device": lambda: ShuffleNewton(2, BUDGET).device(),
 }
 BAD_MASKS = [[True], [0, 1, 1], [False] * 3, "yes", np.ones((1, 3), bool)]
 

@@ -120,4 +120,4 @@ def test_a_radius_beyond_the_table_and_other_algorithms_are_refused():
     with pytest.raises(ValueError, match="known for"):
         joint(features=2, link=CLOGLOG, radius=5.0, budget=Budget(1.0, 1e-3))
     with pytest.raises(ValueError, match="identity, logistic"):
-        ShuffleNewton(dim=2, link=CLOGLOG, budget=Budget(1.0, 1e-3))
+        ShuffleNewton(2, Budget(1.0, 1e-3), Reward(CLOGLOG))

@@ -12,6 +12,7 @@ from tacit import Bandit, Budget, LocalIRLS, Simulated
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.grid import LENGTH_SLACK, on_grid
 from tacit.model import links
+from tacit.testing import stage
 from tests.made import any_kind, joint
 
 BUDGET = Budget(1.0, 1e-3)
@@ -62,10 +63,8 @@ def made(kind, **options):
 
 def moved(bandit, one, other, longest=math.inf):
     """How far apart two contributions are, over what is allowed; neither is longer than `longest`."""
-    composed = isinstance(bandit, Bandit)
-    grid = bandit.plan.mechanism if composed else bandit.mechanism
-    contribution = bandit.one_pass.learnt.contribution if composed else bandit.contribution
-    encoded = []
+    grid, encoded = stage.mechanism(bandit), []
+    contribution = (bandit.one_pass.learnt if isinstance(bandit, Bandit) else bandit).contribution
     for add in (one, other):
         v = np.zeros(contribution.size)
         add(v)

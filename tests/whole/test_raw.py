@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
-from tacit import Budget, Simulated
+from tacit import Budget, Holdout, Simulated
 from tacit.data import Raw
 from tacit.mechanisms.opening import opened
 from tests.canaries import Canaries
 from tests.made import joint
-from tests.store.places import Place
+from tests.store.places import Place, glm
 
 CANARIES = Canaries(3)
 HELD = (np.array(CANARIES.numbers), CANARIES.reward, b"some bytes", (1.0, 2.0), None)
@@ -86,52 +86,100 @@ def test_what_it_says_is_nothing():
 
 def made(**options):
     bandit = joint(features=3, budget=Budget(1.0, 1e-5), first=8, source=Simulated(0), **options)
+    person = {"person": CANARIES.texts["person"]} if "rounds" in options else {}
     for _ in range(20):
-        bandit.observe(bandit.choose([CANARIES.numbers, [0.0, 0.0, 0.5]]), CANARIES.reward)
+        bandit.observe(bandit.choose([CANARIES.numbers, [0.0, 0.0, 0.5]], **person), CANARIES.reward)
     return bandit
 
 
+def asked(bandit):
+    """One person's request on its way: checked, drawn for, and played."""
+    request = bandit.curator.ask([CANARIES.numbers])
+    drawn = bandit.curator.draw(request)
+    ahead = bandit.curator.ahead(request, drawn)
+    return request, drawn, ahead, bandit.curator.played(21, request, drawn)
+
+
 IN_MEMORY = {  # each with the name of what it would have told
-    "an error text with a row": lambda bandit: f"Expected another row, got {bandit._tickets.entry(20).row}.",
-    "an error text with a reward": lambda bandit: f"Expected less, got {bandit._door.check(CANARIES.reward):.2f}.",
-    "a metric of an exact sum": lambda bandit: float(np.sum(bandit._state.prefix)),
-    "a branch on a row": lambda bandit: bandit._tickets.entry(20).row.any(),
-    "a branch on a reward": lambda bandit: bandit._door.check(CANARIES.reward) > 0.5,
-    "a shape": lambda bandit: bandit._tickets.shape,
-    "a length": lambda bandit: len(bandit._tickets),
-    "how many rewards came": lambda bandit: np.count_nonzero(~np.isnan(bandit._tickets.rewards)),
-    "how many wait": lambda bandit: np.count_nonzero(bandit._tickets),
-    "a pickled state": lambda bandit: pickle.dumps(bandit._state),
-    "a copied state": lambda bandit: copy.deepcopy(bandit._state),
-    "an estimate from exact sums": lambda bandit: bandit._update(bandit._state.prefix),
-    "an estimate from open sums": lambda bandit: bandit._update(bandit._state.prefix.open),
-    "the noise": lambda bandit: bandit._state.prefix.noise.table.copy(),
-    "a file that others may read": lambda bandit: np.savez(io.BytesIO(), bandit._state.prefix, allow_pickle=False),
+    "an error text with a row": lambda bandit: f"Expected another row, got {bandit.memory.tickets.entry(20).row}.",
+    "an error text with a reward": lambda bandit: f"Expected less, got {a_reward(bandit):.2f}.",
+    "an error text with a row to be kept": lambda bandit: f"Expected less, got {asked(bandit)[3].row:.2f}.",
+    "a metric of an exact sum": lambda bandit: float(np.sum(bandit.sums.state.prefix)),
+    "a branch on a row": lambda bandit: bandit.memory.tickets.entry(20).row.any(),
+    "a branch on a row to be kept": lambda bandit: asked(bandit)[3].row[0] > 0.1,
+    "a branch on a reward": lambda bandit: a_reward(bandit) > 0.5,
+    "a branch on what enters": lambda bandit: entered(bandit).rewards > 0.5,
+    "a length of what enters": lambda bandit: len(entered(bandit)),
+    "a shape": lambda bandit: bandit.memory.tickets.shape,
+    "a length": lambda bandit: len(bandit.memory.tickets),
+    "how many rewards came": lambda bandit: np.count_nonzero(~np.isnan(bandit.memory.tickets.rewards)),
+    "how many wait": lambda bandit: np.count_nonzero(bandit.memory.tickets),
+    "how many wait, for loops": lambda bandit: len(bandit.memory.held()),
+    "a pickled state": lambda bandit: pickle.dumps(bandit.sums.state),
+    "a copied state": lambda bandit: copy.deepcopy(bandit.sums.state),
+    "pickled sums": lambda bandit: pickle.dumps(bandit.sums),
+    "copied sums": lambda bandit: copy.deepcopy(bandit.sums),
+    "a pickled memory": lambda bandit: pickle.dumps(bandit.memory),
+    "a copied memory": lambda bandit: copy.deepcopy(bandit.memory),
+    "a pickled curator": lambda bandit: pickle.dumps(bandit.curator),
+    "a pickled choice to be kept": lambda bandit: pickle.dumps(asked(bandit)[3].row),
+    "a pickled bandit": pickle.dumps,
+    "a copied bandit": copy.copy,
+    "an estimate from exact sums": lambda bandit: bandit.sums.fold.follow(bandit.sums.state.prefix, 3, 24, ()),
+    "an estimate from open sums": lambda bandit: bandit.sums.fold.follow(bandit.sums.state.prefix.open, 3, 24, ()),
+    "the noise": lambda bandit: bandit.sums.state.prefix.noise.table.copy(),
+    "a file that others may read": lambda bandit: np.savez(io.BytesIO(), bandit.sums.state.prefix, allow_pickle=False),
 }
+
+
+def a_reward(bandit):
+    return bandit.memory.door.check(CANARIES.reward)
+
+
+def entered(bandit):
+    """What the next choices add."""
+    memory = bandit.memory
+    return bandit.curator.entering([memory.tickets.entry(20)], range(20, 21), memory.size, bool)
 
 
 @pytest.mark.parametrize("leak", IN_MEMORY)
 def test_leaks_planted_in_memory_end_in_an_error(leak):
     with pytest.raises((TypeError, AttributeError, TypingError)):  # the last: numba never meets the class
-        IN_MEMORY[leak](made(hold=3))
+        IN_MEMORY[leak](made(window=3))
 
 
-@pytest.mark.parametrize("options", [{}, {"hold": 3}])
+HOLDOUT = Holdout(policy="uniform", share=0.5)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"window": 3}, {"rounds": 3}, {"window": 3, "default": 0.0, "holdout": HOLDOUT}], ids=" ".join
+)
 def test_what_a_bandit_holds_says_nothing_of_anybody(options):
-    """Its repr, that of its state, and whatever a debugger lists of both; what was released is noise."""
+    """Its repr, that of what it is composed of, and whatever a debugger lists of them; what was released is noise."""
     bandit = made(**options)
-    said = "".join(repr(part) for part in (bandit, bandit._state, vars(bandit), *vars(bandit).values()))
-    assert "<raw>" in said and CANARIES.found_in([("repr", said.encode())], opened(bandit._state.prefix).open) == []
+    sums, owners = bandit.sums, (bandit, bandit.memory, bandit.sums, bandit.sums.fold, bandit.curator)
+    parts = [*owners, sums.state, *map(vars, owners), *(part for one in owners for part in vars(one).values())]
+    said = "".join(map(repr, parts))
+    assert "<raw>" in said and CANARIES.found_in([("repr", said.encode())], opened(sums.state.prefix).open) == []
+
+
+def test_a_request_says_nothing_of_anybody_wherever_it_is():
+    """What is checked, drawn and played; also where all of their parts are listed."""
+    bandit = made(window=3)
+    on_its_way = [*asked(bandit), entered(bandit), bandit.memory.tickets.entry(20)]
+    said = "".join(f"{one!r} {one!s} {[one]!r}" for one in on_its_way)
+    said += "".join(f"{tuple(one)!r}" for one in on_its_way if isinstance(one, tuple))
+    assert "<raw>" in said and CANARIES.found_in([("repr", said.encode())]) == []
 
 
 def test_leaks_planted_on_a_database_end_in_an_error(tmp_path, monkeypatch, caplog):
-    with Place(str(tmp_path / "x.db"), None).open(joint(features=3, budget=Budget(1.0, 1e-5), first=8)) as stored:
+    with Place(str(tmp_path / "x.db"), None).open(glm(first=8)) as stored:
         asked = stored.with_propensity(stored.prepare([CANARIES.numbers], request=CANARIES.texts["request"]))
         (choice,) = stored.choose_group([asked])
         report = stored.report(choice, CANARIES.reward)
-        row = stored.algorithm.logged(np.array(CANARIES.numbers))
+        row = stored.one_pass.logged(np.array(CANARIES.numbers))
         entered, steps = [], type(stored._steps)
-        monkeypatch.setattr(steps, "_join", lambda self, entries, sums, *_: entered.extend([*entries, sums]))
+        monkeypatch.setattr(steps, "_join", lambda self, entries, numbers, sums, _: entered.extend([*entries, sums]))
         stored.write_group([report])
         stored._clock.now += 100
         stored.tend()

@@ -2,6 +2,7 @@
 ever open."""
 
 import contextlib
+import dataclasses
 import itertools
 import shutil
 import threading
@@ -296,7 +297,7 @@ def test_a_worker_of_the_old_place_cannot_write_to_the_witness(on_postgres, on_s
         play(late, np.random.default_rng(0), 12, together=12)
         move(on_postgres.where, on_sqlite.where, keys=on_postgres.keys)
         with pytest.raises(RolledBack):
-            late._vault.witness.record(late._steps._drawn._replace(used=99))
+            late._vault.witness.record(dataclasses.replace(late._steps._drawn, used=99))
         for call in (late.tend, lambda: late.choose(np.eye(3)), lambda: late.erase("ada")):
             with pytest.raises(TacitError, match=r"moved|another place"):
                 call()

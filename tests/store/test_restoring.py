@@ -1,6 +1,7 @@
 """A successor: a new bandit from what a backup has of releases. Nothing raw goes along, the witness says what its
 predecessor is charged with, and a restore that is killed is done again."""
 
+import dataclasses
 import math
 import shutil
 
@@ -279,7 +280,7 @@ def test_workers_of_the_predecessor_are_refused(on_postgres, folder, rng):
             with pytest.raises(RolledBack):
                 call()
         with pytest.raises(RolledBack):
-            stored._vault.witness.record(stored._steps._drawn._replace(used=1))
+            stored._vault.witness.record(dataclasses.replace(stored._steps._drawn, used=1))
 
 
 # kill -9

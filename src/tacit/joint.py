@@ -35,7 +35,7 @@ from tacit.models.choose import Factory, Variant
 from tacit.models.protocol import Model, ModelSettings, ModelSums
 from tacit.privacy import gaussian
 from tacit.privacy.budget import Budget
-from tacit.privacy.settings import check_budget
+from tacit.privacy.settings import check_budget, check_features
 
 REWARD = Reward()
 FEWEST = 8  # users in the smallest step, beside those for each unit of the noise's std
@@ -115,17 +115,6 @@ class JointGLM:
     @functools.cached_property
     def _floats(self) -> OnePass:
         return planned(self, self, exact=False)
-
-
-def check_features(given: object) -> None:
-    """ValueError unless it is a Schema or a number of dimensions."""
-    if not isinstance(given, Schema):
-        if not isinstance(given, int | np.integer) or isinstance(given, bool):
-            raise ValueError(
-                "Expected features to be a Schema (Schema.from_dict makes one of a dict) or how many numbers a vector "
-                f"has, got {type(given).__name__}."
-            )
-        checks.positive_int(features=given)
 
 
 def idle(features: Schema | int, base_rate: float | None, model: Any, *, known: bool = False) -> tuple[str, ...]:

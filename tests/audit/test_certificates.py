@@ -179,6 +179,6 @@ def claimed_in_full(certificate):
 
 
 def test_arms_in_the_clear_that_are_claimed_to_be_protected_are_convicted():
-    server = LocalIRLS(dim=2, budget=LOCAL, public_arms=True)
+    server = LocalIRLS(2, LOCAL, public_arms=True)
     found = worlds.convicted(claimed_in_full(server.privacy), worlds.reports(server))
     assert [other.arm for other, _ in found] == [worlds.BACK, worlds.ASIDE]

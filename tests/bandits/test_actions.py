@@ -241,8 +241,8 @@ def test_a_propensity_is_that_of_the_actions_on_offer_now():
 
 def test_devices_have_a_fixed_list():
     with pytest.raises(ValueError, match="fixed list"):
-        LocalIRLS(features=schema("walk", "sleep"), budget=Budget(4.0, 0.0))
-    assert LocalIRLS(features=schema("walk", "sleep", most=2), budget=Budget(4.0, 0.0)).dim
+        LocalIRLS(schema("walk", "sleep"), Budget(4.0, 0.0))
+    assert LocalIRLS(schema("walk", "sleep", most=2), Budget(4.0, 0.0)).dim
 
 
 # the record

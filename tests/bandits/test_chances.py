@@ -124,6 +124,6 @@ def test_a_choice_carries_its_error_and_draws_nothing():
 
 
 def test_a_device_states_the_error_of_its_draws():
-    bandit = Embedded(LocalIRLS(dim=2, budget=Budget(2.0, 1e-3)))
+    bandit = Embedded(LocalIRLS(2, Budget(2.0, 1e-3)))
     choice = bandit.choose([[0.5, 0.1], [0.1, 0.5]])
     assert choice.propensity_error == pytest.approx(math.sqrt(choice.propensity * (1 - choice.propensity) / 4096))

@@ -14,6 +14,7 @@ from tacit.algorithms import irls
 from tacit.bandits.embedded import Embedded
 from tacit.bandits.local.irls import LocalIRLS
 from tacit.bandits.local.irls_kernel import IRLSSettings, IRLSTuning, add_anchor, local_fit
+from tacit.bandits.server import named
 from tacit.core import snapshot
 from tacit.errors import BadState
 from tacit.experiments.spec import Spec
@@ -25,7 +26,7 @@ WORLD = environments.ball(dim=3, arms=6, radius=2.0, link="logistic")
 
 
 def server(**options):
-    return LocalIRLS(**{"dim": 3, "budget": BUDGET, "radius": 2.0, "link": "logistic"} | options)
+    return named(LocalIRLS, **{"features": 3, "budget": BUDGET, "radius": 2.0} | options)
 
 
 @pytest.mark.parametrize(

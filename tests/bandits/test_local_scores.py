@@ -8,6 +8,7 @@ import pytest
 from numpy.random import default_rng
 
 from tacit import Budget, LocalIRLS, Simulated
+from tacit.bandits.server import named
 from tacit.features import Number, Schema
 from tacit.model.scores import PACE, REACH, TURN
 from tacit.roles.local import LocalClient
@@ -16,7 +17,7 @@ BUDGET = Budget(4.0, 1e-6)
 
 
 def make(**options):
-    return LocalIRLS(**{"dim": 3, "radius": 2.0, "budget": BUDGET, "curvature": "none"} | options)
+    return named(LocalIRLS, **{"features": 3, "radius": 2.0, "budget": BUDGET, "curvature": "none"} | options)
 
 
 def seeded(**options):
@@ -28,7 +29,7 @@ def seeded(**options):
 )
 def test_the_estimate_is_a_multiple_of_the_sum_of_reports(link, rewards, steep):
     """Against the formula in numpy: what each device decodes to, added up with the discount, times eta."""
-    server = seeded(link=link, rewards=rewards, first=4, forced=4, growth=1.5, discount=0.8)
+    server = seeded(link=link, range=rewards, first=4, forced=4, growth=1.5, discount=0.8)
     rng, step, sums, weight = default_rng(0), np.zeros(3), np.zeros(3), 0.0
     last = 0
     for n in range(40):
@@ -84,12 +85,12 @@ def test_the_first_users_explore_and_their_chances_are_told():
 
 def test_which_of_the_two_by_public_numbers_and_the_certificate_says_so():
     def told(**options):
-        return str(LocalIRLS(**{"budget": BUDGET} | options)._release().statistic)
+        return str(named(LocalIRLS, budget=BUDGET, **options)._release().statistic)
 
-    assert "the score" in told(dim=50) and "without curvature, as dimensions are 50 or more" in told(dim=50)
-    assert "x x'" in told(dim=49) and "with curvature, as dimensions are fewer than 50" in told(dim=49)
-    assert "curvature" not in told(dim=6, curvature="none") + told(dim=60, curvature="released")
-    assert "reward" in told(dim=60, public_arms=True)
+    assert "the score" in told(features=50) and "without curvature, as dimensions are 50 or more" in told(features=50)
+    assert "x x'" in told(features=49) and "with curvature, as dimensions are fewer than 50" in told(features=49)
+    assert "curvature" not in told(features=6, curvature="none") + told(features=60, curvature="released")
+    assert "reward" in told(features=60, public_arms=True)
     fields = Schema(context={"age": Number(0, 100)}, arms="disjoint", actions=("walk", "ride"))
     assert "as arms are disjoint" in told(features=fields) and "6 numbers" in told(features=fields)
     with pytest.raises(ValueError, match="curvature"):
@@ -99,7 +100,7 @@ def test_which_of_the_two_by_public_numbers_and_the_certificate_says_so():
 
 
 def test_reports_and_billboards_stay_short():
-    server = LocalIRLS(dim=300, budget=BUDGET)
+    server = LocalIRLS(300, BUDGET)
     assert len(server.billboard()) < 3000
     client = LocalClient(server.billboard(), epsilon=4.0)
     report = client.randomize(client.choose(np.eye(300)[:5]), 1.0)

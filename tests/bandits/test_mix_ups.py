@@ -23,6 +23,7 @@ from tacit import (
     environments,
     simulate,
 )
+from tacit.bandits.server import named
 from tacit.errors import WrongBatch
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.shuffle import calibration
@@ -33,16 +34,16 @@ from tests.made import joint
 
 BUDGET = Budget(epsilon=1.0, delta=1e-6)
 PURE = Budget(epsilon=1.0, delta=0.0)
-LOCAL = LocalIRLS(dim=3, budget=BUDGET)
+LOCAL = LocalIRLS(3, BUDGET)
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: joint(features=3, budget=1.0), "to be a Budget, .* got float"),
-        (lambda: LocalIRLS(dim=3, budget=(1.0, 0.1)), "to be a Budget, .* got tuple"),
+        (lambda: LocalIRLS(3, (1.0, 0.1)), "to be a Budget, .* got tuple"),
         (lambda: joint(features=3, budget=BUDGET, horizon=9, source=3), r"Secure\(\) or Simulated.*, got int"),
-        (lambda: LocalIRLS(dim=3, budget=BUDGET, source=Secure()), "source to be None .* got Secure"),
+        (lambda: LocalIRLS(3, BUDGET, source=Secure()), "source to be None .* got Secure"),
         (lambda: joint(features=3, budget=BUDGET, source=Secure), r"Secure\(\) or Simulated.*, got the class Secure"),
         (lambda: joint(features=3, budget=BUDGET, tuning=1), "a Tuning of 6 numbers, got int"),
         (lambda: Bandit(BUDGET), r"an algorithm, e.g. JointGLM\(...\), got Budget"),
@@ -53,15 +54,15 @@ LOCAL = LocalIRLS(dim=3, budget=BUDGET)
         (lambda: Spec("joint-glm"), "the class of a bandit, .* got 'joint-glm'"),
         (lambda: simulate(JointGLM, environments.ball(), horizon=9, runs=1, seed=0), "a sequence of Specs"),
         (lambda: simulate([Spec(LinUCB)], "ball", horizon=9, runs=1, seed=0), "environments.ball"),
-        (lambda: Shuffler(ShuffleNewton(dim=3, budget=BUDGET).billboard(), budget=1.0), "to be a Budget, .* got float"),
+        (lambda: Shuffler(ShuffleNewton(3, BUDGET).billboard(), budget=1.0), "to be a Budget, .* got float"),
         (lambda: LocalClient(LOCAL.billboard(), epsilon="4"), "None or a number above 0, got str"),
         (lambda: joint(features=3, budget=BUDGET, policy=3), "NumPy Generator, got int"),
         (lambda: joint(features=3, budget=BUDGET, range=1), "pair low < high of finite numbers, got 1"),
         (lambda: Embedded(joint(features=3, budget=BUDGET)), "server of the shuffle or local model, got Bandit"),
         (lambda: LocalClient(LOCAL.billboard()).randomize(0, 1.0), "choose returned, got int"),
         (lambda: LOCAL.observe(1.0), "the bytes of a report, got float"),
-        (lambda: LocalIRLS(dim=3, budget=BUDGET, public_arms=True).observe(1.0), "bytes of a report, got float"),
-        (lambda: LocalClient(ShuffleNewton(dim=3, budget=BUDGET).billboard()), "billboard of the local model"),
+        (lambda: LocalIRLS(3, BUDGET, public_arms=True).observe(1.0), "bytes of a report, got float"),
+        (lambda: LocalClient(ShuffleNewton(3, BUDGET).billboard()), "billboard of the local model"),
         (lambda: ShuffleClient(LOCAL.billboard()), "billboard of the shuffle model"),
     ],
 )
@@ -89,14 +90,14 @@ def test_pure_epsilon_is_for_mechanisms_that_have_it():
     for make in (
         lambda: gaussian.mu(PURE),
         lambda: joint(features=3, budget=PURE),
-        lambda: ShuffleNewton(dim=3, budget=PURE),
-        lambda: LocalIRLS(dim=3, budget=PURE, randomizer="gaussian"),
+        lambda: ShuffleNewton(3, PURE),
+        lambda: LocalIRLS(3, PURE, randomizer="gaussian"),
     ):
         with pytest.raises(ValueError, match="Expected delta above 0"):
             make()
     plan = calibration.calibrate(BUDGET, users=1000, size=5, sensitivity=2.0, norm=1.0)
     assert calibration.epsilon(plan, 1e-6) <= 1.0 < calibration.epsilon(plan, 0.0) == np.inf
-    certificate = LocalIRLS(dim=3, budget=PURE).privacy
+    certificate = LocalIRLS(3, PURE).privacy
     assert certificate.epsilon <= 1.0 and certificate.delta == 0.0
     with pytest.raises(ValueError, match=r"Expected delta in \[0, 1\)"):
         Budget(epsilon=1.0, delta=1.0)
@@ -128,8 +129,8 @@ def test_arms_scaled_to_one_in_single_precision_are_taken_and_cut():
 
 
 def test_a_local_server_reads_no_report_that_was_made_for_another():
-    for options in ({"budget": Budget(8.0, 0.0)}, {"link": "probit"}, {"rewards": (-1.0, 1.0)}):
-        other = LocalIRLS(**({"dim": 3, "budget": BUDGET} | options))
+    for options in ({"budget": Budget(8.0, 0.0)}, {"link": "probit"}, {"range": (-1.0, 1.0)}):
+        other = named(LocalIRLS, **{"features": 3, "budget": BUDGET} | options)
         client = LocalClient(other.billboard())
         report = client.randomize(client.choose(np.eye(3)), 1.0)
         with pytest.raises(WrongBatch, match="settings and budget"):
@@ -141,7 +142,7 @@ def test_a_local_server_reads_no_report_that_was_made_for_another():
 @pytest.mark.parametrize("client", [LocalClient, ShuffleClient])
 def test_a_device_may_keep_its_choice_over_a_restart(client):
     kind = LocalIRLS if client is LocalClient else ShuffleNewton
-    made = client(kind(dim=3, budget=BUDGET).billboard())
+    made = client(kind(3, BUDGET).billboard())
     choice = made.choose(np.eye(3))
     kept, restored = pickle.loads(pickle.dumps((made, choice)))
     assert restored.index == choice.index and restored.propensity > 0

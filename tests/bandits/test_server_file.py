@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from tacit import Budget, Embedded, LocalIRLS, ShuffleNewton, Simulated, environments
+from tacit import Budget, Embedded, LocalIRLS, Reward, ShuffleNewton, Simulated, environments
 from tacit.bandits import server
 from tacit.core import snapshot
 from tacit.errors import BadState
@@ -18,7 +18,7 @@ LATER = ("curvature", "estimate")  # settings that files of version 3 do not hav
 def test_a_file_of_version_3_is_refused_though_its_settings_are_good(tmp_path, kind):
     """Its sums are of batches, one after the other: the same settings now ask for sums of all batches."""
     path = tmp_path / "server.json"
-    kind(dim=60, radius=3.0, budget=Budget(8.0, 1e-3)).save(path)
+    kind(60, Budget(8.0, 1e-3), Reward(radius=3.0)).save(path)
     text = json.loads(path.read_text())
     body = json.loads(text["body"])
     body["settings"] = {name: value for name, value in body["settings"].items() if name not in LATER}
@@ -27,7 +27,7 @@ def test_a_file_of_version_3_is_refused_though_its_settings_are_good(tmp_path, k
         path.write_text(json.dumps(snapshot.document(body, format=server.FORMAT, version=version, raw=False)))
 
     put(3)
-    with pytest.raises(BadState, match="of version 4 in server.json, got version 3, which another release of tacit"):
+    with pytest.raises(BadState, match="of version 5 in server.json, got version 3, which another release of tacit"):
         kind.load(path)
     put(text["version"])
     kind.load(path)  # nothing else is wrong with it
@@ -35,7 +35,7 @@ def test_a_file_of_version_3_is_refused_though_its_settings_are_good(tmp_path, k
 
 @pytest.mark.parametrize("options", [{}, {"curvature": "none"}, {"public_arms": True}], ids=str)
 def test_a_local_server_goes_on_where_it_was_saved(tmp_path, options):
-    made = LocalIRLS(dim=3, budget=BUDGET, first=5, forced=5, **options)
+    made = LocalIRLS(3, BUDGET, first=5, forced=5, **options)
     for _ in range(12):
         client = made.device()
         made.observe(client.randomize(client.choose(np.eye(3)), 1.0))
@@ -46,6 +46,6 @@ def test_a_local_server_goes_on_where_it_was_saved(tmp_path, options):
 
 @pytest.mark.parametrize("kind", [ShuffleNewton, LocalIRLS])
 def test_simulated_rounds_are_for_simulated_noise_which_claims_nothing(kind):
-    assert not kind(dim=2, budget=Budget(1.0, 1e-2), source=Simulated(0)).privacy.private
+    assert not kind(2, Budget(1.0, 1e-2), source=Simulated(0)).privacy.private
     with pytest.raises(ValueError, match="simulated block"):
-        Embedded(kind(dim=2, budget=Budget(1.0, 1e-2))).play(environments.ball(dim=2).block(3))
+        Embedded(kind(2, Budget(1.0, 1e-2))).play(environments.ball(dim=2).block(3))

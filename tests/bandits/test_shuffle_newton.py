@@ -9,7 +9,7 @@ import pytest
 from numpy.random import default_rng
 from scipy.linalg import block_diag
 
-from tacit import Budget, Embedded, ShuffleNewton, Spec, environments, simulate
+from tacit import Budget, Embedded, Reward, ShuffleNewton, Spec, environments, simulate
 from tacit.algorithms import irls
 from tacit.bandits.shuffle.batches_kernel import ShuffleState
 from tacit.bandits.shuffle.newton_kernel import absorb, optimist_share
@@ -47,17 +47,19 @@ def test_scores_are_taken_for_arms_of_many_dimensions_and_where_reports_would_be
         server = ShuffleNewton(budget=BUDGET, **settings)
         return server.contribution.size, server.contribution.sensitivity, " ".join(str(server.privacy).split())
 
-    size, sensitivity, words = made(dim=100)
+    size, sensitivity, words = made(features=100)
     assert (size, sensitivity) == (100, 2.0)
     assert "sums of scores over a batch: 100 numbers, each user in one batch; without curvature, as an arm" in words
-    assert made(dim=99)[0] == 99 * 102 // 2 and "curvature" not in made(dim=99)[2]
+    assert made(features=99)[0] == 99 * 102 // 2 and "curvature" not in made(features=99)[2]
     assert made(features=apart.schema(41, 4))[0] == 369 and "65535 numbers" in made(features=apart.schema(41, 4))[2]
-    assert made(dim=100, curvature="released")[0] == made(dim=100, estimate="sum")[0] == 100 * 103 // 2
-    assert made(dim=3, curvature="none")[0] == 3 and "without curvature" not in made(dim=3, curvature="none")[2]
+    assert made(features=100, curvature="released")[0] == made(features=100, estimate="sum")[0] == 100 * 103 // 2
+    assert (
+        made(features=3, curvature="none")[0] == 3 and "without curvature" not in made(features=3, curvature="none")[2]
+    )
     for wrong, said in (
-        ({"dim": 3, "curvature": "half"}, "curvature"),
-        ({"dim": 400, "curvature": "released"}, "at most 65535 numbers, got 80600 with a curvature"),
-        ({"dim": 3, "curvature": "none", "explore": "ucb"}, 'curvature.*got explore="ucb" and estimate="auto"'),
+        ({"features": 3, "curvature": "half"}, "curvature"),
+        ({"features": 400, "curvature": "released"}, "at most 65535 numbers, got 80600 with a curvature"),
+        ({"features": 3, "curvature": "none", "explore": "ucb"}, 'curvature.*got explore="ucb" and estimate="auto"'),
     ):
         with pytest.raises(ValueError, match=said):
             made(**wrong)
@@ -65,11 +67,11 @@ def test_scores_are_taken_for_arms_of_many_dimensions_and_where_reports_would_be
 
 @pytest.mark.parametrize(
     ("features", "growth", "fading", "share"),
-    [({"dim": 2}, 1.2, 1.2**-0.5, 1.0), ({"features": apart.schema(2, 0)}, 1.1, 1.0, 0.3)],
+    [(2, 1.2, 1.2**-0.5, 1.0), (apart.schema(2, 0), 1.1, 1.0, 0.3)],
 )
 def test_the_estimate_from_scores_is_a_multiple_of_their_sum(features, growth, fading, share):
     """Three batches beside numpy: real devices, whose scores are known, and the sums that the server was handed."""
-    server = ShuffleNewton(budget=BUDGET, first=60, curvature="none", radius=3.0, **features)
+    server = ShuffleNewton(features, BUDGET, Reward(radius=3.0), first=60, curvature="none")
     rng, total, variance, average = default_rng(3), np.zeros(2), 0.0, np.zeros(2)
     for batch in range(3):
         plan, board = server.analyzer.plan(batch), server.billboard()
@@ -104,7 +106,7 @@ def three_roles(server, users, rng):
 
 def test_a_server_learns_from_real_devices_and_goes_on_after_a_restart(tmp_path):
     rng = default_rng(0)
-    server = ShuffleNewton(dim=2, budget=BUDGET, first=60)
+    server = ShuffleNewton(2, BUDGET, first=60)
     message = three_roles(server, 60, rng)
     server.observe(message)
     assert server.users == 60 and server.version == 1
@@ -122,7 +124,7 @@ def test_a_server_learns_from_real_devices_and_goes_on_after_a_restart(tmp_path)
 
 
 def test_a_null_report_and_a_wrong_reward():
-    client = ShuffleClient(ShuffleNewton(dim=2, budget=BUDGET).billboard())
+    client = ShuffleClient(ShuffleNewton(2, BUDGET).billboard())
     choice = client.choose({"a": [0.123456, 0.1], "b": [0.123456, 0.1]})
     for wrong in ("1", [1.0], 1j):
         with pytest.raises(ValueError, match="a number, got"):
@@ -132,16 +134,16 @@ def test_a_null_report_and_a_wrong_reward():
     assert "0.123" not in repr(choice) + repr(client)
     with pytest.raises(BadReport):
         ShuffleClient(b"{}")
-    later = json.loads(ShuffleNewton(dim=2, budget=BUDGET).billboard()) | {"version": 99}
+    later = json.loads(ShuffleNewton(2, BUDGET).billboard()) | {"version": 99}
     with pytest.raises(BadReport, match="version 99"):
         ShuffleClient(json.dumps(later).encode())
 
 
 def test_what_the_server_refuses_changes_nothing():
-    server = ShuffleNewton(dim=2, budget=BUDGET, first=60)
+    server = ShuffleNewton(2, BUDGET, first=60)
     message = three_roles(server, 60, default_rng(1))
     board = server.billboard()
-    other = three_roles(ShuffleNewton(dim=2, budget=BUDGET, first=61), 61, default_rng(1))
+    other = three_roles(ShuffleNewton(2, BUDGET, first=61), 61, default_rng(1))
     few = Shuffler(board, minimum=0)
     numbers = [message[:-8] + number.to_bytes(8, "little", signed=True) for number in (10**12, -1)]
     damaged = [message[:-1], message + b"0", b"", message[:2] + b"\x09" + message[3:], *numbers]
@@ -156,12 +158,12 @@ def test_what_the_server_refuses_changes_nothing():
 
 
 def test_dropouts_are_planned_for_and_charged():
-    server = ShuffleNewton(dim=2, budget=BUDGET, first=100, dropout=0.2, malicious=0.1)
+    server = ShuffleNewton(2, BUDGET, first=100, dropout=0.2, malicious=0.1)
     certificate = server.privacy
     assert certificate.epsilon <= 1 + 1e-6
     server.observe(three_roles(server, 100, default_rng(2)))
     full = server.privacy.spent
-    fewer = ShuffleNewton(dim=2, budget=BUDGET, first=100, dropout=0.2, malicious=0.1)
+    fewer = ShuffleNewton(2, BUDGET, first=100, dropout=0.2, malicious=0.1)
     fewer.observe(three_roles(fewer, 80, default_rng(2)))
     assert full < fewer.privacy.spent <= 1 + 1e-6
     with pytest.raises(BatchTooSmall):
@@ -169,7 +171,7 @@ def test_dropouts_are_planned_for_and_charged():
 
 
 def test_embedded_without_a_seed_pads_what_never_came_and_refuses_late_rewards():
-    bandit = Embedded(ShuffleNewton(dim=2, budget=BUDGET, first=60))
+    bandit = Embedded(ShuffleNewton(2, BUDGET, first=60))
     arms = [[0.5, 0.1], [0.1, 0.1]]
     choices = [bandit.choose(arms) for _ in range(60)]
     for choice in choices[:50]:
@@ -280,17 +282,17 @@ def test_the_sum_is_taken_for_blocks_and_for_many_dimensions():
     def fading(**settings):
         return ShuffleNewton(budget=BUDGET, **settings)._settings.fading
 
-    assert fading(features=apart.schema(2)) == 1.3**-0.5 and fading(dim=50) == 1.5**-0.5
-    assert fading(dim=49) == fading(features=apart.schema(6, 0)) == fading(dim=64, estimate="batches") == 0.0
-    assert fading(dim=3, estimate="sum", growth=4.0) == 0.5
+    assert fading(features=apart.schema(2)) == 1.3**-0.5 and fading(features=50) == 1.5**-0.5
+    assert fading(features=49) == fading(features=apart.schema(6, 0)) == fading(features=64, estimate="batches") == 0.0
+    assert fading(features=3, estimate="sum", growth=4.0) == 0.5
     with pytest.raises(ValueError, match="estimate"):
-        fading(dim=3, estimate="mean")
+        fading(features=3, estimate="mean")
 
 
 def test_blocks_are_the_schema_s():
     schema = Schema(context={"age": Number(0, 100)}, arms="disjoint", actions=("a", "b", "c"))
-    assert ShuffleNewton(features=schema, budget=BUDGET, first=60)._settings.blocks == 3
-    assert ShuffleNewton(dim=6, budget=BUDGET, first=60)._settings.blocks == 1
+    assert ShuffleNewton(schema, BUDGET, first=60)._settings.blocks == 3
+    assert ShuffleNewton(6, BUDGET, first=60)._settings.blocks == 1
     with pytest.raises(ValueError, match="takes blocks"):
         simulate([Spec(ShuffleNewton, budget=BUDGET)], environments.disjoint(apart=True), horizon=10, runs=1, seed=0)
 
@@ -298,11 +300,11 @@ def test_blocks_are_the_schema_s():
 def test_batches_stop_growing_and_optimists_get_rarer():
     """A change is noticed when the open batch closes, so batches are bounded; optimists come again only when there are
     half as many users more, or a fixed share of everybody would try arms for ever."""
-    server = ShuffleNewton(dim=3, budget=BUDGET)
+    server = ShuffleNewton(3, BUDGET)
     sizes = [server.analyzer.plan(batch).users for batch in range(400)]
     assert sizes[-1] == max(sizes) == 10 * server.first and sizes[1] == math.ceil(1.5 * server.first)
-    assert ShuffleNewton(dim=3, budget=BUDGET, largest=math.inf).analyzer.plan(20).users > 100 * sizes[0]
-    assert ShuffleNewton(dim=3, budget=BUDGET, estimate="sum").largest == 100 * server.first
+    assert ShuffleNewton(3, BUDGET, largest=math.inf).analyzer.plan(20).users > 100 * sizes[0]
+    assert ShuffleNewton(3, BUDGET, estimate="sum").largest == 100 * server.first
     before, optimists = 0, []
     for batch, users in enumerate(sizes):
         share = optimist_share(server.analyzer.plan(batch), before, 0.0)
@@ -317,7 +319,7 @@ def test_batches_stop_growing_and_optimists_get_rarer():
 @pytest.mark.parametrize("settings", [{"estimate": "sum"}, {"curvature": "none"}])
 def test_batches_that_no_longer_grow_do_not_fade(settings):
     """Else what a server knew would be forgotten in a few batches, for ever."""
-    server, rng = ShuffleNewton(dim=2, budget=BUDGET, first=60, largest=60, **settings), default_rng(3)
+    server, rng = ShuffleNewton(2, BUDGET, first=60, largest=60, **settings), default_rng(3)
     for batch in range(3):
         server.observe(three_roles(server, 60, rng))
         plan = server.analyzer.plan(batch)

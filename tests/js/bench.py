@@ -5,16 +5,16 @@ from pathlib import Path
 
 from numpy.random import default_rng
 
-from tacit import Budget, LocalIRLS, ShuffleNewton
+from tacit import Budget, LocalIRLS, Reward, ShuffleNewton
 from tests.js import chromium, node, vectors
 
 SERVERS = {
-    "ShuffleNewton, d = 5": ShuffleNewton(dim=5, budget=Budget(1.0, 1e-6), first=2000),
-    "ShuffleNewton, d = 20": ShuffleNewton(dim=20, budget=Budget(1.0, 1e-6), first=20_000),
-    "LocalIRLS, cap, d = 5": LocalIRLS(dim=5, radius=3.0, budget=Budget(4.0, 0.0)),
-    "LocalIRLS, cap, d = 20": LocalIRLS(dim=20, radius=3.0, budget=Budget(4.0, 0.0)),
-    "LocalIRLS, Gaussian, d = 5": LocalIRLS(dim=5, radius=3.0, budget=Budget(1.0, 1e-6), randomizer="gaussian"),
-    "LocalIRLS, public arms, d = 5": LocalIRLS(dim=5, radius=3.0, budget=Budget(1.0, 0.0), public_arms=True),
+    "ShuffleNewton, d = 5": ShuffleNewton(5, Budget(1.0, 1e-6), first=2000),
+    "ShuffleNewton, d = 20": ShuffleNewton(20, Budget(1.0, 1e-6), first=20_000),
+    "LocalIRLS, cap, d = 5": LocalIRLS(5, Budget(4.0, 0.0), Reward(radius=3.0)),
+    "LocalIRLS, cap, d = 20": LocalIRLS(20, Budget(4.0, 0.0), Reward(radius=3.0)),
+    "LocalIRLS, Gaussian, d = 5": LocalIRLS(5, Budget(1.0, 1e-6), Reward(radius=3.0), randomizer="gaussian"),
+    "LocalIRLS, public arms, d = 5": LocalIRLS(5, Budget(1.0, 0.0), Reward(radius=3.0), public_arms=True),
 }
 DRAWS = 50
 

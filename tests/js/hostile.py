@@ -22,7 +22,7 @@ def with_parts(name, **parts):
 
 @functools.cache
 def wide():
-    return json.loads(ShuffleNewton(dim=30, budget=COARSE).billboard())
+    return json.loads(ShuffleNewton(30, COARSE).billboard())
 
 
 def plans():

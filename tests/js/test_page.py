@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tacit import Budget, LocalIRLS, ShuffleNewton, Shuffler
+from tacit import Budget, LocalIRLS, Reward, ShuffleNewton, Shuffler
 from tests.js import node
 
 WAIT, JITTER = 800, 400  # milliseconds
@@ -44,9 +44,9 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def servers():
     """By name: its billboard, when it was asked for it, and when it got what."""
-    local = LocalIRLS(dim=3, budget=Budget(4.0, 1e-6), radius=3.0)
-    newton = ShuffleNewton(dim=3, budget=Budget(1.0, 1e-6), first=1000)
-    public = LocalIRLS(dim=3, budget=Budget(4.0, 1e-6), public_arms=True)
+    local = LocalIRLS(3, Budget(4.0, 1e-6), Reward(radius=3.0))
+    newton = ShuffleNewton(3, Budget(1.0, 1e-6), first=1000)
+    public = LocalIRLS(3, Budget(4.0, 1e-6), public_arms=True)
     both = {"local": local, "shuffler": newton, "clear": public}
     made = {name: {"board": one.billboard(), "asked": [], "got": []} for name, one in both.items()}
     kind = type("One", (Handler,), {"servers": made})
@@ -127,7 +127,7 @@ def test_the_page_adds_up_what_left_whatever_the_last_billboard_says(servers, pa
     try:
         for number in range(6):
             if number == 5:
-                servers["local"]["board"] = LocalIRLS(dim=3, budget=Budget(0.1, 0.0), radius=3.0).billboard()
+                servers["local"]["board"] = LocalIRLS(3, Budget(0.1, 0.0), Reward(radius=3.0)).billboard()
             page.click("#choose")
             page.wait_for_function(f"document.querySelectorAll('#reports tr').length === {number + 1}")
         for _ in range(2):

@@ -40,9 +40,9 @@ SCHEMA = Schema(context={"age": Number(0, 99)}, arms="disjoint", actions=("tea",
 BANDITS = {
     "round": joint(features=3, budget=BUDGET),
     "person": joint(features=SCHEMA, budget=BUDGET, rounds=5),
-    "shuffle": ShuffleNewton(dim=3, horizon=5000, budget=Budget(1.0, 1e-4)),
-    "local": LocalIRLS(dim=3, budget=Budget(2.0, 1e-6)),
-    "rewards": LocalIRLS(dim=3, budget=Budget(2.0, 1e-6), public_arms=True),
+    "shuffle": ShuffleNewton(3, Budget(1.0, 1e-4), horizon=5000),
+    "local": LocalIRLS(3, Budget(2.0, 1e-6)),
+    "rewards": LocalIRLS(3, Budget(2.0, 1e-6), public_arms=True),
 }
 
 

@@ -143,7 +143,7 @@ def test_less_noise_costs_more(release, share):
 def test_certificates_are_what_the_ledger_computes_from_their_releases():
     """In every model, from the document alone: the claim is recomputed by whoever reads it."""
     budget = Budget(1.0, 1e-6)
-    for made in (Bandit(JointGLM(3, budget)), LocalIRLS(dim=3, budget=budget), ShuffleNewton(dim=3, budget=budget)):
+    for made in (Bandit(JointGLM(3, budget)), LocalIRLS(3, budget), ShuffleNewton(3, budget)):
         document = json.loads(made.privacy.json())
         releases = msgspec.convert(document["releases"], list[ledger.Release])
         assert ledger.epsilon_of(releases, document["delta"]) == document["epsilon"] <= 1.0 + 1e-6

@@ -30,9 +30,9 @@ def test_a_certificate_opens_with_plain_words_for_its_model():
     jointly = opening(joint(features=2, budget=BUDGET).privacy)
     assert "which of two versions of one visit is the true one" in jointly and "at most 73.2 %" in jointly
     assert "so far it is at most 50.0 %" in jointly and "database and its keys hold people's data" in jointly
-    local = opening(LocalIRLS(dim=2, budget=BUDGET).privacy)
+    local = opening(LocalIRLS(2, BUDGET).privacy)
     assert "the server ever see" in local and "Nobody is trusted but" in local
-    assert "the shuffler" in opening(ShuffleNewton(dim=2, budget=BUDGET, horizon=10_000).privacy)
+    assert "the shuffler" in opening(ShuffleNewton(2, BUDGET, horizon=10_000).privacy)
 
 
 def test_the_words_name_the_unit():

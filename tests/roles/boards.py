@@ -9,37 +9,35 @@ import math
 import numpy as np
 from numpy.random import default_rng
 
-from tacit import Budget, LocalIRLS, ShuffleNewton, Shuffler
+from tacit import Budget, LocalIRLS, Reward, ShuffleNewton, Shuffler
 from tacit.features import Number, Schema
 from tacit.roles import local, shuffle
 
 BUDGET, COARSE = Budget(1.0, 1e-6), Budget(1.0, 1e-2)
 FIELDS = Schema(context={"age": Number(0, 100)}, arms="disjoint", actions=("walk",))
 SERVERS = {
-    "irls": lambda: LocalIRLS(dim=2, radius=3.0, budget=BUDGET),
-    "irls-rare-cap": lambda: LocalIRLS(dim=3, radius=3.0, budget=Budget(8.0, 0.0)),
-    "irls-gaussian": lambda: LocalIRLS(dim=2, link="probit", budget=BUDGET, randomizer="gaussian"),
-    "irls-padded": lambda: LocalIRLS(dim=2, link="identity", rewards=(0.0, 1.0), budget=BUDGET),
-    "irls-linear": lambda: LocalIRLS(dim=2, link="identity", rewards=(-1.0, 1.0), budget=BUDGET),
-    "irls-scores": lambda: LocalIRLS(dim=2, radius=3.0, budget=BUDGET, curvature="none"),
+    "irls": lambda: LocalIRLS(2, BUDGET, Reward(radius=3.0)),
+    "irls-rare-cap": lambda: LocalIRLS(3, Budget(8.0, 0.0), Reward(radius=3.0)),
+    "irls-gaussian": lambda: LocalIRLS(2, BUDGET, Reward("probit"), randomizer="gaussian"),
+    "irls-padded": lambda: LocalIRLS(2, BUDGET, Reward("identity", range=(0.0, 1.0))),
+    "irls-linear": lambda: LocalIRLS(2, BUDGET, Reward("identity", range=(-1.0, 1.0))),
+    "irls-scores": lambda: LocalIRLS(2, BUDGET, Reward(radius=3.0), curvature="none"),
     "irls-scores-linear": lambda: LocalIRLS(
-        dim=3, link="identity", rewards=(-2.0, 1.0), budget=BUDGET, curvature="none", randomizer="gaussian"
+        3, BUDGET, Reward("identity", range=(-2.0, 1.0)), curvature="none", randomizer="gaussian"
     ),
-    "irls-public": lambda: LocalIRLS(dim=2, budget=BUDGET, public_arms=True),
-    "irls-public-padded": lambda: LocalIRLS(
-        dim=2, link="identity", rewards=(2.0, 5.0), budget=BUDGET, public_arms=True
-    ),
-    "irls-fields": lambda: LocalIRLS(features=FIELDS, budget=BUDGET),
-    "newton": lambda: ShuffleNewton(dim=2, budget=COARSE, first=60),
-    "newton-fields": lambda: ShuffleNewton(features=FIELDS, budget=COARSE, first=60),
-    "newton-ucb": lambda: ShuffleNewton(dim=3, budget=COARSE, first=60, explore="ucb", link="probit"),
-    "newton-greedy": lambda: ShuffleNewton(dim=2, budget=COARSE, first=60, explore="greedy", malicious=0.1),
-    "newton-elimination": lambda: ShuffleNewton(dim=2, budget=COARSE, first=60, explore="elimination", dropout=0.1),
-    "newton-narrow": lambda: ShuffleNewton(dim=1, budget=COARSE, first=60, explore="elimination"),
-    "newton-linear": lambda: ShuffleNewton(dim=2, budget=COARSE, first=60, link="identity", rewards=(-2.0, 1.0)),
-    "newton-scores": lambda: ShuffleNewton(dim=2, budget=COARSE, first=60, curvature="none", link="probit"),
+    "irls-public": lambda: LocalIRLS(2, BUDGET, public_arms=True),
+    "irls-public-padded": lambda: LocalIRLS(2, BUDGET, Reward("identity", range=(2.0, 5.0)), public_arms=True),
+    "irls-fields": lambda: LocalIRLS(FIELDS, BUDGET),
+    "newton": lambda: ShuffleNewton(2, COARSE, first=60),
+    "newton-fields": lambda: ShuffleNewton(FIELDS, COARSE, first=60),
+    "newton-ucb": lambda: ShuffleNewton(3, COARSE, Reward("probit"), first=60, explore="ucb"),
+    "newton-greedy": lambda: ShuffleNewton(2, COARSE, first=60, explore="greedy", malicious=0.1),
+    "newton-elimination": lambda: ShuffleNewton(2, COARSE, first=60, explore="elimination", dropout=0.1),
+    "newton-narrow": lambda: ShuffleNewton(1, COARSE, first=60, explore="elimination"),
+    "newton-linear": lambda: ShuffleNewton(2, COARSE, Reward("identity", range=(-2.0, 1.0)), first=60),
+    "newton-scores": lambda: ShuffleNewton(2, COARSE, Reward("probit"), first=60, curvature="none"),
     "newton-scores-linear": lambda: ShuffleNewton(
-        dim=3, budget=COARSE, first=60, curvature="none", link="identity", rewards=(-2.0, 1.0)
+        3, COARSE, Reward("identity", range=(-2.0, 1.0)), first=60, curvature="none"
     ),
 }
 ALL = dict(SERVERS)  # with those of packages: a package that imports these tests adds its own

@@ -67,7 +67,7 @@ def test_a_billboard_for_other_features_is_refused(kind):
         with pytest.raises(BadBillboard, match="the application's features"):
             device(board, features=other)
     with pytest.raises(BadBillboard, match="or for vectors"):
-        device(server(kind, features=None, dim=HEALTH.dim).billboard(), features=HEALTH)
+        device(server(kind, features=HEALTH.dim).billboard(), features=HEALTH)
     for wrong in (HEALTH.to_dict(), HEALTH.digest, 3):
         with pytest.raises(ValueError, match="a Schema"):
             device(board, features=wrong)
@@ -100,8 +100,6 @@ def test_a_server_says_its_features_and_is_saved_with_them(kind, tmp_path):
     assert made.dim == HEALTH.dim and made.privacy.features == str(HEALTH)
     made.save(tmp_path / "server.json")
     assert kind.load(tmp_path / "server.json").features == HEALTH
-    with pytest.raises(ValueError, match="Expected dim="):
-        server(kind, dim=3)
     with pytest.raises(ValueError, match="a Schema"):
         server(kind, features={"age": 3})
     simulated = {"source": Simulated(1), "policy": np.random.default_rng(1)}

@@ -231,7 +231,7 @@ def test_plans_whose_numbers_do_not_fit_or_take_too_many_coins_are_refused():
         else:
             with pytest.raises(BadBillboard, match="4 bytes"):
                 Shuffler(encoded(made))
-    made = json.loads(ShuffleNewton(dim=30, budget=COARSE).billboard())
+    made = json.loads(ShuffleNewton(30, COARSE).billboard())
     made["plan"] |= {"trials": 2**20, "users": 1000, "minimum": 1000}  # 495 numbers: 65 MB of coins
     with pytest.raises(BadBillboard, match="coins in a report"):
         device(encoded(made))
@@ -296,7 +296,7 @@ def test_long_billboards_and_other_encodings_are_refused():
 
 def test_a_cap_that_takes_a_device_seconds_is_refused():
     """A cap of probability 2^-15 in 7380 numbers: 7 s and 2 GB, where the claim is true."""
-    made = json.loads(LocalIRLS(dim=120, budget=Budget(12.0, 0.0)).billboard())
+    made = json.loads(LocalIRLS(120, Budget(12.0, 0.0)).billboard())
     device(encoded(made))
     made["randomizer"] |= {"threshold": 4 * 2**27, "chance": 2**31}
     with pytest.raises(BadBillboard, match="noise"):
@@ -318,6 +318,6 @@ def test_a_shufflers_work_is_bounded():
 
 def test_what_billboards_leave_in_memory_is_bounded():
     for dim in range(1, 12):
-        client = device(LocalIRLS(dim=dim, budget=Budget(1.0, 0.0)).billboard())
+        client = device(LocalIRLS(dim, Budget(1.0, 0.0)).billboard())
         client.randomize(client.choose(np.eye(dim)), 1.0)
     assert vectors._upper_half.cache_info().currsize <= 8

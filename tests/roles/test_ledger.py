@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit import Budget, LocalIRLS
+from tacit import Budget, LocalIRLS, Reward
 from tacit.errors import LifetimeSpent, TooManyReports
 from tacit.roles.ledger import Charge, Lifetime
 from tacit.roles.outbox import WEEK
@@ -18,7 +18,7 @@ from tests.roles.test_outbox import ARMS, World
 
 
 def board(epsilon):
-    return LocalIRLS(dim=2, radius=3.0, budget=Budget(epsilon, 0.0)).billboard()
+    return LocalIRLS(2, Budget(epsilon, 0.0), Reward(radius=3.0)).billboard()
 
 
 def test_a_later_billboard_makes_nothing_that_left_smaller(tmp_path):

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, LocalIRLS
+from tacit import Budget, LocalIRLS, Reward
 from tacit.bandits.local import server as local_server
 from tacit.errors import BadBillboard, DuplicateReport
 from tacit.mechanisms.randomizers import CELLS, Lattice
@@ -16,13 +16,13 @@ from tacit.roles.local import ID_BYTES, LocalClient
 
 BUDGET = Budget(1.0, 1e-6)
 SERVERS = [
-    LocalIRLS(dim=2, radius=3.0, budget=BUDGET),
-    LocalIRLS(dim=2, radius=3.0, budget=BUDGET, randomizer="gaussian"),
-    LocalIRLS(dim=2, link="probit", budget=BUDGET, randomizer="gaussian", scale=3.0),
-    LocalIRLS(dim=2, link="identity", rewards=(0.0, 1.0), budget=BUDGET, randomizer="gaussian"),
-    LocalIRLS(dim=2, budget=BUDGET, public_arms=True),
-    LocalIRLS(dim=2, radius=3.0, budget=BUDGET, curvature="none"),
-    LocalIRLS(dim=2, link="identity", rewards=(-1.0, 3.0), budget=BUDGET, curvature="none", randomizer="gaussian"),
+    LocalIRLS(2, BUDGET, Reward(radius=3.0)),
+    LocalIRLS(2, BUDGET, Reward(radius=3.0), randomizer="gaussian"),
+    LocalIRLS(2, BUDGET, Reward("probit"), randomizer="gaussian", scale=3.0),
+    LocalIRLS(2, BUDGET, Reward("identity", range=(0.0, 1.0)), randomizer="gaussian"),
+    LocalIRLS(2, BUDGET, public_arms=True),
+    LocalIRLS(2, BUDGET, Reward(radius=3.0), curvature="none"),
+    LocalIRLS(2, BUDGET, Reward("identity", range=(-1.0, 3.0)), curvature="none", randomizer="gaussian"),
 ]
 
 
@@ -65,7 +65,7 @@ def test_lattices_without_noise_are_refused_and_arms_in_the_clear_need_leave():
 
 
 def test_simulation_may_use_what_a_device_may_not():
-    open_server = LocalIRLS(dim=2, budget=Budget(math.inf, 1e-6))
+    open_server = LocalIRLS(2, Budget(math.inf, 1e-6))
     with pytest.raises(BadBillboard):
         LocalClient(open_server.billboard())
     LocalClient(open_server.billboard(), noise=Seeded(np.random.default_rng(0)))
@@ -97,7 +97,7 @@ def test_no_billboard_moves_a_vector_beyond_what_its_noise_is_for(server):
 
 def test_a_retry_counts_once_and_the_memory_for_it_is_bounded(monkeypatch):
     monkeypatch.setattr(local_server, "REMEMBERED", 3)
-    for made in (LocalIRLS(dim=2, budget=BUDGET), LocalIRLS(dim=2, budget=BUDGET, public_arms=True)):
+    for made in (LocalIRLS(2, BUDGET), LocalIRLS(2, BUDGET, public_arms=True)):
         client = LocalClient(made.billboard(), public_arms=True)
         for _ in range(5):
             report = client.randomize(client.choose(np.eye(2)), 1.0)
@@ -122,7 +122,7 @@ def test_one_forged_report_cannot_outweigh_all_others(server):
 
 
 def test_a_limit_of_delta_holds_without_one_of_epsilon():
-    board = LocalIRLS(dim=2, budget=Budget(1.0, 0.3)).billboard()
+    board = LocalIRLS(2, Budget(1.0, 0.3)).billboard()
     LocalClient(board)
     with pytest.raises(BadBillboard, match="delta at most 1e-09"):
         LocalClient(board, delta=1e-9)

@@ -24,7 +24,7 @@ from tacit.roles.outbox import WEEK, Outbox, post
 from tests.roles.boards import SERVERS, changed, device, published
 
 BOARD = published("newton")[1]
-MANY = ShuffleNewton(dim=2, budget=Budget(1.0, 1e-6), first=2000).billboard()  # whose deltas may be added up
+MANY = ShuffleNewton(2, Budget(1.0, 1e-6), first=2000).billboard()  # whose deltas may be added up
 ARMS = {"stay": [0.6, 0.123456], "go": [0.123456, 0.9]}
 WAIT, JITTER = 1000.0, 100.0
 
@@ -199,7 +199,7 @@ def test_what_was_never_made_costs_nothing_and_is_deleted(tmp_path):
 
 def test_billboards_are_kept_once_and_go_with_the_last_choice_that_needs_them(tmp_path):
     """At 95 features a billboard has 400 kB. Kept with every choice, twenty of them are 8 MB."""
-    board = ShuffleNewton(dim=95, budget=Budget(1.0, 1e-6), first=200_000).billboard()
+    board = ShuffleNewton(95, Budget(1.0, 1e-6), first=200_000).billboard()
     world = World(tmp_path / "kept", weekly=20)
     for _ in range(20):
         world.outbox.choose(board, [np.eye(95)[0].tolist()])

@@ -5,7 +5,7 @@ each test states how often it fails by chance."""
 import numpy as np
 import pytest
 
-from tacit import Budget, ShuffleNewton, Shuffler
+from tacit import Budget, Reward, ShuffleNewton, Shuffler
 from tacit.errors import BadBillboard
 from tacit.roles import billboard as boards
 from tacit.roles import wire
@@ -18,7 +18,7 @@ ARM, MIRRORED = [0.54, 0.72], [-0.54, 0.72]  # of the person whom the attack is 
 
 
 def billboard(malicious=0.0):
-    return ShuffleNewton(dim=2, radius=3.0, budget=BUDGET, first=USERS, malicious=malicious).billboard()
+    return ShuffleNewton(2, BUDGET, Reward(radius=3.0), first=USERS, malicious=malicious).billboard()
 
 
 class Attacker:

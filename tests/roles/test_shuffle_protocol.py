@@ -13,7 +13,7 @@ from tacit.roles import wire
 from tacit.roles.shuffle import ShuffleClient
 from tacit.roles.shuffler import Shuffler
 
-SERVER = ShuffleNewton(dim=2, budget=Budget(1.0, 1e-2), first=60)
+SERVER = ShuffleNewton(2, Budget(1.0, 1e-2), first=60)
 BOARD = SERVER.billboard()
 
 
@@ -54,7 +54,7 @@ def test_a_retry_counts_once():
 
 def test_bad_reports_are_named_and_change_nothing():
     good = reports(1)[0]
-    other = ShuffleNewton(dim=2, budget=Budget(2.0, 1e-2), first=60).billboard()
+    other = ShuffleNewton(2, Budget(2.0, 1e-2), first=60).billboard()
     shuffler = Shuffler(BOARD)
     for bad, error in (
         (b"", BadReport),
@@ -78,7 +78,7 @@ def test_bad_reports_are_named_and_change_nothing():
 
 
 def test_a_report_for_an_earlier_batch_is_late():
-    server = ShuffleNewton(dim=2, budget=Budget(1.0, 1e-2), first=60)
+    server = ShuffleNewton(2, Budget(1.0, 1e-2), first=60)
     shuffler = Shuffler(BOARD)
     early = reports(61)
     for report in early[:60]:
@@ -135,7 +135,7 @@ def test_rounding_never_leaves_the_slots():
 
 
 def test_a_wide_report_uses_wider_numbers():
-    silent = ShuffleNewton(dim=2, budget=Budget(math.inf, 1e-2), first=10).billboard()
+    silent = ShuffleNewton(2, Budget(math.inf, 1e-2), first=10).billboard()
     client = ShuffleClient(silent, noise=Seeded(default_rng(0)))
     report = client.randomize(client.choose([[0.3, 0.4]]), 1.0)
     assert len(report) == wire.REPORT.size + 4 * 5

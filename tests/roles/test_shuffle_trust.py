@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, ShuffleNewton
+from tacit import Budget, Reward, ShuffleNewton
 from tacit.errors import BadBillboard
 from tacit.privacy.randomness import Seeded
 from tacit.roles import limits
@@ -15,7 +15,7 @@ from tacit.roles.shuffler import Shuffler
 from tests.roles.fleet import Fleet
 
 BUDGET = Budget(1.0, 1e-2)
-SERVER = ShuffleNewton(dim=2, budget=BUDGET, first=60)
+SERVER = ShuffleNewton(2, BUDGET, first=60)
 DOCUMENT = json.loads(SERVER.billboard())
 
 
@@ -56,10 +56,10 @@ def test_a_shuffler_with_a_budget_recomputes_epsilon():
     "server",
     [
         SERVER,
-        ShuffleNewton(dim=3, budget=BUDGET, first=60, link="probit", radius=4.0),
-        ShuffleNewton(dim=3, budget=BUDGET, first=60, link="identity", rewards=(-2.0, 1.0)),
-        ShuffleNewton(dim=3, budget=BUDGET, first=60, curvature="none"),
-        ShuffleNewton(dim=3, budget=BUDGET, first=60, curvature="none", link="identity", rewards=(-2.0, 1.0)),
+        ShuffleNewton(3, BUDGET, Reward("probit", 4.0), first=60),
+        ShuffleNewton(3, BUDGET, Reward("identity", range=(-2.0, 1.0)), first=60),
+        ShuffleNewton(3, BUDGET, first=60, curvature="none"),
+        ShuffleNewton(3, BUDGET, Reward("identity", range=(-2.0, 1.0)), first=60, curvature="none"),
     ],
 )
 def test_the_shufflers_sensitivity_is_the_servers(server):
@@ -88,7 +88,7 @@ def test_a_fleet_cuts_long_rows_and_sends_noise_for_what_is_not_finite(long):
     ("malicious", "dropout", "first"), [(0.07, 0.0, 50), (0.0, 0.07, 100), (0.14, 0.0, 100), (0.1, 0.2, 90)]
 )
 def test_whole_numbers_of_users_are_calibrated_as_they_are_charged(malicious, dropout, first):
-    made = ShuffleNewton(dim=2, budget=BUDGET, first=first, growth=2.0, malicious=malicious, dropout=dropout)
+    made = ShuffleNewton(2, BUDGET, first=first, growth=2.0, malicious=malicious, dropout=dropout)
     for batch in range(4):
         plan = made.analyzer.plan(batch)
         spent = made.analyzer.epsilon(plan, made.analyzer.minimum(plan))
@@ -110,14 +110,14 @@ def batch(server, users):
 
 
 def test_a_server_with_malicious_users_goes_on_after_its_first_batch():
-    made = ShuffleNewton(dim=2, budget=BUDGET, first=50, malicious=0.07)
+    made = ShuffleNewton(2, BUDGET, first=50, malicious=0.07)
     made.observe(batch(made, 50))
     assert made.users == 50 and json.loads(made.billboard())["batch"] == 1
     assert made.privacy.private
 
 
 def test_a_batch_whose_successor_cannot_be_planned_changes_nothing():
-    made = ShuffleNewton(dim=2, budget=BUDGET, first=60)
+    made = ShuffleNewton(2, BUDGET, first=60)
     full = batch(made, 60)
     object.__setattr__(made.analyzer, "sensitivity", -1.0)  # no plan can be made from here on
     with pytest.raises(ValueError, match="sensitivity"):

@@ -11,6 +11,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from tacit.bandits.local.irls import LocalIRLS
+from tacit.core.reward import Reward
 from tacit.experiments.table import to_text
 from tacit.mechanisms import local
 from tacit.mechanisms.randomizers import Randomizer
@@ -54,7 +55,7 @@ def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
 
 def _device(dim: int, epsilon: float, kind: str, arms: Any) -> float:
     """Median microseconds of `randomize`: the contribution and its noise, on this machine."""
-    server = LocalIRLS(dim=dim, budget=Budget(epsilon, DELTA), radius=3.0, randomizer=kind)
+    server = LocalIRLS(dim, Budget(epsilon, DELTA), Reward(radius=3.0), randomizer=kind)
     client = LocalClient(server.billboard())
     times = []
     for _ in range(40):

@@ -10,6 +10,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from tacit.bandits.shuffle.newton import ShuffleNewton
+from tacit.core.reward import Reward
 from tacit.experiments.table import to_text
 from tacit.mechanisms.shuffle.calibration import ShufflePlan, calibrate
 from tacit.model.glm import GLMContribution, balanced_curvature
@@ -67,7 +68,7 @@ def _row(kind: str, dim: int, epsilon: float, delta: float, plan: Any, ratio: fl
 
 def _timed(users: int) -> dict[str, Any]:
     """Rounding, coins and encoding of all devices, and the shuffler's sum, CPU time of one core."""
-    server = ShuffleNewton(dim=5, budget=Budget(1.0, 1e-6), radius=3.0, first=users)
+    server = ShuffleNewton(5, Budget(1.0, 1e-6), Reward(radius=3.0), first=users)
     plan: ShufflePlan = server.analyzer.plan(0)
     board = server.billboard()
     fleet = Fleet(board)

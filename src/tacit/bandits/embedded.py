@@ -39,7 +39,7 @@ class Embedded(Live):
             raise ValueError(f"Expected a server of the shuffle or local model, got {type(server).__name__}.")
         self.server = server
         self.dim, self.horizon, self.rewards, self.pending = server.dim, server.horizon, server.rewards, pending
-        self.features = server.features  # if there are any, `choose` takes fields
+        self.features = server.schema  # if there are any, `choose` takes fields
         self._at = -1
         self._device: Device | None = None
         super().__post_init__()

@@ -5,9 +5,9 @@ only; without them every device draws from its own operating system."""
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Self, TypeVar
 
 import numpy as np
 from numpy.random import Generator
@@ -16,6 +16,7 @@ from tacit import checks
 from tacit.core import snapshot, warm
 from tacit.core.file_witness import write
 from tacit.core.live import State
+from tacit.core.reward import Reward
 from tacit.core.snapshot import Kept
 from tacit.data import Array
 from tacit.errors import BadState
@@ -33,23 +34,27 @@ from tacit.roles.device import Device
 
 USERS = 0
 FORMAT = "tacit server"
-VERSION = (
-    4  # of files: raised where what is summed, or what an estimate makes of it, is not the same for the same settings
-)
+# Of files: raised where settings have other names, or where what is summed, or what an estimate makes of it, is not the
+# same for the same ones.
+VERSION = 5
+
+USUAL = Reward()
+REWARD = ("link", "radius", "range")  # what a server takes of it
+
+Made = TypeVar("Made", bound="Server")
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(eq=False)
 class Server(Kept, ABC):
-    """Settings, never data. features: the schema by which devices make vectors of people's fields, if they do; `dim`
-    follows from it, and the billboard has its digest. The state is a NamedTuple of arrays whose `counts` starts with
-    the users heard of so far; all of it is public or already randomized."""
+    """Settings, never data: those of JointGLM, as far as devices have them. features: the schema by which devices make
+    vectors of people's fields, whose digest the billboard has; or how many numbers a vector has. reward: its link,
+    radius and range. The state is a NamedTuple of arrays whose `counts` starts with the users heard of so far; all of
+    it is public or already randomized."""
 
-    dim: int = 0
-    features: Schema | None = None
+    features: Schema | int
     budget: Budget
-    link: str = "logistic"
-    radius: float = 1.0
-    rewards: tuple[float, float] = (0.0, 1.0)
+    reward: Reward = USUAL
+    _: KW_ONLY
     horizon: int | None = None
     source: Simulated | None = field(default=None, repr=False)
     policy: Generator | None = field(default=None, repr=False)
@@ -58,17 +63,53 @@ class Server(Kept, ABC):
     def __post_init__(self) -> None:
         """A subclass calls this first, and `self._state = self.init()` when its plan is made."""
         settings.check_server(self)
-        settings.dimension(self)
-        if self.features is not None and self.features.room > len(self.features.actions):
+        self._check_reward()
+        schema = self.schema
+        if schema is None:
+            self.features = self.dim
+        elif schema.room > len(schema.actions):
             raise ValueError(
                 "Expected a fixed list of actions where devices choose, since each has its own copy of the schema, got "
-                f"max_actions={self.features.room} for {len(self.features.actions)}."
+                f"max_actions={schema.room} for {len(schema.actions)}."
             )
         if self.horizon is not None:
             checks.positive_int(horizon=self.horizon)
         if self.source is not None:
             self.policy = self.policy or policy_of(self.source)
-        self._link = links.built_in(self.link)
+        self._link = links.built_in(self.reward.link)
+
+    def _check_reward(self) -> None:
+        if not isinstance(self.reward, Reward):
+            raise ValueError(f"Expected reward=Reward(...), got {type(self.reward).__name__}.")
+        idle = [name for name in ("base_rate", "window", "default") if getattr(self.reward, name) is not None]
+        if idle:
+            name = type(self).__name__
+            raise ValueError(f"Expected a reward without {idle[0]} for {name}, where it has no effect, got one.")
+
+    # what follows from settings
+
+    @property
+    def schema(self) -> Schema | None:
+        """Of people's fields; None where devices are given vectors."""
+        return self.features if isinstance(self.features, Schema) else None
+
+    @property
+    def dim(self) -> int:
+        """Numbers of a vector."""
+        return self.features.dim if isinstance(self.features, Schema) else int(self.features)
+
+    @property
+    def link(self) -> str:
+        return self._link.name
+
+    @property
+    def radius(self) -> float:
+        return self.reward.radius
+
+    @property
+    def rewards(self) -> tuple[float, float]:
+        """Their range."""
+        return self.reward.range
 
     # what an algorithm defines
 
@@ -149,12 +190,12 @@ class Server(Kept, ABC):
     @property
     def _schema(self) -> str | None:
         """What the billboard says of the features."""
-        return None if self.features is None else self.features.digest
+        return None if self.schema is None else self.schema.digest
 
     @property
     def _blocks(self) -> int:
         """In how many parts of equal length, by the schema, arms have all but one zero."""
-        return 1 if self.features is None else self.features.blocks
+        return 1 if self.schema is None else self.schema.blocks
 
     @property
     def users(self) -> int:
@@ -210,6 +251,12 @@ class Server(Kept, ABC):
         if self.source is None or self.policy is None:
             raise ValueError("Expected a source and a policy generator for a simulated block of rounds, got none.")
         return self.policy, self.source.generator
+
+
+def named(kind: type[Made], **settings: Any) -> Made:
+    """The server with these settings, of one name each: those of its reward are the class's own unless given."""
+    reward = {name: settings.pop(name) for name in REWARD if name in settings}
+    return kind(**settings, reward=replace(kind.reward, **reward))
 
 
 def number(value: float) -> float | str:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit.core.file_witness import FileWitness
+from tacit.core.reward import Reward
 from tacit.errors import BadState
 from tacit.features.schema import Schema
 from tacit.mechanisms.ring import Ring
@@ -186,6 +187,8 @@ def encoded(value: Any) -> Any:
         return {"schema": value.to_dict()}
     if isinstance(value, Holdout):
         return {"holdout": {name: encoded(part) for name, part in dataclasses.asdict(value).items()}}
+    if isinstance(value, Reward):
+        return {"reward": {name: encoded(part) for name, part in vars(value).items()}}
     if type(value) is Secure:
         return {"secure": True}
     if hasattr(value, "private") and not isinstance(value, Simulated):  # it would be Secure() when it is loaded
@@ -226,6 +229,8 @@ def decoded(value: Any) -> Any:
         return Schema.from_dict(value["schema"])
     if "holdout" in value:
         return Holdout(**{name: decoded(part) for name, part in value["holdout"].items()})
+    if "reward" in value:
+        return Reward(**{name: decoded(part) for name, part in value["reward"].items()})
     if "link" in value:
         name, table, steepest, reach = map(decoded, value["link"])
         return Link(name, LinkTable(*table), True, steepest, reach)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit.algorithms import chances
+from tacit.features.schema import Schema
 from tacit.privacy.noise import Secure, Simulated
 
 LOG = logging.getLogger("tacit")
@@ -28,8 +29,9 @@ def warm_up(made: Any) -> float:
 
 def _twin(made: Any) -> Any:
     """One of the same kind that shares nothing with `made`: no state, no generator, no file. It takes vectors."""
-    names = [f.name for f in dataclasses.fields(made) if f.init and f.name != "features"]
-    settings = {name: _fresh(getattr(made, name)) for name in names}
+    settings = {f.name: _fresh(getattr(made, f.name)) for f in dataclasses.fields(made) if f.init}
+    if isinstance(settings.get("features"), Schema):
+        settings["features"] = None if "dim" in settings else made.dim
     small = {name: min(settings[name], most) for name, most in SMALL.items() if isinstance(settings.get(name), int)}
     try:
         return type(made)(**settings | small)

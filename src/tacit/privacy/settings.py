@@ -3,6 +3,7 @@ before anything is made."""
 
 from typing import Any
 
+import numpy as np
 from numpy.random import Generator
 
 from tacit import checks
@@ -31,7 +32,7 @@ def check_server(owner: Any) -> None:
             f"Simulated(seed), got {_name(owner.source)}."
         )
     _policy(owner.policy)
-    _sizes(owner)
+    check_features(owner.features)
     if isinstance(owner.features, Schema):
         owner.features.check_for_devices()
 
@@ -48,6 +49,17 @@ def dimension(owner: Any) -> None:
         owner.dim = given.dim
     checks.positive_int(dim=owner.dim)
     owner.dim = int(owner.dim)
+
+
+def check_features(given: object) -> None:
+    """ValueError unless it is a Schema or a number of dimensions."""
+    if not isinstance(given, Schema):
+        if not isinstance(given, int | np.integer) or isinstance(given, bool):
+            raise ValueError(
+                "Expected features to be a Schema (Schema.from_dict makes one of a dict) or how many numbers a vector "
+                f"has, got {type(given).__name__}."
+            )
+        checks.positive_int(features=given)
 
 
 def check_budget(given: object) -> None:

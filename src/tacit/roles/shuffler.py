@@ -60,6 +60,7 @@ class Shuffler:
     ) -> None:
         if budget is not None:
             settings.check_budget(budget)
+            budget.of_rounds(type(self).__name__)
         if minimum is not None and (type(minimum) is bool or not isinstance(minimum, int | np.integer) or minimum < 0):
             raise ValueError(f"Expected minimum to be a whole number, at least 0, got {minimum!r}.")
         self.parameters, document = self._opened(billboard)

@@ -86,7 +86,7 @@ class LocalServer(Server):
         return out
 
     def device(self) -> LocalClient:
-        public, schema = isinstance(self._randomizer, Coin), self.features
+        public, schema = isinstance(self._randomizer, Coin), self.schema
         return self._client(
             self.billboard(), public_arms=public, features=schema, noise=self._noise(), draws=self._draws()
         )
@@ -183,7 +183,7 @@ class LocalServer(Server):
             releases=releases,
             spent=releases if self.users else (),
             source=self._origin,
-            features=self.features,
+            features=self.schema,
             horizon=self.horizon,
             rounds=self.users,
             caveats=self._caveats(),

@@ -160,7 +160,7 @@ class Shuffled(BehindShuffler):
         }
 
     def device(self) -> Device:
-        return ShuffleClient(self.billboard(), features=self.features, noise=self._noise(), draws=self._draws())
+        return ShuffleClient(self.billboard(), features=self.schema, noise=self._noise(), draws=self._draws())
 
     def observe(self, report: bytes) -> None:
         """Take the shuffled batch that the shuffler hands over."""
@@ -252,7 +252,7 @@ class Shuffled(BehindShuffler):
             releases=(release,),
             spent=(msgspec.structs.replace(release, epsilon=spent),) if self.version else (),
             source=self._origin,
-            features=self.features,
+            features=self.schema,
             horizon=self.horizon,
             rounds=self.users,
             caveats=(words.shuffle_assumes(self.malicious),),

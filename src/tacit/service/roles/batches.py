@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tacit.errors import BadReport, BadState, LateReport, TacitError, Unavailable
-from tacit.privacy.budget import Budget
 from tacit.roles import billboard as boards
 from tacit.roles import sealed, wire
 from tacit.roles.shuffler import DUPLICATE, NEW, REASONS, Intake, Shuffler
@@ -29,7 +28,7 @@ class Batches:
 
     def __init__(self, setting: Between, closed: Callable[[int], None], dropped: Callable[[int], None]) -> None:
         self._setting, self._closed, self._dropped = setting, closed, dropped
-        self._budget = Budget(setting.budget.epsilon, setting.budget.delta)
+        self._budget = setting.budget.given()
         self.journal = Journal(setting.durable, setting.keys, setting.witness, part=setting.part is not None)
         self.identity: Identity | None = None
         self.last: Batch | None = None

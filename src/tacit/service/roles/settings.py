@@ -8,9 +8,8 @@ from typing import Any
 import msgspec
 
 from tacit import checks, registry
-from tacit.bandits.server import Server
+from tacit.bandits.server import Server, named
 from tacit.features.schema import Schema
-from tacit.privacy.budget import Budget
 from tacit.roles.analyzer import check_shares
 from tacit.service import config as configs
 from tacit.service.config import BudgetSetting, KeySetting, Seconds, ServerSetting, is_loopback
@@ -22,25 +21,35 @@ MALICIOUS = (
     "application only limits how many reports come from one address, 0 if nobody could forge any. Where anybody may "
     "send any number, no share is safe. The noise grows by 1 / sqrt(1 - malicious)."
 )
-GIVEN = ("dim", "link", "radius", "rewards", "horizon")
+GIVEN = ("features", "budget", "reward", "horizon", "source", "policy")
 TABLES = {"analyzer": "SHUFFLE", "local": "LOCAL"}  # of the registry
 
 
+class ReportedReward(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """As tacit.Reward, what a server has of it; what is not given is the kind's default."""
+
+    link: str | None = None
+    radius: float | None = None
+    range: tuple[float, float] | None = None
+
+    def given(self) -> dict[str, Any]:
+        return {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}
+
+
 class BanditSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """The server of an analyzer, or of the local model; what is not given is the library's default. durable: an SQLite
-    file of its own. features: a schema, as Schema.to_dict writes it; only its digest leaves. options: what else the
-    class takes. name: of the bandit, for its dashboard."""
+    """The server of an analyzer, or of the local model; what is not given is the library's default.
+
+    features: a schema, as Schema.to_dict writes it, of which only the digest leaves; or how many numbers a vector has.
+    budget, reward, horizon: as of a server in Python. options: what else the class takes. durable: an SQLite file of
+    its own. name: of the bandit, for its dashboard."""
 
     kind: str
     name: str = ""
-    dim: int = 0
+    features: int | dict[str, Any]
     budget: BudgetSetting
-    durable: str
-    link: str | None = None
-    radius: float | None = None
-    rewards: tuple[float, float] | None = None
+    reward: ReportedReward = ReportedReward()
     horizon: int | None = None
-    features: dict[str, Any] | None = None
+    durable: str
     options: dict[str, Any] = {}
 
 
@@ -207,20 +216,18 @@ def build(role: str, setting: BanditSettings, **agreed: Any) -> Server:
 
 def of(made: type[Server], role: str, setting: BanditSettings, **agreed: Any) -> Server:
     """As `build`, of that class."""
-    taken = [field.name for field in dataclasses.fields(made) if field.init]
-    free = [name for name in taken if name not in (*GIVEN, *agreed, "budget", "features", "source", "policy")]
+    free = [field.name for field in dataclasses.fields(made) if field.init and field.name not in (*GIVEN, *agreed)]
     for name in setting.options:
         checks.name(f"an option of {setting.kind}", name, free)
     if "malicious" in free and "malicious" not in setting.options:
         raise ValueError(f"[{role}] options: {MALICIOUS}")
-    given = {name: getattr(setting, name) for name in GIVEN if getattr(setting, name) not in (None, 0)}
+    given: dict[str, Any] = {"horizon": setting.horizon} | setting.reward.given()
     if "largest" in free:
         given["largest"] = None  # bounded, unless the options say how
     options = {name: float(v) if type(v) is int and name == "malicious" else v for name, v in setting.options.items()}
-    if setting.features is not None:
-        given["features"] = Schema.from_dict(setting.features)
+    features = setting.features if isinstance(setting.features, int) else Schema.from_dict(setting.features)
     try:
-        server = made(budget=Budget(setting.budget.epsilon, setting.budget.delta), **(given | options | agreed))
+        server = named(made, features=features, budget=setting.budget.given(), **(given | options | agreed))
     except (ValueError, TypeError) as error:
         raise ValueError(f"[{role}]: {error}") from None
     if not server.privacy.private:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.bandits.local.irls import LocalIRLS
+from tacit.core.reward import Reward
 from tacit.data import Array, Exact
 from tacit.mechanisms import local
 from tacit.mechanisms.randomizers import EDGE, FINE, SHARE, UNIT, Cap, tables
@@ -110,7 +111,7 @@ def coin_attack() -> Attack:
 
 def report_attack(name: str, *, curvature: str) -> Attack:
     """A whole report of LocalIRLS: opposite arms, the best reward in both worlds."""
-    server = LocalIRLS(dim=3, budget=Budget(1.0, 1e-6), radius=0.01, link="logistic", curvature=curvature)
+    server = LocalIRLS(3, Budget(1.0, 1e-6), Reward("logistic", 0.01), curvature=curvature)
     client = LocalClient(server.billboard())
     arm = np.array([1.0, 0.0, 0.0])
     one, zero = client.contribution(arm, 1.0), client.contribution(-arm, 1.0)
@@ -142,7 +143,7 @@ def report_attack(name: str, *, curvature: str) -> Attack:
 
 def tiny_attack() -> Attack:
     """Features whose squares lose their digits, so that x / |x| comes out longer than 1: devices must not send it."""
-    server = LocalIRLS(dim=20, budget=BUDGET, radius=3.0, link="logistic", randomizer="gaussian")
+    server = LocalIRLS(20, BUDGET, Reward("logistic", 3.0), randomizer="gaussian")
     client = LocalClient(server.billboard(), epsilon=BUDGET.epsilon, delta=BUDGET.delta)
     arm = np.full(20, 1.57e-162)
     arm[0] = 2.23e-162

@@ -88,7 +88,7 @@ def _never(world: int, rng: Generator) -> tuple[float, float] | None:
 
 
 def _attack(name: str, kind: type[Outbox], reward: Reward, claimed: bool, how: str, *, page: bool = False) -> Attack:
-    server = LocalIRLS(dim=2, budget=Budget(EPSILON, 0.0), public_arms=True)
+    server = LocalIRLS(2, Budget(EPSILON, 0.0), public_arms=True)
     board = server.billboard()
 
     def scores(world: int, runs: int, rng: Generator) -> Array:

@@ -55,7 +55,7 @@ class Coinless(ShuffleClient):
 
 
 def _protocol(name: str, kind: type[ShuffleClient], claimed: bool, how: str, curvature: str = "released") -> Attack:
-    server = ShuffleNewton(dim=1, budget=BUDGET, first=FEW, curvature=curvature)
+    server = ShuffleNewton(1, BUDGET, first=FEW, curvature=curvature)
     board = server.billboard()
     digest = wire.digest(board)
     Shuffler(board, budget=BUDGET)  # the operator's own check

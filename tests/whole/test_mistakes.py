@@ -14,7 +14,7 @@ from tacit import Budget, Stored
 from tacit.errors import BadState, Unavailable
 from tacit.features import Category, Number, Schema
 from tacit.service import Client
-from tests.made import joint
+from tests.made import algorithm, joint
 from tests.service.servers import application, call
 
 BUDGET = Budget(1.0, 1e-6)
@@ -27,21 +27,25 @@ def bandit(**options):
     return joint(features=SCHEMA, budget=BUDGET, **options)
 
 
+def stored(folder, **options):
+    return Stored(algorithm(**{"features": 2, "budget": BUDGET, "window": "1 minute"} | options), folder / "bandit.db")
+
+
 def client():
     return Client("http://127.0.0.1:1", "health", patience=0)
 
 
 def changed(folder, **options):
     """A bandit that is opened again with other settings."""
-    Stored(bandit(features=2, budget=BUDGET), folder / "bandit.db", hold=60).close()
-    return Stored(bandit(**{"dim": 2, "budget": BUDGET} | options), folder / "bandit.db", hold=60)
+    stored(folder).close()
+    return stored(folder, **options)
 
 
 def unwritable(folder):
     """As root may write whatever is only read-only: a folder has the place of a file that SQLite needs."""
     (folder / "bandit.db-wal").mkdir()
     (folder / "bandit.db-wal" / "x").touch()
-    return Stored(bandit(features=2, budget=BUDGET), folder / "bandit.db", hold=60)
+    return stored(folder)
 
 
 IN_PYTHON = {
@@ -54,24 +58,24 @@ IN_PYTHON = {
     "a retired one": (lambda _: bandit().choose(ADA, actions=["swim"]), ValueError, "action 1 of the request not to"),
     "a strict value": (lambda _: bandit().choose(ADA | {"plan": "Paid"}), ValueError, "did you mean paid?"),
     "a person": (
-        lambda _: bandit(max_rounds_per_person=1).choose(ADA),
+        lambda _: bandit(rounds=1).choose(ADA),
         ValueError,
-        "Expected a person with every choice, as max_rounds_per_person is set, got none.",
+        "Expected a person with every choice, as the budget is for a person, got none.",
     ),
     "silence": (
-        lambda _: bandit(hold=3, missing_as=5),
+        lambda _: bandit(window=3, default=5),
         ValueError,
-        "Expected missing_as to be a reward in [0, 1], or none, got 5.",
+        "Expected default to be a reward in [0, 1], or none, got 5.",
     ),
     "silence, stored": (
-        lambda folder: Stored(bandit(), folder / "bandit.db", hold=60, missing_as=5),
+        lambda folder: stored(folder, default=5),
         ValueError,
-        "Expected missing_as to be a reward in [0, 1], or none, got 5.",
+        "Expected default to be a reward in [0, 1], or none, got 5.",
     ),
     "epsilon": (
         lambda folder: changed(folder, budget=Budget(2.0, 1e-6)),
         BadState,
-        "got another budget: the noise is made for them",
+        "got another epsilon: the noise is made for them",
     ),
     "a radius": (lambda folder: changed(folder, radius=2.0), BadState, "got another radius: "),
     "the first step": (lambda folder: changed(folder, first=99), BadState, "got another first: "),
@@ -119,8 +123,8 @@ OVER_HTTP = {
 
 def test_what_is_said_over_http(tmp_path):
     """422, the rule by its name, and no choice: nothing that came but names that are public anyway."""
-    settings = {"kind": "joint-glm", "dim": 0, "features": SCHEMA.to_dict(), "max_rounds_per_person": 1}
-    app = application(tmp_path, horizon=None, **settings)
+    reward = {"base_rate": None}
+    app = application(tmp_path, horizon=None, features=SCHEMA.to_dict(), budget={"unit": {"rounds": 1}}, reward=reward)
     try:
         replies = call(app, *[("choose", text.encode()) for text, _ in OVER_HTTP.values()], ("status", None))
     finally:

@@ -1,4 +1,4 @@
-"""What a choice does to a database: a number, an answer, and what is kept until it enters (tacit.holders.choice_rows).
+"""What a choice does to a database: a number, an answer, and what is kept until it enters (tacit.holders.rows).
 
 Where several workers serve, numbers are given out first, in a transaction of their own, then everything is computed and
 sealed, and then the rows are sent at once: nobody computes while others wait, and a group is one trip, since numbers
@@ -9,25 +9,103 @@ And what is written of a choice afterwards, its reward: a row of its own, which 
 enters. The same work whatever there is."""
 
 import contextlib
+import functools
 import math
+import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from tacit.core import door
 from tacit.core.curator import Asked, Curator, Drawn
+from tacit.data import Array, Raw
 from tacit.errors import BadState, HorizonReached, RefusedRequest, TacitError, Unavailable
-from tacit.holders import choice_rows, opening, rollback, rows
-from tacit.holders.choice_rows import Placed, Taken
+from tacit.holders import opening, rollback, rows
 from tacit.holders.database import Rows, Run, Statement, ran
 from tacit.holders.opening import Vault
-from tacit.holders.requests import WRONG, Answer, Report, StoredChoice, Ticket, another_answer
-from tacit.holders.rows import Head, Waiting
-from tacit.holders.sealed_rows import SealedRows
+from tacit.holders.requests import MILLI, WRONG, Answer, Report, StoredChoice, Ticket, another_answer
+from tacit.holders.rows import Answered, Head, Placed, Taken, Waiting, Written
 from tacit.holders.terms import Agreed
-from tacit.holders.tickets import MILLI
 from tacit.holders.versions import Versions
 from tacit.holders.witness import older
+from tacit.mechanisms.entering import HASH, NOBODY, WaitingRow, sealed_reward
 from tacit.model.chances import Later
+
+MANY = 1000  # epochs that are remembered
+
+
+class SealedRows:
+    """Of one worker. size: numbers that are kept of a choice."""
+
+    def __init__(self, vault: Vault, size: int) -> None:
+        self._vault, self._size = vault, size
+        self._checked, self._generation = set[int](), -1  # epochs whose keys are known to be the database's
+
+    # keys
+
+    def check_keys(self, run: Run, epochs: Iterable[int], *, make: bool = True) -> None:
+        """Those of these epochs are the database's, until the transaction ends: what it records may not happen."""
+        new = self._unchecked(epochs)
+        opening.check_epochs(run, self._vault.seal.keys, self._vault.bandit, new, make=make)
+        self._checked |= new
+
+    def checked(self, epochs: Collection[int]) -> bool:
+        """Whether all of them are known, and there."""
+        keys, label = self._vault.seal.keys, self._vault.seal.label
+        return not self._unchecked(epochs) and all(keys.find(label("epoch", epoch)) is not None for epoch in epochs)
+
+    def forget(self) -> None:
+        """What was recorded may not have happened."""
+        self._checked.clear()
+
+    def _unchecked(self, epochs: Iterable[int]) -> set[int]:
+        if self._generation != self._vault.database.generation or len(self._checked) > MANY:
+            self._checked, self._generation = set(), self._vault.database.generation
+        return set(epochs) - self._checked
+
+    def epoch(self, number: int) -> int:
+        return number // self._vault.bandit.epoch
+
+    # rows
+
+    def placed(self, asked: Asked, number: int, at: float, answer: Answer, row: Raw[Array]) -> Placed:
+        """All that is kept of a choice."""
+        waits = self.waits(number, answer.ticket, at, WaitingRow(row, asked.person or NOBODY))
+        return Placed(self.answered(asked.hashed, asked.person, number, answer), waits)
+
+    def refused(self, asked: Asked, number: int, at: float, answer: Answer) -> Placed:
+        """Of a bad request that keeps its number."""
+        waits = self.nothing(number, answer.ticket, at)
+        return Placed(self.answered(asked.hashed, asked.person, number, answer), waits)
+
+    def nothing(self, number: int, ticket: bytes, at: float) -> Waiting:
+        """What enters as nothing."""
+        return self.waits(number, ticket, at, self._silent)
+
+    @property
+    def _silent(self) -> WaitingRow:
+        return WaitingRow(door.nothing(self._size), teaches=False)
+
+    def waits(self, number: int, ticket: bytes, at: float, row: WaitingRow) -> Waiting:
+        seal = self._seal(number, opening.waiting_place(self._vault.uid, number))
+        return Waiting(number, ticket, at, row.sealed(seal))
+
+    def answered(self, hashed: bytes, who: bytes | None, number: int, answer: Answer) -> Answered:
+        """Sealed, and marked with its person, or with nobody."""
+        where = opening.choice_place(self._vault.uid, hashed)
+        person = who or secrets.token_bytes(HASH)
+        mark = self._vault.seal.mark("epoch", self.epoch(number), where, person)
+        assert mark is not None  # its key was made just now
+        return Answered(hashed, number, self._seal(number, where)(answer.packed()), mark)
+
+    def written(self, number: int, report: Report) -> Written:
+        seal = self._seal(number, opening.written_place(self._vault.uid, number))
+        return Written(number, report.ticket.text, sealed_reward(report.reward, seal))
+
+    def _seal(self, number: int, place: str) -> Callable[[bytes], bytes]:
+        """What seals for that place."""
+        return functools.partial(self._vault.seal.seal, "epoch", self.epoch(number), place)
+
 
 Result = Answer | TacitError
 Made = dict[bytes, tuple[Answer, Later | None]]  # by requests: an answer, and what computes its propensity
@@ -161,7 +239,7 @@ class Choosing:
     def _take(self, requests: Sequence[Asked]) -> list[Statement]:
         """Gives numbers to requests, before anything of their persons is read. It waits for no disk: their rows do."""
         asked = [request.hashed for request in requests]
-        return [Statement(self._database.hurried), *choice_rows.take(self._vault.uid, asked, self.most)]
+        return [Statement(self._database.hurried), *rows.numbering(self._vault.uid, asked, self.most)]
 
     def _numbered(self, run: Run | None, requests: Sequence[Asked]) -> _Numbered:
         """Numbers for requests: those that were taken ahead, or new ones."""
@@ -182,7 +260,7 @@ class Choosing:
 
     def _taken(self, found: Sequence[Rows]) -> Taken:
         """Followed when it is read: what was taken ahead may be older than what is known when it is used."""
-        taken = choice_rows.taken(found)
+        taken = rows.numbered(found)
         if taken.head is not None:
             self._followed(taken.head)
         return taken
@@ -258,7 +336,7 @@ class Choosing:
                 rows.wait(inside, self._vault.uid, void)
         if not made:
             return
-        own = choice_rows.placed(self._sent(run, list(made.values()), following))
+        own = rows.placed_of(self._sent(run, list(made.values()), following))
         numbered.found.update({hashed: answers[hashed][0] for hashed in own})
         if len(own) < len(made):
             with self._within(run) as inside:
@@ -267,7 +345,7 @@ class Choosing:
     def _sent(self, run: Run | None, made: Sequence[Placed], following: Following) -> list[Rows]:
         """What the statements of these rows return. Numbers for those who come next are taken on the way."""
         released, terms = self._versions.released, self._agreed.text
-        asked = choice_rows.place(self._vault.uid, made, step=released, settings=terms)
+        asked = rows.placing(self._vault.uid, made, step=released, settings=terms)
         if run is not None:
             return ran(run, asked)
         coming = list({request.hashed: request for request in following()}.values())
@@ -302,9 +380,9 @@ class Choosing:
         twice = len({one.ticket[:2] for one in timely}) > len({one.ticket.number for one in timely})
         firsts = {one.ticket.number: one for one in reversed(self._open(timely))}
         written = sorted(self.rows.written(one.ticket.number, one) for one in firsts.values())
-        asked = choice_rows.write(self._vault.uid, written, terms)
+        asked = rows.writing(self._vault.uid, written, terms)
         found = self._database.trip([*asked, *map(Statement, self._database.touching)])[0]
-        stays = choice_rows.written(found, written)
+        stays = rows.wrote(found, written)
         head = self._followed(stays.head)
         if self._agreed.text != terms:  # nothing was written: others have changed the settings
             return self.write(reports)

@@ -16,7 +16,7 @@ from tacit.errors import BadState
 from tacit.holders import opening, rows
 from tacit.holders.database import Database
 from tacit.holders.opening import Vault
-from tacit.mechanisms.waiting import blank
+from tacit.mechanisms.entering import blank
 
 AT_ONCE = 1024  # choices that one transaction looks at
 ERASED = (

@@ -23,13 +23,11 @@ from tacit.holders import bookmarks, opening, rows
 from tacit.holders.choosing import Choosing
 from tacit.holders.database import again
 from tacit.holders.opening import Vault
-from tacit.holders.requests import Answer, Report, Ticket
+from tacit.holders.requests import MILLI, Answer, Report, Ticket
 from tacit.holders.terms import Agreed
-from tacit.holders.tickets import MILLI
 from tacit.holders.witness import older
 from tacit.lock import Lock
-from tacit.mechanisms.entering import HASH, NOBODY
-from tacit.mechanisms.waiting import WaitingRow
+from tacit.mechanisms.entering import HASH, NOBODY, WaitingRow
 
 AT_ONCE = 256  # rows in a transaction, at most: others wait for it
 

@@ -22,10 +22,10 @@ from tacit.flat import flat
 from tacit.holders import closed, fingerprints, leaf_rows, rows, schema, witness
 from tacit.holders.database import Database, Run
 from tacit.holders.postgres import Postgres
+from tacit.holders.requests import Tickets
 from tacit.holders.rows import BanditRow, OpenStep
 from tacit.holders.seal import Keys, Seal, label_of
 from tacit.holders.sqlite import SQLite
-from tacit.holders.tickets import Tickets
 from tacit.holders.witness import Shown, Witness
 from tacit.joint import JointGLM
 from tacit.kernels.rounds import next_boundary

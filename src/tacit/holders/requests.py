@@ -5,24 +5,25 @@ import hashlib
 import math
 import secrets
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
+from tacit import extras
 from tacit.data import Raw
-from tacit.errors import BadState
+from tacit.errors import BadState, UnknownChoice
 from tacit.model.chances import Chance, Later
 
 LONGEST_NAME = 255  # bytes
 # ticket, version, index, bytes of the name or -1, the name, the propensity and its error, or NaN
 ANSWER = struct.Struct(f">16sqqh{LONGEST_NAME}sdd")
 WRONG = -1  # the index of no arm: a bad request that keeps its number
-TICKET = 16  # bytes (tacit.holders.tickets)
+TICKET = 16  # bytes (tacit.holders.requests)
 PASSED = -1  # the number of no choice of this bandit
 
 
 class Ticket(NamedTuple):
-    """What a choice is known by (tacit.holders.tickets). number: PASSED: a choice of a bandit in whose place this one
+    """What a choice is known by (tacit.holders.requests). number: PASSED: a choice of a bandit in whose place this one
     came, which counts for nothing."""
 
     text: bytes
@@ -118,3 +119,53 @@ def check_names(names: tuple[str, ...] | None) -> None:
             short = False
         if not short:
             raise ValueError(f"Expected names of arms that are text of at most {LONGEST_NAME} bytes, got another.")
+
+
+NUMBER, TIME, CHECK = 6, 6, 8  # bytes; times are in milliseconds
+ZEROS = bytes(TICKET - NUMBER - TIME)
+MILLI = 1000.0
+
+
+class Tickets:
+    """Of one bandit, by its key. former: the keys of bandits in whose place it came."""
+
+    def __init__(self, key: bytes, former: Sequence[bytes] = ()) -> None:
+        self._key, self._former = key, former
+        ciphers: Any = extras.load("cryptography.hazmat.primitives.ciphers", "ids of choices", extra="store")
+        own = hashlib.blake2b(key=key, digest_size=32, person=b"number and time").digest()
+        self._block: Any = ciphers.Cipher(ciphers.algorithms.AES(own), ciphers.modes.ECB())  # of one block
+
+    def made(self, number: int, at: float) -> bytes:
+        """The ticket of the choice with that number, which is made at that time, a whole number of
+        milliseconds."""
+        text = number.to_bytes(NUMBER, "big") + round(at * MILLI).to_bytes(TIME, "big") + ZEROS
+        ticket: bytes = self._block.encryptor().update(text)
+        return ticket
+
+    def written(self, ticket: bytes) -> str:
+        """The id that a ticket is known by."""
+        return (ticket + _check(self._key, ticket)).hex()
+
+    def read(self, given: object) -> Ticket:
+        """The ticket of an id, of number PASSED if it is of a bandit in whose place this one came; ValueError for what
+        cannot be one, UnknownChoice for one that was never given out."""
+        if isinstance(given, StoredChoice):
+            given = given.id
+        if not isinstance(given, str):
+            raise ValueError(f"Expected a choice or its id, a string, got {type(given).__name__}.")
+        try:
+            whole = bytes.fromhex(given)
+        except ValueError:
+            whole = b""
+        ticket = whole[:TICKET]
+        if len(whole) == TICKET + CHECK and any(_check(key, ticket) == whole[TICKET:] for key in self._former):
+            return Ticket(ticket, PASSED, -math.inf)
+        if len(whole) != TICKET + CHECK or not secrets.compare_digest(_check(self._key, ticket), whole[TICKET:]):
+            raise UnknownChoice("Expected the id of a choice that this bandit made, got an unknown one.")
+        text: bytes = self._block.decryptor().update(ticket)
+        when = int.from_bytes(text[NUMBER : NUMBER + TIME], "big") / MILLI
+        return Ticket(ticket, int.from_bytes(text[:NUMBER], "big"), when)
+
+
+def _check(key: bytes, ticket: bytes) -> bytes:
+    return hashlib.blake2b(ticket, key=key, digest_size=CHECK).digest()

@@ -38,11 +38,10 @@ from tacit.holders.seal import number_of
 from tacit.holders.terms import Agreed
 from tacit.holders.witness import older
 from tacit.kernels.rounds import next_boundary
-from tacit.mechanisms import entering, leaves, waiting
-from tacit.mechanisms.entering import NO_REWARD, Entry
+from tacit.mechanisms import entering, leaves
+from tacit.mechanisms.entering import NO_REWARD, Entry, WaitingRow, unsealed_reward
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.leaves import ClosedSteps, StepSums
-from tacit.mechanisms.waiting import WaitingRow
 
 LATE = "release late: visible at a later multiple of the delay"
 AT_ONCE = 256  # choices that enter in one transaction, at most: on SQLite requests wait for it
@@ -220,7 +219,7 @@ class Steps:
                 unseal(choice.sealed)  # the same work
             else:
                 unseal = self._opener(opening.written_place(uid, choice.number))
-                reward = waiting.unsealed_reward(given.sealed, unseal)
+                reward = unsealed_reward(given.sealed, unseal)
             return Entry(row.numbers, row.person, row.teaches, reward)
         return entering.nothing(size)
 

@@ -6,8 +6,12 @@ import math
 from collections import deque
 from collections.abc import Callable
 
+from numpy.random import Generator
+
+from tacit.core.assignment import Assignment
+from tacit.core.door import Door
 from tacit.core.fold import LeafFold, Prior
-from tacit.core.onepass import OnePass
+from tacit.core.onepass import OnePass, OnePassEstimate, View
 from tacit.errors import BadState
 from tacit.holders import leaf_rows, rows, witness
 from tacit.holders.database import Database, Run
@@ -164,3 +168,38 @@ def add(digests: list[str], new: list[Leaf]) -> None:
         if leaf.step != len(digests) - 1:
             raise witness.older()
         digests.append(witness.next_digest(digests[-1], leaf))
+
+
+class RowsBook:
+    """policy: what fresh draws come from."""
+
+    def __init__(self, policy: Generator, vault: Vault, versions: Versions, agreed: Agreed) -> None:
+        self._policy, self._vault, self._versions, self._agreed = policy, vault, versions, agreed
+        self._shown: tuple[OnePassEstimate, View] | None = None
+
+    @property
+    def door(self) -> Door:
+        return self._agreed.door
+
+    @property
+    def key(self) -> bytes:
+        return self._vault.persons
+
+    @property
+    def assignment(self) -> Assignment | None:
+        return self._agreed.assignment
+
+    @property
+    def shown(self) -> View:
+        fold = self._versions.fold
+        if self._shown is None or self._shown[0] is not fold.estimate:
+            self._shown = fold.estimate, View(fold.algorithm, fold.estimate, self._policy)
+        return self._shown[1]
+
+    @property
+    def version(self) -> int:
+        return self._versions.version
+
+    @property
+    def default(self) -> float | None:
+        return self._agreed.now.default

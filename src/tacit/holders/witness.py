@@ -6,7 +6,7 @@ without its witness is refused. A leaf that was drawn stays sealed until the wit
 without keys holds a noise that the witness does not know. It names one bandit by its uid, and a record of another is
 never overwritten: only a restore puts a bandit in the place of another, whose releases stay on record. Not noticed
 here: a database and its witness that are taken back together; ids that clients carry show that
-(tacit.holders.tickets)."""
+(tacit.holders.requests)."""
 
 import contextlib
 import fcntl

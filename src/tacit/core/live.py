@@ -12,23 +12,21 @@ from numpy.random import default_rng
 
 from tacit import checks
 from tacit.core import snapshot
-from tacit.core.door import Door
-from tacit.core.memory import Memory
-from tacit.core.persons import Persons
-from tacit.core.resident import Resident
+from tacit.core.memory import Memory, Resident
 from tacit.core.snapshot import Kept
+from tacit.core.validation import Door, Persons
 from tacit.data import Array, Integers, Raw
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import Held
 from tacit.mechanisms.entering import EnteringRows
-from tacit.mechanisms.ring import learnt
+from tacit.mechanisms.memory import learnt
 from tacit.model.chances import Chance, Later
 from tacit.privacy.certificate import Certificate
 
 
 class State(Protocol):
-    """A NamedTuple of arrays, whose `counts` starts with the choices so far. A bandit's own class says which fields are
-    Exact and which Released."""
+    """A NamedTuple of arrays, whose `counts` starts with the choices so far. A bandit's own class says, by their types,
+    which are raw and which were released."""
 
     @property
     def counts(self) -> Integers: ...

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from tacit import checks
-from tacit.algorithms import forgetting, irls, prior
-from tacit.algorithms.forgetting import FARTHEST, steps_before
+from tacit.algorithms import irls, prior, schedules
 from tacit.algorithms.prior import WarmStart
+from tacit.algorithms.schedules import FARTHEST, fewest_leaves, steps_before
 from tacit.algorithms.sides import Sides
-from tacit.algorithms.weeks import fewest_leaves
-from tacit.core import accounting, actions
+from tacit.core import actions, plan
 from tacit.core.onepass import OnePass
 from tacit.core.plan import Limits, Plan
 from tacit.core.reward import Reward
@@ -132,7 +131,7 @@ def planned(asked: JointGLM, whole: Any, *, exact: bool, holdout: Holdout | None
     dim, blocks = (asked.dim, 1) if schema is None else (schema.dim, schema.blocks)
     budget, reward, variant = asked.budget, asked.reward, asked.variant
     forget, week = (
-        None if length is None else forgetting.rounds(length, asked.per_day, name)
+        None if length is None else schedules.rounds(length, asked.per_day, name)
         for length, name in ((asked.forget, "forget"), (None if budget.unit is None else budget.unit.per, "per"))
     )
     mu = gaussian.mu(budget) / budget.rounds
@@ -162,13 +161,13 @@ def planned(asked: JointGLM, whole: Any, *, exact: bool, holdout: Holdout | None
 
     def mechanism(first: int, forget: float | None) -> tuple[Schedule, Continual]:
         """For steps of at least `first` choices, with the noise that the budget asks for."""
-        steps = forgetting.schedule(first, growth, forget)
+        steps = schedules.schedule(first, growth, forget)
         if holdout is not None and holdout.assign == "blocks":  # steps close where blocks of numbers do
             steps = steps._replace(block=float(holdout.block))
         columns = {} if week is None else {"apart": fewest_leaves(steps, week, asked.horizon or FARTHEST)}
         leaves, fading = (
             1 + steps_before(asked.horizon or FARTHEST, steps),
-            forgetting.discount(steps, forget, discount),
+            schedules.discount(steps, forget, discount),
         )
         sums = learning.sums.phases[-1] if learning.sums.phases else learning.sums
         noiseless = discounted(leaves=leaves, size=sums.size, discount=fading, **columns)
@@ -181,16 +180,14 @@ def planned(asked: JointGLM, whole: Any, *, exact: bool, holdout: Holdout | None
             return int(variant.first)
         return FEWEST + math.floor(model.pace.per_sigma * mechanism(FEWEST, forget)[1].sigma)
 
-    forgetting.check(forget, shortest)
+    schedules.check(forget, shortest)
     schedule, noise = mechanism(shortest(forget), forget)
     forgotten = "" if forget is None else f", forgotten in {forget:g} rounds"
     size, bound = model.sums.size, model.sums.sensitivity
-    words = (
-        f"discounted sums of {model.sums.statistic}, {accounting.numbers(size, blocks)}, each user once{why}{forgotten}"
-    )
-    releases = functools.partial(accounting.entries, words, noise, size, bound, sides, budget.rounds)
+    words = f"discounted sums of {model.sums.statistic}, {plan.numbers(size, blocks)}, each user once{why}{forgotten}"
+    releases = functools.partial(plan.entries, words, noise, size, bound, sides, budget.rounds)
     limits = Limits(None if budget.unit is None else budget.rounds, week)
-    plan = Plan(
+    made = Plan(
         name=type(asked).__name__,
         settings=whole,
         budget=budget,
@@ -209,9 +206,9 @@ def planned(asked: JointGLM, whole: Any, *, exact: bool, holdout: Holdout | None
         numbers=(noise.step, noise.sigma, noise.column_norm, bound),
         caveats=prior.sentences(asked.warm_start) + (choose.CAVEAT,) * (reward.base_rate is not None),
         releases=releases,
-        person=functools.partial(accounting.person, releases(noise.leaves), noise, limits, asked.horizon or FARTHEST),
+        person=functools.partial(plan.person, releases(noise.leaves), noise, limits, asked.horizon or FARTHEST),
     )
-    return OnePass(plan=plan, model=learning, gains=noise.gain(np.arange(noise.window + 1.0)))
+    return OnePass(plan=made, model=learning, gains=noise.gain(np.arange(noise.window + 1.0)))
 
 
 def _pace(variant: Variant, model: Model[Any], forget: float | None) -> tuple[float, float]:
@@ -220,8 +217,8 @@ def _pace(variant: Variant, model: Model[Any], forget: float | None) -> tuple[fl
     discount = model.pace.discount if variant.discount is None else variant.discount
     if forget is not None and variant.discount is not None:
         raise ValueError(f"Expected no discount with forget, which says how fast the past fades, got {discount:g}.")
-    if forget is not None and variant.growth is not None and growth < forgetting.LEAST_GROWTH:
-        raise ValueError(f"Expected growth of at least {forgetting.LEAST_GROWTH:g} with forget, got {growth:g}.")
+    if forget is not None and variant.growth is not None and growth < schedules.LEAST_GROWTH:
+        raise ValueError(f"Expected growth of at least {schedules.LEAST_GROWTH:g} with forget, got {growth:g}.")
     return growth, discount
 
 

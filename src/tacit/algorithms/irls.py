@@ -86,13 +86,9 @@ def beliefs(features: Array, posterior: Posterior, widths: float) -> tuple[Array
     )
 
 
-def choose_many(
-    rng: Generator, arms: Array, posterior: Posterior, *, random: bool
-) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def choose_many(rng: Generator, arms: Array, posterior: Posterior) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """For each row of (n, K, d): argmax of <x, theta + draw>, a fresh Thompson draw in the directions that have been
-    sampled too little, or a uniformly random arm."""
-    if random:
-        return np.asarray(rng.random(len(arms)) * arms.shape[1]).astype(np.int64)
+    sampled too little."""
     out = np.empty(len(arms), np.int64)
     draws = rng.standard_normal((len(arms), np.count_nonzero(posterior.spread)))  # in the order of fused loops
     rows = thompson_rows if posterior.theta.ndim == 1 else thompson_block_rows

@@ -13,7 +13,7 @@ from tacit.core.choices import Index
 from tacit.core.live import Live, State
 from tacit.data import Array, Integers, Raw
 from tacit.kernels.block import Block
-from tacit.mechanisms.ring import learnt
+from tacit.mechanisms.memory import learnt
 from tacit.model.chances import Later
 from tacit.privacy.certificate import Certificate
 from tacit.roles.device import Device

@@ -12,8 +12,7 @@ from typing import Any
 from tacit import checks
 from tacit.cli import asked
 from tacit.cli.output import progress, write_json
-from tacit.core.door import Door
-from tacit.core.persons import check_named
+from tacit.core.validation import Door, check_named
 from tacit.features.sample import EXAMPLES, PROBLEMS, FieldCounts, Sample
 from tacit.features.schema import Schema
 from tacit.planning import counsel, trials

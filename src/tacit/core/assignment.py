@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from tacit.core.door import Offer
+from tacit.core.validation import Offer
 from tacit.data import Array, Integers
 from tacit.model.holdout import HOLDOUT, ArmName, Holdout, Side
 

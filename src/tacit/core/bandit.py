@@ -7,20 +7,18 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit import checks
+from tacit.algorithms.schedules import Weeks
 from tacit.algorithms.trial_sums import TrialSums
-from tacit.algorithms.weeks import Weeks
 from tacit.core import actions as declared_actions
 from tacit.core import logs, repeated, snapshot, warm
 from tacit.core.actions import Declared
 from tacit.core.assignment import LOGS, NONE, OVER, RETIRED, Assignment, new_key
 from tacit.core.claim import Counts, Sources, claimed
-from tacit.core.door import Door
-from tacit.core.memory import Memory, Sums
+from tacit.core.memory import Memory, Resident, Sums
 from tacit.core.onepass import OnePass
-from tacit.core.persons import Persons
-from tacit.core.resident import Resident
 from tacit.core.reward import window_in_choices
 from tacit.core.snapshot import decoded, encoded
+from tacit.core.validation import Door, Persons
 from tacit.data import Array
 from tacit.errors import BadState
 from tacit.experiment import Algorithm, Experiment
@@ -29,13 +27,13 @@ from tacit.features.schema import Schema
 from tacit.flat import fitting, flat, named
 from tacit.joint import JointGLM
 from tacit.kernels.rounds import BOUNDARY, CHOICES
-from tacit.lock import locked, owner_only
 from tacit.mechanisms import leaves
 from tacit.mechanisms.entering import NOBODY
 from tacit.model.arms import Arms
 from tacit.model.holdout import Holdout
 from tacit.privacy.certificate import Certificate
 from tacit.privacy.noise import Secure, Simulated, policy_of
+from tacit.process import locked, owner_only
 from tacit.trials import trial
 from tacit.trials.trial import Trial
 

@@ -14,8 +14,7 @@ import numpy.typing as npt
 from tacit.algorithms.chances import mixed
 from tacit.core import logs
 from tacit.core.assignment import NEEDS_GIVEN, Assignment
-from tacit.core.door import Door, Offer, nothing
-from tacit.core.persons import PersonId, hashed
+from tacit.core.validation import Door, Offer, PersonId, hashed, nothing
 from tacit.data import Array, Integers, Raw
 from tacit.mechanisms import entering
 from tacit.mechanisms.entering import EnteringRows, Entry

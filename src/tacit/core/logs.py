@@ -12,8 +12,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from tacit import logs
-from tacit.core.door import Door
 from tacit.core.reward import reward_problem
+from tacit.core.validation import Door
 from tacit.data import Array, Integers
 from tacit.features import frames
 from tacit.mechanisms.sums import RowSum, Whole, no_rows

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from tacit.algorithms import chances, irls
+from tacit.algorithms import chances
 from tacit.core.plan import Plan
 from tacit.data import Array, Integers, Raw, Released
 from tacit.mechanisms import leaves
@@ -20,7 +20,7 @@ from tacit.model import arms as arm_sets
 from tacit.model.chances import Chance, Later
 from tacit.model.holdout import Holdout
 from tacit.models.beside import Beside
-from tacit.models.protocol import Adder, Course, Loop, Model, kept
+from tacit.models.protocol import Adder, Course, Loop, Model
 
 if TYPE_CHECKING:
     from tacit.algorithms.trial_sums import TrialSums
@@ -81,7 +81,7 @@ class OnePass:
     @np.errstate(under="ignore")  # of tiny features, whatever errors the program raises
     def pick(self, estimate: OnePassEstimate, arms: Array, rng: Generator) -> Integers:
         if estimate.random:
-            return irls.choose_many(rng, arms, estimate.arrays, random=True)
+            return np.asarray(rng.random(len(arms)) * arms.shape[1]).astype(np.int64)
         return self.model.pick(estimate.arrays, arms, rng)
 
     @np.errstate(under="ignore")  # of tiny features, whatever errors the program raises
@@ -123,7 +123,10 @@ class OnePass:
         name: str | None,
         declared: tuple[str, ...],
     ) -> Raw[Array]:
-        return Raw(kept(self.model, estimate.arrays, arms[picked], place, name, declared))
+        keep = getattr(self.model, "keep", None)  # of models that keep more than the arm
+        if keep is None:
+            return Raw(arms[picked].copy())
+        return Raw(keep(estimate.arrays, arms[picked], place, name, declared))
 
     def logged(self, x: Array) -> Raw[Array]:
         more = self.plan.row - self.plan.width

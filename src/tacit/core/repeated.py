@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from tacit import logs
-from tacit.core.door import Door
 from tacit.core.logs import LongLog
+from tacit.core.validation import Door
 from tacit.data import Integers
 from tacit.features import frames
 

@@ -69,7 +69,7 @@ def reward_problem(reward: object, low: float, high: float) -> str | None:
 
 def window_in_choices(reward: Reward, per_day: float | None) -> int | None:
     """For where there is no clock; ValueError for a time without a pace, or a part of a choice."""
-    from tacit.algorithms.forgetting import rounds
+    from tacit.algorithms.schedules import rounds
 
     if reward.window is None:
         if reward.default is not None:

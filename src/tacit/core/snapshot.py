@@ -17,7 +17,7 @@ from tacit.core.file_witness import FileWitness
 from tacit.core.reward import Reward
 from tacit.errors import BadState
 from tacit.features.schema import Schema
-from tacit.mechanisms.ring import Ring
+from tacit.mechanisms.memory import Ring
 from tacit.mechanisms.saving import arrays
 from tacit.model.holdout import Holdout
 from tacit.model.links import Link, LinkTable

@@ -7,8 +7,7 @@ from numpy.random import Generator
 
 from tacit.data import Array, Integers
 from tacit.features.columns import Category, Column, Hashed, Number, Tags
-from tacit.features.parts import SchemaPart
-from tacit.features.schema import Schema
+from tacit.features.schema import Schema, SchemaPart
 
 
 def made_up(schema: Schema, sums: Array, count: int, rng: Generator) -> Array:

@@ -2,20 +2,133 @@
 
 import dataclasses
 import hashlib
+import itertools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tacit import checks
-from tacit.data import Array
+from tacit.data import Array, Booleans
 from tacit.features import frames
-from tacit.features.columns import Column, Entries, lenient, read, written
-from tacit.features.parts import Parts, SchemaPart
-from tacit.features.public import learnt
-from tacit.features.settings import by_name, pairs, texts
+from tacit.features.columns import Category, Column, Entries, Hashed, Number, Tags, is_none, lenient, read, written
+
+
+def by_name(fields: Any) -> dict[str, Column]:
+    named = isinstance(fields, Mapping) and all(isinstance(name, str) for name in fields)
+    if not named or not all(isinstance(column, Column) for column in fields.values()):
+        raise ValueError("Expected fields by name, each Number, Category, Tags or Hashed, got another.")
+    return dict(sorted(fields.items()))
+
+
+def texts(what: str, given: Any) -> tuple[str, ...]:
+    found = tuple(given) if isinstance(given, tuple | list) else (None,)
+    if not all(isinstance(one, str) for one in found) or len(set(found)) < len(found):
+        raise ValueError(f"Expected {what} to be different texts, got others.")
+    return tuple(map(str, found))
+
+
+def pairs(given: Any) -> tuple[tuple[str, str], ...]:
+    listed = given if isinstance(given, tuple | list) else [()]
+    if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in listed):
+        raise ValueError("Expected cross to be pairs of names of fields, got others.")
+    return tuple((texts("cross", pair[:1])[0], texts("cross", pair[1:])[0]) for pair in listed)
+
+
+FEW = 20  # different texts that still are a Category
+SLOTS = 32  # of more of them
+
+
+def learnt(name: str, values: list[Any], bins: int) -> Column:
+    """The kind of field that a public column is."""
+    known = [value for value in values if not is_none(value)]
+    if known and all(isinstance(value, int | float | np.integer | np.floating) for value in known):
+        low, high = float(min(known)), float(max(known))
+        if low < high:
+            return Number(low, high, bins)
+    elif known and all(isinstance(value, str) for value in known):
+        texts = sorted(set(known))
+        return Category(*texts) if len(texts) <= FEW else Hashed(SLOTS)
+    elif known and all(isinstance(value, Iterable) for value in known):
+        return Tags(*sorted({str(tag) for value in known for tag in value}))
+    raise ValueError(f"Expected two different numbers, texts or lists of texts in {name}, got others.")
+
+
+CONSTANT: Entries = [(0, 1.0)]
+
+
+class SchemaPart(NamedTuple):
+    """names: none for the constant, one of a field, two of a cross. From `start` on, `size` numbers, each times
+    `weight`. signed: which of them may be negative."""
+
+    names: tuple[str, ...]
+    start: int
+    size: int
+    weight: float
+    signed: Booleans
+
+
+class Parts:
+    """A part is a constant (), a field (name,) or a cross (one, other). Vectors have norm at most 1.
+
+    person: the names of fields that are the same for all that is offered to somebody."""
+
+    def __init__(self, parts: Sequence[tuple[str, ...]], fields: Mapping[str, Column], person: Collection[str]) -> None:
+        self._fields = fields
+        weights = [math.prod(fields[name].weight for name in part) for part in parts]
+        total = math.sqrt(sum(w * w for w in weights))
+        sizes = [math.prod(fields[name].size for name in part) for part in parts]
+        starts = [0, *itertools.accumulate(sizes)]
+        self._parts = list(zip(parts, starts, (w / total for w in weights), strict=False))
+        self._of_person = [one for one in self._parts if set(one[0]) <= set(person)]
+        self._of_action = [one for one in self._parts if not set(one[0]) <= set(person)]
+        self.size = starts[-1]
+
+    def of_person(self, entries: Mapping[str, Entries]) -> Array:
+        """A vector with those parts that a person's fields alone decide."""
+        out = np.zeros(self.size)
+        self._put(self._of_person, entries, out)
+        return out
+
+    def put_action(self, entries: Mapping[str, Entries], out: Array) -> None:
+        """The other parts."""
+        self._put(self._of_action, entries, out)
+
+    def _put(
+        self, parts: Sequence[tuple[tuple[str, ...], int, float]], entries: Mapping[str, Entries], out: Array
+    ) -> None:
+        for part, start, weight in parts:
+            if len(part) == 2:
+                width = self._fields[part[1]].size
+                for i, a in entries[part[0]]:
+                    for j, b in entries[part[1]]:
+                        out[start + i * width + j] = weight * a * b
+            else:
+                for i, a in entries[part[0]] if part else CONSTANT:
+                    out[start + i] = weight * a
+
+    @property
+    def each(self) -> tuple[SchemaPart, ...]:
+        """What lies where."""
+        out = []
+        for names, start, weight in self._parts:
+            signs = [self._fields[name].signed for name in names]
+            signed = np.zeros(1, np.bool_)
+            for sides in signs:
+                signed = np.logical_or.outer(signed, np.array(sides)).ravel()
+            out.append(SchemaPart(names, start, signed.size, weight, signed))
+        return tuple(out)
+
+    def labels(self) -> list[str]:
+        out = []
+        for part, _, _ in self._parts:
+            sides = [[f"{name}={label}" for label in self._fields[name].labels()] for name in part]
+            out += [" x ".join(pair) or "constant" for pair in itertools.product(*sides)]
+        return out
+
 
 ARMS = ("shared", "disjoint")
 EMPTY: Mapping[str, Any] = {}

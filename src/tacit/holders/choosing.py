@@ -16,11 +16,12 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from tacit.core import door
+from tacit.core import validation
 from tacit.core.curator import Asked, Curator, Drawn
 from tacit.data import Array, Raw
 from tacit.errors import BadState, HorizonReached, RefusedRequest, TacitError, Unavailable
 from tacit.holders import opening, rollback, rows
+from tacit.holders import seal as seals
 from tacit.holders.database import Rows, Run, Statement, ran
 from tacit.holders.opening import Vault
 from tacit.holders.requests import MILLI, WRONG, Answer, Report, StoredChoice, Ticket, another_answer
@@ -84,22 +85,22 @@ class SealedRows:
 
     @property
     def _silent(self) -> WaitingRow:
-        return WaitingRow(door.nothing(self._size), teaches=False)
+        return WaitingRow(validation.nothing(self._size), teaches=False)
 
     def waits(self, number: int, ticket: bytes, at: float, row: WaitingRow) -> Waiting:
-        seal = self._seal(number, opening.waiting_place(self._vault.uid, number))
+        seal = self._seal(number, seals.waiting_place(self._vault.uid, number))
         return Waiting(number, ticket, at, row.sealed(seal))
 
     def answered(self, hashed: bytes, who: bytes | None, number: int, answer: Answer) -> Answered:
         """Sealed, and marked with its person, or with nobody."""
-        where = opening.choice_place(self._vault.uid, hashed)
+        where = seals.choice_place(self._vault.uid, hashed)
         person = who or secrets.token_bytes(HASH)
         mark = self._vault.seal.mark("epoch", self.epoch(number), where, person)
         assert mark is not None  # its key was made just now
         return Answered(hashed, number, self._seal(number, where)(answer.packed()), mark)
 
     def written(self, number: int, report: Report) -> Written:
-        seal = self._seal(number, opening.written_place(self._vault.uid, number))
+        seal = self._seal(number, seals.written_place(self._vault.uid, number))
         return Written(number, report.ticket.text, sealed_reward(report.reward, seal))
 
     def _seal(self, number: int, place: str) -> Callable[[bytes], bytes]:
@@ -167,7 +168,7 @@ class Choosing:
         unique = [requests[i] for i in firsts.values()]
         with contextlib.nullcontext() if self._database.several_hosts else self._database.transaction() as run:
             numbered = self._numbered(run, unique)
-            epochs = opening.coming(self._vault.bandit, numbered.first - 1, len(numbered.requests))
+            epochs = self._vault.bandit.coming(numbered.first - 1, len(numbered.requests))
             if not self.rows.checked(epochs):
                 with self._within(run) as inside:
                     self.rows.check_keys(inside, epochs)
@@ -200,7 +201,7 @@ class Choosing:
         for hashed, sealed in answers.items():
             opened = None
             with contextlib.suppress(BadState):
-                opened = self._vault.seal.open("epoch", opening.choice_place(self._vault.uid, hashed), sealed)
+                opened = self._vault.seal.open("epoch", seals.choice_place(self._vault.uid, hashed), sealed)
             out[hashed] = (
                 BadState("Expected a request whose answer can be read, got an expired or damaged one.")
                 if opened is None
@@ -288,7 +289,7 @@ class Choosing:
         """In whole milliseconds, as ids hold it."""
         return math.ceil(self._clock() * MILLI) / MILLI
 
-    @property
+    @functools.cached_property
     def most(self) -> int:
         """Choices that there may be."""
         plan = self._versions.fold.algorithm.plan

@@ -11,9 +11,10 @@ import hmac
 import time
 from pathlib import Path
 
-from tacit.core.persons import PersonId, digest
+from tacit.core.validation import PersonId, digest
 from tacit.errors import BadState
 from tacit.holders import opening, rows
+from tacit.holders import seal as seals
 from tacit.holders.database import Database
 from tacit.holders.opening import Vault
 from tacit.mechanisms.entering import blank
@@ -37,7 +38,7 @@ def erase(vault: Vault, database: Database, person: bytes) -> None:
         with database.transaction() as run:
             found = rows.marks(run, vault.uid, start, start + AT_ONCE)
         for request, number, mark in found:
-            where = opening.choice_place(vault.uid, request)
+            where = seals.choice_place(vault.uid, request)
             own = vault.seal.mark("epoch", number // vault.bandit.epoch, where, person)
             if hmac.compare_digest(own or b"-", mark):
                 with database.transaction() as run:
@@ -49,7 +50,7 @@ def erase(vault: Vault, database: Database, person: bytes) -> None:
 
 def _blank(vault: Vault, number: int, sealed: bytes | None) -> bytes | None:
     """What is kept of a choice, without all that it said; as it is if nobody can read it."""
-    where, text = opening.waiting_place(vault.uid, number), None
+    where, text = seals.waiting_place(vault.uid, number), None
     with contextlib.suppress(BadState):
         text = None if sealed is None else vault.seal.open("epoch", where, sealed)
     return sealed if text is None else vault.seal.seal("epoch", number // vault.bandit.epoch, where, blank(text))

@@ -10,7 +10,7 @@ import struct
 import threading
 from collections.abc import Callable, Collection, Iterator
 
-from tacit.algorithms.weeks import Weeks
+from tacit.algorithms.schedules import Weeks
 from tacit.core.onepass import OnePass
 from tacit.holders import person_rows, rows
 from tacit.holders.database import Database, Run

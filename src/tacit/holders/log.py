@@ -16,18 +16,18 @@ from typing import Any
 from tacit.core import logs, repeated
 from tacit.core.curator import Curator, LoggedRow, cancelled
 from tacit.core.onepass import OnePass
-from tacit.core.persons import hashed
+from tacit.core.validation import hashed
 from tacit.errors import BadState, HorizonReached
 from tacit.features import frames
-from tacit.holders import bookmarks, opening, rows
+from tacit.holders import bookmarks, rows
 from tacit.holders.choosing import Choosing
 from tacit.holders.database import again
 from tacit.holders.opening import Vault
 from tacit.holders.requests import MILLI, Answer, Report, Ticket
 from tacit.holders.terms import Agreed
 from tacit.holders.witness import older
-from tacit.lock import Lock
 from tacit.mechanisms.entering import HASH, NOBODY, WaitingRow
+from tacit.process import Lock
 
 AT_ONCE = 256  # rows in a transaction, at most: others wait for it
 
@@ -119,7 +119,7 @@ class Log:
             if found > learnt:
                 return found, {}
             head = choosing.taken(run, len(coming))
-            choosing.rows.check_keys(run, opening.coming(vault.bandit, head.choices - len(coming), len(coming)))
+            choosing.rows.check_keys(run, vault.bandit.coming(head.choices - len(coming), len(coming)))
             at = choosing.now() - terms.window - 1 / MILLI  # due as soon as no number before these can be on its way
             answered, waiting, written = [], [], []
             for i, row in enumerate(coming):

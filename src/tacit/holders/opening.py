@@ -1,6 +1,7 @@
 """The place of a bandit in a store: its rows, its keys and its witness; opened, or made if there is none."""
 
 import dataclasses
+import functools
 import json
 import re
 import secrets
@@ -24,7 +25,7 @@ from tacit.holders.database import Database, Run
 from tacit.holders.postgres import Postgres
 from tacit.holders.requests import Tickets
 from tacit.holders.rows import BanditRow, OpenStep
-from tacit.holders.seal import Keys, Seal, label_of
+from tacit.holders.seal import Keys, Seal, label_of, place
 from tacit.holders.sqlite import SQLite
 from tacit.holders.witness import Shown, Witness
 from tacit.joint import JointGLM
@@ -67,7 +68,7 @@ class Vault:
     tickets: Tickets
     sides: bytes = dataclasses.field(default=b"", repr=False)  # the key of an experiment's sides, where there is one
 
-    @property
+    @functools.cached_property
     def uid(self) -> str:
         return self.bandit.uid
 
@@ -307,12 +308,7 @@ def check_keys(database: Database, keys: Keys, found: BanditRow) -> None:
         fixed = [*_fixed_labels(found), f"{found.uid}.sums.{head.sums_key}"]
         fingerprints.check(run, keys, found.name, [f"{found.name}.persons"], make=False)
         fingerprints.check(run, keys, found.uid, fixed, make=False)
-        check_epochs(run, keys, found, coming(found, head.choices))
-
-
-def coming(found: BanditRow, choices: int, count: int = 1) -> range:
-    """The epochs of so many choices after those, and the one after them."""
-    return range((choices + 1) // found.epoch, (choices + count) // found.epoch + 2)
+        check_epochs(run, keys, found, found.coming(head.choices))
 
 
 def check_epochs(run: Run, keys: Keys, found: BanditRow, epochs: Iterable[int], *, make: bool = True) -> None:
@@ -351,26 +347,6 @@ def empty(seal: Seal, uid: str, key: int, step: int, settled: int, algorithm: On
     """A step that opens: its sums are sealed like any other, so that they look the same."""
     nothing = np.zeros(algorithm.plan.mechanism.size, np.int64).tobytes()
     return OpenStep(step, settled, 0.0, seal.seal("sums", key, place(uid, step, "open"), nothing))
-
-
-def place(uid: str, step: int, what: str) -> str:
-    """Where sums are: what they are sealed for."""
-    return f"{uid} sums {step} {what}"
-
-
-def choice_place(uid: str, request: bytes) -> str:
-    """Where the answer to a request is: what it is sealed and marked for."""
-    return f"{uid} choice {request.hex()}"
-
-
-def waiting_place(uid: str, number: int) -> str:
-    """Where what is kept of a choice is."""
-    return f"{uid} waiting {number}"
-
-
-def written_place(uid: str, number: int) -> str:
-    """Where what was written of a choice is."""
-    return f"{uid} written {number}"
 
 
 def plan(algorithm: OnePass) -> str:

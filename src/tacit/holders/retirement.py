@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 from tacit.holders import closed, fingerprints, leaf_rows, opening, person_rows, rows
+from tacit.holders import seal as seals
 from tacit.holders.database import Run
 from tacit.holders.rows import BanditRow
 from tacit.holders.seal import Keys, Seal
@@ -43,7 +44,7 @@ def _keep_recorded(run: Run, keys: Keys, found: BanditRow) -> None:
     and the certificate counts what is there."""
     last = opening.check_record(keys, found)
     for step, sums, noisy, visible_at in leaf_rows.take(run, found.uid, 0 if last is None else last.steps):
-        opened = Seal(keys, found.uid).open("sums", opening.place(found.uid, step, "noisy"), noisy)
+        opened = Seal(keys, found.uid).open("sums", seals.place(found.uid, step, "noisy"), noisy)
         if opened is None:
             raise opening.without(keys)
         leaf_rows.keep(run, found.uid, step, sums, opened, visible_at)

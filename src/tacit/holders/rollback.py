@@ -12,7 +12,8 @@ import contextlib
 from collections.abc import Sequence
 
 from tacit.errors import BadState
-from tacit.holders import closed, opening, rows
+from tacit.holders import closed, rows
+from tacit.holders import seal as seals
 from tacit.holders.database import Run
 from tacit.holders.opening import Vault
 from tacit.holders.requests import Answer, Ticket
@@ -43,7 +44,7 @@ def _placed(run: Run, vault: Vault, numbers: list[int]) -> dict[int, bytes]:
     out = {}
     for number, request, sealed in rows.answers(run, vault.uid, sorted(set(numbers))):
         with contextlib.suppress(BadState):
-            opened = vault.seal.open("epoch", opening.choice_place(vault.uid, request), sealed)
+            opened = vault.seal.open("epoch", seals.choice_place(vault.uid, request), sealed)
             if opened is not None:
                 out[number] = Answer.unpacked(opened).ticket
     return out

@@ -26,6 +26,10 @@ class BanditRow(NamedTuple):
     prior_std: float
     predecessors: tuple[Predecessor, ...] = ()
 
+    def coming(self, choices: int, count: int = 1) -> range:
+        """The epochs of so many choices after those, and the one after them."""
+        return range((choices + 1) // self.epoch, (choices + count) // self.epoch + 2)
+
 
 class Head(NamedTuple):
     """Where a bandit stands: step `step` is open and closes at `boundary` choices. All public."""

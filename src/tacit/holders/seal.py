@@ -172,3 +172,23 @@ def sync(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def place(uid: str, step: int, what: str) -> str:
+    """Where sums are: what they are sealed for."""
+    return f"{uid} sums {step} {what}"
+
+
+def choice_place(uid: str, request: bytes) -> str:
+    """Where the answer to a request is: what it is sealed and marked for."""
+    return f"{uid} choice {request.hex()}"
+
+
+def waiting_place(uid: str, number: int) -> str:
+    """Where what is kept of a choice is."""
+    return f"{uid} waiting {number}"
+
+
+def written_place(uid: str, number: int) -> str:
+    """Where what was written of a choice is."""
+    return f"{uid} written {number}"

@@ -29,12 +29,13 @@ from tacit.core.onepass import OnePass
 from tacit.data import Raw
 from tacit.errors import BadState
 from tacit.holders import fingerprints, leaf_rows, opening, rollback, rows, versions
+from tacit.holders import seal as seals
 from tacit.holders.database import Database, Run
 from tacit.holders.leaf_rows import SealedLeaf
 from tacit.holders.limits import RoundLimits
-from tacit.holders.opening import Vault, place
+from tacit.holders.opening import Vault
 from tacit.holders.rows import Head, OpenStep, Waiting, Written
-from tacit.holders.seal import number_of
+from tacit.holders.seal import number_of, place
 from tacit.holders.terms import Agreed
 from tacit.holders.witness import older
 from tacit.kernels.rounds import next_boundary
@@ -210,7 +211,7 @@ class Steps:
         """A row that is damaged enters as nothing: it fails alone."""
         uid, size = self._vault.uid, self._algorithm.plan.row
         with contextlib.suppress(BadState):
-            unseal = self._opener(opening.waiting_place(uid, choice.number))
+            unseal = self._opener(seals.waiting_place(uid, choice.number))
             row = WaitingRow.unsealed(choice.sealed, unseal, size)
             if row is None:
                 return entering.nothing(size)
@@ -218,7 +219,7 @@ class Steps:
             if given is None:
                 unseal(choice.sealed)  # the same work
             else:
-                unseal = self._opener(opening.written_place(uid, choice.number))
+                unseal = self._opener(seals.written_place(uid, choice.number))
                 reward = unsealed_reward(given.sealed, unseal)
             return Entry(row.numbers, row.person, row.teaches, reward)
         return entering.nothing(size)

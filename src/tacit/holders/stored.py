@@ -10,9 +10,8 @@ from typing import Any, NoReturn, Self, TypeVar
 import numpy.typing as npt
 from numpy.random import Generator, default_rng
 
-from tacit import checks, durations, forks
+from tacit import checks, durations, process
 from tacit.algorithms.trial_sums import TrialSums
-from tacit.clock import Steady
 from tacit.core import claim, curator
 from tacit.core.actions import Declared
 from tacit.core.assignment import LOGS, NONE
@@ -20,7 +19,7 @@ from tacit.core.claim import Counts
 from tacit.core.curator import Asked, Curator, cancelled
 from tacit.core.fold import Fold
 from tacit.core.onepass import OnePass
-from tacit.core.persons import PersonId, digest
+from tacit.core.validation import PersonId, digest
 from tacit.data import Array
 from tacit.errors import BadState, TacitError, Unavailable
 from tacit.experiment import Algorithm
@@ -49,11 +48,11 @@ from tacit.holders.sqlite import SQLite
 from tacit.holders.steps import Steps
 from tacit.holders.terms import Agreed
 from tacit.holders.versions import RowsBook, Versions
-from tacit.lock import Lock, locked
 from tacit.model.arms import Arms
 from tacit.models.segments import Segments
 from tacit.privacy.certificate import Certificate
 from tacit.privacy.noise import Secure
+from tacit.process import Lock, Steady, locked
 from tacit.trials import trial
 from tacit.trials.trial import Trial
 
@@ -277,7 +276,7 @@ class Reading:
     def _own(self) -> None:
         if self._closing.is_set():
             raise BadState("Expected a bandit that is open, got a closed one.")
-        if self._process != forks.process():
+        if self._process != process.process():
             raise BadState("Expected a bandit in the process that opened it, got a forked copy: open it there.")
 
 
@@ -296,7 +295,7 @@ class Stored(Reading):
     any start. name: of the bandit within its database. keys: the folder of keys and the witness (tacit.holders.seal,
     .witness), by default FILE.keys. delay: the time from the end of a step until its release is used.
     pending: for how many later choices the answer to a request is kept. background: whether a thread does what is due;
-    without it, call `tend`. clock: by default one that goes on evenly while the process lives (tacit.clock): if the
+    without it, call `tend`. clock: by default one that goes on evenly while the process lives (tacit.process): if the
     system's clock is set, an event tells, and nothing else changes. source, policy: of noise, and of the draws of
     choices; by default secure, and fresh."""
 
@@ -322,7 +321,7 @@ class Stored(Reading):
         self._agreed = Agreed(given, one_pass)
         self._sources = claim.Sources(source, policy is not None)
         self._clock = clock = Steady() if clock is None else clock
-        self._lock, self._process, self._closing = Lock(), forks.process(), threading.Event()
+        self._lock, self._process, self._closing = Lock(), process.process(), threading.Event()
         self._database = opening.database_at(where)
         try:
             folder = opening.keys_of(where, self._database, keys)
@@ -509,7 +508,7 @@ class Stored(Reading):
         self._closing.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
-        if self._process == forks.process():
+        if self._process == process.process():
             self._other.close()
             self._database.close()
 

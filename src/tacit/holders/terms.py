@@ -11,8 +11,8 @@ from tacit import checks, durations
 from tacit.core import actions
 from tacit.core.actions import Declared
 from tacit.core.assignment import OVER, RETIRED, Assignment
-from tacit.core.door import Door
 from tacit.core.onepass import OnePass
+from tacit.core.validation import Door
 from tacit.errors import Retired
 from tacit.features.schema import Schema
 from tacit.holders import rows

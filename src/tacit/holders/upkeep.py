@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tacit.holders import fingerprints, leaf_rows, rows
 from tacit.holders.database import Database
-from tacit.holders.opening import Vault, check_epochs, coming
+from tacit.holders.opening import Vault, check_epochs
 from tacit.holders.terms import Agreed
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def purge(vault: Vault, database: Database, agreed: Agreed) -> None:
     epoch = vault.bandit.epoch
     with database.transaction() as run:
         head = rows.head(run, vault.uid)
-        check_epochs(run, vault.seal.keys, vault.bandit, coming(vault.bandit, head.choices))
+        check_epochs(run, vault.seal.keys, vault.bandit, vault.bandit.coming(head.choices))
         settled, sealed = rows.settled(run, vault.uid), leaf_rows.drawn(run, vault.uid)
     vault.seal.keys.forget_destroyed()
     if not sealed:  # the witness has all that was drawn: nobody goes on from a database with the sums before

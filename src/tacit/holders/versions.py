@@ -8,16 +8,18 @@ from collections.abc import Callable
 
 from numpy.random import Generator
 
+from tacit.core.actions import Declared
 from tacit.core.assignment import Assignment
-from tacit.core.door import Door
 from tacit.core.fold import LeafFold, Prior
 from tacit.core.onepass import OnePass, OnePassEstimate, View
+from tacit.core.validation import Door
 from tacit.errors import BadState
 from tacit.holders import leaf_rows, rows, witness
 from tacit.holders.database import Database, Run
 from tacit.holders.history import Past, past
 from tacit.holders.leaf_rows import Leaf
-from tacit.holders.opening import Vault, place
+from tacit.holders.opening import Vault
+from tacit.holders.seal import place
 from tacit.holders.terms import Agreed
 from tacit.holders.witness import Shown
 from tacit.mechanisms import leaves
@@ -53,10 +55,11 @@ class Versions:
         self._generation, self._identity, self.expected = generation, identity, head.step
         self._digests, self._waiting = digests, deque(self._timed(read))
         self.fold = begun(self._algorithm, self._vault, self._agreed)
+        self._offered: tuple[int, tuple[Declared, ...]] = -1, ()
         self.history = [past(self.fold, None, 0.0)]
         for _ in range(used):
             self._show(self._waiting.popleft()[1])
-        self.fold.offer(self._agreed.now.actions)
+        self._offer()
 
     @property
     def version(self) -> int:
@@ -97,7 +100,7 @@ class Versions:
         for leaf in visible:
             self._waiting.popleft()
             self._show(leaf)
-        self.fold.offer(self._agreed.now.actions)
+        self._offer()
 
     def _found(self, start: int) -> tuple[rows.Head, list[Leaf]]:
         with self._vault.database.transaction() as run:
@@ -113,6 +116,13 @@ class Versions:
         missed = [math.ceil((now - leaf.visible_at) / delay) if delay else 0 for leaf in read]
         times = [leaf.visible_at + max(0, n) * delay for n, leaf in zip(missed, read, strict=True)]
         return [(min(at, now + 2 * delay), leaf) for at, leaf in zip(times, read, strict=True)]
+
+    def _offer(self) -> None:
+        """The estimate is that of the actions that are offered now."""
+        now = self.fold.step, self._agreed.now.actions
+        if now != self._offered:
+            self.fold.offer(now[1])
+            self._offered = now
 
     def _show(self, leaf: Leaf) -> None:
         follow(self.fold, leaf, self._agreed)

@@ -37,9 +37,8 @@ from tacit.errors import BadState
 from tacit.kernels.continual import BACKWARDS, ContinualState, PrefixState
 from tacit.kernels.recursive import DECAY_BITS, advance, close_known, combine
 from tacit.mechanisms.continual import Continual
-from tacit.mechanisms.exponentials import Exponentials
 from tacit.mechanisms.grid import CELL_BITS, COEFFICIENT_BITS, Grid, on_grid
-from tacit.mechanisms.recursive import Recursive, sum_norm
+from tacit.mechanisms.recursive import Exponentials, Recursive, sum_norm
 from tacit.privacy.noise import Source
 
 SLACK_BITS = 13  # the roundings add less than 2^-13 of D to the sensitivity

@@ -28,8 +28,7 @@ from tacit import checks, special
 from tacit.algorithms import irls
 from tacit.algorithms.chances import Values
 from tacit.data import Array, Exact, Integers, Released
-from tacit.features.parts import SchemaPart
-from tacit.features.schema import Schema
+from tacit.features.schema import Schema, SchemaPart
 from tacit.kernels.block import Block
 from tacit.kernels.compile import formula, kernel
 from tacit.kernels.continual import JointState, PrefixState
@@ -116,7 +115,7 @@ class Centred:
     # choices
 
     def pick(self, estimate: Posterior, arms: Array, rng: Generator) -> Integers:
-        return irls.choose_many(rng, arms, estimate, random=False)
+        return irls.choose_many(rng, arms, estimate)
 
     def values(self, estimate: Posterior, arms: Array) -> Values:
         return irls.values(arms, estimate)

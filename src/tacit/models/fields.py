@@ -29,9 +29,8 @@ from tacit import checks, special
 from tacit.algorithms import irls
 from tacit.algorithms.chances import Values
 from tacit.data import Array, Booleans, Exact, Integers, Released
-from tacit.features.parts import SchemaPart
 from tacit.features.people import made_up
-from tacit.features.schema import Schema
+from tacit.features.schema import Schema, SchemaPart
 from tacit.kernels.block import Block
 from tacit.kernels.blocks import thompson_blocks
 from tacit.kernels.compile import formula, kernel
@@ -181,7 +180,7 @@ class Fields:
     # choices: as those of blocks
 
     def pick(self, estimate: FieldPosterior, arms: Array, rng: Generator) -> Integers:
-        return irls.choose_many(rng, arms, estimate, random=False)  # type: ignore[arg-type]
+        return irls.choose_many(rng, arms, estimate)  # type: ignore[arg-type]
 
     def values(self, estimate: FieldPosterior, arms: Array) -> Values:
         return irls.values(arms, estimate)  # type: ignore[arg-type]

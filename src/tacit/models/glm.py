@@ -125,7 +125,7 @@ class GLM:
         return out  # type: ignore[no-any-return]
 
     def pick(self, estimate: Posterior, arms: Array, rng: Generator) -> Integers:
-        return irls.choose_many(rng, arms, estimate, random=False)
+        return irls.choose_many(rng, arms, estimate)
 
     def values(self, estimate: Posterior, arms: Array) -> Values:
         return irls.values(arms, estimate)

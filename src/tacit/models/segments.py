@@ -20,9 +20,8 @@ from numpy.random import Generator, default_rng
 from tacit import special
 from tacit.data import Array, Integers
 from tacit.features.columns import Column, Hashed, Number
-from tacit.features.parts import SchemaPart
 from tacit.features.people import frequencies, made_up, row
-from tacit.features.schema import Schema
+from tacit.features.schema import Schema, SchemaPart
 
 if TYPE_CHECKING:
     from tacit.models.fields import FieldPosterior

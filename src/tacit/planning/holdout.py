@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tacit import checks
-from tacit.algorithms.forgetting import steps_before
+from tacit.algorithms.schedules import steps_before
 from tacit.core.bandit import Bandit
 from tacit.core.reward import Reward
 from tacit.experiment import Experiment

@@ -15,9 +15,9 @@ from numpy.random import Generator, SeedSequence, default_rng
 
 from tacit.data import Array, Integers
 from tacit.errors import NotSecure
-from tacit.forks import Renewed
 from tacit.kernels.continual import draw_rows
 from tacit.kernels.noise import SILENT, NoiseLaw
+from tacit.process import Renewed
 
 AHEAD = 4  # requests that numbers are kept for
 MOST_AHEAD = 1 << 19  # numbers kept, at most: four megabytes

@@ -5,14 +5,14 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from tacit import forks
+from tacit import process
 from tacit.data import Coded, Integers
 from tacit.errors import BadBillboard, BadReport, BadState, BatchTooSmall, DuplicateReport, LateReport
-from tacit.lock import Lock, locked
 from tacit.mechanisms.shuffle.encoding import nothing_coded
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
 from tacit.privacy import settings
 from tacit.privacy.budget import Budget
+from tacit.process import Lock, locked
 from tacit.roles import billboard as boards
 from tacit.roles import limits, wire
 from tacit.roles.analyzer import check_shares, liars
@@ -73,7 +73,7 @@ class Shuffler:
         self._ids: list[npt.NDArray[np.uint64]] = []  # sorted arrays, each more than twice as long as the next
         self._recent: set[int] = set()
         self._handed: bytes | None = None
-        self._lock, self._process = Lock(), forks.process()
+        self._lock, self._process = Lock(), process.process()
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("Expected one shuffler for a batch, got pickle or copy: two batches that differ in one report.")
@@ -167,10 +167,10 @@ class Shuffler:
         return self._open.sums
 
     def _own(self) -> None:
-        if self._process != forks.process():
+        if self._process != process.process():
             if self.reports:
                 raise BadState("Expected a shuffler in the process that used it, got a forked copy.")
-            self._process = forks.process()
+            self._process = process.process()
 
     def _still_open(self) -> None:
         self._own()

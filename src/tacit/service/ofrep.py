@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from tacit.core.persons import canonical
+from tacit.core.validation import canonical
 from tacit.errors import RefusedRequest
 from tacit.holders.requests import StoredChoice
 from tacit.service import bodies, hot

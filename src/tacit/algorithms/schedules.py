@@ -83,3 +83,33 @@ def _least(shortest: Callable[[float], int]) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if _fits(middle, shortest) else (middle, high)
     return high
+
+
+class Weeks:
+    """Public. Which week a step is in."""
+
+    def __init__(self, schedule: Schedule, week: float) -> None:
+        self._schedule, self._length = schedule, week
+        self._step = self._planned = self._week = self._start = 0
+
+    def of(self, step: int) -> int:
+        """Asked for one step after the other, this is a look at the next."""
+        if step < self._step:
+            self._step = self._planned = self._week = self._start = 0
+        while self._step < step:
+            self._step += 1
+            self._planned = int(next_boundary(self._planned, *self._schedule))
+            if self._planned - self._start >= self._length:
+                self._week, self._start = self._week + 1, self._planned
+        return self._week
+
+
+def fewest_leaves(schedule: Schedule, week: float, horizon: int) -> int:
+    """No week has fewer: its choices divided by those of the longest step before the horizon."""
+    longest = max(schedule.first, math.floor((schedule.growth - 1) * horizon) + 1)
+    return max(1, math.ceil(week / min(longest, schedule.longest)))
+
+
+def most_weeks(week: float, horizon: int) -> int:
+    """There are no more up to the horizon."""
+    return 1 + math.floor((horizon - 1) / week)

@@ -19,7 +19,7 @@ All of it is post-processing of what was released and of the schema."""
 import functools
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -149,15 +149,7 @@ class Centred:
     def loop(self, course: Course) -> Loop:
         return Loop(self._play, by_step=True)
 
-    def _play(
-        self,
-        policy: Generator,
-        rng: Generator,
-        block: Block,
-        held: Held,
-        state: JointState[PrefixState],
-        live: Integers,
-    ) -> None:
+    def _play(self, policy: Generator, _: Any, block: Block, held: Held, state: Any, live: Integers) -> None:
         random = state.prefix.noise.step[0] == 0
         centred_rounds(policy, block, held, state, self._numbers(), bool(random))
 

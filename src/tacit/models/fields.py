@@ -20,7 +20,7 @@ All of it is post-processing of what was released, of the schedule and of the sc
 import functools
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.random import Generator, default_rng
@@ -212,15 +212,7 @@ class Fields:
     def loop(self, course: Course) -> Loop:
         return Loop(self._play, by_step=True)
 
-    def _play(
-        self,
-        policy: Generator,
-        rng: Generator,
-        block: Block,
-        held: Held,
-        state: JointState[PrefixState],
-        live: Integers,
-    ) -> None:
+    def _play(self, policy: Generator, _: Any, block: Block, held: Held, state: Any, live: Integers) -> None:
         random = state.prefix.noise.step[0] == 0
         here = places(self._own, self.contribution.blocks)
         field_rounds(policy, block, held, state, self._numbers(), here, bool(random))

@@ -2,7 +2,7 @@
 
 import functools
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -153,39 +153,13 @@ class GLM:
     def loop(self, course: Course) -> Loop:
         return Loop(functools.partial(self._play, course), by_step=False)
 
-    def _play(
-        self,
-        course: Course,
-        policy: Generator,
-        rng: Generator,
-        block: Block,
-        held: Held,
-        state: JointState[PrefixState],
-        live: Integers,
-    ) -> None:
+    def _play(self, course: Course, *rounds: Any) -> None:
         c = self.contribution
-        given = (
-            policy,
-            rng,
-            block,
-            held,
-            state,
-            course.law,
-            course.gains,
-            course.schedule,
-            Range(float(c.low), float(c.high)),
-            c.link.code,
-            c.blend,
-            c.scale,
-            self.unit,
-            self.radius,
-            self.tuning,
-            self.prior,
-        )
-        if c.blocks > 1:
-            glm_block_rounds(*given, live)
-        else:
-            glm_rounds(*given)
+        *given, live = rounds
+        noise, rewards = (course.law, course.gains, course.schedule), Range(float(c.low), float(c.high))
+        numbers = c.link.code, c.blend, c.scale, self.unit, self.radius, self.tuning, self.prior
+        play: Any = glm_block_rounds if c.blocks > 1 else glm_rounds
+        play(*given, *noise, rewards, *numbers, *[live] * (c.blocks > 1))
 
 
 def mean_of(link: Link, low: float, high: float, z: Array) -> Array:

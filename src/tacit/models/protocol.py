@@ -10,11 +10,9 @@ from numpy.random import Generator
 from tacit.algorithms.chances import Values
 from tacit.data import Array, Exact, Integers, Released
 from tacit.features.schema import Schema
-from tacit.kernels.block import Block
-from tacit.kernels.continual import JointState, PrefixState
 from tacit.kernels.glm import Known, Tuning
 from tacit.kernels.noise import NoiseLaw
-from tacit.kernels.rounds import Held, Schedule
+from tacit.kernels.rounds import Schedule
 from tacit.model.links import Link
 
 E = TypeVar("E")
@@ -120,13 +118,9 @@ class Compiled(NamedTuple):
         self.sums(rows, rewards, weights, *self.given, cell, longest, out)
 
 
-class Rounds(Protocol):
-    """Simulated rounds, compiled; state and the block's out arrays are changed in place. policy: what choices are drawn
-    from; rng: noise."""
-
-    def __call__(
-        self, policy: Any, rng: Generator, block: Block, held: Held, state: JointState[PrefixState], live: Integers
-    ) -> None: ...
+# Simulated rounds, compiled: (policy, rng, block, held, state, live); policy is what choices are drawn from, rng noise.
+# State and the block's out arrays are changed in place.
+Rounds = Callable[..., None]
 
 
 class Loop(NamedTuple):

@@ -10,7 +10,7 @@ and the n_k people of the step that follows."""
 
 import functools
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -148,34 +148,13 @@ class Scores:
     def loop(self, course: Course) -> Loop:
         return Loop(functools.partial(self._play, course), by_step=False)
 
-    def _play(
-        self,
-        course: Course,
-        policy: Generator,
-        rng: Generator,
-        block: Block,
-        held: Held,
-        state: JointState[PrefixState],
-        live: Integers,
-    ) -> None:
+    def _play(self, course: Course, *rounds: Any) -> None:
+        *given, live = rounds
         c, here = self.contribution, self._coordinates(live)
-        score_rounds(
-            policy,
-            rng,
-            block,
-            held,
-            state,
-            course.law,
-            *self._paces(course, here),
-            AVERAGE,
-            course.schedule,
-            Range(float(c.low), float(c.high)),
-            c.link.code,
-            REACH * self.radius,
-            here,
-            self.prior,
-            self._own,
-        )
+        pace, rewards = (*self._paces(course, here), AVERAGE, course.schedule), Range(float(c.low), float(c.high))
+        numbers = c.link.code, REACH * self.radius, here, self.prior, self._own
+        play: Any = score_rounds
+        play(*given, course.law, *pace, rewards, *numbers)
 
 
 @functools.lru_cache(maxsize=64)

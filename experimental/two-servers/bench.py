@@ -47,8 +47,8 @@ peer_certificate = "{peer}.crt"
 LEADER = """peer = "https://127.0.0.1:{port}"
 every = 0.05
 [bandit]
-dim = 5
-radius = 3.0
+features = 5
+reward = {{radius = 3.0}}
 budget = {{epsilon = 1.0, delta = 1e-6}}
 options = {{first = {first}, curvature = "released"}}
 """
@@ -76,7 +76,7 @@ def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
 
 def device(dim: int) -> dict[str, Any]:
     """A report, sealed, in Python: processor time."""
-    server = TwoServerGLM(dim=dim, budget=BUDGET, curvature="released")
+    server = TwoServerGLM(dim, BUDGET, curvature="released")
     own, x = server.device(), np.eye(dim)[0]
     own.report(x, 1.0)
     began = time.process_time()

@@ -51,8 +51,8 @@ LEADER = """peer = "https://127.0.0.1:{listen}"
 every = 0.2
 
 [bandit]
-dim = 3
-radius = 3.0
+features = 3
+reward = {{radius = 3.0}}
 budget = {{epsilon = 1.0, delta = 1e-6}}
 helper_budget = {{epsilon = 4.0, delta = 1e-6}}
 horizon = 1000000

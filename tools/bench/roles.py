@@ -34,8 +34,8 @@ DAY = 10**9  # reports
 ANALYZER = """
 [analyzer]
 kind = "shuffle-newton"
-dim = 5
-radius = 3.0
+features = 5
+reward = {radius = 3.0}
 budget = {epsilon = 1.0, delta = 1e-6}
 durable = "analyzer.db"
 options = {first = 3_000_000, malicious = 0}

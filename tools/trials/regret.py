@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tacit import Bandit, Budget, Holdout, JointGLM, Simulated, Spec, environments
-from tacit.algorithms.forgetting import steps_before
+from tacit.algorithms.schedules import steps_before
 from tacit.experiments.runner import run_once
 from tacit.flat import named
 from tacit.trials import looks, waits

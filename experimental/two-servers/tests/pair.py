@@ -29,7 +29,7 @@ peer = "https://127.0.0.1:{port}"
 every = 0.05
 
 [bandit]
-dim = 2
+features = 2
 budget = {{epsilon = 1.0, delta = 1e-6}}
 helper_budget = {{epsilon = 4.0, delta = 1e-6}}
 horizon = 100000

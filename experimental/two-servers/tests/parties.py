@@ -25,7 +25,7 @@ NAMES = "leader", "helper"
 
 
 def server(**options):
-    given = {"dim": 2, "budget": Budget(1.0, 1e-6), "first": 3, "horizon": 10_000, "curvature": "none"}
+    given = {"features": 2, "budget": Budget(1.0, 1e-6), "first": 3, "horizon": 10_000, "curvature": "none"}
     known = tuple(one.hex() for one in IDENTITIES)
     return TwoServerGLM(**given | options, identities=known, commitments=tuple(map(committed, HALVES)))
 

@@ -50,7 +50,7 @@ def noise_of(party, step):
 def test_three_hundred_choices_from_devices_to_the_board(folder):
     """Stores are opened again half-way. Leaves and estimates are the curator's with both noises, to the last bit."""
     rng = default_rng(secrets.randbits(32))
-    made, where, leader, helper = opened(folder, dim=3, first=20, curvature="released")
+    made, where, leader, helper = opened(folder, features=3, first=20, curvature="released")
     task, grid = made.task, made.task.grids[HELPER]
     cells, counts, leaves, boards = [], [], [], []
     total, users = np.zeros(task.size, np.int64), 0

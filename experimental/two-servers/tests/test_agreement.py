@@ -26,7 +26,7 @@ def agreement(folder, party, limit=LIMIT, **options):
 
 def task_of(leader, helper, **options):
     known = tuple(one.hex() for one in IDENTITIES)
-    given = {"dim": 2, "budget": LIMIT, "first": 3, "horizon": 1000, "curvature": "none"}
+    given = {"features": 2, "budget": LIMIT, "first": 3, "horizon": 1000, "curvature": "none"}
     return TwoServerGLM(
         **given | options, identities=known, commitments=(leader.commitment(), helper.commitment())
     ).task

@@ -62,7 +62,7 @@ class Paired:
 @pytest.mark.parametrize("runs", RUNS)
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda options: "-".join(options) or "plain")
 def test_shares_against_each_aggregator(options, runs):
-    server = TwoServerGLM(**{"dim": 2, "budget": COARSE, "first": 2} | options)
+    server = TwoServerGLM(**{"features": 2, "budget": COARSE, "first": 2} | options)
     for party, (epsilon, delta) in enumerate(server.against.values()):
         claim = msgspec.structs.replace(server.privacy, epsilon=epsilon, delta=delta)
         assert not worlds.convicted(claim, shares(server, 1 - party), **runs)
@@ -71,7 +71,7 @@ def test_shares_against_each_aggregator(options, runs):
 @pytest.mark.parametrize("party", [LEADER, HELPER])
 def test_noise_is_as_large_as_the_certificate_says(party):
     """20 000 numbers of a party without reports: six standard errors of their variance; 2/3 of sigma is outside."""
-    server = TwoServerGLM(dim=2, horizon=8, first=1, budget=COARSE, helper_budget=Budget(4.0, 0.02))
+    server = TwoServerGLM(2, COARSE, horizon=8, first=1, helper_budget=Budget(4.0, 0.02))
     grid, sigma, found = server.task.grids[party], server.privacy.releases[1 - party].sigma, []
     while len(found) < 20_000:
         sums = SharedSteps(grid)

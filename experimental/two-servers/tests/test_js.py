@@ -15,6 +15,7 @@ import pytest
 from numpy.random import default_rng
 
 from tacit import Budget
+from tacit.bandits.server import named
 from tacit.errors import BadBillboard, BadReport
 from tacit.privacy import entropy
 from tacit.roles import hpke as core
@@ -36,17 +37,17 @@ def run(task, file):
 
 
 KINDS = {
-    "logistic": {"dim": 3},
-    "identity": {"dim": 4, "link": "identity", "rewards": (-1.0, 2.0), "helper_budget": Budget(4.0, 1e-5)},
-    "probit": {"dim": 2, "link": "probit"},
-    "scores": {"dim": 20, "curvature": "none"},
-    "forget": {"dim": 2, "forget": 500},
+    "logistic": {"features": 3},
+    "identity": {"features": 4, "link": "identity", "range": (-1.0, 2.0), "helper_budget": Budget(4.0, 1e-5)},
+    "probit": {"features": 2, "link": "probit"},
+    "scores": {"features": 20, "curvature": "none"},
+    "forget": {"features": 2, "forget": 500},
 }
 EACH = 12
 
 
 def made(**options):
-    return TwoServerGLM(**{"budget": Budget(1.0, 1e-6), "first": 8, "horizon": 1000} | options)
+    return named(TwoServerGLM, **{"budget": Budget(1.0, 1e-6), "first": 8, "horizon": 1000} | options)
 
 
 def resigned(server, task=None, board=None, keys=None):
@@ -184,7 +185,7 @@ BOARDS = [
 def test_what_python_refuses_is_refused(tmp_path):
     """Signatures, keys, times, and tasks whose numbers do not follow from the rest, also where both have signed them.
     The encoder and sigma are the honest aggregator's to check: a device in JavaScript does not."""
-    server, now = made(dim=3), int(time.time())
+    server, now = made(features=3), int(time.time())
     pair, board = server._own.identities, server.billboard()
     lines = board.split(b"\n")
     cases = [(board, {})]
@@ -197,7 +198,7 @@ def test_what_python_refuses_is_refused(tmp_path):
         ]
     cases += [(b"\n".join(lines[:-1]), {}), (board + b"\n", {}), (b"", {}), (board.replace(b"\n", b" "), {})]
     cases += [(b"\n".join([*lines[:5], lines[6], lines[5]]), {})]  # the parties' keys exchanged
-    foreign = made(dim=3)
+    foreign = made(features=3)
     cases += [(foreign.billboard(), {}), (b"\n".join([*lines[:5], *foreign.billboard().split(b"\n")[5:]]), {})]
     over = [one._replace(until=now) for one in server._own.keys]
     shown = tuple(one.shown(server.task.digest, at, server._own.signers[at]) for at, one in enumerate(over))
@@ -231,7 +232,7 @@ def test_hostile_tasks_and_boards_are_refused_alike(tmp_path, count):
     people send reports of one length by as many random bytes, and nothing fails. An encoder or a sigma that does not
     follow from the rest is refused in Python alone: it is the honest aggregator's to refuse."""
     rng, now = default_rng(SEED), int(time.time())
-    servers = [made(dim=2), made(dim=2, curvature="none", link="probit")]
+    servers = [made(features=2), made(features=2, curvature="none", link="probit")]
     pair = servers[0]._own.identities
     servers[1]._own = servers[0]._own
     texts = [signed.split(learnt(server, rng)) for server in servers]
@@ -279,7 +280,7 @@ def refusal(work):
 
 
 def test_a_device_never_goes_back(tmp_path):
-    server, now = made(dim=2), int(time.time())
+    server, now = made(features=2), int(time.time())
     board = json.loads(signed.split(server.billboard()).board)
 
     def at(version, theta=0.0, since=0):
@@ -306,5 +307,5 @@ def test_a_device_never_goes_back(tmp_path):
 
 
 def test_the_length_of_a_report_is_that_of_its_task():
-    server = made(dim=3)
+    server = made(features=3)
     assert len(server.device().report(np.zeros(3), None)) == wire.length(server.task)

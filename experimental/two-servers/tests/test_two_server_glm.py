@@ -8,6 +8,7 @@ import pytest
 from numpy.random import SeedSequence, default_rng
 
 from tacit import Budget, Embedded, JointGLM, Person, Simulated, Spec, environments, simulate
+from tacit.bandits.server import named
 from tacit.errors import BadBillboard, BadReport, BadState, HorizonReached, NotSecure, WrongBatch
 from tacit.features.columns import Category, Number
 from tacit.features.schema import Schema
@@ -28,7 +29,8 @@ ARMS = np.array([[0.8, 0.1], [0.1, 0.8], [-0.5, 0.5]])
 
 
 def server(**options):
-    return TwoServerGLM(**{"dim": 2, "budget": BUDGET, "first": 8} | options)
+    """By settings of one name each."""
+    return named(TwoServerGLM, **{"features": 2, "budget": BUDGET, "first": 8} | options)
 
 
 def client(made, board=None, **options):
@@ -160,7 +162,7 @@ def test_devices_make_vectors_of_fields():
     schema = Schema(
         context={"hour": Number(0, 24, bins=3), "plan": Category("free", "pro")}, arms="disjoint", actions=("a", "b")
     )
-    made = TwoServerGLM(features=schema, budget=BUDGET, first=4)
+    made = TwoServerGLM(schema, BUDGET, first=4)
     bandit = Embedded(made)
     for _ in range(5):
         choice = bandit.choose({"hour": 3, "plan": "pro"})
@@ -250,7 +252,7 @@ def test_reports_have_one_length_whatever_they_hold():
 @pytest.mark.parametrize("link", links.NAMES)
 def test_no_board_makes_a_device_fail(link, curvature):
     """Extreme boards, arms and rewards: reports of one length, of contributions that are no longer than they may be."""
-    made, rng = server(link=link, curvature=curvature, rewards=(-1e11, 1e11)), default_rng(0)
+    made, rng = server(link=link, curvature=curvature, range=(-1e11, 1e11)), default_rng(0)
     board = board_of(made) | {"random": False}
 
     def some(*shape):
@@ -292,7 +294,7 @@ def test_a_choice_made_again_has_its_nonce_and_other_shares():
 def test_contributions_are_the_curators():
     """Rounded to cells, in every number; they fit the circuit with room for nothing more than rounding."""
     for curvature in ("released", "none"):
-        made = server(dim=4, radius=3.0, curvature=curvature)
+        made = server(features=4, radius=3.0, curvature=curvature)
         device, rng, task = made.device(), default_rng(1), made.task
         for _ in range(50):
             x, reward = rng.standard_normal(4), float(rng.random())

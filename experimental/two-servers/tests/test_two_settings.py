@@ -15,7 +15,7 @@ GOOD = {
     }
 }
 LEADER = {"role": "leader", "peer": "https://helper.example:8326"}
-BANDIT = {"dim": 2, "budget": {"epsilon": 1.0, "delta": 1e-6}}
+BANDIT = {"features": 2, "budget": {"epsilon": 1.0, "delta": 1e-6}}
 
 
 def changed(**given):

@@ -43,7 +43,7 @@ def shares_attack(name: str, attacker: int, *, others: int = 0, noise: WholeNois
     """One person's report of one number is in the first step. The attacker knows its own shares, and both shares of the
     others'; what it knows it takes from what is released. Runs are coordinates."""
     weaker = Budget(2 * BUDGET.epsilon, BUDGET.delta)
-    server = TwoServerGLM(dim=1, first=1, horizon=LEAVES, curvature="none", budget=BUDGET, helper_budget=weaker)
+    server = TwoServerGLM(1, BUDGET, first=1, horizon=LEAVES, curvature="none", helper_budget=weaker)
     task, epsilon = server.task, server.against[f"the {SIDES[attacker]}"][0]
     grid, circuit = task.grids[1 - attacker], task.circuit
 

@@ -45,10 +45,11 @@ class Reference(Live):
 
 
 def check(bandit: Any, *, horizon: bool = True) -> Link:
-    """Checks dim, horizon (required where past data is kept), radius, rewards, width_scale and failure (1 / horizon
-    where it is None). Returns the link."""
-    checks.positive_int(dim=bandit.dim)
-    bandit.dim = int(bandit.dim)
+    """Checks dim (which a server has of its features), horizon (required where past data is kept), radius, rewards,
+    width_scale and failure (1 / horizon where it is None). Returns the link."""
+    if isinstance(bandit, Live):
+        checks.positive_int(dim=bandit.dim)
+        bandit.dim = int(bandit.dim)
     if bandit.horizon is not None:
         checks.positive_int(horizon=bandit.horizon)
     elif horizon:

@@ -9,7 +9,7 @@ from tools.bench.noise import lower_bound
 import tests.mechanisms.test_continual as core
 from tacit import Simulated
 from tacit.mechanisms.discounted import coefficients
-from tacit.mechanisms.exponentials import encoder_of
+from tacit.mechanisms.recursive import encoder_of
 from tacit_lab.mechanisms.buffered import Buffered, _design
 from tacit_lab.mechanisms.toeplitz import Toeplitz
 from tacit_lab.mechanisms.toeplitz_kernel import root_squares

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit import checks
-from tacit.algorithms import forgetting, prior
-from tacit.algorithms.forgetting import steps_before
-from tacit.core import accounting
+from tacit.algorithms import prior, schedules
+from tacit.algorithms.schedules import steps_before
+from tacit.core import plan as plans
 from tacit.core.memory import Sums
 from tacit.core.onepass import OnePass, OnePassEstimate
 from tacit.core.plan import Limits, Plan
@@ -24,7 +24,7 @@ from tacit.kernels.continual import Closing
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Schedule, next_boundary
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.discounted import Discounted
-from tacit.mechanisms.ring import Ring
+from tacit.mechanisms.memory import Ring
 from tacit.model import links
 from tacit.models import choose
 from tacit.models.protocol import ModelSettings
@@ -92,7 +92,7 @@ class Curator:
     def __init__(self, asked: Asked, source: Any, policy: Generator) -> None:
         if asked.first is not None:
             checks.positive_int(first=asked.first)
-        forget = None if asked.forget is None else forgetting.rounds(asked.forget, None, "forget")
+        forget = None if asked.forget is None else schedules.rounds(asked.forget, None, "forget")
         found = _model(asked, forget)
         model: Any = found.model
 
@@ -102,10 +102,10 @@ class Curator:
             least = _noise(asked, model, FEWEST, forget, exact=source.private)
             return FEWEST + math.floor(float(model.pace.per_sigma) * least.mechanism.sigma)
 
-        forgetting.check(forget, shortest)
+        schedules.check(forget, shortest)
         noise = _noise(asked, model, shortest(forget), forget, exact=source.private)
         forgotten = "" if forget is None else f", forgotten in {forget:g} rounds"
-        numbers = accounting.numbers(model.sums.size, 1)
+        numbers = plans.numbers(model.sums.size, 1)
         self._words = f"discounted sums of {model.sums.statistic}, {numbers}, each user once{found.why}{forgotten}"
         self.model, self.contribution = model, model.contribution
         self.schedule, self.mechanism, self.sigmas = noise
@@ -214,9 +214,9 @@ def _model(asked: Asked, forget: float | None) -> choose.ModelChoice:
 def _noise(asked: Asked, model: Any, first: int, forget: float | None, *, exact: bool) -> Noise:
     """For steps of at least `first` users, with an encoder of whole numbers, however long vectors are: shares need one
     that is linear. exact: noise is whole numbers on a grid."""
-    steps = forgetting.schedule(first, model.pace.growth, forget)
+    steps = schedules.schedule(first, model.pace.growth, forget)
     leaves = min(1 + steps_before(asked.horizon or MOST_REPORTS, steps), MOST_LEAVES)
-    fading, sensitivity = forgetting.discount(steps, forget, model.pace.discount), model.sums.sensitivity
+    fading, sensitivity = schedules.discount(steps, forget, model.pace.discount), model.sums.sensitivity
     real = Discounted(leaves=leaves, size=model.sums.size, discount=fading, sigma=0.0)
     if exact:
         norm = model.contribution.norm

@@ -11,12 +11,11 @@ from numpy.random import default_rng
 
 from tacit import checks
 from tacit.bandits.server import Server
-from tacit.core.reward import Reward
 from tacit.data import Array, Integers
 from tacit.errors import BadState, HorizonReached, WrongBatch
 from tacit.kernels.block import Block
 from tacit.kernels.glm import Posterior
-from tacit.mechanisms.prefix import PrefixSums
+from tacit.mechanisms.memory import PrefixSums
 from tacit.privacy import ledger, settings
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import DEVICES, SIMULATED_DEVICES, Certificate, certify
@@ -63,10 +62,10 @@ class TwoServerGLM(Server):
 
     helper_budget: against the helper, by default as against the operator. One that is larger costs less regret.
     first: the smallest step, and how many users get random arms; by default as in JointGLM, for the noise of both.
-    curvature: "released", "none" or "auto", as in JointGLM. forget: rounds after which what was learnt counts 1 / e, as
-    in JointGLM; both servers then keep their shares of fewer steps. features: a schema, whose arms are dense vectors
-    here. When a choice counts is the device's to say (Outbox). Not for two servers: sums by fields
-    and base rates, limits for persons, priors.
+    curvature: "released", "none" (scores alone), or "auto": what JointGLM would take. forget: rounds after which what
+    was learnt counts 1 / e, as in JointGLM; both servers then keep their shares of fewer steps. features: of a schema,
+    arms are dense vectors here. When a choice counts is the device's to say (Outbox). Not for two servers: sums by
+    fields and base rates, limits for persons, what is known from elsewhere.
     era: 64 hexadecimal digits that no two runs share. identities: the public keys of both aggregators, in hexadecimal
     digits; commitments: to the halves of the key that they verify reports with. Without these two, all secrets are
     drawn, for both aggregators in this process (`Embedded`)."""
@@ -90,12 +89,11 @@ class TwoServerGLM(Server):
         for budget in (self.budget, self.helper_budget):
             budget.needs_delta(name)
             budget.of_rounds(name)
-        reward = Reward(link=self.link, radius=self.radius, range=self.rewards)
         asked = Asked(
             self.dim,
             self.budget,
             self.helper_budget,
-            reward,
+            self.reward,
             self.horizon,
             self.first,
             self.curvature,
@@ -209,7 +207,7 @@ class TwoServerGLM(Server):
         return TwoServerClient(
             self.billboard(),
             identities=self._own.identities if self._own is not None else None,
-            features=self.features,
+            features=self.schema,
             noise=self._noise() if self.simulated else None,
             draws=self._draws(),
         )
@@ -309,7 +307,7 @@ class TwoServerGLM(Server):
             costliest=operator,
             spent=own.cost(LEADER, self.version),
             source=SIMULATED_DEVICES if self.simulated else DEVICES,
-            features=self.features,
+            features=self.schema,
             horizon=self.horizon,
             rounds=self.users,
             caveats=(*caveats, words.STAYS.format(own.mechanism.window)),

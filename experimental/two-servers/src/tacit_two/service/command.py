@@ -44,7 +44,7 @@ def run(path: Path, *, port: int | None, say: Callable[[str], None]) -> None:
 
 def warm() -> None:
     """Compile all that a report and a step need."""
-    bandit = Embedded(TwoServerGLM(dim=2, budget=Budget(1.0, 1e-6), first=1, horizon=4))
+    bandit = Embedded(TwoServerGLM(2, Budget(1.0, 1e-6), first=1, horizon=4))
     for _ in range(2):
         bandit.observe(bandit.choose([[0.5, 0.0], [0.0, 0.5]]), 1.0)
 

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tacit.core import accounting, claim
+from tacit.core import claim
+from tacit.core import plan as plans
 from tacit.core.bandit import Bandit
 from tacit.core.memory import Sums
 from tacit.data import Array, Exact, Raw, Released
@@ -137,7 +138,7 @@ class SquareRoot(Bandit):
         noise, planned = plan.mechanism, plan.releases(plan.mechanism.leaves)
         assert isinstance(noise, Discounted) and plan.horizon is not None
         wrong = _as(IndependentWeeks, noise)
-        person = functools.partial(accounting.person, planned, wrong, plan.limits, plan.horizon)
+        person = functools.partial(plans.person, planned, wrong, plan.limits, plan.horizon)
         one_pass = dataclasses.replace(self.one_pass, plan=dataclasses.replace(plan, mechanism=wrong, person=person))
         return claim.claimed(one_pass, claim.Sources(self.source, self.policy_given))
 

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from tacit import checks
-from tacit.core.door import Door
 from tacit.core.logs import FEATURES, LogSums, check_context
+from tacit.core.validation import Door
 from tacit.data import Array, Exact, Integers, Raw
 from tacit.logs import numbered
 from tacit.mechanisms.sums import RowSum, Whole

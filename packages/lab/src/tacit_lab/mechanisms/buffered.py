@@ -9,7 +9,7 @@ import numpy as np
 from tacit.data import Array
 from tacit.kernels.continual import BUFFERED, ContinualState
 from tacit.mechanisms.continual import Continual
-from tacit.mechanisms.exponentials import BUFFERS, Exponentials, encoder_of, quadrature
+from tacit.mechanisms.recursive import BUFFERS, Exponentials, encoder_of, quadrature
 from tacit.privacy.noise import Source
 
 

@@ -5,6 +5,7 @@ import pytest
 
 import tests.bandits.test_persons as core
 from tacit import Budget, Person, Simulated, registry
+from tacit.core.live import Live
 from tacit_papers import Anytime, JointGLMRare, ShariffLinUCB
 from tests.bandits.test_persons import ARMS, build
 
@@ -47,9 +48,10 @@ def test_a_choice_says_whose_it_is(kind, tmp_path):
 def test_a_budget_for_a_person_is_refused_where_the_noise_is_for_a_round(name):
     """Published algorithms have max_rounds_per_person, and devices count nobody."""
     kind = registry.load(registry.algorithms()[name], name)
-    kind(dim=2, horizon=1000, budget=Budget(1.0, 1e-3))
+    size = {"dim" if issubclass(kind, Live) else "features": 2}
+    kind(**size, horizon=1000, budget=Budget(1.0, 1e-3))
     with pytest.raises(ValueError, match=f"budget for one round with {name}"):
-        kind(dim=2, horizon=1000, budget=Budget(1.0, 1e-3, Person(3)))
+        kind(**size, horizon=1000, budget=Budget(1.0, 1e-3, Person(3)))
 
 
 def test_wishart_noise_and_bandits_that_start_anew_are_for_one_round():

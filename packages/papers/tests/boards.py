@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from tacit import Reward
 from tacit_papers import (
     LocalAnytimeUCB,
     LocalCombiner,
@@ -21,26 +22,28 @@ from tests.roles import boards
 from tests.roles.boards import BUDGET, COARSE, FIELDS
 
 SERVERS = {
-    "lin-ucb": lambda: LocalLinUCB(dim=2, budget=BUDGET),
-    "online-ucb": lambda: LocalOnlineUCB(dim=2, budget=BUDGET, rewards=(5.0, 6.0), eigenvalue=0.0, width_scale=1.0),
-    "anytime-ucb": lambda: LocalAnytimeUCB(dim=2, budget=BUDGET),
-    "combiner": lambda: LocalCombiner(dim=2, budget=BUDGET, horizon=1000),
-    "glm": lambda: LocalGLM(dim=3, budget=BUDGET),
-    "glm-linear": lambda: LocalGLM(dim=1, link="identity", budget=BUDGET, randomizer="gaussian", radius=2.0),
-    "square-cb": lambda: LocalSquareCB(dim=2, budget=BUDGET, horizon=1000, first=20, rewards=(-2.0, 1.0)),
-    "reweighted": lambda: LocalReweighted(dim=2, budget=BUDGET, horizon=1000, first=60),
-    "reweighted-steps": lambda: LocalReweighted(dim=2, budget=BUDGET, horizon=1000, first=200, link="probit"),
+    "lin-ucb": lambda: LocalLinUCB(2, BUDGET),
+    "online-ucb": lambda: LocalOnlineUCB(
+        2, BUDGET, Reward("identity", range=(5.0, 6.0)), eigenvalue=0.0, width_scale=1.0
+    ),
+    "anytime-ucb": lambda: LocalAnytimeUCB(2, BUDGET),
+    "combiner": lambda: LocalCombiner(2, BUDGET, horizon=1000),
+    "glm": lambda: LocalGLM(3, BUDGET),
+    "glm-linear": lambda: LocalGLM(1, BUDGET, Reward("identity", 2.0), randomizer="gaussian"),
+    "square-cb": lambda: LocalSquareCB(2, BUDGET, Reward("identity", range=(-2.0, 1.0)), horizon=1000, first=20),
+    "reweighted": lambda: LocalReweighted(2, BUDGET, horizon=1000, first=60),
+    "reweighted-steps": lambda: LocalReweighted(2, BUDGET, Reward("probit"), horizon=1000, first=200),
     "reweighted-linear": lambda: LocalReweighted(
-        dim=2, link="identity", rewards=(-1.0, 1.0), budget=BUDGET, horizon=1000, first=200
+        2, BUDGET, Reward("identity", range=(-1.0, 1.0)), horizon=1000, first=200
     ),
-    "shuffle-lin-ucb": lambda: ShuffleLinUCB(dim=2, budget=COARSE, first=60, horizon=1000),
-    "shuffle-sblb": lambda: ShuffleSBLB(dim=2, budget=COARSE, first=60, horizon=1000, rewards=(-2.0, 1.0)),
+    "shuffle-lin-ucb": lambda: ShuffleLinUCB(2, COARSE, first=60, horizon=1000),
+    "shuffle-sblb": lambda: ShuffleSBLB(2, COARSE, Reward("identity", range=(-2.0, 1.0)), first=60, horizon=1000),
     "shuffle-sblb-fields": lambda: ShuffleSBLB(
-        features=FIELDS, budget=COARSE, first=60, horizon=1000, bits=3, dropout=0.1, malicious=0.1
+        FIELDS, COARSE, first=60, horizon=1000, bits=3, dropout=0.1, malicious=0.1
     ),
-    "shuffle-glm": lambda: ShuffleGLM(dim=2, budget=COARSE, first=60, iterations=2, horizon=1000),
+    "shuffle-glm": lambda: ShuffleGLM(2, COARSE, first=60, iterations=2, horizon=1000),
     "shuffle-glm-fields": lambda: ShuffleGLM(
-        features=FIELDS, budget=COARSE, first=60, iterations=2, horizon=1000, link="probit", dropout=0.1, malicious=0.1
+        FIELDS, COARSE, Reward("probit"), first=60, iterations=2, horizon=1000, dropout=0.1, malicious=0.1
     ),
 }
 boards.ALL.update(SERVERS)

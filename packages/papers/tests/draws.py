@@ -108,7 +108,7 @@ def summed() -> Draw:
     probability."""
 
     def make(_source: Any) -> Run:
-        server = papers.DistributedElimination(dim=2, horizon=1000, budget=BUDGET, first=6, dropout=0.3)
+        server = papers.DistributedElimination(2, BUDGET, horizon=1000, first=6, dropout=0.3)
         release, modulus = server.privacy.releases[0], server._plan_of(0).modulus
         b, inside = release.chance / 2**48, np.random.default_rng(0)
 

@@ -13,6 +13,7 @@ from scipy.special import gammaln
 from scipy.stats import chi2
 
 from tacit import Budget, Embedded, Shuffler, Simulated, Spec, environments
+from tacit.bandits.server import named
 from tacit.errors import BadBillboard, BadReport, BatchTooSmall, BudgetExceeded, LateReport
 from tacit.privacy.ledger import laplace_epsilon
 from tacit.privacy.randomness import Seeded, System
@@ -28,7 +29,7 @@ E = np.eye(3)
 
 
 def build(**options):
-    return DistributedElimination(**{"dim": 3, "horizon": 1000, "budget": BUDGET, "first": 4} | options)
+    return named(DistributedElimination, **{"features": 3, "horizon": 1000, "budget": BUDGET, "first": 4} | options)
 
 
 def law_of_the_urn(parts, b, most):
@@ -171,7 +172,7 @@ REWARDS = st.one_of(st.none(), st.floats(allow_nan=True, allow_infinity=True), s
 
 @given(REWARDS, REWARDS, st.floats(0.0, 1 - 2**-53), st.floats(0.0, 1 - 2**-53), st.booleans())
 def test_a_replaced_reward_moves_a_sum_by_at_most_its_cells(one, other, u, v, offered):
-    server = build(rewards=(-2.0, 1.0))
+    server = build(range=(-2.0, 1.0))
     client, cells = server.device(), server._plan_of(0).cells
     x = E[0] if offered else E[1]
     seen = []
@@ -183,7 +184,7 @@ def test_a_replaced_reward_moves_a_sum_by_at_most_its_cells(one, other, u, v, of
 
 
 def test_that_is_attained_and_the_largest_uniform_number_stays_inside():
-    client = build(rewards=(-2.0, 1.0)).device()
+    client = build(range=(-2.0, 1.0)).device()
     top, bottom = (laplace.rounded(client.value(E[0], r), 1 - 2**-53, 1) for r in (1.0, -2.0))
     assert (top, bottom) == (1, 0) and math.floor(1 + (1 - 2**-53)) == 2
     assert client.value(E[0], 9.0) == 1.0 and client.value(E[0], -9.0) == 0.0 and client.value(E[0], None) == 0.5
@@ -314,7 +315,9 @@ def reference(rounds, *, first, growth, failure, epsilon=math.inf):
 def test_it_is_the_slow_reference_without_noise(first, growth):
     rng, means = default_rng(3), np.array([0.2, 0.8, 0.5, 0.75])
     rounds = (rng.random((6000, 4)) < means).astype(float)
-    server = build(dim=4, budget=Budget(math.inf, 0.0), horizon=6000, first=first, growth=growth, source=Simulated(0))
+    server = build(
+        features=4, budget=Budget(math.inf, 0.0), horizon=6000, first=first, growth=growth, source=Simulated(0)
+    )
     server.policy = default_rng(0)
     bandit, played = Embedded(server), []
     for rewards in rounds:
@@ -344,7 +347,7 @@ def test_fused_and_stepwise_are_identical(options):
 
 
 def test_silence_late_rewards_and_arms_that_are_not_offered():
-    server = build(first=5, budget=Budget(math.inf, 0.0), source=Simulated(0), rewards=(0.0, 2.0))
+    server = build(first=5, budget=Budget(math.inf, 0.0), source=Simulated(0), range=(0.0, 2.0))
     server.policy = default_rng(0)
     bandit = Embedded(server)
     choices = [bandit.choose(E) for _ in range(5)]

@@ -9,6 +9,7 @@ from numpy.random import default_rng
 
 from packages.papers.tests.test_reweighted import positive_definite
 from tacit import Budget
+from tacit.bandits.server import named
 from tacit.errors import BadBillboard, BadReport, WrongBatch
 from tacit.privacy.randomness import Seeded
 from tacit_papers import LocalReweighted, LocalSquareCB
@@ -16,11 +17,11 @@ from tacit_papers.local.device import PublishedClient
 from tacit_papers.local.statements import STAGES, SumQuery, apart, said
 
 BUDGET = Budget(8.0, 1e-3)
-LINEAR = {"link": "identity", "rewards": (-1.0, 1.0)}
+LINEAR = {"link": "identity", "range": (-1.0, 1.0)}
 
 
 def server(kind, **options):
-    return kind(**({"dim": 2, "horizon": 700, "first": 200, "budget": BUDGET} | LINEAR | options))
+    return named(kind, **{"features": 2, "horizon": 700, "first": 200, "budget": BUDGET} | LINEAR | options)
 
 
 @pytest.mark.parametrize("kind", [LocalSquareCB, LocalReweighted])
@@ -97,10 +98,10 @@ def test_a_gradient_of_square_cb_is_bounded_at_every_iterate():
 
 
 def test_reports_that_hold_matrices_have_few_features():
-    wide = LocalReweighted(dim=257, horizon=700, first=400, budget=BUDGET)
+    wide = LocalReweighted(257, BUDGET, horizon=700, first=400)
     with pytest.raises(BadBillboard, match="at most 256 features"):
         wide.billboard()
-    flat = LocalSquareCB(dim=5000, horizon=700, first=400, budget=BUDGET)
+    flat = LocalSquareCB(5000, BUDGET, horizon=700, first=400)
     client = PublishedClient(flat.billboard())
     flat.observe(client.randomize(client.choose(np.eye(3, 5000)), 1.0))
     assert flat.users == 1

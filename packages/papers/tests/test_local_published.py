@@ -8,7 +8,7 @@ import pytest
 from numpy.random import default_rng
 
 from packages.papers.tests.reference.maler import Maler, project
-from tacit import environments
+from tacit import Reward, environments
 from tacit.experiments.spec import Spec
 from tacit.privacy.budget import Budget
 from tacit.registry import kebab
@@ -33,7 +33,7 @@ IDS = ["lin", "maler", "ogd shaken", "anytime", "combiner", "glm", "glm gaussian
 
 
 def test_maler_is_the_papers():
-    made = LocalOnlineUCB(dim=3, budget=BUDGET, radius=1.0, horizon=100)
+    made = LocalOnlineUCB(3, BUDGET, Reward("identity", 1.0), horizon=100)
     learner = made._state.bases[0].learner
     slow = Maler(3, 100, 1.0, learner.settings.clip)
     rng = default_rng(0)
@@ -52,7 +52,7 @@ def test_maler_is_the_papers():
 )
 def test_arms_are_perturbed_where_the_eigenvalue_is_at_most_the_threshold(horizon, given, shaken):
     """T^(-1/4) is .15 at T = 2000 and .08 at 20 000; the eigenvalue is .1 unless it is given."""
-    made = LocalOnlineUCB(dim=3, budget=BUDGET, horizon=horizon, **given)
+    made = LocalOnlineUCB(3, BUDGET, horizon=horizon, **given)
     variance = json.loads(made.billboard())["report"]["shake"] ** 2
     assert variance == pytest.approx(horizon**-0.25 if shaken else 0.0)
 
@@ -75,7 +75,7 @@ def test_the_fused_loop_and_the_devices_calls_agree(kind, options):
 
 @pytest.mark.parametrize(("kind", "options"), ALL, ids=IDS)
 def test_devices_and_servers_apart_and_what_they_claim(kind, options):
-    made = kind(dim=3, budget=BUDGET, radius=1.0, horizon=1000, **options)
+    made = kind(3, BUDGET, horizon=1000, **options)
     for _ in range(3):
         client = PublishedClient(made.billboard())
         choice = client.choose(np.eye(3))
@@ -90,16 +90,18 @@ def test_devices_and_servers_apart_and_what_they_claim(kind, options):
 
 
 def test_the_papers_calibration_says_what_it_really_gives():
-    loose = LocalOnlineUCB(dim=5, budget=Budget(10.0, 0.1), rewards=(-1.0, 1.0), calibration="paper", learner="ogd")
+    loose = LocalOnlineUCB(
+        5, Budget(10.0, 0.1), Reward("identity", range=(-1.0, 1.0)), calibration="paper", learner="ogd"
+    )
     assert loose.privacy.epsilon > 25 and not loose.privacy.private
     assert any("not 10" in caveat for caveat in loose.privacy.caveats)
-    small = LocalOnlineUCB(dim=5, budget=Budget(0.2, 0.1), calibration="paper", learner="ogd")
+    small = LocalOnlineUCB(5, Budget(0.2, 0.1), calibration="paper", learner="ogd")
     assert small.privacy.epsilon < 0.2, "it adds more noise than it needs there"
-    assert LocalLinUCB(dim=5, budget=Budget(4.0, 1e-6), calibration="paper").privacy.epsilon != 4.0
+    assert LocalLinUCB(5, Budget(4.0, 1e-6), calibration="paper").privacy.epsilon != 4.0
 
 
 def test_the_sensitivity_of_a_pair_is_attained():
-    made = LocalOnlineUCB(dim=3, budget=BUDGET, radius=1.0, learner="ogd", threshold=0.0)
+    made = LocalOnlineUCB(3, BUDGET, Reward("identity", 1.0), learner="ogd", threshold=0.0)
     client = PublishedClient(made.billboard())
     x = np.array([0.6, 0.0, 0.8])
     far = np.linalg.norm(client.contribution(x, 1.0) - client.contribution(-x, 0.0))
@@ -107,7 +109,7 @@ def test_the_sensitivity_of_a_pair_is_attained():
 
 
 def test_gradients_that_vanish_are_reported_like_others():
-    made = LocalGLM(dim=3, budget=BUDGET, link="logistic")
+    made = LocalGLM(3, BUDGET, Reward("logistic"))
     client = PublishedClient(made.billboard())
     reports = {len(client.randomize(client.choose(arms), 1.0)) for arms in (np.zeros((1, 3)), np.eye(3))}
     assert len(reports) == 1
@@ -115,8 +117,8 @@ def test_gradients_that_vanish_are_reported_like_others():
 
 def test_the_combiner_needs_a_horizon_and_drops_what_falls_behind():
     with pytest.raises(ValueError, match="horizon"):
-        LocalCombiner(dim=3, budget=BUDGET)
-    made = LocalCombiner(dim=3, budget=BUDGET, horizon=20_000, learner="ogd", constant=1e-6)
+        LocalCombiner(3, BUDGET)
+    made = LocalCombiner(3, BUDGET, horizon=20_000, learner="ogd", constant=1e-6)
     assert len(made._state.bases) == 3
     first = made._chosen()
     base = made._state.bases[first]
@@ -131,7 +133,7 @@ def test_the_combiner_needs_a_horizon_and_drops_what_falls_behind():
 
 def _rewarded(bounds, good, users=3000):
     """A combiner whose bandit `good` earns .9 and whose others earn .3."""
-    made = LocalCombiner(dim=3, budget=BUDGET, horizon=users, learner="ogd", bounds=bounds)
+    made = LocalCombiner(3, BUDGET, horizon=users, learner="ogd", bounds=bounds)
     rng = default_rng(good)
     for _ in range(users):
         report = made.std * rng.standard_normal(4)
@@ -151,17 +153,15 @@ def test_the_published_bounds_of_the_combiner_decide_before_any_reward():
     """The theorem's R_i exceed T: a bandit whose R_i is large is asked once, though it is the best by .6."""
     for horizon in (2000, 20_000):
         for constant in (0.001, 0.01, 0.1, 1.0, 10.0):
-            made = LocalCombiner(
-                dim=3, budget=BUDGET, horizon=horizon, learner="ogd", bounds="published", constant=constant
-            )
+            made = LocalCombiner(3, BUDGET, horizon=horizon, learner="ogd", bounds="published", constant=constant)
             logs = 288 * math.log(horizon**3 * 3 / made.failure)
             assert made.prices.mean() >= 2 * math.sqrt(logs * 2 / horizon) > 2
-    dear = int(np.argmax(LocalCombiner(dim=3, budget=BUDGET, horizon=3000, bounds="published").prices))
+    dear = int(np.argmax(LocalCombiner(3, BUDGET, horizon=3000, bounds="published").prices))
     assert _rewarded("published", dear)[dear] == 1
 
 
 def test_a_server_of_several_bases_is_saved_whole(tmp_path):
-    made = LocalCombiner(dim=3, budget=BUDGET, horizon=500, learner="ogd")
+    made = LocalCombiner(3, BUDGET, horizon=500, learner="ogd")
     client = PublishedClient(made.billboard())
     for _ in range(5):
         made.observe(client.randomize(client.choose(np.eye(3)), 0.5))
@@ -173,7 +173,7 @@ def test_a_server_of_several_bases_is_saved_whole(tmp_path):
 def test_what_the_clip_of_gradients_costs(epsilon, cut, bias):
     """At theta = (1, 0, 0) for theta* = (1/2, 0, 0): how many are cut, and how far that moves their mean, as a share of
     it. With much noise it moves it by more than half its length: said under Departure."""
-    made = LocalOnlineUCB(dim=3, budget=Budget(epsilon, 0.1), radius=1.0, horizon=1000, threshold=0.0)
+    made = LocalOnlineUCB(3, Budget(epsilon, 0.1), Reward("identity", 1.0), horizon=1000, threshold=0.0)
     rng, n, most, std = default_rng(1), 40_000, made._state.bases[0].learner.settings.clip, made.std
     x = rng.standard_normal((n, 3))
     x /= np.linalg.norm(x, axis=1)[:, None]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import tests.bandits.test_storage as storage
 from packages.papers.tests.test_reweighted import contribution, person, positive_definite
 from tacit import Budget, Embedded, Secure, Server, Simulated, Spec, Uniform, environments, simulate
+from tacit.bandits.server import named
 from tacit.errors import NotSecure
 from tacit.mechanisms.saving import arrays
 from tacit.model import links
@@ -37,7 +38,8 @@ def build(kind, **options):
     if not issubclass(kind, Server):
         return kind(**settings)
     pending = settings.pop("pending")
-    return Embedded(kind(**settings), pending=pending)
+    settings["features"], settings["range"] = settings.pop("dim"), settings.pop("rewards")
+    return Embedded(named(kind, **settings), pending=pending)
 
 
 def closed(bandit):

@@ -10,7 +10,7 @@ import tests.roles.test_fuzz_billboards as fuzz
 import tests.roles.test_hostile_billboards as hostile
 import tests.roles.test_local_trust as trust
 from packages.papers.tests.boards import SERVERS
-from tacit import Budget
+from tacit import Budget, Reward
 from tacit.errors import BadBillboard
 from tacit.mechanisms.randomizers import SHARE
 from tacit.model.linear import linear_sensitivity
@@ -81,9 +81,9 @@ def of_bits(client, data):
 
 fuzz.MOVED.update({RoundsClient: of_rounds, SBLBClient: of_bits})
 LOCAL = [
-    LocalLinUCB(dim=2, budget=BUDGET),
-    LocalOnlineUCB(dim=2, budget=BUDGET, learner="ogd", rewards=(5.0, 6.0)),
-    LocalGLM(dim=2, budget=BUDGET),
+    LocalLinUCB(2, BUDGET),
+    LocalOnlineUCB(2, BUDGET, Reward("identity", range=(5.0, 6.0)), learner="ogd"),
+    LocalGLM(2, BUDGET),
 ]
 
 
@@ -103,14 +103,14 @@ def test_our_device_makes_no_report_of_a_published_algorithm(server):
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
 def test_the_cap_is_left_with_exactly_the_chance_that_the_claim_rests_on(epsilon, monkeypatch):
-    server = LocalGLM(dim=2, budget=Budget(epsilon, 0.0), randomizer="hemisphere")
+    server = LocalGLM(2, Budget(epsilon, 0.0), randomizer="hemisphere")
     branches.test_the_cap_is_left_with_exactly_the_chance_that_the_claim_rests_on(server, monkeypatch)
 
 
 @pytest.mark.parametrize("options", [{}, {"eigenvalue": 0.5, "threshold": 0.0}], ids=str)
 def test_lattice_noise_is_added_as_it_is_drawn(options, monkeypatch):
     kind = LocalOnlineUCB if options else LocalLinUCB
-    branches.test_lattice_noise_is_added_as_it_is_drawn(kind(dim=2, budget=Budget(1.0, 1e-3), **options), monkeypatch)
+    branches.test_lattice_noise_is_added_as_it_is_drawn(kind(2, Budget(1.0, 1e-3), **options), monkeypatch)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 from numpy.random import default_rng
 
 from tacit import Budget, Embedded, Shuffler, Simulated
+from tacit.bandits.server import named
 from tacit.errors import BadBillboard, HorizonReached
 from tacit.mechanisms.shuffle.encoding import reach
 from tacit.privacy import entropy
@@ -24,8 +25,9 @@ THETA = np.array([2.0, 1.0])
 
 
 def server(**options):
-    return ShuffleGLM(
-        **({"dim": 2, "radius": 3.0, "horizon": 180, "first": 60, "iterations": 3, "budget": BUDGET} | options)
+    return named(
+        ShuffleGLM,
+        **({"features": 2, "radius": 3.0, "horizon": 180, "first": 60, "iterations": 3, "budget": BUDGET} | options),
     )
 
 

@@ -4,7 +4,7 @@ import json
 
 from numpy.random import default_rng
 
-from tacit import Budget
+from tacit import Budget, Reward
 from tacit.roles.shuffler import Shuffler
 from tacit.service.roles.analyzer import AnalyzerRole
 from tacit_papers import ShuffleGLM
@@ -17,8 +17,8 @@ BUDGET = Budget(1.0, 1e-2)
 ANALYZER = """
 [analyzer]
 kind = "shuffle-glm"
-dim = 2
-radius = 3.0
+features = 2
+reward = {radius = 3.0}
 horizon = 60
 budget = {epsilon = 1.0, delta = 1e-2}
 durable = "analyzer.db"
@@ -27,7 +27,7 @@ options = {first = 60, iterations = 1, malicious = 0}
 
 
 def made():
-    return ShuffleGLM(dim=2, radius=3.0, horizon=120, first=60, iterations=2, budget=BUDGET)
+    return ShuffleGLM(2, BUDGET, Reward(radius=3.0), horizon=120, first=60, iterations=2)
 
 
 def test_rounds_are_taken_one_by_one_and_a_restart_goes_on(tmp_path):

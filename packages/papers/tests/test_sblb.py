@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from tacit import Budget, Shuffler, Simulated, Spec, environments
+from tacit import Budget, Reward, Shuffler, Simulated, Spec, environments
+from tacit.bandits.server import named
 from tacit.errors import BadBillboard, BatchTooSmall, NoHorizon
 from tacit.privacy.randomness import Seeded, System
 from tacit_papers import ShuffleSBLB
@@ -127,7 +128,7 @@ def test_what_cannot_be_shown_is_not():
 @pytest.mark.parametrize("dim", [1, 2])
 def test_real_data_stay_below_the_claim(dim):
     """Every pair of some hundred data, beside the worst bits: bounded vectors can do less than the proof allows for."""
-    server = ShuffleSBLB(dim=dim, horizon=100, first=4, budget=Budget(1.0, 0.05), rewards=(-1.0, 1.0))
+    server = ShuffleSBLB(dim, Budget(1.0, 0.05), Reward("identity", range=(-1.0, 1.0)), horizon=100, first=4)
     chance, client = json.loads(server.billboard())["plan"]["chance"], SBLBClient(server.billboard())
     angles = [(math.cos(a), math.sin(a)) for a in np.linspace(0, 2 * math.pi, 9)] if dim == 2 else [(1.0,), (0.0,)]
     data = [client.values(np.array(x), r) for x in angles for r in (-1.0, 1.0)] + [np.full(client.parameters.size, 0.5)]
@@ -179,7 +180,7 @@ def test_a_bit_is_never_surer_than_the_coins_allow(value, bits, chance):
 @pytest.mark.parametrize("bits", [1, 3])
 def test_the_sums_are_unbiased_and_have_the_stated_noise(bits):
     """2000 batches; the mean is within five standard errors of the truth, and would not be with another p."""
-    server = ShuffleSBLB(dim=2, horizon=1000, first=40, bits=bits, budget=Budget(2.0, 1e-3), rewards=(-2.0, 1.0))
+    server = ShuffleSBLB(2, Budget(2.0, 1e-3), Reward("identity", range=(-2.0, 1.0)), horizon=1000, first=40, bits=bits)
     plan, client = server.analyzer.plan(0), SBLBClient(server.billboard())
     x, reward, users = np.array([0.6, -0.7]), -1.5, 80_000
     values = client.values(x, reward)
@@ -227,10 +228,10 @@ def slow(server, batches):
     return theta, inverse, beta
 
 
-@pytest.mark.parametrize("options", [{}, {"bits": 4}, {"width_scale": 0.01, "rewards": (-2.0, 1.0)}, {"ridge": 3.0}])
+@pytest.mark.parametrize("options", [{}, {"bits": 4}, {"width_scale": 0.01, "range": (-2.0, 1.0)}, {"ridge": 3.0}])
 def test_the_learner_is_algorithm_1(options):
-    rng, plain = np.random.default_rng(3), {"dim": 3, "radius": 3.0, "subgaussian": 0.5, "source": Simulated(0)}
-    server = ShuffleSBLB(**plain, horizon=2000, budget=Budget(4.0, 1e-3), first=100, **options)
+    rng, plain = np.random.default_rng(3), {"features": 3, "radius": 3.0, "subgaussian": 0.5, "source": Simulated(0)}
+    server = named(ShuffleSBLB, **plain, horizon=2000, budget=Budget(4.0, 1e-3), first=100, **options)
     plan, batches, renewed = server.analyzer.plan(0), [], 0
     for _ in range(12):
         sums = rng.binomial(plan.users * plan.trials, 0.5 + 0.1 * rng.random(plan.size))
@@ -264,7 +265,7 @@ def test_it_learns_without_coins_and_narrow_widths():
 
 
 def test_the_claim_and_who_checks_it():
-    server = ShuffleSBLB(dim=3, horizon=5000, radius=3.0, budget=BUDGET)
+    server = ShuffleSBLB(3, BUDGET, Reward("identity", 3.0), horizon=5000)
     assert server.first == 293 and server.ridge == math.sqrt(5000)
     assert server.privacy.private and 0.999 < server.privacy.epsilon <= 1 + 1e-6
     assert Shuffler(server.billboard(), budget=BUDGET).epsilon <= 1 + 1e-6
@@ -281,12 +282,12 @@ def test_the_claim_and_who_checks_it():
             SBLBClient(json.dumps(document | {"plan": document["plan"] | plan}).encode())
     with pytest.raises(BadBillboard, match="Expected epsilon at most 0.5"):
         SBLBClient(server.billboard(), budget=Budget(0.5, 1e-6))
-    assert not ShuffleSBLB(dim=3, horizon=5000, budget=BUDGET, source=Simulated(0)).privacy.private
+    assert not ShuffleSBLB(3, BUDGET, horizon=5000, source=Simulated(0)).privacy.private
 
 
 def test_who_stays_away_or_lies_is_planned_for():
-    plain = ShuffleSBLB(dim=2, horizon=1000, first=60, budget=Budget(1.0, 1e-3))
-    server = ShuffleSBLB(dim=2, horizon=1000, first=60, budget=Budget(1.0, 1e-3), dropout=0.1, malicious=0.2)
+    plain = ShuffleSBLB(2, Budget(1.0, 1e-3), horizon=1000, first=60)
+    server = ShuffleSBLB(2, Budget(1.0, 1e-3), horizon=1000, first=60, dropout=0.1, malicious=0.2)
     assert server.analyzer.plan(0).scale < plain.analyzer.plan(0).scale, "more coins of those who are left"
     for few in (53, 54):
         shuffler = Shuffler(server.billboard(), minimum=1)
@@ -304,8 +305,8 @@ def test_who_stays_away_or_lies_is_planned_for():
 def test_settings():
     for wrong in ({"bits": 0}, {"threshold": 0.0}, {"failure": 2.0}, {"ridge": 0.0}, {"calibration": "central"}):
         with pytest.raises(ValueError, match="Expected"):
-            ShuffleSBLB(**{"dim": 2, "horizon": 100, "budget": BUDGET} | wrong)
+            named(ShuffleSBLB, **{"features": 2, "horizon": 100, "budget": BUDGET} | wrong)
     with pytest.raises(NoHorizon):
-        ShuffleSBLB(dim=2, budget=BUDGET)
+        ShuffleSBLB(2, BUDGET)
     with pytest.raises(ValueError, match="delta"):
-        ShuffleSBLB(dim=2, horizon=100, budget=Budget(1.0, 0.0))
+        ShuffleSBLB(2, Budget(1.0, 0.0), horizon=100)

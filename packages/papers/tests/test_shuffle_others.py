@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from tacit import Budget, Simulated, Spec, environments
+from tacit import Budget, Reward, Simulated, Spec, environments
+from tacit.bandits.server import named
 from tacit.errors import NotSecure
 from tacit.privacy import gaussian, ledger
 from tacit.roles import limits
@@ -38,7 +39,7 @@ def test_linear_fused_and_stepwise_are_identical(options):
 
 
 def test_algorithm_1_shows_its_parameters_and_its_claim():
-    bandit = ShuffleGLM(dim=5, radius=3.0, horizon=20_000, budget=BUDGET, source=Simulated(0))
+    bandit = ShuffleGLM(5, BUDGET, Reward(radius=3.0), horizon=20_000, source=Simulated(0))
     theory = bandit.theory
     assert theory["warm_up"] > 1e6 and theory["lambda_max"] > theory["lambda"]
     assert theory["lambda_min"] >= 20 * 5 * math.log(20_000)  # what Theorem F.1 needs
@@ -46,43 +47,49 @@ def test_algorithm_1_shows_its_parameters_and_its_claim():
     while len(lengths) < bandit.batches - 1:
         lengths.append(theory["alpha"] * math.sqrt(lengths[-1]))
     assert lengths[-1] == pytest.approx(20_000)  # B_2 = alpha, B_k = alpha sqrt(B_{k-1}): the last one fills T
-    paper = ShuffleGLM(dim=5, radius=3.0, horizon=20_000, budget=BUDGET, constants="paper")
+    paper = ShuffleGLM(5, BUDGET, Reward(radius=3.0), horizon=20_000, constants="paper")
     assert paper._plans[0].fit.pull == theory["lambda_max"] > theory["lambda"] == paper._plans[0].fit.ridge
     assert bandit.formula_iterations(1000) > 10
     certificate = bandit.privacy
     assert certificate.epsilon <= 1 + 1e-5 and not certificate.private and "31 times" in str(certificate)
-    quoted = ShuffleGLM(dim=5, radius=3.0, horizon=20_000, budget=BUDGET, calibration="paper", source=Simulated(0))
+    quoted = ShuffleGLM(5, BUDGET, Reward(radius=3.0), horizon=20_000, calibration="paper", source=Simulated(0))
     assert "quoted" in str(quoted.privacy)
     assert quoted.privacy.releases[0].std > 50 * certificate.releases[0].std
     with pytest.raises(NotSecure, match="quoted"):
-        ShuffleGLM(dim=5, radius=3.0, horizon=20_000, budget=BUDGET, calibration="paper")
+        ShuffleGLM(5, BUDGET, Reward(radius=3.0), horizon=20_000, calibration="paper")
     wrong = [{"link": "identity"}, {"first": 0}, {"dropout": 1.0}, {"iterations": 0}, {"calibration": "guess"}]
     for options in (*wrong, {"constants": "guess"}):
         with pytest.raises(ValueError, match="Expected"):
-            ShuffleGLM(**{"dim": 2, "horizon": 100, "budget": BUDGET, "source": Simulated(0)} | options)
+            named(ShuffleGLM, **{"features": 2, "horizon": 100, "budget": BUDGET, "source": Simulated(0)} | options)
 
 
 def test_the_published_descent_has_its_own_steps_and_its_own_bound_on_gradients():
     """Algorithm 7 with E.4: count epsilon^2 n^2 / (d ln^3(n d / delta)), step 2 D / (L sqrt T), L = 2 S + S lambda / n,
     at epsilon / 2 and delta / 2; noise for gradients of norm L."""
-    settings = {"dim": 5, "radius": 3.0, "horizon": 20_000, "budget": BUDGET, "calibration": "paper"}
-    own = ShuffleGLM(**settings, iterations=None, source=Simulated(0))
-    short = ShuffleGLM(**settings, source=Simulated(0))
+    settings = {"features": 5, "radius": 3.0, "horizon": 20_000, "budget": BUDGET, "calibration": "paper"}
+    own = named(ShuffleGLM, **settings, iterations=None, source=Simulated(0))
+    short = named(ShuffleGLM, **settings, source=Simulated(0))
     plan = max(own._plans, key=lambda plan: plan.users)
     n, count = plan.users, plan.fit.gradients
     assert count == math.ceil(0.25 * n**2 / (5 * math.log(n * 5 / 0.01) ** 3)) > 1000
     bound = 6 + 3 * plan.fit.pull / n
     assert plan.fit.step == pytest.approx(2 * 6 / (bound * math.sqrt(count)))
     assert plan.gradient.sensitivity == bound and short._plans[1].gradient.sensitivity == 1.0
-    tight = ShuffleGLM(dim=5, radius=3.0, horizon=300, first=150, iterations=None, budget=BUDGET)
+    tight = ShuffleGLM(5, BUDGET, Reward(radius=3.0), horizon=300, first=150, iterations=None)
     assert tight.privacy.epsilon <= 1 + 1e-5, "with exact noise a gradient is bounded by what it is"
 
 
 @pytest.mark.parametrize("radius", [0.2, 0.3, 3.0])
 def test_the_published_noise_is_for_gradients_that_are_sent(radius):
     """|mu(z) - r| reaches mu(S) > 1/2 for z = S and r = 0, more than L = 2 S + S lambda / n for a small S."""
-    settings = {"dim": 2, "radius": radius, "horizon": 50_000, "budget": Budget(10.0, 1e-6), "calibration": "paper"}
-    bandit = ShuffleGLM(**settings, iterations=None, source=Simulated(1))
+    settings = {
+        "features": 2,
+        "radius": radius,
+        "horizon": 50_000,
+        "budget": Budget(10.0, 1e-6),
+        "calibration": "paper",
+    }
+    bandit = named(ShuffleGLM, **settings, iterations=None, source=Simulated(1))
     for plan in bandit._plans:
         lipschitz = 2 * radius + radius * plan.fit.pull / plan.users
         assert plan.gradient.sensitivity == max(1.0, lipschitz) > bandit._link.mean(radius)
@@ -106,7 +113,7 @@ def test_algorithm_1_as_printed_does_not_leave_its_warm_up():
 
 
 def test_an_unclipped_weight_is_clipped():
-    bandit = ShuffleGLM(dim=2, horizon=100, budget=BUDGET, oracle_kappa_star=50.0, source=Simulated(0))
+    bandit = ShuffleGLM(2, BUDGET, horizon=100, oracle_kappa_star=50.0, source=Simulated(0))
     assert all(plan.sums.largest == 1 / 50 for plan in bandit._plans[1:])
 
 
@@ -140,7 +147,7 @@ def test_amplification_is_refused_where_it_fails():
     local = local_epsilon(BUDGET, 2000)
     assert local > 1.0 and amplified(local, 2000, 1e-2) <= 1.0
     assert local_epsilon(Budget(10.0, 1e-2), 2000) == pytest.approx(largest_local(2000, 1e-2))
-    options = {"dim": 2, "horizon": 1000, "budget": BUDGET, "variant": "amplification", "first": 500}
+    options = {"features": 2, "horizon": 1000, "budget": BUDGET, "variant": "amplification", "first": 500}
     with pytest.raises(ValueError, match="simulated"):
         ShuffleLinUCB(**options)
     bandit = ShuffleLinUCB(**options, source=Simulated(0), policy=np.random.default_rng(0))
@@ -166,7 +173,7 @@ def test_the_l1_norm_behind_the_laplace_noise():
 def test_linear_settings():
     for wrong in ({"horizon": None}, {"variant": "guess"}, {"growth": 0.5}, {"failure": 2.0}):
         with pytest.raises(ValueError, match="Expected"):
-            ShuffleLinUCB(**({"dim": 2, "horizon": 100, "budget": BUDGET, "source": Simulated(0)} | wrong))
+            ShuffleLinUCB(**({"features": 2, "horizon": 100, "budget": BUDGET, "source": Simulated(0)} | wrong))
 
 
 def test_the_published_constants_are_kept_and_large():
@@ -181,16 +188,14 @@ def test_the_published_constants_are_kept_and_large():
 
 
 def test_the_shufflers_sensitivity_is_the_servers():
-    server = ShuffleLinUCB(dim=3, budget=BUDGET, first=60, horizon=1000, rewards=(-2.0, 1.0))
+    server = ShuffleLinUCB(3, BUDGET, Reward("identity", range=(-2.0, 1.0)), first=60, horizon=1000)
     document = json.loads(server.billboard())
     assert limits.shuffled_sensitivity(document) == pytest.approx(server.contribution.sensitivity, rel=1e-9)
     Shuffler(server.billboard(), budget=BUDGET)
 
 
 def test_a_certificate_is_what_the_ledger_computes_from_its_releases():
-    document = json.loads(
-        ShuffleGLM(dim=3, horizon=20_000, budget=Budget(1.0, 1e-6), source=Simulated(0)).privacy.json()
-    )
+    document = json.loads(ShuffleGLM(3, Budget(1.0, 1e-6), horizon=20_000, source=Simulated(0)).privacy.json())
     releases = msgspec.convert(document["releases"], list[ledger.Release])
     assert ledger.epsilon_of(releases, document["delta"]) == document["epsilon"] <= 1.0 + 1e-6
     assert document["spent"] == 0.0

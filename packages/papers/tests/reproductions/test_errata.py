@@ -8,6 +8,7 @@ import pytest
 from scipy import integrate, stats
 
 from tacit import Budget, Simulated
+from tacit.bandits.server import named
 from tacit_papers import JointGLMRare, LocalOnlineUCB
 from tacit_papers.joint.glm_rare_descent_kernel import Data, descend_as_printed
 from tacit_papers.joint.glm_rare_kernel import exploit, uncertain
@@ -222,9 +223,9 @@ def test_one_coordinate_by_simulation():
 
 
 def test_true_epsilon_is_what_the_certificate_prints():
-    settings = {"dim": 5, "horizon": 100, "rewards": (-1.0, 1.0), "calibration": "paper", "source": Simulated(0)}
+    settings = {"features": 5, "horizon": 100, "range": (-1.0, 1.0), "calibration": "paper", "source": Simulated(0)}
     for epsilon in (1.0, 10.0):
-        bandit = LocalOnlineUCB(budget=Budget(epsilon, 0.1), **settings)
+        bandit = named(LocalOnlineUCB, budget=Budget(epsilon, 0.1), **settings)
         assert others.true_epsilon(epsilon, 0.1) == pytest.approx(bandit.privacy.epsilon, rel=2e-3)
 
 

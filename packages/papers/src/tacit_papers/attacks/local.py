@@ -19,7 +19,7 @@ def attacks() -> list[Attack]:
 def residual_attack() -> Attack:
     """A whole report of LocalSquareCB, at an iterate of a hostile server's choice: nearly equal arms on its two sides,
     with rewards that make both residuals as large as they can be."""
-    server = LocalSquareCB(dim=2, horizon=10_000, budget=BUDGET)
+    server = LocalSquareCB(2, BUDGET, horizon=10_000)
     board = json.loads(server.billboard()) | {"theta": [0.0, 1e9]}
     client = PublishedClient(json.dumps(board).encode(), epsilon=BUDGET.epsilon, delta=BUDGET.delta)
     arms, rewards = np.array([[1.0, 1e-6], [1.0, -1e-6]]), (-1.0, 1.0)

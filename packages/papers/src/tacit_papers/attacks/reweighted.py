@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator, default_rng
 
+from tacit.core.reward import Reward
 from tacit.data import Array, Exact, Released
 from tacit.mechanisms.randomizers import Coin
 from tacit.privacy.budget import Budget
@@ -151,7 +152,7 @@ def report_attack(*, stale: bool = False, tiny: bool = False) -> Attack:
     ill-conditioned one. tiny: covariates so small that their squares underflow, and their computed norm is a third of
     the true one."""
     dim = 20 if tiny else 2
-    server = LocalReweighted(dim=dim, horizon=10_000, budget=BUDGET, link="identity", rewards=(-1.0, 1.0))
+    server = LocalReweighted(dim, BUDGET, Reward("identity", range=(-1.0, 1.0)), horizon=10_000)
     matrix = np.diag([1.0, 1000.0]) if stale else np.eye(dim)
     board = json.loads(server.billboard()) | {"inverse": matrix.tolist()}
     board["report"] |= {"stage": "closing", "half": root(matrix).tolist()}

@@ -73,7 +73,7 @@ def _vectors(client: RoundsClient, questions: list[bytes]) -> Array:
 
 
 def _exact(name: str, gradients: int, claimed: bool, how: str) -> Attack:
-    server = ShuffleGLM(dim=2, horizon=400, first=200, iterations=GRADIENTS, budget=BUDGET)
+    server = ShuffleGLM(2, BUDGET, horizon=400, first=200, iterations=GRADIENTS)
     client, questions = RoundsClient(server.billboard(), budget=BUDGET), _questions(server)
     cells = _vectors(client, questions)[:, [0] + [1] * gradients]
     coins = server._plans[0].users * server._plans[0].information.trials
@@ -125,7 +125,7 @@ def _sum(parts: list[tuple[Array, int]]) -> tuple[Array, Array]:
 
 
 def _protocol(name: str, kind: type[RoundsClient], claimed: bool, how: str) -> Attack:
-    server = ShuffleGLM(dim=2, horizon=2 * FEW, first=FEW, iterations=1, budget=BUDGET)
+    server = ShuffleGLM(2, BUDGET, horizon=2 * FEW, first=FEW, iterations=1)
     questions = _questions(server)
     parsed = [boards.read(each)[0] for each in questions]
     client = kind(questions[0], budget=BUDGET)

@@ -10,6 +10,7 @@ from tacit import checks
 from tacit.algorithms import ridge
 from tacit.bandits.local.server import LocalServer
 from tacit.bandits.server import numbers
+from tacit.core.reward import Reward
 from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import CHOICES
@@ -44,7 +45,7 @@ class LocalLinUCB(LocalServer):
     x x' and y x, each by 2 sqrt(2 log(1.25 / delta)) / epsilon, our reading of the published noise; its certificate
     prints the epsilon it really gives. The estimate is published when reports have grown by the factor `growth`."""
 
-    link: str = "identity"
+    reward: Reward = field(default=Reward("identity"), kw_only=False)
     subgaussian: float | None = None
     failure: float | None = None
     width_scale: float = 1.0

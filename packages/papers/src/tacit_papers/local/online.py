@@ -12,6 +12,7 @@ from tacit import checks
 from tacit.algorithms import ridge
 from tacit.bandits.local.server import LocalServer
 from tacit.bandits.server import numbers
+from tacit.core.reward import Reward
 from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.mechanisms import local
@@ -50,7 +51,7 @@ class LocalPairs(LocalServer):
     calibration="paper" keeps the paper's sigma, 2 sqrt(2 log(1.25 / delta)) / epsilon, which takes x and y for one
     number of sensitivity 2 and holds for epsilon < 1 at most: the certificate prints the epsilon it really gives."""
 
-    link: str = "identity"
+    reward: Reward = field(default=Reward("identity"), kw_only=False)
     learner: str = "maler"
     calibration: str = "exact"
     failure: float | None = None

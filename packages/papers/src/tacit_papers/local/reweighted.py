@@ -13,7 +13,6 @@ from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, Range
 from tacit.mechanisms import local
 from tacit.mechanisms.sums import nothing_released
-from tacit.model import links
 from tacit.privacy.noise import Simulated
 from tacit_papers import spanner
 from tacit_papers.epochs import EPOCH, STEP
@@ -67,7 +66,6 @@ class LocalReweighted(EpochServer):
         checks.positive(width=self.width)
         if not 1.01 <= self.factor < math.inf:
             raise ValueError(f"Expected factor of at least 1.01, got {self.factor!r}.")
-        self._link = links.built_in(self.link)
         kind: Any = ReweightedGLM if self._link.bounded else ReweightedLinear
         options = {"budget": self.budget, "radius": self.radius, "link": self.link, "targets": self.rewards}
         self._regressor = kind(**options, model="local", source=Simulated(0))  # its plan alone: no noise is drawn

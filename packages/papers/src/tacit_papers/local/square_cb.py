@@ -8,6 +8,7 @@ import numpy as np
 
 from tacit import checks
 from tacit.bandits.server import numbers
+from tacit.core.reward import Reward
 from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY
@@ -33,8 +34,7 @@ class LocalSquareCB(EpochServer):
     Departure: R = radius; the number of batches, their step and gamma = greed sqrt(K) / error have practical
     constants."""
 
-    link: str = "identity"
-    rewards: tuple[float, float] = (-1.0, 1.0)
+    reward: Reward = field(default=Reward("identity", range=(-1.0, 1.0)), kw_only=False)
     greed: float = GREED
     length_scale: float = 1.0
     _state: LocalSquareState = field(init=False, repr=False)

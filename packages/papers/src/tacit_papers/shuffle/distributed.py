@@ -156,7 +156,7 @@ class DistributedElimination(BehindShuffler):
         read(billboard)
 
     def device(self) -> ArmClient:
-        return ArmClient(self.billboard(), features=self.features, noise=self._noise())
+        return ArmClient(self.billboard(), features=self.schema, noise=self._noise())
 
     def observe(self, report: bytes) -> None:
         """Take the sum that the aggregator hands over."""
@@ -249,7 +249,7 @@ class DistributedElimination(BehindShuffler):
             releases=(self._release(worst),),
             spent=() if spent is None else (self._release(spent),),
             source=self._origin,
-            features=self.features,
+            features=self.schema,
             horizon=self.horizon,
             rounds=self.users,
             caveats=(aggregator_assumes(self.malicious),),

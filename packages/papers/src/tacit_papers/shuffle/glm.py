@@ -203,7 +203,7 @@ class ShuffleGLM(BehindShuffler):
         }
 
     def device(self) -> RoundsClient:
-        return RoundsClient(self.billboard(), features=self.features, noise=self._noise(), draws=self._draws())
+        return RoundsClient(self.billboard(), features=self.schema, noise=self._noise(), draws=self._draws())
 
     def observe(self, report: bytes) -> None:
         """Take the shuffled sum of a round that the shuffler hands over."""
@@ -324,7 +324,7 @@ class ShuffleGLM(BehindShuffler):
             releases=self._releases(plan, epsilon),
             spent=self._releases(plan, spent) if self.version else (),
             source=self._origin,
-            features=self.features,
+            features=self.schema,
             horizon=self.horizon,
             rounds=self.users,
             caveats=caveats,

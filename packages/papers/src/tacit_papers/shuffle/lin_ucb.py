@@ -10,6 +10,7 @@ from tacit import checks
 from tacit.algorithms import irls
 from tacit.bandits.shuffle.batches_kernel import ShuffleState
 from tacit.bandits.shuffle.server import Shuffled
+from tacit.core.reward import Reward
 from tacit.data import Coded
 from tacit.errors import NoHorizon, NotSecure
 from tacit.kernels.block import Block
@@ -45,8 +46,7 @@ class ShuffleLinUCB(Shuffled):
 
     first: users of a batch, by default T^(3/5), their choice."""
 
-    link: str = "identity"
-    rewards: tuple[float, float] = (-1.0, 1.0)
+    reward: Reward = field(default=Reward("identity", range=(-1.0, 1.0)), kw_only=False)
     first: int | None = None
     growth: float = 1.0
     variant: str = "sum"

@@ -10,6 +10,7 @@ from tacit import checks
 from tacit.algorithms import irls
 from tacit.bandits.server import numbers
 from tacit.bandits.shuffle.server import Shuffled
+from tacit.core.reward import Reward
 from tacit.data import Coded
 from tacit.errors import BudgetExceeded, NoHorizon
 from tacit.kernels.block import Block
@@ -50,7 +51,7 @@ class ShuffleSBLB(Shuffled):
     horizon in use (docs/papers/shuffle.md). bits: m. ridge: lambda. width_scale: of beta, and of the noise in lambda_j;
     1 is as published. dropout, malicious: shares of users who may send nothing, or no noise."""
 
-    link: str = "identity"
+    reward: Reward = field(default=Reward("identity"), kw_only=False)
     first: int | None = None
     bits: int = 1
     threshold: float = 0.5
@@ -153,7 +154,7 @@ class ShuffleSBLB(Shuffled):
         return {"width": self._state.held[WIDTH], "theta": posterior.theta, "inverse": posterior.inverse}
 
     def device(self) -> SBLBClient:
-        return SBLBClient(self.billboard(), features=self.features, noise=self._noise(), draws=self._draws())
+        return SBLBClient(self.billboard(), features=self.schema, noise=self._noise(), draws=self._draws())
 
     def _close(self, reports: int, sums: Coded, plan: ShufflePlan) -> None:
         sblb_close(reports, sums, plan, self._settings, self._state)

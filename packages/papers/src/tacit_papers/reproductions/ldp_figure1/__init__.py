@@ -70,7 +70,7 @@ def true_epsilons(rounds: int) -> dict[str, str]:
     """The epsilon that each published calibration gives where it says .2, 1 and 10."""
     out = {}
     for name, kind in (("LDP", LocalLinUCB), ("OnlineUCB", LocalOnlineUCB)):
-        made = [kind(dim=5, budget=Budget(e, DELTA), radius=1.0, horizon=rounds, calibration="paper") for e in EPSILONS]
+        made = [kind(5, Budget(e, DELTA), horizon=rounds, calibration="paper") for e in EPSILONS]
         out[name] = ", ".join(f"{e:g} -> {one.privacy.epsilon:.3g}" for e, one in zip(EPSILONS, made, strict=True))
     return out
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+from tacit.core.reward import Reward
 from tacit.data import Array
 from tacit.model.links import named
 from tacit.privacy.budget import Budget
@@ -59,11 +60,10 @@ def joint(dim: int, users: int, epsilon: float) -> Descent:
 def shuffle(dim: int, users: int, epsilon: float) -> Descent:
     """Algorithm 7 for one batch, with half of the budget, (122) for each step, and lambda_max of E.1; nu of (22)."""
     bandit = ShuffleGLM(
-        dim=dim,
-        link=LINK,
-        radius=RADIUS,
+        dim,
+        Budget(epsilon, DELTA),
+        Reward(LINK, RADIUS),
         horizon=users,
-        budget=Budget(epsilon, DELTA),
         calibration="paper",
         constants="paper",
         iterations=None,

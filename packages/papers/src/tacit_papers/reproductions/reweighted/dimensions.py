@@ -81,11 +81,7 @@ def _play(dim: int, horizon: int, run: int) -> dict[str, float]:
     theta = worlds.meanings(dim, rng)
     common: dict[str, Any] = {"dim": dim, "horizon": horizon, "pending": 1}
     local = LocalSquareCB(
-        dim=dim,
-        horizon=horizon,
-        budget=Budget(4.0, DELTA),
-        source=Simulated(seeds[2]),
-        policy=default_rng(seeds[3]),
+        dim, Budget(4.0, DELTA), horizon=horizon, source=Simulated(seeds[2]), policy=default_rng(seeds[3])
     )
     bandits: dict[str, Live] = {
         "joint-square-cb ε=1": JointSquareCB(

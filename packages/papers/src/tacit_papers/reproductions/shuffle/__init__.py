@@ -8,7 +8,7 @@ steps."""
 import math
 from pathlib import Path
 
-from tacit import environments
+from tacit import Reward, environments
 from tacit.bandits import ShuffleNewton, Uniform
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
@@ -60,11 +60,10 @@ def specs(horizon: int) -> list[Spec]:
 def planned(horizon: int, epsilon: float) -> ShuffleGLM:
     """Algorithm 1 with its own descent and noise and our batches."""
     return ShuffleGLM(
-        dim=WORLD.dim,
-        link=LINK,
-        radius=WORLD.radius,
+        WORLD.dim,
+        Budget(epsilon, DELTA),
+        Reward(LINK, WORLD.radius),
         horizon=horizon,
-        budget=Budget(epsilon, DELTA),
         calibration="paper",
         iterations=None,
         source=Simulated(0),

@@ -35,8 +35,8 @@ TOML = {
 [analyzer]
 name = "pastimes"
 kind = "shuffle-newton"
-dim = 3
-radius = 3.0
+features = 3
+reward = {radius = 3.0}
 budget = {epsilon = 1.0, delta = 1e-6}
 durable = "analyzer.db"
 options = {first = 1000, malicious = 0.1}
@@ -55,8 +55,8 @@ witness = "shuffler-witness/closed"
 [local]
 name = "pastimes"
 kind = "local-irls"
-dim = 3
-radius = 3.0
+features = 3
+reward = {radius = 3.0}
 budget = {epsilon = 4.0, delta = 1e-6}
 durable = "local.db"
 """,

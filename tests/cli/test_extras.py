@@ -28,7 +28,7 @@ with tempfile.TemporaryDirectory() as folder:
     again = Bandit.load(folder + "/bandit.json")
     again.observe(again.choose(np.eye(2)), 0.0)
 for kind in (LocalIRLS, ShuffleNewton):
-    server = kind(dim=2, budget=Budget(4.0, 1e-6))
+    server = kind(2, Budget(4.0, 1e-6))
     device = server.device()
     device.randomize(device.choose(np.eye(2)), 1.0)
     assert server.privacy.private

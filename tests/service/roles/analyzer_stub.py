@@ -3,11 +3,11 @@
 import http.server
 import threading
 
-from tacit import Budget, ShuffleNewton
+from tacit import Budget, Reward, ShuffleNewton
 
 
 def server(first, **options):
-    return ShuffleNewton(dim=2, radius=3.0, budget=Budget(1.0, 1e-6), first=first, **options)
+    return ShuffleNewton(2, Budget(1.0, 1e-6), Reward(radius=3.0), first=first, **options)
 
 
 class Stub:

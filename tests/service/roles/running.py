@@ -18,8 +18,8 @@ BUDGET = "{epsilon = 1.0, delta = 1e-6}"
 ANALYZER = """
 [analyzer]
 kind = "shuffle-newton"
-dim = 2
-radius = 3.0
+features = 2
+reward = {{radius = 3.0}}
 budget = {budget}
 durable = "analyzer.db"
 options = {{first = {first}, malicious = 0}}
@@ -36,8 +36,8 @@ malicious = 0
 LOCAL = """
 [local]
 kind = "local-irls"
-dim = 2
-radius = 3.0
+features = 2
+reward = {radius = 3.0}
 budget = {epsilon = 4.0, delta = 1e-6}
 durable = "local.db"
 """

@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from tacit import Budget, LocalIRLS
+from tacit import Budget, LocalIRLS, Reward
 from tacit.features import Number, Schema
 from tacit.roles.local import LocalClient
 from tacit.service.roles import settings
@@ -22,7 +22,7 @@ KIND = {"dim": 2, "radius": 1.0, "horizon": 500, "budget": {"epsilon": 4.0, "del
 
 
 def server():
-    return LocalIRLS(dim=2, radius=3.0, budget=Budget(4.0, 1e-6))
+    return LocalIRLS(2, Budget(4.0, 1e-6), Reward(radius=3.0))
 
 
 def reports(billboard, count, seed=0):
@@ -88,7 +88,7 @@ arms = "disjoint"
 actions = ["walk", "sleep"]
 context.age = {kind = "Number", low = 18, high = 100, bins = 4}
 """
-    role = start("local", running.LOCAL.replace("dim = 2\n", "") + fields)
+    role = start("local", running.LOCAL.replace("features = 2\n", "") + fields)
     device = LocalClient(shown(role), epsilon=4.0, rewards=(0.0, 1.0), features=schema)
     sent = [device.randomize(device.choose({"age": age}), reward) for age, reward in ((20, 1.0), (71, None))]
     assert post(role, b"".join(sent)) == (200, b'{"taken":2}')
@@ -98,7 +98,7 @@ context.age = {kind = "Number", low = 18, high = 100, bins = 4}
 def test_bad_reports_are_refused_alone(start):
     role = start("local", running.LOCAL)
     good = reports(shown(role), 3)
-    other = reports(LocalIRLS(dim=2, radius=3.0, budget=Budget(4.0, 1e-6), link="probit").billboard(), 1)[0]
+    other = reports(LocalIRLS(2, Budget(4.0, 1e-6), Reward("probit", 3.0)).billboard(), 1)[0]
     broken = b"S" + good[2][1:]
     assert len(other) == len(good[0])
     assert post(role, good[0] + other + broken + good[1]) == (
@@ -139,7 +139,7 @@ def test_page_status_and_certificate_say_the_same_of_what_it_sees(public, start)
     """With public arms the page said that it cannot see anybody's features, while each report had them in the clear."""
     text = running.LOCAL + f"options = {{public_arms = {str(public).lower()}}}\n"
     role = start("local", text)
-    made = LocalIRLS(dim=2, radius=3.0, budget=Budget(4.0, 1e-6), public_arms=public)
+    made = LocalIRLS(2, Budget(4.0, 1e-6), Reward(radius=3.0), public_arms=public)
     status = json.loads(ask(role.port, "GET", "/status")[2])
     assert (status["unit"], status["neighbours"]) == (made.privacy.unit, made.privacy.neighbours)
     assert status["neighbours"] == ("replace rewards" if public else "replace")

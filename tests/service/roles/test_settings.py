@@ -21,7 +21,9 @@ WRONG = [
     ("analyzer", ANALYZER.replace(", malicious = 0", ""), SHARE),
     ("analyzer", ANALYZER.replace("malicious = 0", "malicious = 1"), "Expected malicious in [0, 1), got 1.0."),
     ("analyzer", ANALYZER.replace("first = 200", "first = 200, largest = 199"), "Expected largest to be at least"),
-    ("analyzer", ANALYZER.replace("dim = 2", "dim = 0"), "dim"),
+    ("analyzer", ANALYZER.replace("features = 2", "features = 0"), "Expected features"),
+    ("analyzer", ANALYZER.replace("radius = 3.0", 'window = "1 hour"'), "unknown field `window` in reward"),
+    ("analyzer", ANALYZER.replace("1e-6", "1e-6, unit = {rounds = 2}"), "Expected a budget for one round with Shuffle"),
     ("analyzer", ANALYZER + '[server]\nhost = "0.0.0.0"', "Expected [[keys]] for an analyzer beyond this machine"),
     (
         "shuffler",

@@ -109,8 +109,8 @@ def test_an_analyzer_that_was_restored_from_a_backup_is_told_again(start):
 GLM = """
 [analyzer]
 kind = "shuffle-glm"
-dim = 2
-radius = 3.0
+features = 2
+reward = {radius = 3.0}
 horizon = 120
 budget = {epsilon = 1.0, delta = 1e-2}
 durable = "analyzer.db"

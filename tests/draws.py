@@ -74,7 +74,7 @@ def device(family: str, kind: type, **options: Any) -> Draw:
     privacy, as the billboard says."""
 
     def make(_source: Any) -> Run:
-        server = kind(dim=2, horizon=1000, budget=BUDGET, rewards=(-1.0, 1.0), **options)
+        server = any_kind(kind, features=2, horizon=1000, budget=BUDGET, range=(-1.0, 1.0), **options)
         client, release = server.device(), server.privacy.releases[0]
         std = np.full(server._numbers, release.std)
         std[:-1] = np.hypot(std[:-1], json.loads(server.billboard())["report"].get("shake", 0.0))
@@ -87,7 +87,7 @@ def coins(kind: type, *, fleet: bool = False, **options: Any) -> Draw:
     """A device's counts for the shuffler without a reward: the ones among so many fair coins."""
 
     def make(_source: Any) -> Run:
-        server = kind(dim=2, budget=BUDGET, **options)
+        server = kind(2, BUDGET, **options)
         board, trials = server.billboard(), server.privacy.releases[0].trials
         of, _ = billboard.batch(board)
         if fleet:

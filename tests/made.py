@@ -2,7 +2,8 @@
 
 import dataclasses
 
-from tacit import Bandit, JointGLM, Person
+from tacit import Bandit, JointGLM, Person, Server
+from tacit.bandits import server
 from tacit.flat import named
 
 
@@ -19,7 +20,9 @@ def joint(*, seed=None, source=None, policy=None, pending=100_000, kind=Bandit, 
 
 
 def any_kind(kind, *, features, range=None, rounds=None, **settings):
-    """In memory, of any class of bandits: published ones have other names for these."""
+    """In memory, of any class of bandits or servers: published bandits have other names for these."""
+    if issubclass(kind, Server):
+        return server.named(kind, features=features, **given(range=range), **settings)
     if issubclass(kind, Bandit | JointGLM):
         return joint(features=features, **given(range=range, rounds=rounds), **settings)
     return kind(dim=features, **given(rewards=range, max_rounds_per_person=rounds), **settings)

@@ -115,14 +115,14 @@ def test_every_setting_is_here():
 @pytest.mark.parametrize("runs", RUNS)
 @pytest.mark.parametrize(("name", "options"), each(DEVICES))
 def test_reports(name, options, runs):
-    server = algorithm(name)(**{"dim": 2, "budget": LOCAL} | options)
+    server = any_kind(algorithm(name), **{"features": 2, "budget": LOCAL} | options)
     assert not worlds.convicted(server.privacy, worlds.reports(server), **runs)
 
 
 @pytest.mark.parametrize("runs", RUNS)
 @pytest.mark.parametrize(("name", "options"), each(SHUFFLE))
 def test_shuffled_sums(name, options, runs):
-    server = algorithm(name)(**{"dim": 2, "budget": COARSE, "first": 4} | options)
+    server = any_kind(algorithm(name), **{"features": 2, "budget": COARSE, "first": 4} | options)
     leave = LEAVING.get(name, worlds.batches)(server)
     assert not worlds.convicted(server.privacy, leave, **runs)
 

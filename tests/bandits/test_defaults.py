@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from tacit import Bandit, Budget, Embedded, JointGLM, Simulated
-from tacit.core.resident import Resident
+from tacit.core.live import Live
+from tacit.core.memory import Resident
 from tacit.registry import bandits, load
 
 ARMS = np.array([[0.8, 0.1], [0.1, 0.8]])
@@ -21,9 +22,9 @@ def fields(kind):
 
 def build(kind, **own):
     """By what every user has to say: the size, the horizon and the budget."""
-    given = {"dim": 2, "features": 2, "horizon": 5000, "budget": Budget(4.0, 1e-6)}
-    named = {name for name in given if name in fields(kind)} - ({"features"} if kind is not JointGLM else set())
-    settings = {name: given[name] for name in named}
+    size = {"dim" if issubclass(kind, Live) else "features": 2}
+    given = size | {"horizon": 5000, "budget": Budget(4.0, 1e-6)}
+    settings = {name: value for name, value in given.items() if name in fields(kind)}
     return Bandit(JointGLM(**settings), **own) if kind is JointGLM else kind(**settings, **own)
 
 

@@ -10,7 +10,7 @@ from numpy.random import default_rng
 
 from tacit import Bandit, Budget, Embedded, LocalIRLS, ShuffleNewton, Simulated, cli
 from tacit.core import bandit as bandits
-from tacit.core.resident import Resident
+from tacit.core.memory import Resident
 from tacit.features import Category, Schema
 from tacit.mechanisms.saving import arrays
 from tests import registered
@@ -24,9 +24,9 @@ import dataclasses, sys
 import numpy as np
 from tacit import Budget, Embedded, JointGLM, Simulated, registry
 from tacit.core.live import Live
-from tacit.core.resident import Resident
+from tacit.core.memory import Resident
 from tacit.errors import NotSecure
-from tests.made import joint
+from tests.made import any_kind
 
 def compiled():
     kernels = [v for name, m in list(sys.modules.items()) if name.startswith("tacit") for v in vars(m).values()]
@@ -43,9 +43,9 @@ for name in sys.argv[1:]:
     known |= {"length_scale": 0.01} if one_set else {}
     settings = {key: value for key, value in known.items() if key in fields}
     try:
-        made = joint(features=3, **known) if kind is JointGLM else kind(dim=3, **settings)
+        made = any_kind(kind, features=3, **(known if kind is JointGLM else settings))
     except NotSecure:
-        made = kind(dim=3, **settings, source=Simulated(1))
+        made = any_kind(kind, features=3, **settings, source=Simulated(1))
     made.warm_up()
     before = compiled()
     bandit = made if isinstance(made, Resident) else Embedded(made)
@@ -85,8 +85,8 @@ def everything(made):
     [
         lambda: joint(features=2, budget=BUDGET),
         lambda: joint(features=2, budget=BUDGET, source=Simulated(3), policy=default_rng(4)),
-        lambda: LocalIRLS(dim=2, budget=BUDGET, source=Simulated(3), policy=default_rng(4)),
-        lambda: ShuffleNewton(dim=2, budget=BUDGET),
+        lambda: LocalIRLS(2, BUDGET, source=Simulated(3), policy=default_rng(4)),
+        lambda: ShuffleNewton(2, BUDGET),
     ],
 )
 def test_the_bandit_stays_as_it_was(make, tmp_path):
@@ -107,7 +107,7 @@ def test_settings_that_are_too_large_or_too_small_for_a_twin():
     for made in (
         joint(features=2, budget=Budget(0.01, 1e-9), first=10**6),
         joint(features=2, budget=BUDGET, horizon=3),
-        ShuffleNewton(dim=2, budget=Budget(0.1, 1e-9)),
+        ShuffleNewton(2, Budget(0.1, 1e-9)),
     ):
         assert made.warm_up() > 0
 

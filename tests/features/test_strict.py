@@ -97,7 +97,7 @@ def test_devices_have_no_strict_fields():
     """A choice that fails there is a report that does not come: it would tell, without noise, who has such a value."""
     for kind in (LocalIRLS, ShuffleNewton):
         with pytest.raises(ValueError, match="Expected no strict fields on devices.*got age, city, likes, plan"):
-            kind(features=schema(strict=True), budget=Budget(4.0, 1e-6))
-    billboard = LocalIRLS(features=schema(), budget=Budget(4.0, 0.0)).billboard()
+            kind(schema(strict=True), Budget(4.0, 1e-6))
+    billboard = LocalIRLS(schema(), Budget(4.0, 0.0)).billboard()
     with pytest.raises(ValueError, match="Expected no strict fields on devices"):
         LocalClient(billboard, epsilon=4.0, features=schema(strict=True))

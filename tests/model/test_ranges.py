@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit import Bandit, Budget, LocalIRLS, Simulated
+from tacit.bandits.server import named
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.grid import LENGTH_SLACK, on_grid
 from tacit.model import links
@@ -110,9 +111,9 @@ def test_ranges_and_radii_that_floats_cannot_serve_are_refused():
 
 
 def test_servers_refuse_them_too():
-    for options in ({"rewards": (-1e308, 1e308)}, {"rewards": (0.0, 1e-300)}, {"radius": 1e308}):
+    for options in ({"range": (-1e308, 1e308)}, {"range": (0.0, 1e-300)}, {"radius": 1e308}):
         with pytest.raises(ValueError, match="Expected r"):
-            LocalIRLS(dim=2, budget=BUDGET, horizon=100, source=Simulated(0), **options)
+            named(LocalIRLS, features=2, budget=BUDGET, horizon=100, source=Simulated(0), **options)
 
 
 @MANY

@@ -16,7 +16,7 @@ from tacit.features import Category, Number, Schema
 from tacit.mechanisms import recursive
 from tacit.models import glm as glm_model
 from tacit.testing.leaks import Leaking
-from tests.made import joint
+from tests.made import any_kind, joint
 from tests.registered import bandits
 from tests.whole import leaks, replay
 from tests.whole.leaks import leaking
@@ -38,9 +38,9 @@ def made(kind, **options):
     draws = "policy" in kind.__dataclass_fields__
 
     def make(source, leak=None):
-        settings = {"dim": 2, "horizon": 400, "budget": BUDGET, "source": source}
+        settings = {"features": 2, "horizon": 400, "budget": BUDGET, "source": source}
         settings |= {"policy": np.random.default_rng(3)} if draws else {}
-        return leaking(leak, kind)(**settings | options)
+        return any_kind(leaking(leak, kind), **settings | options)
 
     return make
 
@@ -185,7 +185,7 @@ def test_draws_are_the_same_however_many_rewards_never_came():
     """A device of the round before chooses, after as many reports of nobody."""
     drawn = []
     for absent in (0, 3):
-        server, held = ShuffleNewton(dim=2, budget=BUDGET, first=60), replay.Held()
+        server, held = ShuffleNewton(2, BUDGET, first=60), replay.Held()
         with held.round(1):
             device = server.device()
         with held.round(2):

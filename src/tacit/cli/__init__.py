@@ -253,20 +253,25 @@ def show_warning(message: Warning | str, *_: Any) -> None:
 def build(spec: "Spec", **known: Any) -> Any:
     """A bandit for people's data; simulated where it can only be simulated, and for HORIZON rounds where it needs a
     number and none is given: its certificate says so."""
+    from tacit.bandits import server
     from tacit.core.bandit import Bandit
+    from tacit.experiments.spec import settings_of
     from tacit.flat import fitting, named
     from tacit.joint import JointGLM
 
     if issubclass(spec.kind, JointGLM):
         told = {"features": known["dim"], "radius": known["radius"], "horizon": known.get("horizon")}
         return Bandit(named(**fitting(told | spec.options)))
-    names = {f.name for f in dataclasses.fields(spec.kind)}
+    make: Any = spec.kind
+    if issubclass(spec.kind, server.Server):
+        make, known["features"] = functools.partial(server.named, spec.kind), known["dim"]
+    names = settings_of(spec.kind)
     settings = {key: value for key, value in known.items() if key in names} | spec.options
     try:
-        return spec.kind(**settings)
+        return make(**settings)
     except NoHorizon:
         return build(spec, **known | {"horizon": HORIZON})
     except NotSecure:
         from tacit.privacy.noise import Simulated
 
-        return spec.kind(**settings | {"source": Simulated()})
+        return make(**settings | {"source": Simulated()})

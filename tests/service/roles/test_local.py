@@ -18,7 +18,13 @@ from tacit.service.roles.local import LocalRole
 from tests.service.roles import running
 from tests.service.roles.running import ask
 
-KIND = {"dim": 2, "radius": 1.0, "horizon": 500, "budget": {"epsilon": 4.0, "delta": 1e-6}, "durable": "local.db"}
+KIND = {
+    "features": 2,
+    "reward": {"radius": 1.0},
+    "horizon": 500,
+    "budget": {"epsilon": 4.0, "delta": 1e-6},
+    "durable": "local.db",
+}
 
 
 def server():

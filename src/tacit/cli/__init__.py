@@ -1,7 +1,6 @@
 """The command line. Strings come in here, and nowhere else (`parse` makes them what they mean). What a command needs is
 imported when it runs, so that help comes at once."""
 
-import dataclasses
 import functools
 import logging
 import signal

@@ -34,6 +34,7 @@ WRONG = [
     ("shuffler", SHUFFLER.replace("127.0.0.1", "example.org") + 'key = "k"', "the key would show"),
     ("shuffler", SHUFFLER.replace("malicious = 0", ""), SHARE),
     ("shuffler", SHUFFLER.replace("malicious = 0", "malicious = -1"), "Expected malicious in [0, 1), got -1.0."),
+    ("shuffler", SHUFFLER.replace("1e-6", "1e-6, unit = {rounds = 2}"), "Expected a budget for one round with a shuff"),
     ("shuffler", SHUFFLER + "minimum = 0", "Expected minimum to be a whole number of at least 1, got 0."),
     ("shuffler", SHUFFLER + "close_after = -1", "Expected close_after to be a positive number"),
     ("shuffler", SHUFFLER + "[server]\nbody = 0", "Expected body to be a whole number"),

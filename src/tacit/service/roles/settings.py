@@ -95,6 +95,7 @@ class Between(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
         if not self.witness:
             raise ValueError("Expected witness, a file in another folder than durable and keys, got none.")
         check_shares(0.0, self.malicious)
+        self.budget.given().of_rounds("a shuffler")
         if self.minimum is not None:
             checks.positive_int(minimum=self.minimum)
         if self.close_after is not None:

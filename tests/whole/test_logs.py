@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from tacit import Budget, Simulated
-from tacit.core.door import Door
 from tacit.core.onepass import OnePass
+from tacit.core.validation import Door
 from tacit.mechanisms import entering
 from tacit.mechanisms.leaves import ClosedSteps
+from tacit.mechanisms.memory import PrefixSums
 from tacit.mechanisms.opening import opened
-from tacit.mechanisms.prefix import PrefixSums
 from tests.canaries import Canaries
 from tests.made import algorithm, joint
 from tests.service.servers import application, call, lines, stored

@@ -9,7 +9,7 @@ from scipy import stats
 
 from tacit import Holdout
 from tacit.core.assignment import Assignment
-from tacit.core.door import Offer
+from tacit.core.validation import Offer
 
 KEY = bytes(range(32))
 

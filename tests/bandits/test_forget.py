@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from tacit import Bandit, Budget, JointGLM, Simulated, Spec, environments, simulate
-from tacit.algorithms import forgetting
-from tacit.algorithms.forgetting import steps_before
+from tacit.algorithms import schedules
+from tacit.algorithms.schedules import steps_before
 from tacit.kernels.rounds import Schedule, next_boundary
 from tacit.mechanisms import leaves
 from tacit.mechanisms.grid import Grid
@@ -27,25 +27,25 @@ def boundaries(schedule, count):
 
 
 def test_steps_grow_and_then_stay_as_long_as_a_share_of_forget():
-    lengths = np.diff(boundaries(forgetting.schedule(20, 1.03, 4000.0), 500))
+    lengths = np.diff(boundaries(schedules.schedule(20, 1.03, 4000.0), 500))
     assert lengths[0] == 20 and (np.diff(lengths) >= 0).all() and (lengths[100:] == 200).all()
-    assert (np.diff(boundaries(forgetting.schedule(20, 1.03, 200.0), 50)) == 20).all()  # no shorter than the shortest
-    plain = forgetting.schedule(20, 1.03, None)
+    assert (np.diff(boundaries(schedules.schedule(20, 1.03, 200.0), 50)) == 20).all()  # no shorter than the shortest
+    plain = schedules.schedule(20, 1.03, None)
     assert plain == Schedule(20.0, 1.03) and np.diff(boundaries(plain, 500))[-1] > 10_000
 
 
 @pytest.mark.parametrize("forget", [None, 300.0, 4000.0])
 @pytest.mark.parametrize("horizon", [1, 2, 20, 21, 40, 1000, 5000, 54_321])
 def test_how_many_steps_there_are(forget, horizon):
-    schedule = forgetting.schedule(20, 1.03, forget)
+    schedule = schedules.schedule(20, 1.03, forget)
     assert steps_before(horizon, schedule) == np.count_nonzero(boundaries(schedule, 3000)[1:] < horizon)
 
 
 def test_a_round_counts_one_over_e_after_so_many_rounds():
     for forget in (500.0, 4000.0, 1e6):
-        schedule = forgetting.schedule(20, 1.03, forget)
-        assert forgetting.discount(schedule, forget, 0.9) ** (forget / schedule.longest) == pytest.approx(1 / math.e)
-    assert forgetting.discount(schedule, None, 0.9) == 0.9
+        schedule = schedules.schedule(20, 1.03, forget)
+        assert schedules.discount(schedule, forget, 0.9) ** (forget / schedule.longest) == pytest.approx(1 / math.e)
+    assert schedules.discount(schedule, None, 0.9) == 0.9
 
 
 def test_the_claim_is_the_same_for_ever():

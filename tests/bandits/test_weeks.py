@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit import Bandit, Budget
-from tacit.algorithms.weeks import Weeks, fewest_leaves
+from tacit.algorithms.schedules import Weeks, fewest_leaves
 from tacit.kernels.rounds import Schedule, next_boundary
 from tacit.mechanisms.opening import opened
 from tacit.privacy import gaussian

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.core.door import Door
+from tacit.core.validation import Door
 from tacit.service import config as configs
 from tests import browser
 from tests.service.servers import Running, afterwards

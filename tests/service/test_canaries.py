@@ -13,7 +13,7 @@ import pytest
 
 from tacit import Stored
 from tacit.errors import Unavailable
-from tacit.holders import opening
+from tacit.holders import seal as seals
 from tacit.holders.seal import Keys, Seal
 from tacit.service import bodies, served
 from tacit.service.app import SHOWN
@@ -117,9 +117,9 @@ class Visited:
         """(where, sealed) of each row that there is of the visit, as a copy of the database has them."""
         uid, out = self.stored._vault.uid, []
         for name, keys, place in (
-            ("choice", "request", lambda request: opening.choice_place(uid, bytes(request))),
-            ("waiting", "number", lambda number: opening.waiting_place(uid, number)),
-            ("written", "number", lambda number: opening.written_place(uid, number)),
+            ("choice", "request", lambda request: seals.choice_place(uid, bytes(request))),
+            ("waiting", "number", lambda number: seals.waiting_place(uid, number)),
+            ("written", "number", lambda number: seals.written_place(uid, number)),
         ):
             found = table(self.stored, f"SELECT {keys}, sealed FROM {name} WHERE number <= 3")
             out += [(place(*key), bytes(one)) for *key, one in found]

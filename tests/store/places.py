@@ -11,7 +11,7 @@ from tacit import Budget, Experiment, Stored, restore
 from tacit.holders import leaf_rows, rows
 from tacit.holders.backups import Backup
 from tacit.holders.opening import database_at
-from tacit.holders.opening import place as place_of
+from tacit.holders.seal import place as place_of
 from tacit.mechanisms.opening import opened
 from tests import made
 

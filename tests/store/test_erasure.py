@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from tacit.errors import BadState, Retired
-from tacit.holders import erasure, opening
+from tacit.holders import erasure
+from tacit.holders import seal as seals
 from tacit.holders.retirement import retire
+from tacit.mechanisms.entering import WaitingRow
 from tacit.mechanisms.opening import opened
-from tacit.mechanisms.waiting import WaitingRow
 from tests.store.places import LASTS, Clock, arms, contribution, linear, settle, table, total
 from tests.store.processes import at_once, dies_at
 
@@ -46,7 +47,7 @@ def left(stored):
 def holds(stored, number, sealed):
     line = stored._vault
     with contextlib.suppress(BadState):
-        unseal = functools.partial(line.seal.open, "epoch", opening.waiting_place(line.uid, number))
+        unseal = functools.partial(line.seal.open, "epoch", seals.waiting_place(line.uid, number))
         row = WaitingRow.unsealed(sealed, unseal, stored.one_pass.plan.row)
         return row is not None and opened(row.numbers).any()
     return False

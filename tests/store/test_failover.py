@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from tacit.errors import BadState, RolledBack
-from tacit.holders import opening, rows
+from tacit.holders import rows
+from tacit.holders import seal as seals
 from tacit.holders.seal import number_of
 from tests.store.places import arms, glm, lived, play, restored, settle, table, total
 
@@ -16,8 +17,8 @@ def back_in_time(stored):
     uid, other, seal = stored._vault.uid, stored._other, stored._vault.seal
     with other.transaction() as run:
         ((step, sums),) = run("SELECT step, sums FROM leaf WHERE bandit = ? ORDER BY step DESC LIMIT 1", uid)
-        total = seal.open("sums", opening.place(uid, step, "leaf"), bytes(sums))
-        sealed = seal.seal("sums", number_of(bytes(sums)), opening.place(uid, step, "open"), total)
+        total = seal.open("sums", seals.place(uid, step, "leaf"), bytes(sums))
+        sealed = seal.seal("sums", number_of(bytes(sums)), seals.place(uid, step, "open"), total)
         run("DELETE FROM leaf WHERE bandit = ? AND step = ?", uid, step)
         rows.put_step(run, uid, rows.OpenStep(step, 10 * (step + 1), 1000.0, sealed))
         run("UPDATE bandit SET step = ?, boundary = ?", step, 10 * (step + 1))
@@ -78,7 +79,7 @@ def test_a_database_that_goes_back_behind_a_connection_that_stays_is_refused(pla
         uid, seal = stored._vault.uid, stored._vault.seal
         table(stored, "DELETE FROM leaf WHERE step > 0")
         table(stored, "UPDATE bandit SET step = 1, choices = 10, boundary = 20")
-        nothing = seal.seal("sums", stored.head.sums_key, opening.place(uid, 1, "open"), bytes(total(stored).nbytes))
+        nothing = seal.seal("sums", stored.head.sums_key, seals.place(uid, 1, "open"), bytes(total(stored).nbytes))
         table(stored, "UPDATE open_step SET step = 1, settled = 10, closed_at = 0, sums = ?", nothing)
         for call in (lambda: stored.choose(arms(rng)), lambda: stored.observe(choice, 1.0), stored.tend):
             with pytest.raises(RolledBack):

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from tacit.core.bandit import warm_up
-from tacit.holders import choice_rows, leaf_rows, rows
+from tacit.holders import leaf_rows, rows
 from tacit.holders.choosing import Choosing
-from tacit.holders.opening import place as place_of
 from tacit.holders.postgres import Postgres
+from tacit.holders.seal import place as place_of
 from tacit.holders.steps import Steps
 from tacit.kernels.rounds import next_boundary
 from tests.store.places import Clock, arms, contribution, linear, settle, sums, table
@@ -233,7 +233,7 @@ def test_entries_and_releases_that_are_killed_happen_once(place):
             assert all(np.array_equal(exact[s], one) for s, one in enumerate(expected)), point
 
 
-@pytest.mark.parametrize("point", [(Choosing, "_place"), (choice_rows, "place")], ids=lambda point: point[1])
+@pytest.mark.parametrize("point", [(Choosing, "_place"), (rows, "placing")], ids=lambda point: point[1])
 def test_a_choice_and_a_reward_that_are_killed_before_their_commit_are_sent_again(place, point, clock):
     """On SQLite the choice has not happened; on PostgreSQL its number is lost, and enters as nothing."""
 
@@ -255,7 +255,7 @@ def test_a_choice_and_a_reward_that_are_killed_before_their_commit_are_sent_agai
         assert stored.entered == 1  # the lost number may be on its way
         choice = choose(stored)
         assert choose(stored).id == choice.id and stored.choices == 2 + lost
-    killed(choice_rows, "write", lambda: work(lambda stored: stored.observe(choice.id, 1.0)))
+    killed(rows, "writing", lambda: work(lambda stored: stored.observe(choice.id, 1.0)))
     with place.open(linear(), clock=clock) as stored:
         assert not table(stored, "SELECT * FROM written") and stored.observe(choice.id, 0.5)
         settle(stored)

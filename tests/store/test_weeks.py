@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from tacit.algorithms.weeks import Weeks
+from tacit.algorithms.schedules import Weeks
 from tacit.holders.limits import WEEK
 from tacit.kernels.rounds import next_boundary
 from tests.store.places import Clock, arms, contribution, linear, restored, settle, table, total

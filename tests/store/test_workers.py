@@ -11,9 +11,9 @@ import pytest
 from tacit.core.bandit import warm_up
 from tacit.errors import Retired
 from tacit.holders import database, postgres
+from tacit.holders.choosing import SealedRows
 from tacit.holders.postgres import Postgres
 from tacit.holders.retirement import retire
-from tacit.holders.sealed_rows import SealedRows
 from tests.store.places import LASTS, Clock, arms, contribution, linear, settle, table, total
 from tests.store.processes import at_once
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit import Budget, Simulated
-from tacit.algorithms.forgetting import FARTHEST, steps_before
+from tacit.algorithms.schedules import FARTHEST, steps_before
 from tacit_papers import JointGLMUCB
 from tacit_papers.confidence import worst_gain
 

@@ -15,9 +15,9 @@ from tacit.core.live import Live
 from tacit.data import Array
 from tacit.errors import UnknownChoice
 from tacit.kernels.block import Block
-from tacit.lock import Lock
 from tacit.model.arms import Arms
 from tacit.privacy.certificate import Certificate
+from tacit.process import Lock
 
 STARTS = (
     "Bandits start one after the other, each for twice as many choices as the one before. This is the certificate of "

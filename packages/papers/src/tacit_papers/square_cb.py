@@ -10,9 +10,9 @@ from numpy.random import Generator
 from tacit import checks
 from tacit.core.choices import Index
 from tacit.data import Array, Exact, Released
-from tacit.lock import owner_only
 from tacit.mechanisms.sums import nothing_released
 from tacit.privacy import ledger
+from tacit.process import owner_only
 from tacit_papers.epochs import EpochBandit
 from tacit_papers.kernels.squarecb import SquareState, gap_rows, gap_weights
 from tacit_papers.regression.descent import Descent, best_descent

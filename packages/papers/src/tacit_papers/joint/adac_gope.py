@@ -13,10 +13,10 @@ from tacit.core.choices import Index
 from tacit.data import Array, Integers, Released
 from tacit.errors import NoHorizon
 from tacit.kernels.rounds import Schedule
-from tacit.lock import owner_only
-from tacit.mechanisms.prefix import PrefixSums
+from tacit.mechanisms.memory import PrefixSums
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
+from tacit.process import owner_only
 from tacit_papers.designs import g_optimal
 from tacit_papers.joint.one_set import OTHERS, OneSetBandit
 from tacit_papers.mechanisms.alone import Alone

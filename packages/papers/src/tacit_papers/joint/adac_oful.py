@@ -11,11 +11,11 @@ from tacit.core.choices import Index
 from tacit.data import Array, Exact, Integers, Raw, Released
 from tacit.errors import NoHorizon
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Schedule
-from tacit.lock import owner_only
-from tacit.mechanisms.prefix import PrefixSums
+from tacit.mechanisms.memory import PrefixSums
 from tacit.model.vectors import shortened
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
+from tacit.process import owner_only
 from tacit_papers.joint.continual import ContinualBandit
 from tacit_papers.mechanisms.alone import Alone
 

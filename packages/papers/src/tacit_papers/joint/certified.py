@@ -15,10 +15,10 @@ from tacit.core.bandit import Bandit
 from tacit.data import Array
 from tacit.kernels.linalg import smat
 from tacit.kernels.rounds import BOUNDARY, Schedule, next_boundary
-from tacit.lock import owner_only
 from tacit.mechanisms.discounted import Discounted
 from tacit.model.links import IDENTITY, built_in, kind, softness
 from tacit.models.glm import GLM
+from tacit.process import owner_only
 from tacit_papers.joint.shapes import SHAPES
 
 POINTS = 200  # |z| of estimates, from 0 to the largest: bounds hold between the points, too

@@ -11,13 +11,13 @@ import numpy as np
 
 from tacit import checks
 from tacit.core.live import Live
-from tacit.core.persons import Persons
+from tacit.core.validation import Persons
 from tacit.data import Integers, Released
 from tacit.features.schema import Schema
 from tacit.kernels.continual import Closing
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Schedule, next_boundary
 from tacit.mechanisms.continual import Continual
-from tacit.mechanisms.prefix import PrefixSums
+from tacit.mechanisms.memory import PrefixSums
 from tacit.mechanisms.recursive_grid import on_integers
 from tacit.privacy import gaussian, relations, settings
 from tacit.privacy.budget import Budget

@@ -12,9 +12,9 @@ from tacit.core.choices import Index
 from tacit.data import Array, Exact, Integers
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES, outcome
-from tacit.lock import owner_only
 from tacit.privacy import relations
 from tacit.privacy.ledger import GaussianRelease
+from tacit.process import owner_only
 from tacit_papers.epochs import EPOCH, EpochBandit
 from tacit_papers.queries import Queries, Query
 

@@ -13,15 +13,15 @@ from tacit.errors import NoHorizon, NotSecure
 from tacit.kernels.block import Block
 from tacit.kernels.linalg import square_norm
 from tacit.kernels.noise import gaussian_law
-from tacit.lock import owner_only
 from tacit.mechanisms.entering import SILENT
-from tacit.mechanisms.prefix import PrefixSums, run
+from tacit.mechanisms.memory import PrefixSums, run
 from tacit.model import links
 from tacit.privacy import ledger
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, plain_certificate
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import generator_of
+from tacit.process import owner_only
 from tacit_lab.mechanisms.buffered import Buffered
 from tacit_lab.mechanisms.tree import Tree
 from tacit_papers.confidence import worst_gain

@@ -7,20 +7,20 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit import checks
-from tacit.algorithms.forgetting import FARTHEST, steps_before
+from tacit.algorithms.schedules import FARTHEST, steps_before
 from tacit.core.choices import Index
 from tacit.data import Array, Integers, Raw, Released
 from tacit.kernels import linear
 from tacit.kernels.linear import Width
 from tacit.kernels.rounds import Schedule
-from tacit.lock import owner_only
-from tacit.mechanisms.prefix import PrefixSums
+from tacit.mechanisms.memory import PrefixSums
 from tacit.model import arms as arm_sets
 from tacit.model import links
 from tacit.model.arms import Arms
 from tacit.model.vectors import packed_size
 from tacit.privacy import ledger
 from tacit.privacy.ledger import Release
+from tacit.process import owner_only
 from tacit_lab.mechanisms.toeplitz import Toeplitz
 from tacit_papers.confidence import gaussian_bounds, width_of, worst_gain
 from tacit_papers.joint.continual import ContinualBandit

@@ -9,11 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tacit.core.door import Door, Offer
+from tacit.core.validation import Door, Offer
 from tacit.data import Array, Exact, Integers, Raw
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES
-from tacit.mechanisms.prefix import PrefixSums
+from tacit.mechanisms.memory import PrefixSums
 from tacit.model.vectors import shortened
 from tacit.privacy.ledger import GaussianRelease
 from tacit_papers.joint.continual import ContinualBandit

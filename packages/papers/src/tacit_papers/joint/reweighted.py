@@ -14,10 +14,10 @@ from tacit.data import Array, Exact
 from tacit.errors import NotSecure
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, draw_arm, outcome
-from tacit.lock import owner_only
 from tacit.model.glm import in_units
 from tacit.privacy import relations
 from tacit.privacy.ledger import GaussianRelease
+from tacit.process import owner_only
 from tacit_papers import elimination, spanner
 from tacit_papers.epochs import EPOCH, EpochBandit
 from tacit_papers.kernels.batched import SEEN, BatchState, batch_learn

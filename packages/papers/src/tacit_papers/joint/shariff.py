@@ -9,7 +9,7 @@ import numpy as np
 
 from tacit import checks
 from tacit.algorithms import ridge
-from tacit.algorithms.forgetting import steps_before
+from tacit.algorithms.schedules import steps_before
 from tacit.core.choices import Index
 from tacit.data import Array, Raw, Released
 from tacit.errors import NoHorizon, NotSecure
@@ -18,15 +18,15 @@ from tacit.kernels.block import Block
 from tacit.kernels.continual import JointState
 from tacit.kernels.formulas import add_linear
 from tacit.kernels.rounds import Held, Range, Schedule
-from tacit.lock import owner_only
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.grid import MOST_LEAVES
-from tacit.mechanisms.prefix import PrefixSums, run
+from tacit.mechanisms.memory import PrefixSums, run
 from tacit.model.linear import LinearContribution
 from tacit.model.vectors import packed_size
 from tacit.privacy import ledger, relations
 from tacit.privacy.ledger import Release, RepeatedRelease
 from tacit.privacy.noise import generator_of
+from tacit.process import owner_only
 from tacit_lab.mechanisms.buffered import Buffered
 from tacit_lab.mechanisms.toeplitz import Toeplitz
 from tacit_lab.mechanisms.tree import Tree

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from tacit import checks
-from tacit.algorithms.forgetting import steps_before
+from tacit.algorithms.schedules import steps_before
 from tacit.core.bandit import Bandit
 from tacit.core.memory import Sums
 from tacit.core.onepass import OnePass

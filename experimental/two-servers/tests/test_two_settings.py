@@ -38,6 +38,7 @@ def test_files_are_beside_the_configuration(tmp_path):
     [
         ({}, "in the configuration"),
         (changed(role="third"), "leader"),
+        (changed(budget={"epsilon": 1.0, "delta": 1e-6, "unit": {"rounds": 2}}), "budget for one round"),
         (changed(listen=None), "listen for a helper"),
         (changed(peer="https://a:1"), "peer for a leader"),
         (changed(listen="8326"), "HOST:PORT"),

@@ -63,7 +63,7 @@ def application(config: AggregatorConfig, say: Callable[[str], None] = lambda te
         party,
         mine.private,
         Identities(*(both if party == LEADER else both[::-1])),
-        Budget(own.budget.epsilon, own.budget.delta),
+        own.budget.given(),
         database=Path(own.durable),
         counter=own.counter_file,
         lifetime=int(own.key_life),

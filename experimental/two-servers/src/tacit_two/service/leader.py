@@ -12,7 +12,6 @@ import time
 from pathlib import Path
 
 from tacit.errors import Retired, TacitError
-from tacit.privacy.budget import Budget
 from tacit.service.app import log_unexpected
 from tacit.service.roles import settings
 from tacit.service.roles.role import Board, Events
@@ -134,7 +133,7 @@ class Leader:
             era=secrets.token_hex(32) if task is None else task.era,
             identities=(known.leader.hex(), known.helper.hex()),
             commitments=commitments,
-            helper_budget=Budget(theirs.epsilon, theirs.delta),
+            helper_budget=theirs.given(),
         )
         assert isinstance(made, TwoServerGLM)
         return made

@@ -43,6 +43,7 @@ class AggregatorSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True,
 
     def __post_init__(self) -> None:
         checks.one_of(PARTIES, role=self.role)
+        self.budget.given().of_rounds("an aggregator")
         checks.positive(every=self.every)
         if not self.counter:
             raise ValueError("Expected counter, a file in another folder than durable, got none.")

@@ -33,7 +33,7 @@ def test_bench(capsys, monkeypatch):
 
 
 def test_certificate(capsys, monkeypatch):
-    code, out = run(capsys, monkeypatch, "privacy", "shuffle-newton:dropout=0.1", "--json")
+    code, out = run(capsys, monkeypatch, "privacy", "shuffle-newton:dropout=0.1,radius=2,range=0/3", "--json")
     certificate = json.loads(out.out)
     assert code == 0 and certificate["model"] == "shuffle" and certificate["private"] is True
     assert certificate["epsilon"] <= 1 + 1e-6 and certificate["releases"][0]["trials"] > 0

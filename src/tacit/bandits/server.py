@@ -80,7 +80,7 @@ class Server(Kept, ABC):
 
     def _check_reward(self) -> None:
         if not isinstance(self.reward, Reward):
-            raise ValueError(f"Expected reward=Reward(...), got {type(self.reward).__name__}.")
+            raise ValueError(f"Expected reward= with reward's own settings, got {self.reward!r}.")
         idle = [name for name in ("base_rate", "window", "default") if getattr(self.reward, name) is not None]
         if idle:
             name = type(self).__name__

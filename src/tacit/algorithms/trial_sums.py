@@ -8,7 +8,7 @@ import numpy as np
 from tacit.algorithms.sides import Sides
 from tacit.data import Array, Released
 from tacit.kernels.rounds import Schedule, next_boundary
-from tacit.mechanisms import undiscounted
+from tacit.mechanisms import discounted
 from tacit.mechanisms.continual import Continual
 from tacit.model.holdout import ArmName, Holdout, Side
 
@@ -64,9 +64,9 @@ def trial_sums(
     has."""
     holdout = sides.holdout
     known, amounts = holdout.sides, sides.weights[:, 1]
-    gains, cell = undiscounted.gains(mechanism), getattr(mechanism, "cell", 0.0)
+    gains, cell = discounted.gains(mechanism), getattr(mechanism, "cell", 0.0)
     scales = tuple(float(mechanism.sigma / s) for s in amounts)
-    found = undiscounted.totals(list(released), mechanism.fading) if released else np.zeros((0, sides.size))
+    found = discounted.totals(list(released), mechanism.fading) if released else np.zeros((0, sides.size))
     spread = np.sqrt(np.cumsum(gains[: len(found)] ** 2))
     looks, people = [], 0
     for total, gain in zip(found, spread, strict=True):

@@ -27,7 +27,7 @@ from tacit.core import actions, claim
 from tacit.core.onepass import OnePass
 from tacit.errors import BadState, Retired
 from tacit.experiment import Algorithm
-from tacit.holders import certificate, closed, copying, leaf_rows, opening, rows, schema, terms
+from tacit.holders import certificate, closed, leaf_rows, moving, opening, rows, schema, terms
 from tacit.holders.database import Database
 from tacit.holders.leaf_rows import Leaf
 from tacit.holders.rows import BanditRow, Head
@@ -71,7 +71,7 @@ def restore(
             found = rows.last(run, name, database.locking)
             if (found and found.uid) != (present and present.row.uid):
                 raise BadState(AGAIN)
-            copying.delete(run, name)
+            moving.delete(run, name)
             if not opening.make(run, folder, new, one_pass, closed.OPEN):
                 raise BadState(AGAIN)
             rows.settle(run, new.uid, terms.inherited(old.head))

@@ -25,9 +25,9 @@ from tacit.errors import BadState, TacitError, Unavailable
 from tacit.experiment import Algorithm
 from tacit.features.schema import Schema
 from tacit.holders import (
+    backups,
     bookmarks,
     certificate,
-    copy_requests,
     erasure,
     opening,
     requests,
@@ -345,9 +345,9 @@ class Stored(Reading):
         except BaseException:
             self._database.close()
             raise
-        self._control: copy_requests.WorkerSide | None = None
+        self._control: backups.WorkerSide | None = None
         if isinstance(self._database, SQLite):
-            self._control = copy_requests.WorkerSide(folder.folder, name, self._database.path)
+            self._control = backups.WorkerSide(folder.folder, name, self._database.path)
         self._thread: threading.Thread | None = None
         if background and (self._control is not None or not self._agreed.ended):
             arguments = (weakref.ref(self), self._closing)
@@ -487,7 +487,7 @@ class Stored(Reading):
         again(lambda: self._people.sweep(self._other))
 
     def look(self) -> None:
-        """Whether another process asks for a copy (tacit.holders.copy_requests), and begins it. A thread does this."""
+        """Whether another process asks for a copy (tacit.holders.backups), and begins it. A thread does this."""
         self._own()
         if self._control is not None:
             self._control.look(self.backup)

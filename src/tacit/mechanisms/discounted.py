@@ -1,17 +1,19 @@
 """Discounted prefix sums: earlier steps fade, and the noise does not grow with the number of releases."""
 
+import dataclasses
 import functools
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from tacit.data import Array
-from tacit.kernels.continual import HISTORY, ContinualState
+from tacit.data import Array, Released
+from tacit.kernels.continual import HISTORY, ContinualState, noise_step
 from tacit.mechanisms import together
 from tacit.mechanisms.continual import Continual, row_norms
 from tacit.mechanisms.grid import COEFFICIENT_BITS
-from tacit.privacy.noise import Source
+from tacit.privacy.noise import Simulated, Source
 
 FAINTEST = 2.0 ** -(COEFFICIENT_BITS + 1)  # smaller coefficients are 0 on the grid
 
@@ -85,3 +87,30 @@ def coefficients(count: int) -> Array:
     k = np.arange(1, count)
     out: Array = np.concatenate([[1.0], np.cumprod((2 * k - 1) / (2 * k))])
     return out
+
+
+@functools.lru_cache(maxsize=16)
+def gains(mechanism: Continual) -> Array:
+    """g, for all leaves of the mechanism: the response of its own noise state to one unit of noise."""
+    state, fading = _of_one_number(mechanism).noise_state(Simulated(0)), mechanism.fading
+    mixed, out = np.zeros(mechanism.leaves), np.zeros(1)
+    for k in range(mechanism.leaves):
+        noise_step(state, np.full((1, 1), float(k == 0)), out)
+        mixed[k] = out[0]
+    made: Array = np.cumsum(mixed - fading * np.concatenate([[0.0], mixed[:-1]]))
+    made.setflags(write=False)
+    return made
+
+
+def totals(released: list[Released], fading: float) -> Array:
+    """S at each release, from all of them."""
+    found = np.array(released)
+    before = np.concatenate([np.zeros_like(found[:1]), found[:-1]])
+    out: Array = np.cumsum(found - fading * before, axis=0)
+    return out
+
+
+def _of_one_number(mechanism: Continual) -> Continual:
+    real: Any = getattr(mechanism, "real", None)
+    inner = {} if real is None else {"real": dataclasses.replace(real, size=1)}
+    return dataclasses.replace(mechanism, size=1, **inner)

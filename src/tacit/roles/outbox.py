@@ -33,9 +33,8 @@ from tacit import checks
 from tacit.errors import BadReport, TooManyReports
 from tacit.model.arms import Arms
 from tacit.privacy.randomness import System
-from tacit.roles.account import Account
+from tacit.roles.account import DISPLAY, Account, Charge, Lifetime, Spent, charged, composed, refunded
 from tacit.roles.device import NUMBERS, Device, DeviceChoice, within
-from tacit.roles.ledger import DISPLAY, Charge, Lifetime, Spent, charged, composed, refunded
 from tacit.roles.outbox_state import File, Item, OutboxState, Store, entries, own_ledger, written
 
 WEEK = 7 * 86400.0  # seconds, as all times here

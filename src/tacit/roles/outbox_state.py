@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Protocol
 
 from tacit.privacy import entropy
+from tacit.roles.account import REPORT, Charge
 from tacit.roles.device import CHOICE_BYTES
-from tacit.roles.ledger import REPORT, Charge
 
 KEY = 32  # bytes
 LABEL = b"tacit report id 1"

@@ -3,8 +3,8 @@ known to the work before it ends, so that it can do something for them on the wa
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Generic, TypeVar
 
 A = TypeVar("A")
@@ -63,3 +63,24 @@ class Group(Generic[A, R]):
                         future.set_exception(error)
                         future.exception()  # whoever went away asks no more
         self._task = None
+
+
+T = TypeVar("T")
+LARGE = 16_384  # bytes: what is shorter takes less time than handing it over
+
+
+class Readers:
+    """One at a time of each kind, in the order in which they came; how many bytes wait, a Room says."""
+
+    def __init__(self, kinds: Iterable[str]) -> None:
+        self._threads = {kind: ThreadPoolExecutor(1, thread_name_prefix=f"tacit reads {kind}") for kind in kinds}
+
+    async def __call__(self, kind: str, size: int, work: Callable[[], T]) -> T:
+        """What `work` makes of a body of so many bytes, or its error."""
+        if size <= LARGE:
+            return work()
+        return await asyncio.get_running_loop().run_in_executor(self._threads[kind], work)
+
+    def close(self) -> None:
+        for thread in self._threads.values():
+            thread.shutdown(wait=False)

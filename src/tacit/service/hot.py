@@ -11,8 +11,8 @@ from tacit.errors import TacitError
 from tacit.holders.requests import StoredChoice
 from tacit.service import bodies, errors
 from tacit.service.errors import Reply
+from tacit.service.groups import Readers
 from tacit.service.keys import Asker
-from tacit.service.readers import Readers
 from tacit.service.served import Served
 
 Scope = MutableMapping[str, Any]

@@ -16,8 +16,8 @@ from tacit.errors import RefusedRequest
 from tacit.holders.requests import StoredChoice
 from tacit.service import bodies, hot
 from tacit.service.errors import Reply
+from tacit.service.groups import Readers
 from tacit.service.keys import Asker
-from tacit.service.readers import Readers
 from tacit.service.served import Served
 
 T = TypeVar("T")

@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 
 from tacit.algorithms.trial_sums import TrialSums
 from tacit.model.holdout import Holdout
-from tacit.service import sentences
+from tacit.service import words
 from tacit.service.markup import Child, Markup, tag
-from tacit.service.sentences import Unit
-from tacit.service.words import count, counted, percent
+from tacit.service.words import Unit, count, counted, percent
 from tacit.trials import looks, waits
 from tacit.trials.bounds import Interval
 from tacit.trials.trial import Trial, course
@@ -49,9 +48,9 @@ def told(sums: TrialSums | None, horizon: int | None) -> Told | None:
         first = counted(math.ceil(looks.FIRST / sums.holdout.share), "person", "people")
         return Told([], NONE_YET.format(people=first), against, sums.holdout, rewards)
     now = found[-1]
-    width = sentences.wanted((now.high - now.low) / 2, rewards)
+    width = words.wanted((now.high - now.low) / 2, rewards)
     more = None if now.clear or now.ended else waits.more(sums, now, width, horizon)
-    said = sentences.whole(now, against, rewards, more=more, width=width)
+    said = words.whole(now, against, rewards, more=more, width=width)
     return Told(found, said, against, sums.holdout, rewards)
 
 
@@ -89,7 +88,7 @@ def section(told: Told) -> Markup:
         parts += [tag("p", now.problem, class_="problem", role="alert") if now.problem else None]
         parts += [picture(told), tag("p", CAPTION, class_="note"), means(told, now)]
         parts += [tag("p", ENDED, class_="over") if now.ended else None]
-    assumed = [sentences.ASSUMED[told.holdout.bound], sentences.SIDES[told.holdout.assign], sentences.STOPPED]
+    assumed = [words.ASSUMED[told.holdout.bound], words.SIDES[told.holdout.assign], words.STOPPED]
     assumed += [BOUNDS] * bool(told.holdout.pairs)
     return tag(
         "section",
@@ -136,13 +135,11 @@ def means(told: Told, now: Trial) -> Markup:
             "li",
             tag("span", name),
             tag("svg", bar, height=16, aria_hidden="true"),
-            tag("span", sentences.mean(one, unit), class_="share"),
+            tag("span", words.mean(one, unit), class_="share"),
             class_="likely" if one is now.bandit else None,
         )
 
-    everybody = (
-        f"Everybody so far, on all sides: {sentences.mean(now.earned, Unit.of(now.earned.width, told.rewards))}."
-    )
+    everybody = f"Everybody so far, on all sides: {words.mean(now.earned, Unit.of(now.earned.width, told.rewards))}."
     return tag("div", tag("ul", [row(*each) for each in rows], class_="three"), tag("p", everybody, class_="note"))
 
 

@@ -7,7 +7,7 @@ from numpy.random import default_rng
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.recursive import Recursive
 from tacit.mechanisms.recursive_grid import on_integers
-from tacit.mechanisms.undiscounted import gains, totals
+from tacit.mechanisms.discounted import gains, totals
 from tacit.privacy.noise import Secure, Simulated
 
 LEAVES = 40

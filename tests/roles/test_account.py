@@ -6,7 +6,7 @@ import pytest
 
 from tacit.errors import LifetimeSpent
 from tacit.roles.account import certainty
-from tacit.roles.ledger import Lifetime, Spent
+from tacit.roles.account import Lifetime, Spent
 from tacit.roles.outbox import WEEK
 from tacit.roles.outbox_state import OutboxState
 from tests.roles.test_ledger import board

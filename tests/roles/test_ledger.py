@@ -10,7 +10,7 @@ import pytest
 
 from tacit import Budget, LocalIRLS, Reward
 from tacit.errors import LifetimeSpent, TooManyReports
-from tacit.roles.ledger import Charge, Lifetime
+from tacit.roles.account import Charge, Lifetime
 from tacit.roles.outbox import WEEK
 from tacit.roles.outbox_state import File
 from tests.roles.boards import device, document, is_local, published

@@ -19,7 +19,7 @@ import pytest
 from tacit import Budget, ShuffleNewton, Shuffler
 from tacit.errors import BadBillboard, DuplicateReport, TooManyReports
 from tacit.roles import identity, sealed, wire
-from tacit.roles.ledger import Lifetime
+from tacit.roles.account import Lifetime
 from tacit.roles.outbox import WEEK, Outbox, post
 from tests.roles.boards import SERVERS, changed, device, published
 
@@ -228,7 +228,7 @@ PROGRAM = """
 import sys
 import time
 from pathlib import Path
-from tacit.roles.ledger import Lifetime
+from tacit.roles.account import Lifetime
 from tacit.roles.outbox import Outbox
 from tacit.roles.shuffle import ShuffleClient
 

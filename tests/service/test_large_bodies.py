@@ -9,7 +9,7 @@ import time
 import pytest
 
 from tacit.service import bodies, hot, ofrep
-from tacit.service.readers import LARGE, Readers
+from tacit.service.groups import LARGE, Readers
 from tacit.service.served import Served
 from tests.service.servers import FIELDS, application, call, stored
 

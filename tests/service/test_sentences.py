@@ -1,7 +1,7 @@
 """What a trial says, in words: ends of intervals are rounded outwards."""
 
-from tacit.service import sentences
-from tacit.service.sentences import Unit
+from tacit.service import words
+from tacit.service.words import Unit
 from tacit.trials.bounds import Interval
 from tacit.trials.trial import trial
 from tests.trials.test_trial import HELLO, PEOPLE, YES, sums
@@ -9,21 +9,21 @@ from tests.trials.test_trial import HELLO, PEOPLE, YES, sums
 
 def test_the_sentences():
     clear = trial(sums(HELLO, PEOPLE, (0.712, 0.5)))
-    said = sentences.whole(clear, "with “hello”", YES)
+    said = words.whole(clear, "with “hello”", YES)
     assert said == (
         "Of 100 people, 21 more said yes than with “hello” (between 16 and 27). You may look whenever you like: this "
         "has been certain enough (95\u202f%) since person 2\u202f000. The holdout has cost about 340 yeses."
     )
     early = trial(sums(HELLO, PEOPLE[:3], (0.6, 0.5)))
-    said = sentences.whole(early, "with “hello”", YES, more=16_240, width=0.05)
+    said = words.whole(early, "with “hello”", YES, more=16_240, width=0.05)
     assert said == (
         "Not known yet: between 25 fewer and 45 more of 100 people say yes than with “hello”; 5 points either way take "
         "about 16\u202f000 more people."
     )
-    worse = sentences.whole(trial(sums(HELLO, PEOPLE, (0.4, 0.5), rewards=(0.0, 20.0))), "with “hello”", (0.0, 20.0))
+    worse = words.whole(trial(sums(HELLO, PEOPLE, (0.4, 0.5), rewards=(0.0, 20.0))), "with “hello”", (0.0, 20.0))
     assert worse.startswith("On average 2.0 less for a choice than with “hello” (between ")
     assert "has brought about 3\u202f200 in rewards more" in worse
-    rare = sentences.verdict(trial(sums(HELLO, [10**6], (0.03, 0.02))), "before", YES)
+    rare = words.verdict(trial(sums(HELLO, [10**6], (0.03, 0.02))), "before", YES)
     assert rare == "Of 1\u202f000 people, 10 more said yes than before (between 8 and 12)."
 
 
@@ -34,10 +34,10 @@ def test_ends_are_rounded_outwards():
         (0.1999, 0.2001, "1\u202f999 and 2\u202f001"),
     ]:
         one = trial(sums(HELLO, PEOPLE, (0.7, 0.5)))._replace(low=low, high=high)
-        assert f"between {words})" in sentences.verdict(one, "before", YES)
-    assert sentences.mean(Interval(0.414, 0.361, 0.459), Unit(100, 0)) == "41 of 100 people (36 to 46)"
-    assert sentences.mean(Interval(-0.5, -1.04, 0.1), Unit.of(1.14, (-1.0, 3.0))) == "−0.5 (−1.1 to 0.1)"
-    assert [sentences.about(number) for number in (0.3, 4.0, 368.0, 16_240.0)] == ["0.3", "4", "370", "16\u202f000"]
-    assert sentences.wanted(0.3, YES) == 0.05 and sentences.wanted(0.03, YES) == 0.02
-    assert sentences.still(7000, 0.01, YES) == "1 point either way takes about 7\u202f000 more people"
-    assert sentences.still(None, 0.5, (0.0, 20.0)) == "0.5 either way takes more than a billion people"
+        assert f"between {words})" in words.verdict(one, "before", YES)
+    assert words.mean(Interval(0.414, 0.361, 0.459), Unit(100, 0)) == "41 of 100 people (36 to 46)"
+    assert words.mean(Interval(-0.5, -1.04, 0.1), Unit.of(1.14, (-1.0, 3.0))) == "−0.5 (−1.1 to 0.1)"
+    assert [words.about(number) for number in (0.3, 4.0, 368.0, 16_240.0)] == ["0.3", "4", "370", "16\u202f000"]
+    assert words.wanted(0.3, YES) == 0.05 and words.wanted(0.03, YES) == 0.02
+    assert words.still(7000, 0.01, YES) == "1 point either way takes about 7\u202f000 more people"
+    assert words.still(None, 0.5, (0.0, 20.0)) == "0.5 either way takes more than a billion people"

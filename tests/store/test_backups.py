@@ -13,7 +13,7 @@ import pytest
 
 from tacit import restore, retire
 from tacit.errors import BadState, Retired
-from tacit.holders import copy_requests
+from tacit.holders import backups
 from tacit.holders.seal import Keys
 from tests.store.places import Clock, backed_up, linear, play, rows_of, table
 from tests.store.processes import at_once, dies_at

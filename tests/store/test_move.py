@@ -13,7 +13,7 @@ import pytest
 
 from tacit import retire
 from tacit.errors import BadState, Moved, Retired, RolledBack, TacitError
-from tacit.holders import copying, moving, schema
+from tacit.holders import moving, moving, schema
 from tacit.holders.moving import move
 from tests.store.conftest import of_postgres
 from tests.store.places import Clock, Place, arms, contribution, glm, linear, play, restored, settle, sums, table, total
@@ -313,4 +313,4 @@ def test_words_for_a_database_hold_no_password():
 
 def test_every_table_is_copied_or_named():
     made = [statement.split()[2] for statement in schema.TABLES if "TABLE" in statement]
-    assert sorted(made) == sorted([*(one.name for one in copying.TABLES), *copying.LEFT])
+    assert sorted(made) == sorted([*(one.name for one in moving.TABLES), *moving.LEFT])

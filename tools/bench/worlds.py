@@ -11,7 +11,6 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from tacit import JointGLM, Uniform, checks
-from tacit.bandits.server import Server
 from tacit.experiments.result import SimulatedRun
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import number as shown
@@ -82,9 +81,6 @@ def _suited(spec: Spec, world: random) -> Spec:
         options = {name: value for name, value in options.items() if name in known}
         if world.delay is not None and "window" not in options:
             options |= {"window": world.delay.soon(SOON), "default": 0.0}
-    elif not issubclass(kind, Server):
-        idle = kind.idle({"features": world.features} | options)
-        options = {name: value for name, value in options.items() if name not in idle}
     return Spec(spec.kind, label=spec.label, **options)
 
 

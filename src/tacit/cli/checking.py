@@ -184,7 +184,7 @@ def _plan(path: Path, name: str, looked: Looked, setting: BanditSetting) -> list
         return []
     try:
         if looked.schema is None:
-            said, budget = f"--dim {setting.dim} --arms {looked.arms}", setting.budget.given()
+            said, budget = f"--dim {setting.dim} --arms {looked.arms}", setting.budget
             question = Question(
                 dim=setting.dim,
                 arms=looked.arms,

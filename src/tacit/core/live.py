@@ -4,7 +4,7 @@ and server in one process. One that is sums under continual release is a model o
 import functools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
@@ -65,11 +65,6 @@ class Live(Resident, Kept, ABC):
         self._reside(Memory(self, door, pending=self.pending, size=self._row_size, persons=persons), private=private)
 
     # what an algorithm defines
-
-    @classmethod
-    def idle(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
-        """Settings that have no effect beside these."""
-        return ()
 
     @abstractmethod
     def init(self) -> State:

@@ -88,8 +88,7 @@ class Spec:
         assert issubclass(self.kind, Live)
         known |= {"dim": environment.dim, "rewards": environment.rewards, "pending": pending}
         given = self._given(known | {"features": fields if environment.blocks else None})  # else arms are vectors
-        without = self.kind.idle(given)
-        return self.kind(**{name: value for name, value in given.items() if name not in without})
+        return self.kind(**given)
 
     def _given(self, known: dict[str, Any]) -> dict[str, Any]:
         """Of what is known, what the class takes; options hold."""

@@ -1,12 +1,13 @@
 """What is served, as a TOML file says it: strictly, so that a word that is misspelt is an error and not a default."""
 
+import dataclasses
 import functools
 import ipaddress
 import re
 import tomllib
 import urllib.parse
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 
@@ -18,7 +19,7 @@ from tacit.features.schema import Schema
 from tacit.joint import JointGLM
 from tacit.model import arms
 from tacit.model.holdout import Holdout
-from tacit.privacy.budget import Budget, Person
+from tacit.privacy.budget import Budget
 
 KINDS = {"joint-glm": "JointGLM"}
 Setting = TypeVar("Setting", bound=msgspec.Struct)
@@ -29,49 +30,12 @@ class Seconds(float):
     """A time: in a configuration a number of seconds, or a text such as "2 hours"."""
 
 
-class HoldoutSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """As tacit.Holdout."""
-
-    share: float = Holdout(action=0).share
-    action: str | int | None = None
-    policy: str | None = None
-    teach: float | None = None
-    actions: tuple[str | int, ...] = ()
-    min_share: float = 0.0
-    bound: str = Holdout(action=0).bound
-    level: float = Holdout(action=0).level
-    budget: float = Holdout(action=0).budget
-    assign: str = Holdout(action=0).assign
-
-    def given(self) -> Holdout:
-        return Holdout(**msgspec.structs.asdict(self))
-
-
 class ProfileSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """Somebody made up, whose offers the dashboard shows, with what a request would have. Public, like all settings."""
 
     arms: dict[str, tuple[float, ...]] | None = None
     context: dict[str, Any] | None = None
     actions: dict[str, dict[str, Any]] | tuple[str, ...] | None = None
-
-
-class PersonSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """As tacit.Person."""
-
-    rounds: int
-    per: float | str | None = None
-
-
-class BudgetSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """As tacit.Budget."""
-
-    epsilon: float
-    delta: float
-    unit: PersonSetting | None = None
-
-    def given(self) -> Budget:
-        unit = self.unit
-        return Budget(self.epsilon, self.delta, None if unit is None else Person(unit.rounds, unit.per))
 
 
 class RewardSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -114,14 +78,14 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
 
     kind: str
     features: int | dict[str, Any]
-    budget: BudgetSetting
+    budget: Budget
     reward: RewardSetting = RewardSetting()
     model: str | None = None
     forget: float | str | None = None
     horizon: int | None = None
     warm_start: WarmStartSetting | None = None
     per_day: float | None = None
-    holdout: HoldoutSetting | None = None
+    holdout: Holdout | None = None
     durable: str
     keys: str | None = None
     pending: int = 100_000
@@ -271,8 +235,7 @@ def convert(document: dict[str, Any]) -> Config:
 
 
 def taken(given: Any, kind: type[Setting], where: str) -> Setting:
-    for field in given if isinstance(given, dict) else ():
-        checks.name(f"a setting of {where}", field, kind.__struct_fields__)
+    _check_names(given, kind, where)
     try:
         return msgspec.convert(given, kind, dec_hook=_read)
     except msgspec.ValidationError as error:
@@ -281,6 +244,19 @@ def taken(given: Any, kind: type[Setting], where: str) -> Setting:
         else:
             text = re.sub(r" - at `\$\.?(.*)`$", r" in \1", str(error)).removesuffix(" in ") + "."
         raise ValueError(text if kind is Config else f"{where}: {text}") from None
+
+
+def _check_names(given: Any, kind: Any, where: str) -> None:
+    """ValueError for a setting that is misspelt, there or within; values of the library are dataclasses, whose fields
+    nobody else checks."""
+    if not isinstance(given, dict):
+        return
+    hints = get_type_hints(kind)
+    for field, value in given.items():
+        checks.name(f"a setting of {where}", field, hints)
+        for inner in get_args(hints[field]) or (hints[field],):
+            if dataclasses.is_dataclass(inner):
+                _check_names(value, inner, f"{field} of {where}")
 
 
 def _read(kind: type, given: object) -> Seconds:
@@ -318,7 +294,7 @@ def build(setting: BanditSetting, name: str) -> JointGLM | Experiment:
     try:
         made = JointGLM(
             setting.schema or setting.dim,
-            setting.budget.given(),
+            setting.budget,
             setting.reward.given(),
             model=setting.model,
             forget=setting.forget,
@@ -326,7 +302,7 @@ def build(setting: BanditSetting, name: str) -> JointGLM | Experiment:
             warm_start=None if setting.warm_start is None else setting.warm_start.given(setting.schema),
             per_day=setting.per_day,
         )
-        return made if setting.holdout is None else Experiment(made, setting.holdout.given())
+        return made if setting.holdout is None else Experiment(made, setting.holdout)
     except ValueError as error:
         raise ValueError(f"[bandits.{name}]: {error}") from None
 

@@ -129,7 +129,7 @@ class Served:
                 "epsilon": privacy.epsilon,
                 "delta": privacy.delta,
                 "spent": privacy.spent,
-                "rounds": self.setting.budget.given().rounds,
+                "rounds": self.setting.budget.rounds,
                 "unit": privacy.unit,
                 "neighbours": privacy.neighbours,
                 "relation": privacy.relation,

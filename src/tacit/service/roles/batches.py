@@ -28,7 +28,7 @@ class Batches:
 
     def __init__(self, setting: Between, closed: Callable[[int], None], dropped: Callable[[int], None]) -> None:
         self._setting, self._closed, self._dropped = setting, closed, dropped
-        self._budget = setting.budget.given()
+        self._budget = setting.budget
         self.journal = Journal(setting.durable, setting.keys, setting.witness, part=setting.part is not None)
         self.identity: Identity | None = None
         self.last: Batch | None = None

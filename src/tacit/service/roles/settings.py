@@ -10,9 +10,10 @@ import msgspec
 from tacit import checks, registry
 from tacit.bandits.server import Server, named
 from tacit.features.schema import Schema
+from tacit.privacy.budget import Budget
 from tacit.roles.analyzer import check_shares
 from tacit.service import config as configs
-from tacit.service.config import BudgetSetting, KeySetting, Seconds, ServerSetting, is_loopback
+from tacit.service.config import KeySetting, Seconds, ServerSetting, is_loopback
 
 MALICIOUS = (
     "Expected malicious, the share of a batch's reports that may come from the analyzer or from whoever works with it, "
@@ -46,7 +47,7 @@ class BanditSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
     kind: str
     name: str = ""
     features: int | dict[str, Any]
-    budget: BudgetSetting
+    budget: Budget
     reward: ReportedReward = ReportedReward()
     horizon: int | None = None
     durable: str
@@ -67,7 +68,7 @@ class Between(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
 
     analyzer: str
     name: str = ""
-    budget: BudgetSetting
+    budget: Budget
     durable: str
     malicious: float | None = None
     minimum: int | None = None
@@ -95,7 +96,7 @@ class Between(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
         if not self.witness:
             raise ValueError("Expected witness, a file in another folder than durable and keys, got none.")
         check_shares(0.0, self.malicious)
-        self.budget.given().of_rounds("a shuffler")
+        self.budget.of_rounds("a shuffler")
         if self.minimum is not None:
             checks.positive_int(minimum=self.minimum)
         if self.close_after is not None:
@@ -228,7 +229,7 @@ def of(made: type[Server], role: str, setting: BanditSettings, **agreed: Any) ->
     options = {name: float(v) if type(v) is int and name == "malicious" else v for name, v in setting.options.items()}
     features = setting.features if isinstance(setting.features, int) else Schema.from_dict(setting.features)
     try:
-        server = named(made, features=features, budget=setting.budget.given(), **(given | options | agreed))
+        server = named(made, features=features, budget=setting.budget, **(given | options | agreed))
     except (ValueError, TypeError) as error:
         raise ValueError(f"[{role}]: {error}") from None
     if not server.privacy.private:

@@ -63,7 +63,7 @@ def application(config: AggregatorConfig, say: Callable[[str], None] = lambda te
         party,
         mine.private,
         Identities(*(both if party == LEADER else both[::-1])),
-        own.budget.given(),
+        own.budget,
         database=Path(own.durable),
         counter=own.counter_file,
         lifetime=int(own.key_life),

@@ -133,7 +133,7 @@ class Leader:
             era=secrets.token_hex(32) if task is None else task.era,
             identities=(known.leader.hex(), known.helper.hex()),
             commitments=commitments,
-            helper_budget=theirs.given(),
+            helper_budget=theirs,
         )
         assert isinstance(made, TwoServerGLM)
         return made

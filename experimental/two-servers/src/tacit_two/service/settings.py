@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 
 from tacit import checks
+from tacit.privacy.budget import Budget
 from tacit.service import config as configs
-from tacit.service.config import BudgetSetting, Seconds, ServerSetting, is_loopback
+from tacit.service.config import Seconds, ServerSetting, is_loopback
 from tacit.service.roles.settings import BanditSettings
 from tacit_two.aggregators.keys import DAY, SHORTEST
 from tacit_two.roles.board import LONGEST
@@ -29,7 +30,7 @@ class AggregatorSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True,
 
     role: str
     name: str = ""
-    budget: BudgetSetting
+    budget: Budget
     durable: str
     counter: str = ""
     identity: str
@@ -43,7 +44,7 @@ class AggregatorSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True,
 
     def __post_init__(self) -> None:
         checks.one_of(PARTIES, role=self.role)
-        self.budget.given().of_rounds("an aggregator")
+        self.budget.of_rounds("an aggregator")
         checks.positive(every=self.every)
         if not self.counter:
             raise ValueError("Expected counter, a file in another folder than durable, got none.")
@@ -70,7 +71,7 @@ class TwoBandit(BanditSettings, kw_only=True, frozen=True):
 
     kind: str = "two-server-glm"
     durable: str = ""
-    helper_budget: BudgetSetting | None = None
+    helper_budget: Budget | None = None
 
 
 class AggregatorServer(ServerSetting, kw_only=True, frozen=True):

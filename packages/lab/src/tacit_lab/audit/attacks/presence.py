@@ -12,7 +12,7 @@ from numpy.random import Generator
 from tacit.bandits.local.irls import LocalIRLS
 from tacit.data import Array
 from tacit.privacy.budget import Budget
-from tacit.roles.ledger import Lifetime
+from tacit.roles.account import Lifetime
 from tacit.roles.local import LocalClient
 from tacit.roles.outbox import Outbox
 from tacit.roles.outbox_state import Item

@@ -174,9 +174,9 @@ def script(settings: dict, place: Place) -> tuple[str, str]:
                 with contextlib.suppress(Exception):
                     seen.append(stored.observe(*late.pop(0)))
             stored.tend()
-            fold = stored._versions.fold
-            seen.append(None if fold._released is None else np.asarray(fold._released).tobytes())
-        seen.append([np.asarray(part).tobytes() for part in fold.estimate.arrays])
+            estimator = stored._served.estimator
+            seen.append(None if estimator._released is None else np.asarray(estimator._released).tobytes())
+        seen.append([np.asarray(part).tobytes() for part in estimator.estimate.arrays])
         return f"{digest(seen)} {stored.version} releases", str(stored.privacy)
 
 

@@ -14,5 +14,5 @@ class Pieces:
         rows = self._frame[start : start + count] if names is None else self._frame[start : start + count][names]
         return (rows[i : i + at_once] for i in range(0, len(rows), at_once))
 
-    def sums(self, door, actions, *, anywhere):
+    def sums(self, validator, actions, *, anywhere):
         """They are looked at one by one."""

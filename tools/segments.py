@@ -75,7 +75,7 @@ def demonstration(people: int, seed: int) -> Found:
 
 def held_against(bandit: Any, features: Schema, arms: Array, means: Array, seed: int) -> Found:
     """The truth about those people, with these arms and mean rewards."""
-    algorithm, estimate = bandit.one_pass, bandit.sums.fold.estimate
+    algorithm, estimate = bandit.one_pass, bandit.sums.estimator.estimate
     said = algorithm.segments(estimate, np.arange(means.shape[1]))
     picked = algorithm.pick(estimate, arms, default_rng(seed))
     chosen, random, single = means[np.arange(AFTER), picked].mean(), means.mean(), means[:, said.best].mean()

@@ -181,7 +181,7 @@ def folded(algorithm, posterior, step, chosen, live=ALL):
     rows = offered(np.random.default_rng(4), 60)[:, 0]
     released = summed(algorithm, rows, np.ones(60))
     posterior.people[:] = algorithm.model._people(released)
-    algorithm.model._fold(posterior, step, live, algorithm.course, chosen)
+    algorithm.model._estimator(posterior, step, live, algorithm.course, chosen)
     return posterior
 
 

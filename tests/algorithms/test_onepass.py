@@ -70,7 +70,7 @@ def asked(of, rng):
     return arms(of, rng, 3) if of.plan.blocks == 1 else {"x0": rng.uniform(-1, 1)}
 
 
-def fold(of, steps=3, seed=0):
+def estimator(of, steps=3, seed=0):
     """An estimate after some releases of noise."""
     live, out, rng = np.arange(of.plan.blocks), of.blank(np.arange(of.plan.blocks)), default_rng(seed)
     for step in range(1, steps + 1):
@@ -122,7 +122,7 @@ def learnt(of):
 @added
 def test_a_batch_of_floats_is_row_after_row(options):
     of = made(**options).one_pass
-    estimate = fold(of)
+    estimate = estimator(of)
     rows, rewards = kept(of, default_rng(1), 25)
     adder = of.adder(estimate)
     start = default_rng(2).normal(size=of.plan.mechanism.size)
@@ -139,7 +139,7 @@ def test_a_batch_of_cells_is_each_row_rounded(options):
     """With rows that no user can make: what would be learnt from them is left out."""
     bandit = made(Secure, **options)
     of, grid = bandit.one_pass, bandit.plan.mechanism
-    estimate = fold(of)
+    estimate = estimator(of)
     rows, rewards = kept(of, default_rng(1), 25)
     rows[1, 0], rows[2, 0], rewards[3] = np.nan, np.inf, np.inf
     adder = of.adder(estimate)
@@ -166,7 +166,7 @@ def test_what_is_learnt_is_bounded_beside_an_experiment(name):
     """By its own share of `longest`, before it is weighted. What is added for the experiment is always bounded."""
     most = {"holdout": Holdout(policy="uniform", share=0.5, budget=0.9, teach=0.9)}  # for the experiment
     of = made(**FORMS[name] | most).one_pass
-    estimate, (rows, _) = fold(of), kept(of, default_rng(1), 1)
+    estimate, (rows, _) = estimator(of), kept(of, default_rng(1), 1)
     rows[0, of.plan.width], weight = 1, of.plan.sides.weights[1, 0]
     own = np.linalg.norm(reference(of, estimate, rows[0], 1.0)[: learnt(of).size]) / weight
     share = of.model.inner.sums.sensitivity / of.model.sums.sensitivity
@@ -207,7 +207,7 @@ def arrays(value, seen=()):
 def test_an_estimate_is_made_anew(options):
     of = made(**options).one_pass
     live, rng = np.arange(of.plan.blocks), default_rng(3)
-    for before in (of.blank(live), fold(of)):
+    for before in (of.blank(live), estimator(of)):
         was = [part.copy() for part in arrays(before)]
         released = rng.normal(size=of.plan.mechanism.size)
         given = released.copy()
@@ -255,7 +255,7 @@ def test_only_nothing_is_random():
 def test_a_release_counts_once_for_other_blocks():
     """The average of estimates by scores is over releases, however often one is asked for."""
     of = made(**BLOCKS | {"model": "scores"}).one_pass
-    once, released = fold(of), default_rng(6).normal(size=9)
+    once, released = estimator(of), default_rng(6).normal(size=9)
     all_live, some = np.arange(3), np.array([0, 2])
     one = of.estimate(once, released, 4, some)
     other = of.estimate(one, released, 4, all_live)

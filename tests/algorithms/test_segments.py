@@ -24,7 +24,7 @@ def learnt(people=4000, epsilon=60.0, retire=None):
         bandit.observe(choice, float(rng.random() < CHANCES.get((choice.name, plan), 0.05)))
     if retire:
         bandit.retire_action(retire)
-    return bandit, bandit.one_pass.segments(bandit.sums.fold.estimate, bandit.sums.fold.live)
+    return bandit, bandit.one_pass.segments(bandit.sums.estimator.estimate, bandit.sums.estimator.live)
 
 
 def test_it_says_who_gets_what_and_what_that_adds():
@@ -61,12 +61,12 @@ def test_before_anything_was_released_and_without_fields_there_is_nothing_to_say
     assert said is None and bandit.one_pass.by_fields
     other = joint(features=SCHEMA, radius=3.0, budget=Budget(1.0, 1e-6), model="curvature")
     assert not other.one_pass.by_fields
-    assert other.one_pass.segments(other.sums.fold.estimate, other.sums.fold.live) is None
+    assert other.one_pass.segments(other.sums.estimator.estimate, other.sums.estimator.live) is None
 
 
 def test_the_same_release_says_the_same():
     bandit, said = learnt(people=300)
-    again = bandit.one_pass.segments(bandit.sums.fold.estimate, bandit.sums.fold.live)
+    again = bandit.one_pass.segments(bandit.sums.estimator.estimate, bandit.sums.estimator.live)
     assert repr(again) == repr(said)
 
 

@@ -223,7 +223,7 @@ def test_two_worlds_on_a_database_are_no_farther_apart(options, folder):
             assert stored.entered == 30 and stored.version > 3
             steps = sums(stored)
             found.append((one, stored.one_pass.plan.mechanism.cell * np.array([steps[i] for i in sorted(steps)])))
-            side = stored._agreed.assignment.side if "holdout" in options else lambda number: 0
+            side = stored._shared.assignment.side if "holdout" in options else lambda number: 0
             certificate = stored.privacy
     assert 0.2 < pairs.worlds(certificate, found, side) <= 1 + 1e-9
 

@@ -78,7 +78,7 @@ def discriminant(zero, one):
 
 def given(made, reward):
     memory = getattr(made, "memory", None)
-    low, high = getattr(made, "targets", None) or (made.rewards if memory is None else memory.door.rewards)
+    low, high = getattr(made, "targets", None) or (made.rewards if memory is None else memory.validator.rewards)
     return {LOW: low, HIGH: high, NONE: None}[reward]
 
 
@@ -182,7 +182,7 @@ def releases(make, visits, choices):
 
 
 def _visit(bandit, fate, person):
-    known = bandit.memory.door.limited
+    known = bandit.memory.validator.limited
     arms, beside = _offer(bandit, fate.arm)
     choice = bandit.choose(arms, **beside | ({"person": person} if known else {}))
     if fate.reward is not None:

@@ -9,7 +9,7 @@ import pytest
 from tacit import Bandit, Budget, LocalIRLS, environments
 from tacit.core import actions, snapshot
 from tacit.core.actions import Declared
-from tacit.core.fold import LeafFold
+from tacit.core.estimator import LeafEstimator
 from tacit.data import Released
 from tacit.errors import BadState
 from tacit.features import Number, Schema
@@ -143,7 +143,7 @@ def test_actions_come_and_go_at_a_number_of_choices(tmp_path):
     assert again.actions == bandit.actions and again.features == bandit.features
     assert str(again.privacy) == str(bandit.privacy) and np.array_equal(again.theta, bandit.theta)
     rounds(again, 20)
-    assert again.sums.fold.live.tolist() == [1, 2]
+    assert again.sums.estimator.live.tolist() == [1, 2]
     with pytest.raises(ValueError, match="Expected features"):
         joint(features=2, budget=BUDGET).add_action("x")
 
@@ -235,7 +235,7 @@ def test_a_propensity_is_that_of_the_actions_on_offer_now():
     other = glm("walk", "sleep", "read", **known)
     offers = {name: bandit.choose({"age": 30.0}, actions=[name, "read"]) for name in ("walk", "sleep")}
     for name, choice in offers.items():
-        features = bandit.memory.door.offer({"age": 30.0}, None, [name, "read"]).features
+        features = bandit.memory.validator.offer({"age": 30.0}, None, [name, "read"]).features
         assert choice.propensity == pytest.approx(other.memory.shown.propensity(features, choice.index)(), abs=1e-12)
 
 
@@ -284,7 +284,7 @@ def test_memory_and_a_fold_of_its_leaves_estimate_the_same_whatever_was_added_an
     monkeypatch.setattr(grid, "close_on_grid", spy)
     options = {"window": window, "policy": np.random.default_rng(2)}
     bandit = glm("walk", "ride", "swim", most=7, budget=Budget(3.0, 1e-6), model=model, pending=40, **options)
-    fold, fed, changes = LeafFold(bandit.one_pass, bandit.actions, None), 0, 0
+    fold, fed, changes = LeafEstimator(bandit.one_pass, bandit.actions, None), 0, 0
     for i in range(400):
         if i in (3, 150, 152, 250):
             bandit.add_action(f"new {i}")
@@ -299,7 +299,7 @@ def test_memory_and_a_fold_of_its_leaves_estimate_the_same_whatever_was_added_an
             fold.read(Released(leaves[fed]), bandit.actions, end + (window or 0), (window or 0) + 0.5)
             fed += 1
         fold.offer(bandit.actions)
-        changes += bandit.sums.fold.last is not bandit.sums.fold.estimate
-        same = zip(fold.estimate.arrays, bandit.sums.fold.estimate.arrays, strict=True)
+        changes += bandit.sums.estimator.last is not bandit.sums.estimator.estimate
+        same = zip(fold.estimate.arrays, bandit.sums.estimator.estimate.arrays, strict=True)
         assert all(np.array_equal(one, other) for one, other in same), i
     assert fed > 5 and changes > 3

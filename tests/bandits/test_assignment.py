@@ -9,7 +9,7 @@ from scipy import stats
 
 from tacit import Holdout
 from tacit.core.assignment import Assignment
-from tacit.core.validation import Offer
+from tacit.core.validation import ActionSet
 
 KEY = bytes(range(32))
 
@@ -20,7 +20,7 @@ def assignment(key=KEY, *, ended=None, **options):
 
 def offer(names=("a", "b", "c"), available=None):
     mask = None if available is None else np.array(available)
-    return Offer(np.eye(len(names)), names, mask)
+    return ActionSet(np.eye(len(names)), names, mask)
 
 
 GIVEN = {"policy": "given", "action": None}
@@ -95,7 +95,7 @@ def test_arms_by_place():
     rows = np.array([[0.5, 2.0], [0.5, 0.0]])
     placed = assignment(action=1)
     holdout = next(n for n in range(1, 11) if placed.side(n))
-    assert placed.played(holdout, Offer(rows, None, np.array([1])), None, 0) == 0
+    assert placed.played(holdout, ActionSet(rows, None, np.array([1])), None, 0) == 0
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_arms_by_place():
         (GIVEN, offer(), "z", "Expected own= to be an arm on offer"),
         (GIVEN, offer(available=[0, 1]), "c", "Expected own= to be an arm on offer"),
         (GIVEN, offer(), ["b"], "Expected own= to be an arm on offer"),
-        (GIVEN, Offer(np.eye(3), None, None), True, "Expected own= to be an arm on offer"),
+        (GIVEN, ActionSet(np.eye(3), None, None), True, "Expected own= to be an arm on offer"),
         (GIVEN, offer(), 3, "Expected own= to be an arm on offer"),
     ],
 )

@@ -184,7 +184,7 @@ def test_what_is_drawn_has_the_law_that_its_spread_says():
     flat = Posterior(*(part.ravel() for part in posterior))._replace(axes=block_diag(*posterior.axes))
     assert posterior.spread[2].min() > 0.05 and posterior.spread[0].min() == 0.0  # 10 and 60 % of the users
     offered = np.column_stack([np.full((BLOCKS, OWN), 0.3), np.arange(BLOCKS)])
-    chances = parts.one_pass.chances(parts.sums.fold.estimate, offered)
+    chances = parts.one_pass.chances(parts.sums.estimator.estimate, offered)
     assert np.allclose(chances, of_each(irls.values(dense(offered, BLOCKS), flat)), atol=0.05)  # 6 standard errors
     drawn = irls.choose_many(np.random.default_rng(0), np.repeat(offered[None], 4096, 0), posterior)
     assert np.allclose(np.bincount(drawn, minlength=BLOCKS) / 4096, chances, atol=0.05)

@@ -74,7 +74,7 @@ def test_who_reads_the_same_releases_notices_the_same():
             releases.append(leaves.part(bandit.sums.state.prefix.released, slice(None)))
         bandit.observe(choice, float(rng.random() < (0.9 if t < 400 else 0.1)))
     assert bandit.sums.state.estimate.doubt[VARIANCE] > 0
-    of, live = bandit.one_pass, bandit.sums.fold.live
+    of, live = bandit.one_pass, bandit.sums.estimator.live
     estimate = of.blank(live)
     for step, released in enumerate(releases, start=1):
         for _ in range(2):

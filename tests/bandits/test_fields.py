@@ -165,7 +165,7 @@ def test_propensities_are_of_the_actions_on_offer():
     rounds(bandit, 61)  # the next step is far from full
     asked = {"age": 50.0, "plan": None}
     choices = [bandit.choose(asked, available=[True, False, True]) for _ in range(30)]
-    two = bandit.one_pass.chances(bandit.sums.fold.estimate, SCHEMA.placed(asked)[1][[0, 2]])
+    two = bandit.one_pass.chances(bandit.sums.estimator.estimate, SCHEMA.placed(asked)[1][[0, 2]])
     told = dict(zip(("walk", "read"), two, strict=True))  # and no sleep
     assert all(choice.propensity == pytest.approx(told[choice.name], rel=1e-6) for choice in choices)
     assert bandit.choose(asked, actions=["read"]).propensity == 1.0
@@ -200,7 +200,7 @@ def test_an_action_comes_and_another_goes():
     bandit.retire_action("swim")
     assert np.allclose(bandit.theta[: 3 * own], before[: 3 * own], atol=1e-12)
     bandit.retire_action("walk")
-    assert set(rounds(bandit, 60, seed=1)) <= {"sleep", "read"} and bandit.sums.fold.live.tolist() == [1, 2]
+    assert set(rounds(bandit, 60, seed=1)) <= {"sleep", "read"} and bandit.sums.estimator.live.tolist() == [1, 2]
 
 
 def test_what_is_forgotten_is_relearnt():
@@ -236,7 +236,7 @@ def test_intervals_cover(epsilon, people, most):
             bandit.play(block)
         inside = []
         for t in range(450, 500):
-            _, low, high = bandit.one_pass.intervals(bandit.sums.fold.estimate, block.arms[t], 0.9)
+            _, low, high = bandit.one_pass.intervals(bandit.sums.estimator.estimate, block.arms[t], 0.9)
             inside.append((low <= block.means[t]) & (block.means[t] <= high))
             wide.append((high - low).mean())
         held.append(np.mean(inside))

@@ -206,7 +206,7 @@ def test_the_same_log_is_refused_a_second_time(tmp_path):
         known.learn_log({name: column[:-1] for name, column in table.items()})
         known.learn_log(table | {"reward": 1 - table["reward"]})
         assert known.choices == 120 + 119 + 120
-    assert repeated.digest(make().memory.door, table, bytes(32)) not in path.read_text()
+    assert repeated.digest(make().memory.validator, table, bytes(32)) not in path.read_text()
     alike = {name: np.repeat(column[:15], 8) for name, column in table.items()}  # other people may well look so
     bandit.learn_log(alike)
     bandit.learn_log(alike)
@@ -227,13 +227,17 @@ def test_a_log_that_was_refused_as_a_whole_may_be_given_again():
 
 
 def test_digests_are_keyed_and_the_same_in_every_form():
-    door, table = make().memory.door, log()
-    person = door.__class__(**{**vars(door), "limited": True})
-    first = repeated.digest(door, table, bytes(32))
-    assert first == repeated.digest(door, pl.DataFrame(table), bytes(32)) != repeated.digest(door, table, b"k" * 32)
+    validator, table = make().memory.validator, log()
+    person = validator.__class__(**{**vars(validator), "limited": True})
+    first = repeated.digest(validator, table, bytes(32))
+    assert (
+        first
+        == repeated.digest(validator, pl.DataFrame(table), bytes(32))
+        != repeated.digest(validator, table, b"k" * 32)
+    )
     names = {"person": [f"p{i}" for i in range(120)]}
     assert repeated.digest(person, table | names, bytes(32)) != first
     whole = table | {"reward": [int(y) for y in table["reward"]]}
-    assert repeated.digest(door, whole, bytes(32)) == first
+    assert repeated.digest(validator, whole, bytes(32)) == first
     missing = [table | {"reward": [None, *table["reward"][1:]]}, table | {"reward": [np.nan, *table["reward"][1:]]}]
-    assert len({repeated.digest(door, one, bytes(32)) for one in missing}) == 1
+    assert len({repeated.digest(validator, one, bytes(32)) for one in missing}) == 1

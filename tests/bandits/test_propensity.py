@@ -73,7 +73,7 @@ def test_those_of_other_forms_are_too(form):
     block = world.block(300)
     world.start(default_rng(3), HORIZON)[0](block)
     bandit.play(block)
-    stated = [bandit.one_pass.chances(bandit.sums.fold.estimate, arms) for arms in block.arms]
+    stated = [bandit.one_pass.chances(bandit.sums.estimator.estimate, arms) for arms in block.arms]
     least = int(np.argmin([each.max() for each in stated]))
     asked, told = block.arms[least], stated[least]
     likely = np.flatnonzero(told > 0.001)

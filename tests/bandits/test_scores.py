@@ -56,8 +56,8 @@ def test_rows_of_blocks_are_vectors_with_zeros():
     assert play(parts, people, rewards) == play(whole, vectors, rewards)
     assert np.allclose(parts.theta, whole.theta, rtol=1e-9) and np.abs(parts.theta).max() > 0
     assert np.allclose(
-        parts.one_pass.chances(parts.sums.fold.estimate, schema.placed(people[0])[1]),
-        whole.one_pass.chances(whole.sums.fold.estimate, vectors[0]),
+        parts.one_pass.chances(parts.sums.estimator.estimate, schema.placed(people[0])[1]),
+        whole.one_pass.chances(whole.sums.estimator.estimate, vectors[0]),
     )
 
 
@@ -140,7 +140,7 @@ def test_without_noise_the_best_arm_is_certain():
     bandit = make(features=2, budget=Budget(math.inf, 0.1), first=5)
     play(bandit, default_rng(6).uniform(-0.5, 0.5, (12, 3, 2)), [1.0] * 12)
     arms = [[0.5, 0.0], [0.0, 0.5], [-0.5, -0.5]]
-    assert set(bandit.one_pass.chances(bandit.sums.fold.estimate, np.array(arms)).tolist()) == {0.0, 1.0}
+    assert set(bandit.one_pass.chances(bandit.sums.estimator.estimate, np.array(arms)).tolist()) == {0.0, 1.0}
     assert bandit.choose(arms).propensity == 1.0
 
 

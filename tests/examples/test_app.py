@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.core.validation import Door
+from tacit.core.validation import Validator
 from tacit.service import config as configs
 from tests import browser
 from tests.service.servers import Running, afterwards
@@ -110,8 +110,8 @@ def check(folder, seen):
     setting = configs.convert(tomllib.loads(TOML)).bandits["shop"]
     titles = ["Delivered free this week", "An evening of poems", "Join the reading circle", "A book chosen for you"]
     bandit = configs.build(setting, "shop")
-    door = Door.of(bandit.one_pass(exact=True))
-    desk, phone = (door.offer({"device": device}).features for device in ("desk", "phone"))
+    validator = Validator.of(bandit.one_pass(exact=True))
+    desk, phone = (validator.offer({"device": device}).features for device in ("desk", "phone"))
     clicked = contribution(bandit, desk[titles.index(seen[0])], 1.0)
     silent = contribution(bandit, phone[titles.index(seen[1])], 0.0)
     place = Place(str(folder / "shop.db"), None)

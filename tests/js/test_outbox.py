@@ -16,8 +16,7 @@ from numpy.random import default_rng
 from tacit.errors import BadReport, LifetimeSpent
 from tacit.roles import billboard as boards
 from tacit.roles import hpke, identity, sealed, wire
-from tacit.roles.account import certainty
-from tacit.roles.account import Charge, Lifetime, composed
+from tacit.roles.account import Charge, Lifetime, certainty, composed
 from tests.js import node, vectors
 from tests.roles.boards import published
 from tests.roles.test_outbox import World

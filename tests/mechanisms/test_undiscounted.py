@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit.mechanisms.discounted import Discounted
+from tacit.mechanisms.discounted import Discounted, gains, totals
 from tacit.mechanisms.recursive import Recursive
 from tacit.mechanisms.recursive_grid import on_integers
-from tacit.mechanisms.discounted import gains, totals
 from tacit.privacy.noise import Secure, Simulated
 
 LEAVES = 40

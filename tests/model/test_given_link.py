@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from tacit import Bandit, Budget, JointGLM, ShuffleNewton, Simulated, Spec, environments, simulate
+from tacit import Bandit, Budget, JointGLM, Reward, ShuffleNewton, Simulated, Spec, environments, simulate
 from tacit.algorithms import irls
 from tacit.model import links
 from tacit.model.glm import GLMContribution, balanced_curvature, glm_sensitivity, largest_weight

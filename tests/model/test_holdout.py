@@ -65,7 +65,7 @@ def vector(made, x, reward, side=0, *, teaches=1.0, arm=0, sides=None):
     if sides is not None:
         model = dataclasses.replace(model, sides=sides)
     row = np.array([*x, side, teaches, arm], np.float64)
-    model.adder(made.sums.fold.estimate.arrays).add(row[None], np.array([float(reward)]), 0.0, 0.0, out)
+    model.adder(made.sums.estimator.estimate.arrays).add(row[None], np.array([float(reward)]), 0.0, 0.0, out)
     return out
 
 

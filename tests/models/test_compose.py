@@ -94,7 +94,7 @@ def test_a_phase_learns_from_its_own_people_alone(a, b, kind):
         parts = sums.open[:size], sums.open[size:]
         assert bandit.sums.steps == 1
         assert bool(parts[0].any()) == (until is never) and bool(parts[1].any()) == (until is at_once), mine
-        assert bandit.sums.fold.estimate.arrays.over[0] == (until is at_once)
+        assert bandit.sums.estimator.estimate.arrays.over[0] == (until is at_once)
         assert bandit.privacy.epsilon <= BUDGET.epsilon
 
 
@@ -104,7 +104,7 @@ def test_both_phases_are_open_while_choices_of_the_first_wait(a, b, kind):
     bandit = joint(**given, model=then(kind[a], kind[b], at_once), source=Simulated(1), policy=default_rng(2))
     size = bandit.one_pass.model.first.sums.size
     play(bandit, kind, 20 + 30 + 1)  # the first step of 20 is released: the second phase begins
-    assert bandit.sums.steps == 1 and bandit.sums.fold.estimate.arrays.over[0]
+    assert bandit.sums.steps == 1 and bandit.sums.estimator.estimate.arrays.over[0]
     play(bandit, kind, 15, seed=1)
     sums = opened(bandit.sums.state.prefix).open
     assert sums[:size].any() and not sums[size:].any()  # who enters now has chosen in the first

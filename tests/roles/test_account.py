@@ -5,8 +5,7 @@ import math
 import pytest
 
 from tacit.errors import LifetimeSpent
-from tacit.roles.account import certainty
-from tacit.roles.account import Lifetime, Spent
+from tacit.roles.account import Lifetime, Spent, certainty
 from tacit.roles.outbox import WEEK
 from tacit.roles.outbox_state import OutboxState
 from tests.roles.test_ledger import board

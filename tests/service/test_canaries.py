@@ -115,7 +115,7 @@ class Visited:
 
     def sealed(self):
         """(where, sealed) of each row that there is of the visit, as a copy of the database has them."""
-        uid, out = self.stored._vault.uid, []
+        uid, out = self.stored._store.uid, []
         for name, keys, place in (
             ("choice", "request", lambda request: seals.choice_place(uid, bytes(request))),
             ("waiting", "number", lambda number: seals.waiting_place(uid, number)),
@@ -141,13 +141,13 @@ def test_canaries_are_in_no_reply_log_file_or_backup_and_expire(visited):
     assert np.array_equal(sums(visited.stored)[0], visited.whole) and visited.stored.version >= 1
     files = visited.files()
     assert {name for name, _ in files} >= visited.kinds and visited.found(*files) == []
-    seal, copied = visited.stored._vault.seal, visited.copied
+    seal, copied = visited.stored._store.seal, visited.copied
     assert len(copied) == 5 and all(seal.open("epoch", where, one) for where, one in copied)
     assert len(visited.sealed()) == 3  # the answers: what has entered is gone
     keys = {path: path.read_bytes() for path in visited.place.keys.glob("*.epoch.*.key")}
     visited.others(3 * PENDING)
     assert visited.sealed() == []
-    left = Seal(Keys(visited.place.keys), visited.stored._vault.uid)
+    left = Seal(Keys(visited.place.keys), visited.stored._store.uid)
     assert all(left.open("epoch", where, one) is None for where, one in copied)
     gone = [key for path, key in keys.items() if not path.exists()]
     remaining = [path.read_bytes() for path in visited.place.keys.iterdir()]

@@ -16,7 +16,7 @@ import pytest
 
 from tacit import Stored
 from tacit.core.assignment import Assignment
-from tacit.holders import rows, terms
+from tacit.holders import rows, shared_settings
 from tacit.holders.choosing import Choosing
 from tacit.holders.requests import ANSWER, Answer
 from tacit.holders.steps import Steps
@@ -123,7 +123,7 @@ def seen(place, other, monkeypatch, caplog, *, replaced=REPLACED, more=0, world=
         assert {status for status, _, _ in out[-len(READ) :]} == {200}
     assert stored.version >= 1 and stored.head.step >= 2
     assert PEOPLE - 2 * AT_ONCE <= stored.entered < stored.choices
-    out += [stored.head, stored.entered, stored.window, stored._versions.next_at, caplog.messages]
+    out += [stored.head, stored.entered, stored.window, stored._served.next_at, caplog.messages]
     out += [] if ERASE in rewards else row_sizes(stored)
     app.close()
     return out
@@ -220,7 +220,9 @@ def test_one_person_with_fields_replaced_or_erased_changes_nothing_that_is_seen(
 
 def test_what_a_holdout_says_is_the_same_whoever_people_are(on_sqlite, monkeypatch, caplog):
     """With the same sides: also of its picture, which is on the page from the first look on."""
-    monkeypatch.setattr(terms, "Assignment", lambda holdout, key, **more: Assignment(holdout, bytes(32), **more))
+    monkeypatch.setattr(
+        shared_settings, "Assignment", lambda holdout, key, **more: Assignment(holdout, bytes(32), **more)
+    )
     monkeypatch.setattr(looks, "FIRST", 2)
     others = ["another reward", "no reward", "late", "cancelled"]
     assert differences(on_sqlite, monkeypatch, caplog, others, replaced=CROWD, world=HELD_OUT) == []
@@ -388,7 +390,7 @@ def rewards_in_an_event(patch):
 
     def told(self, reports):
         with self._database.transaction() as run:
-            rows.event(run, self._vault.uid, self._clock(), "a reward")
+            rows.event(run, self._store.uid, self._clock(), "a reward")
         return write(self, reports)
 
     patch.setattr(Choosing, "write", told)

@@ -28,13 +28,13 @@ def test_the_sentences():
 
 
 def test_ends_are_rounded_outwards():
-    for low, high, words in [
+    for low, high, said in [
         (0.101, 0.299, "10 and 30"),
         (0.1, 0.3, "10 and 30"),
         (0.1999, 0.2001, "1\u202f999 and 2\u202f001"),
     ]:
         one = trial(sums(HELLO, PEOPLE, (0.7, 0.5)))._replace(low=low, high=high)
-        assert f"between {words})" in words.verdict(one, "before", YES)
+        assert f"between {said})" in words.verdict(one, "before", YES)
     assert words.mean(Interval(0.414, 0.361, 0.459), Unit(100, 0)) == "41 of 100 people (36 to 46)"
     assert words.mean(Interval(-0.5, -1.04, 0.1), Unit.of(1.14, (-1.0, 3.0))) == "−0.5 (−1.1 to 0.1)"
     assert [words.about(number) for number in (0.3, 4.0, 368.0, 16_240.0)] == ["0.3", "4", "370", "16\u202f000"]

@@ -89,7 +89,7 @@ def settle(stored):
 
 def sums(stored):
     """Exact sums by step, opened: RAW. The last step is the one that is open."""
-    line, found = stored._vault, {}
+    line, found = stored._store, {}
     with stored._database.transaction() as run:
         last = rows.open_step(run, line.uid)
         parts = [(step, "leaf", sealed) for step, sealed in leaf_rows.sums(run, line.uid, 0)]

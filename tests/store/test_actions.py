@@ -88,7 +88,7 @@ def test_a_store_from_before_there_was_room_for_more_is_opened(on_sqlite):
     """Its plan has no max_actions, and its row no list."""
     plain = Schema(context={"age": Number(0, 100)}, arms="disjoint", actions=("walk", "sleep"))
     with on_sqlite.open(glm(features=plain, first=5)) as stored:
-        assert "max_actions" not in stored._vault.bandit.plan
+        assert "max_actions" not in stored._store.bandit.plan
         with stored._database.transaction() as run:
             (text,) = run("SELECT settings FROM bandit")[0]
             run(
@@ -114,7 +114,7 @@ def test_all_workers_follow_and_none_offers_what_another_has_retired(on_postgres
             assert one.choose({"age": 3}, actions=["read"]).name == "read"
             one.tend()
             two.tend()
-            assert np.array_equal(one.theta, two.theta) and one._versions.fold.live.tolist() == [1, 2]
+            assert np.array_equal(one.theta, two.theta) and one._served.estimator.live.tolist() == [1, 2]
             assert told(one) == ["action walk retired after 12 choices", "action read added after 12 choices"]
             play(two, 12, seed=1)
             one.tend()

@@ -108,7 +108,7 @@ def test_nobody_who_waits_no_more_is_served(on_sqlite, folder, monkeypatch):
     with on_sqlite.open(linear()) as stored:
         (on_sqlite.keys / "bandit.asked").write_text('{"token": "abc"}')
         stored.look()
-        monkeypatch.setattr(copy_requests, "BEGIN", 0.1)
+        monkeypatch.setattr(backups, "BEGIN", 0.1)
         with pytest.raises(BadState, match="replies"):
             backed_up(on_sqlite, folder / "backup.db")  # nobody looks
         assert not (on_sqlite.keys / "bandit.replied").exists() and not list(folder.glob("*.copy"))

@@ -82,8 +82,8 @@ def in_memory(name, seed, **settings):
 
 def on_database(place, name, given, **options):
     made = place.open(algorithm(name), pending=100, **given, **options)
-    if made._agreed.assignment is not None:
-        made._agreed.assignment = Assignment(made._agreed.assignment.holdout, KEY, ended=made._agreed.assignment.ended)
+    if made._shared.assignment is not None:
+        made._shared.assignment = Assignment(made._shared.assignment.holdout, KEY, ended=made._shared.assignment.ended)
     return made
 
 
@@ -132,9 +132,12 @@ def seen(choice):
 def shown(bandit, people):
     """All that choices are made by, and what is believed by it."""
     memory = isinstance(bandit, Bandit)
-    fold = bandit.sums.fold if memory else bandit._versions.fold
+    estimator = bandit.sums.estimator if memory else bandit._served.estimator
     about = {"age": 30.0, "plan": "paid"} if people.fields else np.eye(3)
-    version, arrays = bandit.sums.steps if memory else bandit.version, [one.tobytes() for one in fold.estimate.arrays]
+    version, arrays = (
+        bandit.sums.steps if memory else bandit.version,
+        [one.tobytes() for one in estimator.estimate.arrays],
+    )
     return version, arrays, bandit.interval(about), bandit.theta.tolist()
 
 
@@ -145,7 +148,7 @@ def same_releases(memory, stored):
     """Released sums, and the exact ones of every step."""
     found, prefix, steps = sums(stored), opened(memory.sums.state.prefix), stored.version
     assert memory.sums.steps == steps > 5 and sorted(found)[-1] == steps
-    assert np.array_equal(prefix.released, stored._versions.fold._released)
+    assert np.array_equal(prefix.released, stored._served.estimator._released)
     window = memory.plan.mechanism.window
     kept = range(max(0, steps - window + 1), steps)
     assert all(np.array_equal(found[step], prefix.closed[step % window]) for step in kept) and len(kept) > 5

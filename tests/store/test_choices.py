@@ -117,7 +117,7 @@ def test_numbers_are_in_the_order_of_requests(place):
     with place.open(glm()) as stored:
         for names in ("a", "bcb", "cad", "ef"):
             answers = stored.choose_group([stored.prepare(np.eye(3), request=name) for name in names])
-            numbers = dict(zip(names, (stored._vault.tickets.read(one).number for one in answers), strict=True))
+            numbers = dict(zip(names, (stored._store.tickets.read(one).number for one in answers), strict=True))
             assert all(numbers[name] == 1 + "abcdef".index(name) for name in names)
 
 

@@ -29,7 +29,7 @@ def test_steps_and_expiry_are_by_the_number_of_choices(place, jump):
             for _ in range(2):  # what enters now makes later answers expire
                 clock.now += 2 * DAY
                 stored.tend()
-            uid = stored._vault.uid
+            uid = stored._store.uid
             oldest = table(stored, "SELECT min(number) FROM choice WHERE bandit = ?", uid)
             found = {step: one.tolist() for step, one in sums(stored).items()}
             heads.append((stored.head[:4], stored.entered, oldest, found))

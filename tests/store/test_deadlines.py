@@ -117,7 +117,7 @@ def test_when_the_next_release_is_due_is_known_from_its_last_choice_on(place, rn
 
 def test_times_may_be_said_in_words(on_sqlite):
     with on_sqlite.open(linear(), reward={"window": "2 hours"}, delay="1 minute") as stored:
-        assert stored.window == 7200.0 and stored._agreed.now.delay == 60.0
+        assert stored.window == 7200.0 and stored._shared.now.delay == 60.0
         said = stored.privacy.deadline
         assert said.startswith("each choice enters once, 2 hours after it was made") and said.endswith(
             "without one, as nothing"

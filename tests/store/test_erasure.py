@@ -45,7 +45,7 @@ def left(stored):
 
 
 def holds(stored, number, sealed):
-    line = stored._vault
+    line = stored._store
     with contextlib.suppress(BadState):
         unseal = functools.partial(line.seal.open, "epoch", seals.waiting_place(line.uid, number))
         row = WaitingRow.unsealed(sealed, unseal, stored.one_pass.plan.row)
@@ -121,7 +121,7 @@ def test_a_mark_tells_nothing_without_its_key(place):
         assert min(apart) > 30 and max(apart) < 98  # binomial(128, 1/2), by 66 pairs: fails once in 10^6 runs
         for path in place.keys.glob("*.epoch.*.key"):
             path.write_bytes(bytes(32))  # as they are destroyed
-        stored._vault.seal.keys._cache.clear()
+        stored._store.seal.keys._cache.clear()
         assert stored.erase("ada") == erasure.ERASED
         assert left(stored)[0] == 12  # they are purged by their number
 

@@ -14,7 +14,7 @@ from tests.store.places import arms, glm, lived, play, restored, settle, table, 
 
 def back_in_time(stored):
     """As on a replica that has not got the last release: its step is closed and has no leaf. Connections break."""
-    uid, other, seal = stored._vault.uid, stored._other, stored._vault.seal
+    uid, other, seal = stored._store.uid, stored._other, stored._store.seal
     with other.transaction() as run:
         ((step, sums),) = run("SELECT step, sums FROM leaf WHERE bandit = ? ORDER BY step DESC LIMIT 1", uid)
         total = seal.open("sums", seals.place(uid, step, "leaf"), bytes(sums))
@@ -47,7 +47,7 @@ def test_a_worker_that_has_refused_a_database_goes_on_refusing_it_and_draws_noth
         assert table(stored, "SELECT step, noisy FROM leaf") == kept
     restored(place, glm())
     with place.open(glm()) as stored:
-        assert stored._vault.bandit.prior_std == std_of_one()
+        assert stored._store.bandit.prior_std == std_of_one()
 
 
 def test_of_two_that_went_on_from_one_history_one_is_shown(on_sqlite, folder, rng):
@@ -64,11 +64,11 @@ def test_of_two_that_went_on_from_one_history_one_is_shown(on_sqlite, folder, rn
         with pytest.raises(RolledBack):
             settle(second)
         assert table(second, "SELECT step FROM leaf ORDER BY step") == [(0,)]
-        assert second._versions.version == 1
+        assert second._served.version == 1
         play(first, rng, 12, prefix="still", together=12)
     restored(other, glm())
     with other.open(glm()) as stored:
-        assert stored._vault.bandit.prior_std == std_of_one()
+        assert stored._store.bandit.prior_std == std_of_one()
 
 
 def test_a_database_that_goes_back_behind_a_connection_that_stays_is_refused(place, rng):
@@ -76,7 +76,7 @@ def test_a_database_that_goes_back_behind_a_connection_that_stays_is_refused(pla
     with place.open(glm()) as stored:
         choice = play(stored, rng, 32, together=8)[-1]
         assert stored.version == 3
-        uid, seal = stored._vault.uid, stored._vault.seal
+        uid, seal = stored._store.uid, stored._store.seal
         table(stored, "DELETE FROM leaf WHERE step > 0")
         table(stored, "UPDATE bandit SET step = 1, choices = 10, boundary = 20")
         nothing = seal.seal("sums", stored.head.sums_key, seals.place(uid, 1, "open"), bytes(total(stored).nbytes))

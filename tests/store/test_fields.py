@@ -42,7 +42,7 @@ def learnt(stored):
 
 
 def arrays(stored):
-    return [np.copy(part) for part in stored._versions.fold.estimate.arrays]
+    return [np.copy(part) for part in stored._served.estimator.estimate.arrays]
 
 
 @pytest.mark.parametrize("together", [1, 9])
@@ -83,20 +83,22 @@ def test_another_window_does_not_change_what_was_shown(on_sqlite):
             shown = arrays(stored)
     with on_sqlite.open(bandit("walk", "sleep", budget=LITTLE_NOISE), reward={"window": "5 seconds"}) as stored:
         assert alike(arrays(stored), shown)
-        assert [age for _, age in stored._agreed.now.ages] == [10.0, 1000.0, 5.0]
+        assert [age for _, age in stored._shared.now.ages] == [10.0, 1000.0, 5.0]
 
 
 def test_a_restore_starts_from_what_was_released(place):
     with place.open(bandit("walk", "sleep", budget=LITTLE_NOISE)) as stored:
         play(stored, 40)
-        released, before = stored._versions.fold._released.copy(), stored.theta
+        released, before = stored._served.estimator._released.copy(), stored.theta
     restored(place, bandit("walk", "sleep", budget=LITTLE_NOISE))
     with place.open(bandit("walk", "sleep", budget=LITTLE_NOISE)) as stored:
-        fold = stored._versions.fold
-        assert stored.version == 0 and np.array_equal(fold._released, released) and not fold.estimate.random
-        assert fold.estimate.arrays.folded.tolist() == [0, 1]
+        estimator = stored._served.estimator
+        assert stored.version == 0 and np.array_equal(estimator._released, released) and not estimator.estimate.random
+        assert estimator.estimate.arrays.folded.tolist() == [0, 1]
         theta = stored.theta
         assert np.dot(theta, before) > 0.8 * np.linalg.norm(theta) * np.linalg.norm(before)
-        assert fold.estimate.arrays.target[:, 0, 0].sum() / fold.algorithm.plan.features.own[0].weight ** 2 > 20
+        assert (
+            estimator.estimate.arrays.target[:, 0, 0].sum() / estimator.algorithm.plan.features.own[0].weight ** 2 > 20
+        )
         play(stored, 20, seed=2)
         assert stored.version > 1 and not np.array_equal(stored.theta, theta)

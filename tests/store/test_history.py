@@ -20,10 +20,12 @@ def test_history_is_the_same_after_a_restart_and_its_last_entry_is_what_is_serve
     with opened() as stored:
         assert len(stored.history) == 1 and stored.history[0].choices == 0
         play(stored, np.random.default_rng(0), 60)
-        found, fold = stored.history, stored._versions.fold
+        found, estimator = stored.history, stored._served.estimator
         assert len(found) == stored.version + 1 >= 4
         assert [past.choices for past in found[:3]] == [0, 10, 20]  # as the public schedule says
-        served, _ = fold.algorithm.model.beliefs(fold.estimate.arrays, np.eye(3), 0.9)  # the middle along each feature
+        served, _ = estimator.algorithm.model.beliefs(
+            estimator.estimate.arrays, np.eye(3), 0.9
+        )  # the middle along each feature
         assert np.array_equal(found[-1].estimate, np.clip(served, -1, 1))
         assert all((past.low <= past.estimate).all() and (past.estimate <= past.high).all() for past in found)
     with opened() as stored:
@@ -38,8 +40,8 @@ def test_offers_are_what_people_with_these_arms_get(opened):
         assert np.allclose(stored.offers(mine).probability.sum(), 1.0)
         play(stored, rng, 60)
         found = stored.offers({str(i): row for i, row in enumerate(mine)})
-        fold = stored._versions.fold
-        picks = fold.algorithm.pick(fold.estimate, np.repeat(mine[None], 4000, axis=0), rng)
+        estimator = stored._served.estimator
+        picks = estimator.algorithm.pick(estimator.estimate, np.repeat(mine[None], 4000, axis=0), rng)
         assert np.abs(np.bincount(picks, minlength=4) / 4000 - found.probability).max() < 0.05
         assert (found.low <= found.mean).all() and (found.mean <= found.high).all()
 
@@ -53,7 +55,7 @@ def test_offers_change_nothing_and_draw_nothing(opened):
         def state():
             tables = ("bandit", "choice", "waiting", "written", "open_step", "drawn", "leaf", "event")
             rows = [table(stored, f"SELECT * FROM {name}") for name in tables]
-            return repr((rows, stored._versions.fold.estimate, policy.bit_generator.state))
+            return repr((rows, stored._served.estimator.estimate, policy.bit_generator.state))
 
         def refuse(*_):
             raise AssertionError("drawn")

@@ -39,7 +39,7 @@ def play(stored, rounds, seed=0, **given):
         number = stored.choices + 1
         choice, reward = stored.choose(arms(rng), **given), float(rng.random() < 0.5)
         stored.observe(choice, reward)
-        out[number] = stored._agreed.assignment.side(number), reward
+        out[number] = stored._shared.assignment.side(number), reward
     settle(stored)
     return out
 
@@ -63,7 +63,7 @@ def test_every_number_counts_whatever_became_of_it(place, quiet):
     with opened(place) as stored:
         for t in range(60):
             number, reward = stored.choices + 1, float(rng.random() < 0.5)
-            happened[number] = stored._agreed.assignment.side(number), MISSING
+            happened[number] = stored._shared.assignment.side(number), MISSING
             if t % 10 == 1:
                 with pytest.raises(RefusedRequest, match="Expected"):
                     stored.choose(np.full((4, 3), np.nan), request=f"bad {t}")
@@ -97,7 +97,7 @@ def test_what_the_holdout_plays_and_what_answers_tell(place, rng):
         for t in range(40):
             number = stored.choices + 1
             choice = stored.choose(x, request=f"{t}", propensity=True)
-            if stored._agreed.assignment.side(number):
+            if stored._shared.assignment.side(number):
                 assert choice.index == 1
             told.setdefault(choice.index, set()).add(round(choice.propensity, 9))
             assert stored.choose(x, request=f"{t}").propensity == choice.propensity
@@ -113,8 +113,8 @@ def test_own_is_the_callers_choice(place, quiet):
         for _ in range(30):
             number = stored.choices + 1
             choice = stored.choose(arms(rng), own=2)
-            before += stored._agreed.assignment.side(number)
-            assert choice.index == 2 or not stored._agreed.assignment.side(number)
+            before += stored._shared.assignment.side(number)
+            assert choice.index == 2 or not stored._shared.assignment.side(number)
         assert before == 6
         for own in (None, 4, "a"):
             with pytest.raises(RefusedRequest, match="Expected own="):
@@ -127,10 +127,10 @@ def test_own_is_the_callers_choice(place, quiet):
 def test_it_goes_on_after_a_restart_and_workers_agree_on_its_end(place, quiet, clock):
     with opened(place) as stored:
         happened = play(stored, 47)
-        before, key = stored.trial_sums, stored._vault.sides
+        before, key = stored.trial_sums, stored._store.sides
     clock.now = 5000.0
     with opened(place, clock=clock) as stored:
-        assert stored._vault.sides == key and stored.trial_sums.looks == before.looks
+        assert stored._store.sides == key and stored.trial_sums.looks == before.looks
         if place.where.startswith("postgres"):
             with opened(place, clock=clock) as other:
                 other.end_experiment()
@@ -160,7 +160,7 @@ def test_propensities_of_its_last_block_do_not_tell_the_side(on_sqlite, ahead):
 @pytest.mark.parametrize("ahead", [True, False])
 def test_a_choice_that_is_tried_again_with_another_number_is_what_the_bandit_drew(on_sqlite, ahead):
     with opened(on_sqlite) as stored:
-        assignment = stored._agreed.assignment
+        assignment = stored._shared.assignment
         numbers = {assignment.side(number): number for number in range(1, 6)}
         for available in (None, [True, True, True, False]):
             for _ in range(10):
@@ -193,11 +193,11 @@ def test_a_restore_begins_a_new_experiment(on_sqlite, quiet, clock):
     """With another key; one that has ended stays so."""
     with opened(on_sqlite) as stored:
         play(stored, 40)
-        key = stored._vault.sides
+        key = stored._store.sides
     restored(on_sqlite, made())
     clock.now = 9000.0
     with opened(on_sqlite, clock=clock) as stored:
-        assert stored.trial_sums.looks == () and stored._vault.sides != key and stored.version == 0
+        assert stored.trial_sums.looks == () and stored._store.sides != key and stored.version == 0
         assert check(stored, play(stored, 40, seed=5))
         stored.end_experiment()
     restored(on_sqlite, made())
@@ -217,10 +217,10 @@ def test_it_moves_to_another_database(on_sqlite, on_postgres, quiet):
 
 def test_its_key_is_one_of_the_folders(on_sqlite):
     with opened(on_sqlite) as stored:
-        assert stored._vault.seal.keys.labels(f"{stored._vault.uid}.sides") == [f"{stored._vault.uid}.sides"]
-        key, shown = stored._vault.sides, f"{stored._vault!r}{stored._agreed.assignment!r}{stored.trial_sums}"
+        assert stored._store.seal.keys.labels(f"{stored._store.uid}.sides") == [f"{stored._store.uid}.sides"]
+        key, shown = stored._store.sides, f"{stored._store!r}{stored._shared.assignment!r}{stored.trial_sums}"
         assert len(key) == 32 and key.hex() not in shown and repr(key) not in shown
-        stored._vault.seal.keys.destroy(f"{stored._vault.uid}.sides")
+        stored._store.seal.keys.destroy(f"{stored._store.uid}.sides")
     with pytest.raises(WrongKeys):
         opened(on_sqlite)
 
@@ -272,9 +272,9 @@ def killed_at_every_statement(place):
         for i in range(30):
             stored.observe(stored.choose(np.eye(3), request=f"later {i}"), 1.0)
         settle(stored)
-        found = table(stored, "SELECT number FROM choice WHERE bandit = ?", stored._vault.uid)
+        found = table(stored, "SELECT number FROM choice WHERE bandit = ?", stored._store.uid)
         answered = {int(one) for (one,) in found}
-        side = stored._agreed.assignment.side
+        side = stored._shared.assignment.side
         assert ended % 5 == 0 and all(side(n) == 0 for n in range(ended + 1, ended + 20))
         assert check(stored, {n: (side(n), 1.0 if n in answered else MISSING) for n in range(1, stored.choices + 1)})
         assert len(answered) == number + 30 <= stored.choices
@@ -307,11 +307,11 @@ def test_what_was_released_stays_when_it_retires(on_sqlite, quiet, assign):
 def after(place, fate, monkeypatch):
     """Exact sums by step, in cells, of 40 people of whom the first of a side has that fate."""
     with_key = lambda holdout, key, **options: Assignment(holdout, bytes(32), **options)  # noqa: E731
-    monkeypatch.setattr("tacit.holders.terms.Assignment", with_key)
+    monkeypatch.setattr("tacit.holders.shared_settings.Assignment", with_key)
     bandit = made()
     with place.open(bandit, name=fate.replace(" ", "-")) as stored:
         side = int(fate.endswith("holdout"))
-        canary = next(n for n in range(1, 11) if stored._agreed.assignment.side(n) == side)
+        canary = next(n for n in range(1, 11) if stored._shared.assignment.side(n) == side)
         rng = np.random.default_rng(6)
         for number in range(1, 41):
             x, own = np.repeat(arms(rng, count=1), 2, axis=0), number == canary  # whichever arm is drawn

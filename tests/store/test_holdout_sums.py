@@ -28,7 +28,7 @@ def errors(folder, seed, holdout, rounds):
             rewards[new], arms[new] = answers, [choice.index for choice in choices]
             clock.now += 4.0
             stored.tend()
-        found, sides = stored.trial_sums, stored._agreed.assignment.sides(range(1, rounds + 1))
+        found, sides = stored.trial_sums, stored._shared.assignment.sides(range(1, rounds + 1))
     look = found.looks[-1]
     at, r, played = sides[: look.people], rewards[1 : look.people + 1], arms[1 : look.people + 1]
     assert look.counts == tuple(np.bincount(at, minlength=len(found.sides))) and look.people > rounds / 2

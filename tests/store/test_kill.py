@@ -70,8 +70,8 @@ def life(place, made, at, ids, end, pipe):
     stored, shown = place.open(made(), background=True, **REAL), []
 
     def show():
-        for version in range(len(shown), stored._versions.version):
-            say("version", -1, version, stored._versions._digests[version + 1], 0)  # of all leaves so far
+        for version in range(len(shown), stored._served.version):
+            say("version", -1, version, stored._served._digests[version + 1], 0)  # of all leaves so far
             shown.append(version)
 
     for k in range(at, end):
@@ -135,7 +135,7 @@ def lives(place, made, kills, seed):
 
 def by_step(stored, found):
     """Users by the step of their number, which follows from the schedule alone."""
-    numbers = {stored._vault.tickets.read(name).number: i for i, (name, _) in found.answers.items()}
+    numbers = {stored._store.tickets.read(name).number: i for i, (name, _) in found.answers.items()}
     assert len(numbers) == len(found.answers)
     out, start, step = {}, 0, 0
     while start < stored.choices:
@@ -224,7 +224,7 @@ def test_entries_and_releases_that_are_killed_happen_once(place):
             was = [bytes(noisy) for (noisy,) in table(stored, "SELECT noisy FROM drawn")]
             assert bool(was) == (step >= 4), point
             committed = [
-                stored._vault.seal.open("sums", place_of(stored._vault.uid, step, "noisy"), one) for one in was
+                stored._store.seal.open("sums", place_of(stored._store.uid, step, "noisy"), one) for one in was
             ]
             stored.tend()
             assert stored.version == step + 1 and stored.entered == 10 * (step + 1), point

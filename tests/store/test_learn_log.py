@@ -191,7 +191,7 @@ def test_a_log_from_before_a_restore_is_not_learnt_again(on_sqlite, tmp_path):
         stored.choose([[0.1, 0.2, 0.3]])
         stored.backup(copy)
         stored.learn_log(log(), log="june")
-    other = Place(str(copy), stored._vault.seal.keys.folder)
+    other = Place(str(copy), stored._store.seal.keys.folder)
     restored(other, linear())
     with other.open(linear()) as stored:
         for name in ("june", "july"):  # its rows are known as well

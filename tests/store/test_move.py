@@ -13,7 +13,7 @@ import pytest
 
 from tacit import retire
 from tacit.errors import BadState, Moved, Retired, RolledBack, TacitError
-from tacit.holders import moving, moving, schema
+from tacit.holders import moving, schema
 from tacit.holders.moving import move
 from tests.store.conftest import of_postgres
 from tests.store.places import Clock, Place, arms, contribution, glm, linear, play, restored, settle, sums, table, total
@@ -202,7 +202,7 @@ def test_a_drawn_leaf_that_the_witness_does_not_know_is_not_drawn_again(on_sqlit
         with pytest.raises(KeyboardInterrupt):
             stored.tend()
         ((sealed,),) = table(stored, "SELECT noisy FROM drawn")
-        noisy = stored._vault.seal.open("sums", f"{stored._vault.uid} sums 0 noisy", sealed)
+        noisy = stored._store.seal.open("sums", f"{stored._store.uid} sums 0 noisy", sealed)
     monkeypatch.undo()
     move(on_sqlite.where, on_postgres.where, keys=on_sqlite.keys)
     with on_postgres.open(linear(), clock=clock) as stored:
@@ -297,7 +297,7 @@ def test_a_worker_of_the_old_place_cannot_write_to_the_witness(on_postgres, on_s
         play(late, np.random.default_rng(0), 12, together=12)
         move(on_postgres.where, on_sqlite.where, keys=on_postgres.keys)
         with pytest.raises(RolledBack):
-            late._vault.witness.record(dataclasses.replace(late._steps._drawn, used=99))
+            late._store.witness.record(dataclasses.replace(late._steps._drawn, used=99))
         for call in (late.tend, lambda: late.choose(np.eye(3)), lambda: late.erase("ada")):
             with pytest.raises(TacitError, match=r"moved|another place"):
                 call()

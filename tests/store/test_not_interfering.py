@@ -19,7 +19,7 @@ def others(place, second, name, **options):
 
 
 def damaged(stored, choice):
-    table(stored, "UPDATE waiting SET sealed = ? WHERE bandit = ? AND number = 2", b"?" * 99, stored._vault.uid)
+    table(stored, "UPDATE waiting SET sealed = ? WHERE bandit = ? AND number = 2", b"?" * 99, stored._store.uid)
 
 
 BEHAVIOURS = {
@@ -61,7 +61,7 @@ def test_who_is_beyond_the_limit_moves_no_step(place):
             rows = [
                 table(stored, f"SELECT number, length(sealed) FROM {one} WHERE bandit = ? ORDER BY number", uid)
                 for one in ("choice", "waiting")
-                for uid in [stored._vault.uid]
+                for uid in [stored._store.uid]
             ]
             settle(stored)
             seen.append((stored.head, stored.entered, rows))

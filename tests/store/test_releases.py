@@ -41,7 +41,7 @@ def test_a_step_closes_by_the_number_of_choices_alone(place):
                 if answers and i % answers == 0:
                     stored.observe(choice, 1.0)
                 times.append((stored.entered, stored.version))
-            uid = stored._vault.uid
+            uid = stored._store.uid
             sizes = table(
                 stored, "SELECT length(sums), length(noisy), visible_at FROM leaf WHERE bandit = ? ORDER BY step", uid
             )
@@ -58,14 +58,14 @@ def heard(monkeypatch):
     """The statements of any database from now on, and the sizes of their arguments; and how often a row is opened."""
 
     def listen(stored):
-        log, cursor, open_ = [], type(stored._database)._cursor, stored._vault.seal.open
+        log, cursor, open_ = [], type(stored._database)._cursor, stored._store.seal.open
 
         def says(self, statement, arguments):
             log.append((statement, [len(one) for one in arguments if isinstance(one, bytes)]))
             return cursor(self, statement, arguments)
 
         monkeypatch.setattr(type(stored._database), "_cursor", says)
-        monkeypatch.setattr(stored._vault.seal, "open", lambda *given: log.append("opened") or open_(*given))
+        monkeypatch.setattr(stored._store.seal, "open", lambda *given: log.append("opened") or open_(*given))
         return log
 
     return listen
@@ -144,7 +144,7 @@ def test_a_release_whose_commit_takes_too_long_is_visible_at_the_next_multiple_o
         stored.tend()
         assert table(stored, "SELECT visible_at FROM leaf") == [(end + 60.0,)] and clock.now == end + 95.01
         assert [what for _, what in stored.events] == [LATE]
-        assert stored.choose(arms(rng)).version == 0 and stored._versions.next_at == end + 120.0
+        assert stored.choose(arms(rng)).version == 0 and stored._served.next_at == end + 120.0
         clock.now = end + 119.9
         assert stored.choose(arms(rng)).version == 0
         clock.now = end + 120.0
@@ -232,8 +232,8 @@ def test_of_eight_workers_at_one_boundary_one_releases(on_postgres):
         closed(stored, rng)
         exact = sums(stored)[0]
         others = [stored._database.another() for _ in range(8)]
-        given = (stored._agreed, stored._curator, stored._people, clock)
-        workers = [Steps(stored.one_pass, stored._sources.source, stored._vault, one, *given) for one in others]
+        given = (stored._shared, stored._curator, stored._people, clock)
+        workers = [Steps(stored.one_pass, stored._sources.source, stored._store, one, *given) for one in others]
         at_once(*(worker.run for worker in workers))
         for one in others:
             one.close()
@@ -267,10 +267,10 @@ def test_a_second_leaf_for_a_step_is_refused_by_the_database(place, rng):
         play(stored, rng, 11)
         before = noisy(stored)
         with pytest.raises(Unavailable), stored._database.transaction() as run:
-            leaf_rows.keep(run, stored._vault.uid, 0, b"", b"", 0.0)
+            leaf_rows.keep(run, stored._store.uid, 0, b"", b"", 0.0)
         with stored._database.transaction() as run:
-            assert leaf_rows.draw(run, stored._vault.uid, SealedLeaf(9, b"", b"", 0.0))
-            assert not leaf_rows.draw(run, stored._vault.uid, SealedLeaf(9, b"", b"", 0.0))
+            assert leaf_rows.draw(run, stored._store.uid, SealedLeaf(9, b"", b"", 0.0))
+            assert not leaf_rows.draw(run, stored._store.uid, SealedLeaf(9, b"", b"", 0.0))
         assert noisy(stored) == before
 
 
@@ -304,7 +304,7 @@ def test_long_vectors_from_ten_sums_of_the_past_go_on_after_a_restart(place, mon
         assert steps > 5 and sorted(sums(stored))[0] == 0
     with place.open(glm(first=2)) as again:
         again._steps.run()
-        assert np.array_equal(again.theta, theta) and again._steps._fold.step == steps
+        assert np.array_equal(again.theta, theta) and again._steps._estimator.step == steps
         assert np.array_equal(opened(again._steps._closed).closed, before.closed) and before.closed.any()
         play(again, rng, 10, prefix="later", together=5)
         assert again.version > steps and not np.array_equal(again.theta, theta)

@@ -11,7 +11,7 @@ from tacit.core.curator import Curator
 from tacit.errors import TacitError
 from tacit.holders import rows
 from tacit.holders.choosing import Choosing
-from tacit.holders.versions import Versions
+from tacit.holders.served import ServedEstimates
 from tacit.mechanisms import leaves
 from tacit.mechanisms.opening import opened
 from tests.store.places import Clock, arms, glm, linear, table
@@ -85,7 +85,7 @@ def run(place, kind, people, name):
                         own.append(choice)
                         seen["in time"] = stored.observe(choice, 0.5)
                         seen |= shown(stored, given) | {"refused": refusals(stored, choice, own[len(own) // 2])}
-                    out.append(seen | {"log": lines, "next": stored._versions.next_at})
+                    out.append(seen | {"log": lines, "next": stored._served.next_at})
                     continue
                 choice = stored.choose(arms(others, count=int(others.integers(1, 9))), request=f"{i}")
                 if i % EVERY == 2:
@@ -96,7 +96,7 @@ def run(place, kind, people, name):
                 late += [choice] if fate == 0 and people < 3 else []
                 if late and others.random() < 0.3:
                     stored.observe(late.pop(), None if others.random() < 0.5 else 1.0)
-        return [*out, {name: table(stored, statement, stored._vault.uid) for name, statement in SIZES.items()}]
+        return [*out, {name: table(stored, statement, stored._store.uid) for name, statement in SIZES.items()}]
 
 
 def check(place, kind):
@@ -124,7 +124,7 @@ def test_quite_other_people_change_nothing_that_is_shown(place, kind):
 def test_an_experiment_changes_nothing_of_that(place, monkeypatch):
     """Each run has the same key of sides."""
     with_key = lambda holdout, key, **options: Assignment(holdout, bytes(32), **options)  # noqa: E731
-    monkeypatch.setattr("tacit.holders.terms.Assignment", with_key)
+    monkeypatch.setattr("tacit.holders.shared_settings.Assignment", with_key)
     check(place, experiment)
 
 
@@ -172,7 +172,7 @@ def in_a_choice(patch):
     draw = Curator.draw
 
     def moved(self, asked):
-        drawn, vault = draw(self, asked), self.book._vault
+        drawn, vault = draw(self, asked), self.book._store
         with vault.database.transaction() as run:
             count = answers(run, vault.uid)
         return drawn._replace(picked=(drawn.picked + count) % len(asked.offer.arms))
@@ -181,15 +181,15 @@ def in_a_choice(patch):
 
 
 def in_the_estimate(patch):
-    show = Versions._show
+    show = ServedEstimates._show
 
     def leaky(self, leaf):
-        with self._vault.database.transaction() as run:
-            count = answers(run, self._vault.uid)
-        noisy = leaves.read(leaf.noisy, self.fold.algorithm.plan.mechanism.size) + 1e-9 * count
+        with self._store.database.transaction() as run:
+            count = answers(run, self._store.uid)
+        noisy = leaves.read(leaf.noisy, self.estimator.algorithm.plan.mechanism.size) + 1e-9 * count
         show(self, leaf._replace(noisy=leaves.written(noisy)))
 
-    patch.setattr(Versions, "_show", leaky)
+    patch.setattr(ServedEstimates, "_show", leaky)
 
 
 def in_a_leaf(patch):
@@ -215,7 +215,7 @@ def in_the_reply(patch):
 
     def tells(self, reports):
         with self._database.transaction() as run:
-            before = answers(run, self._vault.uid)
+            before = answers(run, self._store.uid)
         return [one and before % 2 == 0 for one in write(self, reports)]
 
     patch.setattr(Choosing, "write", tells)

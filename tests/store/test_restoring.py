@@ -49,7 +49,7 @@ def together(stored):
 
 def snapshot(stored):
     """The estimate, and the sums that it is made from."""
-    return stored.theta, np.copy(stored._versions.fold._released)
+    return stored.theta, np.copy(stored._served.estimator._released)
 
 
 # what goes along
@@ -59,14 +59,14 @@ def snapshot(stored):
 def test_it_starts_from_what_was_released_and_from_nothing_that_is_raw(place, folder, kind, rng):
     with place.open(kind()) as stored:
         play(stored, rng, 35, together=12)
-        waiting, before = stored.choose(arms(rng), request="w"), stored._vault.uid
+        waiting, before = stored.choose(arms(rng), request="w"), stored._store.uid
         stored.observe(waiting, 1.0)
         estimate, prefix = snapshot(stored)
     content = backed_up(place, folder / "backup").read_bytes()
     uid = restore(kind(), folder / "backup", place.where, keys=place.keys)
     assert (folder / "backup").read_bytes() == content and not list(folder.glob("backup?*"))
     with place.open(kind()) as stored:
-        assert stored._vault.uid == uid != before and stored.predecessors == (before,)
+        assert stored._store.uid == uid != before and stored.predecessors == (before,)
         assert stored.version == 0 and stored.choices == 0 and not total(stored).any()
         assert np.array_equal(snapshot(stored)[1], prefix)
         if kind is glm:  # the same sums and noise; a UCB's regulariser is made for more noise
@@ -110,8 +110,8 @@ def test_the_noise_of_a_prior_is_taken_into_account(place):
         restored(place, glm())
     with place.open(glm()) as stored:
         expected = math.hypot(std, grid.fading**n * std)
-        assert stored._vault.bandit.prior_std == pytest.approx(expected)
-        used = stored._versions.fold.algorithm
+        assert stored._store.bandit.prior_std == pytest.approx(expected)
+        used = stored._served.estimator.algorithm
         assert used.gains[0] * grid.sigma == pytest.approx(expected)
         assert used.gains[2] > one_pass.gains[2]
 
@@ -149,7 +149,7 @@ def test_it_is_charged_with_what_the_witness_has_on_record(place, folder, rng):
         found, mu = stored.privacy, gaussian.mu(Budget(spent, 1e-5))
         assert found.epsilon == alone.epsilon == said.alone and found.private and found.spent == 0.0
         assert (
-            [one.steps for one in stored._vault.bandit.predecessors] == [3] == [one.steps for one in said.predecessors]
+            [one.steps for one in stored._store.bandit.predecessors] == [3] == [one.steps for one in said.predecessors]
         )
         expected = gaussian.epsilon(math.hypot(mu, MU), 1e-5)
         assert together(stored) == pytest.approx(expected, rel=1e-3) == pytest.approx(said.together, rel=1e-3)
@@ -172,7 +172,7 @@ def test_a_chain_adds_up_also_from_a_backup_of_the_first(place, folder):
         with place.open(glm()) as stored:
             play(stored, np.random.default_rng(i), 12, prefix=f"{i} ", together=12)
             spent = gaussian.mu(Budget(stored.privacy.spent, 1e-5))
-            uids = (*stored.predecessors, stored._vault.uid)
+            uids = (*stored.predecessors, stored._store.uid)
         if i == 0:
             backed_up(place, folder / "first")
         if i < 2:
@@ -280,7 +280,7 @@ def test_workers_of_the_predecessor_are_refused(on_postgres, folder, rng):
             with pytest.raises(RolledBack):
                 call()
         with pytest.raises(RolledBack):
-            stored._vault.witness.record(dataclasses.replace(stored._steps._drawn, used=1))
+            stored._store.witness.record(dataclasses.replace(stored._steps._drawn, used=1))
 
 
 # kill -9
@@ -291,14 +291,14 @@ def test_a_restore_that_is_killed_leaves_the_predecessor_or_a_whole_successor_or
     """Done again it is done; what was released is charged once, and no raw row and no key of it is left."""
     with place.open(glm(), clock=clock) as stored:
         play(stored, np.random.default_rng(0), 12, together=12)
-        first, prefix = stored._vault.uid, snapshot(stored)[1]
+        first, prefix = stored._store.uid, snapshot(stored)[1]
     backed_up(place, folder / "backup")
     before, outcomes = first, []
     for number in range(0, 300, apart):
         was = dies_at(number, place, lambda: restore(glm(), folder / "backup", place.where, keys=place.keys))
         try:
             with place.open(glm(), clock=clock) as stored:
-                opened = stored._vault.uid
+                opened = stored._store.uid
                 assert opened == before or (before in stored.predecessors and stored.choices == 0)
                 outcomes.append((was, opened != before))
         except RolledBack:
@@ -307,9 +307,9 @@ def test_a_restore_that_is_killed_leaves_the_predecessor_or_a_whole_successor_or
         restore(glm(), folder / "backup", place.where, keys=place.keys)
         with place.open(glm(), clock=clock) as stored:
             assert np.array_equal(snapshot(stored)[1], prefix)
-            charged = {one.uid: one.steps for one in stored._vault.bandit.predecessors}
+            charged = {one.uid: one.steps for one in stored._store.bandit.predecessors}
             assert charged.pop(first) == 1 and set(charged.values()) <= {0}
-            before = stored._vault.uid
+            before = stored._store.uid
             labels = Keys(place.keys).labels("")
             others = {label for label in labels if not label.startswith((before, "bandit."))}
             assert all(label.endswith(".tickets") for label in others)

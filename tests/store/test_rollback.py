@@ -63,10 +63,10 @@ def test_the_witness_is_on_disk_before_a_version_is_served(place, monkeypatch, r
         stored._clock.now += LASTS + stored._database.skew + 0.01
         stored._steps.run()
         assert stored.choose(arms(rng)).version == 0  # which hears of the release
-        monkeypatch.setattr(stored._vault.witness.__class__, "record", lambda *args: (_ for _ in ()).throw(OSError))
+        monkeypatch.setattr(stored._store.witness.__class__, "record", lambda *args: (_ for _ in ()).throw(OSError))
         with pytest.raises(OSError):
             stored.choose(arms(rng))
-        assert stored._versions.version == 0
+        assert stored._served.version == 0
         monkeypatch.undo()
         assert stored.choose(arms(rng)).version == 1
 

@@ -142,10 +142,10 @@ def test_keys_of_expired_choices_are_destroyed(place, rng):
         for _ in range(50):
             stored.choose_group([stored.prepare(arms(rng)) for _ in range(2)])
             settle(stored)
-            most = max(most, len(stored._vault.seal.keys.labels(f"{stored._vault.uid}.epoch")))
+            most = max(most, len(stored._store.seal.keys.labels(f"{stored._store.uid}.epoch")))
         assert most <= 8 + 3
         epochs = {
-            int(label.rpartition(".")[2]) for label in stored._vault.seal.keys.labels(f"{stored._vault.uid}.epoch")
+            int(label.rpartition(".")[2]) for label in stored._store.seal.keys.labels(f"{stored._store.uid}.epoch")
         }
         assert min(epochs) * 2 >= 100 - 16 - 2
         assert table(stored, "SELECT min(number) FROM choice")[0][0] >= min(epochs) * 2
@@ -172,7 +172,7 @@ def test_how_long_answers_are_kept_may_be_changed(place):
 def test_the_folder_of_keys_is_private(on_sqlite):
     with on_sqlite.open(glm()) as stored:
         stored.choose(np.eye(3))
-        folder = stored._vault.seal.keys.folder
+        folder = stored._store.seal.keys.folder
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
     folder.chmod(0o755)
@@ -216,7 +216,7 @@ def test_several_hosts_need_a_folder_of_keys(on_postgres):
 def test_every_release_seals_all_sums_with_a_new_key_and_destroys_the_old_one(place, rng):
     """What a copy of the database from before has of sums, or its log, nobody can read, whoever gets the keys later."""
     with place.open(linear(growth=1.001)) as stored:
-        uid, keys = stored._vault.uid, stored._vault.seal.keys
+        uid, keys = stored._store.uid, stored._store.seal.keys
         for release in range(1, 5):
             play(stored, rng, 5, prefix=f"{release} half", together=5)
             copied = table(stored, "SELECT sums FROM leaf UNION ALL SELECT sums FROM open_step")
@@ -240,12 +240,12 @@ def test_every_release_seals_all_sums_with_a_new_key_and_destroys_the_old_one(pl
 def test_the_old_key_stays_until_the_witness_has_the_release(place, monkeypatch):
     """A replica that lags may go on from the sums before, as long as nothing of the release was shown."""
     with place.open(linear()) as stored:
-        uid, keys = stored._vault.uid, stored._vault.seal.keys
+        uid, keys = stored._store.uid, stored._store.seal.keys
         stored.choose_group([stored.prepare(np.eye(3)) for _ in range(10)])
         monkeypatch.setattr(Witness, "record", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             settle(stored)
-        upkeep.purge(stored._vault, stored._other, stored._agreed)
+        upkeep.purge(stored._store, stored._other, stored._shared)
         assert len(table(stored, "SELECT step FROM drawn")) == 1
         assert keys.labels(f"{uid}.sums") == [f"{uid}.sums.0", f"{uid}.sums.1"]
         monkeypatch.undo()
@@ -272,5 +272,5 @@ def test_keys_that_another_worker_destroyed_are_not_in_memory(on_postgres):
             one.tend()
         two.choose(np.eye(3))
         two.tend()
-        held = {label for label in two._vault.seal.keys._cache if ".epoch." in label or ".sums." in label}
-        assert held <= set(two._vault.seal.keys.labels("")) and len(held) < 14
+        held = {label for label in two._store.seal.keys._cache if ".epoch." in label or ".sums." in label}
+        assert held <= set(two._store.seal.keys.labels("")) and len(held) < 14

@@ -164,7 +164,7 @@ def test_killed_while_choices_enter_and_a_leaf_is_drawn_recorded_and_unsealed(pl
     for number in range(0, 200, apart):
         name = f"b{number}"
         with place.open(even(), name=name) as stored:
-            uid = stored._vault.uid
+            uid = stored._store.uid
             for step in range(3):
                 asked = [stored.prepare([[1.0, 0.0, 0.0]]) for _ in range(stored.head.boundary - stored.choices)]
                 stored.write_group([stored.report(choice, 1.0) for choice in stored.choose_group(asked)])
@@ -241,7 +241,7 @@ def test_an_id_of_a_choice_that_is_lost_stops_everything(place, folder, more, rn
             assert stored.observe(gone[-1].id, 1.0) is False
         play(stored, rng, 12, together=12)
         assert stored.version == 1 and stored.privacy.private
-        (charged,) = stored._vault.bandit.predecessors
+        (charged,) = stored._store.bandit.predecessors
         assert (charged.steps, charged.times) == (released, 2)
         assert "and its whole plan besides" in stored.privacy.caveats[-1]
         alone = gaussian.epsilon(math.hypot(MU, spent), 1e-5)
@@ -255,7 +255,7 @@ def test_two_noises_of_one_step_count_twice(place, folder):
     place.open(glm()).close()  # nothing tells yet
     restore(glm(), folder / "of what is lost", place.where, keys=place.keys)
     with place.open(glm()) as stored:
-        (charged,) = stored._vault.bandit.predecessors
+        (charged,) = stored._store.bandit.predecessors
         assert charged.times == 2 and "and its whole plan besides" in stored.privacy.caveats[-1]
 
 
@@ -267,7 +267,7 @@ def test_a_number_that_was_given_to_another_choice_is_noticed_before_that_step_i
 
     with place.open(glm(), clock=later()) as stored:
         choices = stored.choose_group([stored.prepare(arms(rng)) for _ in range(8)])
-        assert stored._vault.tickets.read(gone.id).number == stored._vault.tickets.read(choices[0].id).number == 13
+        assert stored._store.tickets.read(gone.id).number == stored._store.tickets.read(choices[0].id).number == 13
         if own == "a reward before":
             stored.observe(choices[0], 1.0)
             with pytest.raises(RolledBack):

@@ -83,7 +83,7 @@ def test_workers_go_on_after_a_failover_unless_the_replica_lags(primary, folder,
         else:
             assert stored.choose(arms(rng), request="s11").id == old.id and stored.version == 2
             play(stored, rng, 12, prefix="t", together=12)
-            assert stored.version == 3 and stored._vault.witness.read().timeline == 2
+            assert stored.version == 3 and stored._store.witness.read().timeline == 2
     if lags:
         refused_and_restored(place, old)
 

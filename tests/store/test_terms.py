@@ -61,7 +61,7 @@ def test_the_expired_rows_of_all_workers_are_removed_alike(on_postgres, rng):
         for _ in range(50):
             two.choose(arms(rng))
         settle(one)  # started with 80
-        ((left,),) = table(one, "SELECT count(*) FROM choice WHERE bandit = ?", one._vault.uid)
+        ((left,),) = table(one, "SELECT count(*) FROM choice WHERE bandit = ?", one._store.uid)
         assert 8 <= left < 30
 
 

@@ -43,7 +43,7 @@ def test_workers_choose_reward_enter_and_release_at_once(on_postgres, monkeypatc
             features = arms(rng)
             choice = worker.choose(features, request=f"{seed} {i}")
             assert workers[i % 3].observe(choice, (i % 3) / 3)
-            done[worker._vault.tickets.read(choice.id).number] = contribution(
+            done[worker._store.tickets.read(choice.id).number] = contribution(
                 bandit, features[choice.index], (i % 3) / 3
             )
 
@@ -113,7 +113,7 @@ def test_a_connection_that_breaks_at_a_commit(on_sqlite, happens):
         stored.tend()
         ((noisy,),) = table(stored, "SELECT noisy FROM leaf")
         assert stored.version == 1 and np.array_equal(sums(stored)[0], before)
-        assert np.frombuffer(bytes(noisy)).tobytes() == np.asarray(stored._versions.fold._released).tobytes()
+        assert np.frombuffer(bytes(noisy)).tobytes() == np.asarray(stored._served.estimator._released).tobytes()
 
 
 def test_an_error_within_a_transaction_is_that_error(place):

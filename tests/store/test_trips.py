@@ -51,7 +51,7 @@ def test_numbers_that_were_taken_for_others_than_come_enter_as_nothing(on_postgr
         first, second, given = arms(rng, count=1), arms(rng, count=1), stored.prepare(np.eye(3))
         (one,) = stored.choose_group([stored.prepare(first)], lambda: [given, given])
         (two,) = stored.choose_group([stored.prepare(second)])
-        assert [stored._vault.tickets.read(choice.id).number for choice in (one, two)] == [1, 3]
+        assert [stored._store.tickets.read(choice.id).number for choice in (one, two)] == [1, 3]
         stored.write_group([stored.report(choice, 0.5) for choice in (one, two)])
         settle(stored)
         assert stored.entered == 3

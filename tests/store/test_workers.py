@@ -109,7 +109,7 @@ def test_a_worker_that_wakes_up_between_a_number_and_its_rows_takes_another(on_p
         monkeypatch.setattr(stored._choosing.rows, "placed", sleeps)
         given = np.eye(3)
         choice = stored.choose(given)
-        assert stored._vault.tickets.read(choice.id).number == 3 and slept == [1]
+        assert stored._store.tickets.read(choice.id).number == 3 and slept == [1]
         assert table(stored, "SELECT number FROM waiting") == [(3,)]
         assert stored.observe(choice, 1.0)
         settle(stored)
@@ -227,7 +227,7 @@ def test_a_reward_after_its_deadline_never_counts_whoever_takes_it_and_whenever_
             for one in [one for one in waiting if clocks[0].now - one[3] >= one[2]]:
                 waiting.remove(one)
                 choice, features, *_ = one
-                made_at = workers[0]._vault.tickets.read(choice.id).made_at
+                made_at = workers[0]._store.tickets.read(choice.id).made_at
                 in_time = workers[takes].observe(choice, 0.5)
                 assert in_time == (clocks[takes].now <= made_at + LASTS)
                 answers.append(in_time)

@@ -69,8 +69,8 @@ def test_without_the_key_of_an_epoch_nothing_is_written_and_nothing_enters(place
     with place.open(linear(), pending=PENDING) as stored:
         choices = [stored.choose(arms(rng)) for _ in range(5)]
         stored.observe(choices[0], 1.0)
-        keys, stored._database.generation = stored._vault.seal.keys, stored._database.generation + 1
-        path = keys.folder / f"{keys.labels(stored._vault.uid + '.epoch')[0]}.key"
+        keys, stored._database.generation = stored._store.seal.keys, stored._database.generation + 1
+        path = keys.folder / f"{keys.labels(stored._store.uid + '.epoch')[0]}.key"
         kept = path.read_bytes()
         path.unlink() if other is None else path.write_bytes(other)
         keys._cache.clear()

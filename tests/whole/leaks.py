@@ -136,7 +136,7 @@ class Told(Bandit):
 def estimate(learner):
     """The array that choices are made by."""
     if isinstance(learner, Sums):
-        return learner.fold.estimate.arrays.theta.reshape(-1)
+        return learner.estimator.estimate.arrays.theta.reshape(-1)
     for name, value in replay.chosen_by(learner).items():
         theta = getattr(value, "theta_tau", getattr(value, "theta", value))
         if name in ("posterior", "estimate", "design", "thetas", "played", "theta"):

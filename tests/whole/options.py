@@ -217,8 +217,8 @@ class OnDatabase:
         return OnDatabase(kind, settings, folder, self.clock)
 
     def shown(self) -> dict[str, Any]:
-        fold = self.stored._versions.fold
-        return _shown(fold._released, fold.estimate.arrays, self.stored)
+        estimator = self.stored._served.estimator
+        return _shown(estimator._released, estimator.estimate.arrays, self.stored)
 
 
 DATABASE = World(

@@ -66,8 +66,13 @@ def chosen_by(bandit):
     inner = getattr(bandit, "_bandit", bandit)
     if isinstance(inner, Bandit):
         sums = inner.sums
-        parts = {"step": sums.steps, "due": sums.due, "estimate": sums.fold.estimate, "looks": sums.fold.looks}
-        return parts | {"arrays": sums.state.estimate, "last": sums.fold.last, "released": sums.released.copy()}
+        parts = {
+            "step": sums.steps,
+            "due": sums.due,
+            "estimate": sums.estimator.estimate,
+            "looks": sums.estimator.looks,
+        }
+        return parts | {"arrays": sums.state.estimate, "last": sums.estimator.last, "released": sums.released.copy()}
     state = getattr(inner, "server", inner)._state
     names = PUBLIC if "played" in state._fields or len(state._fields) > 2 else (*PUBLIC, "theta")
     return {name: getattr(state, name) for name in names if name in state._fields}
@@ -124,8 +129,8 @@ class Held:
 
 def crowd(people, bandit, *, wide=False):
     """(the same users in all runs, others). Where contexts are public, others have the same arms, and other rewards."""
-    door = bandit.memory.door
-    dim, (low, high) = door.width, door.rewards
+    validator = bandit.memory.validator
+    dim, (low, high) = validator.width, validator.rewards
     public = getattr(bandit, "_public", False)
 
     def some(seed, most):
@@ -150,7 +155,7 @@ def rounds(bandit, people, *, tape, count=60, absent=True):
     some of the others answer late, never or badly, come in batches with bad rows, or make requests that are refused; in
     the third none of them ever answers."""
     inner = getattr(bandit, "_bandit", bandit)  # of Anytime
-    dim, low = inner.memory.door.width, inner.memory.door.rewards[0]
+    dim, low = inner.memory.validator.width, inner.memory.validator.rewards[0]
     known, others = crowd(people, inner, wide=True)
     rng, held, late, own, out = np.random.default_rng([8, people]), Held(), [], [], []
     worse = people > 0 and absent
@@ -195,7 +200,7 @@ def rounds(bandit, people, *, tape, count=60, absent=True):
 def logs(bandit, people, *, tape, count=8, size=12):
     """The same where others are rows of a log: all with a reward, then some, then none, with a bad one."""
     known, others = crowd(people, bandit)
-    rng, held, out, high = np.random.default_rng([10, people]), Held(), [], bandit.memory.door.rewards[1]
+    rng, held, out, high = np.random.default_rng([10, people]), Held(), [], bandit.memory.validator.rewards[1]
     for t in range(count):
         rows = [next(others) for _ in range(size)]
         fates = (np.zeros(size, int), rng.choice([0, 2], size), np.full(size, 2))[people]
@@ -212,7 +217,7 @@ def logs(bandit, people, *, tape, count=8, size=12):
 
 def refusals(bandit, choice, earlier):
     """What is said to a user who is in all runs and does something wrong, twice, or late."""
-    dim, out = getattr(bandit, "_bandit", bandit).memory.door.width, []
+    dim, out = getattr(bandit, "_bandit", bandit).memory.validator.width, []
     wrong = (
         lambda: bandit.observe(choice, 0.0),
         lambda: bandit.observe(earlier, 0.0),

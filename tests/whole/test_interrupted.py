@@ -122,12 +122,12 @@ def test_nobodys_round_is_counted_too_rarely():
 def check_bandit(bandit, *, every):
     """`check` for its next step. Returns, for each interruption, how often somebody was counted in the end."""
     sums, memory = bandit.sums, bandit.memory
-    known, fold, counts = dict(vars(sums)), dict(vars(sums.fold)), memory.persons.counts.copy()
+    known, estimator, counts = dict(vars(sums)), dict(vars(sums.estimator)), memory.persons.counts.copy()
     before, out = copies((sums.state, memory.tickets)), []
 
     def back():
         vars(sums).update(known)
-        vars(sums.fold).update(fold)
+        vars(sums.estimator).update(estimator)
         memory.persons.counts = counts.copy()
         put((sums.state, memory.tickets), before)
 

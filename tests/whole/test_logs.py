@@ -11,7 +11,7 @@ import pytest
 
 from tacit import Budget, Simulated
 from tacit.core.onepass import OnePass
-from tacit.core.validation import Door
+from tacit.core.validation import Validator
 from tacit.mechanisms import entering
 from tacit.mechanisms.leaves import ClosedSteps
 from tacit.mechanisms.memory import PrefixSums
@@ -204,12 +204,12 @@ def test_that_a_line_planted_where_numbers_are_open_is_found(way, owner, name, l
 )
 def test_that_a_planted_line_is_found(way, planted, tmp_path, monkeypatch):
     """At DEBUG and below, rounded so that no canary has its digits, or without any."""
-    check = Door.check
+    check = Validator.check
 
     def told(self, reward):
         PLANTED[planted](reward)
         return check(self, reward)
 
-    monkeypatch.setattr(Door, "check", told)
+    monkeypatch.setattr(Validator, "check", told)
     with pytest.raises(AssertionError):
         test_all_loggers_say_the_same_of_other_people(way, tmp_path)

@@ -1,5 +1,5 @@
 """Raw is closed: leaks that are planted where raw data are moved end in an error, or say nothing. Those planted where
-numbers are open, in mechanisms and at the door, are for tests/whole/test_logs.py and test_replay.py."""
+numbers are open, in mechanisms and at the validator, are for tests/whole/test_logs.py and test_replay.py."""
 
 import copy
 import io
@@ -125,15 +125,15 @@ IN_MEMORY = {  # each with the name of what it would have told
     "a pickled choice to be kept": lambda bandit: pickle.dumps(asked(bandit)[3].row),
     "a pickled bandit": pickle.dumps,
     "a copied bandit": copy.copy,
-    "an estimate from exact sums": lambda bandit: bandit.sums.fold.follow(bandit.sums.state.prefix, 3, 24, ()),
-    "an estimate from open sums": lambda bandit: bandit.sums.fold.follow(bandit.sums.state.prefix.open, 3, 24, ()),
+    "an estimate from exact sums": lambda bandit: bandit.sums.estimator.follow(bandit.sums.state.prefix, 3, 24, ()),
+    "an estimate from open sums": lambda bandit: bandit.sums.estimator.follow(bandit.sums.state.prefix.open, 3, 24, ()),
     "the noise": lambda bandit: bandit.sums.state.prefix.noise.table.copy(),
     "a file that others may read": lambda bandit: np.savez(io.BytesIO(), bandit.sums.state.prefix, allow_pickle=False),
 }
 
 
 def a_reward(bandit):
-    return bandit.memory.door.check(CANARIES.reward)
+    return bandit.memory.validator.check(CANARIES.reward)
 
 
 def entered(bandit):
@@ -157,7 +157,7 @@ HOLDOUT = Holdout(policy="uniform", share=0.5)
 def test_what_a_bandit_holds_says_nothing_of_anybody(options):
     """Its repr, that of what it is composed of, and whatever a debugger lists of them; what was released is noise."""
     bandit = made(**options)
-    sums, owners = bandit.sums, (bandit, bandit.memory, bandit.sums, bandit.sums.fold, bandit.curator)
+    sums, owners = bandit.sums, (bandit, bandit.memory, bandit.sums, bandit.sums.estimator, bandit.curator)
     parts = [*owners, sums.state, *map(vars, owners), *(part for one in owners for part in vars(one).values())]
     said = "".join(map(repr, parts))
     assert "<raw>" in said and CANARIES.found_in([("repr", said.encode())], opened(sums.state.prefix).open) == []

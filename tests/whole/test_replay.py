@@ -121,7 +121,7 @@ class ByFields(Bandit):
 
     def _asked(self, arms):
         x = np.asarray(arms["0"] if isinstance(arms, dict) else arms[0])
-        if x.shape != (self.memory.door.width,):
+        if x.shape != (self.memory.validator.width,):
             raise ValueError("Expected other arms, got these.")
         age = float(50 + 1e8 * x[0]) if np.isfinite(x).all() else "much"
         return ({"age": age, "plan": "free" if x[1] > 0 else "paid"},)

@@ -11,8 +11,8 @@ FILES = sorted([*SOURCE.rglob("*.py"), *ROOT.glob("packages/*/src/**/*.py")])
 PLANTED = {SOURCE / "testing" / "leaks.py", *ROOT.glob("packages/lab/src/tacit_lab/audit/*mutants.py")}
 
 LEAKS = (  # a file, what stands there, and what leaks
-    ("core/memory.py", "self.fold.follow(self.released, ", "self.fold.follow(self.state.prefix, "),
-    ("core/memory.py", "self.fold.resume(self.released, ", "self.fold.resume(self.state.prefix, "),
+    ("core/memory.py", "self.estimator.follow(self.released, ", "self.estimator.follow(self.state.prefix, "),
+    ("core/memory.py", "self.estimator.resume(self.released, ", "self.estimator.resume(self.state.prefix, "),
     ("core/memory.py", "return self.state.prefix.released", "return self.state.prefix"),
     ("models/glm.py", "notice(prefix.released, ", "notice(prefix.closed, "),
     ("models/glm.py", "else prefix.released", "else prefix.open"),
@@ -32,8 +32,8 @@ LEAKS = (  # a file, what stands there, and what leaks
     ("bandits/local/server.py", "self._absorb(vector)", "self._absorb(np.frombuffer(report))"),
     ("bandits/local/irls_kernel.py", "local_absorb(report, state)", "local_absorb(vector, state)"),
     ("holders/steps.py", "leaves.written(noisy)", "leaves.written(total)"),
-    ("holders/versions.py", "leaves.read(leaf.noisy, plan.mechanism.size)", "leaf.noisy"),
-    ("holders/versions.py", "Prior(leaves.read(bytes(given), size), ", "Prior(bytes(given), "),
+    ("holders/served.py", "leaves.read(leaf.noisy, plan.mechanism.size)", "leaf.noisy"),
+    ("holders/served.py", "Prior(leaves.read(bytes(given), size), ", "Prior(bytes(given), "),
 )
 
 
@@ -82,7 +82,7 @@ CLOSED = tuple(SOURCE / name for name in ("core", "holders", "service"))
 
 def test_nobody_opens_what_is_raw_but_by_its_door():
     """The class keeps its value under a mangled name. And where rows wait and enter, sums and rows are closed: open
-    numbers have no name there. Which modules may import the door is a contract of import-linter's."""
+    numbers have no name there. Which modules may import the validator is a contract of import-linter's."""
     for path in FILES:
         text = path.read_text()
         assert path == OPENING or "_Raw__" not in text, path

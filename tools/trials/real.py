@@ -62,7 +62,7 @@ def run(seed: int, holdout: Holdout, people: int) -> Found:
                 clock.now += 4.0
                 stored.tend()
             sums = stored.trial_sums
-            sides = stored._agreed.assignment.sides(range(1, people + 1))  # type: ignore[union-attr]
+            sides = stored._shared.assignment.sides(range(1, people + 1))  # type: ignore[union-attr]
     assert sums is not None
     return _judged(course(sums), got, would, np.asarray(sides))
 

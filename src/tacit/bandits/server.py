@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit import checks
-from tacit.core import snapshot, warm
+from tacit.core import compiling, snapshot
 from tacit.core.file_witness import write
 from tacit.core.live import State
 from tacit.core.reward import Reward
@@ -148,7 +148,7 @@ class Server(Kept, ABC):
     def _stage(self) -> Any:
         from tacit.bandits.embedded import Embedded
 
-        return Embedded(self, pending=warm.PENDING)
+        return Embedded(self, pending=compiling.PENDING)
 
     @abstractmethod
     def _play(self, block: Block, transit: Any) -> None:

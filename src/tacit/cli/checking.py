@@ -12,7 +12,7 @@ from typing import Any
 from tacit import checks
 from tacit.cli import asked
 from tacit.cli.output import progress, write_json
-from tacit.core.validation import Door, check_named
+from tacit.core.validation import Validator, check_named
 from tacit.features.sample import EXAMPLES, PROBLEMS, FieldCounts, Sample
 from tacit.features.schema import Schema
 from tacit.planning import counsel, trials
@@ -33,7 +33,7 @@ class Looked:
 
     def __init__(self, setting: BanditSetting, name: str) -> None:
         bandit = config.build(setting, name)
-        self._setting, self._door = setting, Door.of(bandit.one_pass(exact=True))
+        self._setting, self._door = setting, Validator.of(bandit.one_pass(exact=True))
         self._limited = self._door.limited
         self.schema: Schema | None = self._door.schema
         self.sample = Sample({} if self.schema is None else {**self.schema.context, **self.schema.action})

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from tacit.core.validation import Offer
+from tacit.core.validation import ActionSet
 from tacit.data import Array, Integers
 from tacit.model.holdout import HOLDOUT, ArmName, Holdout, Side
 
@@ -127,7 +127,7 @@ class Assignment:
 
     # arms
 
-    def own(self, offer: Offer, own: object) -> int | None:
+    def own(self, offer: ActionSet, own: object) -> int | None:
         """The caller's choice among the arms that may be chosen; ValueError for a request that the holdout could not be
         played in, whichever side it is on."""
         if self.holdout.policy != "given" and own is not None:
@@ -146,7 +146,7 @@ class Assignment:
             raise ValueError(OWN)
         return found
 
-    def played(self, number: int, offer: Offer, own: int | None, picked: int) -> int:
+    def played(self, number: int, offer: ActionSet, own: int | None, picked: int) -> int:
         """Which arm of those that may be chosen that number gets; picked: by the bandit."""
         side = self.holdout.sides[self.side(number)]
         if self._at_random(side):
@@ -154,7 +154,7 @@ class Assignment:
         found = self._always(side, offer, own)
         return picked if found is None else found
 
-    def mixture(self, number: int, offer: Offer, own: int | None) -> tuple[float, Array]:
+    def mixture(self, number: int, offer: ActionSet, own: int | None) -> tuple[float, Array]:
         """With which probability the bandit's choice is played, and in addition each arm that may be chosen: over all
         sides that the number may be on, so that it does not tell the side."""
         bandits, fixed = 0.0, np.zeros(len(offer.arms))
@@ -173,13 +173,13 @@ class Assignment:
     def _at_random(self, side: Side) -> bool:
         return side.name == HOLDOUT and self.holdout.policy == "uniform"
 
-    def _always(self, side: Side, offer: Offer, own: int | None) -> int | None:
+    def _always(self, side: Side, offer: ActionSet, own: int | None) -> int | None:
         """The arm that a side plays whatever the bandit picks; None if there is none."""
         if side.arm is not None:
             return self._place(offer, side.arm)
         return own if side.name == HOLDOUT else None
 
-    def _place(self, offer: Offer, arm: Any) -> int | None:
+    def _place(self, offer: ActionSet, arm: Any) -> int | None:
         """Of that arm, a name or a place in the request, among those that may be chosen; None if it is not on offer."""
         if isinstance(arm, str):
             found = [offer.names.index(arm)] if offer.names is not None and arm in offer.names else []

@@ -10,7 +10,7 @@ from tacit import checks
 from tacit.algorithms.schedules import Weeks
 from tacit.algorithms.trial_sums import TrialSums
 from tacit.core import actions as declared_actions
-from tacit.core import logs, repeated, snapshot, warm
+from tacit.core import compiling, logs, repeated, snapshot
 from tacit.core.actions import Declared
 from tacit.core.assignment import LOGS, NONE, OVER, RETIRED, Assignment, new_key
 from tacit.core.claim import Counts, Sources, claimed
@@ -18,7 +18,7 @@ from tacit.core.memory import Memory, Resident, Sums
 from tacit.core.onepass import OnePass
 from tacit.core.reward import window_in_choices
 from tacit.core.snapshot import decoded, encoded
-from tacit.core.validation import Door, Persons
+from tacit.core.validation import Persons, Validator
 from tacit.data import Array
 from tacit.errors import BadState
 from tacit.experiment import Algorithm, Experiment
@@ -78,7 +78,7 @@ class Bandit(Resident):
         self.sums = self.learns(self.one_pass, source, policy, window=window, declared=declared)
         memory = Memory(
             self.sums,
-            Door.of(self.one_pass),
+            Validator.of(self.one_pass),
             pending=int(pending),
             size=plan.row,
             persons=Persons(most, weeks=weeks, later=True),
@@ -104,22 +104,22 @@ class Bandit(Resident):
         """For each arm, given as in `choose`, an interval that holds its mean reward with at least that probability,
         from released sums only. What is proven and what is measured of it: see the algorithm."""
         checks.probability(level=level)
-        features = self.memory.door.offer(arms, None, actions).features
-        _, low, high = self.one_pass.intervals(self.sums.fold.estimate, features, level)
+        features = self.memory.validator.offer(arms, None, actions).features
+        _, low, high = self.one_pass.intervals(self.sums.estimator.estimate, features, level)
         return list(zip(low.tolist(), high.tolist(), strict=True))
 
     @property
     @owner_only
     def theta(self) -> Array:
         """The estimate that choices are made by: a function of released sums."""
-        return self.one_pass.theta(self.sums.fold.estimate)
+        return self.one_pass.theta(self.sums.estimator.estimate)
 
     # actions
 
     @property
     def features(self) -> Schema | None:
         """The schema, with the actions that there are now."""
-        return self.memory.door.schema
+        return self.memory.validator.schema
 
     @property
     def actions(self) -> tuple[Declared, ...]:
@@ -150,7 +150,7 @@ class Bandit(Resident):
     def _declare(self, declared: tuple[Declared, ...]) -> None:
         """What may be asked for."""
         self.sums.declared = declared
-        self.memory.door = Door.of(self.one_pass, declared)
+        self.memory.validator = Validator.of(self.one_pass, declared)
 
     # logs
 
@@ -164,17 +164,17 @@ class Bandit(Resident):
         person's, and the features, as fields of the schema, x0, x1, ... or `arms` (docs/coming-from.md). actions: their
         names in the order of their coordinates, or what the schema takes. A row must be learnt once: the same log is
         refused a second time, and on a database `Stored.learn_log` goes on after a crash."""
-        memory, door = self.memory, self.memory.door
+        memory, validator = self.memory, self.memory.validator
         if memory.assignment is not None:
             raise ValueError(LOGS)
         if not isinstance(table, logs.LongLog):
             table = frames.columns(table)  # an Arrow stream is read once
         else:
-            logs.check_columns(door, table.fields)
+            logs.check_columns(validator, table.fields)
             anywhere = memory.persons.most is None and self.sums.summer is not None
-            sums = table.sums(door, actions, anywhere=anywhere)
+            sums = table.sums(validator, actions, anywhere=anywhere)
             if sums is not None:
-                logs.check_sums(sums, table, door.rewards)
+                logs.check_sums(sums, table, validator.rewards)
                 self._begin(table, table.count)
                 return self._learn_steps(table, sums)
         return self._learn_rows(table, actions)
@@ -184,7 +184,7 @@ class Bandit(Resident):
         this call is interrupted."""
         self.room(count)
         memory = self.memory
-        digest = repeated.digest(memory.door, table, memory.key)
+        digest = repeated.digest(memory.validator, table, memory.key)
         if digest is not None:
             if digest in memory.logs:
                 raise ValueError(repeated.TWICE)
@@ -193,8 +193,8 @@ class Bandit(Resident):
     def _learn_rows(self, table: Any, actions: Any) -> dict[int, str]:
         """Row -> reason for those that were refused."""
         memory = self.memory
-        count, rows_from = logs.source(memory.door, table, actions)
-        logs.check_rows(rows_from(0), memory.door.rewards, memory.persons.digest)
+        count, rows_from = logs.source(memory.validator, table, actions)
+        logs.check_rows(rows_from(0), memory.validator.rewards, memory.persons.digest)
         self._begin(table, count)
         refused = {}
         for row, found in enumerate(self.curator.logged(rows_from(0), self.one_pass.logged, memory.size)):
@@ -224,7 +224,7 @@ class Bandit(Resident):
             self.sums.state.prefix.join(total)  # a row counts for no more than the bandit learns
             counts[CHOICES] += count
             memory.logged += count
-            refused |= logs.reasons(wrong, first, memory.door.rewards)
+            refused |= logs.reasons(wrong, first, memory.validator.rewards)
             first += count
         return refused
 
@@ -249,7 +249,7 @@ class Bandit(Resident):
         assignment = self.memory.assignment
         if assignment is None:
             return None
-        return self.one_pass.trial_sums(self.sums.fold.looks, assignment.counts, assignment.ended)
+        return self.one_pass.trial_sums(self.sums.estimator.looks, assignment.counts, assignment.ended)
 
     @property
     @owner_only
@@ -272,10 +272,10 @@ class Bandit(Resident):
 
     def _saved(self) -> dict[str, Any]:
         sums, assignment = self.sums, self.memory.assignment
-        last = None if sums.fold.last is sums.fold.estimate else sums.fold.last.arrays
+        last = None if sums.estimator.last is sums.estimator.estimate else sums.estimator.last.arrays
         experiment = None
         if assignment is not None:
-            looks = encoded(np.array(sums.fold.looks))
+            looks = encoded(np.array(sums.estimator.looks))
             experiment = {"key": assignment.key.hex(), "ended": assignment.ended, "looks": looks}
         return super()._saved() | {
             "settings": {name: encoded(value) for name, value in flat(self.algorithm).items()},
@@ -312,7 +312,7 @@ class Bandit(Resident):
             assert made.memory.assignment is not None
             key, ended = bytes.fromhex(experiment["key"]), experiment["ended"]
             made.memory.assignment = Assignment(made.memory.assignment.holdout, key, ended=ended)
-            sums.fold.looks = [leaves.read(look.tobytes(), look.size) for look in decoded(experiment["looks"])]
+            sums.estimator.looks = [leaves.read(look.tobytes(), look.size) for look in decoded(experiment["looks"])]
         return made
 
     def __repr__(self) -> str:
@@ -322,10 +322,10 @@ class Bandit(Resident):
 def warm_up(algorithm: Algorithm, *, private: bool = True) -> float:
     """The same for a bandit that is still to be made, here or on a database. private: with secure noise."""
     of = algorithm.one_pass(exact=private)
-    return warm.timed(of.plan.name, lambda: _rehearse(algorithm, of, private=private))
+    return compiling.timed(of.plan.name, lambda: _compile_more(algorithm, of, private=private))
 
 
-def _rehearse(algorithm: Algorithm, of: OnePass, *, private: bool) -> None:
+def _compile_more(algorithm: Algorithm, of: OnePass, *, private: bool) -> None:
     """With vectors, but for sums by fields, which are made by the schema."""
     plan, schema = of.plan, of.plan.features if of.by_fields else None
     settings = fitting(flat(algorithm) | {"window": None, "default": None, "prior": None, "rows": None})
@@ -335,12 +335,12 @@ def _rehearse(algorithm: Algorithm, of: OnePass, *, private: bool) -> None:
         settings |= {"window": WINDOW, "default": plan.reward.range[0]}
         settings |= {"holdout": Holdout(policy="uniform", share=0.5)}
     source = Secure() if private else Simulated(0)
-    twin = Bandit(named(**settings), pending=warm.PENDING, source=source, policy=default_rng(0))
-    warm.rehearse(
+    twin = Bandit(named(**settings), pending=compiling.PENDING, source=source, policy=default_rng(0))
+    compiling.play_made_up(
         twin,
-        width=twin.memory.door.width,
+        width=twin.memory.validator.width,
         rewards=plan.reward.range,
-        rounds=min(int(plan.schedule.first) + warm.AFTER, warm.MOST),
+        rounds=min(int(plan.schedule.first) + compiling.AFTER, compiling.MOST),
         people=None if schema is None else dict.fromkeys(schema.context),
         limited=plan.limits.most is not None,
     )

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from tacit.algorithms.chances import mixed
 from tacit.core import logs
 from tacit.core.assignment import NEEDS_GIVEN, Assignment
-from tacit.core.validation import Door, Offer, PersonId, hashed, nothing
+from tacit.core.validation import ActionSet, PersonId, Validator, hashed, nothing
 from tacit.data import Array, Integers, Raw
 from tacit.mechanisms import entering
 from tacit.mechanisms.entering import EnteringRows, Entry
@@ -46,7 +46,7 @@ class Asked(NamedTuple):
     experiment plays that. problem: why it is refused, where it keeps its number. hashed: what stands for it, where
     answers are kept. ahead: what was drawn for it before, by whoever may take time."""
 
-    offer: Offer
+    offer: ActionSet
     person: bytes | None = None
     own: int | None = None
     problem: str | None = None
@@ -97,7 +97,7 @@ class Book(Protocol):
     """Who holds people's data."""
 
     @property
-    def door(self) -> Door:
+    def validator(self) -> Validator:
         """What may be asked now."""
         ...
 
@@ -143,16 +143,16 @@ class Curator:
         """A request, checked: ValueError for a bad one, which then is no user and changes nothing. In an experiment a
         bad one has a number, too, or it would move everybody else's side: it is refused when it has one."""
         try:
-            return self.admitted(self.book.door.offer(arms, available, actions), person, own)
+            return self.admitted(self.book.validator.offer(arms, available, actions), person, own)
         except Exception as error:
             if self.book.assignment is None:
                 raise
             return refused(error)
 
-    def admitted(self, offer: Offer, person: PersonId | None, own: object) -> Asked:
+    def admitted(self, offer: ActionSet, person: PersonId | None, own: object) -> Asked:
         """An offer to somebody; ValueError if it cannot be."""
         book, chosen = self.book, None
-        who = hashed(person, book.key, limited=book.door.limited)
+        who = hashed(person, book.key, limited=book.validator.limited)
         if book.assignment is not None:
             chosen = book.assignment.own(offer, own)
         elif own is not None:
@@ -165,7 +165,7 @@ class Curator:
             return asked.ahead
         book, arms = self.book, asked.offer.arms
         if asked.problem is not None:
-            arms = np.zeros((1, book.door.width))
+            arms = np.zeros((1, book.validator.width))
         return Drawn(book.shown, int(book.shown.pick(arms[None])[0]), book.version)
 
     def ahead(self, asked: Asked, drawn: Drawn) -> Asked:
@@ -183,7 +183,7 @@ class Curator:
     def played(self, number: int, asked: Asked, drawn: Drawn) -> Played:
         """What that number gets, by whoever plays it. Tried again with another number, it goes by what the bandit drew,
         too."""
-        door, assignment, offer, index = self.book.door, self.book.assignment, asked.offer, drawn.picked
+        validator, assignment, offer, index = self.book.validator, self.book.assignment, asked.offer, drawn.picked
         arms, shown, known = offer.arms, drawn.shown, drawn.chances
         if assignment is None:
             chance = shown.propensity(arms, index) if known is None else Later(lambda: known[index])
@@ -193,7 +193,7 @@ class Curator:
             chance = Later(lambda: mixed(shown.chance(arms, index) if known is None else known[index], index, mixture))
         place = offer.place(index)
         name = offer.name(place)
-        return Played(place, name, shown.row(arms, index, place, name, door.names), chance)
+        return Played(place, name, shown.row(arms, index, place, name, validator.names), chance)
 
     # what enters
 
@@ -210,12 +210,12 @@ class Curator:
         """What is learnt of each row of a log. A row that is refused counts as a choice all the same. row: what is kept
         of an arm that was played elsewhere, so many numbers."""
         book = self.book
-        door = book.door
+        validator = book.validator
         for x, reward, person in rows:
-            problem = logs.problem(x, reward, door.rewards)
+            problem = logs.problem(x, reward, validator.rewards)
             who: bytes | None = None
             try:
-                who = hashed(person, book.key, limited=door.limited)
+                who = hashed(person, book.key, limited=validator.limited)
             except ValueError as error:
                 x, problem = None, problem or str(error)
             silent = problem is not None or logs.is_silent(reward)
@@ -225,7 +225,7 @@ class Curator:
 
 def refused(error: Exception, hashed: bytes = b"") -> Asked:
     """A bad request that keeps its number."""
-    return Asked(Offer(np.zeros((0, 0)), None, None), problem=str(error), hashed=hashed)
+    return Asked(ActionSet(np.zeros((0, 0)), None, None), problem=str(error), hashed=hashed)
 
 
 def cancelled() -> Raw[float]:

@@ -14,7 +14,7 @@ from tacit import checks
 from tacit.core import snapshot
 from tacit.core.memory import Memory, Resident
 from tacit.core.snapshot import Kept
-from tacit.core.validation import Door, Persons
+from tacit.core.validation import Persons, Validator
 from tacit.data import Array, Integers, Raw
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import Held
@@ -54,7 +54,7 @@ class Live(Resident, Kept, ABC):
                 f"Expected {type(self).__name__}, which draws noise for people's data, to define _due and _steps."
             )
         persons = self._limits()
-        door = Door(
+        validator = Validator(
             dim=self.dim,
             blocks=1,
             rewards=self.rewards,
@@ -62,7 +62,9 @@ class Live(Resident, Kept, ABC):
             limited=persons.most is not None,
         )
         self._state = self.init()
-        self._reside(Memory(self, door, pending=self.pending, size=self._row_size, persons=persons), private=private)
+        self._reside(
+            Memory(self, validator, pending=self.pending, size=self._row_size, persons=persons), private=private
+        )
 
     # what an algorithm defines
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from tacit import logs
 from tacit.core.reward import reward_problem
-from tacit.core.validation import Door
+from tacit.core.validation import Validator
 from tacit.data import Array, Integers
 from tacit.features import frames
 from tacit.mechanisms.sums import RowSum, Whole, no_rows
@@ -48,48 +48,48 @@ class LongLog(Protocol):
         """Rows start, ..., start + count - 1, in frames of at most `at_once`, with these columns or all."""
         ...
 
-    def sums(self, door: Door, actions: Any, *, anywhere: bool) -> LogSums | None:
+    def sums(self, validator: Validator, actions: Any, *, anywhere: bool) -> LogSums | None:
         """What sums its rows without looking at them one by one, if `anywhere` is true and they are columns of numbers;
         else None."""
         ...
 
 
-def read(door: Door, table: Any, actions: Any) -> tuple[int, Iterator[Row]]:
+def read(validator: Validator, table: Any, actions: Any) -> tuple[int, Iterator[Row]]:
     """How many rows a table has, and what is learnt of each; ValueError for a table that has not the right columns."""
     table = frames.columns(table)
-    check_columns(door, table)
+    check_columns(validator, table)
     rewards = frames.values(table["reward"])
     people = frames.values(table["person"]) if "person" in table else [None] * len(rewards)  # where none are counted
-    return len(rewards), zip(_played(door, table, actions), rewards, people, strict=True)
+    return len(rewards), zip(_played(validator, table, actions), rewards, people, strict=True)
 
 
-def source(door: Door, table: Any, actions: Any) -> tuple[int, Callable[[int], Iterator[Row]]]:
+def source(validator: Validator, table: Any, actions: Any) -> tuple[int, Callable[[int], Iterator[Row]]]:
     """How many rows a table or log has, and what gives those from a position on, one by one."""
     if not isinstance(table, LongLog):
         table = frames.columns(table)  # an Arrow stream is read once
-        count, _ = read(door, table, actions)
-        return count, lambda start: itertools.islice(read(door, table, actions)[1], start, None)
+        count, _ = read(validator, table, actions)
+        return count, lambda start: itertools.islice(read(validator, table, actions)[1], start, None)
     for first in table.tables(0, 1, 1):
-        read(door, first, actions)  # ValueError, before a row of it is spent
+        read(validator, first, actions)  # ValueError, before a row of it is spent
 
     def rows_from(start: int) -> Iterator[Row]:
         for piece in table.tables(start, table.count - start, ROWS_AT_ONCE):
-            yield from read(door, piece, actions)[1]
+            yield from read(validator, piece, actions)[1]
 
     return table.count, rows_from
 
 
-def check_columns(door: Door, names: Collection[str]) -> None:
+def check_columns(validator: Validator, names: Collection[str]) -> None:
     """ValueError for a table in which something is not named as it should be: before a row of it is spent."""
     if "reward" not in names:
         raise ValueError("Expected a column reward, got none.")
-    limited = door.limited
+    limited = validator.limited
     if limited and "person" not in names:
         raise ValueError("Expected a column person, as the budget is for a person, got none.")
     if "person" in names and not limited:
         raise ValueError("Expected a budget for a person for a log with a column person, got one for a round.")
-    if door.schema is not None:
-        logs.check_fields(door.schema, names)
+    if validator.schema is not None:
+        logs.check_fields(validator.schema, names)
 
 
 def check_rows(rows: Iterable[Row], rewards: tuple[float, float], check_person: Callable[[Any], object]) -> None:
@@ -143,32 +143,34 @@ def is_silent(reward: Any) -> bool:
     return reward is None or (isinstance(reward, float | np.floating) and math.isnan(reward))
 
 
-def _played(door: Door, table: Mapping[str, Any], actions: Any) -> Iterator[Array | None]:
+def _played(validator: Validator, table: Mapping[str, Any], actions: Any) -> Iterator[Array | None]:
     """The features of the action that was taken, row by row; None where they are wrong. ValueError for a table that has
     not the right columns."""
     named = frames.values(table["action"]) if "action" in table else None
-    if door.schema is not None:
-        return _by_schema(door, table, _need(named), actions)
+    if validator.schema is not None:
+        return _by_schema(validator, table, _need(named), actions)
     if "arms" in table:
-        return map(_of_arms(door, actions), frames.values(table["arms"]), _need(named))
+        return map(_of_arms(validator, actions), frames.values(table["arms"]), _need(named))
     prefixed = logs.numbered(table)
     if not prefixed:
         raise ValueError("Expected the columns x0, x1, ... or arms, got neither.")
     rows = zip(*(frames.values(table[name]) for name in prefixed), strict=True)
-    if len(prefixed) == door.dim:  # of the action that was taken, already
-        return (door.played([row]) for row in rows)
-    count = check_context(door, len(prefixed), actions)
+    if len(prefixed) == validator.dim:  # of the action that was taken, already
+        return (validator.played([row]) for row in rows)
+    count = check_context(validator, len(prefixed), actions)
     if named is None:
-        raise ValueError(f"Expected {door.dim} columns x0, x1, ..., or fewer and a column action, got {len(prefixed)}.")
+        raise ValueError(
+            f"Expected {validator.dim} columns x0, x1, ..., or fewer and a column action, got {len(prefixed)}."
+        )
     place = _positions(actions)
-    return (_placed(door, row, place(action), count) for row, action in zip(rows, named, strict=True))
+    return (_placed(validator, row, place(action), count) for row, action in zip(rows, named, strict=True))
 
 
-def check_context(door: Door, given: int, actions: Any) -> int:
+def check_context(validator: Validator, given: int, actions: Any) -> int:
     """How many actions have so many features in a block of their own each."""
-    if door.dim % given:
-        raise ValueError(f"Expected x0, x1, ... to be a part of {door.dim} features, got {given} columns.")
-    count = door.dim // given
+    if validator.dim % given:
+        raise ValueError(f"Expected x0, x1, ... to be a part of {validator.dim} features, got {given} columns.")
+    count = validator.dim // given
     if actions is not None and len(actions) > count:
         raise ValueError(f"Expected at most {count} actions, got {len(actions)}.")
     return count
@@ -180,23 +182,25 @@ def _need(named: list[Any] | None) -> list[Any]:
     return named
 
 
-def _by_schema(door: Door, table: Mapping[str, Any], named: list[Any], actions: Any) -> Iterator[Array | None]:
-    assert door.schema is not None
-    fields = list(door.schema.context)
+def _by_schema(
+    validator: Validator, table: Mapping[str, Any], named: list[Any], actions: Any
+) -> Iterator[Array | None]:
+    assert validator.schema is not None
+    fields = list(validator.schema.context)
     columns = [frames.values(table[name]) for name in fields]
     rows = zip(*columns, strict=True) if fields else iter([()] * len(named))
     for row, action in zip(rows, named, strict=True):
         described = isinstance(actions, Mapping) and isinstance(action, str) and action in actions
         offered: Any = {action: actions[action]} if described else [action]
-        yield door.played(dict(zip(fields, row, strict=True)), offered)
+        yield validator.played(dict(zip(fields, row, strict=True)), offered)
 
 
-def _of_arms(door: Door, actions: Any) -> Callable[[Any, Any], Array | None]:
+def _of_arms(validator: Validator, actions: Any) -> Callable[[Any, Any], Array | None]:
     position = _positions(actions)
 
     def chosen(arms: Any, action: Any) -> Array | None:
         place = position(action)
-        return None if place is None else door.played(arms, None, place)
+        return None if place is None else validator.played(arms, None, place)
 
     return chosen
 
@@ -215,9 +219,9 @@ def _positions(actions: Sequence[Any] | None) -> Callable[[Any], int | None]:
     return position
 
 
-def _placed(door: Door, row: Sequence[Any], place: int | None, count: int) -> Array | None:
+def _placed(validator: Validator, row: Sequence[Any], place: int | None, count: int) -> Array | None:
     if place is None or place >= count:
         return None
     whole: list[Any] = [0.0] * (len(row) * count)
     whole[place * len(row) : (place + 1) * len(row)] = row
-    return door.played([whole])
+    return validator.played([whole])

@@ -18,10 +18,10 @@ from tacit.core.actions import Declared
 from tacit.core.assignment import Assignment
 from tacit.core.choices import Choice, Choices, Index
 from tacit.core.curator import Chooser, Curator, Drawn
+from tacit.core.estimator import Estimator
 from tacit.core.file_witness import FileWitness
-from tacit.core.fold import Fold
 from tacit.core.onepass import OnePass, View
-from tacit.core.validation import Door, Offer, PersonId, Persons
+from tacit.core.validation import ActionSet, PersonId, Persons, Validator
 from tacit.data import Array, Integers, Raw, Released
 from tacit.errors import BadState, HorizonReached, UnknownChoice
 from tacit.features import frames
@@ -101,7 +101,7 @@ class Memory:
     def __init__(
         self,
         learner: Learner,
-        door: Door,
+        validator: Validator,
         *,
         pending: int,
         size: int,
@@ -109,7 +109,7 @@ class Memory:
         window: int | None = None,
         default: float | None = None,
     ) -> None:
-        self.learner, self.door, self.window, self.default = learner, door, window, default
+        self.learner, self.validator, self.window, self.default = learner, validator, window, default
         self.size, self.pending, self.persons = size, pending, persons
         self.assignment: Assignment | None = None
         self.tickets = Ring(pending, size, named=persons.most is not None)
@@ -227,11 +227,11 @@ class Sums:
         self._counted = CHOICES if window is None else ENTERED  # what the schedule counts
         self.declared = declared  # its actions, where they have names
         self.horizon, self.capacity = plan.horizon, plan.mechanism.capacity
-        self.fold = Fold(algorithm, declared)
+        self.estimator = Estimator(algorithm, declared)
         counts = np.zeros(3, np.int64)
         counts[BOUNDARY] = next_boundary(0, *plan.schedule)
         sums = PrefixSums(plan.mechanism, source)
-        self.state: JointState[PrefixSums] = JointState(counts, sums, self.fold.estimate.arrays)
+        self.state: JointState[PrefixSums] = JointState(counts, sums, self.estimator.estimate.arrays)
         self._outdated = False  # the estimate, while a step closes
         self._show()
 
@@ -246,7 +246,7 @@ class Sums:
 
     @property
     def steps(self) -> int:
-        return self.fold.step
+        return self.estimator.step
 
     @property
     def released(self) -> Released:
@@ -257,8 +257,8 @@ class Sums:
 
     def _show(self) -> None:
         """From now on choices are made by the fold's estimate."""
-        self.state = self.state._replace(estimate=self.fold.estimate.arrays)
-        self.shown = View(self.algorithm, self.fold.estimate, self.policy)
+        self.state = self.state._replace(estimate=self.estimator.estimate.arrays)
+        self.shown = View(self.algorithm, self.estimator.estimate, self.policy)
         self._adder: RowAdder | None = None
 
     def draw_from(self, policy: Generator) -> None:
@@ -269,7 +269,7 @@ class Sums:
     def offer(self, declared: tuple[Declared, ...]) -> None:
         """These actions, from now on."""
         self.declared = declared
-        self.fold.offer(declared)
+        self.estimator.offer(declared)
         self._show()
 
     @property
@@ -296,8 +296,8 @@ class Sums:
         steps, entries = self.state.prefix.step, self.entries
         schedule, window = self.algorithm.plan.schedule, self._window
         chosen = None if window is None else min(steps - 1, steps_before(entries - window, schedule))
-        self.fold.follow(self.released, steps, entries, self.declared, chosen)
-        self.fold.offer(self.declared)
+        self.estimator.follow(self.released, steps, entries, self.declared, chosen)
+        self.estimator.offer(self.declared)
         self._show()
         self._outdated = False
 
@@ -322,7 +322,7 @@ class Sums:
     def adder(self) -> RowAdder:
         """What adds contributions at the present estimate: made once a release."""
         if self._adder is None:
-            self._adder = self.algorithm.adder(self.fold.estimate)
+            self._adder = self.algorithm.adder(self.estimator.estimate)
         return self._adder
 
     @property
@@ -337,14 +337,14 @@ class Sums:
 
     def rounds(self, block: Block, held: Raw[Held], tend: Callable[[], None]) -> bool:
         loop = self.algorithm.loop
-        if loop is None or self.fold.last is not self.fold.estimate:  # than that of the last release is shown
+        if loop is None or self.estimator.last is not self.estimator.estimate:  # than that of the last release is shown
             return False
         if self._window is not None and len(block.noise):
             tend()  # all that is due: the loop lets one choice enter with each that is made
         arrays = self.state.estimate
         self.state = self.state._replace(estimate=copied(arrays))  # others hold them
         for part in self._parts(block, tend) if loop.by_step else [block]:
-            given = generator_of(self.source), part, held, self.state, self.fold.live
+            given = generator_of(self.source), part, held, self.state, self.estimator.live
             memory.run(loop.play, self.policy, *given)
         self.resume()
         return True
@@ -364,7 +364,7 @@ class Sums:
         shown."""
         steps, of = self.state.prefix.step, self.algorithm.of_arrays
         before = None if last is None else of(like(self.state.estimate, iter(last)), steps)
-        self.fold.resume(self.released, steps, self.entries, of(self.state.estimate, steps), before)
+        self.estimator.resume(self.released, steps, self.entries, of(self.state.estimate, steps), before)
         self._show()
 
 
@@ -431,7 +431,7 @@ class Resident:
         release. A bad row is refused alone, for what is in it; it counts as a choice all the same, and the policy draws
         for it. own: one for each row."""
         memory, curator = self.memory, self.curator
-        rows, problems, names = memory.door.batch(arms, actions)
+        rows, problems, names = memory.validator.batch(arms, actions)
         count = len(rows)
         people = memory.persons.check_batch(persons, count)
         owned = [None] * count if own is None else list(own)
@@ -445,7 +445,7 @@ class Resident:
         shown = memory.shown
         picked = self._picked(rows)
         for i, row in enumerate(rows):
-            offer = Offer(row, names, None)
+            offer = ActionSet(row, names, None)
             try:
                 if problems[i] is not None:
                     raise ValueError(problems[i])
@@ -472,7 +472,7 @@ class Resident:
     @locked
     def observe(self, choice: Choice | int, reward: float) -> bool:
         """Report a reward, by the choice or its id: late, out of order, or never. Whether it came within the window."""
-        checked = self.memory.door.check(reward)
+        checked = self.memory.validator.check(reward)
         self._own()
         return self.memory.write(choice.id if isinstance(choice, Choice) else choice, checked)
 
@@ -500,9 +500,9 @@ class Resident:
         """Choose and observe for a whole block of simulated rounds: the same kernels, in one loop. Rewards that are
         late come step by step, unless choices wait for them (`window`)."""
         memory = self.memory
-        if block.arms.shape[2] != memory.door.width:
+        if block.arms.shape[2] != memory.validator.width:
             raise ValueError(
-                f"Expected a block with arms of {memory.door.width} dimensions, got {block.arms.shape[2]}."
+                f"Expected a block with arms of {memory.validator.width} dimensions, got {block.arms.shape[2]}."
             )
         if self._private:
             raise ValueError("Expected simulated noise for a simulated block of rounds, got another source.")
@@ -514,14 +514,14 @@ class Resident:
 
     def _one_by_one(self, block: Block) -> None:
         """A round whose reward is not known (replayed logs) is not used; a reward that comes too late is lost."""
-        memory, names = self.memory, self.memory.door.names
-        placed = bool(names) and memory.door.blocks > 1
+        memory, names = self.memory, self.memory.validator.names
+        placed = bool(names) and memory.validator.blocks > 1
         for t in range(len(block.noise)):
             self.tend()
             arms, shown = block.arms[t], memory.shown
             index = int(shown.pick(block.arms[t : t + 1])[0])
             if memory.assignment is not None:
-                offer = Offer(arms, tuple(names[int(x[-1])] for x in arms) if placed else None, None)
+                offer = ActionSet(arms, tuple(names[int(x[-1])] for x in arms) if placed else None, None)
                 own = memory.assignment.own(offer, None)
                 index = memory.assignment.played(memory.choices + 1, offer, own, index)
             if outcome(block, t, index):

@@ -14,7 +14,7 @@ import numpy as np
 
 from tacit import logs
 from tacit.core.logs import LongLog
-from tacit.core.validation import Door
+from tacit.core.validation import Validator
 from tacit.data import Integers
 from tacit.features import frames
 
@@ -28,12 +28,12 @@ TWICE = (
 )
 
 
-def digest(door: Door, table: Any, key: bytes) -> str | None:
+def digest(validator: Validator, table: Any, key: bytes) -> str | None:
     """The same for the same rows, from a frame, a mapping of columns or a log in pieces, of what is learnt from them;
     None for a log that may be the same for other people."""
     made = hashlib.blake2b(key=key, digest_size=SIZE, person=b"tacit log")
     different: set[bytes] = set()
-    for piece in _pieces(door, table):
+    for piece in _pieces(validator, table):
         made.update(repr(sorted(piece)).encode() if not different else b"")
         rows = np.column_stack([_numbers(piece[name], key) for name in sorted(piece)])
         made.update(rows.tobytes())
@@ -44,21 +44,21 @@ def digest(door: Door, table: Any, key: bytes) -> str | None:
     return made.hexdigest() if len(different) == SEVERAL else None
 
 
-def _pieces(door: Door, table: Any) -> Iterator[dict[str, list[Any]]]:
+def _pieces(validator: Validator, table: Any) -> Iterator[dict[str, list[Any]]]:
     if isinstance(table, LongLog):
-        names = _used(door, table.fields)
+        names = _used(validator, table.fields)
         for frame in table.tables(0, table.count, ROWS_AT_ONCE, names):
             yield {name: frames.values(frame[name]) for name in names}
     else:
         columns = frames.columns(table)
-        yield {name: frames.values(columns[name]) for name in _used(door, list(columns))}
+        yield {name: frames.values(columns[name]) for name in _used(validator, list(columns))}
 
 
-def _used(door: Door, columns: list[str]) -> list[str]:
+def _used(validator: Validator, columns: list[str]) -> list[str]:
     """The columns of what is learnt."""
     features = logs.numbered(columns)
-    if door.schema is not None:
-        features = list(door.schema.context)
+    if validator.schema is not None:
+        features = list(validator.schema.context)
     elif "arms" in columns:
         features = ["arms"]
     return [name for name in ("action", "person", "reward", *features) if name in columns]

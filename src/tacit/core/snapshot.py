@@ -39,16 +39,16 @@ class Kept:
         """What the noise in a saved state was drawn with; a state that does not match is not loaded."""
         return []
 
-    def _rehearse(self) -> None:
+    def _compile_more(self) -> None:
         """Run what a few hundred made-up users may not reach: called by warm_up, on a twin that is thrown away."""
 
     def warm_up(self) -> float:
         """Compile all that choices, rewards, reports and releases need: once on a machine, for seconds, and not in
         somebody's request. Nothing of this one changes and nothing is spent. The log "tacit" says so; returns the
         seconds."""
-        from tacit.core import warm
+        from tacit.core import compiling
 
-        return warm.warm_up(self)
+        return compiling.warm_up(self)
 
     def _stage(self) -> Any:
         """What made-up users play with."""

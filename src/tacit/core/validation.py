@@ -154,7 +154,7 @@ class Persons:
         return f"Persons(most={self.most})"
 
 
-class Offer(NamedTuple):
+class ActionSet(NamedTuple):
     """RAW. One person's arms: their features, their names if they have any, and the indices of those that are
     available; None if all are."""
 
@@ -179,7 +179,7 @@ class Offer(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Door:
+class Validator:
     """What one bandit takes, with the actions that are declared now. limited: persons are counted."""
 
     dim: int
@@ -190,7 +190,7 @@ class Door:
     declared: tuple[Declared, ...] = ()
 
     @classmethod
-    def of(cls, algorithm: OnePass, declared: tuple[Declared, ...] = ()) -> "Door":
+    def of(cls, algorithm: OnePass, declared: tuple[Declared, ...] = ()) -> "Validator":
         plan = algorithm.plan
         schema = plan.features
         if schema is not None and declared:
@@ -214,12 +214,12 @@ class Door:
         """Of declared actions."""
         return () if self.schema is None else self.schema.actions
 
-    def arms(self, arms: Any, given: Any = None) -> Offer:
+    def arms(self, arms: Any, given: Any = None) -> ActionSet:
         """Arms as vectors, or a person's fields with `given` actions; ValueError for bad ones. Nobody asks for a choice
         among them."""
-        return Offer(*arm_sets.asked(self.schema, self.dim, arms, given, self.blocks), None)
+        return ActionSet(*arm_sets.asked(self.schema, self.dim, arms, given, self.blocks), None)
 
-    def offer(self, arms: Any, available: npt.ArrayLike | None = None, given: Any = None) -> Offer:
+    def offer(self, arms: Any, available: npt.ArrayLike | None = None, given: Any = None) -> ActionSet:
         """The same for a request; ValueError for a bad one."""
         found = self.arms(arms, given)
         return found._replace(available=check_mask(available, len(found.features)))
@@ -259,7 +259,7 @@ class Door:
         value: Any = reward  # a number
         return Raw(float(value))
 
-    def retired(self, offer: Offer) -> bool:
+    def retired(self, offer: ActionSet) -> bool:
         """Whether it offers an action that was retired since it was checked."""
         gone = {one.name for one in self.declared if one.until is not None}
         if not gone or offer.names is None:

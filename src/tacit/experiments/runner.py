@@ -247,7 +247,7 @@ def _try_out(spec: Spec, world: Environment, rounds: int, delay: Delay | None) -
     """Two rounds at most: a wrong setting fails before any work, and the kernels are compiled before any is timed."""
     bandit = spec.build(world, rounds, SeedSequence(0), delay)
     low, high = world.rewards
-    accepted_low, accepted_high = bandit.memory.door.rewards
+    accepted_low, accepted_high = bandit.memory.validator.rewards
     if low < accepted_low or high > accepted_high:
         raise ValueError(
             f"Expected rewards in [{accepted_low:g}, {accepted_high:g}] for {spec.label}, "

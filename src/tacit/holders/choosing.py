@@ -23,11 +23,11 @@ from tacit.errors import BadState, HorizonReached, RefusedRequest, TacitError, U
 from tacit.holders import opening, rollback, rows
 from tacit.holders import seal as seals
 from tacit.holders.database import Rows, Run, Statement, ran
-from tacit.holders.opening import Vault
+from tacit.holders.opening import BanditStore
 from tacit.holders.requests import MILLI, WRONG, Answer, Report, StoredChoice, Ticket, another_answer
 from tacit.holders.rows import Answered, Head, Placed, Taken, Waiting, Written
-from tacit.holders.terms import Agreed
-from tacit.holders.versions import Versions
+from tacit.holders.served import ServedEstimates
+from tacit.holders.shared_settings import SharedSettings
 from tacit.holders.witness import older
 from tacit.mechanisms.entering import HASH, NOBODY, WaitingRow, sealed_reward
 from tacit.model.chances import Later
@@ -38,8 +38,8 @@ MANY = 1000  # epochs that are remembered
 class SealedRows:
     """Of one worker. size: numbers that are kept of a choice."""
 
-    def __init__(self, vault: Vault, size: int) -> None:
-        self._vault, self._size = vault, size
+    def __init__(self, store: BanditStore, size: int) -> None:
+        self._store, self._size = store, size
         self._checked, self._generation = set[int](), -1  # epochs whose keys are known to be the database's
 
     # keys
@@ -47,12 +47,12 @@ class SealedRows:
     def check_keys(self, run: Run, epochs: Iterable[int], *, make: bool = True) -> None:
         """Those of these epochs are the database's, until the transaction ends: what it records may not happen."""
         new = self._unchecked(epochs)
-        opening.check_epochs(run, self._vault.seal.keys, self._vault.bandit, new, make=make)
+        opening.check_epochs(run, self._store.seal.keys, self._store.bandit, new, make=make)
         self._checked |= new
 
     def checked(self, epochs: Collection[int]) -> bool:
         """Whether all of them are known, and there."""
-        keys, label = self._vault.seal.keys, self._vault.seal.label
+        keys, label = self._store.seal.keys, self._store.seal.label
         return not self._unchecked(epochs) and all(keys.find(label("epoch", epoch)) is not None for epoch in epochs)
 
     def forget(self) -> None:
@@ -60,12 +60,12 @@ class SealedRows:
         self._checked.clear()
 
     def _unchecked(self, epochs: Iterable[int]) -> set[int]:
-        if self._generation != self._vault.database.generation or len(self._checked) > MANY:
-            self._checked, self._generation = set(), self._vault.database.generation
+        if self._generation != self._store.database.generation or len(self._checked) > MANY:
+            self._checked, self._generation = set(), self._store.database.generation
         return set(epochs) - self._checked
 
     def epoch(self, number: int) -> int:
-        return number // self._vault.bandit.epoch
+        return number // self._store.bandit.epoch
 
     # rows
 
@@ -88,24 +88,24 @@ class SealedRows:
         return WaitingRow(validation.nothing(self._size), teaches=False)
 
     def waits(self, number: int, ticket: bytes, at: float, row: WaitingRow) -> Waiting:
-        seal = self._seal(number, seals.waiting_place(self._vault.uid, number))
+        seal = self._seal(number, seals.waiting_place(self._store.uid, number))
         return Waiting(number, ticket, at, row.sealed(seal))
 
     def answered(self, hashed: bytes, who: bytes | None, number: int, answer: Answer) -> Answered:
         """Sealed, and marked with its person, or with nobody."""
-        where = seals.choice_place(self._vault.uid, hashed)
+        where = seals.choice_place(self._store.uid, hashed)
         person = who or secrets.token_bytes(HASH)
-        mark = self._vault.seal.mark("epoch", self.epoch(number), where, person)
+        mark = self._store.seal.mark("epoch", self.epoch(number), where, person)
         assert mark is not None  # its key was made just now
         return Answered(hashed, number, self._seal(number, where)(answer.packed()), mark)
 
     def written(self, number: int, report: Report) -> Written:
-        seal = self._seal(number, seals.written_place(self._vault.uid, number))
+        seal = self._seal(number, seals.written_place(self._store.uid, number))
         return Written(number, report.ticket.text, sealed_reward(report.reward, seal))
 
     def _seal(self, number: int, place: str) -> Callable[[bytes], bytes]:
         """What seals for that place."""
-        return functools.partial(self._vault.seal.seal, "epoch", self.epoch(number), place)
+        return functools.partial(self._store.seal.seal, "epoch", self.epoch(number), place)
 
 
 Result = Answer | TacitError
@@ -144,14 +144,14 @@ class Choosing:
     def __init__(
         self,
         curator: Curator,
-        vault: Vault,
-        versions: Versions,
-        agreed: Agreed,
+        store: BanditStore,
+        versions: ServedEstimates,
+        shared: SharedSettings,
         clock: Callable[[], float],
     ) -> None:
-        self._curator, self._vault, self._versions, self._database = curator, vault, versions, vault.database
-        self._agreed, self._clock = agreed, clock
-        self.rows = SealedRows(vault, versions.fold.algorithm.plan.row)
+        self._curator, self._store, self._served, self._database = curator, store, versions, store.database
+        self._shared, self._clock = shared, clock
+        self.rows = SealedRows(store, versions.estimator.algorithm.plan.row)
         self._ahead: _Ahead | None = None
 
     # answers
@@ -161,20 +161,20 @@ class Choosing:
     ) -> list[StoredChoice | TacitError]:
         """Each request's choice, or the answer that it has. made: gets answers with their tickets: if the end of the
         transaction is not seen, they may be there the next time. following: asked for at most once."""
-        self._versions.refresh()  # after an error, whether this is still the database that was served from
+        self._served.refresh()  # after an error, whether this is still the database that was served from
         firsts: dict[bytes, int] = {}
         for i, request in enumerate(requests):
             firsts.setdefault(request.hashed, i)
         unique = [requests[i] for i in firsts.values()]
         with contextlib.nullcontext() if self._database.several_hosts else self._database.transaction() as run:
             numbered = self._numbered(run, unique)
-            epochs = self._vault.bandit.coming(numbered.first - 1, len(numbered.requests))
+            epochs = self._store.bandit.coming(numbered.first - 1, len(numbered.requests))
             if not self.rows.checked(epochs):
                 with self._within(run) as inside:
                     self.rows.check_keys(inside, epochs)
             picked = {hashed: drawn[first] for hashed, first in firsts.items()}
             self._place(run, numbered, picked, made, following)
-        self._versions.expected = max(self._versions.expected, numbered.head.step)
+        self._served.expected = max(self._served.expected, numbered.head.step)
         out: list[StoredChoice | TacitError] = []
         for i, request in enumerate(requests):
             result, (answer, chance) = numbered.found[request.hashed], made.get(request.hashed, (None, None))
@@ -201,7 +201,7 @@ class Choosing:
         for hashed, sealed in answers.items():
             opened = None
             with contextlib.suppress(BadState):
-                opened = self._vault.seal.open("epoch", seals.choice_place(self._vault.uid, hashed), sealed)
+                opened = self._store.seal.open("epoch", seals.choice_place(self._store.uid, hashed), sealed)
             out[hashed] = (
                 BadState("Expected a request whose answer can be read, got an expired or damaged one.")
                 if opened is None
@@ -211,10 +211,10 @@ class Choosing:
 
     def _answers(self, run: Run, requests: Sequence[Asked]) -> dict[bytes, Result]:
         """Those that requests have already."""
-        return self._opened(rows.answers_to(run, self._vault.uid, [one.hashed for one in requests]))
+        return self._opened(rows.answers_to(run, self._store.uid, [one.hashed for one in requests]))
 
     def choice(self, answer: Answer, propensity: Callable[[], float]) -> StoredChoice:
-        ticket = self._vault.tickets.written(answer.ticket)
+        ticket = self._store.tickets.written(answer.ticket)
         return StoredChoice(answer.arm, answer.name, ticket, answer.version, answer.chance or propensity)
 
     def _as_choice(self, result: Result, propensity: Callable[[], float]) -> StoredChoice | TacitError:
@@ -229,18 +229,18 @@ class Choosing:
 
     def head(self, run: Run, locking: str = "") -> Head:
         """RolledBack if steps that were released are open again: another database is behind the same connection."""
-        return self._followed(rows.head(run, self._vault.uid, locking))
+        return self._followed(rows.head(run, self._store.uid, locking))
 
     def _followed(self, head: Head) -> Head:
-        if head.step < self._versions.released:
+        if head.step < self._served.released:
             raise older()
-        self._agreed.follow(head)
+        self._shared.follow(head)
         return head
 
     def _take(self, requests: Sequence[Asked]) -> list[Statement]:
         """Gives numbers to requests, before anything of their persons is read. It waits for no disk: their rows do."""
         asked = [request.hashed for request in requests]
-        return [Statement(self._database.hurried), *rows.numbering(self._vault.uid, asked, self.most)]
+        return [Statement(self._database.hurried), *rows.numbering(self._store.uid, asked, self.most)]
 
     def _numbered(self, run: Run | None, requests: Sequence[Asked]) -> _Numbered:
         """Numbers for requests: those that were taken ahead, or new ones."""
@@ -280,7 +280,7 @@ class Choosing:
 
     def taken(self, run: Run, count: int) -> Head:
         """So many numbers, up to `choices`; HorizonReached if there are not so many left."""
-        found = rows.take(run, self._vault.uid, count, self.most)
+        found = rows.take(run, self._store.uid, count, self.most)
         if found is None:
             raise self._no_room(self.head(run).choices)
         return self._followed(found)
@@ -292,12 +292,12 @@ class Choosing:
     @functools.cached_property
     def most(self) -> int:
         """Choices that there may be."""
-        plan = self._versions.fold.algorithm.plan
+        plan = self._served.estimator.algorithm.plan
         return min(end for end in (plan.horizon, plan.mechanism.capacity, 1 << 47) if end is not None)
 
     def _no_room(self, choices: int) -> HorizonReached:
         why = "the horizon that the noise is calibrated for"
-        if self.most != self._versions.fold.algorithm.plan.horizon:
+        if self.most != self._served.estimator.algorithm.plan.horizon:
             why = "more could overflow sums of integers"
         return HorizonReached(f"Expected at most {self.most} choices ({why}), got {choices} and 1 more.")
 
@@ -316,7 +316,7 @@ class Choosing:
         another time."""
         at, made, void = self.now(), dict[bytes, Placed](), list[Waiting]()
         for number, request in enumerate(numbered.requests, numbered.first):
-            hashed, ticket = request.hashed, self._vault.tickets.made(number, at)
+            hashed, ticket = request.hashed, self._store.tickets.made(number, at)
             if request.problem is not None:
                 answer = Answer(ticket, drawn[hashed].version, WRONG, None)
                 answers[hashed], made[hashed] = (answer, None), self.rows.refused(request, number, at, answer)
@@ -326,7 +326,7 @@ class Choosing:
             if request.ahead is not None:
                 answer = answer._replace(propensity=played.chance(), error=played.chance.error)
             answers[hashed] = answer, played.chance
-            if self._agreed.door.retired(request.offer):
+            if self._shared.validator.retired(request.offer):
                 why = "Expected actions that are offered, got one that was retired meanwhile: ask again."
                 numbered.found[hashed] = BadState(why)
                 void.append(self.rows.nothing(number, answer.ticket, at))
@@ -334,7 +334,7 @@ class Choosing:
                 made[hashed] = self.rows.placed(request, number, at, answer, played.row)
         if void:
             with self._within(run) as inside:
-                rows.wait(inside, self._vault.uid, void)
+                rows.wait(inside, self._store.uid, void)
         if not made:
             return
         own = rows.placed_of(self._sent(run, list(made.values()), following))
@@ -345,8 +345,8 @@ class Choosing:
 
     def _sent(self, run: Run | None, made: Sequence[Placed], following: Following) -> list[Rows]:
         """What the statements of these rows return. Numbers for those who come next are taken on the way."""
-        released, terms = self._versions.released, self._agreed.text
-        asked = rows.placing(self._vault.uid, made, step=released, settings=terms)
+        released, terms = self._served.released, self._shared.text
+        asked = rows.placing(self._store.uid, made, step=released, settings=terms)
         if run is not None:
             return ran(run, asked)
         coming = list({request.hashed: request for request in following()}.values())
@@ -361,11 +361,11 @@ class Choosing:
         """The answers that other workers have given meanwhile: our numbers enter as nothing. Unavailable where rows
         were not taken since their numbers have entered."""
         self.head(run)  # still at work
-        found = rows.answers_to(run, self._vault.uid, [one.answered.request for one in missed])
+        found = rows.answers_to(run, self._store.uid, [one.answered.request for one in missed])
         if len(found) < len(missed):
             self.rows.forget()
             raise Unavailable(AGAIN)
-        rows.wait(run, self._vault.uid, sorted(self.rows.nothing(*one.waiting[:3]) for one in missed))
+        rows.wait(run, self._store.uid, sorted(self.rows.nothing(*one.waiting[:3]) for one in missed))
         return self._opened(found)
 
     # what is written of a choice
@@ -373,19 +373,19 @@ class Choosing:
     def write(self, reports: Sequence[Report]) -> list[bool]:
         """One transaction: whether each came before its choice's deadline. RolledBack, from now on, if the database has
         lost one of these choices."""
-        self._versions.check()
-        now, terms = self._clock(), self._agreed.text
-        ends = [one.ticket.made_at + self._agreed.now.window for one in reports]
+        self._served.check()
+        now, terms = self._clock(), self._shared.text
+        ends = [one.ticket.made_at + self._shared.now.window for one in reports]
         timely = [one for one, end in zip(reports, ends, strict=True) if now <= end]
         # two choices of one number: the database has lost the first
         twice = len({one.ticket[:2] for one in timely}) > len({one.ticket.number for one in timely})
         firsts = {one.ticket.number: one for one in reversed(self._open(timely))}
         written = sorted(self.rows.written(one.ticket.number, one) for one in firsts.values())
-        asked = rows.writing(self._vault.uid, written, terms)
+        asked = rows.writing(self._store.uid, written, terms)
         found = self._database.trip([*asked, *map(Statement, self._database.touching)])[0]
         stays = rows.wrote(found, written)
         head = self._followed(stays.head)
-        if self._agreed.text != terms:  # nothing was written: others have changed the settings
+        if self._shared.text != terms:  # nothing was written: others have changed the settings
             return self.write(reports)
         came = [now <= end and one.ticket.number in stays.numbers for one, end in zip(reports, ends, strict=True)]
         late = [one.ticket for one, in_time in zip(reports, came, strict=True) if not in_time and one.ticket.number > 0]
@@ -398,7 +398,7 @@ class Choosing:
         if self.rows.checked({self.rows.epoch(one.ticket.number) for one in timely}):
             return timely
         with self._database.transaction() as run:
-            entered = rows.settled(run, self._vault.uid)
+            entered = rows.settled(run, self._store.uid)
             timely = [one for one in timely if one.ticket.number > entered]
             self.rows.check_keys(run, {self.rows.epoch(one.ticket.number) for one in timely}, make=False)
         return timely
@@ -406,9 +406,9 @@ class Choosing:
     def _check_lost(self, head: Head, reports: Sequence[Report], late: Sequence[Ticket], *, sure: bool) -> None:
         """RolledBack if the database has lost one of these choices. sure: it has given its number to another."""
         with self._database.transaction() as run:
-            lost = sure or rollback.lost(run, self._vault, head, [one.ticket for one in reports], late)
+            lost = sure or rollback.lost(run, self._store, head, [one.ticket for one in reports], late)
             if lost:
-                rollback.declare(run, self._vault, self._clock())
+                rollback.declare(run, self._store, self._clock())
         if lost:
             with self._database.transaction() as run:
                 self.head(run)  # raises, as for everybody else

@@ -16,7 +16,7 @@ from tacit.errors import BadState
 from tacit.holders import opening, rows
 from tacit.holders import seal as seals
 from tacit.holders.database import Database
-from tacit.holders.opening import Vault
+from tacit.holders.opening import BanditStore
 from tacit.mechanisms.entering import blank
 
 AT_ONCE = 1024  # choices that one transaction looks at
@@ -29,31 +29,31 @@ ERASED = (
 )
 
 
-def erase(vault: Vault, database: Database, person: bytes) -> None:
+def erase(store: BanditStore, database: Database, person: bytes) -> None:
     """person: their hash. What is chosen for them meanwhile may stay. If this is killed, do it again."""
     with database.transaction() as run:
-        last = rows.head(run, vault.uid).choices
-        start = rows.first_choice(run, vault.uid)
+        last = rows.head(run, store.uid).choices
+        start = rows.first_choice(run, store.uid)
     while start is not None and start <= last:
         with database.transaction() as run:
-            found = rows.marks(run, vault.uid, start, start + AT_ONCE)
+            found = rows.marks(run, store.uid, start, start + AT_ONCE)
         for request, number, mark in found:
-            where = seals.choice_place(vault.uid, request)
-            own = vault.seal.mark("epoch", number // vault.bandit.epoch, where, person)
+            where = seals.choice_place(store.uid, request)
+            own = store.seal.mark("epoch", number // store.bandit.epoch, where, person)
             if hmac.compare_digest(own or b"-", mark):
                 with database.transaction() as run:
-                    rows.head(run, vault.uid)  # it is still here: a bandit that moves takes its rows along
-                    rows.erase(run, vault.uid, number, _blank(vault, number, rows.waiting_row(run, vault.uid, number)))
+                    rows.head(run, store.uid)  # it is still here: a bandit that moves takes its rows along
+                    rows.erase(run, store.uid, number, _blank(store, number, rows.waiting_row(run, store.uid, number)))
         start += AT_ONCE
         time.sleep(0)  # requests first
 
 
-def _blank(vault: Vault, number: int, sealed: bytes | None) -> bytes | None:
+def _blank(store: BanditStore, number: int, sealed: bytes | None) -> bytes | None:
     """What is kept of a choice, without all that it said; as it is if nobody can read it."""
-    where, text = seals.waiting_place(vault.uid, number), None
+    where, text = seals.waiting_place(store.uid, number), None
     with contextlib.suppress(BadState):
-        text = None if sealed is None else vault.seal.open("epoch", where, sealed)
-    return sealed if text is None else vault.seal.seal("epoch", number // vault.bandit.epoch, where, blank(text))
+        text = None if sealed is None else store.seal.open("epoch", where, sealed)
+    return sealed if text is None else store.seal.seal("epoch", number // store.bandit.epoch, where, blank(text))
 
 
 def erase_at(where: str | Path, person: PersonId, *, name: str = "bandit", keys: str | Path | None = None) -> str:
@@ -65,8 +65,8 @@ def erase_at(where: str | Path, person: PersonId, *, name: str = "bandit", keys:
             found = opening.last(run, name)
             ended = rows.head(run, found.uid).ended
         if not ended:
-            vault = opening.vault_of(database, folder, found, ended=False)
-            erase(vault, database, digest(person, vault.persons))
+            store = opening.store_of(database, folder, found, ended=False)
+            erase(store, database, digest(person, store.persons))
     finally:
         database.close()
     return ERASED

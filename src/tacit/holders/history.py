@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.core.fold import Fold
+from tacit.core.estimator import Estimator
 from tacit.data import Array
 from tacit.model.arms import coordinates
 
@@ -33,10 +33,10 @@ class Offers(NamedTuple):
     names: tuple[str, ...] = ()
 
 
-def past(fold: Fold, before: Past | None, visible_at: float) -> Past:
+def past(estimator: Estimator, before: Past | None, visible_at: float) -> Past:
     """As it is now, after that earlier version."""
-    plan, algorithm = fold.algorithm.plan, fold.algorithm
-    middle, half = algorithm.model.beliefs(fold.estimate.arrays, coordinates(plan.dim, plan.blocks), LEVEL)
+    plan, algorithm = estimator.algorithm.plan, estimator.algorithm
+    middle, half = algorithm.model.beliefs(estimator.estimate.arrays, coordinates(plan.dim, plan.blocks), LEVEL)
     most = plan.reward.radius
     estimate, low, high = (np.clip(end, -most, most) for end in (middle, middle - half, middle + half))
-    return Past(fold.entries, visible_at, estimate, low, high)
+    return Past(estimator.entries, visible_at, estimate, low, high)

@@ -14,7 +14,7 @@ from tacit.algorithms.schedules import Weeks
 from tacit.core.onepass import OnePass
 from tacit.holders import person_rows, rows
 from tacit.holders.database import Database, Run
-from tacit.holders.opening import Vault
+from tacit.holders.opening import BanditStore
 from tacit.mechanisms.entering import HASH
 
 WEEK = struct.Struct(">Q")
@@ -23,8 +23,8 @@ WEEK = struct.Struct(">Q")
 class RoundLimits:
     """Of one worker. RAW where it reads."""
 
-    def __init__(self, algorithm: OnePass, vault: Vault) -> None:
-        plan, self._vault = algorithm.plan, vault
+    def __init__(self, algorithm: OnePass, store: BanditStore) -> None:
+        plan, self._store = algorithm.plan, store
         self._most = plan.limits.most
         self._weeks = None if plan.limits.week is None else Weeks(plan.schedule, plan.limits.week)
         self._lock, self._swept = threading.Lock(), 0
@@ -34,7 +34,7 @@ class RoundLimits:
         """Gives what counts one round more of one of these persons, of which choices enter that step, or says that all
         are used. All of them are read and written, in one order, whoever is counted."""
         counted = {one: one if self._weeks is None else self._week_of(step, one) for one in persons}
-        name = self._vault.bandit.name
+        name = self._store.bandit.name
         had = person_rows.rounds(run, name, sorted(counted.values()))
 
         def once_more(person: bytes) -> bool:
@@ -51,17 +51,17 @@ class RoundLimits:
         if self._weeks is None:
             return
         with database.transaction() as run:
-            step = rows.head(run, self._vault.uid).step
+            step = rows.head(run, self._store.uid).step
         before = self._week(step) - 1
         if before > self._swept:
             self._swept = before
             with database.transaction() as run:
-                person_rows.forget_weeks(run, self._vault.bandit.name, WEEK.size + HASH, self._key(before))
+                person_rows.forget_weeks(run, self._store.bandit.name, WEEK.size + HASH, self._key(before))
 
     def _week_of(self, step: int, person: bytes) -> bytes:
         """Under what a person's rounds of a week are counted: it tells nobody that two weeks are the same person's."""
         key = self._key(self._week(step))
-        return key + hashlib.blake2b(key + person, key=self._vault.persons, digest_size=HASH).digest()
+        return key + hashlib.blake2b(key + person, key=self._store.persons, digest_size=HASH).digest()
 
     def _week(self, step: int) -> int:
         """Requests, entries and sweeps are different threads, and `Weeks` remembers the last step."""

@@ -22,9 +22,9 @@ from tacit.features import frames
 from tacit.holders import bookmarks, rows
 from tacit.holders.choosing import Choosing
 from tacit.holders.database import again
-from tacit.holders.opening import Vault
+from tacit.holders.opening import BanditStore
 from tacit.holders.requests import MILLI, Answer, Report, Ticket
-from tacit.holders.terms import Agreed
+from tacit.holders.shared_settings import SharedSettings
 from tacit.holders.witness import older
 from tacit.mechanisms.entering import HASH, NOBODY, WaitingRow
 from tacit.process import Lock
@@ -38,13 +38,13 @@ class Log:
     def __init__(
         self,
         algorithm: OnePass,
-        vault: Vault,
-        agreed: Agreed,
+        store: BanditStore,
+        shared: SharedSettings,
         curator: Curator,
         choosing: Choosing,
         lock: Lock,
     ) -> None:
-        self._algorithm, self._vault, self._agreed, self._curator = algorithm, vault, agreed, curator
+        self._algorithm, self._store, self._shared, self._curator = algorithm, store, shared, curator
         self._choosing, self._lock = choosing, lock
 
     def learn(self, table: Any, log: str, actions: Any, left: int | None, tend: Callable[[], None]) -> dict[int, str]:
@@ -52,11 +52,11 @@ class Log:
         if not isinstance(log, str) or not log:
             raise ValueError("Expected log to be a name, got none.")
         table = table if isinstance(table, logs.LongLog) else frames.columns(table)  # an Arrow stream is read once
-        count, rows_from = logs.source(self._agreed.door, table, actions)
-        digest = repeated.digest(self._agreed.door, table, self._vault.persons)
+        count, rows_from = logs.source(self._shared.validator, table, actions)
+        digest = repeated.digest(self._shared.validator, table, self._store.persons)
         named = b"log" + log.encode("utf-8", "surrogatepass")
-        name = hashlib.blake2b(named, key=self._vault.persons, digest_size=16).hexdigest()
-        logs.check_rows(rows_from(0), self._agreed.door.rewards, self._check_person)
+        name = hashlib.blake2b(named, key=self._store.persons, digest_size=16).hexdigest()
+        logs.check_rows(rows_from(0), self._shared.validator.rewards, self._check_person)
         learnt = again(lambda: self._begin(name, digest))
         if learnt > count:
             raise ValueError(f"Expected at least the {learnt} rows that were learnt under this name, got fewer.")
@@ -76,12 +76,12 @@ class Log:
 
     def _begin(self, name: str, digest: str | None) -> int:
         """How many of its rows are learnt. ValueError if all of them were given under another name."""
-        vault, database, keys = self._vault, self._vault.database, self._vault.seal.keys
-        label = f"{vault.bandit.name}.log.{{}}"
+        store, database, keys = self._store, self._store.database, self._store.seal.keys
+        label = f"{store.bandit.name}.log.{{}}"
         with database.transaction() as run:
             self._choosing.head(run, database.locking)
-            found = bookmarks.learnt(run, vault.uid, name)
-            owner = None if digest is None else bookmarks.owner(run, vault.uid, digest)
+            found = bookmarks.learnt(run, store.uid, name)
+            owner = None if digest is None else bookmarks.owner(run, store.uid, digest)
             if owner not in (None, name):
                 raise ValueError(repeated.TWICE)
             new = [name] * (found is None) + [digest] * (owner is None and digest is not None)
@@ -90,16 +90,16 @@ class Log:
                     "Expected a log that is new to this bandit, got one that was begun before a restore: nobody "
                     "knows which of its rows were released. Give rows that are certainly new, under another name."
                 )
-            bookmarks.begin(run, vault.uid, name)
+            bookmarks.begin(run, store.uid, name)
             if digest is not None and owner is None:
-                bookmarks.belongs(run, vault.uid, digest, name)
+                bookmarks.belongs(run, store.uid, digest, name)
         for one in (name, digest):
             if one is not None:
                 keys.make(label.format(one))
         return found or 0
 
     def _check_person(self, person: Any) -> None:
-        hashed(person, self._vault.persons, limited=self._agreed.door.limited)
+        hashed(person, self._store.persons, limited=self._shared.validator.limited)
 
     def _rows(self, found: Iterator[logs.Row]) -> Iterator[LoggedRow]:
         """A bad row is the same work and leaves the same rows."""
@@ -109,23 +109,23 @@ class Log:
         """One transaction: numbers for these rows, and with each what is kept of it and its reward. How many rows are
         learnt now, and which of these were refused; if they are more than was known, another has learnt them, or we
         have without seeing the end of it: then nothing happens."""
-        choosing, vault, database = self._choosing, self._vault, self._vault.database
-        terms = self._agreed.now
+        choosing, store, database = self._choosing, self._store, self._store.database
+        terms = self._shared.now
         refused: dict[int, str] = {}
         with database.transaction() as run:
-            found = bookmarks.learnt(run, vault.uid, name, database.locking)
+            found = bookmarks.learnt(run, store.uid, name, database.locking)
             if found is None or found < learnt:
                 raise older()
             if found > learnt:
                 return found, {}
             head = choosing.taken(run, len(coming))
-            choosing.rows.check_keys(run, vault.bandit.coming(head.choices - len(coming), len(coming)))
+            choosing.rows.check_keys(run, store.bandit.coming(head.choices - len(coming), len(coming)))
             at = choosing.now() - terms.window - 1 / MILLI  # due as soon as no number before these can be on its way
             answered, waiting, written = [], [], []
             for i, row in enumerate(coming):
                 number, problem = head.choices - len(coming) + 1 + i, row.problem
                 waiting_row = WaitingRow(row.row, row.person or NOBODY, teaches=not row.void)
-                ticket = Ticket(vault.tickets.made(number, max(0.0, at)), number, at)
+                ticket = Ticket(store.tickets.made(number, max(0.0, at)), number, at)
                 answer = Answer(ticket.text, head.step, 0, None)
                 answered.append(choosing.rows.answered(secrets.token_bytes(HASH), row.person, number, answer))
                 waiting.append(choosing.rows.waits(number, ticket.text, at, waiting_row))
@@ -134,8 +134,8 @@ class Log:
                     written.append(choosing.rows.written(number, given))
                 if problem:
                     refused[learnt + i] = problem
-            rows.answer(run, vault.uid, answered)
-            rows.wait(run, vault.uid, sorted(waiting))
-            rows.write(run, vault.uid, sorted(written))
-            bookmarks.put(run, vault.uid, name, learnt + len(coming))
+            rows.answer(run, store.uid, answered)
+            rows.wait(run, store.uid, sorted(waiting))
+            rows.write(run, store.uid, sorted(written))
+            bookmarks.put(run, store.uid, name, learnt + len(coming))
         return learnt + len(coming), refused

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tacit.errors import BadState, Retired
-from tacit.holders import closed, fingerprints, moving, opening, person_rows, rows, schema, versions
+from tacit.holders import closed, fingerprints, moving, opening, person_rows, rows, schema, served
 from tacit.holders.closed import ARRIVING, GONE, LEAVING, OPEN
 from tacit.holders.database import Database, Rows, Run
 from tacit.holders.rows import BanditRow, Head
@@ -192,7 +192,7 @@ def _check(source: Database, keys: Keys, name: str) -> None:
         if rows.head(run, row.uid).ended:
             raise Retired("Expected a bandit that is at work, got one that was retired: what it released stays here.")
     opening.check_witness(source, keys, row)
-    versions.verify(opening.vault_of(source, keys, row, ended=False), source)
+    served.verify(opening.store_of(source, keys, row, ended=False), source)
 
 
 def _leave(source: Database, place: str, row: BanditRow) -> None:

@@ -56,7 +56,7 @@ FREE = ("budget", "per_day", "tuning", "window", "default")
 
 
 @dataclasses.dataclass(frozen=True)
-class Vault:
+class BanditStore:
     """Where a bandit is: its database, its row there, its keys and its witness."""
 
     database: Database
@@ -180,7 +180,7 @@ def check(algorithm: Algorithm, name: str) -> OnePass:
     return found
 
 
-def opened(database: Database, keys: Keys, name: str, algorithm: OnePass, pending: int) -> Vault:
+def opened(database: Database, keys: Keys, name: str, algorithm: OnePass, pending: int) -> BanditStore:
     """The bandit of that name, which is made if there is none. BadState if it has other settings or its keys are gone.
 
     Its row is there before its witness, and is at work after it: killed in between, it is opened the next time."""
@@ -209,7 +209,7 @@ def opened(database: Database, keys: Keys, name: str, algorithm: OnePass, pendin
             rows.open_begun(run, found.uid)
     with database.transaction() as run:
         ended = rows.head(run, found.uid).ended
-    return vault_of(database, keys, found, ended=ended)
+    return store_of(database, keys, found, ended=ended)
 
 
 def check_record(keys: Keys, found: BanditRow) -> Shown | None:
@@ -265,8 +265,8 @@ def made_with(row: BanditRow) -> tuple[Declared, ...]:
 
 
 def _fixed(text: str) -> dict[str, Any]:
-    """What is fixed for ever of a plan. It has room for as many actions, whichever they are: that is for `Agreed` to
-    say."""
+    """What is fixed for ever of a plan. It has room for as many actions, whichever they are: that is for
+    `SharedSettings` to say."""
     out: dict[str, Any] = json.loads(text)
     if out.get("features") is not None:
         found_schema = Schema.from_dict(out["features"]["schema"])
@@ -280,7 +280,7 @@ def _order(setting: str) -> tuple[int, str]:
     return OWN.index(setting) if setting in OWN else len(OWN), setting
 
 
-def vault_of(database: Database, keys: Keys, found: BanditRow, *, ended: bool) -> Vault:
+def store_of(database: Database, keys: Keys, found: BanditRow, *, ended: bool) -> BanditStore:
     """ended: it was retired, and its keys are destroyed. WrongKeys if the folder is not the database's."""
     needed = [f"{found.name}.persons", *_fixed_labels(found)]
     persons, requests, tickets, *sides = [b"", b"", b""] if ended else map(keys.find, needed)
@@ -290,7 +290,7 @@ def vault_of(database: Database, keys: Keys, found: BanditRow, *, ended: bool) -
         check_keys(database, keys, found)
     seal, shown = Seal(keys, found.uid), Witness(keys.folder, found.name)
     former = [key for one in found.predecessors if (key := keys.find(f"{one.uid}.tickets")) is not None]
-    return Vault(
+    return BanditStore(
         database, found, seal, shown, persons, requests, Tickets(tickets, former), *(key or b"" for key in sides)
     )
 

@@ -27,7 +27,7 @@ from tacit.core import actions, claim
 from tacit.core.onepass import OnePass
 from tacit.errors import BadState, Retired
 from tacit.experiment import Algorithm
-from tacit.holders import certificate, closed, leaf_rows, moving, opening, rows, schema, terms
+from tacit.holders import certificate, closed, leaf_rows, moving, opening, rows, schema, shared_settings
 from tacit.holders.database import Database
 from tacit.holders.leaf_rows import Leaf
 from tacit.holders.rows import BanditRow, Head
@@ -74,7 +74,7 @@ def restore(
             moving.delete(run, name)
             if not opening.make(run, folder, new, one_pass, closed.OPEN):
                 raise BadState(AGAIN)
-            rows.settle(run, new.uid, terms.inherited(old.head))
+            rows.settle(run, new.uid, shared_settings.inherited(old.head))
             rows.event(run, new.uid, time.time(), f"restored: a new bandit in the place of {old.row.uid}")
         opening.destroy_keys(folder, new, ended=False)
     return new.uid
@@ -136,7 +136,9 @@ def _read(algorithm: OnePass, backup: Database, database: Database, name: str) -
             if one.head.ended:
                 raise Retired("Expected a bandit that is at work, got one that was retired.")
     opening.check_plan(algorithm, old.row)  # the certificate counts the same noise for all of them
-    actions.changed(terms.recorded(old.head, old.row), algorithm.plan.features, old.head.choices)  # none comes back
+    actions.changed(
+        shared_settings.recorded(old.head, old.row), algorithm.plan.features, old.head.choices
+    )  # none comes back
     return old, present
 
 

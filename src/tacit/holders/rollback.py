@@ -15,36 +15,36 @@ from tacit.errors import BadState
 from tacit.holders import closed, rows
 from tacit.holders import seal as seals
 from tacit.holders.database import Run
-from tacit.holders.opening import Vault
+from tacit.holders.opening import BanditStore
 from tacit.holders.requests import Answer, Ticket
 
 EVENT = "a choice that was answered is not in this database: it was taken back in time, and nothing more is released"
 
 
-def lost(run: Run, vault: Vault, head: rows.Head, tickets: Sequence[Ticket], late: Sequence[Ticket]) -> bool:
+def lost(run: Run, store: BanditStore, head: rows.Head, tickets: Sequence[Ticket], late: Sequence[Ticket]) -> bool:
     """Whether the database has not come to one of these choices, or has given the number of one of the late ones to
     another."""
     if any(ticket.number > head.choices for ticket in tickets):
         return True
     numbered = [(ticket.number, ticket.text) for ticket in late]
-    placed = _placed(run, vault, [number for number, _ in numbered]) if numbered else {}
+    placed = _placed(run, store, [number for number, _ in numbered]) if numbered else {}
     return any(placed.get(number, text) != text for number, text in numbered)
 
 
-def declare(run: Run, vault: Vault, at: float) -> None:
+def declare(run: Run, store: BanditStore, at: float) -> None:
     """The database was taken back in time: on the witness's record, too, which the next restore does not take back."""
-    vault.witness.take_back(vault.uid)
-    rows.put_state(run, vault.uid, closed.BACK)
-    rows.event(run, vault.uid, at, EVENT)
+    store.witness.take_back(store.uid)
+    rows.put_state(run, store.uid, closed.BACK)
+    rows.event(run, store.uid, at, EVENT)
 
 
-def _placed(run: Run, vault: Vault, numbers: list[int]) -> dict[int, bytes]:
+def _placed(run: Run, store: BanditStore, numbers: list[int]) -> dict[int, bytes]:
     """The tickets of these choices, by their numbers, as far as they can be read: not of those that are expired, erased
     or damaged, which prove nothing."""
     out = {}
-    for number, request, sealed in rows.answers(run, vault.uid, sorted(set(numbers))):
+    for number, request, sealed in rows.answers(run, store.uid, sorted(set(numbers))):
         with contextlib.suppress(BadState):
-            opened = vault.seal.open("epoch", seals.choice_place(vault.uid, request), sealed)
+            opened = store.seal.open("epoch", seals.choice_place(store.uid, request), sealed)
             if opened is not None:
                 out[number] = Answer.unpacked(opened).ticket
     return out

@@ -28,15 +28,15 @@ from tacit.core.curator import Curator
 from tacit.core.onepass import OnePass
 from tacit.data import Raw
 from tacit.errors import BadState
-from tacit.holders import fingerprints, leaf_rows, opening, rollback, rows, versions
+from tacit.holders import fingerprints, leaf_rows, opening, rollback, rows, served
 from tacit.holders import seal as seals
 from tacit.holders.database import Database, Run
 from tacit.holders.leaf_rows import SealedLeaf
 from tacit.holders.limits import RoundLimits
-from tacit.holders.opening import Vault
+from tacit.holders.opening import BanditStore
 from tacit.holders.rows import Head, OpenStep, Waiting, Written
 from tacit.holders.seal import number_of, place
-from tacit.holders.terms import Agreed
+from tacit.holders.shared_settings import SharedSettings
 from tacit.holders.witness import older
 from tacit.kernels.rounds import next_boundary
 from tacit.mechanisms import entering, leaves
@@ -76,16 +76,16 @@ class Steps:
         self,
         algorithm: OnePass,
         source: Any,
-        vault: Vault,
+        store: BanditStore,
         database: Database,
-        agreed: Agreed,
+        shared: SharedSettings,
         curator: Curator,
         people: RoundLimits,
         clock: Callable[[], float],
     ) -> None:
         assert isinstance(algorithm.plan.mechanism, Grid)
         self._algorithm, self._grid, self._source, self._curator = algorithm, algorithm.plan.mechanism, source, curator
-        self._vault, self._database, self._agreed, self._people, self._clock = vault, database, agreed, people, clock
+        self._store, self._database, self._shared, self._people, self._clock = store, database, shared, people, clock
         self._lock = threading.Lock()
         self._start()
         self._compile()
@@ -93,9 +93,9 @@ class Steps:
     def _start(self) -> None:
         """The database first: one that went back in time, as a replica that lags, would get a second noise."""
         generation = self._database.generation
-        self._drawn = versions.verify(self._vault, self._database)
+        self._drawn = served.verify(self._store, self._database)
         self._closed = ClosedSteps(self._grid, self._source)
-        self._fold = versions.begun(self._algorithm, self._vault, self._agreed)
+        self._estimator = served.begun(self._algorithm, self._store, self._shared)
         self._generation = generation
 
     def _compile(self) -> None:
@@ -113,33 +113,33 @@ class Steps:
 
     def _next(self) -> bool:
         """One thing that is due; True if nothing is, or another worker is at it."""
-        uid = self._vault.uid
+        uid = self._store.uid
         if self._generation != self._database.generation:
             self._start()
         with self._database.transaction() as run:
             before = rows.head(run, uid)
             done = leaf_rows.sums(run, uid, self._closed.step)
-            new = versions.found(self._vault, run, self._fold.step)
+            new = served.found(self._store, run, self._estimator.step)
             sealed_still = bool(leaf_rows.drawn(run, uid))
             head = rows.head(run, uid)  # another may release meanwhile
-        self._agreed.follow(head)
-        versions.add(self._drawn.digests, new[self._drawn.steps - self._fold.step :])
+        self._shared.follow(head)
+        served.add(self._drawn.digests, new[self._drawn.steps - self._estimator.step :])
         for step, sealed in done:
             self._closed.close(step, self._sums(step, "leaf", sealed))
         for leaf in new:
-            versions.follow(self._fold, leaf, self._agreed)
+            served.follow(self._estimator, leaf, self._shared)
         if sealed_still:
             self._unseal()
             return False
-        if not before.step <= self._fold.step <= head.step:
+        if not before.step <= self._estimator.step <= head.step:
             raise older()
         with self._database.transaction() as run:
             opened = rows.open_step(run, uid, self._database.skipping)
-            if opened is None or opened.step != self._fold.step:
+            if opened is None or opened.step != self._estimator.step:
                 return self._busy(run, opened)
             part = None if opened.closed_at else self._due(run, head, opened)
             if part is not None and part.lost:
-                rollback.declare(run, self._vault, self._clock())
+                rollback.declare(run, self._store, self._clock())
             elif part is not None:
                 self._enter(run, opened, part)
         if part is not None and part.lost:
@@ -150,9 +150,9 @@ class Steps:
 
     def _busy(self, run: Run, opened: OpenStep | None) -> bool:
         """Whether another worker is at work on the step; or it has released it. BadState if neither can be."""
-        head = rows.head(run, self._vault.uid)
-        self._agreed.follow(head)
-        found = opened or rows.open_step(run, self._vault.uid)
+        head = rows.head(run, self._store.uid)
+        self._shared.follow(head)
+        found = opened or rows.open_step(run, self._store.uid)
         if found is None or (opened is not None and opened.step != head.step):
             raise BadState("Expected the sums of the open step, got a database without them.")
         return opened is None
@@ -162,10 +162,10 @@ class Steps:
     def _due(self, run: Run, head: Head, opened: OpenStep) -> _Part | None:
         """Choices of that step whose deadline has passed, the next ones in the order of numbers; None if there are
         none. A number without a row may be on its way: it is passed over once a later choice is due."""
-        uid, window = self._vault.uid, self._agreed.now.window + self._database.skew
+        uid, window = self._store.uid, self._shared.now.window + self._database.skew
         end, latest, now = opened.settled, 0.0, self._clock()
         for number, made_at in rows.times(run, uid, opened.settled, AT_ONCE):
-            if made_at > now + versions.BACK and not self._database.several_hosts:  # where there is one clock
+            if made_at > now + served.BACK and not self._database.several_hosts:  # where there is one clock
                 rows.set_back(run, uid, now)
             if made_at + window >= now or end == head.boundary:
                 break
@@ -178,13 +178,13 @@ class Steps:
 
     def _enter(self, run: Run, opened: OpenStep, part: _Part) -> None:
         """They join the sums of the step, and are gone. The same statements whether or not rewards came."""
-        uid, step, vault = self._vault.uid, opened.step, self._vault
-        epochs = {one.number // vault.bandit.epoch for one in part.waiting}
-        opening.check_epochs(run, vault.seal.keys, vault.bandit, epochs, make=False)  # else all would be unreadable
+        uid, step, store = self._store.uid, opened.step, self._store
+        epochs = {one.number // store.bandit.epoch for one in part.waiting}
+        opening.check_epochs(run, store.seal.keys, store.bandit, epochs, make=False)  # else all would be unreadable
         sums = self._sums(step, "open", opened.sums)
         entries, numbers = [self._entry(one, part.written) for one in part.waiting], range(0)
-        if self._agreed.assignment is not None:
-            self._agreed.follow(rows.head(run, uid))  # a holdout that has ended since may not play the last of these
+        if self._shared.assignment is not None:
+            self._shared.follow(rows.head(run, uid))  # a holdout that has ended since may not play the last of these
             numbers = range(opened.settled + 1, part.end + 1)
             there = dict(zip((one.number for one in part.waiting), entries, strict=True))
             entries = [there.get(number) or entering.nothing(self._algorithm.plan.row) for number in numbers]
@@ -203,13 +203,13 @@ class Steps:
     ) -> None:
         """At the estimate of the release before. numbers: of an experiment, where also those that no choice has
         enter."""
-        algorithm, estimate = self._fold.algorithm, self._fold.estimate
+        algorithm, estimate = self._estimator.algorithm, self._estimator.estimate
         found = self._curator.entering(entries, numbers, algorithm.plan.row, once_more)
         sums.add(found, algorithm.adder(estimate))
 
     def _entry(self, choice: Waiting, written: dict[int, Written]) -> Entry:
         """A row that is damaged enters as nothing: it fails alone."""
-        uid, size = self._vault.uid, self._algorithm.plan.row
+        uid, size = self._store.uid, self._algorithm.plan.row
         with contextlib.suppress(BadState):
             unseal = self._opener(seals.waiting_place(uid, choice.number))
             row = WaitingRow.unsealed(choice.sealed, unseal, size)
@@ -226,19 +226,19 @@ class Steps:
 
     def _opener(self, place: str) -> Callable[[bytes], bytes | None]:
         """What opens a row of that place."""
-        return functools.partial(self._vault.seal.open, "epoch", place)
+        return functools.partial(self._store.seal.open, "epoch", place)
 
     # releases
 
     def _release(self, opened: OpenStep) -> None:
-        uid, step, seal = self._vault.uid, opened.step, self._vault.seal
+        uid, step, seal = self._store.uid, opened.step, self._store.seal
         former, key = number_of(opened.sums), number_of(opened.sums) + 1
         seal.keys.make(seal.label("sums", key))
         total = self._sums(step, "open", opened.sums)
         noisy = self._closed.measured(total, self._source)
         sums = total.sealed(self._seal(key, step, "leaf"))
         leaf = self._seal(key, step, "noisy")(leaves.written(noisy))
-        made, late, visible, delay = False, False, 0.0, self._agreed.now.delay
+        made, late, visible, delay = False, False, 0.0, self._shared.now.delay
         with contextlib.suppress(_OvertakenError), self._database.transaction() as run:
             found = rows.open_step(run, uid, self._database.locking)
             head = rows.head(run, uid, self._database.locking)  # last: others wait for it, for their numbers
@@ -275,26 +275,26 @@ class Steps:
     def _unseal(self) -> None:
         """Leaves that were drawn, by whomever, once the witness has them on disk. RolledBack, and they stay sealed, if
         the database is known by then to have been taken back in time."""
-        uid = self._vault.uid
-        self._vault.witness.record(self._drawn)
+        uid = self._store.uid
+        self._store.witness.record(self._drawn)
         with contextlib.suppress(_OvertakenError), self._database.transaction() as run:
             rows.head(run, uid, self._database.locking)
             if self._generation != self._database.generation:
                 raise _OvertakenError
             for step, sums, noisy, visible_at in leaf_rows.take(run, uid, self._drawn.steps):
-                leaf_rows.keep(run, uid, step, sums, versions.opened(self._vault, step, "noisy", noisy), visible_at)
+                leaf_rows.keep(run, uid, step, sums, served.opened(self._store, step, "noisy", noisy), visible_at)
 
     def visible_at(self, closed: float, now: float) -> float:
         """closed + delay; where the commit could come after that, the next multiple of the delay. A clock that was set
         back since the step ended holds nothing up."""
-        closed, delay = min(closed, now), self._agreed.now.delay
+        closed, delay = min(closed, now), self._shared.now.delay
         if delay == 0:
             return closed
         return closed + delay * max(1, math.ceil((now - closed) / delay + 0.5))
 
     def _sums(self, step: int, what: str, sealed: bytes) -> StepSums:
-        unseal = functools.partial(self._vault.seal.open, "sums", place(self._vault.uid, step, what))
+        unseal = functools.partial(self._store.seal.open, "sums", place(self._store.uid, step, what))
         return StepSums.unsealed(self._grid, sealed, unseal)
 
     def _seal(self, key: int, step: int, what: str) -> Callable[[bytes], bytes]:
-        return functools.partial(self._vault.seal.seal, "sums", key, place(self._vault.uid, step, what))
+        return functools.partial(self._store.seal.seal, "sums", key, place(self._store.uid, step, what))

@@ -17,7 +17,7 @@ from tacit.core.actions import Declared
 from tacit.core.assignment import LOGS, NONE
 from tacit.core.claim import Counts
 from tacit.core.curator import Asked, Curator, cancelled
-from tacit.core.fold import Fold
+from tacit.core.estimator import Estimator
 from tacit.core.onepass import OnePass
 from tacit.core.validation import PersonId, digest
 from tacit.data import Array
@@ -33,21 +33,21 @@ from tacit.holders import (
     requests,
     rows,
     schema,
-    terms,
+    served,
+    shared_settings,
     upkeep,
-    versions,
 )
 from tacit.holders.choosing import Choosing, Following, Made
 from tacit.holders.database import Database, again
 from tacit.holders.history import LEVEL, Offers, Past
 from tacit.holders.limits import RoundLimits
 from tacit.holders.log import Log
-from tacit.holders.opening import Vault
+from tacit.holders.opening import BanditStore
 from tacit.holders.requests import Report, StoredChoice, Ticket
+from tacit.holders.served import RowsBook, ServedEstimates
+from tacit.holders.shared_settings import SharedSettings
 from tacit.holders.sqlite import SQLite
 from tacit.holders.steps import Steps
-from tacit.holders.terms import Agreed
-from tacit.holders.versions import RowsBook, Versions
 from tacit.model.arms import Arms
 from tacit.models.segments import Segments
 from tacit.privacy.certificate import Certificate
@@ -63,9 +63,9 @@ class Reading:
     one_pass: OnePass
     _sources: Any  # source, and whether the policy's draws are the caller's
     _database: Database
-    _vault: Vault
-    _agreed: Agreed
-    _versions: Versions
+    _store: BanditStore
+    _shared: SharedSettings
+    _served: ServedEstimates
     _choosing: Choosing
     _lock: Lock
     _clock: Callable[[], float]
@@ -91,7 +91,7 @@ class Reading:
         """Where it stands: the open step, the choices so far, and how many close the step. All public."""
         self._own()
         with self._database.transaction() as run:
-            return rows.head(run, self._vault.uid)
+            return rows.head(run, self._store.uid)
 
     @property
     @locked
@@ -99,7 +99,7 @@ class Reading:
         """The number of the choice that entered last. Public."""
         self._own()
         with self._database.transaction() as run:
-            return rows.settled(run, self._vault.uid)
+            return rows.settled(run, self._store.uid)
 
     @property
     def behind(self) -> bool:
@@ -107,9 +107,9 @@ class Reading:
         released, or a release to be used. Public. True for a moment now and then; for long, if releases fail."""
         version = self.version
         with self._database.transaction() as run:
-            head, opened = rows.head(run, self._vault.uid), rows.open_step(run, self._vault.uid)
-            first = rows.first_waiting(run, self._vault.uid, 0 if opened is None else opened.settled)
-        due = first is not None and first + self._agreed.now.window + self._database.skew < self._clock()
+            head, opened = rows.head(run, self._store.uid), rows.open_step(run, self._store.uid)
+            first = rows.first_waiting(run, self._store.uid, 0 if opened is None else opened.settled)
+        due = first is not None and first + self._shared.now.window + self._database.skew < self._clock()
         return version < head.step or due or (opened is not None and opened.closed_at > 0)
 
     @property
@@ -122,8 +122,8 @@ class Reading:
     @locked
     def theta(self) -> Array:
         """The estimate that choices are made by: a function of released sums."""
-        fold = self._at_present()
-        return fold.algorithm.theta(fold.estimate)
+        estimator = self._at_present()
+        return estimator.algorithm.theta(estimator.estimate)
 
     @locked
     def interval(
@@ -132,9 +132,9 @@ class Reading:
         """For each arm, given as in `choose`, an interval that holds its mean reward with at least that probability,
         from released sums only."""
         checks.probability(level=level)
-        fold = self._at_present()
-        offer = self._agreed.door.arms(arms, actions)
-        _, low, high = fold.algorithm.intervals(fold.estimate, offer.features, level)
+        estimator = self._at_present()
+        offer = self._shared.validator.arms(arms, actions)
+        _, low, high = estimator.algorithm.intervals(estimator.estimate, offer.features, level)
         return list(zip(low.tolist(), high.tolist(), strict=True))
 
     @property
@@ -142,15 +142,15 @@ class Reading:
     def history(self) -> tuple[Past, ...]:
         """What was believed before the first release, and at each one that is visible."""
         self._at_present()
-        return tuple(self._versions.history)
+        return tuple(self._served.history)
 
     def offers(self, arms: Arms | Mapping[str, Any], *, actions: Any = None) -> Offers:
         """What somebody with these arms, given as in `choose`, would be offered now. Nobody asks, so nobody is counted
         and nothing is drawn that a choice or a release needs."""
         with self._lock:
-            fold = self._at_present()
-            offer = self._agreed.door.arms(arms, actions)
-            algorithm, estimate = fold.algorithm, fold.estimate
+            estimator = self._at_present()
+            offer = self._shared.validator.arms(arms, actions)
+            algorithm, estimate = estimator.algorithm, estimator.estimate
         mean, low, high = algorithm.intervals(estimate, offer.features, LEVEL)
         return Offers(algorithm.chances(estimate, offer.features), mean, low, high, offer.names or ())
 
@@ -159,10 +159,10 @@ class Reading:
     def trial_sums(self) -> TrialSums | None:
         """What the experiment has released so far, as sums over people; None without a holdout
         group, and where sides were coins and a retired bandit's key is destroyed."""
-        fold, assignment = self._at_present(), self._agreed.assignment
+        estimator, assignment = self._at_present(), self._shared.assignment
         if assignment is None or not assignment.countable:
             return None
-        out: TrialSums = self.one_pass.trial_sums(fold.looks, assignment.counts, assignment.ended)
+        out: TrialSums = self.one_pass.trial_sums(estimator.looks, assignment.counts, assignment.ended)
         return out
 
     @property
@@ -181,8 +181,8 @@ class Reading:
         """What each field's values say of the actions that are offered, at the version that is served; None where sums
         are not by fields, or nothing was released."""
         with self._lock:
-            fold = self._at_present()
-            algorithm, estimate, live = fold.algorithm, fold.estimate, fold.live
+            estimator = self._at_present()
+            algorithm, estimate, live = estimator.algorithm, estimator.estimate, estimator.live
         out: Segments | None = algorithm.segments(estimate, live)
         return out
 
@@ -190,10 +190,10 @@ class Reading:
     @locked
     def privacy(self) -> Certificate:
         self._at_present()
-        terms, released = self._agreed.now, self._versions.released
-        deadline = claim.deadline(f"{durations.words(terms.window)} after it was made", terms.default)
-        found = claim.claimed(self.one_pass, self._sources, self.counts, terms.actions, deadline)
-        row = self._vault.bandit
+        now, released = self._shared.now, self._served.released
+        deadline = claim.deadline(f"{durations.words(now.window)} after it was made", now.default)
+        found = claim.claimed(self.one_pass, self._sources, self.counts, now.actions, deadline)
+        row = self._store.bandit
         return certificate.of(self.one_pass, found, row, released, ended=self.retired)
 
     @property
@@ -201,29 +201,29 @@ class Reading:
         """What a certificate counts, and all of it is public."""
         self._own()
         with self._database.transaction() as run:
-            head, learnt = rows.head(run, self._vault.uid), bookmarks.all_learnt(run, self._vault.uid)
+            head, learnt = rows.head(run, self._store.uid), bookmarks.all_learnt(run, self._store.uid)
         return Counts(head.choices, learnt)
 
     @property
     def features(self) -> Schema | None:
         """The bandit's schema, with the actions that there are now."""
-        return self._agreed.schema
+        return self._shared.schema
 
     @property
     def actions(self) -> tuple[Declared, ...]:
         """Its actions, and since and until when they are offered, in choices. Public. New and
         retired ones are named in the schema that the bandit is opened with."""
-        return self._agreed.now.actions
+        return self._shared.now.actions
 
     @property
     def window(self) -> float:
         """Seconds after which a choice enters."""
-        return self._agreed.now.window
+        return self._shared.now.window
 
     @property
     def default(self) -> float | None:
         """The reward that a choice without one enters with; None: it enters as nothing."""
-        return self._agreed.now.default
+        return self._shared.now.default
 
     @property
     @locked
@@ -231,47 +231,47 @@ class Reading:
         """About when the next release will be used: at the deadline of the last choice of its step, and `delay` later;
         None as long as that choice has not been made. Public: it follows from when choices were made."""
         self._at_present()
-        if self._versions.next_at is not None:
-            return self._versions.next_at
+        if self._served.next_at is not None:
+            return self._served.next_at
         with self._database.transaction() as run:
-            head, opened = rows.head(run, self._vault.uid), rows.open_step(run, self._vault.uid)
-            last = rows.first_waiting(run, self._vault.uid, head.boundary - 1)
-        terms = self._agreed.now
+            head, opened = rows.head(run, self._store.uid), rows.open_step(run, self._store.uid)
+            last = rows.first_waiting(run, self._store.uid, head.boundary - 1)
+        now = self._shared.now
         if opened is not None and opened.closed_at:
-            return opened.closed_at + terms.delay
-        return None if last is None else last + terms.window + self._database.skew + terms.delay
+            return opened.closed_at + now.delay
+        return None if last is None else last + now.window + self._database.skew + now.delay
 
     @property
     def predecessors(self) -> tuple[str, ...]:
         """The uids of the bandits in whose place it came, by restores. Public."""
-        return tuple(one.uid for one in self._vault.bandit.predecessors)
+        return tuple(one.uid for one in self._store.bandit.predecessors)
 
     @property
     def retired(self) -> bool:
         """Whether it has ended: nothing but what was released is left of it."""
-        return self._agreed.ended
+        return self._shared.ended
 
     @property
     def events(self) -> list[tuple[float, str]]:
         """What happened, and when: never a value."""
         self._own()
         with self._database.transaction() as run:
-            return rows.events(run, self._vault.uid)
+            return rows.events(run, self._store.uid)
 
     def check_keys(self) -> None:
         """WrongKeys unless the folder of keys is the one that the database is sealed with."""
         self._own()
         if not self.retired:
-            opening.check_keys(self._database, self._vault.seal.keys, self._vault.bandit)
+            opening.check_keys(self._database, self._store.seal.keys, self._store.bandit)
 
     # helpers
 
-    def _at_present(self) -> Fold:
+    def _at_present(self) -> Estimator:
         """The estimate at the version that is visible now; under the lock."""
         self._own()
-        self._versions.expected = max(self._versions.expected, again(lambda: self.head).step)
-        again(self._versions.refresh)
-        return self._versions.fold
+        self._served.expected = max(self._served.expected, again(lambda: self.head).step)
+        again(self._served.refresh)
+        return self._served.estimator
 
     def _own(self) -> None:
         if self._closing.is_set():
@@ -317,8 +317,8 @@ class Stored(Reading):
         if not getattr(source, "private", False):
             raise ValueError("Expected secure noise, got another: a database is for people's data.")
         self.one_pass = one_pass = opening.check(algorithm, name)
-        given = terms.checked(one_pass, pending=pending, delay=delay)
-        self._agreed = Agreed(given, one_pass)
+        given = shared_settings.checked(one_pass, pending=pending, delay=delay)
+        self._shared = SharedSettings(given, one_pass)
         self._sources = claim.Sources(source, policy is not None)
         self._clock = clock = Steady() if clock is None else clock
         self._lock, self._process, self._closing = Lock(), process.process(), threading.Event()
@@ -327,21 +327,21 @@ class Stored(Reading):
             folder = opening.keys_of(where, self._database, keys)
             if opening.is_new(self._database, folder, name, where):
                 if not given.window:
-                    raise ValueError(terms.NO_WINDOW)
+                    raise ValueError(shared_settings.NO_WINDOW)
                 schema.ready(self._database)
-            self._vault = vault = opening.opened(self._database, folder, name, one_pass, given.pending)
-            versions.verify(vault, self._database)  # before anything is written
-            self._agreed.begin(vault)
-            self._agreed.decide(vault, clock())
-            self._people = RoundLimits(one_pass, vault)
-            self._versions = Versions(one_pass, vault, self._agreed, clock)
+            self._store = store = opening.opened(self._database, folder, name, one_pass, given.pending)
+            served.verify(store, self._database)  # before anything is written
+            self._shared.begin(store)
+            self._shared.decide(store, clock())
+            self._people = RoundLimits(one_pass, store)
+            self._served = ServedEstimates(one_pass, store, self._shared, clock)
             self._other = self._database.another()
             policy = default_rng() if policy is None else policy
-            self._curator = Curator(RowsBook(policy, vault, self._versions, self._agreed))
-            self._choosing = Choosing(self._curator, vault, self._versions, self._agreed, clock)
-            self._log = Log(one_pass, vault, self._agreed, self._curator, self._choosing, self._lock)
-            self._steps = Steps(one_pass, source, vault, self._other, self._agreed, self._curator, self._people, clock)
-            opening.destroy_keys(folder, vault.bandit, ended=self.retired)
+            self._curator = Curator(RowsBook(policy, store, self._served, self._shared))
+            self._choosing = Choosing(self._curator, store, self._served, self._shared, clock)
+            self._log = Log(one_pass, store, self._shared, self._curator, self._choosing, self._lock)
+            self._steps = Steps(one_pass, source, store, self._other, self._shared, self._curator, self._people, clock)
+            opening.destroy_keys(folder, store.bandit, ended=self.retired)
         except BaseException:
             self._database.close()
             raise
@@ -349,7 +349,7 @@ class Stored(Reading):
         if isinstance(self._database, SQLite):
             self._control = backups.WorkerSide(folder.folder, name, self._database.path)
         self._thread: threading.Thread | None = None
-        if background and (self._control is not None or not self._agreed.ended):
+        if background and (self._control is not None or not self._shared.ended):
             arguments = (weakref.ref(self), self._closing)
             self._thread = threading.Thread(target=upkeep.work, args=arguments, daemon=True, name="tacit releases")
             self._thread.start()
@@ -397,13 +397,13 @@ class Stored(Reading):
     ) -> Asked:
         """A request, checked: ValueError for a bad one, which then is no user and delays nobody. In an experiment a bad
         one is prepared, too, and refused when it has its number. own: as a bandit's."""
-        self._agreed.at_work()
+        self._shared.at_work()
         try:
-            hashed = requests.request_hash(request, asker, self._vault.requests)
+            hashed = requests.request_hash(request, asker, self._store.requests)
             asked = self._curator.ask(arms, actions=actions, available=available, person=person, own=own)
             requests.check_names(asked.offer.names)
         except ValueError as error:
-            if self._agreed.assignment is None:
+            if self._shared.assignment is None:
                 raise
             return self.unreadable(error, asker, request)
         return asked._replace(hashed=hashed)
@@ -412,25 +412,25 @@ class Stored(Reading):
         """With a holdout: a request that cannot be read has a number, too, and one alone however often it is
         sent. request: what tells it from others, if that can be read."""
         named = request if isinstance(request, str | bytes) and request else None
-        return curator.refused(error, requests.request_hash(named, asker, self._vault.requests))
+        return curator.refused(error, requests.request_hash(named, asker, self._store.requests))
 
     def with_propensity(self, request: Asked) -> Asked:
         """The same, with an answer drawn now and its probability: by whoever asks for it, since it takes its time."""
         with self._lock:
             self._own()
             with contextlib.suppress(Unavailable):
-                again(self._versions.refresh)
+                again(self._served.refresh)
             drawn = self._curator.draw(request)
         return self._curator.ahead(request, drawn)
 
     def report(self, choice: StoredChoice | str, reward: Any) -> Report:
         """A reward, checked."""
-        return Report(self._ticket(choice), cancelled() if reward is None else self._agreed.door.check(reward))
+        return Report(self._ticket(choice), cancelled() if reward is None else self._shared.validator.check(reward))
 
     def _ticket(self, choice: StoredChoice | str) -> Ticket:
         """UnknownChoice if it was never made here."""
-        self._agreed.at_work()
-        return self._vault.tickets.read(choice)
+        self._shared.at_work()
+        return self._store.tickets.read(choice)
 
     @locked
     def choose_group(self, requests: Sequence[Asked], following: Following = tuple) -> list[StoredChoice | TacitError]:
@@ -438,7 +438,7 @@ class Stored(Reading):
         following: what gives the requests of the next call, as far as they are known when the rows of these are sent:
         then their numbers are taken on the way."""
         self._own()
-        again(self._versions.refresh)
+        again(self._served.refresh)
         drawn, made = [self._curator.draw(one) for one in requests], Made()
         return again(lambda: self._choosing.choose(requests, drawn, made, following))
 
@@ -450,10 +450,10 @@ class Stored(Reading):
     def end_experiment(self) -> None:
         """The holdout ends, for all workers and for good: numbers after the present block are all the bandit's.
         The last interval before stands. On disk when this returns."""
-        if self._agreed.assignment is None:
+        if self._shared.assignment is None:
             raise ValueError(NONE)
         with self._lock:
-            self._write(lambda: self._agreed.end_experiment(self._vault, self._clock()))
+            self._write(lambda: self._shared.end_experiment(self._store, self._clock()))
 
     def learn_log(self, table: Any, *, log: str, actions: Any = None) -> Mapping[int, str]:
         """Learn from logged rounds, as a bandit's learn_log, some rows in each transaction. log: what it is called. Its
@@ -461,16 +461,16 @@ class Stored(Reading):
         the next one. A row enters as soon as the choices before it have. Returns row -> reason for those that this call
         refused."""
         self._own()
-        if self._agreed.assignment is not None:
+        if self._shared.assignment is not None:
             raise ValueError(LOGS)
         return self._log.learn(table, log, actions, self.left, self.tend)
 
     def erase(self, person: PersonId) -> str:
         """Deletes what is still waiting of that person (tacit.holders.erasure), on disk when this returns. Their
         count of rounds stays. Returns what cannot be undone, in words: the same whether or not anything was found."""
-        hashed = digest(person, self._vault.persons)
+        hashed = digest(person, self._store.persons)
         if not self.retired:  # else nothing waits any more
-            self._write(lambda: erasure.erase(self._vault, self._other, hashed))
+            self._write(lambda: erasure.erase(self._store, self._other, hashed))
         return erasure.ERASED
 
     def tend(self) -> None:
@@ -478,12 +478,12 @@ class Stored(Reading):
         this."""
         self._own()
         if isinstance(self._clock, Steady) and self._clock.jumped():
-            again(lambda: upkeep.tell_of_a_jump(self._vault, self._other, self._clock()))
+            again(lambda: upkeep.tell_of_a_jump(self._store, self._other, self._clock()))
         again(self._steps.run)
         with self._lock:
-            self._versions.expected = max(self._versions.expected, self._versions.released + 1)
-            again(self._versions.refresh)
-        again(lambda: upkeep.purge(self._vault, self._other, self._agreed))
+            self._served.expected = max(self._served.expected, self._served.released + 1)
+            again(self._served.refresh)
+        again(lambda: upkeep.purge(self._store, self._other, self._shared))
         again(lambda: self._people.sweep(self._other))
 
     def look(self) -> None:
@@ -501,7 +501,7 @@ class Stored(Reading):
 
     def secret(self, purpose: str) -> bytes:
         """32 random bytes that all workers share, from the folder of keys: made when first asked for."""
-        return self._vault.seal.keys.make(f"{self._vault.bandit.name}.{purpose}")
+        return self._store.seal.keys.make(f"{self._store.bandit.name}.{purpose}")
 
     def close(self) -> None:
         """Lets go of the database. Nothing is lost if it is not called."""
@@ -530,5 +530,5 @@ class Stored(Reading):
     @property
     def next_at(self) -> float | None:
         """Seconds until the next version becomes visible, if that is known."""
-        at = self._versions.next_at
+        at = self._served.next_at
         return None if at is None else at - self._clock()

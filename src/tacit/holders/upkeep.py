@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from tacit.holders import fingerprints, leaf_rows, rows
 from tacit.holders.database import Database
-from tacit.holders.opening import Vault, check_epochs
-from tacit.holders.terms import Agreed
+from tacit.holders.opening import BanditStore, check_epochs
+from tacit.holders.shared_settings import SharedSettings
 
 if TYPE_CHECKING:
     from tacit.holders.stored import Stored
@@ -37,40 +37,40 @@ def work(stored: "weakref.ref[Stored]", closing: Event) -> None:
         del one
 
 
-def tell_of_a_jump(vault: Vault, database: Database, at: float) -> None:
+def tell_of_a_jump(store: BanditStore, database: Database, at: float) -> None:
     with database.transaction() as run:
-        rows.event(run, vault.uid, at, JUMPED)
+        rows.event(run, store.uid, at, JUMPED)
 
 
-def purge(vault: Vault, database: Database, agreed: Agreed) -> None:
+def purge(store: BanditStore, database: Database, shared: SharedSettings) -> None:
     """Removes what is left of epochs all of whose choices have entered, and whose answers have expired; then their
     keys: by the number of choices alone. The next epoch's key is made ahead."""
-    epoch = vault.bandit.epoch
+    epoch = store.bandit.epoch
     with database.transaction() as run:
-        head = rows.head(run, vault.uid)
-        check_epochs(run, vault.seal.keys, vault.bandit, vault.bandit.coming(head.choices))
-        settled, sealed = rows.settled(run, vault.uid), leaf_rows.drawn(run, vault.uid)
-    vault.seal.keys.forget_destroyed()
+        head = rows.head(run, store.uid)
+        check_epochs(run, store.seal.keys, store.bandit, store.bandit.coming(head.choices))
+        settled, sealed = rows.settled(run, store.uid), leaf_rows.drawn(run, store.uid)
+    store.seal.keys.forget_destroyed()
     if not sealed:  # the witness has all that was drawn: nobody goes on from a database with the sums before
-        for label in _before(vault, "sums", head.sums_key):
-            vault.seal.keys.destroy(label)
-    over = min(head.choices - agreed.follow(head).pending, settled + 1)
+        for label in _before(store, "sums", head.sums_key):
+            store.seal.keys.destroy(label)
+    over = min(head.choices - shared.follow(head).pending, settled + 1)
     oldest = max(0, over // epoch)  # the first epoch with a choice that is needed
-    dead = _before(vault, "epoch", oldest)
+    dead = _before(store, "epoch", oldest)
     if not dead:
         return
     more = True
     while more:
         with database.transaction() as run:
-            more = rows.purge(run, vault.uid, oldest * epoch, database.locking)
+            more = rows.purge(run, store.uid, oldest * epoch, database.locking)
         time.sleep(0)  # requests first
     with database.transaction() as run:
         fingerprints.forget(run, dead)
     for label in dead:
-        vault.seal.keys.destroy(label)
+        store.seal.keys.destroy(label)
 
 
-def _before(vault: Vault, kind: str, number: int) -> list[str]:
+def _before(store: BanditStore, kind: str, number: int) -> list[str]:
     """The labels of keys of that kind with smaller numbers."""
-    start = vault.seal.label(kind, 0)[:-1]
-    return [label for label in vault.seal.keys.labels(start) if int(label[len(start) :]) < number]
+    start = store.seal.label(kind, 0)[:-1]
+    return [label for label in store.seal.keys.labels(start) if int(label[len(start) :]) < number]

@@ -124,7 +124,7 @@ class Fields:
     ) -> FieldPosterior:
         out: FieldPosterior = copied(before)
         out.people[:] = self._people(released)
-        self._fold(out, step, live, course, chosen)
+        self._estimator(out, step, live, course, chosen)
         self._fit(out, released, step, live, course)
         return out
 
@@ -132,7 +132,7 @@ class Fields:
         sums = released.reshape(self.contribution.blocks, -1)[:, pair_size(self._own) :].sum(axis=0)
         return np.asarray(sums / self.contribution.count)
 
-    def _fold(self, out: FieldPosterior, step: int, live: Integers, course: Course, chosen: int) -> None:
+    def _estimator(self, out: FieldPosterior, step: int, live: Integers, course: Course, chosen: int) -> None:
         """The people of the step that was released join the targets: made-up ones, for whom the estimate after `chosen`
         releases chooses. Once for each release. Changes out.target, out.variances and out.folded."""
         if out.folded[0] == step:

@@ -11,7 +11,7 @@ from tacit.holders.stored import Stored
 from tacit.models.segments import Segments
 from tacit.service import segments, trial
 from tacit.service.config import BanditSetting
-from tacit.service.trial import Told
+from tacit.service.trial import TrialView
 
 MOST_CURVES, MOST_POINTS = 8, 200
 
@@ -49,7 +49,7 @@ class History:
     def __init__(self, stored: Stored, setting: BanditSetting) -> None:
         self._stored, self._setting = stored, setting
         self._cached: tuple[Any, Summary, dict[str, Any]] | None = None
-        self._told: tuple[Any, Told | None] | None = None
+        self._told: tuple[Any, TrialView | None] | None = None
 
     def summary(self) -> Summary:
         return self._at_present()[1]
@@ -63,7 +63,7 @@ class History:
         summary = self.summary()
         return {"version": summary.version, "segments": segments.written(summary.segments, summary.actions)}
 
-    def trial(self) -> Told | None:
+    def trial(self) -> TrialView | None:
         """What the holdout says, once for each release, and once more when it has ended."""
         sums = self._stored.trial_sums
         mark = None if sums is None else (len(sums.looks), sums.ended)

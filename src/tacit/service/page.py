@@ -10,7 +10,7 @@ from tacit.service import answers, charts, promise, trial
 from tacit.service.config import KINDS, BanditSetting
 from tacit.service.history import Summary
 from tacit.service.markup import Child, Markup, document, tag
-from tacit.service.trial import Told
+from tacit.service.trial import TrialView
 from tacit.service.words import ago, between, count, counted, date, listed, percent, signed, span, spelt
 
 FAR = 10**9  # choices: an end that is further away is not worth a word
@@ -48,7 +48,7 @@ class Look(NamedTuple):
     certificate: Certificate | None = None
     learnt: Summary | None = None
     problem: str | None = None
-    trial: Told | None = None
+    trial: TrialView | None = None
 
     @property
     def ended(self) -> str | None:

@@ -23,7 +23,7 @@ TOO_EARLY = "Not known: the holdout ended before its first look."
 ENDED = "The holdout has ended: this is what it said."
 
 
-class Told(NamedTuple):
+class TrialView(NamedTuple):
     """A trial: its looks so far, what the last of them says, and what it is compared with, in words."""
 
     looks: list[Trial]
@@ -37,21 +37,21 @@ class Told(NamedTuple):
         return self.looks[-1] if self.looks else None
 
 
-def told(sums: TrialSums | None, horizon: int | None) -> Told | None:
+def told(sums: TrialSums | None, horizon: int | None) -> TrialView | None:
     """None where there is no holdout."""
     if sums is None:
         return None
     found, against, rewards = course(sums, horizon), against_of(sums.holdout), sums.rewards
     if not found:
         if sums.ended is not None:
-            return Told([], TOO_EARLY, against, sums.holdout, rewards)
+            return TrialView([], TOO_EARLY, against, sums.holdout, rewards)
         first = counted(math.ceil(looks.FIRST / sums.holdout.share), "person", "people")
-        return Told([], NONE_YET.format(people=first), against, sums.holdout, rewards)
+        return TrialView([], NONE_YET.format(people=first), against, sums.holdout, rewards)
     now = found[-1]
     width = words.wanted((now.high - now.low) / 2, rewards)
     more = None if now.clear or now.ended else waits.more(sums, now, width, horizon)
     said = words.whole(now, against, rewards, more=more, width=width)
-    return Told(found, said, against, sums.holdout, rewards)
+    return TrialView(found, said, against, sums.holdout, rewards)
 
 
 def against_of(holdout: Holdout) -> str:
@@ -60,7 +60,7 @@ def against_of(holdout: Holdout) -> str:
     return "with arms at random" if holdout.policy == "uniform" else "with your own choice"
 
 
-def written(told: Told | None) -> dict[str, Any] | None:
+def written(told: TrialView | None) -> dict[str, Any] | None:
     """As JSON has it: in status, and in the reply to whoever ends it."""
     if told is None:
         return None
@@ -73,14 +73,14 @@ def written(told: Told | None) -> dict[str, Any] | None:
     return {"said": told.said, **found, **means, "arms": arms}
 
 
-def curve(told: Told | None) -> dict[str, list[float]] | None:
+def curve(told: TrialView | None) -> dict[str, list[float]] | None:
     """Look by look."""
     if told is None:
         return None
     return {part: [getattr(look, part) for look in told.looks] for part in ("people", "value", "low", "high")}
 
 
-def section(told: Told) -> Markup:
+def section(told: TrialView) -> Markup:
     """Of the dashboard: the sentence, the picture, then arms."""
     parts: list[Child] = [tag("p", told.said, class_="verdict")]
     now = told.now
@@ -104,7 +104,7 @@ BOUNDS = (
 )
 
 
-def _sure(told: Told) -> str:
+def _sure(told: TrialView) -> str:
     level = percent(told.holdout.level)
     return (
         f"Who is compared with the holdout is drawn by the number of a choice alone. With a probability of {level} the "
@@ -114,7 +114,7 @@ def _sure(told: Told) -> str:
     )
 
 
-def means(told: Told, now: Trial) -> Markup:
+def means(told: TrialView, now: Trial) -> Markup:
     """What each would have brought to everybody, on one scale."""
     holdout = told.against.removeprefix("with ").removeprefix("your ")
     rows = [
@@ -143,7 +143,7 @@ def means(told: Told, now: Trial) -> Markup:
     return tag("div", tag("ul", [row(*each) for each in rows], class_="three"), tag("p", everybody, class_="note"))
 
 
-def picture(told: Told) -> Markup:
+def picture(told: TrialView) -> Markup:
     """The estimate and its band over people, as steps, and the moment since when it is clear."""
     found, now = told.looks, told.looks[-1]
     unit = Unit.of(now.high - now.low, told.rewards)

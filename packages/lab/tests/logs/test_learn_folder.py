@@ -88,7 +88,7 @@ def test_any_split_gives_the_same_bits(tmp_path):
     """What each worker does is a function of its rows and of public numbers; how rows are dealt out changes nothing."""
     folder, bandit = write(rows(), tmp_path / "log"), make()
     bandit.learn_log(rows(300, seed=3))  # an estimate to be linearised at
-    encoder, summer = parquet.encoder(bandit.memory.door, folder, None), bandit.sums.summer
+    encoder, summer = parquet.encoder(bandit.memory.validator, folder, None), bandit.sums.summer
     rng = np.random.default_rng(0)
     whole = Local(folder, encoder)(0, 900, summer)
     total = opened(whole.total)

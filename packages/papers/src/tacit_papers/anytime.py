@@ -44,7 +44,7 @@ class Anytime:
         self._horizon = first
         self._before = 0  # choices of earlier bandits
         self._bandit = make(first)
-        if self._bandit.memory.door.limited:
+        if self._bandit.memory.validator.limited:
             raise ValueError(
                 "Expected a bandit that counts no person's rounds, got one: each new one would count from zero."
             )
@@ -55,7 +55,7 @@ class Anytime:
 
     @property
     def rewards(self) -> tuple[float, float]:
-        return self._bandit.memory.door.rewards
+        return self._bandit.memory.validator.rewards
 
     @property
     def privacy(self) -> Certificate:
@@ -75,14 +75,16 @@ class Anytime:
         self, arms: Arms | Mapping[str, Any], *, actions: Any = None, available: npt.ArrayLike | None = None
     ) -> Choice:
         with self._lock:
-            self._bandit.memory.door.offer(arms, available, actions)  # a request that is refused replaces no bandit
+            self._bandit.memory.validator.offer(
+                arms, available, actions
+            )  # a request that is refused replaces no bandit
             self._renew(1)
             choice = self._bandit.choose(arms, actions=actions, available=available)
             return Choice(choice.index, choice.name, choice.id + self._before, choice._propensity)
 
     def choose_many(self, arms: Any, *, actions: Any = None) -> Choices:
         with self._lock:
-            self._renew(len(self._bandit.memory.door.batch(arms, actions)[0]))
+            self._renew(len(self._bandit.memory.validator.batch(arms, actions)[0]))
             choices = self._bandit.choose_many(arms, actions=actions)
             return dataclasses.replace(choices, id=choices.id + self._before * (choices.id > 0))
 

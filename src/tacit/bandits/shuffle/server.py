@@ -209,7 +209,7 @@ class Shuffled(BehindShuffler):
     def _send(self, report: bytes, transit: OpenBatch) -> None:
         Shuffler(self.billboard(), into=transit).add(report)
 
-    def _rehearse(self) -> None:
+    def _compile_more(self) -> None:
         plan = self.analyzer.plan(self.version)
         self._close(plan.users, nothing_coded(plan.size), plan)
 

@@ -149,7 +149,7 @@ class Curator:
     @property
     def present(self) -> OnePassEstimate:
         """What choices are made by."""
-        return self.sums.fold.estimate
+        return self.sums.estimator.estimate
 
     def cost(self, party: int, steps: int) -> tuple[Release, ...]:
         """What so many steps have cost a user against that party: the noise of the other one counts alone."""

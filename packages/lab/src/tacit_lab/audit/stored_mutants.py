@@ -17,8 +17,8 @@ from tacit.holders.database import Run
 from tacit.holders.leaf_rows import Leaf
 from tacit.holders.requests import Report
 from tacit.holders.rows import OpenStep
+from tacit.holders.served import ServedEstimates
 from tacit.holders.steps import Steps
-from tacit.holders.versions import Versions
 from tacit.mechanisms import leaves
 from tacit.mechanisms.grid import Grid
 from tacit.privacy.noise import Secure
@@ -59,11 +59,11 @@ def raw_release() -> AbstractContextManager[None]:
     return put(Grid, "measure", wrong)
 
 
-class RedrawnOnRestart(Versions):
+class RedrawnOnRestart(ServedEstimates):
     """Leaves are kept exact, and get their noise when they are read: one noise for each process."""
 
     def _show(self, leaf: Leaf) -> None:
-        grid: Any = self.fold.algorithm.plan.mechanism
+        grid: Any = self.estimator.algorithm.plan.mechanism
         noise = grid.step * Secure().integers(1, grid.size, grid.cells)[0]
         noisy = Released(leaves.read(leaf.noisy, grid.size) + noise)
         super()._show(leaf._replace(noisy=leaves.written(noisy)))
@@ -71,7 +71,7 @@ class RedrawnOnRestart(Versions):
 
 @contextlib.contextmanager
 def redrawn_on_restart() -> Iterator[None]:
-    with raw_release(), put(stored, "Versions", RedrawnOnRestart):
+    with raw_release(), put(stored, "ServedEstimates", RedrawnOnRestart):
         yield
 
 
@@ -102,11 +102,11 @@ class Triggered(Choosing):
     def write(self, reports: Sequence[Report]) -> list[bool]:
         out = super().write(reports)
         self._came += len(reports)
-        if self._came >= self._versions.fold.algorithm.plan.schedule.first:
+        if self._came >= self._served.estimator.algorithm.plan.schedule.first:
             self._came = 0
             with self._database.transaction() as run:
-                head = rows.head(run, self._vault.uid, self._database.locking)
-                rows.advance(run, self._vault.uid, head._replace(boundary=head.boundary + 1))
+                head = rows.head(run, self._store.uid, self._database.locking)
+                rows.advance(run, self._store.uid, head._replace(boundary=head.boundary + 1))
         return out
 
 

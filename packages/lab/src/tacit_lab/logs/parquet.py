@@ -11,7 +11,7 @@ import polars as pl
 
 from tacit import checks
 from tacit.core.logs import FEATURES, LogSums, check_context
-from tacit.core.validation import Door
+from tacit.core.validation import Validator
 from tacit.data import Array, Exact, Integers, Raw
 from tacit.logs import numbered
 from tacit.mechanisms.sums import RowSum, Whole
@@ -73,10 +73,10 @@ class Folder:
         """Rows start, ..., start + count - 1, in frames of at most `at_once`, with these columns or all."""
         return (frame(piece, names) for piece in self.pieces(start, count, at_once))
 
-    def sums(self, door: Door, actions: Any, *, anywhere: bool) -> LogSums | None:
+    def sums(self, validator: Validator, actions: Any, *, anywhere: bool) -> LogSums | None:
         """What sums its rows as columns of numbers; None where they have to be looked at one by one, as they have if
         not `anywhere`. ValueError if that is not what was asked for."""
-        found = encoder(door, self, actions) if anywhere else None
+        found = encoder(validator, self, actions) if anywhere else None
         if found is not None:
             return Ray(self, found) if self._engine == "ray" else Local(self, found)
         if self._engine != "local":
@@ -143,15 +143,15 @@ class Encoder(NamedTuple):
         return whole.reshape(len(x), -1)
 
 
-def encoder(door: Door, folder: Folder, actions: Any) -> Encoder | None:
+def encoder(validator: Validator, folder: Folder, actions: Any) -> Encoder | None:
     """What reads the folder as columns of numbers; None where rows have to be looked at one by one."""
     names = tuple(numbered(folder.fields))
-    if door.schema is not None or not names or not {*names, "reward"} <= folder.numbers:
+    if validator.schema is not None or not names or not {*names, "reward"} <= folder.numbers:
         return None
-    if "arms" in folder.fields or (len(names) < door.dim and "action" not in folder.names):
+    if "arms" in folder.fields or (len(names) < validator.dim and "action" not in folder.names):
         return None
-    check_context(door, len(names), actions)
-    return Encoder(names, door.dim, *door.rewards, None if actions is None else tuple(actions))
+    check_context(validator, len(names), actions)
+    return Encoder(names, validator.dim, *validator.rewards, None if actions is None else tuple(actions))
 
 
 def _numbers(table: Any, name: str) -> Array:

@@ -356,7 +356,7 @@ class JointGLMRare(ContinualBandit):
         )
         return True
 
-    def _rehearse(self) -> None:
+    def _compile_more(self) -> None:
         self._recompute_o()
         self._recompute_tau()
 

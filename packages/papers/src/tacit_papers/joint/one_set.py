@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tacit.core.validation import Door, Offer
+from tacit.core.validation import ActionSet, Validator
 from tacit.data import Array, Exact, Integers, Raw
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES
@@ -36,12 +36,12 @@ def add_in_time(kept: Array, reward: float, low: float, high: float, phase: int,
 
 
 @dataclass(frozen=True, kw_only=True)
-class SameArms(Door):
+class SameArms(Validator):
     """problem_of: what is wrong with arms that are on offer, None if nothing."""
 
     problem_of: Callable[[Array], str | None]
 
-    def offer(self, arms: Any, available: npt.ArrayLike | None = None, given: Any = None) -> Offer:
+    def offer(self, arms: Any, available: npt.ArrayLike | None = None, given: Any = None) -> ActionSet:
         found = super().offer(arms, available, given)
         whole = found.available is None or len(found.available) == len(found.features)
         problem = self.problem_of(found.arms) if whole else OTHERS
@@ -92,9 +92,9 @@ class OneSetBandit(ContinualBandit):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        plain = self.memory.door
+        plain = self.memory.validator
         given = {each.name: getattr(plain, each.name) for each in dataclasses.fields(plain)}
-        self.memory.door = SameArms(**given, problem_of=self._problem_of)
+        self.memory.validator = SameArms(**given, problem_of=self._problem_of)
 
     def _play(self, block: Block) -> bool:
         problem = self._problem_of(block.arms[0]) if len(block.arms) else None
@@ -118,7 +118,7 @@ class OneSetBandit(ContinualBandit):
         low, high, phase = *self.rewards, self._steps
         self._state.prefix.absorb(lambda kept, r, out: add_in_time(kept, r, low, high, phase, out), row, reward)
 
-    def _rehearse(self) -> None:
+    def _compile_more(self) -> None:
         self._state.counts[BOUNDARY] = self._state.counts[CHOICES]
         self._advance()
 

@@ -229,7 +229,7 @@ class DistributedElimination(BehindShuffler):
             rng, plan = self._generators()[1], self._coding
             played = arm_rounds(rng, block, played, self.arm, plan.users, low, high, plan.cells, transit)
 
-    def _rehearse(self) -> None:
+    def _compile_more(self) -> None:
         self._take(self.wanted, nothing_coded(1))
 
     def _plan_numbers(self) -> list[float]:

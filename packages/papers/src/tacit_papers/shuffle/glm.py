@@ -287,7 +287,7 @@ class ShuffleGLM(BehindShuffler):
             settings = low, high, self._link.code, self._widths, self._plan.users
             played = shuffle_glm_rounds(policy, block, self._state, transit, *settings, played)
 
-    def _rehearse(self) -> None:
+    def _compile_more(self) -> None:
         for _ in range(2):
             take_sum(nothing_released(self._coding.size), self._plan.users, self._plan.fit, self._state)
 

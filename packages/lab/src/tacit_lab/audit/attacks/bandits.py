@@ -99,7 +99,7 @@ def white_box(
     `noise`: how strong it is in each coordinate where that is not the same in all. `stepwise`: by choose and observe
     instead of the compiled loop, which any `source` of noise can do."""
     bandit = make(_any_noise())
-    width, canary = bandit.memory.door.width, worst_canary(mechanism(bandit))
+    width, canary = bandit.memory.validator.width, worst_canary(mechanism(bandit))
     vectors = [rounds * contribution(bandit, x, reward) for x, reward in pair]
     middle = (vectors[0] + vectors[1]) / 2
     direction = (vectors[1] - vectors[0]) / (1.0 if noise is None else np.square(noise))
@@ -154,7 +154,7 @@ def black_box(
     """The later users offer themselves tiny arms +v and -v, and tell each other which one they got. `stepwise`: as in
     `white_box`."""
     bandit = make(_any_noise())
-    middle, later = sum(bandit.memory.door.rewards) / 2, bandit.memory.learner.horizon - 1
+    middle, later = sum(bandit.memory.validator.rewards) / 2, bandit.memory.learner.horizon - 1
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
         canary = pair.user(world)

@@ -63,7 +63,7 @@ def estimate_attack(
         for i, played in enumerate(fresh(make, runs, rng, source=secure)):
             act(played, pair.user(world))
             for _ in range(later):
-                act(played, nobody(played.memory.door.dim))
+                act(played, nobody(played.memory.validator.dim))
             out[i] = look(played)
         return out
 

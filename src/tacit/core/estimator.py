@@ -20,7 +20,7 @@ class Prior(NamedTuple):
     std: float
 
 
-class Fold:
+class Estimator:
     """One algorithm's estimates. `estimate` is what choices are made by: of the actions that are offered now. What
     follows the next release does not depend on it, but on that of the last one."""
 
@@ -72,7 +72,7 @@ class Fold:
         return self.algorithm.estimate(self.last, released, step, self.live, chosen)
 
 
-class LeafFold(Fold):
+class LeafEstimator(Estimator):
     """From noisy leaves. Whoever reads the same ones has the same estimate, to the last bit."""
 
     def __init__(self, algorithm: OnePass, declared: tuple[Declared, ...], prior: Prior | None) -> None:

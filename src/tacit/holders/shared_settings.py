@@ -12,11 +12,11 @@ from tacit.core import actions
 from tacit.core.actions import Declared
 from tacit.core.assignment import OVER, RETIRED, Assignment
 from tacit.core.onepass import OnePass
-from tacit.core.validation import Door
+from tacit.core.validation import Validator
 from tacit.errors import Retired
 from tacit.features.schema import Schema
 from tacit.holders import rows
-from tacit.holders.opening import Vault, made_with
+from tacit.holders.opening import BanditStore, made_with
 from tacit.holders.rows import BanditRow, Head
 
 COUNTED = ("actions", "ages", "holdout_ended")  # settings that say since which choice, or step
@@ -30,7 +30,7 @@ NO_WINDOW = (
 
 
 @dataclass(frozen=True)
-class Terms:
+class WorkerSettings:
     """All public. window, delay: seconds; window is 0 until it is known. ages: (step, seconds): how old the last choice
     of a step is when its release is visible, from that step on; what was shown does not change when window or delay do.
     holdout_ended: the last number with a side, where a holdout has ended."""
@@ -47,10 +47,10 @@ class Terms:
         return next((age for since, age in reversed(self.ages) if since <= step), self.window + self.delay)
 
 
-TERMS = [field.name for field in fields(Terms)]
+WORKER_SETTINGS = [field.name for field in fields(WorkerSettings)]
 
 
-def checked(algorithm: OnePass, *, pending: int, delay: float | str) -> Terms:
+def checked(algorithm: OnePass, *, pending: int, delay: float | str) -> WorkerSettings:
     """As one worker is opened with; ValueError."""
     delay = durations.seconds(delay, "delay")
     checks.non_negative(delay=delay)
@@ -64,7 +64,7 @@ def checked(algorithm: OnePass, *, pending: int, delay: float | str) -> Terms:
     if window is not None:
         lasts = durations.seconds(window, "window")
         checks.positive(window=lasts)
-    return Terms(int(pending), float(delay), default, lasts)
+    return WorkerSettings(int(pending), float(delay), default, lasts)
 
 
 def recorded(head: Head, row: BanditRow) -> tuple[Declared, ...]:
@@ -82,13 +82,13 @@ def inherited(head: Head) -> str:
     return json.dumps(kept, sort_keys=True)
 
 
-class Agreed:
-    """The terms that one worker knows, and the door for them."""
+class SharedSettings:
+    """The terms that one worker knows, and the validator for them."""
 
-    def __init__(self, given: Terms, algorithm: OnePass) -> None:
+    def __init__(self, given: WorkerSettings, algorithm: OnePass) -> None:
         self.now, self._algorithm, self._schema = given, algorithm, algorithm.plan.features
         self._text, self.ended = "", False
-        self.door = Door.of(algorithm)
+        self.validator = Validator.of(algorithm)
         self.assignment: Assignment | None = None  # who plays which number, where there is a holdout
 
     @property
@@ -98,22 +98,22 @@ class Agreed:
 
     @property
     def schema(self) -> Schema | None:
-        return self.door.schema
+        return self.validator.schema
 
-    def begin(self, vault: Vault) -> None:
+    def begin(self, store: BanditStore) -> None:
         """The actions, as they will be when `decide` is called; BadState if those that were declared before are not
         among them."""
         if self._algorithm.holdout is not None:
-            self.assignment = Assignment(self._algorithm.holdout, vault.sides)
-        with vault.database.transaction() as run:
-            self._declare(rows.head(run, vault.uid), vault)
+            self.assignment = Assignment(self._algorithm.holdout, store.sides)
+        with store.database.transaction() as run:
+            self._declare(rows.head(run, store.uid), store)
 
-    def decide(self, vault: Vault, at: float) -> None:
+    def decide(self, store: BanditStore, at: float) -> None:
         """The given terms, for everybody. A bandit that has ended keeps what it has."""
-        with vault.database.transaction() as run:
-            head = rows.head(run, vault.uid, vault.database.locking)
+        with store.database.transaction() as run:
+            head = rows.head(run, store.uid, store.database.locking)
             self.ended = head.ended
-            before = self._declare(head, vault)
+            before = self._declare(head, store)
             old = json.loads(head.settings or "{}")
             if not self.now.window:
                 self.now = replace(self.now, window=old.get("window") or 0.0)
@@ -124,28 +124,28 @@ class Agreed:
             self.now = replace(self.now, ages=_ages(old.get("ages"), head, self.now.window + self.now.delay))
             text = json.dumps(asdict(self.now), sort_keys=True)
             if head.settings != text and not head.ended:
-                rows.settle(run, vault.uid, text)
+                rows.settle(run, store.uid, text)
                 new = json.loads(text)
                 names = ", ".join(name for name in new if name not in COUNTED and old.get(name) != new[name])
                 if names and old:  # it is not new
-                    rows.event(run, vault.uid, at, f"settings changed for all workers: {names}")
+                    rows.event(run, store.uid, at, f"settings changed for all workers: {names}")
                 for what in actions.events(before, self.now.actions):
-                    rows.event(run, vault.uid, at, what)
+                    rows.event(run, store.uid, at, what)
         self._text = text
 
-    def end_experiment(self, vault: Vault, at: float) -> None:
+    def end_experiment(self, store: BanditStore, at: float) -> None:
         """For everybody, and for good. Nobody believes it before it is committed."""
         assert self.assignment is not None
-        with vault.database.transaction() as run:
-            head = rows.head(run, vault.uid, vault.database.locking)
+        with store.database.transaction() as run:
+            head = rows.head(run, store.uid, store.database.locking)
             self.follow(head)
             if self.assignment.ended is not None:
                 raise ValueError(OVER)
             now = replace(self.now, holdout_ended=self.assignment.end_after(head.choices))
-            rows.settle(run, vault.uid, json.dumps(asdict(now), sort_keys=True))
-            rows.event(run, vault.uid, at, f"holdout ended: the last of its choices is {now.holdout_ended}")
-        with vault.database.transaction() as run:
-            self.follow(rows.head(run, vault.uid))
+            rows.settle(run, store.uid, json.dumps(asdict(now), sort_keys=True))
+            rows.event(run, store.uid, at, f"holdout ended: the last of its choices is {now.holdout_ended}")
+        with store.database.transaction() as run:
+            self.follow(rows.head(run, store.uid))
 
     def _check_arms(self) -> None:
         """ValueError where requests could not offer what a holdout plays."""
@@ -155,26 +155,26 @@ class Agreed:
             if gone & {holdout.action, *holdout.actions}:
                 raise ValueError(RETIRED)
 
-    def _declare(self, head: Head, vault: Vault) -> tuple[Declared, ...]:
+    def _declare(self, head: Head, store: BanditStore) -> tuple[Declared, ...]:
         """Takes over the given actions, and returns those before."""
-        before = recorded(head, vault.bandit)
+        before = recorded(head, store.bandit)
         new = before if head.ended else actions.changed(before, self._schema, head.choices)
         self._follow(replace(self.now, actions=new))
         return before
 
-    def follow(self, head: Head) -> Terms:
+    def follow(self, head: Head) -> WorkerSettings:
         """As they are in that row; Retired if the bandit has ended."""
         self.ended = head.ended
         self.at_work()
         if head.settings is not None and head.settings != self._text:
             found = json.loads(head.settings)
-            now = replace(self.now, **{name: found[name] for name in TERMS if name in found})
+            now = replace(self.now, **{name: found[name] for name in WORKER_SETTINGS if name in found})
             self._follow(replace(now, actions=actions.read(found.get("actions") or ()), ages=_read(found.get("ages"))))
             self._text = head.settings
         return self.now
 
-    def _follow(self, now: Terms) -> None:
-        self.now, self.door = now, Door.of(self._algorithm, now.actions)
+    def _follow(self, now: WorkerSettings) -> None:
+        self.now, self.validator = now, Validator.of(self._algorithm, now.actions)
         if self.assignment is not None:
             self.assignment.ended = now.holdout_ended
 

@@ -10,31 +10,33 @@ from numpy.random import Generator
 
 from tacit.core.actions import Declared
 from tacit.core.assignment import Assignment
-from tacit.core.fold import LeafFold, Prior
+from tacit.core.estimator import LeafEstimator, Prior
 from tacit.core.onepass import OnePass, OnePassEstimate, View
-from tacit.core.validation import Door
+from tacit.core.validation import Validator
 from tacit.errors import BadState
 from tacit.holders import leaf_rows, rows, witness
 from tacit.holders.database import Database, Run
 from tacit.holders.history import Past, past
 from tacit.holders.leaf_rows import Leaf
-from tacit.holders.opening import Vault
+from tacit.holders.opening import BanditStore
 from tacit.holders.seal import place
-from tacit.holders.terms import Agreed
+from tacit.holders.shared_settings import SharedSettings
 from tacit.holders.witness import Shown
 from tacit.mechanisms import leaves
 
 BACK = 1.0  # seconds: a clock that goes back further was set
 
 
-class Versions:
+class ServedEstimates:
     """The estimate at the latest visible version. While the database is away it stays where it is.
 
     A leaf that was not there at its time, because it was committed or could be read too late, becomes visible at the
     next multiple of the delay: at no time that tells how long something took."""
 
-    def __init__(self, algorithm: OnePass, vault: Vault, agreed: Agreed, clock: Callable[[], float]) -> None:
-        self._algorithm, self._vault, self._agreed = algorithm, vault, agreed
+    def __init__(
+        self, algorithm: OnePass, store: BanditStore, shared: SharedSettings, clock: Callable[[], float]
+    ) -> None:
+        self._algorithm, self._store, self._shared = algorithm, store, shared
         self._clock, self._latest = clock, clock()
         self.expected = 0  # steps that are known to be closed
         self.history: list[Past] = []  # what was shown, version by version, from the prior on
@@ -44,19 +46,19 @@ class Versions:
         """From the rows alone: the witness first, since another worker may go on while we read. Nothing changes before
         all of it is read and found to be no older than what was drawn. What was used already is shown at once, whatever
         the clock says now."""
-        last, generation = self._vault.witness.read(), self._vault.database.generation
-        identity = self._vault.database.identity()
+        last, generation = self._store.witness.read(), self._store.database.generation
+        identity = self._store.database.identity()
         head, read = self._found(0)
-        digests = [witness.start_digest(self._vault.uid)]
+        digests = [witness.start_digest(self._store.uid)]
         add(digests, read)
         used = len(read)  # of a bandit that has ended: nothing is drawn any more
         if not head.ended:
-            used = witness.check(last, uid=self._vault.uid, digests=digests, identity=identity).used
+            used = witness.check(last, uid=self._store.uid, digests=digests, identity=identity).used
         self._generation, self._identity, self.expected = generation, identity, head.step
         self._digests, self._waiting = digests, deque(self._timed(read))
-        self.fold = begun(self._algorithm, self._vault, self._agreed)
+        self.estimator = begun(self._algorithm, self._store, self._shared)
         self._offered: tuple[int, tuple[Declared, ...]] = -1, ()
-        self.history = [past(self.fold, None, 0.0)]
+        self.history = [past(self.estimator, None, 0.0)]
         for _ in range(used):
             self._show(self._waiting.popleft()[1])
         self._offer()
@@ -64,7 +66,7 @@ class Versions:
     @property
     def version(self) -> int:
         """The present version."""
-        return self.fold.step
+        return self.estimator.step
 
     @property
     def released(self) -> int:
@@ -78,7 +80,7 @@ class Versions:
 
     def check(self) -> None:
         """After an error of the database everything is read anew: RolledBack if it is older than what was shown."""
-        if self._generation != self._vault.database.generation:
+        if self._generation != self._store.database.generation:
             self._start()
 
     def refresh(self) -> None:
@@ -95,81 +97,81 @@ class Versions:
         visible = [leaf for _, leaf in itertools.takewhile(lambda one: set_back or one[0] <= now, self._waiting)]
         if visible:
             used = visible[-1].step + 1
-            shown = Shown(self._vault.uid, self._digests[: used + 1], *self._identity, used)
-            self._vault.witness.record(shown)
+            shown = Shown(self._store.uid, self._digests[: used + 1], *self._identity, used)
+            self._store.witness.record(shown)
         for leaf in visible:
             self._waiting.popleft()
             self._show(leaf)
         self._offer()
 
     def _found(self, start: int) -> tuple[rows.Head, list[Leaf]]:
-        with self._vault.database.transaction() as run:
-            read = found(self._vault, run, start)
-            head = rows.head(run, self._vault.uid)  # last: it has the terms of all of these
+        with self._store.database.transaction() as run:
+            read = found(self._store, run, start)
+            head = rows.head(run, self._store.uid)  # last: it has the terms of all of these
         if not head.ended:
-            self._agreed.follow(head)
+            self._shared.follow(head)
         return head, read
 
     def _timed(self, read: list[Leaf]) -> list[tuple[float, Leaf]]:
         """Leaves with the times from which they are used: within two delays, though the clock was set back since."""
-        now, delay = self._clock(), self._agreed.now.delay
+        now, delay = self._clock(), self._shared.now.delay
         missed = [math.ceil((now - leaf.visible_at) / delay) if delay else 0 for leaf in read]
         times = [leaf.visible_at + max(0, n) * delay for n, leaf in zip(missed, read, strict=True)]
         return [(min(at, now + 2 * delay), leaf) for at, leaf in zip(times, read, strict=True)]
 
     def _offer(self) -> None:
         """The estimate is that of the actions that are offered now."""
-        now = self.fold.step, self._agreed.now.actions
+        now = self.estimator.step, self._shared.now.actions
         if now != self._offered:
-            self.fold.offer(now[1])
+            self.estimator.offer(now[1])
             self._offered = now
 
     def _show(self, leaf: Leaf) -> None:
-        follow(self.fold, leaf, self._agreed)
-        self.history.append(past(self.fold, self.history[-1], leaf.visible_at))
+        follow(self.estimator, leaf, self._shared)
+        self.history.append(past(self.estimator, self.history[-1], leaf.visible_at))
 
 
-def begun(algorithm: OnePass, vault: Vault, agreed: Agreed) -> LeafFold:
+def begun(algorithm: OnePass, store: BanditStore, shared: SharedSettings) -> LeafEstimator:
     """Before the first release: with what those before it released, if there were any."""
-    given, size = vault.bandit.prior, algorithm.plan.mechanism.size
+    given, size = store.bandit.prior, algorithm.plan.mechanism.size
     prior = None
     if given is not None:
-        prior = Prior(leaves.read(bytes(given), size), vault.bandit.prior_std)
-    return LeafFold(algorithm, agreed.now.actions, prior)
+        prior = Prior(leaves.read(bytes(given), size), store.bandit.prior_std)
+    return LeafEstimator(algorithm, shared.now.actions, prior)
 
 
-def follow(fold: LeafFold, leaf: Leaf, agreed: Agreed) -> None:
-    plan = fold.algorithm.plan
-    now, noisy = agreed.now, leaves.read(leaf.noisy, plan.mechanism.size)
-    fold.read(noisy, now.actions, leaf.visible_at, now.age(leaf.step))
+def follow(estimator: LeafEstimator, leaf: Leaf, shared: SharedSettings) -> None:
+    plan = estimator.algorithm.plan
+    now, noisy = shared.now, leaves.read(leaf.noisy, plan.mechanism.size)
+    estimator.read(noisy, now.actions, leaf.visible_at, now.age(leaf.step))
 
 
-def found(vault: Vault, run: Run, start: int) -> list[Leaf]:
+def found(store: BanditStore, run: Run, start: int) -> list[Leaf]:
     """The leaves from that step on, opened where they are sealed still."""
     return [
-        leaf._replace(noisy=opened(vault, leaf.step, "noisy", leaf.noisy), sealed=False) if leaf.sealed else leaf
-        for leaf in leaf_rows.found(run, vault.uid, start)
+        leaf._replace(noisy=opened(store, leaf.step, "noisy", leaf.noisy), sealed=False) if leaf.sealed else leaf
+        for leaf in leaf_rows.found(run, store.uid, start)
     ]
 
 
-def opened(vault: Vault, step: int, what: str, sealed: bytes) -> bytes:
+def opened(store: BanditStore, step: int, what: str, sealed: bytes) -> bytes:
     """What is sealed with the key of sums."""
-    out = vault.seal.open("sums", place(vault.uid, step, what), sealed)
+    out = store.seal.open("sums", place(store.uid, step, what), sealed)
     if out is None:
         raise BadState(leaves.NO_KEY)
     return out
 
 
-def verify(vault: Vault, database: Database) -> Shown:
+def verify(store: BanditStore, database: Database) -> Shown:
     """What of that connection's database is, or may be, on record; RolledBack unless it holds all that was drawn."""
-    last, identity = vault.witness.read(), database.identity()
-    digests = [witness.start_digest(vault.uid)]
+    last, identity = store.witness.read(), database.identity()
+    digests = [witness.start_digest(store.uid)]
     with database.transaction() as run:
-        ended = rows.head(run, vault.uid).ended
-        add(digests, found(vault, run, 0))
+        ended = rows.head(run, store.uid).ended
+        add(digests, found(store, run, 0))
     if not ended:
-        witness.check(last, uid=vault.uid, digests=digests, identity=identity)
-    return Shown(vault.uid, digests, *identity)
+        witness.check(last, uid=store.uid, digests=digests, identity=identity)
+    return Shown(store.uid, digests, *identity)
 
 
 def add(digests: list[str], new: list[Leaf]) -> None:
@@ -183,33 +185,35 @@ def add(digests: list[str], new: list[Leaf]) -> None:
 class RowsBook:
     """policy: what fresh draws come from."""
 
-    def __init__(self, policy: Generator, vault: Vault, versions: Versions, agreed: Agreed) -> None:
-        self._policy, self._vault, self._versions, self._agreed = policy, vault, versions, agreed
+    def __init__(
+        self, policy: Generator, store: BanditStore, versions: ServedEstimates, shared: SharedSettings
+    ) -> None:
+        self._policy, self._store, self._served, self._shared = policy, store, versions, shared
         self._shown: tuple[OnePassEstimate, View] | None = None
 
     @property
-    def door(self) -> Door:
-        return self._agreed.door
+    def validator(self) -> Validator:
+        return self._shared.validator
 
     @property
     def key(self) -> bytes:
-        return self._vault.persons
+        return self._store.persons
 
     @property
     def assignment(self) -> Assignment | None:
-        return self._agreed.assignment
+        return self._shared.assignment
 
     @property
     def shown(self) -> View:
-        fold = self._versions.fold
-        if self._shown is None or self._shown[0] is not fold.estimate:
-            self._shown = fold.estimate, View(fold.algorithm, fold.estimate, self._policy)
+        estimator = self._served.estimator
+        if self._shown is None or self._shown[0] is not estimator.estimate:
+            self._shown = estimator.estimate, View(estimator.algorithm, estimator.estimate, self._policy)
         return self._shown[1]
 
     @property
     def version(self) -> int:
-        return self._versions.version
+        return self._served.version
 
     @property
     def default(self) -> float | None:
-        return self._agreed.now.default
+        return self._shared.now.default

@@ -47,15 +47,15 @@ def _fresh(value: Any) -> Any:
 
 def _play(twin: Any) -> None:
     bandit, first = twin._stage(), getattr(twin, "first", None) or SMALL["first"]
-    rehearse(
+    play_made_up(
         bandit,
         width=bandit.dim,
         rewards=bandit.rewards,
         rounds=min(first + AFTER, MOST, bandit.horizon or MOST),
-        limited=bandit.memory.door.limited,
+        limited=bandit.memory.validator.limited,
         one_set=bandit._one_set,
     )
-    twin._rehearse()
+    twin._compile_more()
 
 
 def timed(name: str, work: Callable[[], None]) -> float:
@@ -68,7 +68,7 @@ def timed(name: str, work: Callable[[], None]) -> float:
     return seconds
 
 
-def rehearse(
+def play_made_up(
     twin: Any,
     *,
     width: int,

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tacit.core.bandit import Bandit
 from tacit.data import Array
 from tacit.features.schema import Schema
 from tacit.logs import read
@@ -83,7 +84,7 @@ def evaluate(
     return out
 
 
-def probabilities(bandit: Any, rounds: Rounds) -> Array:
+def probabilities(bandit: Bandit, rounds: Rounds) -> Array:
     """(n, K): with which chance the bandit, as it is now, would take each action of each round."""
     if rounds.arms is None:
         raise ValueError("Expected features in the log (x0, x1, ..., arms, or fields) for a bandit, got none.")
@@ -93,7 +94,7 @@ def probabilities(bandit: Any, rounds: Rounds) -> Array:
     if any(arm_sets.problems(rounds.arms)):
         raise ValueError("Expected finite arms of norm at most 1, got a row with others.")
     rows = arm_sets.placed(rounds.arms, plan.dim, plan.blocks)
-    return np.stack([bandit.one_pass.chances(bandit.sums.fold.estimate, row) for row in rows])
+    return np.stack([bandit.one_pass.chances(bandit.sums.estimator.estimate, row) for row in rows])
 
 
 def _mean(name: str, values: Array, rounds: float) -> Estimate:

@@ -165,10 +165,7 @@ def test_without_noise_it_is_the_dense_bandit_with_what_is_known(given):
 
 def test_what_is_known_must_not_join_two_blocks():
     joined = np.eye(BLOCKS * OWN) + 0.1
-    for wrong in (
-        {"prior": (np.zeros(BLOCKS * OWN), joined)},
-        {"rows": (np.full((1, BLOCKS * OWN), 0.1), [1.0])},
-    ):
+    for wrong in ({"prior": (np.zeros(BLOCKS * OWN), joined)}, {"rows": (np.full((1, BLOCKS * OWN), 0.1), [1.0])}):
         with pytest.raises(ValueError, match="join no two actions"):
             joint(features=PEOPLE, budget=BUDGET, **wrong)
 

@@ -189,11 +189,7 @@ class Machine(RuleBasedStateMachine):
     def start(self, grows):
         self.folder = tempfile.TemporaryDirectory()
         settings = {"features": 2, "horizon": 60, "budget": BUDGET, "pending": 6, "range": (-1.0, 1.0)}
-        settings |= {
-            "rounds": 3,
-            "base_rate": 0.5,
-            "discount": 1.0,
-        }  # always the same
+        settings |= {"rounds": 3, "base_rate": 0.5, "discount": 1.0}  # always the same
         self.bandit = joint(**settings, **({"first": 4, "growth": 1.1} if grows else {"first": 1, "growth": 1.001}))
         self.grows = grows  # the length of steps; else each choice is one
         self.made = 0  # choices

@@ -45,10 +45,7 @@ LOCAL = LocalIRLS(3, BUDGET)
         (lambda: LocalIRLS(3, (1.0, 0.1)), "to be a Budget, .* got tuple"),
         (lambda: joint(features=3, budget=BUDGET, horizon=9, source=3), r"Secure\(\) or Simulated.*, got int"),
         (lambda: LocalIRLS(3, BUDGET, "probit"), "reward= with reward's own settings, got 'probit'"),
-        (
-            lambda: LocalIRLS(3, BUDGET, Reward(window=9)),
-            "reward without window for LocalIRLS, where it has no effect",
-        ),
+        (lambda: LocalIRLS(3, BUDGET, Reward(window=9)), "reward without window for LocalIRLS, where it has no effect"),
         (lambda: ShuffleNewton(3, BUDGET, Reward(default=0.0)), "a reward without default for ShuffleNewton"),
         (lambda: ShuffleNewton(3, BUDGET, Reward(base_rate=0.1)), "a reward without base_rate for ShuffleNewton"),
         (lambda: ShuffleNewton(0.3, BUDGET), "Expected features to be a Schema .* got float"),

@@ -66,8 +66,7 @@ def test_scores_are_taken_for_arms_of_many_dimensions_and_where_reports_would_be
 
 
 @pytest.mark.parametrize(
-    ("features", "growth", "fading", "share"),
-    [(2, 1.2, 1.2**-0.5, 1.0), (apart.schema(2, 0), 1.1, 1.0, 0.3)],
+    ("features", "growth", "fading", "share"), [(2, 1.2, 1.2**-0.5, 1.0), (apart.schema(2, 0), 1.1, 1.0, 0.3)]
 )
 def test_the_estimate_from_scores_is_a_multiple_of_their_sum(features, growth, fading, share):
     """Three batches beside numpy: real devices, whose scores are known, and the sums that the server was handed."""

@@ -134,9 +134,9 @@ def test_a_source_of_the_callers_own_is_not_drawn_from():
 def test_sums_by_fields_are_rehearsed_as_such(rate, monkeypatch):
     schema = Schema(context={"plan": Category("free", "paid")}, arms="disjoint", actions=("a", "b", "c"))
     made = joint(features=schema, base_rate=rate, budget=BUDGET)
-    twins, play_made_up = [], bandits.warm.play_made_up
+    twins, play_made_up = [], bandits.compiling.play_made_up
     monkeypatch.setattr(
-        bandits.warm, "play_made_up", lambda twin, **how: (twins.append(twin), play_made_up(twin, **how))
+        bandits.compiling, "play_made_up", lambda twin, **how: (twins.append(twin), play_made_up(twin, **how))
     )
     assert made.warm_up() > 0 and made.privacy.spent == 0
     (twin,) = twins

@@ -126,9 +126,9 @@ def test_the_command_ends_it(tmp_path, tacit):
     ],
 )
 def test_what_is_wrong_is_said_before_it_is_served(wrong, words):
-    setting = configs.convert({"bandits": {"messages": changed(LINEAR, **GLM, holdout=wrong)}}).bandits["messages"]
+    document = {"bandits": {"messages": changed(LINEAR, **GLM, holdout=wrong)}}
     with pytest.raises(ValueError, match=rf"^\[bandits.messages\]: {words}"):
-        configs.build(setting, "messages")
+        configs.build(configs.convert(document).bandits["messages"], "messages")
 
 
 def test_the_picture_of_one_look_and_of_amounts():

@@ -131,7 +131,7 @@ def test_only_a_shuffler_hands_over_batches(start):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ("radius = 2.0", "got another radius: give it another file."),
+        ("reward = {radius = 2.0}", "got another reward: give it another file."),
         ("budget = {epsilon = 2.0, delta = 1e-6}", "got another budget"),
     ],
 )

@@ -17,19 +17,10 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-JOINT = {
-    "JointGLM": "tacit.joint",
-}
-SHUFFLE = {
-    "ShuffleNewton": "tacit.bandits.shuffle.newton",
-}
-LOCAL = {
-    "LocalIRLS": "tacit.bandits.local.irls",
-}
-REFERENCES = {
-    "Uniform": "tacit.bandits.references.uniform",
-    "LinUCB": "tacit.bandits.references.lin_ucb",
-}
+JOINT = {"JointGLM": "tacit.joint"}
+SHUFFLE = {"ShuffleNewton": "tacit.bandits.shuffle.newton"}
+LOCAL = {"LocalIRLS": "tacit.bandits.local.irls"}
+REFERENCES = {"Uniform": "tacit.bandits.references.uniform", "LinUCB": "tacit.bandits.references.lin_ucb"}
 HOMES = (
     JOINT
     | SHUFFLE

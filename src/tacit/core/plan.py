@@ -70,13 +70,7 @@ class Plan:
 
 
 def entries(
-    statistic: str,
-    mechanism: Continual,
-    size: int,
-    sensitivity: float,
-    sides: Sides | None,
-    rounds: int,
-    steps: int,
+    statistic: str, mechanism: Continual, size: int, sensitivity: float, sides: Sides | None, rounds: int, steps: int
 ) -> tuple[Release, ...]:
     """After so many steps: of the sums that are learnt from, of that size and sensitivity, and of an
     experiment's. rounds: of a person."""

@@ -81,12 +81,7 @@ class Persons:
     and not when they are chosen. weeks: a person has so many rounds in each of them."""
 
     def __init__(
-        self,
-        most: int | None,
-        *,
-        later: bool = False,
-        weeks: Weeks | None = None,
-        key: bytes | None = None,
+        self, most: int | None, *, later: bool = False, weeks: Weeks | None = None, key: bytes | None = None
     ) -> None:
         if most is not None:
             checks.positive_int(max_rounds_per_person=most)

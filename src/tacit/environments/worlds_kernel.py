@@ -76,14 +76,7 @@ def fill_ball(rng: Generator, block: Block, theta: Array, link: Code) -> None:
 
 @kernel
 def fill_drift(
-    rng: Generator,
-    block: Block,
-    clock: Integers,
-    change: int,
-    every: int,
-    plane: Array,
-    theta: Array,
-    link: Code,
+    rng: Generator, block: Block, clock: Integers, change: int, every: int, plane: Array, theta: Array, link: Code
 ) -> None:
     """fill_ball with a theta that changes (FLIP, REDRAW, TURN: see `drift`); clock and theta are changed. `plane` has
     two orthonormal rows, the first along the first theta."""

@@ -372,13 +372,7 @@ class Schema:
 
     @classmethod
     def from_public(
-        cls,
-        frame: Any,
-        *,
-        context: Sequence[str] = (),
-        action: Sequence[str] = (),
-        bins: int = 8,
-        **options: Any,
+        cls, frame: Any, *, context: Sequence[str] = (), action: Sequence[str] = (), bins: int = 8, **options: Any
     ) -> "Schema":
         """Bounds from a table that is public: the one way to learn them, and the people in it are not protected.
         Numbers get their least and largest value, texts a Category if there are few, else Hashed, lists Tags."""

@@ -304,12 +304,7 @@ class Choosing:
     # rows
 
     def _place(
-        self,
-        run: Run | None,
-        numbered: _Numbered,
-        drawn: Mapping[bytes, Drawn],
-        answers: Made,
-        following: Following,
+        self, run: Run | None, numbered: _Numbered, drawn: Mapping[bytes, Drawn], answers: Made, following: Following
     ) -> None:
         """The rows of these choices, whose answers `numbered` and `answers` get. Every number has a row that waits,
         also of a request that is refused, or that another worker has answered meanwhile: else its step would close at

@@ -70,9 +70,7 @@ def keep(run: Run, uid: str, step: int, sums: bytes, noisy: bytes, visible_at: f
 def found(run: Run, uid: str, start: int) -> list[Leaf]:
     """From that step on, with those that are sealed still."""
     rows = run(
-        f"SELECT step, noisy, visible_at, sealed FROM {ALL} WHERE bandit = ? AND step >= ? ORDER BY step",
-        uid,
-        start,
+        f"SELECT step, noisy, visible_at, sealed FROM {ALL} WHERE bandit = ? AND step >= ? ORDER BY step", uid, start
     )
     return [Leaf(int(step), bytes(noisy), float(at), bool(sealed)) for step, noisy, at, sealed in rows]
 

@@ -319,10 +319,7 @@ def due(run: Run, uid: str, start: int, stop: int, locking: str) -> list[Waiting
 def written(run: Run, uid: str, start: int, stop: int) -> list[Written]:
     """What was written of choices start + 1, ..., stop."""
     found = run(
-        "SELECT number, ticket, sealed FROM written WHERE bandit = ? AND number > ? AND number <= ?",
-        uid,
-        start,
-        stop,
+        "SELECT number, ticket, sealed FROM written WHERE bandit = ? AND number > ? AND number <= ?", uid, start, stop
     )
     return [Written(int(number), bytes(text), bytes(sealed or b"")) for number, text, sealed in found]
 

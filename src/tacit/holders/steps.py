@@ -194,13 +194,7 @@ class Steps:
         sealed = sums.sealed(self._seal(number_of(opened.sums), step, "open"))
         rows.put_step(run, uid, OpenStep(step, part.end, part.closed_at, sealed))
 
-    def _join(
-        self,
-        entries: list[Entry],
-        numbers: range,
-        sums: StepSums,
-        once_more: Callable[[bytes], bool],
-    ) -> None:
+    def _join(self, entries: list[Entry], numbers: range, sums: StepSums, once_more: Callable[[bytes], bool]) -> None:
         """At the estimate of the release before. numbers: of an experiment, where also those that no choice has
         enter."""
         algorithm, estimate = self._estimator.algorithm, self._estimator.estimate

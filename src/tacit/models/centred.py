@@ -262,14 +262,7 @@ def add_centred(
 
 @kernel
 def sum_centred(
-    rows: Array,
-    rewards: Array,
-    weights: Array,
-    at: Around,
-    places: Integers,
-    cell: float,
-    longest: float,
-    out: Exact,
+    rows: Array, rewards: Array, weights: Array, at: Around, places: Integers, cell: float, longest: float, out: Exact
 ) -> None:
     """out += the contributions of the rows; places: (1, numbers of a contribution)."""
     own = Exact(np.zeros(places.shape[1]))

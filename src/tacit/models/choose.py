@@ -17,12 +17,7 @@ from tacit.models.protocol import Model, ModelSettings
 from tacit.models.scores import Scores
 
 Factory = Callable[[ModelSettings], Model[Any]]
-MODELS: dict[str, Factory] = {
-    "curvature": GLM.of,
-    "scores": Scores.of,
-    "fields": Fields.of,
-    "centred": Centred.of,
-}
+MODELS: dict[str, Factory] = {"curvature": GLM.of, "scores": Scores.of, "fields": Fields.of, "centred": Centred.of}
 MOST = 100  # numbers of an action, or of an arm around a base rate, with which sums of products are the default
 # Unless one is named, no curvature is released from MANY dimensions on; where the horizon is known, from LEAST on and
 # below ENOUGH blocks p^1.5 / mu rounds, p the features of an arm: noise of std 1 / mu in p^2 numbers, seen by one in

@@ -497,14 +497,7 @@ def add_fields(
 
 @kernel
 def sum_fields(
-    rows: Array,
-    rewards: Array,
-    weights: Array,
-    at: Counted,
-    places: Integers,
-    cell: float,
-    longest: float,
-    out: Exact,
+    rows: Array, rewards: Array, weights: Array, at: Counted, places: Integers, cell: float, longest: float, out: Exact
 ) -> None:
     """out[places[a]] += the contributions of the rows in block a."""
     blocks, q = places.shape[0], at.signed.size

@@ -19,18 +19,7 @@ from tacit.kernels.continual import JointState, PrefixState, simulate_step
 from tacit.kernels.formulas import add_glm
 from tacit.kernels.glm import Known, Posterior, Tuning, combine, fit, thompson
 from tacit.kernels.noise import NoiseLaw
-from tacit.kernels.rounds import (
-    BOUNDARY,
-    NOBODY,
-    Held,
-    Range,
-    Schedule,
-    boundary_by,
-    enters,
-    entries,
-    forget,
-    outcome,
-)
+from tacit.kernels.rounds import BOUNDARY, NOBODY, Held, Range, Schedule, boundary_by, enters, entries, forget, outcome
 from tacit.kernels.summing import block_of_row, join_row
 from tacit.mechanisms import leaves
 from tacit.model.glm import GLMContribution, balanced_curvature

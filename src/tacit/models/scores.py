@@ -192,14 +192,7 @@ class Scored(NamedTuple):
 
 @kernel
 def sum_scores(
-    rows: Array,
-    rewards: Array,
-    weights: Array,
-    at: Scored,
-    places: Integers,
-    cell: float,
-    longest: float,
-    out: Exact,
+    rows: Array, rewards: Array, weights: Array, at: Scored, places: Integers, cell: float, longest: float, out: Exact
 ) -> None:
     """out[places[a]] += the scores of the rows in block a."""
     blocks, q = at.theta.shape

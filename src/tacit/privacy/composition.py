@@ -13,7 +13,6 @@ def repeated_epsilon(epsilon0: float, delta0: float, count: int, delta: float) -
         "dp_accounting.pld.privacy_loss_distribution", "composition beyond Gaussians", extra="composition"
     )
     one = pld.from_privacy_parameters(
-        pld.common.DifferentialPrivacyParameters(epsilon0, delta0),
-        value_discretization_interval=epsilon0 / 1000,
+        pld.common.DifferentialPrivacyParameters(epsilon0, delta0), value_discretization_interval=epsilon0 / 1000
     )
     return float(one.self_compose(count).get_epsilon_for_delta(delta))

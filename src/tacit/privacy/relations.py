@@ -34,7 +34,7 @@ PERSON = {
 }
 WEEK = {  # of JointGLM alone
     REPLACE: "replace one person in the rounds that are answered in one week by another whose requests are valid; all "
-    "others may be chosen adaptively",
+    "others may be chosen adaptively"
 }
 
 

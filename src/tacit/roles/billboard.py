@@ -58,12 +58,7 @@ ROW, MATRIX = numbers(LARGE), matrix(LARGE)
 USERS = whole(1, TOSSES)
 
 RANDOMIZERS: dict[str, dict[str, Field]] = {
-    "cap": {
-        "radius": POSITIVE,
-        "chance": whole(0, SHARE),
-        "threshold": whole(1, 64 * UNIT * FINE),
-        "scale": POSITIVE,
-    },
+    "cap": {"radius": POSITIVE, "chance": whole(0, SHARE), "threshold": whole(1, 64 * UNIT * FINE), "scale": POSITIVE},
     "lattice": {"sigma": POSITIVE},
     "open": {},
     "coin": {"chance": whole(0, SHARE)},

@@ -244,9 +244,7 @@ def _learning(look: Look, learnt: Summary, status: dict[str, Any]) -> Markup:
     titles = ("Feature", "Weight", "Likely between", "Clearly not 0")
     more = f"The {len(rows)} largest of {len(rows) + learnt.left_out} weights are shown." if learnt.left_out else None
     table = tag(
-        "table",
-        tag("thead", tag("tr", [tag("th", title, scope="col") for title in titles])),
-        tag("tbody", rows),
+        "table", tag("thead", tag("tr", [tag("th", title, scope="col") for title in titles])), tag("tbody", rows)
     )
     return tag(
         "section",
@@ -255,11 +253,7 @@ def _learning(look: Look, learnt: Summary, status: dict[str, Any]) -> Markup:
         tag("div", id="plot", role="img", aria_label=PLOT),
         tag("p", CAPTION, id="point", class_="note"),
         tag("div", table, tag("p", more, class_="note") if more else None, id="weights", data_live=True),
-        tag(
-            "details",
-            tag("summary", "How to read this"),
-            tag("p", READING.format(level=percent(learnt.level))),
-        ),
+        tag("details", tag("summary", "How to read this"), tag("p", READING.format(level=percent(learnt.level)))),
     )
 
 

@@ -8,14 +8,53 @@ import contextlib
 import hashlib
 import struct
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from tacit.algorithms.schedules import Weeks
 from tacit.core.onepass import OnePass
-from tacit.holders import person_rows, rows
+from tacit.holders import rows
 from tacit.holders.database import Database, Run
 from tacit.holders.opening import BanditStore
 from tacit.mechanisms.entering import HASH
+
+AT_ONCE = 5000  # rows of a statement: databases take at most 32 766 or 65 535 values
+
+
+def rounds(run: Run, name: str, digests: Sequence[bytes]) -> dict[bytes, int]:
+    """How many these people have had. Nobody else counts any of them until the transaction ends. Given in order, so
+    that nobody waits in a circle."""
+    had: dict[bytes, int] = {}
+    for some in _parts(digests):
+        found = run(
+            f"INSERT INTO person (name, digest, rounds) VALUES {', '.join(['(?, ?, 0)'] * len(some))} ON CONFLICT"
+            " (name, digest) DO UPDATE SET rounds = person.rounds RETURNING digest, rounds",
+            *(value for digest in some for value in (name, digest)),
+        )
+        had |= {bytes(digest): int(rounds) for digest, rounds in found}
+    return had
+
+
+def put_rounds(run: Run, name: str, had: Mapping[bytes, int]) -> None:
+    for some in _parts(list(had)):
+        run(
+            f"INSERT INTO person (name, digest, rounds) VALUES {', '.join(['(?, ?, ?)'] * len(some))} ON CONFLICT"
+            " (name, digest) DO UPDATE SET rounds = excluded.rounds",
+            *(value for digest in some for value in (name, digest, had[digest])),
+        )
+
+
+def _parts(digests: Sequence[bytes]) -> list[Sequence[bytes]]:
+    return [digests[start : start + AT_ONCE] for start in range(0, len(digests), AT_ONCE)]
+
+
+def forget_weeks(run: Run, name: str, length: int, before: bytes) -> None:
+    """Removes the counts of people's weeks, which have keys of that length, below a week."""
+    run("DELETE FROM person WHERE name = ? AND digest < ? AND length(digest) = ?", name, before, length)
+
+
+def forget_all(run: Run, name: str) -> None:
+    run("DELETE FROM person WHERE name = ?", name)
+
 
 WEEK = struct.Struct(">Q")
 
@@ -35,7 +74,7 @@ class RoundLimits:
         are used. All of them are read and written, in one order, whoever is counted."""
         counted = {one: one if self._weeks is None else self._week_of(step, one) for one in persons}
         name = self._store.bandit.name
-        had = person_rows.rounds(run, name, sorted(counted.values()))
+        had = rounds(run, name, sorted(counted.values()))
 
         def once_more(person: bytes) -> bool:
             assert self._most is not None
@@ -44,7 +83,7 @@ class RoundLimits:
             return more
 
         yield once_more
-        person_rows.put_rounds(run, name, had)
+        put_rounds(run, name, had)
 
     def sweep(self, database: Database) -> None:
         """Deletes the counts of weeks that are over, but for the last of them."""
@@ -56,7 +95,7 @@ class RoundLimits:
         if before > self._swept:
             self._swept = before
             with database.transaction() as run:
-                person_rows.forget_weeks(run, self._store.bandit.name, WEEK.size + HASH, self._key(before))
+                forget_weeks(run, self._store.bandit.name, WEEK.size + HASH, self._key(before))
 
     def _week_of(self, step: int, person: bytes) -> bytes:
         """Under what a person's rounds of a week are counted: it tells nobody that two weeks are the same person's."""

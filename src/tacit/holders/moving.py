@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tacit.errors import BadState, Retired
-from tacit.holders import closed, fingerprints, moving, opening, person_rows, rows, schema, served
+from tacit.holders import closed, fingerprints, limits, moving, opening, rows, schema, served
 from tacit.holders.closed import ARRIVING, GONE, LEAVING, OPEN
 from tacit.holders.database import Database, Rows, Run
 from tacit.holders.rows import BanditRow, Head
@@ -260,7 +260,7 @@ def _open(source: _Side, there: _Side, row: BanditRow) -> None:
 def _clear(source: Database, place: str, row: BanditRow) -> None:
     with source.transaction() as run:
         rows.drop_raw(run, row.uid)
-        person_rows.forget_all(run, row.name)
+        limits.forget_all(run, row.name)
         fingerprints.forget_all(run, row.uid, row.name)
         rows.put_state(run, row.uid, GONE, place)
         rows.event(run, row.uid, time.time(), f"moved to {place}")

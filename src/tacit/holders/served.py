@@ -15,8 +15,8 @@ from tacit.core.onepass import OnePass, OnePassEstimate, View
 from tacit.core.validation import Validator
 from tacit.errors import BadState
 from tacit.holders import leaf_rows, rows, witness
+from tacit.holders.certificate import Past, past
 from tacit.holders.database import Database, Run
-from tacit.holders.history import Past, past
 from tacit.holders.leaf_rows import Leaf
 from tacit.holders.opening import BanditStore
 from tacit.holders.seal import place

@@ -28,18 +28,18 @@ from tacit.holders import (
     backups,
     bookmarks,
     certificate,
-    erasure,
     opening,
     requests,
+    retirement,
     rows,
     schema,
     served,
     shared_settings,
     upkeep,
 )
+from tacit.holders.certificate import LEVEL, Offers, Past
 from tacit.holders.choosing import Choosing, Following, Made
 from tacit.holders.database import Database, again
-from tacit.holders.history import LEVEL, Offers, Past
 from tacit.holders.limits import RoundLimits
 from tacit.holders.log import Log
 from tacit.holders.opening import BanditStore
@@ -466,12 +466,12 @@ class Stored(Reading):
         return self._log.learn(table, log, actions, self.left, self.tend)
 
     def erase(self, person: PersonId) -> str:
-        """Deletes what is still waiting of that person (tacit.holders.erasure), on disk when this returns. Their
+        """Deletes what is still waiting of that person (tacit.holders.retirement), on disk when this returns. Their
         count of rounds stays. Returns what cannot be undone, in words: the same whether or not anything was found."""
         hashed = digest(person, self._store.persons)
         if not self.retired:  # else nothing waits any more
-            self._write(lambda: erasure.erase(self._store, self._other, hashed))
-        return erasure.ERASED
+            self._write(lambda: retirement.erase(self._store, self._other, hashed))
+        return retirement.ERASED
 
     def tend(self) -> None:
         """What is due: choices enter, steps are released, and what has expired is removed with its keys. A thread does

@@ -12,7 +12,7 @@ import numpy as np
 
 from tacit.errors import BudgetExceeded
 from tacit.mechanisms.randomizers import CELLS, FINE, SHARE, SPREAD, UNIT, Cap, Coin, Lattice, Open, Randomizer, rarest
-from tacit.privacy import entropy, gaussian, search
+from tacit.privacy import gaussian, randomness, search
 from tacit.privacy.budget import Budget
 
 MARGIN = 1e-6  # relative, of a claimed epsilon: for floating point
@@ -87,13 +87,13 @@ def lattice_delta(lattice: Lattice, sensitivity: float, size: int, epsilon: floa
     number, the exact curve would hold, rounding being post-processing. With a = k / CELLS^2, |k| <= 9 CELLS, the
     probabilities of rounded and discrete Gaussian differ by ln(rounded / discrete) in [-1 / (24 CELLS^2), a^2 / 24]
     (Jensen below, sinh(a / 2) / (a / 2) above; the normalisers differ by e^(-2 pi^2 CELLS^2)), and what is drawn
-    differs from the discrete law by entropy.RATIO and entropy.STRAY. So, with r the sum of those ratios,
+    differs from the discrete law by randomness.RATIO and randomness.STRAY. So, with r the sum of those ratios,
         delta = delta_Gauss(epsilon - 2 size r) e^(2 size r) + (2 + e^epsilon) size stray."""
     if not 0 < lattice.sigma < math.inf or not sensitivity < math.inf:
         return 1.0
     mu = sensitivity / lattice.sigma + math.sqrt(size) / CELLS
-    slack = 2 * size * (entropy.RATIO + (entropy.FARTHEST / CELLS) ** 2 / 24)
-    stray = entropy.STRAY + 2 * tail(float(entropy.FARTHEST))
+    slack = 2 * size * (randomness.RATIO + (randomness.FARTHEST / CELLS) ** 2 / 24)
+    stray = randomness.STRAY + 2 * tail(float(randomness.FARTHEST))
     inner = epsilon - slack
     if inner < 0 or epsilon > HIGHEST or mu > STEEPEST:
         return 1.0

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.data import Array, Exact, Released, Sent
-from tacit.privacy import entropy
+from tacit.privacy import randomness
 
 Int16 = npt.NDArray[np.int16]
 
@@ -91,7 +91,7 @@ class Cap:
             at = int((np.abs(dots) >= self.threshold).argmax())
             if inside is outside and abs(dots[at]) >= self.threshold:
                 inside = z[at] if dots[at] > 0 else -z[at]  # the law of z is symmetric
-        first = int.from_bytes(entropy.octets(4), "little") < self.chance  # of SHARE
+        first = int.from_bytes(randomness.octets(4), "little") < self.chance  # of SHARE
         return Sent((inside if first else outside)[:-1].astype("<i2").tobytes())
 
     def decode(self, report: bytes) -> Released:
@@ -126,14 +126,14 @@ class Lattice:
     """A vector plus discrete Gaussian noise, on a grid of CELLS cells to a standard deviation.
 
     Guarantee: that of the Gaussian mechanism with sensitivity + sqrt(size) cells (for the rounding of the vector) and
-    the stated distances of entropy.discrete_gaussian and of rounded from discrete Gaussians (mechanisms.local).
+    the stated distances of randomness.discrete_gaussian and of rounded from discrete Gaussians (mechanisms.local).
     """
 
     sigma: float
 
     def encode(self, vector: Exact) -> Sent:
         cell = self.sigma / CELLS
-        sent = np.rint(vector / cell).astype(np.int64) + entropy.discrete_gaussian(float(CELLS), vector.size)
+        sent = np.rint(vector / cell).astype(np.int64) + randomness.discrete_gaussian(float(CELLS), vector.size)
         return Sent(sent.astype("<i8").tobytes())
 
     def decode(self, report: bytes) -> Released:
@@ -187,8 +187,8 @@ class Coin:
     chance: int
 
     def encode(self, y: float) -> Sent:
-        bit = int(entropy.below(2**53, 1)[0]) < y * 2.0**53
-        return Sent(bytes([bit ^ (int(entropy.below(SHARE, 1)[0]) >= self.chance)]))
+        bit = int(randomness.below(2**53, 1)[0]) < y * 2.0**53
+        return Sent(bytes([bit ^ (int(randomness.below(SHARE, 1)[0]) >= self.chance)]))
 
     def decode(self, report: bytes) -> float:
         """Unbiased for y."""
@@ -263,11 +263,11 @@ def candidates(rows: int, size: int) -> Int16:
     """Independent numbers in units of 1 / UNIT of the quantised normal law: 16 random bits name one of 2^16 cells of
     equal probability; 16 more cut the outer cells of each side finer."""
     first, outer = tables()
-    bits = np.frombuffer(entropy.octets(2 * rows * size), np.uint16)
+    bits = np.frombuffer(randomness.octets(2 * rows * size), np.uint16)
     z = first.take(bits)
     at = np.flatnonzero((bits + np.uint16(EDGE)) < 2 * EDGE)  # wraps around: the outer cells of both sides
     if at.size:
-        finer = outer.take(np.frombuffer(entropy.octets(2 * at.size), np.uint16))
+        finer = outer.take(np.frombuffer(randomness.octets(2 * at.size), np.uint16))
         z[at] = np.where(bits[at] < EDGE, -finer, finer)
     return z.reshape(rows, size)
 

@@ -8,7 +8,7 @@ from tacit.data import Integers, Words
 from tacit.errors import NotSecure
 from tacit.kernels import exact
 from tacit.kernels.exact import gaussians, laplaces
-from tacit.privacy import entropy
+from tacit.privacy import randomness
 
 NO_ROOM = exact.NO_ROOM  # noise is smaller, so that with a sum of at most 62 bits it has room in 64
 MOST_WORDS = 1 << 15  # read at a time: a quarter of a megabyte
@@ -55,7 +55,7 @@ def _drawn(
     while done < count:
         words = np.empty(left.size + min(MOST_WORDS, each * (count - done) + 16), np.uint64)
         words[: left.size] = left
-        entropy.fill(words[left.size :])
+        randomness.fill(words[left.size :])
         if stir is not None:
             words[left.size :] ^= stir(words.size - left.size)
         left[:] = 0

@@ -22,7 +22,7 @@ from tacit.model import arms as arm_sets
 from tacit.model.arms import Arms
 from tacit.model.chances import Chance, Later
 from tacit.model.links import Code, named
-from tacit.privacy import entropy
+from tacit.privacy import randomness
 from tacit.privacy.budget import Budget
 from tacit.privacy.randomness import System
 
@@ -43,7 +43,7 @@ class DeviceChoice:
     name: str | None
     features: Array = field(repr=False)
     _propensity: Callable[[], float] = field(repr=False)
-    report_id: bytes = field(default_factory=lambda: entropy.octets(CHOICE_BYTES), repr=False)
+    report_id: bytes = field(default_factory=lambda: randomness.octets(CHOICE_BYTES), repr=False)
     reported: bool = True
     displayed: float | None = None  # epsilon of what is displayed, where a floor was asked for
     _made: dict[int, Any] = field(default_factory=dict, repr=False)  # its report, and those of further rounds

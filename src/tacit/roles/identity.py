@@ -5,7 +5,7 @@ of one kind is one of another. Needs the package cryptography (the extra `store`
 from typing import Any
 
 from tacit import extras
-from tacit.privacy import entropy
+from tacit.privacy import randomness
 
 PRIVATE = PUBLIC = 32  # bytes
 SIGNATURE = 64
@@ -13,7 +13,7 @@ SIGNATURE = 64
 
 def drawn() -> bytes:
     """A new private identity."""
-    return entropy.octets(PRIVATE)
+    return randomness.octets(PRIVATE)
 
 
 def public(private: bytes) -> bytes:

@@ -23,7 +23,7 @@ from tacit.model.chances import Chance, by_draws
 from tacit.model.glm import in_centred_units, largest_weight, line, softened
 from tacit.model.scores import score
 from tacit.model.vectors import pair
-from tacit.privacy import entropy
+from tacit.privacy import randomness
 from tacit.privacy.budget import Budget
 from tacit.privacy.randomness import Randomness, Seeded, System
 from tacit.roles import billboard as boards
@@ -162,7 +162,7 @@ class LocalClient(Device):
     def _framed(self, body: Sent, id: bytes | None) -> Sent:
         if isinstance(self._noise, Seeded):
             return randomizers.framed(SIMULATED, body)
-        return randomizers.framed(SENT + (id or entropy.octets(ID_BYTES))[:ID_BYTES] + self._tag, body)
+        return randomizers.framed(SENT + (id or randomness.octets(ID_BYTES))[:ID_BYTES] + self._tag, body)
 
     def contribution(self, x: Array, reward: float | None) -> Exact:
         """The vector that is randomised. A reward that never came contributes zeros, which are no farther from others

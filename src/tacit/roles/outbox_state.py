@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from tacit.privacy import entropy
+from tacit.privacy import randomness
 from tacit.roles.account import REPORT, Charge
 from tacit.roles.device import CHOICE_BYTES
 
@@ -78,7 +78,7 @@ class OutboxState:
     def report_id(self, board: bytes, choice: bytes) -> bytes:
         """For a choice's id and its billboard's digest: a function of these and the device's key, so that a report
         which is made again has it again, and that nobody else can choose, guess or link to another server."""
-        self.key = self.key or entropy.octets(KEY).hex()
+        self.key = self.key or randomness.octets(KEY).hex()
         return hmac.digest(bytes.fromhex(self.key), LABEL + board + choice, "sha256")[:CHOICE_BYTES]
 
     def drop(self, item: Item) -> None:

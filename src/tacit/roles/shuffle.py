@@ -12,7 +12,7 @@ from tacit.model.chances import Chance, by_draws
 from tacit.model.glm import in_units, line, softened
 from tacit.model.scores import score
 from tacit.model.vectors import pair
-from tacit.privacy import entropy
+from tacit.privacy import randomness
 from tacit.privacy.budget import Budget
 from tacit.privacy.randomness import Randomness, System
 from tacit.roles import billboard as boards
@@ -115,7 +115,7 @@ class ShuffleClient(Device):
         vector = self.contribution(x, self.rewards[0] if reward is None else reward)
         if reward is None:  # after the same work
             vector = Exact(np.zeros(vector.size))
-        return wire.encode_report(self.parameters, (id or entropy.octets(ID_BYTES))[:ID_BYTES], self.counts(vector))
+        return wire.encode_report(self.parameters, (id or randomness.octets(ID_BYTES))[:ID_BYTES], self.counts(vector))
 
     def counts(self, vector: Exact) -> Coded:
         """The whole numbers of one report, coins included."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from tacit import checks
-from tacit.holders import erasure, retirement
+from tacit.holders import retirement
 from tacit.service import config as configs
 from tacit.service import demo, keys
 from tacit.service.server import serve
@@ -43,7 +43,7 @@ def erase(path: Path, name: str, person: str) -> str:
     bandits = configs.read(path).bandits
     checks.name("a bandit of this configuration", name, bandits)
     setting = bandits[name]
-    return erasure.erase_at(setting.durable, person.strip(), name=name, keys=setting.keys)
+    return retirement.erase_at(setting.durable, person.strip(), name=name, keys=setting.keys)
 
 
 def new_key(name: str, role: str) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.holders.history import LEVEL, Offers, Past
+from tacit.holders.certificate import LEVEL, Offers, Past
 from tacit.holders.stored import Stored
 from tacit.models.segments import Segments
 from tacit.service import segments, trial

@@ -4,7 +4,7 @@ import itertools
 from typing import Any, NamedTuple
 
 from tacit import durations
-from tacit.holders.history import Offers
+from tacit.holders.certificate import Offers
 from tacit.privacy.certificate import Certificate
 from tacit.service import answers, charts, promise, trial
 from tacit.service.config import KINDS, BanditSetting

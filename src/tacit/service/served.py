@@ -17,7 +17,7 @@ from tacit.errors import BadState, TacitError
 from tacit.holders.requests import Report, StoredChoice
 from tacit.holders.stored import Stored
 from tacit.privacy.certificate import Certificate
-from tacit.service import beginning, bodies, config, history, offers, trial
+from tacit.service import bodies, config, history, offers, trial
 from tacit.service.groups import Group
 
 LATE = 5.0  # seconds after its delay
@@ -139,7 +139,7 @@ class Served:
             "actions": [one._asdict() for one in self.stored.actions],
             "events": [{"at": at, "what": what} for at, what in self.stored.events],
         }
-        return found | {"beginning": beginning.sentence(self.setting, found)}
+        return found | {"beginning": offers.sentence(self.setting, found)}
 
     def estimate(self) -> dict[str, Any]:
         """What choices are made by, and `weights` as the dashboard shows them, the middles of intervals: functions of

@@ -15,8 +15,8 @@ from tacit.mechanisms import local, randomizers
 from tacit.mechanisms.randomizers import Cap, Coin, Lattice, Law, Open, Randomizer
 from tacit.privacy import ledger, relations
 from tacit.privacy.certificate import Certificate, certify
-from tacit.privacy.entropy import FARTHEST
 from tacit.privacy.ledger import LocalRelease
+from tacit.privacy.randomness import FARTHEST
 from tacit.roles import billboard as boards
 from tacit.roles.billboard import TAG, tag
 from tacit.roles.device import ID_BYTES

@@ -15,10 +15,10 @@ asking user's own request and of fresh randomness: a closed class, types, layers
     mechanisms/   the only code that opens Raw and turns it into Released
     algorithms/   from what was released to an estimate, and from an estimate to a choice: pure functions
     models/       what is learnt: what a person adds to the sums, and the estimate that follows; one file each
-    core/         the rules of the joint model: requests, limits, actions, logs
+    core/ joint experiment flat: the curator's rules, a bandit in memory, and the settings that it is made of
     roles/        what lies between a person and a server: device, shuffler, wire
     features/ logs planning/: from fields and logs to a decision, and how many people it takes
-    bandits/      joint/ shuffle/ local/ references/: an algorithm is one file, its kernel beside it
+    bandits/      shuffle/ local/ references/: an algorithm is one file, its kernel beside it
     holders/      a bandit on a database: rows, keys, releases and what witnesses them
     environments/ experiments/ cli/ testing/
 

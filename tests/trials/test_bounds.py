@@ -7,7 +7,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from tacit.trials import bounds, coins, manski, rare, ratio
+from tacit.trials import bounds, coins, rare
 from tacit.trials.bounds import CALIBRATED, PROVEN, SideSum
 from tacit.trials.coins import Centres, Tossed
 from tacit.trials.sides import Places
@@ -86,13 +86,10 @@ def test_variance_is_that_of_the_worst_means_that_sums_allow():
     sides, blocks = Places(10), 2000
     bandit, holdout = SideSum(9, 9 * 0.03 * blocks, 60.0), SideSum(1, 0.02 * blocks, 10.0)
     c, b = (bounds.mean(side, sides, blocks, ERROR * 0.05, CALIBRATED) for side in (holdout, bandit))
-    y = (9 * c.high + b.high) / 10
-    noise = math.hypot(60 / 9, 10) / blocks
-    z = NormalDist().inv_cdf(1 - 0.9 * ERROR / 2)
-    half = z * math.sqrt((10 / 9) ** 2 * y * (1 - y) / blocks + noise**2)
+    y, noise = (9 * c.high + b.high) / 10, math.hypot(60 / 9, 10) / blocks
+    half = NormalDist().inv_cdf(1 - 0.9 * ERROR / 2) * math.sqrt((10 / 9) ** 2 * y * (1 - y) / blocks + noise**2)
     found = bounds.difference(bandit, holdout, sides, blocks, ERROR, CALIBRATED)
-    assert (found.high - found.low) / 2 == pytest.approx(half)
-    assert found.value == pytest.approx(0.01)
+    assert (found.high - found.low) / 2 == pytest.approx(half) and found.value == pytest.approx(0.01)
 
 
 @pytest.mark.parametrize("chance", [0.05, 0.1, 0.5])
@@ -125,8 +122,7 @@ def test_coins_intervals_hold_and_are_near_those_of_blocks():
         reward = rng.random((people, 60)) < rate
         counts = np.stack([part.sum(0) for part in np.split(side, [sizes[0]])])
         total = (reward & side).sum(0), (reward & ~side).sum(0)
-        first = reward[: sizes[0]].mean(0)
-        centres = Centres(sizes, (0.5, first))
+        centres = Centres(sizes, (0.5, reward[: sizes[0]].mean(0)))
         holdout = Tossed(0.1, tuple(counts), total[0] + 0.0, 10.0)
         bandit = Tossed(0.9, tuple(np.array(sizes)[:, None] - counts), total[1] + 0.0, 60.0)
         for rule in (CALIBRATED, PROVEN):
@@ -144,18 +140,17 @@ def test_coins_intervals_hold_and_are_near_those_of_blocks():
 
 
 def test_manski_is_as_wide_as_those_who_did_not_get_the_arm():
-    exact = manski.interval(300.0, 100.0, 0.0, 1000, 0.05)
+    exact = bounds.interval(300.0, 100.0, 0.0, 1000, 0.05)
     assert (exact.low, exact.high) == (0.3, 0.9)
-    noisy = manski.interval(300.0, 100.0, 10.0, 1000, 0.05)
+    noisy = bounds.interval(300.0, 100.0, 10.0, 1000, 0.05)
     assert noisy.low == pytest.approx(0.3 - 0.0196, abs=1e-4) and noisy.high == pytest.approx(0.9 + 0.0196, abs=1e-4)
-    assert manski.interval(-50.0, 1200.0, 1.0, 1000, 0.05)[1:] == (0.0, 0.0)
+    assert bounds.interval(-50.0, 1200.0, 1.0, 1000, 0.05)[1:] == (0.0, 0.0)
 
 
 def test_sides_that_are_not_as_planned_are_told():
     chances = 0.9, 0.1
-    assert ratio.problem(1000, (900, 100), chances, coins=False, looks=24) is None
-    assert "Expected 900 people of 1000" in (ratio.problem(1000, (899, 101), chances, coins=False, looks=24) or "")
+    assert bounds.problem(1000, (900, 100), chances, coins=False, looks=24) is None
+    assert "Expected 900 people of 1000" in (bounds.problem(1000, (899, 101), chances, coins=False, looks=24) or "")
     counts = np.random.default_rng(1).binomial(10_000, 0.1, 2000).tolist()
-    said = [ratio.problem(10_000, (10_000 - n, n), chances, coins=True, looks=24) for n in counts]
-    assert said.count(None) == 2000
-    assert ratio.problem(10_000, (8_800, 1_200), chances, coins=True, looks=24) is not None
+    assert [bounds.problem(10_000, (10_000 - n, n), chances, coins=True, looks=24) for n in counts].count(None) == 2000
+    assert bounds.problem(10_000, (8_800, 1_200), chances, coins=True, looks=24) is not None

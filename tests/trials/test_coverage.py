@@ -35,8 +35,7 @@ def test_sides_by_coins():
     """As above: of 500 runs at most 4 %. Noise that is twice as large as claimed is found out."""
     noise = Noise(1.0, 10, 20_000)
     for name in ("p = .02", "learning"):
-        found = tossing.covered(tossing.WORLDS[name], noise, runs=500, seed=6)
-        assert max(found.values()) < 0.04
+        assert max(tossing.covered(tossing.WORLDS[name], noise, runs=500, seed=6).values()) < 0.04
     noise.matrix = 2 * noise.matrix
     assert tossing.covered(tossing.WORLDS["p = .02"], noise, runs=500, seed=6)[CALIBRATED] > 0.3
 

@@ -20,8 +20,7 @@ def differences(sides, holdout, bandit):
     for own in itertools.combinations(range(sides.block), sides.holdout):
         others = [i for i in range(sides.block) if i not in own]
         for left in itertools.combinations(others, sum(sides.arms)):
-            rest = [i for i in others if i not in left]
-            out.append(np.mean(bandit[rest]) - np.mean(holdout[list(own)]))
+            out.append(np.mean(bandit[[i for i in others if i not in left]]) - np.mean(holdout[list(own)]))
     return np.array(out)
 
 
@@ -50,8 +49,7 @@ def test_nor_does_one_of_a_control_that_is_divided_among_arms(data, lam):
     )
     away = []
     for i, j in itertools.permutations(range(5), 2):
-        rest = [k for k in range(5) if k not in (i, j)]
-        away.append(np.mean(bandit[rest]) - (first[i] + second[j]) / 2)
+        away.append(np.mean(bandit[[k for k in range(5) if k not in (i, j)]]) - (first[i] + second[j]) / 2)
     centred = np.array(away) - (np.mean(bandit) - np.mean([first, second]))
     assert abs(centred.mean()) < 1e-12
     assert np.log(np.mean(np.exp(lam * centred))) <= lam**2 * sides.difference.whole / 8 + 1e-9
@@ -72,8 +70,7 @@ def test_the_spread_is_attained_and_is_smaller_than_that_of_the_range():
     assert np.var(differences(Places(4), ones, ones)) == pytest.approx(Places(4).difference.whole / 4)
     with_arms = Places(10, 1, (1, 1))
     assert 1.5 < (10 / 7) ** 2 / with_arms.difference.whole < 1.7
-    half = np.array([1.0] * 3 + [0.0] * 3)
-    arms = Places(6, 1, (1,))
+    half, arms = np.array([1.0] * 3 + [0.0] * 3), Places(6, 1, (1,))
     assert 0.9 < np.var(differences(arms, half, half)) / (arms.difference.whole / 4) <= 1
 
 
@@ -96,8 +93,7 @@ def test_looks_are_a_growing_subset_of_releases_and_no_more_than_planned():
     at = looks.picked(controls)
     counts = [controls[i] for i in at]
     assert counts[0] >= looks.FIRST and all(b >= 1.25 * a for a, b in itertools.pairwise(counts))
-    assert len(at) <= looks.most(0.1, 200_000)
-    assert looks.picked([10, 20, 49]) == [] and looks.most(0.1, 400) == 1
+    assert len(at) <= looks.most(0.1, 200_000) and looks.picked([10, 20, 49]) == [] and looks.most(0.1, 400) == 1
     assert [looks.most(share) for share in (0.5, 0.1, 0.01)] == [104, 96, 86]
     assert looks.most(0.1, 10**5) == 24 and looks.most(0.1, 10**5, coins=True) == 25
     worst = [50]

@@ -100,8 +100,7 @@ def test_waiting_is_until_the_interval_is_as_narrow():
     of = waits.Outlook(Places(10), 0.5, 0.5, lambda people: (10.0, 60.0))
     need = waits.until(of, 0.05)
     assert waits.half(of, need) <= 0.05 < waits.half(of, need - 10)
-    assert waits.until(of, 0.05, waits.POWER) > need and waits.until(of, 1e-9) is None
-    assert waits.until(of, 1.0) == 500
+    assert waits.until(of, 0.05, waits.POWER) > need and waits.until(of, 1e-9) is None and waits.until(of, 1.0) == 500
 
 
 def test_a_bandit_has_its_trial():

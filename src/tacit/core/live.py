@@ -188,10 +188,6 @@ class Live(Resident, Kept, ABC):
 
     # files
 
-    @property
-    def policy_given(self) -> bool:
-        return self._policy_given
-
     def _forked(self) -> None:
         if hasattr(self, "policy") and not self._policy_given:
             setattr(self, "policy", default_rng())  # noqa: B010  # its own draws, and not its siblings'

@@ -16,7 +16,7 @@ from tacit.core.reward import reward_problem
 from tacit.core.validation import Validator
 from tacit.data import Array, Integers
 from tacit.features import frames
-from tacit.mechanisms.sums import RowSum, Whole, no_rows
+from tacit.mechanisms.leaves import RowSum, Whole, no_rows
 
 ROW = "Expected an action of the bandit and finite features of norm at most 1, got a row with others."
 FEW = 10  # one row in so many may be refused

@@ -32,8 +32,8 @@ from tacit.mechanisms import entering, memory
 from tacit.mechanisms.continual import RowAdder
 from tacit.mechanisms.entering import NOBODY, EnteringRows
 from tacit.mechanisms.grid import Grid
+from tacit.mechanisms.leaves import Summer
 from tacit.mechanisms.memory import PrefixSums, Ring
-from tacit.mechanisms.sums import Summer
 from tacit.model.arms import Arms
 from tacit.model.chances import Later
 from tacit.models.protocol import copied, like

@@ -20,10 +20,9 @@ from tacit.service.bodies import encode
 from tacit.service.config import Config
 from tacit.service.dashboard import Dashboard
 from tacit.service.errors import Reply
-from tacit.service.groups import Readers
+from tacit.service.groups import Readers, Room
 from tacit.service.hot import JSON, Receive, Scope, Send
 from tacit.service.keys import AccessKeys, Asker
-from tacit.service.room import Room
 from tacit.service.served import Served
 from tacit.service.sessions import Sessions
 

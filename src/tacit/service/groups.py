@@ -2,8 +2,9 @@
 known to the work before it ends, so that it can do something for them on the way."""
 
 import asyncio
+import contextlib
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Generic, TypeVar
 
@@ -84,3 +85,27 @@ class Readers:
     def close(self) -> None:
         for thread in self._threads.values():
             thread.shutdown(wait=False)
+
+
+class Room:
+    """Bodies that come, wait or are at work, until they are answered."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._taken = most, 0
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[Callable[[int], None]]:
+        """For one request: called with the size of each part that came, it raises Full where there is no room."""
+        mine = 0
+
+        def hold(size: int) -> None:
+            nonlocal mine
+            if self._taken + size > self._most:
+                raise Full
+            mine += size
+            self._taken += size
+
+        try:
+            yield hold
+        finally:
+            self._taken -= mine

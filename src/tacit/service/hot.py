@@ -124,7 +124,7 @@ async def whole(
     media: tuple[bytes, ...] = (JSON, LINES),
 ) -> bytes:
     """The body, if it is not too long, comes in time and says that it is `media`, as no form of a web page does; no
-    media: whatever it says that it is. hold: asked before each part is kept (tacit.service.room)."""
+    media: whatever it says that it is. hold: asked before each part is kept (tacit.service.groups)."""
     headers = scope["headers"]
     given = next((value for name, value in headers if name == b"content-type"), b"")
     if media and given.partition(b";")[0].strip().lower() not in media:

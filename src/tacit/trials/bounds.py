@@ -16,6 +16,7 @@ ln(2 / error)) (`plain`), for any outcomes in [0, 1]. Half of the error is for t
 the narrower one stands. Those of trials.rare do not hold for a divided holdout, which has the first alone."""
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -122,3 +123,30 @@ def cut(value: Number, low: Number, high: Number) -> Interval:
 def _middle(ends: Interval) -> Number:
     """The point that is nearest to 1/2, where variances are largest."""
     return np.minimum(np.maximum(0.5, ends.low), ends.high)
+
+
+def interval(got: float, missed: float, noise: float, people: int, error: float) -> Interval:
+    """got, missed: S and F as they were released. Its value is the middle."""
+    half = float(-special.ndtri(error / 2)) * noise / people
+    low, high = max(got / people - half, 0.0), min(1 - missed / people + half, 1.0)
+    low, high = min(low, 1.0), max(high, 0.0)
+    return Interval((low + high) / 2, min(low, high), max(low, high))
+
+
+ALARM = 1e-3
+
+
+def problem(people: int, counts: Sequence[int], chances: Sequence[float], *, coins: bool, looks: int) -> str | None:
+    """What is wrong at a look, in words."""
+    for count, chance in zip(counts, chances, strict=True):
+        planned = people * chance
+        far = abs(count - planned)
+        if far > (_far(planned * (1 - chance), looks * len(counts)) if coins else 1e-6 * people):
+            return f"Expected {planned:.0f} people of {people} on a side, as planned, got {count}."
+    return None
+
+
+def _far(variance: float, tests: int) -> float:
+    """t with 2 exp(-t^2 / (2 variance + 2 t / 3)) = ALARM / tests."""
+    log = math.log(2 * tests / ALARM)
+    return log / 3 + math.sqrt(log * log / 9 + 2 * variance * log)

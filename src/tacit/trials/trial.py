@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from tacit.trials import bounds, coins, looks, manski, ratio
+from tacit.trials import bounds, coins, looks
 from tacit.trials.bounds import Interval, SideSum
 from tacit.trials.coins import Centres, Tossed
 from tacit.trials.sides import Places
@@ -125,7 +125,7 @@ def _trial(sums: ReleasedSums, at: Sequence[Releasing], horizon: int | None) -> 
     count = len(named) + len(sums.pair_arms)
     arms = {str(sums.sides[i].arm): means(of.mean(i, error / count, holdout.bound)) for i in named}
     for arm, pair in zip(sums.pair_arms, now.pairs, strict=True):
-        arms[str(arm)] = means(manski.interval(*pair, now.pair_tau, now.people, error / count))
+        arms[str(arm)] = means(bounds.interval(*pair, now.pair_tau, now.people, error / count))
     value, below, above = (
         (high - low) * float(end) for end in _wider(of.difference(error, holdout.bound), 2 * lost, least=-1.0)
     )
@@ -148,7 +148,7 @@ def _trial(sums: ReleasedSums, at: Sequence[Releasing], horizon: int | None) -> 
         level=holdout.level,
         bound=holdout.bound,
         ended=sums.ended is not None,
-        problem=ratio.problem(now.people, now.counts, chances, coins=holdout.assign == COINS, looks=most),
+        problem=bounds.problem(now.people, now.counts, chances, coins=holdout.assign == COINS, looks=most),
         noise=(_summed(now, sums.holdout_sides)[1], now.taus[0]),
     )
 

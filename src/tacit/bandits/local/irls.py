@@ -30,9 +30,9 @@ from tacit.errors import BadReport
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import CHOICES, next_boundary
 from tacit.mechanisms import local
+from tacit.mechanisms.leaves import nothing_released
 from tacit.mechanisms.randomizers import SHARE, SILENCE, Coin
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
-from tacit.mechanisms.sums import nothing_released
 from tacit.model.glm import glm_norm, glm_sensitivity, largest_weight
 from tacit.model.vectors import packed_size
 

@@ -26,9 +26,9 @@ from tacit.bandits.shuffle.sum_kernel import APART, DENSE, FADING
 from tacit.data import Coded
 from tacit.kernels.block import Block
 from tacit.kernels.scores import unlearnt
+from tacit.mechanisms.leaves import nothing_released
 from tacit.mechanisms.shuffle.calibration import ShufflePlan
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
-from tacit.mechanisms.sums import nothing_released
 from tacit.model.glm import GLMContribution, balanced_curvature
 from tacit.model.scores import ScoreContribution
 from tacit.privacy import gaussian

@@ -18,11 +18,11 @@ from tacit.service import dashboard, hot
 from tacit.service.app import UNREAD, guarded, no_route, refusal, respond
 from tacit.service.config import KeySetting, ServerSetting
 from tacit.service.errors import Reply
+from tacit.service.groups import Room
 from tacit.service.hot import BINARY, JSON, Receive, Scope, Send
 from tacit.service.keys import AccessKeys
 from tacit.service.roles import page
 from tacit.service.roles.role import Role
-from tacit.service.room import Room
 
 # Any page may read a billboard and send a report, as any program may: neither needs a secret.
 ANYWHERE = [(b"access-control-allow-origin", b"*")]

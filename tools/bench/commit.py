@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.core.choices import Index
-from tacit.core.live import Live
+from tacit.core.live import Live, certain
 from tacit.data import Array, Integers, Raw
 from tacit.kernels.rounds import CHOICES
 from tacit.privacy import gaussian
@@ -41,6 +41,8 @@ class ExploreThenCommit(Live):
 
     def init(self) -> CommitState:
         return CommitState(np.array([0, -1]), np.zeros(self.most))
+
+    _propensity = certain
 
     def _pick(self, features: Array) -> Index:
         """The one release follows from here, where it is known how many arms there are."""

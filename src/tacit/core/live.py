@@ -32,6 +32,11 @@ class State(Protocol):
     def counts(self) -> Integers: ...
 
 
+def certain(bandit: "Live", features: Array, index: int) -> Callable[[], float]:
+    """Of one that draws nothing: what it picked it would pick again."""
+    return lambda: 1.0
+
+
 @dataclass(kw_only=True, eq=False)
 class Live(Resident, Kept, ABC):
     """Its fields are its settings, never data. It is its own core.memory.Learner. Threads may share it: one call at a
@@ -78,10 +83,10 @@ class Live(Resident, Kept, ABC):
     @abstractmethod
     def _pick(self, features: Array) -> Integers: ...  # the arms for (n, K, d) users at the present state
 
+    @abstractmethod
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
-        """What computes the probability of `index`, which `_pick` chose among (K, d) arms, at the present state. By
-        default nothing is drawn."""
-        return lambda: 1.0
+        """What computes the probability of `index`, which `_pick` chose among (K, d) arms, at the present state.
+        `certain` where nothing is drawn."""
 
     def _join(self, row: Raw[Array], reward: Raw[float]) -> None:
         """One user's datum, checked, joins the open step: what was kept of the choice, and its reward. Sums take both

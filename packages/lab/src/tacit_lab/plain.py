@@ -7,7 +7,7 @@ import numpy as np
 
 from tacit import checks
 from tacit.core.choices import Index
-from tacit.core.live import Live
+from tacit.core.live import Live, certain
 from tacit.data import Array
 from tacit.errors import NoHorizon
 from tacit.kernels.linear import RidgeEstimate
@@ -30,6 +30,8 @@ class Reference(Live):
     rewards: tuple[float, float] = (0.0, 1.0)
     width_scale: float = 1.0
     _link: Link = field(init=False, repr=False)
+
+    _propensity = certain
 
     def _in_units(self, reward: float) -> float:
         return unit(self._link, self.rewards, reward)

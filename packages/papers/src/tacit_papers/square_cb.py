@@ -10,7 +10,7 @@ from numpy.random import Generator
 from tacit import checks
 from tacit.core.choices import Index
 from tacit.data import Array, Exact, Released
-from tacit.mechanisms.sums import nothing_released
+from tacit.mechanisms.leaves import nothing_released
 from tacit.privacy import ledger
 from tacit.process import owner_only
 from tacit_papers.epochs import EpochBandit

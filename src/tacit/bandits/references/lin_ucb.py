@@ -9,7 +9,7 @@ from tacit import checks
 from tacit.algorithms import ridge
 from tacit.bandits.references.lin_ucb_kernel import LinearState, linear_rounds
 from tacit.core.choices import Index
-from tacit.core.live import Live
+from tacit.core.live import Live, certain
 from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.linear import Width, rank_one
@@ -57,6 +57,8 @@ class LinUCB(Live):
 
     def _pick(self, features: Array) -> Index:
         return ridge.choose_many(features, self._state.estimate, self.confidence)
+
+    _propensity = certain
 
     def _learn(self, x: Array, reward: float) -> None:
         rank_one(x, reward, self._state.moment, self._state.estimate)

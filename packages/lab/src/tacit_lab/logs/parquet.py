@@ -14,7 +14,7 @@ from tacit.core.logs import FEATURES, LogSums, check_context
 from tacit.core.validation import Validator
 from tacit.data import Array, Exact, Integers, Raw
 from tacit.logs import numbered
-from tacit.mechanisms.sums import RowSum, Whole
+from tacit.mechanisms.leaves import RowSum, Whole
 from tacit.model import arms
 from tacit_lab import cluster
 

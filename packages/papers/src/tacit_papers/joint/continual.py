@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tacit import checks
-from tacit.core.live import Live
+from tacit.core.live import Live, certain
 from tacit.core.validation import Persons
 from tacit.data import Integers, Released
 from tacit.features.schema import Schema
@@ -66,6 +66,8 @@ class ContinualBandit(Live):
     @abstractmethod
     def _releases(self, steps: int) -> tuple[Release, ...]:
         """What has happened to the data after that many steps: for the ledger."""
+
+    _propensity = certain
 
     def _planned(self) -> tuple[Release, ...]:
         """What will have happened at the end of the schedule."""

@@ -18,7 +18,7 @@ from tacit.model.chances import Chance
 from tacit.model.glm import in_units
 from tacit.model.links import IDENTITY, mean
 from tacit.model.vectors import pair
-from tacit.privacy import entropy
+from tacit.privacy import randomness
 from tacit.roles.billboard import KINDS, LARGE, MATRIX, POSITIVE, ROW, SIZE, WIDEST, Kinds, need
 from tacit.roles.designs import draw
 from tacit.roles.limits import Extent
@@ -115,7 +115,7 @@ class PublishedClient(LocalClient):
 
     @property
     def _farthest(self) -> float:
-        return self._norm + entropy.FARTHEST * self._shake
+        return self._norm + randomness.FARTHEST * self._shake
 
     def pick(self, features: Array) -> int:
         if self._policy["name"] in DRAWN:

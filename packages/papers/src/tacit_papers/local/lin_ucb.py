@@ -17,7 +17,7 @@ from tacit.kernels.rounds import CHOICES
 from tacit.mechanisms import local
 from tacit.mechanisms.randomizers import Lattice, Open, Randomizer
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
-from tacit.mechanisms.sums import nothing_released
+from tacit.mechanisms.leaves import nothing_released
 from tacit.model.linear import LinearContribution
 from tacit_papers.confidence import balanced_scale
 from tacit_papers.local.device import PublishedClient

@@ -12,7 +12,7 @@ from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, Range
 from tacit.mechanisms import local
-from tacit.mechanisms.sums import nothing_released
+from tacit.mechanisms.leaves import nothing_released
 from tacit.privacy.noise import Simulated
 from tacit_papers import spanner
 from tacit_papers.epochs import EPOCH, STEP

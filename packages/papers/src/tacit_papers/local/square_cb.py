@@ -13,7 +13,7 @@ from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY
 from tacit.mechanisms import local
-from tacit.mechanisms.sums import nothing_released
+from tacit.mechanisms.leaves import nothing_released
 from tacit_papers.epochs import EPOCH, STEP
 from tacit_papers.local.epochs import EpochServer
 from tacit_papers.local.square_cb_kernel import LocalSquareState, local_square_rounds, square_absorb

@@ -32,7 +32,7 @@ from numpy.random import Generator
 
 from tacit.data import Coded, Released
 from tacit.mechanisms.shuffle.encoding import nothing_coded
-from tacit.privacy import entropy
+from tacit.privacy import randomness
 from tacit.privacy.ledger import LAPLACE_ONE, laplace_epsilon
 from tacit.privacy.randomness import Randomness
 
@@ -125,7 +125,7 @@ def _words(noise: Randomness) -> Iterator[int]:
     """The operating system's, whatever a private source calls itself; in simulation, of 53 bits."""
     while True:
         if noise.private:
-            yield from entropy.words(WORDS).tolist()
+            yield from randomness.words(WORDS).tolist()
         else:
             yield from (int(u * 2.0**53) << 11 for u in noise.uniforms(WORDS))
 

@@ -15,7 +15,7 @@ from tacit.features.schema import Schema
 from tacit.mechanisms.local import MARGIN
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
 from tacit.model.chances import Chance
-from tacit.privacy import entropy
+from tacit.privacy import randomness
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import LAPLACE_ONE
 from tacit.privacy.randomness import Randomness, System
@@ -128,7 +128,7 @@ class ArmClient(Device):
 
     def report(self, x: Array, reward: float | None, id: bytes | None = None) -> Sent:
         counts = coded(self.value(x, reward), self._noise, self._plan)
-        return wire.encode_report(self.parameters, (id or entropy.octets(ID_BYTES))[:ID_BYTES], counts)
+        return wire.encode_report(self.parameters, (id or randomness.octets(ID_BYTES))[:ID_BYTES], counts)
 
     def value(self, x: Array, reward: float | None) -> float:
         """In [0, 1], whatever the reward is."""

@@ -17,7 +17,7 @@ from tacit.kernels.block import Block
 from tacit.mechanisms.shuffle.calibration import ShufflePlan
 from tacit.mechanisms.shuffle.encoding import reach
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
-from tacit.mechanisms.sums import nothing_released
+from tacit.mechanisms.leaves import nothing_released
 from tacit.model.linear import LinearContribution
 from tacit_papers.confidence import balanced_scale
 from tacit_papers.shuffle.amplification import amplified, local_epsilon

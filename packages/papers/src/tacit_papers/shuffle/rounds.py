@@ -23,7 +23,7 @@ from tacit.model.chances import Chance
 from tacit.model.glm import in_units
 from tacit.model.links import mean, slope
 from tacit.model.vectors import packed_size, pair
-from tacit.privacy import entropy
+from tacit.privacy import randomness
 from tacit.privacy.budget import Budget
 from tacit.privacy.randomness import Randomness, System
 from tacit.roles import limits, wire
@@ -134,7 +134,7 @@ class RoundsClient(Device):
         vector = self.contribution(x, self.rewards[0] if reward is None else reward, board)
         if reward is None:  # after the same work
             vector = Exact(np.zeros(vector.size))
-        return wire.encode_report(of, (id or entropy.octets(ID_BYTES))[:ID_BYTES], self.counts(vector, of, board))
+        return wire.encode_report(of, (id or randomness.octets(ID_BYTES))[:ID_BYTES], self.counts(vector, of, board))
 
     def counts(self, vector: Exact, of: Parameters, board: dict[str, Any]) -> Coded:
         """The whole numbers of one report, coins included."""

@@ -9,7 +9,7 @@ from tacit.data import Array, Exact, Sent
 from tacit.features.schema import Schema
 from tacit.model.chances import Chance
 from tacit.model.vectors import shortened
-from tacit.privacy import entropy
+from tacit.privacy import randomness
 from tacit.privacy.budget import Budget
 from tacit.privacy.randomness import Randomness, System
 from tacit.roles import limits, wire
@@ -64,7 +64,7 @@ class SBLBClient(Device):
         if reward is None:  # after the same work: every bit is a fair coin, up to its place
             values = Exact(np.full(values.size, 0.5))
         counts = flipped(values, self._noise, chance=self._plan["chance"], bits=self._plan["bits"])
-        return wire.encode_report(self.parameters, (id or entropy.octets(ID_BYTES))[:ID_BYTES], counts)
+        return wire.encode_report(self.parameters, (id or randomness.octets(ID_BYTES))[:ID_BYTES], counts)
 
     def values(self, x: Array, reward: float) -> Exact:
         """(x x' / 2 + 1 / 2 from its diagonal on, row by row; r x / 2 + 1 / 2), |x| <= 1, r in units of the largest

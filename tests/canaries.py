@@ -15,8 +15,7 @@ WORDS = ("person", "request", "arm", "field", "bandit", "available")
 
 
 def contents(folder, since=0.0):
-    """(path, bytes) of the files below that folder of a running database which were written since then, without those
-    that it removes meanwhile."""
+    """(path, bytes) of files of a running database written since then, without those that it removes meanwhile."""
     for place, _, names in os.walk(folder):
         for path in (Path(place) / name for name in names):
             with contextlib.suppress(FileNotFoundError):

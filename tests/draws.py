@@ -20,8 +20,7 @@ from tests.made import any_kind
 from tests.registered import bandits
 from tests.roles.fleet import Fleet
 
-BUDGET = Budget(1.0, 0.02)
-LEAVES = 8
+BUDGET, LEAVES = Budget(1.0, 0.02), 8
 NOBODY = np.zeros((1, 2))  # whose only arm is 0: adds nothing to any sum
 Run = Callable[[], list[Any]]
 
@@ -70,8 +69,7 @@ def long_vectors(kind: type, **options: Any) -> Draw:
 
 
 def device(family: str, kind: type, **options: Any) -> Draw:
-    """A device's report without a reward: noise alone, as the server decodes it. Some devices shake x besides, for no
-    privacy, as the billboard says."""
+    """A device's report without a reward, as the server decodes it. Some shake x besides, as the billboard says."""
 
     def make(_source: Any) -> Run:
         server = any_kind(kind, features=2, horizon=1000, budget=BUDGET, range=(-1.0, 1.0), **options)
@@ -109,8 +107,7 @@ def _heads(counts: Any, of: wire.Parameters, trials: int) -> Any:
 
 
 def registered(package: str = "tacit") -> dict[str, Draw]:
-    """A line for every bandit of a package, each a family of its own: those below replace it where they can be more
-    exact."""
+    """A line for every bandit of a package, each its own family; those below replace it where they are more exact."""
     out = {}
     for name, home in bandits(package, "JOINT").items():
         kind = registry.load(*home)

@@ -61,8 +61,7 @@ SETTINGS = {  # of JointGLM, by what they are tried in
     },
 }
 VECTORS, PEOPLE, ACTIONS = {"features": 3}, {"features": FIELDS}, {"features": SHARED}
-LIMIT = {"budget": Budget(2.0, 1e-3, Person(3))}
-SILENT = {"default": 0.0}
+LIMIT, SILENT = {"budget": Budget(2.0, 1e-3, Person(3))}, {"default": 0.0}
 STORED = {  # scripts
     "vectors": VECTORS,
     "amounts": VECTORS | {"link": "identity", "range": (-1.0, 1.0)} | SILENT,
@@ -99,8 +98,7 @@ def told(bandit: str, link: str) -> str:
 
 
 def by_links():
-    names = getattr(registry, "BANDITS", None) or registry.bandits()
-    for bandit in sorted(names):
+    for bandit in sorted(getattr(registry, "BANDITS", None) or registry.bandits()):
         for link in links.NAMES:
             yield f"{bandit} {link} {told(bandit, link)}"
 

@@ -52,8 +52,7 @@ def everywhere(folder: Path) -> None:
     if tacit.__version__ not in run("--version") or metadata.version("tacit") != tacit.__version__:
         sys.exit(f"Expected version {tacit.__version__}, got {metadata.version('tacit')}.")
     bandit = Bandit(JointGLM(2, Budget(epsilon=1.0, delta=1e-6)))
-    choice = bandit.choose({"tea": [0.9, 0.0], "coffee": [0.1, 0.8]})
-    bandit.observe(choice, 1.0)
+    bandit.observe(bandit.choose({"tea": [0.9, 0.0], "coffee": [0.1, 0.8]}), 1.0)
     if not (bandit.privacy.private and abs(bandit.privacy.epsilon - 1.0) < 1e-6):
         sys.exit("Expected a private bandit with epsilon 1, got another claim.")
     bandit.save(folder / "bandit.json")
@@ -126,13 +125,7 @@ def of_the_lab(folder: Path) -> None:
     run("evaluate", str(folder / "log.csv"))
     run("simulate", "uniform", "--env", "random:number=0", "--horizon", "50", "--runs", "1")
     small = [
-        "--worlds",
-        "ball",
-        "--runs",
-        "1",
-        "--out",
-        str(folder / "arena"),
-        "--results",
+        *("--worlds", "ball", "--runs", "1", "--out", str(folder / "arena"), "--results"),
         str(folder / "arena.jsonl"),
     ]
     run("arena", "uniform", *small)
@@ -160,8 +153,7 @@ def main() -> None:
         if "[service]" in WHAT:
             operated(folder)
         if "[store]" in WHAT:
-            algorithm = JointGLM(2, Budget(1.0, 1e-6), Reward(window="1 minute"))
-            with Stored(algorithm, folder / "a.db") as stored:
+            with Stored(JointGLM(2, Budget(1.0, 1e-6), Reward(window="1 minute")), folder / "a.db") as stored:
                 stored.observe(stored.choose({"tea": [0.9, 0.0], "coffee": [0.1, 0.8]}), 1.0)
         if "tacit_lab" in WHAT:
             of_the_lab(folder)

@@ -156,8 +156,7 @@ def test_without_noise_the_curvature_is_what_was_summed_whatever_the_target():
 
 
 def test_without_noise_it_recovers_weights():
-    """20 000 people with random actions, whose rewards have the mean 1/2 + <x, theta>: estimates of the means are
-    within 0.03 (by least squares their standard error is 0.01)."""
+    """20 000 people, random actions, mean 1/2 + <x, theta>: means within 0.03 (least squares: standard error 0.01)."""
     algorithm, rng = made(math.inf), np.random.default_rng(3)
     rows, theta = np.repeat(offered(rng, 2000), 10, axis=0), rng.uniform(-0.12, 0.12, (3, OWN))
     means = 0.5 + np.einsum("nai,ai->na", rows[..., :-1], theta)
@@ -178,8 +177,7 @@ def test_without_noise_it_recovers_weights():
 
 
 def folded(algorithm, posterior, step, chosen, live=ALL):
-    rows = offered(np.random.default_rng(4), 60)[:, 0]
-    released = summed(algorithm, rows, np.ones(60))
+    released = summed(algorithm, offered(np.random.default_rng(4), 60)[:, 0], np.ones(60))
     posterior.people[:] = algorithm.model._people(released)
     algorithm.model._estimator(posterior, step, live, algorithm.course, chosen)
     return posterior
@@ -204,10 +202,8 @@ def test_a_release_counts_once_whatever_is_live():
     once = folded(algorithm, algorithm.model.blank(ALL), 1, 0)
     again = folded(algorithm, copied(once), 1, 0, np.array([0, 2]))
     assert all(np.array_equal(a, b) for a, b in zip(once, again, strict=True))
-    two = folded(algorithm, copied(once), 2, 0)
-    assert two.target[:, 0, 0].sum() > 1.9 * once.target[:, 0, 0].sum()
-    rows = offered(np.random.default_rng(5), 60)[:, 1]
-    released = summed(algorithm, rows, np.ones(60))
+    assert folded(algorithm, copied(once), 2, 0).target[:, 0, 0].sum() > 1.9 * once.target[:, 0, 0].sum()
+    released = summed(algorithm, offered(np.random.default_rng(5), 60)[:, 1], np.ones(60))
     first = algorithm.estimate(algorithm.blank(ALL), released, 1, ALL)
     same = algorithm.estimate(first, released, 1, ALL)
     assert all(np.array_equal(a, b) for a, b in zip(first.arrays, same.arrays, strict=True))
@@ -226,8 +222,7 @@ def test_they_choose_by_the_estimate_that_the_people_of_the_step_had():
 
 
 def test_draws_spread_people_over_actions():
-    """Equal estimates with the same spread: each of three actions has a third of 1000 people, within 4.5 standard
-    errors (seeded by the step)."""
+    """Equal estimates, equal spread: each of three actions has a third of 1000 people, within 4.5 standard errors."""
     algorithm = made()
     posterior = algorithm.model.blank(ALL)
     posterior.spread[:] = 0.1

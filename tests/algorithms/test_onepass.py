@@ -109,8 +109,7 @@ def reference(of, estimate, row, y):
         add_glm(x, y, theta, inverse, c.link.code, c.blend, c.scale, low, high, own)
         out[c.part(block)] = own
     if of.plan.sides is not None:
-        sides = of.plan.sides
-        tail = row[of.plan.width :]
+        sides, tail = of.plan.sides, row[of.plan.width :]
         out[: c.size] *= add_sides(tail, y, sides.weights, sides.part, sides.low, sides.high, out[c.size :])
     return out
 
@@ -124,8 +123,7 @@ def test_a_batch_of_floats_is_row_after_row(options):
     of = made(**options).one_pass
     estimate = estimator(of)
     rows, rewards = kept(of, default_rng(1), 25)
-    adder = of.adder(estimate)
-    start = default_rng(2).normal(size=of.plan.mechanism.size)
+    adder, start = of.adder(estimate), default_rng(2).normal(size=of.plan.mechanism.size)
     found, expected = start.copy(), start.copy()
     adder.add(rows, rewards, 0.0, 0.0, found)
     for row, y in zip(rows, rewards, strict=True):
@@ -210,26 +208,22 @@ def test_an_estimate_is_made_anew(options):
     for before in (of.blank(live), estimator(of)):
         was = [part.copy() for part in arrays(before)]
         released = rng.normal(size=of.plan.mechanism.size)
-        given = released.copy()
-        after = of.estimate(before, released, before.step + 1, live)
-        assert all(map(np.array_equal, arrays(before), was))
-        assert np.array_equal(released, given)
+        given, after = released.copy(), of.estimate(before, released, before.step + 1, live)
+        assert all(map(np.array_equal, arrays(before), was)) and np.array_equal(released, given)
         assert not any(np.shares_memory(one, other) for one in arrays(after) for other in (*arrays(before), released))
         assert after.step == before.step + 1 and not after.random
 
 
 @forms
 def test_the_algorithm_is_frozen_and_nothing_in_it_changes(options):
-    dim = made(**options).plan.dim
-    bandit = made(**options, prior=(np.full(dim, 0.1), 2.0))
+    bandit = made(**options, prior=(np.full(made(**options).plan.dim, 0.1), 2.0))
     of, rng = bandit.one_pass, default_rng(4)
     was = [part.copy() for part in arrays(of)]
     with pytest.raises(dataclasses.FrozenInstanceError):
         of.gains = 2.0
     for _ in range(40):
         bandit.observe(bandit.choose(asked(of, rng)), 1.0)
-    assert bandit.one_pass is of and bandit.sums.steps > 3
-    assert all(map(np.array_equal, arrays(of), was))
+    assert bandit.one_pass is of and bandit.sums.steps > 3 and all(map(np.array_equal, arrays(of), was))
 
 
 @forms
@@ -279,8 +273,7 @@ def test_the_plan_is_what_the_bandit_says(options):
     bandit = made(Secure, **options, rounds=most)
     plan = bandit.plan
     assert len(plan.releases(4)) == 1 and plan.releases(0) == ()
-    assert plan.releases(plan.mechanism.leaves) == bandit.privacy.releases
-    assert plan.limits.most == most
+    assert plan.releases(plan.mechanism.leaves) == bandit.privacy.releases and plan.limits.most == most
     assert most is None or plan.person().rounds == most
     assert plan.row == opened(bandit.memory.tickets).features.shape[1]
     assert set(plan.caveats) <= set(bandit.privacy.caveats)

@@ -30,8 +30,7 @@ RUNS = [
 
 JOINTLY = {"features": 2, "budget": COARSE, "horizon": CHOICES}
 FIRST = {"JointReweighted": 4}  # choices of the first step, where not 2
-WEEK = {"rounds": 1, "per": 2.0}
-LATER = {"window": 1}
+WEEK, LATER = {"rounds": 1, "per": 2.0}, {"window": 1}
 FIELDS = {"features": Schema(context={"x": Number(0, 1, bins=2)}, arms="disjoint", actions=("a", "b"))}
 
 
@@ -42,19 +41,10 @@ def registered(table):
 
 JOINT = registered("JOINT") | {
     "JointGLM": [
-        {},
-        {"model": "scores"},
-        FIELDS,
-        FIELDS | {"model": "fields"},
-        FIELDS | {"base_rate": 0.02},
-        {"base_rate": 0.02},
-        {"rounds": 2},
-        {"window": 2, "default": 0.0},
-        {"window": 2, "default": 0.0, "holdout": Holdout(policy="uniform", share=0.5)},
-        WEEK,
-        *(LATER | options for options in ({}, {"default": 0.0})),
-        LATER | {"rounds": 2},
-        LATER | WEEK,
+        *({}, {"model": "scores"}, FIELDS, FIELDS | {"model": "fields"}, FIELDS | {"base_rate": 0.02}),
+        *({"base_rate": 0.02}, {"rounds": 2}, {"window": 2, "default": 0.0}),
+        *({"window": 2, "default": 0.0, "holdout": Holdout(policy="uniform", share=0.5)}, WEEK),
+        *(*(LATER | options for options in ({}, {"default": 0.0})), LATER | {"rounds": 2}, LATER | WEEK),
     ],
     "JointGLMRare": [{"ridge": 0.01}, {"ridge": 0.01, "rounds": 2}],  # so that it releases an estimate
     "ShariffLinUCB": [{}, {"rounds": 2}],
@@ -137,11 +127,9 @@ def jointly(name, **options):
 @pytest.mark.parametrize("runs", RUNS)
 @pytest.mark.parametrize(("name", "options"), each(JOINT))
 def test_what_a_bandit_shows(name, options, runs):
-    first = {"first": FIRST.get(name, 2)} if "first" in settings_of(algorithm(name)) else {}
-    make = jointly(name, **first | options)
+    make = jointly(name, **({"first": FIRST.get(name, 2)} if "first" in settings_of(algorithm(name)) else {}) | options)
     certificate = make(Simulated(0)).privacy
-    visits = 1 if certificate.person is None else 2 * certificate.person
-    leave = worlds.releases(make, visits, CHOICES)
+    leave = worlds.releases(make, 1 if certificate.person is None else 2 * certificate.person, CHOICES)
     assert leave(worlds.STRONGEST, 2).any(), f"{name} shows nothing of what it released: no audit of it"
     assert not worlds.convicted(certificate, leave, **runs)
 
@@ -152,8 +140,7 @@ def test_fits(name, options, runs):
     def make(seed):
         return getattr(regression, name)(budget=COARSE, source=Simulated(seed), **options)
 
-    leave = worlds.fits(make, PEOPLE)
-    fitted = make(0)
+    leave, fitted = worlds.fits(make, PEOPLE), make(0)
     fitted.fit([[0.0, 0.0]] * PEOPLE, [0.0] * PEOPLE)
     assert not worlds.convicted(fitted.privacy, leave, **runs)
 

@@ -35,8 +35,7 @@ def glm(*names, most=5, budget=BUDGET, **options):
 def rounds(bandit, count, seed=0, **offered):
     rng = np.random.default_rng(seed)
     for _ in range(count):
-        choice = bandit.choose({"age": float(rng.integers(100))}, **offered)
-        bandit.observe(choice, float(rng.integers(2)))
+        bandit.observe(bandit.choose({"age": float(rng.integers(100))}, **offered), float(rng.integers(2)))
 
 
 # the schema
@@ -99,8 +98,7 @@ def test_neither_size_nor_grid_nor_noise_depends_on_the_list(secure):
     state = few.sums.state
     assert np.array_equal(state.prefix.released, before[0]) and np.array_equal(state.counts, before[1])
     assert (few.privacy.releases, few.privacy.spent) == told
-    assert secure or few.source.generator.bit_generator.state == drawn
-    assert few.plan.numbers == more.plan.numbers
+    assert (secure or few.source.generator.bit_generator.state == drawn) and few.plan.numbers == more.plan.numbers
 
 
 def test_every_place_is_noised_at_every_release_declared_or_not():
@@ -166,14 +164,12 @@ def test_places_that_nobody_has_change_no_estimate():
     """Without noise a bandit with room for more is the one without; also after an action came and another one went."""
     options = {"budget": NO_NOISE, "first": 6, "range": (0.0, 1.0), "source": Simulated(0)}
     tight = joint(features=schema("walk", "sleep", most=2), **options)
-    roomy = joint(features=schema("walk", "sleep", most=9), **options)
-    rng = np.random.default_rng(1)
+    roomy, rng = joint(features=schema("walk", "sleep", most=9), **options), np.random.default_rng(1)
     for _ in range(57):  # no release while there are three
         asked, name, reward = {"age": float(rng.integers(100))}, ["walk", "sleep"][rng.integers(2)], rng.integers(2)
         for bandit in (tight, roomy):
             bandit.observe(bandit.choose(asked, actions=[name]), float(reward))
-    own = tight.plan.dim // 2
-    ask = {"age": 40.0}
+    own, ask = tight.plan.dim // 2, {"age": 40.0}
     assert np.abs(tight.theta).max() > 0.1
     assert np.allclose(roomy.theta[: 2 * own], tight.theta, atol=1e-12) and not roomy.theta[2 * own :].any()
     assert np.allclose(roomy.interval(ask), tight.interval(ask), atol=1e-12)
@@ -206,8 +202,7 @@ def test_a_new_action_is_tried_and_a_retired_one_learns_on_no_more():
     bandit.retire_action("read")
     own = bandit.plan.dim // 5
     before = bandit.theta[2 * own : 3 * own]
-    assert played(50).count("read") == 0
-    assert np.array_equal(bandit.theta[2 * own : 3 * own], before)
+    assert played(50).count("read") == 0 and np.array_equal(bandit.theta[2 * own : 3 * own], before)
 
 
 def test_simulated_rounds_are_those_of_single_calls():

@@ -28,8 +28,7 @@ MANY = {"actions": ("a", "c"), "share": 0.2, "min_share": 0.1}
 
 
 def test_every_block_has_its_places_and_another_order():
-    made = assignment(**MANY)
-    orders = []
+    made, orders = assignment(**MANY), []
     for block in range(200):
         sides = made.sides(range(10 * block + 1, 10 * block + 11)).tolist()
         assert Counter(sides) == {0: 6, 1: 2, 2: 1, 3: 1}
@@ -81,19 +80,15 @@ def test_what_is_played_and_with_which_probability():
         (assignment(policy="given", action=None, share=0.25), offer(), 2),
     ]
     for made, asked, own in cases:
-        picked = len(asked.arms) - 1
-        blocks = 400
-        numbers = range(1, blocks * made.holdout.block + 1)
+        picked, numbers = len(asked.arms) - 1, range(1, 400 * made.holdout.block + 1)
         got = np.bincount([made.played(n, asked, own, picked) for n in numbers], minlength=len(asked.arms))
         bandits, fixed = made.mixture(1, asked, own)
         expected = fixed + bandits * (np.arange(len(asked.arms)) == picked)
-        assert expected.sum() == pytest.approx(1.0)
-        assert got / len(numbers) == pytest.approx(expected, abs=0.012)
+        assert expected.sum() == pytest.approx(1.0) and got / len(numbers) == pytest.approx(expected, abs=0.012)
 
 
 def test_arms_by_place():
-    rows = np.array([[0.5, 2.0], [0.5, 0.0]])
-    placed = assignment(action=1)
+    rows, placed = np.array([[0.5, 2.0], [0.5, 0.0]]), assignment(action=1)
     holdout = next(n for n in range(1, 11) if placed.side(n))
     assert placed.played(holdout, ActionSet(rows, None, np.array([1])), None, 0) == 0
 

@@ -40,13 +40,10 @@ def test_only_choices_advance_the_schedule():
     """A step closes at the next choice, whether rewards came or not, and however many."""
     bandit = build(**EVERY_CHOICE)
     assert bandit.privacy.spent == 0
-    first = bandit.choose(ARMS)
-    bandit.observe(first, 1.0)
+    bandit.observe(bandit.choose(ARMS), 1.0)
     assert not bandit.sums.state.prefix.released.any()
     bandit.choose(ARMS)
-    assert bandit.sums.state.prefix.released.any()
-    spent = bandit.privacy.spent
-    assert 0 < spent < 1
+    assert bandit.sums.state.prefix.released.any() and 0 < bandit.privacy.spent < 1
     released = bandit.sums.state.prefix.released.copy()
     bandit.observe(2, -1.0)
     assert np.array_equal(released, bandit.sums.state.prefix.released)
@@ -71,8 +68,7 @@ def test_threads_noise_each_leaf_once(monkeypatch):
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, range(4)))
-    assert sorted(ids) == list(range(1, 401))
-    assert leaves == list(range(399)) and bandit.sums.steps == 399
+    assert sorted(ids) == list(range(1, 401)) and leaves == list(range(399)) and bandit.sums.steps == 399
     prefix, cell = opened(bandit.sums.state.prefix), bandit.plan.mechanism.cell
     total = (prefix.closed.sum(axis=0) + prefix.open) * cell
     scale = bandit.one_pass.learnt.contribution.scale
@@ -107,10 +103,8 @@ def test_simulated_rounds_stop_at_the_horizon_too():
 def test_certificate():
     certificate = build(budget=Budget(1.0, 0.1)).privacy
     assert (certificate.model, certificate.private, certificate.delta) == ("joint", False, 0.1)
-    assert any("simulated" in c for c in certificate.caveats)
-    assert any("1/rounds" in c for c in certificate.caveats)
-    assert "replace one user" in str(certificate)
-    assert build(budget=Budget(math.inf, 0.1)).privacy.epsilon is None
+    assert any("simulated" in c for c in certificate.caveats) and any("1/rounds" in c for c in certificate.caveats)
+    assert "replace one user" in str(certificate) and build(budget=Budget(math.inf, 0.1)).privacy.epsilon is None
     assert LinUCB(dim=2).privacy.epsilon is None
 
 
@@ -130,34 +124,27 @@ def test_a_bandit_that_draws_for_people_says_when():
 
 
 def test_batches_refuse_bad_rows_alone():
-    bandit = build(**EVERY_CHOICE)
-    arms = np.stack([ARMS, ARMS, ARMS, ARMS])
+    bandit, arms = build(**EVERY_CHOICE), np.stack([ARMS, ARMS, ARMS, ARMS])
     arms[1, 0, 0] = np.nan
     arms[3] *= 2
     choices = bandit.choose_many(arms)
-    assert set(choices.refused) == {1, 3}
-    assert list(choices.index[[1, 3]]) == [-1, -1]
+    assert set(choices.refused) == {1, 3} and list(choices.index[[1, 3]]) == [-1, -1]
     assert list(choices.id) == [1, 0, 3, 0]
     assert bandit.choices == 4  # the schedule does not depend on what is in a row
-    refused = bandit.observe_many(choices, [1.0, 1.0, 7.0, 0.0])
-    assert set(refused) == {1, 2, 3}
-    assert not bandit.observe_many([3], [0.5])
+    assert set(bandit.observe_many(choices, [1.0, 1.0, 7.0, 0.0])) == {1, 2, 3} and not bandit.observe_many([3], [0.5])
     assert "refused row" in bandit.observe_many([2], [0.5])[0]
     with pytest.raises(ValueError, match="as many rewards as choices"):
         bandit.observe_many([1, 2], [0.5])
     with pytest.raises(ValueError, match=r"shape \(n, K, 3\)"):
         bandit.choose_many(ARMS)
-    assert len(bandit.choose_many(np.full((2, 1, 3), np.nan)).refused) == 2
-    assert bandit.choices == 6
+    assert len(bandit.choose_many(np.full((2, 1, 3), np.nan)).refused) == 2 and bandit.choices == 6
 
 
 def test_rows_that_are_no_numbers_and_monstrous_ones_are_refused_alone():
-    bandit = build()
-    good = ARMS.tolist()
+    bandit, good = build(), ARMS.tolist()
     choices = bandit.choose_many([good, [["secret", 0, 0]] * 3, good, [[0.1, 0.2]], [[0.0, 0.0, 0.0]], good])
     assert set(choices.refused) == {1, 3}  # the fifth has one arm: its own affair
-    assert choices.index[4] == 0
-    assert "secret" not in str(choices.refused)
+    assert choices.index[4] == 0 and "secret" not in str(choices.refused)
     refused = bandit.observe_many(
         [choices.id[0], choices.id[2], choices.id[5], 3.7, True], [1.0, 10**400, 1.0, 1.0, 1.0]
     )
@@ -173,18 +160,13 @@ def test_nobody_decides_about_another_row(bandit):
     others = [TWO] * 4 + [THREE] * 4 + ["bad", [[2.0, 0.0, 0.0]], [], None, [[0.1]]]
     seen = []
     for canary in (TWO, THREE, "x", None, [], [[math.nan, 0, 0]], [[0.1]], {"tea": 1}, 7, object(), [[10**400, 0, 0]]):
-        before = bandit.choices
-        choices = bandit.choose_many([canary, *others])
-        assert bandit.choices - before == 14
-        assert (choices.id[1:9] > 0).all()
+        before, choices = bandit.choices, bandit.choose_many([canary, *others])
+        assert bandit.choices - before == 14 and (choices.id[1:9] > 0).all()
         seen.append((choices.index[1:].tolist(), {i: r for i, r in choices.refused.items() if i}))
-    assert all(one == seen[0] for one in seen)
-    assert set(seen[0][1]) == {9, 10, 11, 12, 13}
+    assert all(one == seen[0] for one in seen) and set(seen[0][1]) == {9, 10, 11, 12, 13}
     before = bandit.choices
-    assert set(bandit.choose_many(["bad"] * 16).refused) == set(range(16))
-    assert bandit.choices - before == 16
-    mixed = np.array([[[0.1, 0.2, 0.0]], [[None, 0.2, 0.0]]], dtype=object)
-    assert set(bandit.choose_many(mixed).refused) == {1}
+    assert set(bandit.choose_many(["bad"] * 16).refused) == set(range(16)) and bandit.choices - before == 16
+    assert set(bandit.choose_many(np.array([[[0.1, 0.2, 0.0]], [[None, 0.2, 0.0]]], dtype=object)).refused) == {1}
     assert set(bandit.choose_many(np.zeros((2, 0, 3))).refused) == {0, 1}
     for wrong in ("arms", 3.0, None, np.array(3.0), np.array("x"), np.zeros((2, 3)), np.zeros((2, 2, 2)), {"tea": TWO}):
         with pytest.raises(ValueError, match=r"shape \(n, K, 3\)"):
@@ -193,8 +175,7 @@ def test_nobody_decides_about_another_row(bandit):
 
 
 def test_rows_of_different_sizes_are_chosen_as_if_alone():
-    bandit = build(**KNOWN)
-    rng = np.random.default_rng(0)
+    bandit, rng = build(**KNOWN), np.random.default_rng(0)
     rows = [rng.uniform(-0.5, 0.5, (k, 3)).tolist() for k in (2, 2, 5, 1, 5, 2)]
     together = bandit.choose_many(rows)
     assert [bandit.choose_many([row]).index[0] for row in rows] == together.index.tolist()

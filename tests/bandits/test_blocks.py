@@ -1,5 +1,4 @@
-"""Disjoint arms: each user in one block. The same as the dense bandit without noise, with fewer numbers and the same
-sensitivity."""
+"""Disjoint arms, each user in one block: the dense bandit without noise, in fewer numbers, of the same sensitivity."""
 
 import dataclasses
 import math
@@ -57,8 +56,7 @@ def dense(rows, blocks):
 )
 @settings(max_examples=300)
 def test_two_users_are_never_farther_apart_than_the_sensitivity(link, scale, own, blocks, seed):
-    """In whatever blocks they are, at any public iterate, for input far outside the bounds: and what is left out of the
-    dense contribution is zeros, so that no distance changes."""
+    """At any public iterate, for input far outside the bounds; the dense contribution has only zeros besides."""
     rng = np.random.default_rng(seed)
     c = GLMContribution(dim=own * blocks, link=link, scale=scale, low=-1.0, high=1.0, blocks=blocks)
     whole = GLMContribution(dim=own * blocks, link=link, scale=scale, low=-1.0, high=1.0)
@@ -75,8 +73,7 @@ def test_two_users_are_never_farther_apart_than_the_sensitivity(link, scale, own
         whole.add(dense(x[None], blocks)[0], y, theta.ravel(), inflated, out)
         wholes.append(out)
     apart = np.linalg.norm(pairs[0] - pairs[1])
-    assert apart <= c.sensitivity * (1 + 1e-9)
-    assert math.hypot(*map(np.linalg.norm, pairs)) <= c.sensitivity * (1 + 1e-9)
+    assert apart <= c.sensitivity * (1 + 1e-9) and math.hypot(*map(np.linalg.norm, pairs)) <= c.sensitivity * (1 + 1e-9)
     assert apart == pytest.approx(np.linalg.norm(wholes[0] - wholes[1]), rel=1e-9, abs=1e-12)
 
 
@@ -145,22 +142,18 @@ def test_without_noise_it_is_the_dense_bandit(link):
 
 @pytest.mark.parametrize("given", ["prior", "rows", "both"])
 def test_without_noise_it_is_the_dense_bandit_with_what_is_known(given):
-    """The same start, the same choices and the same estimate: with a prior that joins no two blocks, and with public
-    rows."""
+    """Same start, choices and estimate: with a prior that joins no two blocks, and with public rows."""
     rng = np.random.default_rng(6)
     rows = dense(np.column_stack([rng.uniform(-0.5, 0.5, (40, OWN)), rng.integers(BLOCKS, size=40)]), BLOCKS)
     root = rng.standard_normal((BLOCKS, OWN, OWN))
-    precision = block_diag(*(root @ root.transpose(0, 2, 1)))
-    y = (rows.sum(axis=1) > 0).astype(float)
+    precision, y = block_diag(*(root @ root.transpose(0, 2, 1))), (rows.sum(axis=1) > 0).astype(float)
     prior = None if given == "rows" else (0.3 * np.ones(BLOCKS * OWN), precision)
-    warm = None if given == "prior" else (rows, y)
-    whole, parts = pair_of_bandits(radius=2.0, tuning=PLAIN, prior=prior, rows=warm)
+    whole, parts = pair_of_bandits(radius=2.0, tuning=PLAIN, prior=prior, rows=None if given == "prior" else (rows, y))
     assert np.abs(parts.theta).max() > 0.05
     assert alike(whole, parts, rng, 60, lambda row: float(rng.integers(2))) == 1.0 and whole.sums.steps > 1
     caveats = exact(rows=(rows, y), features=PEOPLE, budget=BUDGET).privacy.caveats
     assert "not protected" in " ".join(caveats)
-    unsure = exact(radius=2.0, tuning=Tuning(), rows=(rows, y), features=PEOPLE)
-    assert (unsure.sums.state.estimate.spread > 0).all()
+    assert (exact(radius=2.0, tuning=Tuning(), rows=(rows, y), features=PEOPLE).sums.state.estimate.spread > 0).all()
 
 
 def test_what_is_known_must_not_join_two_blocks():
@@ -172,8 +165,7 @@ def test_what_is_known_must_not_join_two_blocks():
 
 def test_what_is_drawn_has_the_law_that_its_spread_says():
     """The same chances as a dense posterior with these axes in its blocks; and they are those of the draws."""
-    parts = pair_of_bandits()[1]
-    rng = np.random.default_rng(3)
+    parts, rng = pair_of_bandits()[1], np.random.default_rng(3)
     for action in rng.choice(ACTIONS, size=400, p=[0.6, 0.3, 0.1]):
         parts.observe(parts.choose(person(rng), actions=[action]), float(rng.integers(2)))
     posterior = parts.sums.state.estimate
@@ -184,8 +176,7 @@ def test_what_is_drawn_has_the_law_that_its_spread_says():
     chances = parts.one_pass.chances(parts.sums.estimator.estimate, offered)
     assert np.allclose(chances, of_each(irls.values(dense(offered, BLOCKS), flat)), atol=0.05)  # 6 standard errors
     drawn = irls.choose_many(np.random.default_rng(0), np.repeat(offered[None], 4096, 0), posterior)
-    assert np.allclose(np.bincount(drawn, minlength=BLOCKS) / 4096, chances, atol=0.05)
-    assert chances.max() < 0.95
+    assert np.allclose(np.bincount(drawn, minlength=BLOCKS) / 4096, chances, atol=0.05) and chances.max() < 0.95
 
 
 def test_blocks_are_drawn_towards_their_common_shape_as_far_as_noise_goes():
@@ -313,8 +304,7 @@ def test_worlds_are_the_same_apart():
 
 def test_blocks_have_less_regret_than_their_zeros():
     """All seeds are fixed: nothing here is by chance."""
-    spec = Spec(JointGLM, budget=Budget(1.0, 1e-6), model="curvature")
-    regret = []
+    spec, regret = Spec(JointGLM, budget=Budget(1.0, 1e-6), model="curvature"), []
     for apart in (False, True):
         world = environments.disjoint(dim=40, arms=8, radius=3.0, link="logistic", apart=apart)
         regret.append(simulate([spec], world, horizon=4000, runs=4, seed=3, workers=1).rows[0]["regret_mean"])
@@ -339,5 +329,4 @@ def test_intervals_of_blocks_cover():
         order = block.means[-1].argsort()
         held.append(((low <= block.means[-1]) & (block.means[-1] <= high))[order])
         wide.append((high - low).mean())
-    assert np.mean(held, axis=0).min() >= 0.9 - 3 * math.sqrt(0.09 / runs)
-    assert np.mean(wide) < 2 / 3
+    assert np.mean(held, axis=0).min() >= 0.9 - 3 * math.sqrt(0.09 / runs) and np.mean(wide) < 2 / 3

@@ -31,8 +31,7 @@ def stated(arms, theta, root):
 
 
 def by_angles(arms, theta, root, rays=8_000):
-    """For two directions: on each ray from the origin the best arm changes at a few points, and what lies beyond s has
-    the probability exp(-s^2 / 2)."""
+    """Two directions: on each ray the best arm changes at a few points; beyond s lies the probability exp(-s^2 / 2)."""
     mean, slopes = arms @ theta, arms @ root
     out = np.zeros(len(arms))
     for angle in (np.arange(rays) + 0.5) * 2 * math.pi / rays:
@@ -55,16 +54,14 @@ def test_two_arms_in_closed_form():
     values, errors = stated(arms, theta, root)
     difference = arms[0] - arms[1]
     expected = ndtr(difference @ theta / np.linalg.norm(difference @ root))
-    assert values == pytest.approx([expected, 1 - expected], abs=1e-11)
-    assert not errors.any()
+    assert values == pytest.approx([expected, 1 - expected], abs=1e-11) and not errors.any()
 
 
 @pytest.mark.parametrize("count", [3, 7])
 def test_two_directions_beside_an_integral_over_angles(count):
     arms, theta, root = problem(count, count=count, directions=2)
     values, errors = stated(arms, theta, root)
-    assert values == pytest.approx(by_angles(arms, theta, root), abs=1e-6)
-    assert not errors.any()
+    assert values == pytest.approx(by_angles(arms, theta, root), abs=1e-6) and not errors.any()
 
 
 @pytest.mark.parametrize(("count", "directions"), [(5, 1), (6, 2), (5, 6), (8, 3), (12, 6)])
@@ -74,8 +71,7 @@ def test_shares_of_draws(count, directions):
     targets = theta + default_rng(0).standard_normal((DRAWS, directions)) @ root.T
     shares = np.bincount(np.argmax(targets @ arms.T, axis=1), minlength=count) / DRAWS
     limit = 5 * np.sqrt(errors**2 + values * (1 - values) / DRAWS) + 1e-5
-    assert (abs(values - shares) <= limit).all()
-    assert values.sum() == pytest.approx(1.0, abs=1e-9)
+    assert (abs(values - shares) <= limit).all() and values.sum() == pytest.approx(1.0, abs=1e-9)
     assert (errors < 0.003).all() and errors.any() == (min(count - 1, directions) > 2)
     wrong = stated(arms, theta, 0.5 * root)[0]
     assert (abs(wrong - shares) > limit).any()  # draws of another spread are told apart
@@ -84,14 +80,11 @@ def test_shares_of_draws(count, directions):
 def test_the_error_that_is_stated_is_the_error():
     """Shifts of other seeds: their spread about the mean of many is what `error` says, within a factor of 2."""
     arms, theta, root = problem(4, count=8, directions=5)
-    of = chances.values(arms, theta, root)
-    index = int(np.argmax(stated(arms, theta, root)[0]))
+    of, index = chances.values(arms, theta, root), int(np.argmax(stated(arms, theta, root)[0]))
     ahead, faster = np.delete(of.mean[index] - of.mean, index), np.delete(of.slopes[index] - of.slopes, index, axis=0)
-    points = default_rng(3).standard_normal((400_000, 4))
-    exact = chances._on_lines(ahead + points @ faster[:, 1:].T, faster[:, 0])
+    exact = chances._on_lines(ahead + default_rng(3).standard_normal((400_000, 4)) @ faster[:, 1:].T, faster[:, 0])
     value, error = chances.chance(of, index)
-    assert abs(value - exact.mean()) < 5 * math.hypot(error, exact.std() / math.sqrt(len(exact)))
-    assert 0 < error < 1e-3
+    assert abs(value - exact.mean()) < 5 * math.hypot(error, exact.std() / math.sqrt(len(exact))) and 0 < error < 1e-3
 
 
 @pytest.mark.parametrize("directions", [0, 1, 2, 4])
@@ -100,8 +93,7 @@ def test_the_first_of_equals(directions):
     arms[3] = arms[1]
     arms[5] = (arms[0] + arms[1]) / 2  # never better than both
     values, _ = stated(arms, theta, root)
-    assert values[3] < 1e-9 and values[5] < 1e-9
-    assert values.sum() == pytest.approx(1.0, abs=1e-9)
+    assert values[3] < 1e-9 and values[5] < 1e-9 and values.sum() == pytest.approx(1.0, abs=1e-9)
 
 
 def test_all_equal_without_an_estimate():
@@ -117,13 +109,11 @@ def test_a_choice_carries_its_error_and_draws_nothing():
         bandit.observe(bandit.choose(rng.uniform(-0.25, 0.25, (6, 12))), float(rng.integers(2)))
     choice = bandit.choose(rng.uniform(-0.25, 0.25, (6, 12)))
     before = bandit.sums.policy.bit_generator.state, bandit.source.generator.bit_generator.state
-    assert 0 < choice.propensity < 1 and 0 < choice.propensity_error < 0.01
-    assert choice.propensity == choice.propensity
+    assert 0 < choice.propensity < 1 and 0 < choice.propensity_error < 0.01 and choice.propensity == choice.propensity
     assert (bandit.sums.policy.bit_generator.state, bandit.source.generator.bit_generator.state) == before
     assert bandit.choose(rng.uniform(-0.25, 0.25, (3, 12))).propensity_error == 0.0
 
 
 def test_a_device_states_the_error_of_its_draws():
-    bandit = Embedded(LocalIRLS(2, Budget(2.0, 1e-3)))
-    choice = bandit.choose([[0.5, 0.1], [0.1, 0.5]])
+    choice = Embedded(LocalIRLS(2, Budget(2.0, 1e-3))).choose([[0.5, 0.1], [0.1, 0.5]])
     assert choice.propensity_error == pytest.approx(math.sqrt(choice.propensity * (1 - choice.propensity) / 4096))

@@ -49,8 +49,7 @@ def test_where_nothing_changes_nothing_is_noticed(world):
     """40 runs of 4000 rounds, some 5000 looks, of fixed seeds."""
     for seed in range(40):
         bandit = played(world, 4000, seed, budget=Budget(1.0, 0.02))
-        assert bandit.sums.state.estimate.doubt[VARIANCE] == 0
-        assert not bandit.sums.state.estimate.sums[FORGOTTEN].any()
+        assert bandit.sums.state.estimate.doubt[VARIANCE] == 0 and not bandit.sums.state.estimate.sums[FORGOTTEN].any()
 
 
 def test_what_is_simulated_is_what_is_served():

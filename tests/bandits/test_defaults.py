@@ -22,8 +22,7 @@ def fields(kind):
 
 def build(kind, **own):
     """By what every user has to say: the size, the horizon and the budget."""
-    size = {"dim" if issubclass(kind, Live) else "features": 2}
-    given = size | {"horizon": 5000, "budget": Budget(4.0, 1e-6)}
+    given = {"dim" if issubclass(kind, Live) else "features": 2} | {"horizon": 5000, "budget": Budget(4.0, 1e-6)}
     settings = {name: value for name, value in given.items() if name in fields(kind)}
     return Bandit(JointGLM(**settings), **own) if kind is JointGLM else kind(**settings, **own)
 
@@ -57,7 +56,6 @@ def test_another_operating_system_is_named():
     """Where there are no file locks, importing says so; and the package declares what it needs."""
     code = "import sys; sys.modules['fcntl'] = None; from tacit import LinUCB"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert "ImportError: Expected a POSIX system (Linux, macOS)" in done.stderr
+    assert done.returncode == 1 and "ImportError: Expected a POSIX system (Linux, macOS)" in done.stderr
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     assert "Operating System :: POSIX" in project["classifiers"]

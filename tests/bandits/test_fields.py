@@ -69,8 +69,7 @@ def test_auto_takes_it_for_disjoint_schemas_alone():
     for form, cases in forms.items():
         for options in cases:
             assert isinstance(make(**options).one_pass.learnt, form), options
-    told = make().privacy.releases[0].statistic
-    size = make().one_pass.learnt.contribution.size
+    told, size = make().privacy.releases[0].statistic, make().one_pass.learnt.contribution.size
     said = [str(make(**options).privacy.caveats) for options in ({}, {"base_rate": 0.1})]
     assert ["(base_rate=)" in caveats for caveats in said] == [False, True]
     assert f"by fields, {size} numbers (3 blocks of {size // 3}, each user in one of them)" in told
@@ -108,8 +107,7 @@ def test_the_certificate_has_the_sensitivity_of_its_base_rate():
     assert make().privacy.releases[0].sensitivity == pytest.approx(1.0)
     assert make(SIGNED).privacy.releases[0].sensitivity == pytest.approx(1.0)
     for c in (0.01, 0.1, 0.9):
-        bandit = make(base_rate=c)
-        room = max(c * (1 - c), 0.06)
+        bandit, room = make(base_rate=c), max(c * (1 - c), 0.06)
         expected = math.sqrt(2 * (max(c, 1 - c) ** 2 + 0.8 * room))
         contribution = bandit.one_pass.learnt.contribution
         assert isinstance(contribution, FieldContribution) and contribution.centre == c
@@ -152,8 +150,7 @@ def test_the_compiled_loop_is_choose_and_observe(options):
         bandit.tend()
     assert loop.sums.steps == single.sums.steps > 6 and np.array_equal(loop.theta, single.theta) and loop.theta.all()
     pairs = zip(arrays(loop.sums.state.prefix), arrays(single.sums.state.prefix), strict=True)
-    assert all(np.array_equal(*pair) for pair in pairs)
-    assert len(set(chosen[150:])) > 1
+    assert all(np.array_equal(*pair) for pair in pairs) and len(set(chosen[150:])) > 1
 
 
 # choices

@@ -134,8 +134,7 @@ def test_what_is_forgotten_is_dropped_in_many_dimensions_too(horizon):
     assert mechanism.window == 173 < mechanism.leaves and leaves.left(mechanism, 1000) == 1000 + 1 - 173
     prefix.open[:] = 10**6
     shown = [np.abs(mechanism.release(prefix, bandit.source)).max() for _ in range(2 * 173)]
-    assert shown[0] > 0 and not prefix.closed.any()
-    assert not mechanism.release(prefix, bandit.source).any()
+    assert shown[0] > 0 and not prefix.closed.any() and not mechanism.release(prefix, bandit.source).any()
 
 
 def test_what_would_have_no_effect_is_refused():
@@ -146,16 +145,14 @@ def test_what_would_have_no_effect_is_refused():
         joint(features=2, budget=BUDGET, **wrong)
         with pytest.raises(ValueError, match=match):
             joint(features=2, budget=BUDGET, forget=4000, **wrong)
-    made = joint(features=2, budget=BUDGET, forget=4000, growth=1.5)
-    assert made.plan.schedule.growth == 1.5
+    assert joint(features=2, budget=BUDGET, forget=4000, growth=1.5).plan.schedule.growth == 1.5
 
 
 def test_saved_and_loaded_after_many_windows(tmp_path):
     def play(bandit, rounds, seed):
         rng = np.random.default_rng(seed)
         for _ in range(rounds):
-            choice = bandit.choose(rng.uniform(-0.7, 0.7, (3, 2)))
-            bandit.observe(choice, float(rng.integers(2)))
+            bandit.observe(bandit.choose(rng.uniform(-0.7, 0.7, (3, 2))), float(rng.integers(2)))
         return bandit
 
     bandit = joint(
@@ -167,8 +164,7 @@ def test_saved_and_loaded_after_many_windows(tmp_path):
     loaded = Bandit.load(tmp_path / "bandit.json")
     assert loaded.plan.forget == 200 and loaded.plan.schedule == bandit.plan.schedule
     assert loaded.privacy == bandit.privacy
-    ends = [play(each, 500, 1).sums.state.estimate for each in (bandit, loaded)]
-    for one, other in zip(*ends, strict=True):
+    for one, other in zip(*[play(each, 500, 1).sums.state.estimate for each in (bandit, loaded)], strict=True):
         assert np.array_equal(one, other)  # simulated noise goes on from where it was
     secure = play(joint(features=2, budget=Budget(8.0, 1e-2), forget=200), 2500, 0)
     assert secure.sums.steps > secure.plan.mechanism.window

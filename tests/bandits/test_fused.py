@@ -19,12 +19,8 @@ SPECS = [
     Spec(Uniform),
 ]
 WORLDS = [
-    environments.ball(dim=5, arms=20),
-    environments.gap(dim=3, arms=9),
-    environments.basis(dim=4, arms=4),
-    environments.tail(dim=5, arms=30),
-    environments.sphere(dim=12, arms=40),
-    environments.skewed(),
+    *(environments.ball(dim=5, arms=20), environments.gap(dim=3, arms=9), environments.basis(dim=4, arms=4)),
+    *(environments.tail(dim=5, arms=30), environments.sphere(dim=12, arms=40), environments.skewed()),
     environments.rare(link="probit", radius=3.0),
 ]
 
@@ -60,14 +56,12 @@ def test_identical_for_blocks():
 def compare(spec, world, horizon=300, *, close=False):
     """close: devices multiply by matrices in another order of addition; what is played is the same all the same."""
     one, two = (spec.build(world, horizon, SeedSequence(1)) for _ in range(2))
-    fill = world.start(np.random.default_rng(2), horizon).fill
-    block = world.block(100)
+    fill, block = world.start(np.random.default_rng(2), horizon).fill, world.block(100)
     for _ in range(3):
         fill(block)
         one.play(block)
         index, rewards, regret = stepwise(two, block)
-        assert np.array_equal(block.index, index)
-        assert np.array_equal(block.reward, rewards)
+        assert np.array_equal(block.index, index) and np.array_equal(block.reward, rewards)
         assert np.array_equal(block.regret, regret)
     for a, b in zip(*(arrays(each.memory.learner.state) for each in (one, two)), strict=True):
         assert np.allclose(a, b, rtol=1e-9, atol=1e-9) if close else np.array_equal(a, b)
@@ -75,8 +69,7 @@ def compare(spec, world, horizon=300, *, close=False):
 
 def test_how_rounds_are_cut_into_blocks_changes_nothing():
     world = environments.ball(dim=3, arms=4)
-    spec = Spec(JointGLM, budget=BUDGET)
-    results = []
+    spec, results = Spec(JointGLM, budget=BUDGET), []
     for size in (1, 7, 84):
         bandit = spec.build(world, 84, SeedSequence(3))
         fill = world.start(np.random.default_rng(4), 84).fill

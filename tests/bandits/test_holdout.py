@@ -1,5 +1,4 @@
-"""A holdout in memory: every number counts once on its side, with what came of it or with the default, and nothing
-that a person does moves another's side."""
+"""A holdout in memory: every number counts once on its side, and nothing that a person does moves another's side."""
 
 import math
 
@@ -72,8 +71,7 @@ def expected(bandit, happened, people):
 @pytest.mark.parametrize("name", HOLDOUTS)
 def test_every_number_counts_once_on_its_side(name):
     bandit = build(HOLDOUTS[name])
-    happened = play(bandit, wrong=(3, 50, 51, 120))
-    found = bandit.trial_sums
+    happened, found = play(bandit, wrong=(3, 50, 51, 120)), bandit.trial_sums
     assert len(found.looks) == bandit.sums.steps > 5
     for look in found.looks[:3] + found.looks[-1:]:
         counts, totals, pairs = expected(bandit, happened, look.people)
@@ -87,8 +85,7 @@ def test_every_number_counts_once_on_its_side(name):
 
 
 def test_a_refused_request_keeps_its_number_and_moves_nobody():
-    """The same people with and without bad requests of one: all others get the same arms, and the sums differ by that
-    person's side alone."""
+    """With bad requests of one person all others get the same arms; sums differ by that person's side alone."""
     one, other = (build(HOLDOUTS["arm"]) for _ in range(2))
     play(one, wrong=(20,))
     play(other)
@@ -96,8 +93,7 @@ def test_a_refused_request_keeps_its_number_and_moves_nobody():
     assert [look.people for look in looks[0]] == [look.people for look in looks[1]]
     assert [look.counts for look in looks[0]] == [look.counts for look in looks[1]]
     apart, later = (np.array(looks[0][i].totals) - looks[1][i].totals for i in (0, -1))
-    assert looks[0][0].people > 20 or not apart.any()
-    assert abs(later[one.memory.assignment.side(21)]) <= 1.0
+    assert (looks[0][0].people > 20 or not apart.any()) and abs(later[one.memory.assignment.side(21)]) <= 1.0
 
 
 def test_what_a_held_out_person_teaches_is_by_its_share():
@@ -122,15 +118,13 @@ def test_a_file_goes_on_with_the_same_key(name, tmp_path):
         and again.memory.assignment.key == halves.memory.assignment.key
     )
     play(again, 150, start=150)
-    assert again.trial_sums.looks == whole.trial_sums.looks
-    assert np.array_equal(again.theta, whole.theta)
+    assert again.trial_sums.looks == whole.trial_sums.looks and np.array_equal(again.theta, whole.theta)
 
 
 def test_batches_have_the_sides_of_their_numbers():
     bandit, rng = build(HOLDOUTS["given"]), default_rng(0)
     for _ in range(20):
-        rows = [arms(rng) for _ in range(6)]
-        before = bandit.choices
+        rows, before = [arms(rng) for _ in range(6)], bandit.choices
         rows[2] = np.full((3, 2), np.inf)
         made = bandit.choose_many(rows, own=[0, 1, 2, 1, 9, 2])
         assert set(made.refused) == {2, 4} and bandit.choices == before + 6
@@ -151,8 +145,7 @@ def test_simulated_rounds_are_those_of_choose_and_observe(name):
     block = world(played, ROUNDS)
     played.play(block)
     assert steps(stepped, world(stepped, ROUNDS)) == block.index.tolist()
-    assert played.trial_sums.looks == stepped.trial_sums.looks
-    assert np.array_equal(played.theta, stepped.theta)
+    assert played.trial_sums.looks == stepped.trial_sums.looks and np.array_equal(played.theta, stepped.theta)
 
 
 def test_the_propensity_is_the_mixture_and_does_not_tell_the_side():
@@ -214,8 +207,7 @@ def test_arms_with_names_may_be_said_by_their_places():
     bandit = build(HOLDOUTS["pairs"])
     for _ in range(60):
         bandit.observe(bandit.choose(x), 1.0)
-    look = bandit.trial_sums.looks[-1]
-    assert sum(won for won, _ in look.pairs) > 10
+    assert sum(won for won, _ in bandit.trial_sums.looks[-1].pairs) > 10
     with pytest.raises(ValueError, match="Expected own= to be an arm on offer"):
         build(HOLDOUTS["given"]).choose(x, own=True)
 

@@ -36,8 +36,7 @@ MARGIN = 2.0**-49  # of floating point, as GLMContribution states it
 def posterior_at(rng, dim, size=3.0):
     """Some public iterate: any theta and any positive definite P^-1."""
     a = rng.standard_normal((dim, dim))
-    inverse = a @ a.T * rng.uniform(0, 2)
-    zeros = np.zeros(dim)
+    inverse, zeros = a @ a.T * rng.uniform(0, 2), np.zeros(dim)
     return Posterior(size * rng.standard_normal(dim), zeros, np.eye(dim), zeros + 1, zeros, inverse)
 
 
@@ -66,8 +65,7 @@ def test_sensitivity_is_never_exceeded(link, scale, rewards, blend, dim, seed):
         x = rng.standard_normal(dim) * 10 ** rng.choice([rng.uniform(-12, 3), rng.uniform(-324, 3)])
         users.append(vector(contribution, x, rng.choice([*rewards, 1e9, -1e9, rng.uniform(*rewards)]), iterate))
     bound = contribution.sensitivity * (1 + 1e-9)
-    assert np.linalg.norm(users[0] - users[1]) <= bound
-    assert math.hypot(*(np.linalg.norm(u) for u in users)) <= bound
+    assert np.linalg.norm(users[0] - users[1]) <= bound and math.hypot(*(np.linalg.norm(u) for u in users)) <= bound
 
 
 @pytest.mark.parametrize("link", LINKS, ids=lambda link: link.name)
@@ -109,8 +107,7 @@ def test_chords_near_zero_do_not_round_above_the_steepest_tangent(link, blend):
     """(mu(v) - 1/2) / v has an error of 10^-16 / v: just above 10^-6, where chords begin, it is the largest."""
     near = np.geomspace(1.0000001e-6, 1e-3, 3000)
     weights = [line(1.0, v, 1.0, 1.0, link.code, blend)[0] for v in [*near, *-near]]
-    assert max(weights) <= largest_weight(link) * (1 + MARGIN)
-    assert min(weights) >= largest_weight(link) * (1 - 1e-2)
+    assert max(weights) <= largest_weight(link) * (1 + MARGIN) and min(weights) >= largest_weight(link) * (1 - 1e-2)
 
 
 def test_a_link_of_ones_own_keeps_its_tangent():
@@ -152,19 +149,16 @@ def test_estimate_against_its_formula():
     a = rng.standard_normal((d, d))
     curvature, moment = 20 * (a @ a.T - 0.5 * np.eye(d)), 15 * rng.standard_normal(d)
     released = np.concatenate([scale * reference.svec(curvature), moment / unit])
-    posterior = irls.prior(d, radius)
-    tuning = Tuning(variance=1.5, ridge=2.0, explore=0.5, share=0.8)
+    posterior, tuning = irls.prior(d, radius), Tuning(variance=1.5, ridge=2.0, explore=0.5, share=0.8)
     common = {"radius": radius, "tuning": tuning, "known": nothing(), "posterior": posterior}
     irls.update(released, scale=scale, unit=unit, std=std, **common)
     found, axes = np.linalg.eigh(curvature)
     away = curvature - np.trace(curvature) / d * np.eye(d)  # noise alone has 9 numbers of std / scale there
     keep = 1 - 9 * (std / scale) ** 2 / np.sum(away**2)
     assert 0.5 < keep < 0.999
-    values = np.maximum(found.mean() + keep * (found - found.mean()), 0)
-    b = axes.T @ moment
+    values, b = np.maximum(found.mean() + keep * (found - found.mean()), 0), axes.T @ moment
     noise2, prior2 = std**2 * (unit**2 + keep**2 * radius**2 / scale**2), radius**2 / d
-    precision = values**2 / (1.5 * values + noise2) + 1 / prior2
-    seen = np.maximum(found, 0)
+    precision, seen = values**2 / (1.5 * values + noise2) + 1 / prior2, np.maximum(found, 0)
     lacking = np.maximum(0, 1 - seen / (0.8 * seen.mean()))
     centre = values / (1.5 * values + noise2) * b / precision
     direct = b / (values + 2.0 * (1.5 / prior2 + math.sqrt(noise2 / prior2)))
@@ -182,8 +176,7 @@ def test_estimate_against_its_formula():
 
 
 def explored(strength, seen, radius=3.0, std=1.0):
-    """How far draws spread along the second axis, from `seen` people along the first of two, whose coefficient is
-    `strength`, and 10 along the second."""
+    """Spread of draws along the second axis: `seen` people along the first (its coefficient: `strength`), 10 there."""
     released = np.concatenate([reference.svec(np.diag([seen, 10.0])), [strength * seen, 0.0]])
     posterior = irls.prior(2, radius)
     irls.update(released, scale=1.0, unit=1.0, std=std, radius=radius, tuning=Tuning(), posterior=posterior)
@@ -195,8 +188,7 @@ def test_who_has_found_nearly_all_there_can_be_explores_less():
     nothing_yet, some, much, beyond = (explored(strength, 1e4) for strength in (0.0, 1.0, 2.5, 30.0))
     per_room = (nothing_yet - beyond) / (1 - LEAST_ROOM)
     assert nothing_yet - some == pytest.approx(per_room / 9, rel=0.05)
-    assert nothing_yet - much == pytest.approx(per_room * 2.5**2 / 9, rel=0.05)
-    assert beyond > LEAST_ROOM * nothing_yet
+    assert nothing_yet - much == pytest.approx(per_room * 2.5**2 / 9, rel=0.05) and beyond > LEAST_ROOM * nothing_yet
 
 
 def test_what_was_seen_little_is_tried_more_the_longer_it_is_left_alone():
@@ -214,15 +206,13 @@ def test_eigenvalues_that_noise_alone_could_give_are_drawn_to_their_mean():
         a = np.zeros((d, d))
         smat(std * rng.standard_normal(d * (d + 1) // 2), a)
         values = np.linalg.eigvalsh(7 * np.eye(d) + a)
-        mean = values.mean()
-        left = shrink(values, std)
+        mean, left = values.mean(), shrink(values, std)
         assert values.mean() == pytest.approx(mean)
         assert left >= 1 / d and np.ptp(values) <= np.ptp(np.linalg.eigvalsh(a))
         kept.append(left)
     assert np.mean(kept) < 0.3 and np.mean(np.array(kept) == 1 / d) > 0.4
     values = np.array([1.0, 2.0, 500.0])
-    assert shrink(values, 0.5) > 0.999 and np.allclose(values, [1, 2, 500], atol=1e-2)
-    assert shrink(values, 0.0) == 1.0
+    assert shrink(values, 0.5) > 0.999 and np.allclose(values, [1, 2, 500], atol=1e-2) and shrink(values, 0.0) == 1.0
     assert shrink(np.array([3.0]), 0.5) == 1.0  # one number is its own mean, with all of its noise
 
 
@@ -230,12 +220,10 @@ def test_claim_and_certificate():
     bandit = joint(features=5, budget=Budget(1.0, 1e-6), radius=3.0, source=Simulated(0))
     sensitivity, mechanism = bandit.one_pass.learnt.contribution.sensitivity, bandit.plan.mechanism
     assert mechanism.sigma == pytest.approx(sensitivity * mechanism.column_norm / gaussian.mu(bandit.plan.budget))
-    assert bandit.privacy.epsilon == pytest.approx(1.0)
-    assert bandit.privacy.spent == 0.0
+    assert bandit.privacy.epsilon == pytest.approx(1.0) and bandit.privacy.spent == 0.0
     assert not bandit.privacy.private  # simulated noise
     assert joint(features=2, budget=Budget(math.inf, 0.1)).privacy.epsilon is None
-    of_the_shuffle_model = balanced_curvature(links.probit, 3.0) * largest_weight(links.probit)
-    assert of_the_shuffle_model == pytest.approx(1.198, abs=1e-3)
+    assert (balanced_curvature(links.probit, 3.0) * largest_weight(links.probit)) == pytest.approx(1.198, abs=1e-3)
     scaled = joint(features=2, link="probit", radius=3.0, budget=Budget(1.0, 0.1)).one_pass.learnt.contribution
     assert scaled.scale * largest_weight(links.probit) == pytest.approx(1.329, abs=1e-3)
 
@@ -244,8 +232,7 @@ def test_the_first_users_get_random_arms_and_propensities_are_probabilities():
     bandit = joint(features=2, budget=Budget(1.0, 1e-3), first=20, policy=default_rng(0), source=Simulated(0))
     arms = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]
     early = [bandit.choose(arms) for _ in range(20)]
-    assert {c.propensity for c in early} == {0.25}
-    assert {c.index for c in early} == {0, 1, 2, 3}
+    assert {c.propensity for c in early} == {0.25} and {c.index for c in early} == {0, 1, 2, 3}
     assert not bandit.observe_many(early, [1.0] * 20)
     assert all(0 < bandit.choose(arms).propensity <= 1 for _ in range(15))  # of which frequencies: test_propensity.py
 
@@ -253,11 +240,8 @@ def test_the_first_users_get_random_arms_and_propensities_are_probabilities():
 def six(radius=3.0):
     small, options = {"dim": 3, "arms": 20}, {"radius": radius, "link": "probit"}
     return [
-        environments.ball(**small, **options),
-        environments.fixed(**small, **options),
-        environments.basis(dim=5, arms=5, **options),
-        environments.shift(**options),
-        environments.gap(**options),
+        *(environments.ball(**small, **options), environments.fixed(**small, **options)),
+        *(environments.basis(dim=5, arms=5, **options), environments.shift(**options), environments.gap(**options)),
         environments.rare(**options),
     ]
 

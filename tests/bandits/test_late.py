@@ -1,5 +1,4 @@
-"""Simulated rewards that come late or never: compiled loops with a deadline do what single calls do, and bandits
-without one get rewards in the order of arrival."""
+"""Rewards that come late or never: compiled loops with a deadline do what single calls do; without one, by arrival."""
 
 import json
 import sys
@@ -59,8 +58,7 @@ def test_without_a_deadline_rewards_come_in_the_order_of_arrival(name):
 
 
 def test_what_is_on_its_way_comes_in_later_blocks_also_if_those_have_no_delay():
-    bandit = LinUCB(dim=3, horizon=100)
-    block = BALL.block(4)
+    bandit, block = LinUCB(dim=3, horizon=100), BALL.block(4)
     BALL.start(default_rng(0), 8).fill(block)
     bandit.play(block._replace(delay=np.array([6, 5, NEVER, 0])))
     assert np.count_nonzero(opened(bandit.memory.tickets).ids) == 3
@@ -95,8 +93,7 @@ def test_a_delay_of_nothing_changes_nothing_and_without_rewards_nothing_is_learn
 
 def test_a_deadline_is_worth_it_where_silence_is_an_answer():
     """joint-glm with a window and a default has far less regret than uniform play, in compiled loops."""
-    world = environments.messages(fields=1)
-    delay = Delay(law="exponential", scale=100)
+    world, delay = environments.messages(fields=1), Delay(law="exponential", scale=100)
     spec = Spec(JointGLM, budget=Budget(8.0, 1e-6), window=delay.soon(0.9), default=0.0)
     (row,) = simulate([spec], world, horizon=10_000, runs=3, seed=0, delay=delay).rows
     assert row["setting"]["delay"] == "exponential:100" and row["options"]["window"] == 231

@@ -136,8 +136,7 @@ def test_actions_have_coordinates_of_their_own():
     table = {"action": actions, "reward": rewards, "x0": x[:, 0], "x1": x[:, 1]}
     dense = make()
     dense.learn_log(table, actions=("coffee", "tea"))
-    expected = make()
-    arms = np.zeros((50, 2, 4))
+    expected, arms = make(), np.zeros((50, 2, 4))
     arms[:, 0, :2] = arms[:, 1, 2:] = x
     expected.learn_log({"arms": arms.tolist(), "action": [1, 0] * 25, "reward": rewards})
     same(dense, expected)
@@ -185,15 +184,13 @@ def test_a_row_of_any_kind_is_refused_alone():
     bandit = joint(features=schema, budget=Budget(1, 1e-6))
     action, reward = ["walk", ["sleep"], "sleep", *["walk"] * 17], [1, 1, np.ones(2), *[0] * 17]
     table = {"age": list(range(20)), "action": action, "reward": reward}
-    assert set(bandit.learn_log(table, actions={"walk": {}, "sleep": {}})) == {1, 2}
-    assert bandit.choices == 20
+    assert set(bandit.learn_log(table, actions={"walk": {}, "sleep": {}})) == {1, 2} and bandit.choices == 20
 
 
 def test_the_same_log_is_refused_a_second_time(tmp_path):
     """In whatever form it comes, and after a file; a part of it, another row, or a log of few different rows is not."""
     path, table = tmp_path / "bandit.json", log()
-    pieces = Pieces(pl.DataFrame(table))
-    bandit = make()
+    pieces, bandit = Pieces(pl.DataFrame(table)), make()
     bandit.learn_log(table)
     bandit.save(path)
     lists = {name: list(table[name]) for name in reversed(table)}
@@ -235,9 +232,7 @@ def test_digests_are_keyed_and_the_same_in_every_form():
         == repeated.digest(validator, pl.DataFrame(table), bytes(32))
         != repeated.digest(validator, table, b"k" * 32)
     )
-    names = {"person": [f"p{i}" for i in range(120)]}
-    assert repeated.digest(person, table | names, bytes(32)) != first
-    whole = table | {"reward": [int(y) for y in table["reward"]]}
-    assert repeated.digest(validator, whole, bytes(32)) == first
+    assert repeated.digest(person, table | {"person": [f"p{i}" for i in range(120)]}, bytes(32)) != first
+    assert repeated.digest(validator, table | {"reward": [int(y) for y in table["reward"]]}, bytes(32)) == first
     missing = [table | {"reward": [None, *table["reward"][1:]]}, table | {"reward": [np.nan, *table["reward"][1:]]}]
     assert len({repeated.digest(validator, one, bytes(32)) for one in missing}) == 1

@@ -32,12 +32,8 @@ def server(**options):
 @pytest.mark.parametrize(
     "options",
     [
-        {},
-        {"randomizer": "gaussian"},
-        {"public_arms": True},
-        {"budget": Budget(math.inf, 1e-6)},
-        {"curvature": "none"},
-        {"curvature": "none", "randomizer": "gaussian", "discount": 0.9},
+        *({}, {"randomizer": "gaussian"}, {"public_arms": True}, {"budget": Budget(math.inf, 1e-6)}),
+        *({"curvature": "none"}, {"curvature": "none", "randomizer": "gaussian", "discount": 0.9}),
     ],
     ids=["cap", "gaussian", "public", "no noise", "scores", "gaussian scores"],
 )
@@ -60,8 +56,7 @@ def test_the_fused_loop_and_the_devices_calls_agree(options):
 
 
 def test_a_device_and_a_server_apart():
-    made = server()
-    rng = default_rng(0)
+    made, rng = server(), default_rng(0)
     for _ in range(30):
         client = LocalClient(made.billboard())
         choice = client.choose(rng.standard_normal((5, 3)) / 4)
@@ -102,8 +97,7 @@ def test_bad_reports_change_nothing():
 
 def test_a_choice_that_expires_without_a_reward_is_reported_without_it():
     bandit = Embedded(server(), pending=3)
-    choices = [bandit.choose(np.eye(3)) for _ in range(3)]
-    bandit.observe(choices[1], 1.0)
+    bandit.observe([bandit.choose(np.eye(3)) for _ in range(3)][1], 1.0)
     assert bandit.server.users == 1
     for users in (2, 2, 3, 4):  # the second choice was answered
         bandit.choose(np.eye(3))
@@ -112,8 +106,7 @@ def test_a_choice_that_expires_without_a_reward_is_reported_without_it():
 
 def test_the_billboard_holds_public_numbers_only_and_changes_on_a_public_schedule():
     made = server(first=5)
-    client = LocalClient(made.billboard())
-    before = made.billboard()
+    client, before = LocalClient(made.billboard()), made.billboard()
     for _ in range(4):
         made.observe(client.randomize(client.choose(np.eye(3)), 1.0))
     assert made.billboard() == before
@@ -142,8 +135,7 @@ def test_the_anchor_is_the_least_squares_fit_of_two_numbers():
     """Of alpha t t' + beta (I - t t') to a step's curvature, added to what was there; one number while exploring."""
     rng = default_rng(1)
     root, axis = rng.standard_normal((4, 4)), rng.standard_normal(4)
-    matrix = root + root.T
-    line = np.outer(axis, axis) / (axis @ axis)
+    matrix, line = root + root.T, np.outer(axis, axis) / (axis @ axis)
     basis = np.stack([line.ravel(), (np.eye(4) - line).ravel()], axis=1)
     found = basis @ np.linalg.lstsq(basis, matrix.ravel(), rcond=None)[0]
     anchor = np.ones((4, 4))

@@ -58,8 +58,7 @@ def test_a_device_sends_its_score_and_plays_the_best_arm():
         server.observe(client.report(arms[rng.integers(4)], 1.0))
         server.billboard()
     client, theta = server.device(), server.theta
-    choice = client.choose(arms)
-    assert choice.index == int(np.argmax(arms @ theta))
+    assert client.choose(arms).index == int(np.argmax(arms @ theta))
     x, mean = arms[1], 1 / (1 + math.exp(-arms[1] @ theta))
     for reward in (0.0, 0.25, 1.0):
         expected = (reward - mean) / max(mean, 1 - mean) * x / np.linalg.norm(x)
@@ -70,8 +69,7 @@ def test_a_device_sends_its_score_and_plays_the_best_arm():
 def test_the_first_users_explore_and_their_chances_are_told():
     server = seeded(first=5, forced=20)
     assert json.loads(server.billboard())["policy"] == {"name": "best", "random": True}
-    client = server.device()
-    arms = np.eye(3)
+    client, arms = server.device(), np.eye(3)
     played = [client.choose(arms).index for _ in range(300)]
     assert min(played.count(i) for i in range(3)) > 60  # 100 +- 8 each: 4.9 standard deviations
     assert client.chance(arms, 0).value == pytest.approx(1 / 3, abs=0.04)

@@ -101,11 +101,9 @@ def test_bad_rows_of_a_batch_leave_the_others_alone(kind):
             arms[1], arms[3] = (math.nan, 7.0) if bad else (0.0, 0.0)
             choices = bandit.choose_many(arms)
             assert set(choices.refused) == ({1, 3} if bad else set())
-            refused = bandit.observe_many(choices, [1.0, 0.0, -1.0, 0.0, 1.0])
-            assert set(refused) == ({1, 3} if bad else set())
+            assert set(bandit.observe_many(choices, [1.0, 0.0, -1.0, 0.0, 1.0])) == ({1, 3} if bad else set())
         ends.append((bandit.choices, choices.index[[0, 2, 4]].tolist(), bandit.memory.learner.state.estimate))
-    assert ends[0][:2] == ends[1][:2]
-    assert all(np.array_equal(a, b) for a, b in zip(ends[0][2], ends[1][2], strict=True))
+    assert ends[0][:2] == ends[1][:2] and all(np.array_equal(a, b) for a, b in zip(ends[0][2], ends[1][2], strict=True))
 
 
 def test_every_setting_is_checked():
@@ -134,23 +132,16 @@ SPELLINGS = ("12345678", "98765432", NAME, PERSON)  # what would give the canari
 def test_no_raw_value_in_what_is_shown(tmp_path, caplog):
     """repr, errors, logs, certificates, and what a release holds: none has a context, a reward, a name or an id."""
     caplog.set_level(logging.DEBUG)
-    shown = []
-    bandit = build(rounds=1)
+    shown, bandit = [], build(rounds=1)
     arms = {NAME: [CANARY, 0.0], "other": [0.0, CANARY]}
     choice = bandit.choose(arms, person=PERSON)
     bandit.observe(choice, REWARD)
     attempts = [
-        lambda: bandit.choose({NAME: [CANARY * 1e9, 0.0]}),
-        lambda: bandit.choose({NAME: [CANARY, math.nan]}),
-        lambda: bandit.choose({NAME: [CANARY]}),
-        lambda: bandit.choose(arms),
-        lambda: bandit.choose(arms, available=[CANARY, CANARY]),
-        lambda: bandit.observe(choice, REWARD),
-        lambda: bandit.observe(choice, REWARD * 1e9),
-        lambda: bandit.observe(choice, f"{REWARD}"),
-        lambda: bandit.observe(PERSON, REWARD),
-        lambda: bandit.__reduce__(),
-        lambda: bandit.play(object()),
+        *(lambda: bandit.choose({NAME: [CANARY * 1e9, 0.0]}), lambda: bandit.choose({NAME: [CANARY, math.nan]})),
+        *(lambda: bandit.choose({NAME: [CANARY]}), lambda: bandit.choose(arms)),
+        *(lambda: bandit.choose(arms, available=[CANARY, CANARY]), lambda: bandit.observe(choice, REWARD)),
+        *(lambda: bandit.observe(choice, REWARD * 1e9), lambda: bandit.observe(choice, f"{REWARD}")),
+        *(lambda: bandit.observe(PERSON, REWARD), lambda: bandit.__reduce__(), lambda: bandit.play(object())),
     ]
     for attempt in attempts:
         with pytest.raises(Exception) as error:
@@ -173,11 +164,9 @@ def test_released_state_has_no_exact_sum():
     bandit = build(budget=Budget(20.0, 1e-3))
     for _ in range(60):
         bandit.observe(bandit.choose(ARMS), 1.0)
-    prefix = opened(bandit.sums.state.prefix)
-    steps = bandit.sums.steps
+    prefix, steps = opened(bandit.sums.state.prefix), bandit.sums.steps
     exact = np.cumsum(prefix.closed[:steps], axis=0) * bandit.plan.mechanism.cell
-    released = np.concatenate([prefix.released[None], prefix.noise.table[:steps]])
-    for row in released:
+    for row in np.concatenate([prefix.released[None], prefix.noise.table[:steps]]):
         assert not np.isin(row, exact).any()
         assert not np.isin(row, prefix.closed[:steps] * bandit.plan.mechanism.cell).any()
 
@@ -268,8 +257,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(ticket=st.integers(-2, 70), reward=st.sampled_from([0.5, *BAD_REWARDS]))
     def observe_something(self, ticket, reward):
-        good = isinstance(reward, float) and abs(reward) <= 1
-        if good and ticket in self.waiting:
+        if (isinstance(reward, float) and abs(reward) <= 1) and ticket in self.waiting:
             return
         before = digest(self.bandit)
         with pytest.raises((ValueError, UnknownChoice), match="Expected"):
@@ -280,8 +268,7 @@ class Machine(RuleBasedStateMachine):
     def observe_many(self, rewards):
         tickets = sorted(self.waiting)[: len(rewards)]
         rewards = rewards[: len(tickets)]
-        refused = self.bandit.observe_many(tickets, rewards)
-        assert set(refused) == {i for i, r in enumerate(rewards) if math.isnan(r)}
+        assert set(self.bandit.observe_many(tickets, rewards)) == {i for i, r in enumerate(rewards) if math.isnan(r)}
         for ticket, reward in zip(tickets, rewards, strict=True):
             if not math.isnan(reward):
                 self.enter(ticket, reward)

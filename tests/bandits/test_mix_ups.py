@@ -121,8 +121,7 @@ def test_a_click_may_be_a_boolean(reward):
 
 
 def test_arms_scaled_to_one_in_single_precision_are_taken_and_cut():
-    rng = np.random.default_rng(0)
-    arms = rng.standard_normal((200, 10, 3)).astype(np.float32)
+    arms = np.random.default_rng(0).standard_normal((200, 10, 3)).astype(np.float32)
     arms /= np.linalg.norm(arms, axis=-1, keepdims=True)
     assert (np.linalg.norm(arms.astype(float), axis=-1) > 1 + 1e-9).any()
     bandit = joint(features=3, budget=BUDGET)
@@ -147,8 +146,7 @@ def test_a_local_server_reads_no_report_that_was_made_for_another():
 
 @pytest.mark.parametrize("client", [LocalClient, ShuffleClient])
 def test_a_device_may_keep_its_choice_over_a_restart(client):
-    kind = LocalIRLS if client is LocalClient else ShuffleNewton
-    made = client(kind(3, BUDGET).billboard())
+    made = client((LocalIRLS if client is LocalClient else ShuffleNewton)(3, BUDGET).billboard())
     choice = made.choose(np.eye(3))
     kept, restored = pickle.loads(pickle.dumps((made, choice)))
     assert restored.index == choice.index and restored.propensity > 0

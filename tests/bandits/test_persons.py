@@ -14,8 +14,7 @@ from tacit.privacy import gaussian
 from tests.made import any_kind
 
 BUDGET = Budget(1.0, 1e-6)
-ARMS = np.eye(2)
-KINDS = [Bandit]
+ARMS, KINDS = np.eye(2), [Bandit]
 
 
 def build(kind=Bandit, **options):
@@ -28,8 +27,7 @@ def test_noise_grows_with_the_rounds_of_a_person(kind, source):
     options = ({} if source is None else {"source": source}) | ({"first": 10} if kind is Bandit else {})
     one, three = build(kind, **options), build(kind, **options, rounds=3)
     for a, b in zip(one.privacy.releases, three.privacy.releases, strict=True):
-        assert b.sigma == pytest.approx(3 * a.sigma, rel=1e-6)
-        assert b.mu == pytest.approx(a.mu, rel=1e-6)
+        assert b.sigma == pytest.approx(3 * a.sigma, rel=1e-6) and b.mu == pytest.approx(a.mu, rel=1e-6)
     assert three.privacy.epsilon == pytest.approx(1.0, rel=1e-9)
     assert "one person: the arm sets and rewards of at most 3 rounds" in three.privacy.unit
     assert "one round" in one.privacy.unit
@@ -42,8 +40,7 @@ def test_the_sensitivity_for_k_rounds_is_attained_and_never_exceeded():
     C = np.tril(np.ones((12, 12)))
     for i in range(12):
         C[i:, i] = grid.real.encoder()[: 12 - i]
-    limit = k * bound * grid.column_norm
-    largest = 0.0
+    limit, largest = k * bound * grid.column_norm, 0.0
     for trial in range(500):
         leaves = np.zeros(k, int) if trial == 0 else rng.integers(0, 12, k)
         x = np.zeros((12, 2))
@@ -90,8 +87,7 @@ def test_round_k_plus_one_teaches_nothing_also_after_a_restart(kind, tmp_path):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_choice_says_whose_it_is(kind, tmp_path):
-    """Where rounds of a person are limited. A request without is no user; a row of a batch or a log without counts and
-    teaches nothing, like any other bad row."""
+    """Where rounds are limited, a request without a person is no user; such a row teaches nothing, like any bad row."""
     bandit = build(kind, rounds=2)
     for forgotten in (lambda: bandit.choose(ARMS), lambda: bandit.choose_many([ARMS, ARMS])):
         with pytest.raises(ValueError, match="Expected a person with every choice"):

@@ -33,8 +33,7 @@ def test_nothing_raw_and_no_noise_changes():
     for bandit in (plain, told):
         rng = default_rng(1)
         for _ in range(300):
-            x = rng.uniform(-0.5, 0.5, 3)
-            bandit.observe(bandit.choose([x]), float(rng.integers(2)))
+            bandit.observe(bandit.choose([rng.uniform(-0.5, 0.5, 3)]), float(rng.integers(2)))
     assert told.plan.mechanism == plain.plan.mechanism and told.plan.schedule == plain.plan.schedule
     assert np.allclose(told.theta, plain.theta)  # a precision of 0 says nothing
     told = make(rows=rows(200))
@@ -55,15 +54,13 @@ def test_a_fit_to_public_rows_beside_slow_ascent():
     for _ in range(4000):
         theta = theta + 0.02 * gradient(theta)
     assert found.theta == pytest.approx(theta, abs=1e-6)
-    step = 1e-5 * np.eye(3)
-    second = np.array([(gradient(theta + e) - gradient(theta - e)) / 2e-5 for e in step])
+    second = np.array([(gradient(theta + e) - gradient(theta - e)) / 2e-5 for e in (1e-5 * np.eye(3))])
     assert found.precision == pytest.approx(-second - np.eye(3) / 3, abs=1e-4)  # the bandit's own prior is added later
 
 
 def test_identity_rewards_in_any_unit():
     x, _ = rows(100)
-    y = x @ THETA * 2
-    found = []
+    y, found = x @ THETA * 2, []
     for k in (1.0, 10.0):
         sizes = {"rewards": (-9.0 * k, 9.0 * k), "radius": 9.0 * k, "unit": 9.0 * k}
         found.append(prior.knowledge(WarmStart(rows=(x, k * y)), dim=3, link=links.named("identity"), **sizes))
@@ -74,8 +71,7 @@ def test_identity_rewards_in_any_unit():
 def test_combined_as_two_independent_estimates():
     """Beside the formula for Gaussians: precisions add, means are weighted by them."""
     bandit, q = make(prior=(THETA, np.diag([5.0, 1.0, 2.0]))), np.diag([5.0, 1.0, 2.0])
-    own = np.eye(3) * 3 / 9
-    posterior = bandit.sums.state.estimate
+    own, posterior = np.eye(3) * 3 / 9, bandit.sums.state.estimate
     assert posterior.centre == pytest.approx(np.linalg.solve(own + q, q @ THETA))
     assert posterior.inverse == pytest.approx(np.linalg.inv(own + q))
     assert bandit.choose([[0.0, -0.9, 0.0], [0.0, 0.9, 0.0]]).propensity != 0.5  # not random at the start
@@ -106,8 +102,7 @@ def test_the_certificate_names_it_and_files_keep_it(tmp_path):
     bandit.save(tmp_path / "bandit.json")
     loaded = Bandit.load(tmp_path / "bandit.json")
     assert np.array_equal(loaded.theta, bandit.theta)
-    kept = [each.algorithm.warm_start.rows[0] for each in (loaded, bandit)]
-    assert np.array_equal(*kept)
+    assert np.array_equal(*[each.algorithm.warm_start.rows[0] for each in (loaded, bandit)])
     assert "public" not in str(make().privacy.caveats)
 
 

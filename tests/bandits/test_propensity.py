@@ -81,8 +81,7 @@ def test_those_of_other_forms_are_too(form):
     picks = bandit.memory.shown.pick(np.repeat(asked[None], 20_000, axis=0))
     shares = np.bincount(picks, minlength=len(asked)) / 20_000
     assert (np.abs(shares - told) <= 4.5 * np.sqrt(told * (1 - told) / 20_000) + 1e-9).all()
-    found = [bandit.memory.shown.propensity(asked, index)() for index in likely]
-    assert found == pytest.approx(told[likely], rel=1e-9)
+    assert [bandit.memory.shown.propensity(asked, index)() for index in likely] == pytest.approx(told[likely], rel=1e-9)
 
 
 def test_a_wrong_propensity_is_found(monkeypatch):
@@ -119,5 +118,4 @@ def test_a_propensity_is_exact_or_states_its_error(registered):
     choice = bandit.choose(arms)
     first, again = (bandit.memory.shown.propensity(arms, choice.index) for _ in range(2))
     error = getattr(first, "error", 0.0)
-    assert abs(first() - again()) <= 6 * math.sqrt(2) * error
-    assert choice.propensity_error >= 0
+    assert abs(first() - again()) <= 6 * math.sqrt(2) * error and choice.propensity_error >= 0

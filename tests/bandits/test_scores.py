@@ -47,8 +47,7 @@ def play(bandit, rows, rewards):
 
 def test_rows_of_blocks_are_vectors_with_zeros():
     """The same noise, the same draws: choices, sums and estimates are those of the vectors."""
-    rng = default_rng(0)
-    schema = apart.schema(3, numbers=2)
+    rng, schema = default_rng(0), apart.schema(3, numbers=2)
     people = [{"x0": x, "x1": y} for x, y in rng.uniform(-1, 1, (200, 2))]
     rewards, vectors = rng.integers(2, size=200), [schema.rows(person)[1] for person in people]
     parts, whole = make(features=schema, first=10), make(features=15, first=10)
@@ -118,8 +117,7 @@ def test_the_step_is_a_function_of_public_numbers_and_shorter_where_it_should():
 
 
 def test_the_estimate_is_an_average_of_multiples_of_what_was_released():
-    bandit = make(features=3, first=10)
-    rng = default_rng(4)
+    bandit, rng = make(features=3, first=10), default_rng(4)
     estimates = []
     for _ in range(3):
         play(bandit, rng.uniform(-0.5, 0.5, (10, 4, 3)), rng.integers(2, size=10))
@@ -147,8 +145,7 @@ def test_without_noise_the_best_arm_is_certain():
 def test_intervals_are_what_the_radius_allows():
     """Nothing narrower can be told without a curvature; the mean of any theta* within the radius is inside."""
     bandit = make(features=2, first=5)
-    rng = default_rng(7)
-    play(bandit, rng.uniform(-0.5, 0.5, (30, 3, 2)), [1.0] * 30)
+    play(bandit, default_rng(7).uniform(-0.5, 0.5, (30, 3, 2)), [1.0] * 30)
     x = np.array([0.6, 0.3])
     low, high = bandit.interval([x])[0]
     for angle in np.linspace(0, 2 * np.pi, 50):
@@ -162,8 +159,7 @@ def test_a_start_that_is_known_is_where_it_starts():
     rows, rewards = rng.uniform(-0.5, 0.5, (60, 4, 2)), rng.integers(2, size=60)
     firm, loose = (make(features=2, first=5, prior=([1.0, -0.5], precision)) for precision in (1e9, 1e-9))
     assert np.array_equal(firm.theta, [1.0, -0.5])
-    chosen = play(firm, rows, rewards)
-    assert chosen[:5] == (rows[:5] @ firm.theta).argmax(axis=1).tolist()
+    assert play(firm, rows, rewards)[:5] == (rows[:5] @ firm.theta).argmax(axis=1).tolist()
     play(loose, rows, rewards)
     assert np.allclose(firm.theta, [1.0, -0.5], atol=1e-6) and np.abs(loose.theta - firm.theta).max() > 1e-3
     assert any("prior" in caveat for caveat in firm.privacy.caveats)

@@ -62,14 +62,11 @@ def load_and_release(paths):
 
 
 def test_sixty_names_give_one_release(tmp_path):
-    """The mean of sixty releases has an eighth of the noise, and more names would have none: the exact sum. Every
-    certificate said epsilon = 1."""
-    bandit = filled()
-    paths = [tmp_path / f"{i}.json" for i in range(NAMES)]
+    """The mean of sixty releases has an eighth of the noise; every certificate said epsilon = 1."""
+    bandit, paths = filled(), [tmp_path / f"{i}.json" for i in range(NAMES)]
     for path in paths:
         bandit.save(path)
-    had = load_and_release(paths)
-    assert len(had) == 1
+    assert len(load_and_release(paths)) == 1
     assert release(bandit) is None  # the last file went on instead of it
 
 
@@ -81,8 +78,7 @@ def test_only_the_last_of_two_files_loads(tmp_path):
         Bandit.load(tmp_path / "one")
     assert Bandit.load(tmp_path / "two").choices == 5
     shutil.copy(tmp_path / "two", tmp_path / "one")  # the last state, in the earlier place
-    again = Bandit.load(tmp_path / "one")
-    assert release(again) is not None
+    assert release(Bandit.load(tmp_path / "one")) is not None
     assert load_and_release([tmp_path / "one", tmp_path / "two"]) == []
 
 
@@ -116,8 +112,7 @@ def test_a_file_moved_away_while_its_bandit_releases_is_refused_when_it_is_back(
 
 
 def test_a_mark_that_was_taken_away_before_the_release_is_made_again(tmp_path, monkeypatch):
-    path = tmp_path / "b.json"
-    bandit = filled()
+    path, bandit = tmp_path / "b.json", filled()
     bandit.save(path)
     (tmp_path / "b.json.generation").unlink()
     assert release(bandit) is not None
@@ -146,8 +141,7 @@ def test_copies_under_other_names_give_one_release(how, first, tmp_path):
     for copy in paths:
         how(path, copy)
     if first == "load":
-        bandits = [Bandit.load(copy) for copy in [path, *paths]]
-        had = [each for each in map(release, bandits) if each is not None]
+        had = [each for each in map(release, [Bandit.load(copy) for copy in [path, *paths]]) if each is not None]
     else:
         had = load_and_release([path, *paths])
     assert len(had) == 1
@@ -215,8 +209,7 @@ def test_without_a_register_nothing_is_saved_loaded_or_released(tmp_path, monkey
 
 def test_bandits_that_are_never_saved_need_no_register(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    assert release(filled()) is not None
-    assert not (tmp_path / "state").exists()
+    assert release(filled()) is not None and not (tmp_path / "state").exists()
 
 
 def test_the_register_is_small_and_for_its_owner_only(tmp_path, monkeypatch):

@@ -104,10 +104,8 @@ def three_roles(server, users, rng):
 
 
 def test_a_server_learns_from_real_devices_and_goes_on_after_a_restart(tmp_path):
-    rng = default_rng(0)
-    server = ShuffleNewton(2, BUDGET, first=60)
-    message = three_roles(server, 60, rng)
-    server.observe(message)
+    rng, server = default_rng(0), ShuffleNewton(2, BUDGET, first=60)
+    server.observe(three_roles(server, 60, rng))
     assert server.users == 60 and server.version == 1
     server.save(tmp_path / "server.json")
     assert json.loads((tmp_path / "server.json").read_text())["raw data"] is False
@@ -116,10 +114,8 @@ def test_a_server_learns_from_real_devices_and_goes_on_after_a_restart(tmp_path)
     following = three_roles(server, 120, rng)
     server.observe(following)
     again.observe(following)
-    assert again.billboard() == server.billboard()
-    assert again.privacy == server.privacy
-    assert server.privacy.private and server.privacy.epsilon <= 1 + 1e-6
-    assert "shuffle" in str(server.privacy)
+    assert again.billboard() == server.billboard() and again.privacy == server.privacy
+    assert server.privacy.private and server.privacy.epsilon <= 1 + 1e-6 and "shuffle" in str(server.privacy)
 
 
 def test_a_null_report_and_a_wrong_reward():
@@ -140,8 +136,7 @@ def test_a_null_report_and_a_wrong_reward():
 
 def test_what_the_server_refuses_changes_nothing():
     server = ShuffleNewton(2, BUDGET, first=60)
-    message = three_roles(server, 60, default_rng(1))
-    board = server.billboard()
+    message, board = three_roles(server, 60, default_rng(1)), server.billboard()
     other = three_roles(ShuffleNewton(2, BUDGET, first=61), 61, default_rng(1))
     few = Shuffler(board, minimum=0)
     numbers = [message[:-8] + number.to_bytes(8, "little", signed=True) for number in (10**12, -1)]
@@ -158,8 +153,7 @@ def test_what_the_server_refuses_changes_nothing():
 
 def test_dropouts_are_planned_for_and_charged():
     server = ShuffleNewton(2, BUDGET, first=100, dropout=0.2, malicious=0.1)
-    certificate = server.privacy
-    assert certificate.epsilon <= 1 + 1e-6
+    assert server.privacy.epsilon <= 1 + 1e-6
     server.observe(three_roles(server, 100, default_rng(2)))
     full = server.privacy.spent
     fewer = ShuffleNewton(2, BUDGET, first=100, dropout=0.2, malicious=0.1)
@@ -196,8 +190,7 @@ def test_what_a_batch_tells_is_what_the_formulas_say():
         x = rng.standard_normal((rank, d))
         matrix, moment = size * x.T @ x, rng.standard_normal(d) * size
         noise = rng.standard_normal((d, d)) * std
-        matrix = matrix + (noise + noise.T) / 2
-        packed = np.empty(d * (d + 1) // 2)
+        matrix, packed = matrix + (noise + noise.T) / 2, np.empty(d * (d + 1) // 2)
         svec(scale * matrix, packed)
         absorb(np.concatenate([packed, moment / unit]), std, scale, unit, radius, False, kept, posterior)
         values, axes = np.linalg.eigh(matrix)
@@ -225,8 +218,7 @@ def test_a_batch_without_data_adds_no_noise():
     before, rng = posterior.precision.mean(), default_rng(6)
     for _ in range(20):
         absorb(std * rng.standard_normal(kept.size), std, scale, 1.0, radius, False, kept, posterior)
-    assert abs(posterior.precision.mean() / before - 1) < 0.05
-    assert np.allclose(posterior.centre, 0.8, atol=0.2)
+    assert abs(posterior.precision.mean() / before - 1) < 0.05 and np.allclose(posterior.centre, 0.8, atol=0.2)
 
 
 def test_of_arms_with_one_coordinate_each_the_diagonal_alone_counts():

@@ -16,8 +16,7 @@ from tests.made import joint
 
 
 def play(bandit, rng, rounds):
-    indices = []
-    waiting = []
+    indices, waiting = [], []
     for t in range(rounds):
         fields = getattr(bandit, "features", None)
         choice = bandit.choose({"age": rng.random()} if fields else rng.uniform(-0.5, 0.5, (4, 3)))
@@ -90,15 +89,12 @@ def test_a_loaded_bandit_has_the_same_noise_and_the_same_answers(model, tmp_path
 
 
 def test_the_file_is_for_its_owner_only_and_replaces_the_old_one_whole(tmp_path):
-    path = tmp_path / "bandit.json"
-    bandit = LinUCB(dim=2)
+    path, bandit = tmp_path / "bandit.json", LinUCB(dim=2)
     bandit.save(path)
     bandit.choose([[1.0, 0.0]])
     bandit.save(path)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert LinUCB.load(path).choices == 1
-    assert [p.name for p in tmp_path.iterdir()] == ["bandit.json"]
-    assert json.loads(path.read_text())["raw data"] is True
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600 and LinUCB.load(path).choices == 1
+    assert [p.name for p in tmp_path.iterdir()] == ["bandit.json"] and json.loads(path.read_text())["raw data"] is True
     (tmp_path / "bandit.json.new").touch(0o644)  # left over, and readable by others
     bandit.save(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -135,8 +131,7 @@ def test_marks_are_for_their_owner_only_and_simulated_bandits_have_none(tmp_path
 
 def test_noise_of_another_calibration_is_not_loaded(tmp_path, monkeypatch):
     path = tmp_path / "bandit.json"
-    bandit = joint(features=3, horizon=200, budget=Budget(1, 0.1), source=Simulated(0))
-    bandit.save(path)
+    joint(features=3, horizon=200, budget=Budget(1, 0.1), source=Simulated(0)).save(path)
     monkeypatch.setattr("tacit.model.glm.GLMContribution.sensitivity", 7.0)
     with pytest.raises(BadState, match="another calibration"):
         Bandit.load(path)

@@ -16,8 +16,7 @@ from tacit.privacy import gaussian
 from tests.made import joint
 from tests.mechanisms.test_grid import Given
 
-BUDGET = Budget(1.0, 1e-3)
-ARM = [[1.0, 0.0]]
+BUDGET, ARM = Budget(1.0, 1e-3), [[1.0, 0.0]]
 NOBODY = [[0.0, 0.0]]
 
 
@@ -93,10 +92,8 @@ def test_a_week_is_whole_steps_with_enough_choices_and_leaves(first, growth, lon
 
 
 def moved(options, script):
-    """All noisy leaves, without noise, where only one person contributes, by a script of (answers, arm, reward) for
-    each choice, and the bandit."""
-    bandit = build(source=Given(), **options)
-    waiting = []
+    """All noisy leaves without noise, of one person by a script of (answers, arm, reward), and the bandit."""
+    bandit, waiting = build(source=Given(), **options), []
     for answers, arm, reward in script:
         waiting.append((bandit.choose([[arm, 0.0]], person="ada"), reward))
         for place in sorted({place % len(waiting) for place in answers} if waiting else (), reverse=True):
@@ -127,8 +124,7 @@ def several(bandit, weeks):
 @given(SCRIPTS, SCRIPTS)
 @settings(max_examples=25, deadline=None)
 def test_a_person_never_moves_more_than_is_claimed(rule, one, other):
-    """Two quite different people, whose answers come early, late, many at once or never: the claim for as many weeks as
-    there are is for everything together."""
+    """Answers early, late, many at once or never: the claim for all weeks is for everything together."""
     (a, bandit), (b, _) = moved(FOUR_WEEKS | rule, one), moved(FOUR_WEEKS | rule, other)
     release = several(bandit, 4)
     assert np.linalg.norm(a - b) / release.sigma <= release.mu * (1 + 1e-9)
@@ -165,8 +161,7 @@ def test_a_batch_longer_than_a_week_gives_nobody_more():
     """Weeks are those of the plan: two steps, each of one batch, are in the same week of three."""
     bandit = build(per=30)
     for _ in range(2):
-        batch = bandit.choose_many([ARM] * 40, persons=["ada"] * 40)
-        bandit.observe_many(batch, [1.0] * 40)
+        bandit.observe_many(bandit.choose_many([ARM] * 40, persons=["ada"] * 40), [1.0] * 40)
         before = taught(bandit)
     assert bandit.sums.steps == 1 and before == 0
 
@@ -183,8 +178,7 @@ def test_the_certificate_says_weeks_plainly():
     assert "4 weeks: epsilon" in text and "answered in several is protected less" in text
     forgetting = build(per=25, horizon=None, first=5, forget=50).privacy
     assert forgetting.over[52] < privacy.over[52]  # what is forgotten overlaps less
-    assert "week" not in str(build().privacy)
-    assert build(per=25, horizon=60).privacy.over.keys() == {3}
+    assert "week" not in str(build().privacy) and build(per=25, horizon=60).privacy.over.keys() == {3}
 
 
 def test_a_week_in_days_is_rounds_that_are_expected(tmp_path):

@@ -94,8 +94,7 @@ def test_across_a_file_and_from_single_calls_to_a_loop_and_back(name, window, sa
     loop, mixed = (build(name, window=window) for _ in range(2))
     block = world(loop)
     before = window + 5  # nothing has been released, and the loop will
-    arms = steps(mixed, block, 0, before)
-    late = mixed.choices - window
+    arms, late = steps(mixed, block, 0, before), mixed.choices - window
     if saved:
         mixed.save(tmp_path / "bandit.json")
         mixed = Bandit.load(tmp_path / "bandit.json")
@@ -112,8 +111,7 @@ def test_across_a_file_and_from_single_calls_to_a_loop_and_back(name, window, sa
 @pytest.mark.parametrize("window", [1, 20])
 @pytest.mark.parametrize("name", KINDS)
 def test_it_is_as_if_each_choice_came_when_it_enters(name, window):
-    """A bandit that learns from rewards as they come, and is told of each choice when that is due: the same noise and
-    the same draws, by the same estimates."""
+    """A bandit that is told of each choice when that is due: the same noise and draws, by the same estimates."""
     held, told = build(name, window=window), build(name)
     block = world(held)
     waiting, found = [], []
@@ -271,19 +269,16 @@ def test_who_is_beyond_the_limit_takes_a_number_that_adds_nothing():
 def test_rounds_count_when_they_enter_with_a_reward(limit):
     """In the order of numbers, whenever rewards come; a choice without one uses up nothing."""
     once, late = (build(**LIMITED, **limit) for _ in range(2))
-    expected = visits(once, [("ada", 0.25)], 4)
-    arms = [[0.5, 0.1, 0.0]]
+    expected, arms = visits(once, [("ada", 0.25)], 4), [[0.5, 0.1, 0.0]]
     choices = [late.choose(arms, person="ada") for _ in range(3)]
     late.observe(choices[2], 1.0)
     late.observe(choices[1], 0.25)  # enters before it
     found = visits(late, [], 4)
-    assert np.array_equal(found, expected) and found.any()
-    assert list(late.memory.persons.counts.values()) == [1]
+    assert np.array_equal(found, expected) and found.any() and list(late.memory.persons.counts.values()) == [1]
 
 
 def test_weeks_are_those_of_the_steps_that_choices_enter():
-    """first=8: a week of 16 choices is two steps. Of three choices in a row the third enters the next week, though all
-    are made in the same."""
+    """A week of 16 choices is two steps (first=8): the third of three choices in a row enters the next week."""
     sums = []
     for silent in (None, 15, 16, 17):
         bandit = build("dense", window=10, rounds=1, per=16, source=Given())

@@ -66,8 +66,7 @@ def test_an_older_copy_is_noticed(tmp_path):
         Bandit.load(path)
     with pytest.raises(BadState, match="spend the budget twice"):
         Bandit.load(backup)  # no marker came with it: the register knows
-    other = build()
-    other.save(path)
+    build().save(path)
     shutil.copy(backup, path)  # the file of another bandit than the last one there
     with pytest.raises(BadState, match="another bandit"):
         Bandit.load(path)
@@ -124,8 +123,7 @@ def test_two_bandits_from_one_file_are_noticed_at_the_first_release(tmp_path):
 
 
 def test_a_crash_between_file_and_marker_loads(tmp_path):
-    path = tmp_path / "b.json"
-    bandit = build()
+    path, bandit = tmp_path / "b.json", build()
     bandit.save(path)
     marker = (tmp_path / "b.json.generation").read_text()
     play(bandit, 20)
@@ -138,8 +136,7 @@ def test_a_saved_file_is_known_wherever_the_process_goes(tmp_path, monkeypatch):
     (tmp_path / "here").mkdir()
     (tmp_path / "there").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    made = build(first=5)
-    made.save("b.json")
+    build(first=5).save("b.json")
     bandit = Bandit.load("b.json")
     monkeypatch.chdir(tmp_path / "there")
     play(bandit, 6)
@@ -150,8 +147,7 @@ def test_a_saved_file_is_known_wherever_the_process_goes(tmp_path, monkeypatch):
 
 
 def test_a_save_that_fails_leaves_the_old_file_and_it_loads(tmp_path):
-    path = tmp_path / "b.json"
-    bandit = build(first=5)
+    path, bandit = tmp_path / "b.json", build(first=5)
     bandit.save(path)
     play(bandit, 4)
     (tmp_path / "b.json.new").mkdir()  # the next write stops here

@@ -67,10 +67,7 @@ def test_a_sample_without_a_mistake_and_what_plan_says(check):
 
 def test_each_mistake_is_counted_by_its_field(check):
     lines = [
-        GOOD | {"plan": "Free"},
-        GOOD | {"age": 131},
-        GOOD | {"age": "31"},
-        {"age": 31, "plan": "paid"},
+        *(GOOD | {"plan": "Free"}, GOOD | {"age": 131}, GOOD | {"age": "31"}, {"age": 31, "plan": "paid"}),
         {"age": 31, "likes": ["prose"]},
     ]
     code, text = check(SHOP, lines, "--json")

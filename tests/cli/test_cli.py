@@ -28,18 +28,14 @@ def test_simulate_json():
     rows = json.loads(out)["rows"]
     assert len(rows) == 6
     keys = "bandit env epsilon delta horizon runs regret_mean regret_se regret_p95 regret_max us_per_round options"
-    assert set(keys.split()) <= set(rows[0])
-    assert [r["epsilon"] for r in rows[:3]] == [None, 1.0, None]
-    assert rows[1]["options"] == {"growth": 1.2}
-    assert rows[0]["setting"]["gap"] == 0.2
+    assert set(keys.split()) <= set(rows[0]) and [r["epsilon"] for r in rows[:3]] == [None, 1.0, None]
+    assert rows[1]["options"] == {"growth": 1.2} and rows[0]["setting"]["gap"] == 0.2
 
 
 def test_privacy():
     certificate = json.loads(tacit("privacy", "joint-glm", "--horizon", "1000000", "--json").stdout)
-    assert certificate["epsilon"] == pytest.approx(1.0, rel=1e-6)
-    assert certificate["releases"][0]["sensitivity"] > 0
-    assert certificate["private"] is True and certificate["distance"] == 0.0
-    assert certificate["horizon"] == 1_000_000
+    assert certificate["epsilon"] == pytest.approx(1.0, rel=1e-6) and certificate["releases"][0]["sensitivity"] > 0
+    assert certificate["private"] is True and certificate["distance"] == 0.0 and certificate["horizon"] == 1_000_000
     both = tacit("privacy", "joint-glm", "joint-glm:first=9", "--delta", "1e-6")
     assert both.stderr.strip() == "A person who is in all of them: epsilon 1.455 at delta 1e-06."
 
@@ -82,8 +78,7 @@ def test_errors_say_what_was_expected(arguments, message, capsys, monkeypatch):
         cli.main()
     assert stop.value.code == 1
     captured = capsys.readouterr()
-    assert message in " ".join(captured.err.split())
-    assert captured.out == ""
+    assert message in " ".join(captured.err.split()) and captured.out == ""
 
 
 def test_a_folder_that_fails_later_is_no_traceback(tmp_path, monkeypatch, capsys):

@@ -19,20 +19,8 @@ class TheirBandit(Uniform):
 
 
 def simulate(name, folder, env="ball"):
-    command = [
-        sys.executable,
-        "-m",
-        "tacit",
-        "simulate",
-        name,
-        "--env",
-        env,
-        "--horizon",
-        "20",
-        "--runs",
-        "1",
-        "--json",
-    ]
+    options = ("--horizon", "20", "--runs", "1", "--json")
+    command = [sys.executable, "-m", "tacit", "simulate", name, "--env", env, *options]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), *sys.path[1:]])}
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 

@@ -41,8 +41,7 @@ def test_certificate(capsys, monkeypatch):
 
 def test_a_fleet_has_the_law_of_a_device():
     """Mean and variance over 20 000 reports, five standard errors."""
-    plan = SERVER.analyzer.plan(0)
-    vector = np.array([0.3, -0.2, 0.1, 0.05, -0.4])
+    plan, vector = SERVER.analyzer.plan(0), np.array([0.3, -0.2, 0.1, 0.05, -0.4])
     rows = np.frombuffer(Fleet(BOARD).reports(np.tile(vector, (20_000, 1))), SERVER_RECORD)
     counts = rows["counts"].astype(np.float64)
     share = vector * plan.scale - np.floor(vector * plan.scale)
@@ -58,12 +57,10 @@ SERVER_RECORD = Fleet(BOARD).parameters.record
 
 @pytest.mark.parametrize(("scaled", "chance"), [(0.5, 0.5 / 256), (-0.25, 1 - 0.25 / 256), (700.0, 188 / 256)])
 def test_rounding_is_unbiased_beyond_the_first_eight_bits(scaled, chance):
-    """Five standard errors of 400 000 draws. Eight bits alone would be 0, 255 / 256 and 188 / 256: the first two are
-    rejected."""
+    """Five standard errors of 400 000 draws; eight bits alone (0, 255 / 256, 188 / 256) are rejected."""
     count = 400_000
     up = _rounded(np.full((count, 1), scaled), np.int32) - np.floor(scaled / 256)
-    assert set(np.unique(up)) == {0, 1}
-    assert abs(up.mean() - chance) < 5 * np.sqrt(chance * (1 - chance) / count)
+    assert set(np.unique(up)) == {0, 1} and abs(up.mean() - chance) < 5 * np.sqrt(chance * (1 - chance) / count)
 
 
 def test_designs_agree_and_reach_twice_the_optimum():
@@ -72,15 +69,12 @@ def test_designs_agree_and_reach_twice_the_optimum():
         count, d = int(rng.integers(2, 30)), int(rng.integers(2, 7))
         arms = rng.standard_normal((count, d)) * (0.01 if trial % 3 else 1.0)
         arms[0] /= np.linalg.norm(arms[0])
-        arms = arms / max(1.0, np.linalg.norm(arms, axis=1).max())
-        alive = rng.random(count) < 0.7
+        arms, alive = arms / max(1.0, np.linalg.norm(arms, axis=1).max()), rng.random(count) < 0.7
         alive[0] = True
         weights = np.empty(count)
         chances(arms, alive, weights)
         assert np.allclose(weights, designs.chances(arms, alive), atol=1e-9)
         assert weights.sum() == pytest.approx(1) and (weights >= 0).all() and not weights[~alive].any()
-        matrix = np.einsum("k,ki,kj->ij", weights, arms, arms)
-        kept = arms[alive]
+        matrix, kept = np.einsum("k,ki,kj->ij", weights, arms, arms), arms[alive]
         if np.linalg.matrix_rank(kept) == d:
-            worst = np.einsum("ki,ij,kj->k", kept, np.linalg.inv(matrix), kept).max()
-            assert worst <= 2.1 * d
+            assert np.einsum("ki,ij,kj->k", kept, np.linalg.inv(matrix), kept).max() <= 2.1 * d

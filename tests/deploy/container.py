@@ -26,8 +26,7 @@ from tacit.service.command import new_key
 from tests.deploy.outside import program
 from tests.deploy.test_files import DEPLOY
 
-ROOT = DEPLOY.parent
-BASE = "docker.io/library/python:3.12-slim"
+ROOT, BASE = DEPLOY.parent, "docker.io/library/python:3.12-slim"
 DEBIAN = ("--variant=minbase", "--include=python3,python3-venv,ca-certificates")
 CODENAME = platform.freedesktop_os_release()["VERSION_CODENAME"]
 

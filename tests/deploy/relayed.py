@@ -1,6 +1,4 @@
-"""deploy/relay.conf in a real nginx: python -m pytest tests/deploy/relayed.py, where nginx is installed.
-
-What reaches the receiver of a report tells nothing of its sender."""
+"""deploy/relay.conf in a real nginx (pytest tests/deploy/relayed.py): the receiver learns nothing of senders."""
 
 import contextlib
 import http.server

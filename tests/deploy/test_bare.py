@@ -1,5 +1,4 @@
-"""What needs no extra works without any: all names, `help`, and every command's own. `make dist` tries the packages
-themselves in clean environments (tests/smoke.py)."""
+"""What needs no extra works without: names, `help`, every command's own. The packages themselves: tests/smoke.py."""
 
 import subprocess
 import sys

@@ -1,5 +1,4 @@
-"""What `make dist` packs: the same bytes from another folder, at another time, with another umask; and a bill of
-materials that has everything an installation has."""
+"""`make dist` packs the same bytes in any folder, at any time, with any umask; its bill of materials is complete."""
 
 import json
 import os
@@ -39,8 +38,7 @@ def test_the_same_bytes_twice(tmp_path):
         subprocess.run(["make", "packed"], cwd=folder, env=environment, umask=umask, check=True)
         made.append({file.name: file.read_bytes() for file in (folder / "dist").iterdir()})
     assert sorted(Path(name).suffix for name in made[0]) == [*[".gz"] * 4, ".json", ".tgz", *[".whl"] * 4]
-    assert made[0].keys() == made[1].keys()
-    assert [name for name in made[0] if made[0][name] != made[1][name]] == []
+    assert made[0].keys() == made[1].keys() and [name for name in made[0] if made[0][name] != made[1][name]] == []
 
 
 def wheel(folder):
@@ -78,8 +76,7 @@ def test_the_bill_has_all_that_is_installed(tmp_path):
     references = {one["bom-ref"] for one in document["components"]} | {document["metadata"]["component"]["bom-ref"]}
     assert {one["ref"] for one in document["dependencies"]} == references
     assert all(set(one["dependsOn"]) <= references for one in document["dependencies"])
-    hashes = [one["externalReferences"][0]["hashes"] for one in document["components"]]
-    assert all(len(each) > 0 for each in hashes)
+    assert all(len(each) > 0 for each in [one["externalReferences"][0]["hashes"] for one in document["components"]])
 
 
 def test_the_bill_is_the_same_bytes_and_names_its_wheel(tmp_path, monkeypatch):

@@ -88,8 +88,7 @@ def test_each_role_has_a_user_and_folders_of_its_own():
     assert re.findall(r"^ExecStart=(\S.*)$", text, re.MULTILINE) == ["/opt/tacit/bin/tacit serve %i /etc/tacit/%i.toml"]
     for name in re.findall(r"^(\w+)=\n", text, re.MULTILINE):  # what the unit says is taken back before
         assert f"\n{name}=" in UNIT
-    folders = "StateDirectory=tacit-%i tacit-%i-keys tacit-%i-witness"
-    for name in ("User=tacit-%i", folders, "CacheDirectory=tacit-%i"):
+    for name in ("User=tacit-%i", "StateDirectory=tacit-%i tacit-%i-keys tacit-%i-witness", "CacheDirectory=tacit-%i"):
         assert f"\n{name}\n" in text
 
 

@@ -12,8 +12,7 @@ SYNTHETIC = sorted(registry.ENVIRONMENTS.keys() - OTHERS)  # arms are vectors, a
 
 
 def rounds(world, count=2000, seed=0):
-    started = world.start(np.random.default_rng(seed), count)
-    block = world.block(count)
+    started, block = world.start(np.random.default_rng(seed), count), world.block(count)
     started.fill(block)
     return block, started.theta
 
@@ -30,16 +29,12 @@ def filled(world, count, seed=0, size=None, horizon=None):
 @pytest.mark.parametrize("name", SYNTHETIC)
 @pytest.mark.parametrize("link", ["identity", "logistic", "probit"])
 def test_arms_in_the_ball_means_by_the_link_and_rewards_in_range(name, link):
-    kind = registry.load(*registry.ENVIRONMENTS[name])
-    size = {"dim": 5, "arms": 5}
-    world = kind(**size, radius=2.0, link=link)
+    world = registry.load(*registry.ENVIRONMENTS[name])(dim=5, arms=5, radius=2.0, link=link)
     block, theta = rounds(world)
-    assert np.linalg.norm(theta) == pytest.approx(2.0)
-    assert np.linalg.norm(block.arms, axis=2).max() <= 1 + 1e-12
+    assert np.linalg.norm(theta) == pytest.approx(2.0) and np.linalg.norm(block.arms, axis=2).max() <= 1 + 1e-12
     mean = {"identity": lambda z: z, "logistic": expit, "probit": stats.norm.cdf}[link]
     assert np.allclose(block.means, mean(block.arms @ theta))
-    bandit = LinUCB(dim=5)
-    bandit.play(block)
+    LinUCB(dim=5).play(block)
     low, high = world.rewards
     assert set(np.unique(block.reward)) <= {low, high}
     chosen = block.means[np.arange(2000), block.index]
@@ -52,8 +47,7 @@ def test_ball_is_uniform():
     """|x|^d is uniform (Kolmogorov-Smirnov, false alarm 1e-6), and rejects the sphere and a wrong exponent."""
     block, _ = rounds(environments.ball(dim=4, arms=5))
     length = np.linalg.norm(block.arms.reshape(-1, 4), axis=1)
-    assert stats.kstest(length**4, "uniform").pvalue > 1e-6
-    assert stats.kstest(length**3, "uniform").pvalue < 1e-6
+    assert stats.kstest(length**4, "uniform").pvalue > 1e-6 and stats.kstest(length**3, "uniform").pvalue < 1e-6
     sphere, _ = rounds(environments.sphere(dim=4, arms=5))
     assert np.allclose(np.linalg.norm(sphere.arms, axis=2), 1)
 
@@ -120,8 +114,7 @@ def test_rare_offers_the_good_direction_in_one_round_of_twenty():
     for seed in range(12):
         block, theta = rounds(environments.rare(dim=5, arms=4, radius=3.0), seed=seed)
         along = np.abs(block.arms @ theta) > 0.79 * 3
-        share = along.any(axis=1).mean()
-        assert abs(share - 0.05) < 5 * np.sqrt(0.05 * 0.95 / 2000)
+        assert abs(along.any(axis=1).mean() - 0.05) < 5 * np.sqrt(0.05 * 0.95 / 2000)
         signs.add(np.sign((block.arms @ theta)[along].mean()))
     assert signs == {-1.0, 1.0}
 

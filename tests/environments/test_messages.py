@@ -96,15 +96,13 @@ def test_dependent_fields_are_dependent_and_each_alone_is_not_changed():
         }
         for name, field in FIELDS.items():
             counts = np.bincount(codes[name], minlength=len(field.values))
-            expected = np.array(field.chances) / np.sum(field.chances) * 4000
-            assert stats.chisquare(counts, expected).pvalue > 1e-6
+            assert stats.chisquare(counts, np.array(field.chances) / np.sum(field.chances) * 4000).pvalue > 1e-6
         together = np.histogram2d(codes["plan"], codes["country"], [4, 5])[0]
         assert (stats.chi2_contingency(together).pvalue < 1e-6) == dependent
 
 
 def test_who_takes_a_schema_is_told_of_it_and_others_play_the_same_world():
-    world = environments.messages(fields=2)
-    private = Spec(JointGLM, budget=Budget(4.0, 1e-2))
+    world, private = environments.messages(fields=2), Spec(JointGLM, budget=Budget(4.0, 1e-2))
     built = private.build(world, 100, np.random.SeedSequence(0))
     assert built.features == world.features and built.plan.dim == world.dim == 6 * 12
     assert (built.plan.reward.range, built.plan.reward.link) == ((0.0, 1.0), "logistic")
@@ -112,8 +110,7 @@ def test_who_takes_a_schema_is_told_of_it_and_others_play_the_same_world():
         environments.messages(fields=2, apart=False), 100, np.random.SeedSequence(0)
     )
     assert vectors.features is None and vectors.plan.dim == 72
-    result = simulate([private, Spec(LinUCB)], world, horizon=200, runs=2, seed=0)
-    glm, linear = result.groups()
+    glm, linear = simulate([private, Spec(LinUCB)], world, horizon=200, runs=2, seed=0).groups()
     assert [run.uniform_regret for run in glm] == [run.uniform_regret for run in linear]
 
 

@@ -1,5 +1,4 @@
-"""examples/app: a page, a server that is killed between offer and click, and silence, with real processes and a real
-browser."""
+"""examples/app with real processes and a browser: a page, a server killed between offer and click, and silence."""
 
 import os
 import re
@@ -61,8 +60,7 @@ def test_a_visitor_cannot_be_made_up():
 
 def visit(chromium, shop, user_agent=None):
     """A new visitor, who sees the page: no error, nothing from elsewhere."""
-    context = chromium.new_context(user_agent=user_agent, color_scheme="light")
-    page = context.new_page()
+    page = chromium.new_context(user_agent=user_agent, color_scheme="light").new_page()
     page.problems = []
     page.on("console", lambda line: page.problems.append(line.text))
     page.on("pageerror", lambda error: page.problems.append(str(error)))

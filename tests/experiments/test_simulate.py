@@ -17,8 +17,7 @@ def test_same_seed_same_result_whatever_the_number_of_workers():
     b = simulate(SPECS, WORLD, horizon=700, runs=3, seed=5, workers=4)
     c = simulate(SPECS, WORLD, horizon=700, runs=3, seed=6)
     regrets = [[run.regret for run in result.runs] for result in (a, b, c)]
-    assert regrets[0] == regrets[1] != regrets[2]
-    assert len({run.regret for run in a.runs}) == 6
+    assert regrets[0] == regrets[1] != regrets[2] and len({run.regret for run in a.runs}) == 6
 
 
 def test_rows_sum_up_the_runs():
@@ -27,22 +26,18 @@ def test_rows_sum_up_the_runs():
     regret = np.array([run.regret for run in result.runs if run.bandit == "joint-glm"])
     assert row["regret_mean"] == pytest.approx(regret.mean())
     assert row["regret_se"] == pytest.approx(regret.std(ddof=1) / 2)
-    assert row["regret_p95"] == pytest.approx(np.quantile(regret, 0.95))
-    assert row["regret_max"] == regret.max()
+    assert row["regret_p95"] == pytest.approx(np.quantile(regret, 0.95)) and row["regret_max"] == regret.max()
     assert (row["runs"], row["epsilon"], row["delta"], row["horizon"]) == (4, 1.0, 1e-3, 500)
     assert row["us_per_round"] > 0
     run = result.runs[0]
-    assert run.at[-1] == 500
-    assert run.curve[-1] == pytest.approx(run.regret)
-    assert (np.diff(run.curve) >= 0).all()
+    assert run.at[-1] == 500 and run.curve[-1] == pytest.approx(run.regret) and (np.diff(run.curve) >= 0).all()
     assert "joint-glm ε=1" in result.table()
 
 
 def test_the_table_says_what_was_run_and_what_uniform_play_costs():
     other = environments.gap(dim=4, arms=7, gap=0.2)
     label = "a bandit with a name of more words than a line has room for, which takes two lines, as names may"
-    specs = [Spec(LinUCB, label=label), *SPECS[1:]]
-    table = simulate(specs, [WORLD, other], horizon=300, runs=2, seed=9).table()
+    table = simulate([Spec(LinUCB, label=label), *SPECS[1:]], [WORLD, other], horizon=300, runs=2, seed=9).table()
     first, second = table.split("\n\n")
     assert first.startswith("ball: d = 3, K = 5, T = 300, δ = 0.001, radius = 1, link = identity, seed 9, 2 runs\n")
     assert second.startswith("gap: d = 4, K = 7, T = 300,") and "gap = 0.2" in second
@@ -62,11 +57,8 @@ def test_uniform_play_has_the_regret_that_is_expected_of_it():
 
 
 def test_no_noise_is_null_in_rows():
-    spec = Spec(JointGLM, budget=Budget(math.inf, 0.1))
-    row = simulate([spec], WORLD, horizon=50, runs=1, seed=0).rows[0]
-    assert row["epsilon"] is None
-    assert row["regret_se"] is None
-    assert row["label"] == "joint-glm no noise"
+    row = simulate([Spec(JointGLM, budget=Budget(math.inf, 0.1))], WORLD, horizon=50, runs=1, seed=0).rows[0]
+    assert row["epsilon"] is None and row["regret_se"] is None and row["label"] == "joint-glm no noise"
 
 
 def test_budgets_that_look_alike_are_different_rows():

@@ -87,8 +87,7 @@ def test_one_row_of_a_frame(kind):
 
 
 def test_rows_of_pandas_and_named_tuples():
-    frame = KINDS["pandas, nullable"](COLUMNS)
-    named = collections.namedtuple("Person", COLUMNS)
+    frame, named = KINDS["pandas, nullable"](COLUMNS), collections.namedtuple("Person", COLUMNS)
     for i, person in enumerate(PEOPLE):
         for row in (frame.iloc[i], KINDS["pandas"](COLUMNS).iloc[i], named(**person)):
             assert np.array_equal(SCHEMA.rows(row)[1], SCHEMA.rows(person)[1])

@@ -73,8 +73,7 @@ def test_at_one_knot_nobody_is_beyond_the_bounds():
 @pytest.mark.parametrize("sums", [np.zeros(4), -np.ones(4)])
 def test_sums_that_say_nothing_are_taken_for_even(sums):
     made = schema(tags=Tags("x", "y"))
-    drawn = part(made, people(made, sums), "tags")
-    assert np.abs(drawn.mean(axis=0) - 1 / 3).max() < 4.5 * math.sqrt(2 / 9 / COUNT)
+    assert np.abs(part(made, people(made, sums), "tags").mean(axis=0) - 1 / 3).max() < 4.5 * math.sqrt(2 / 9 / COUNT)
 
 
 def test_what_may_be_negative_is_drawn_evenly():

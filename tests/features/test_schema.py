@@ -38,8 +38,7 @@ def some_number(draw: random.Random) -> float:
 
 
 def some_column(draw: random.Random) -> Any:
-    weight = draw.choice([1.0, 1.0, 1e-6, 3.0, 1e9])
-    kind = draw.randrange(4)
+    weight, kind = draw.choice([1.0, 1.0, 1e-6, 3.0, 1e9]), draw.randrange(4)
     if kind == 0:
         low = some_number(draw)
         high = low + abs(some_number(draw)) + 1e-3 * max(1.0, abs(low))
@@ -185,8 +184,7 @@ def test_tables_are_encoded_row_by_row() -> None:
         "price": [12.0, 80.0],
     }
     expected = np.stack([HEALTH.vectors(PERSON, FILMS)["one"], HEALTH.vectors({"sex": "X"}, FILMS)["two"]])
-    assert (HEALTH.encode(rows) == expected).all()
-    assert (HEALTH.encode(polars.DataFrame(rows)) == expected).all()
+    assert (HEALTH.encode(rows) == expected).all() and (HEALTH.encode(polars.DataFrame(rows)) == expected).all()
     apart = Schema(context={"age": Number(0, 100)}, arms="disjoint", actions=("walk", "sleep"))
     table = polars.DataFrame({"age": [3, 4], "action": ["sleep", "walk"]})
     assert (apart.encode(table)[0] == apart.vectors({"age": 3})["sleep"]).all()
@@ -238,8 +236,7 @@ def test_a_schema_is_the_same_in_whatever_order_its_fields_are_written() -> None
     other = Schema(
         context=dict(reversed(HEALTH.context.items())), action=dict(reversed(HEALTH.action.items())), cross=HEALTH.cross
     )
-    read = Schema.from_dict(json.loads(json.dumps(HEALTH.to_dict(), sort_keys=True)))
-    for same in (other, read):
+    for same in (other, Schema.from_dict(json.loads(json.dumps(HEALTH.to_dict(), sort_keys=True)))):
         assert same == HEALTH and same.digest == HEALTH.digest and same.labels == HEALTH.labels
         assert (same.vectors(PERSON, FILMS)["one"] == HEALTH.vectors(PERSON, FILMS)["one"]).all()
     assert Number(0, 1).low.is_integer() and Schema(action={"a": Number(0, np.int64(7), np.int64(2))}).digest
@@ -270,8 +267,7 @@ def test_a_bandit_takes_fields_and_is_saved_with_its_schema(tmp_path: Path) -> N
         for given in ({"features": HEALTH}, {"features": HEALTH.dim})
     )
     for round_ in range(120):
-        choice = bandit.choose(PERSON, actions=FILMS)
-        same = plain.choose(HEALTH.vectors(PERSON, FILMS))
+        choice, same = bandit.choose(PERSON, actions=FILMS), plain.choose(HEALTH.vectors(PERSON, FILMS))
         assert choice.name == same.name and choice.name in FILMS
         bandit.observe(choice, round_ % 2)
         plain.observe(same, round_ % 2)

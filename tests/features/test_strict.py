@@ -79,8 +79,7 @@ def test_a_bandit_on_a_database_may_become_strict(tmp_path):
     """No noise is made for it, and no number changes."""
 
     def opened(**options):
-        given = algorithm(features=schema(**options), budget=BUDGET, window="1 minute")
-        return Stored(given, tmp_path / "bandit.db")
+        return Stored(algorithm(features=schema(**options), budget=BUDGET, window="1 minute"), tmp_path / "bandit.db")
 
     with opened() as stored:
         stored.choose(GOOD | {"plan": "Free"})

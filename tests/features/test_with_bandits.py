@@ -57,12 +57,10 @@ def test_a_certificate_names_the_schema():
     text = "16 numbers from 2 fields of a person and no fields of an action, disjoint arms (2 actions); bounds are"
     assert APART.dim == 16
     shown = joint(features=APART, **options).privacy
-    assert shown.features == text + " public settings"
-    assert json.loads(shown.json())["features"] == shown.features
+    assert shown.features == text + " public settings" and json.loads(shown.json())["features"] == shown.features
     assert "\n  features      16 numbers from 2 fields" in str(shown)
     assert "features" not in str(joint(features=3, **options).privacy)
-    learnt = dataclasses.replace(APART, public="Learnt from the census.")
-    shown = joint(features=learnt, **options).privacy
+    shown = joint(features=dataclasses.replace(APART, public="Learnt from the census."), **options).privacy
     assert "learnt from public data" in shown.features and "Learnt from the census." in shown.caveats
     assert joint(features=APART, budget=Budget(float("inf"), 0.0), horizon=10).privacy.features
 
@@ -77,8 +75,7 @@ def test_a_store_takes_fields_and_keeps_its_schema(tmp_path):
         choice = stored.choose(PERSON, actions=FILMS, request="a", propensity=True)
         assert choice.name in FILMS and 0 < choice.propensity < 1
         assert stored.choose({}, actions=FILMS, request="a").id == choice.id
-        masked = stored.choose(PERSON, actions=FILMS, available=[False, True])
-        assert masked.name == "two"
+        assert stored.choose(PERSON, actions=FILMS, available=[False, True]).name == "two"
         stored.observe(choice, 1.0)
         offers = stored.offers(PERSON, actions=FILMS)
         assert offers.probability.shape == (2,) and len(stored.interval(PERSON, actions=FILMS)) == 2
@@ -87,8 +84,7 @@ def test_a_store_takes_fields_and_keeps_its_schema(tmp_path):
                 stored.choose(wrong[0], actions=wrong[1])
             assert "secret" not in str(refused.value)
         assert stored.choices == 2 and stored.privacy.features == str(HEALTH)
-    reordered = Schema.from_dict(json.loads(json.dumps(HEALTH.to_dict(), sort_keys=True)))
-    with opened(reordered) as stored:
+    with opened(Schema.from_dict(json.loads(json.dumps(HEALTH.to_dict(), sort_keys=True)))) as stored:
         assert stored.choices == 2
     wider = {**HEALTH.context, "age": Number(0, 120, bins=8)}
     for change in ({"context": wider}, {"cross": []}, {"action": {**HEALTH.action, "year": Number(1900, 2100)}}):

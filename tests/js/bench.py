@@ -29,8 +29,7 @@ def main():
     package = node.packed(folder) / "dist"
     with chromium.opened(tests=node.HERE) as browser:
         for place, run in (("node", node.task), ("chromium", browser)):
-            told = run(package, "timed", file)
-            for name, one in zip(SERVERS, told, strict=True):
+            for name, one in zip(SERVERS, run(package, "timed", file), strict=True):
                 print(f"{place:10}{name:34}" + "".join(f"{what} {ms:8.2f} ms  " for what, ms in one.items()))
 
 

@@ -1,5 +1,4 @@
-"""Billboards on either side of each check of a device, and the options of an application that decide: a random change
-of one value seldom meets them."""
+"""Billboards on either side of each check of a device, seldom met by random changes; and an application's options."""
 
 import functools
 import json

@@ -18,8 +18,7 @@ OWN = {"node": ("bin/node",), "npm": ("bin/node", "lib/node_modules/npm/bin/npm-
 def run(name, *arguments, env=None, **options):
     """What node or npm prints; its errors fail the test."""
     command, path = _found(name)
-    environment = {**os.environ, **(env or {}), "PATH": path}
-    given = [*command, *map(str, arguments)]
+    environment, given = {**os.environ, **(env or {}), "PATH": path}, [*command, *map(str, arguments)]
     done = subprocess.run(given, capture_output=True, text=True, check=False, env=environment, **options)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout

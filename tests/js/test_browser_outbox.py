@@ -161,8 +161,7 @@ SHOWN = """async () => {
 
 
 def test_tabs_of_one_site_make_each_report_once(world, browser, executable):
-    """Two tabs of a secure site and five of one without locks choose and flush all at once: no choice is lost, and none
-    leaves as two reports."""
+    """Two tabs with locks and five without choose and flush at once: no choice is lost or becomes two reports."""
     rules = ["--no-sandbox", "--host-resolver-rules=MAP device.test 127.0.0.1"]
     with browser.page.context.browser.browser_type.launch(executable_path=executable, args=rules) as other:
         context = other.new_context()
@@ -188,8 +187,7 @@ def test_what_was_fetched_ahead_is_displayed_without_a_request(world, browser):
     page, asked = browser.page.context.browser.new_page(), []
     page.goto(f"http://127.0.0.1:{world.port}/")
     page.on("request", lambda request: asked.append(request.url))
-    names = ["build.js", "package.json", "README.md"]
-    urls = {name: f"http://127.0.0.1:{world.port}/{name}" for name in names}
+    urls = {name: f"http://127.0.0.1:{world.port}/{name}" for name in ["build.js", "package.json", "README.md"]}
     shown = page.evaluate(
         """async ([urls, chosen]) => {
           const { prefetch } = await import("/src/outbox.js");
@@ -202,8 +200,7 @@ def test_what_was_fetched_ahead_is_displayed_without_a_request(world, browser):
         }""",
         [urls, "package.json"],
     )
-    items = [url for url in asked if url in urls.values()]
-    assert items == list(urls.values()) and "tacit-device" in shown
+    assert [url for url in asked if url in urls.values()] == list(urls.values()) and "tacit-device" in shown
     page.close()
 
 
@@ -223,8 +220,7 @@ def test_a_service_worker_has_the_same_outbox(world, browser):
     )
     assert told == world.got and len(told) == 1
     page.evaluate("localStorage.tacit = 'what release 0.6.0 kept'")
-    assert [report for report, _ in page.evaluate(SHOWN)[1]] == told
-    assert page.evaluate("localStorage.tacit") is None
+    assert [report for report, _ in page.evaluate(SHOWN)[1]] == told and page.evaluate("localStorage.tacit") is None
     strict = """async () => {
       const { transaction } = IDBDatabase.prototype;
       const begun = [];

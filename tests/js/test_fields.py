@@ -16,8 +16,7 @@ SCHEMAS, PEOPLE = 60, 8
 
 def column(rng):
     weight = float(rng.choice([1.0, 2.0, 0.3, 1e-7, 3e17]))
-    kind = rng.integers(5)
-    low = float(rng.choice([0.0, -3.5, 1e-5, 18.0]))
+    kind, low = rng.integers(5), float(rng.choice([0.0, -3.5, 1e-5, 18.0]))
     if kind < 2:
         return Number(
             low, low + float(rng.choice([1.0, 1e16, 0.1, 100.0])), 1 + kind * int(rng.integers(2, 9)), weight=weight
@@ -28,8 +27,7 @@ def column(rng):
 
 
 def schema(rng):
-    names = rng.permutation(TEXTS).tolist()
-    arms = str(rng.choice(["shared", "disjoint"]))
+    names, arms = rng.permutation(TEXTS).tolist(), str(rng.choice(["shared", "disjoint"]))
     context = {name: column(rng) for name in names[:3]}
     action = {name: column(rng) for name in names[3:5]} if arms != "disjoint" else {}
     pairs = [(str(a), str(b)) for a, b in rng.choice([*context, *action], (2, 2))]

@@ -30,8 +30,7 @@ def test_the_tables_of_the_caps_law_are_pythons(run, tmp_path):
 
 
 def test_exponentials_are_within_4_ulp_and_tails_to_12_digits(run, tmp_path):
-    rng = default_rng(1)
-    edges = [k * math.log(2) / 2 for k in range(145)]
+    rng, edges = default_rng(1), [k * math.log(2) / 2 for k in range(145)]
     q = [0.0, *edges, *np.nextafter(edges, 0), *rng.uniform(0, 50, 3000), *10 ** rng.uniform(-12, 0, 300)]
     t = [*rng.uniform(-6, 9, 500), *np.linspace(2.4, 2.6, 101), 30.0]
     told = run(
@@ -58,8 +57,7 @@ console.log(JSON.stringify([at.map(mean), at.map(slope), numbers]));"""
     means, slopes, numbers = json.loads(node.run("node", "--input-type=module", "-e", script))
     assert means == pytest.approx(link.mean(at), rel=1e-12, abs=1e-15)  # tails: to 12 digits
     assert slopes == pytest.approx(link.slope(at), rel=1e-14, abs=1e-300)
-    expected = {"bounded": link.bounded, "largest": largest_weight(link), "softness": links.softness(link.code)}
-    assert numbers == expected
+    assert numbers == {"bounded": link.bounded, "largest": largest_weight(link), "softness": links.softness(link.code)}
 
 
 @pytest.mark.parametrize("name", [name for name, link in links.BUILT_IN.items() if link.bounded])
@@ -74,8 +72,7 @@ const weight = (v) => linearized([1], 1, {{ link: {json.dumps(name)}, theta: [v]
 console.log(JSON.stringify(at.map(weight)));"""
     told = json.loads(node.run("node", "--input-type=module", "-e", script))
     expected = [line(1.0, v, 1.0, 1.0, link.code, 1.0)[0] for v in (*at, *-at)]
-    assert max(told) <= most and max(expected) <= most
-    assert told == pytest.approx(expected, abs=1e-9)
+    assert max(told) <= most and max(expected) <= most and told == pytest.approx(expected, abs=1e-9)
 
 
 def test_draws_have_their_laws_and_no_others(run, tmp_path):
@@ -94,15 +91,13 @@ def test_draws_have_their_laws_and_no_others(run, tmp_path):
         assert fits(told["uniforms"], stats.uniform(0, factor)) == (factor == 1)
         assert fits(told["whole"], stats.randint(0, int(factor * 1_000_003))) == (factor == 1)
         middle, width = TRIALS / 2, factor * math.sqrt(TRIALS) / 2  # binomial: by its second moment
-        square = ((told["halves"] - middle) / width) ** 2
-        z = (square.mean() - 1) / math.sqrt((2 - 2 / TRIALS) / DRAWS)
+        z = ((((told["halves"] - middle) / width) ** 2).mean() - 1) / math.sqrt((2 - 2 / TRIALS) / DRAWS)
         assert (abs(z) < stats.norm.isf(ALARM / 2)) == (factor == 1)
     assert abs(told["halves"].mean() - TRIALS / 2) < stats.norm.isf(ALARM / 2) * math.sqrt(TRIALS / 4 / DRAWS)
     counts = np.bincount(told["halves"], minlength=TRIALS + 1)
     common = stats.binom(TRIALS, 0.5).pmf(np.arange(TRIALS + 1)) * DRAWS >= 20
     expected = stats.binom(TRIALS, 0.5).pmf(np.arange(TRIALS + 1))[common] * DRAWS
     assert stats.chi2.sf(((counts[common] - expected) ** 2 / expected).sum(), common.sum()) > ALARM
-    p = 0.8 * share + 0.2 * (1 - share)
-    ones = int(told["coins"].sum())
+    p, ones = 0.8 * share + 0.2 * (1 - share), int(told["coins"].sum())
     for other in (p, 2 / 3 * p, 3 / 2 * p):
         assert (stats.binomtest(ones, DRAWS, other).pvalue > ALARM) == (other == p)

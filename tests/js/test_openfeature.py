@@ -13,15 +13,13 @@ from tests.js import node
 from tests.service.servers import KEYS, Running
 from tests.service.test_openfeature import TOML, blocks, choices, written
 
-LISTED = node.HERE / "openfeature"
-CACHE = node.JS.parent / ".cache" / "openfeature"
+LISTED, CACHE = node.HERE / "openfeature", node.JS.parent / ".cache" / "openfeature"
 
 
 @pytest.fixture(scope="module")
 def modules(package):
     """A folder with our package and OpenFeature's, in the versions of package-lock.json, which are kept in .cache."""
-    lock = (LISTED / "package-lock.json").read_bytes()
-    kept = CACHE / hashlib.sha256(lock).hexdigest()[:16]
+    kept = CACHE / hashlib.sha256((LISTED / "package-lock.json").read_bytes()).hexdigest()[:16]
     if not kept.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
         fresh = tempfile.mkdtemp(dir=CACHE)

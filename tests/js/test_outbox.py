@@ -21,8 +21,7 @@ from tests.js import node, vectors
 from tests.roles.boards import published
 from tests.roles.test_outbox import World
 
-WEEK = 7 * 86400e3
-ARMS = [[0.6, 0.123456], [0.123456, 0.9]]
+WEEK, ARMS = 7 * 86400e3, [[0.6, 0.123456], [0.123456, 0.9]]
 
 
 @pytest.fixture
@@ -52,8 +51,7 @@ def program(package, run, tmp_path):
 @pytest.mark.parametrize(("board", "reward"), [("irls-public", None), ("irls-public", 1.0), ("newton", 1.0)])
 def test_every_choice_sends_one_report_whatever_came(program, board, reward):
     first = program([[0, "choose", ARMS]], board=board)
-    ticket = first["told"][0]
-    due = first["shown"][0]["due"]
+    ticket, due = first["told"][0], first["shown"][0]["due"]
     assert 1000 <= due < 1100 and first["sent"] == []
     rewarded = [] if reward is None else [[500, "reward", ticket["id"], reward]]
     assert program([*rewarded, [999, "flush"]], board=board)["sent"] == []
@@ -186,8 +184,7 @@ def test_what_was_never_made_costs_nothing_and_is_deleted(program):
 
 def test_billboards_are_kept_once_and_go_with_the_last_choice_that_needs_them(program):
     board = published("irls-public")[1].decode()
-    text = program([[i, "choose", ARMS] for i in range(3)])["text"]
-    assert text.count(json.dumps(board)) == 1
+    assert program([[i, "choose", ARMS] for i in range(3)])["text"].count(json.dumps(board)) == 1
     assert json.dumps(board) not in program([[2000, "flush"]])["text"]
     forgotten = program([[2001, "forget"]])
     assert forgotten["shown"] == [] and forgotten["spent"]["entries"][0]["count"] == 3
@@ -204,8 +201,7 @@ def test_the_ledger_is_that_of_python(program, tmp_path):
     told = []
     for number in range(2):  # restarts
         mine = [(published(name)[1], rows) for name, rows in list(zip(names, arms, strict=True))[2 * number :][:2]]
-        steps = [[number, "choose", rows, vectors.text(board)] for board, rows in mine]
-        done = program(steps, **options)
+        done = program([[number, "choose", rows, vectors.text(board)] for board, rows in mine], **options)
         told += done["told"]
         for board, rows in mine:
             with contextlib.suppress(LifetimeSpent):

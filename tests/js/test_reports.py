@@ -105,8 +105,7 @@ console.log(
 def test_limits_are_kept_and_options_that_a_device_does_not_have_are_refused(package):
     """Would catch a device that ignores {epsilon: 1}, or a limit that was misspelt."""
     boards = [published(name)[1] for name in ("irls", "newton")]
-    cost = shuffle.ShuffleClient(boards[1]).cost
-    script = package.parents[2] / "options.mjs"
+    cost, script = shuffle.ShuffleClient(boards[1]).cost, package.parents[2] / "options.mjs"
     script.write_text(OPTIONS)
     told = json.loads(node.run("node", script, *map(vectors.text, boards)))
     within = {"epsilon": cost.epsilon, "delta": cost.delta}

@@ -9,7 +9,7 @@ from numpy.random import default_rng
 
 from tacit import Budget
 from tacit.errors import BadBillboard
-from tacit.privacy import entropy
+from tacit.privacy import randomness
 from tacit.roles import local, shuffle
 from tests.js import hostile
 from tests.roles.boards import (
@@ -40,7 +40,7 @@ def text(data):
 
 
 class Tape:
-    """Instead of tacit.privacy.entropy.octets."""
+    """Instead of tacit.privacy.randomness.octets."""
 
     def __init__(self, data):
         self.data, self.at = data, 0
@@ -57,8 +57,7 @@ def own(name):
 
 def reports(seed, patch):
     """(what a device is given, what Python makes of it)."""
-    rng = default_rng(seed)
-    given = {"random": "", "boards": [], "cases": []}
+    rng, given = default_rng(seed), {"random": "", "boards": [], "cases": []}
     data = rng.bytes(TAPE)
     given["random"] = text(data)
     made = []
@@ -68,7 +67,7 @@ def reports(seed, patch):
             fields = {"options": {"fields": FIELDS.to_dict()}} if own(name) else {}
             given["boards"].append({"board": text(board), **fields})
     expected, tape = [], Tape(data)
-    patch.setattr(entropy, "octets", tape)
+    patch.setattr(randomness, "octets", tape)
     for number in range(EACH * len(NAMES)):
         at, start = number % len(made), int(rng.integers(TAPE))
         client = made[at]
@@ -129,7 +128,7 @@ def damaged(seed, patch):
         boards += [hostile_plan(made[i % 2], rng) for i in range(PLANS_EACH) if name in PLANNED]
     given = {"random": text(data), "boards": [], "people": []}
     expected, places, tape = [], {}, Tape(data)
-    patch.setattr(entropy, "octets", tape)
+    patch.setattr(randomness, "octets", tape)
     for board, options in [*((board, {}) for board in boards), *hostile.everything()]:
         client = accepted(board, options)
         kind = (client.dim, client.rewards) if client else (1, (0.0, 1.0))

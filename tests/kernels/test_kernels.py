@@ -34,10 +34,8 @@ def test_packing_keeps_the_frobenius_norm_and_comes_back(d):
 
 @pytest.mark.parametrize("d", [1, 2, 5, 20])
 def test_inverse_and_log_determinant(d):
-    m = spd(np.random.default_rng(d), d)
-    out = np.empty((d, d))
-    assert linalg.invert(m, out) == pytest.approx(np.linalg.slogdet(m)[1])
-    assert np.allclose(out, np.linalg.inv(m))
+    m, out = spd(np.random.default_rng(d), d), np.empty((d, d))
+    assert linalg.invert(m, out) == pytest.approx(np.linalg.slogdet(m)[1]) and np.allclose(out, np.linalg.inv(m))
     assert np.isnan(linalg.invert(m - 2 * np.linalg.eigvalsh(m).max() * np.eye(d), out))
 
 
@@ -68,8 +66,7 @@ def test_what_devices_compute_is_what_kernels_compute(link):
 
 
 def test_ridge_and_its_rescue_from_an_indefinite_matrix():
-    rng = np.random.default_rng(3)
-    d = 4
+    rng, d = np.random.default_rng(3), 4
     gram, moment = spd(rng, d), rng.standard_normal(d)
     released = np.concatenate([reference.svec(gram), 0.5 * moment])
     estimate = linear.RidgeEstimate(np.zeros(d), np.eye(d), np.zeros(1))
@@ -82,8 +79,7 @@ def test_ridge_and_its_rescue_from_an_indefinite_matrix():
 
 
 def test_rank_one_updates_equal_a_fresh_inverse():
-    rng = np.random.default_rng(4)
-    d = 5
+    rng, d = np.random.default_rng(4), 5
     estimate = linear.RidgeEstimate(np.zeros(d), np.eye(d), np.zeros(1))
     moment, V = np.zeros(d), np.eye(d)
     for _ in range(500):
@@ -100,8 +96,7 @@ def test_optimistic_choice(count, d):
     rng = np.random.default_rng(5)
     V, theta = spd(rng, d), rng.standard_normal(d)
     estimate = linear.RidgeEstimate(theta, np.ascontiguousarray(np.linalg.inv(V)), np.zeros(1))
-    arms = rng.standard_normal((10, count, d))
-    out = np.empty(10, np.int64)
+    arms, out = rng.standard_normal((10, count, d)), np.empty(10, np.int64)
     linear.optimistic_rows(arms, estimate, 0.7, 0.3, out)
     for row, chosen in zip(arms, out, strict=True):
         assert chosen == np.argmax(reference.ucb_values(row, theta, V, 0.7, 0.3))
@@ -113,8 +108,7 @@ def test_radius():
 
 
 def noise_state(kind, leaves, size, **parts):
-    levels = parts.pop("levels", leaves.bit_length())
-    empty = np.zeros((0, size))
+    levels, empty = parts.pop("levels", leaves.bit_length()), np.zeros((0, size))
     return continual.ContinualState(
         np.array([kind]),
         np.zeros(1, np.int64),
@@ -134,8 +128,7 @@ def test_tree_noise_is_that_of_the_covering_nodes():
         noises, out = {}, np.empty(3)
         for t in range(1, 32):
             assert continual.draws_needed(state) == 1
-            z = rng.standard_normal((1, 3))
-            top = (t & -t).bit_length() - 1
+            z, top = rng.standard_normal((1, 3)), (t & -t).bit_length() - 1
             noises[top, (t >> top) - 1] = z[0]
             continual.noise_step(state, z, out)
             expected = reference.tree_prefix_noise(noises, t)
@@ -145,8 +138,7 @@ def test_tree_noise_is_that_of_the_covering_nodes():
 
 
 def test_consistent_tree_is_the_best_linear_estimate():
-    rng = np.random.default_rng(7)
-    variance = [1.0]
+    rng, variance = np.random.default_rng(7), [1.0]
     while len(variance) < 5:
         variance.append(1 / (1 + 1 / (2 * variance[-1])))
     state = noise_state(continual.CONSISTENT, 31, 1, weights=np.array(variance))
@@ -166,8 +158,7 @@ def test_buffered_and_table_noise():
     weights, decay = np.array([0.5, 0.25]), np.array([0.9, 0.3])
     z = rng.standard_normal((12, 2))
     state = noise_state(continual.BUFFERED, 12, 2, levels=2, weights=weights, decay=decay)
-    table = noise_state(continual.TABLE, 12, 2, levels=0, table=z)
-    out = np.empty(2)
+    table, out = noise_state(continual.TABLE, 12, 2, levels=0, table=z), np.empty(2)
     for t in range(12):
         continual.noise_step(state, z[t : t + 1], out)
         expected = sum((weights @ decay ** (t - s)) * z[s] for s in range(t + 1))
@@ -177,13 +168,11 @@ def test_buffered_and_table_noise():
 
 
 def test_prefix_step_without_noise_is_a_running_sum():
-    rng = np.random.default_rng(9)
-    zeros = np.zeros(3)
+    rng, zeros = np.random.default_rng(9), np.zeros(3)
     state = continual.PrefixState(
         zeros.copy(), zeros.copy(), np.ones(1), noise_state(continual.TREE, 40, 3), zeros.copy()
     )
-    x = rng.standard_normal((40, 3))
-    law = noise.gaussian_law(0.0)
+    x, law = rng.standard_normal((40, 3)), noise.gaussian_law(0.0)
     for t in range(40):
         state.open[:] = x[t]
         continual.simulate_step(rng, state, law)
@@ -218,8 +207,7 @@ def test_sums_of_rows_are_the_contributions_of_each(blocks):
             expected[a] += np.rint(v / cell).astype(np.int64)
     found = np.zeros_like(expected)
     at, places = glm_model.Linearised(theta, inverse, links.LOGISTIC, 0.3, 0.7, 0.0, 1.0), np.arange(5 * blocks)
-    even = np.ones(len(rewards))
-    places = places.reshape(blocks, 5)
+    even, places = np.ones(len(rewards)), places.reshape(blocks, 5)
     glm_model.sum_glm(given, rewards, even, at, places, cell, longest, found.reshape(-1))
     assert np.array_equal(found, expected) and expected.any(axis=1).all()
     glm_model.sum_glm(given, rewards, even, at, places, cell, 1e-9, found.reshape(-1))
@@ -263,8 +251,7 @@ def test_worlds_fill_every_round_of_a_block():
 
 def test_fused_rounds_run_under_bounds_checks():
     world = environments.ball(dim=3, arms=4)
-    fill = world.start(np.random.default_rng(12), 100).fill
-    block = world.block(50)
+    fill, block = world.start(np.random.default_rng(12), 100).fill, world.block(50)
     settings = {"features": 3, "horizon": 100, "budget": Budget(1, 0.1), "source": Simulated(0)}
     for bandit in [LinUCB(dim=3), joint(**settings), joint(**settings, model="scores")]:
         for _ in range(2):

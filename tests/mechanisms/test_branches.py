@@ -12,7 +12,7 @@ import pytest
 from tacit import Budget, LocalIRLS, ShuffleNewton
 from tacit.mechanisms import local, randomizers
 from tacit.mechanisms.randomizers import CELLS, FINE, SHARE
-from tacit.privacy import entropy
+from tacit.privacy import randomness
 from tacit.roles import billboard, wire
 from tests.roles.fleet import Fleet
 
@@ -41,7 +41,7 @@ def test_the_cap_is_left_with_exactly_the_chance_that_the_claim_rests_on(server,
     monkeypatch.setattr(randomizers, "candidates", lambda rows, size: np.tile([inside, outside], (rows, 1))[:rows])
 
     def sends(bits):
-        monkeypatch.setattr(entropy, "octets", lambda count: bits.to_bytes(count, "little"))
+        monkeypatch.setattr(randomness, "octets", lambda count: bits.to_bytes(count, "little"))
         mark = int(np.frombuffer(report(server), "<i2")[0])
         assert mark in (1, 2)
         return mark == 1
@@ -68,7 +68,7 @@ def test_randomised_response_flips_with_exactly_its_chance(epsilon, monkeypatch)
         first = {bits for bits in (0, ones - 1, ones, 2**53 - 1) if 0 <= bits < 2**53}
         for bits, more in itertools.product(first, (0, made.chance - 1, made.chance, SHARE - 1)):
             drawn = iter((bits, more))
-            monkeypatch.setattr(entropy, "octets", lambda count, drawn=drawn: next(drawn).to_bytes(count, "little"))
+            monkeypatch.setattr(randomness, "octets", lambda count, drawn=drawn: next(drawn).to_bytes(count, "little"))
             assert made.encode(y)[0] == (bits < ones) ^ (more >= made.chance)
     assert local.coin_epsilon(made) <= epsilon < local.coin_epsilon(made) + 1e-7
 
@@ -77,7 +77,7 @@ def test_randomised_response_flips_with_exactly_its_chance(epsilon, monkeypatch)
 def test_lattice_noise_is_added_as_it_is_drawn(server, monkeypatch):
     """The parameter asked for, in cells, is the one that the certificate's standard deviation is made of."""
     known, asked = np.arange(1, server._size + 1) * 10**6, []
-    monkeypatch.setattr(entropy, "discrete_gaussian", lambda sigma, count: (asked.append(sigma), known[:count])[1])
+    monkeypatch.setattr(randomness, "discrete_gaussian", lambda sigma, count: (asked.append(sigma), known[:count])[1])
     sent = np.frombuffer(report(server), "<i8")
     assert np.array_equal(sent, known) and asked == [float(CELLS)]
     assert server._randomizer.sigma == server.privacy.releases[0].std
@@ -100,7 +100,7 @@ def test_every_coin_of_a_device_counts_once(first, fleet, monkeypatch):
         return wire.decode_report(server.device().report(np.zeros(2), None), of)[1] - of.reach
 
     read = []
-    monkeypatch.setattr(entropy, "octets", lambda count: (read.append(count), bytes(count))[1])
+    monkeypatch.setattr(randomness, "octets", lambda count: (read.append(count), bytes(count))[1])
     assert not counts().any()
     total = np.zeros(of.size, int)
     for call, length in enumerate(list(read)):
@@ -108,9 +108,11 @@ def test_every_coin_of_a_device_counts_once(first, fleet, monkeypatch):
             at = itertools.count()
             ones = (1 << bit).to_bytes(length, "little")
             monkeypatch.setattr(
-                entropy, "octets", lambda count, at=at, ones=ones, call=call: ones if next(at) == call else bytes(count)
+                randomness,
+                "octets",
+                lambda count, at=at, ones=ones, call=call: ones if next(at) == call else bytes(count),
             )
             total += counts()
     assert (total == trials).all()
-    monkeypatch.setattr(entropy, "octets", lambda count: b"\xff" * count)
+    monkeypatch.setattr(randomness, "octets", lambda count: b"\xff" * count)
     assert (counts() == trials).all()

@@ -22,8 +22,7 @@ each = pytest.mark.parametrize("make", MECHANISMS.values(), ids=MECHANISMS.keys(
 def releases(mechanism, seed=0, data=None):
     """All released prefixes, (leaves, size)."""
     source = Simulated(seed)
-    state = mechanism.init(source)
-    out = []
+    state, out = mechanism.init(source), []
     for t in range(mechanism.leaves):
         if data is not None:
             state.open[:] += data[t]
@@ -40,8 +39,7 @@ def test_without_noise_it_is_a_running_sum(make):
 
 @each
 def test_an_honest_error_at_the_horizon(make):
-    mechanism = make(leaves=5, size=2, sigma=1.0)
-    source = Simulated(0)
+    mechanism, source = make(leaves=5, size=2, sigma=1.0), Simulated(0)
     state = mechanism.init(source)
     for _ in range(5):
         mechanism.release(state, source)
@@ -60,8 +58,7 @@ def test_bad_settings(make, wrong):
 
 def scale_is(noise, std, level=1e-6):
     """Two-sided chi-square test that the noise has that std: false-alarm rate `level`."""
-    n = noise.size
-    statistic = float((noise**2).sum() / std**2)
+    n, statistic = noise.size, float((noise**2).sum() / std**2)
     return stats.chi2.ppf(level / 2, n) < statistic < stats.chi2.ppf(1 - level / 2, n)
 
 
@@ -88,8 +85,7 @@ def test_what_an_adversary_sees_of_the_first_user(make):
 def seen(mechanism):
     """What is measured over what is claimed."""
     noise = releases(mechanism, seed=2)
-    covariance = noise @ noise.T / noise.shape[1]
-    moved = mechanism.fading ** np.arange(8)
+    covariance, moved = noise @ noise.T / noise.shape[1], mechanism.fading ** np.arange(8)
     return math.sqrt(moved @ np.linalg.solve(covariance, moved)) / mechanism.column_norm
 
 

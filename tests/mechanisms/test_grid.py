@@ -58,8 +58,7 @@ def run(grid, leaves, source):
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_without_noise_it_is_the_sum_of_what_was_rounded(name):
-    rng = np.random.default_rng(0)
-    grid = on_integers(MECHANISMS[name](), sensitivity=2.0, mu=1.0)
+    rng, grid = np.random.default_rng(0), on_integers(MECHANISMS[name](), sensitivity=2.0, mu=1.0)
     leaves = rng.uniform(-0.5, 0.5, (LEAVES, 4, 3))
     expected, total = [], np.zeros(3)
     for leaf in leaves:
@@ -83,8 +82,7 @@ def test_noise_and_column_norm_from_the_matrices_in_use(name):
 
 def decoder(grid):
     """B: each unit of noise is sent through the mechanism by itself."""
-    columns = []
-    used = sum(grid._draws(t) for t in range(LEAVES))
+    columns, used = [], sum(grid._draws(t) for t in range(LEAVES))
     for which in range(used):
         position = iter(range(used))
 
@@ -101,8 +99,7 @@ def test_the_noise_has_the_law_that_is_claimed(name):
     grid, source, runs = on_integers(MECHANISMS[name](8, 20), sensitivity=2.0, mu=1.0), Secure(), 25
     out = np.array([run(grid, np.zeros((8, 1, 20)), source) for _ in range(runs)])
     expected = grid.sigma * grid.gain(np.arange(1.0, 9))
-    ratio = (out**2).mean(axis=(0, 2)) / expected**2
-    error = math.sqrt(2 / (runs * 20))
+    ratio, error = (out**2).mean(axis=(0, 2)) / expected**2, math.sqrt(2 / (runs * 20))
     assert np.abs(ratio - 1).max() < 5 * error and np.abs(ratio / (3 / 2) ** 2 - 1).min() > 5 * error
 
 
@@ -132,8 +129,7 @@ def test_the_allowance_for_rounding_is_nearly_attained():
 @pytest.mark.parametrize("dim", [1, 5])
 def test_contributions_of_bandits_stay_within_their_bound_and_its_slack(dim):
     """What floats compute overshoots by roundings only: a thousandth of the slack that is allowed for."""
-    rng = np.random.default_rng(1)
-    linear = LinearContribution(dim=dim, scale=1.3, low=-1.0, high=2.0)
+    rng, linear = np.random.default_rng(1), LinearContribution(dim=dim, scale=1.3, low=-1.0, high=2.0)
     glm = GLMContribution(dim=dim, link=links.logistic, scale=2.0, low=0.0, high=1.0)
     largest, at = 0.0, irls.prior(dim, 3.0)
     for _ in range(2000):
@@ -149,8 +145,7 @@ def test_order_and_workers_do_not_matter():
     """Sums of floats depend on the order; these do not, bit by bit."""
     rng = np.random.default_rng(2)
     grid = on_integers(MECHANISMS["square root"](), sensitivity=2.0, mu=1.0)
-    vectors = rng.uniform(-0.5, 0.5, (3000, 3))
-    states = [grid.init(Given()) for _ in range(3)]
+    vectors, states = rng.uniform(-0.5, 0.5, (3000, 3)), [grid.init(Given()) for _ in range(3)]
     for v in vectors:
         add(grid, states[0], v)
     for v in vectors[rng.permutation(3000)]:
@@ -165,14 +160,11 @@ def test_order_and_workers_do_not_matter():
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_sums_as_large_as_can_be_are_exact(name):
     """Against Python's whole numbers, with sums at the capacity, where 64 bits do not hold C X."""
-    rng = np.random.default_rng(3)
-    grid = on_integers(MECHANISMS[name](), sensitivity=2.0, mu=1.0)
-    state = grid.init(Given())
-    noise = rng.integers(-(2**45), 2**45, (LEAVES, 3))
+    rng, grid = np.random.default_rng(3), on_integers(MECHANISMS[name](), sensitivity=2.0, mu=1.0)
+    state, noise = grid.init(Given()), rng.integers(-(2**45), 2**45, (LEAVES, 3))
     rows = iter(noise)
     sums = rng.integers(-(2**61) // LEAVES, 2**61 // LEAVES, (LEAVES, 3))
-    source = Given(lambda count, size: next(rows)[None])
-    whole = [int(m) for m in grid.encoder_cells]
+    source, whole = Given(lambda count, size: next(rows)[None]), [int(m) for m in grid.encoder_cells]
     for t in range(LEAVES):
         state.open[:] = sums[t]
         grid.release(state, source)
@@ -194,8 +186,7 @@ def test_overflow_is_an_error_before_it_happens():
     assert np.array_equal(opened(bandit.sums.state.prefix).open, before)
     longest = np.zeros(bandit.one_pass.learnt.contribution.size)
     longest[0] = mechanism.longest
-    largest = mechanism.encode(longest)
-    assert 0 < int(np.abs(largest).max()) * mechanism.capacity < 2**62
+    assert 0 < int(np.abs(mechanism.encode(longest)).max()) * mechanism.capacity < 2**62
     grid = on_integers(MECHANISMS["square root"](1), sensitivity=1.0, mu=1.0)
     with pytest.raises(HorizonReached, match="all been released"):
         run(grid, np.zeros((2, 1, 3)), Given())
@@ -227,8 +218,7 @@ def shift(kind, user, rounds, **options):
         bandit.observe(choice, user[1])
     for _ in range(64 - rounds):
         bandit.choose([[0.0, 0.0]], person="nobody")
-    table = opened(bandit.memory.learner.state.prefix).noise.table
-    return table.ravel() / stage.mechanism(bandit).sigma, bandit
+    return opened(bandit.memory.learner.state.prefix).noise.table.ravel() / stage.mechanism(bandit).sigma, bandit
 
 
 @pytest.mark.parametrize("rounds", [1, 3])

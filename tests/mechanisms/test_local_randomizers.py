@@ -16,7 +16,7 @@ from tacit.mechanisms.randomizers import CELLS, EDGE, FINE, SHARE, UNIT, Cap, Co
 from tacit.model.glm import glm_norm, glm_sensitivity, linearize
 from tacit.model.links import IDENTITY, LOGISTIC, PROBIT
 from tacit.model.vectors import add_pair
-from tacit.privacy import entropy, gaussian
+from tacit.privacy import gaussian, randomness
 from tacit.privacy.budget import Budget
 
 
@@ -32,8 +32,7 @@ def squared_error(low, high, values):
 def test_the_law_of_candidates_is_as_near_to_normal_as_the_bound_needs():
     first, outer = tables()
     assert (first == -first[::-1]).all(), "symmetric"
-    i = np.arange(2**16)
-    inner = slice(EDGE, 2**16 - EDGE)
+    i, inner = np.arange(2**16), slice(EDGE, 2**16 - EDGE)
     share = EDGE / 2**16
     total = squared_error(i[inner] / 2**16, (i[inner] + 1) / 2**16, first[inner] / UNIT)
     total += 2 * squared_error(i / 2**16 * share, (i + 1) / 2**16 * share, -outer / UNIT)
@@ -52,8 +51,7 @@ def test_candidates_have_the_moments_of_their_table():
 def test_the_bound_on_the_cap_holds_for_vectors_of_every_kind_and_is_near(size):
     """Axes, pairs, dense and random directions, with the frequencies of 2e5 candidates each; false alarms: 1e-5."""
     made = local.cap(4.0, 1.0, size - 1)
-    q = local.cap_probability(made.threshold, size)
-    rng = np.random.default_rng(1)
+    q, rng = local.cap_probability(made.threshold, size), np.random.default_rng(1)
     directions = [np.eye(size)[0], np.ones(size), np.eye(size)[0] + np.eye(size)[1], rng.standard_normal(size)]
     z = candidates(200_000, size).astype(np.float64)
     for x in directions:
@@ -78,8 +76,7 @@ def test_lifting_survives_what_is_not_a_number():
 def test_the_cap_is_calibrated_from_its_integers_and_reaches_the_prototypes_noise(epsilon):
     made = local.cap(epsilon, 1.0, 20)
     assert local.cap_epsilon(made, 20) <= epsilon and local.cap_epsilon(made, 20) > 0.999 * epsilon
-    more = Cap(made.radius, made.chance + SHARE // 500, made.threshold, made.scale)
-    assert local.cap_epsilon(more, 20) > epsilon
+    assert local.cap_epsilon(Cap(made.radius, made.chance + SHARE // 500, made.threshold, made.scale), 20) > epsilon
     assert made.scale < {0.2: 13.3, 1.0: 2.56, 4.0: 0.67, 8.0: 0.39}[epsilon]
     assert made.scale < local.lattice(Budget(epsilon, 1e-6), 2.0, 20).sigma
 
@@ -93,8 +90,7 @@ def test_reports_are_unbiased_with_the_stated_noise(kind):
     std = made.law.scale
     assert np.abs(got.mean(axis=0) - v).max() < 4.5 * std / math.sqrt(len(got))
     across = got[:, 1].std()
-    assert abs(across / std - 1) < 0.03
-    assert not any(abs(across / (wrong * std) - 1) < 0.03 for wrong in (2 / 3, 3 / 2))
+    assert abs(across / std - 1) < 0.03 and not any(abs(across / (wrong * std) - 1) < 0.03 for wrong in (2 / 3, 3 / 2))
 
 
 @pytest.mark.parametrize("size", [1, 5, 3000])
@@ -116,8 +112,7 @@ def test_a_cap_takes_the_same_work_for_every_vector_and_whatever_is_sent(size, m
 @pytest.mark.parametrize("size", [1, 20, 200])
 def test_the_curves_are_those_of_scipy(epsilon, size):
     """The odds of p and of the least q, and the grid's cost, from scipy; one part in a million off is another curve."""
-    made = local.cap(epsilon, 1.0, size)
-    eta = np.logspace(-5, -1, 400)
+    made, eta = local.cap(epsilon, 1.0, size), np.logspace(-5, -1, 400)
     shortest = FINE - math.sqrt(size + 1) / 2 - 1e-3
     q = np.max(norm.sf(made.threshold / (UNIT * shortest) + eta) - randomizers.SPREAD / eta**2)
     p = (made.chance + 1) / SHARE
@@ -125,8 +120,8 @@ def test_the_curves_are_those_of_scipy(epsilon, size):
 
     noise, delta = local.lattice(Budget(epsilon, 1e-6), 2.0, size), 1e-6
     mu = 2.0 / noise.sigma + math.sqrt(size) / CELLS
-    slack = 2 * size * (entropy.RATIO + (entropy.FARTHEST / CELLS) ** 2 / 24)
-    stray = entropy.STRAY + 2 * norm.sf(entropy.FARTHEST)
+    slack = 2 * size * (randomness.RATIO + (randomness.FARTHEST / CELLS) ** 2 / 24)
+    stray = randomness.STRAY + 2 * norm.sf(randomness.FARTHEST)
     left = (delta - (2 + math.exp(epsilon)) * size * stray) * math.exp(-slack)
     expected = gaussian.epsilon(mu, left) + slack
     assert local.lattice_epsilon(noise, 2.0, size, delta) == pytest.approx(expected, rel=1e-6)
@@ -139,14 +134,12 @@ def test_fixed_numbers_of_candidates_are_enough(epsilon, size):
     made = local.cap(epsilon, 1.0, size)
     least = local.cap_probability(made.threshold, size + 1)
     assert (1 - 2 * least) ** made.rows < 1e-3 and min(0.5, 1.15 * made.nominal) ** made.others <= 1 / SHARE
-    starved = type("Starved", (Cap,), {"others": 3})(**vars(made))
-    assert local.cap_epsilon(starved, size) == math.inf
+    assert local.cap_epsilon(type("Starved", (Cap,), {"others": 3})(**vars(made)), size) == math.inf
 
 
 def test_a_cap_is_sent_as_often_as_its_guarantee_says():
     """6000 reports each; 4.5 standard errors, at most .03: false alarms 2e-5. cap_epsilon has the share by integers."""
-    made = local.cap(4.0, 1.0, 3)
-    vector = np.array([1.0, 0.0, 0.0])
+    made, vector = local.cap(4.0, 1.0, 3), np.array([1.0, 0.0, 0.0])
     for chance, least in ((0, 0.0), (SHARE, 0.999), (made.chance, 0.999 * made.chance / SHARE)):
         some = Cap(made.radius, chance, made.threshold, made.scale)
         sent = np.array(
@@ -169,8 +162,7 @@ def test_simulated_reports_have_the_law_of_real_ones():
 
 def test_lattice_noise_is_calibrated_by_the_exact_curve_and_the_stated_distance():
     budget = Budget(1.0, 1e-6)
-    made = local.lattice(budget, 2.0, 20)
-    ideal = 2.0 / gaussian.mu(budget)
+    made, ideal = local.lattice(budget, 2.0, 20), 2.0 / gaussian.mu(budget)
     assert ideal <= made.sigma < 1.001 * ideal and local.lattice_epsilon(made, 2.0, 20, 1e-6) <= 1.0
     assert local.lattice_epsilon(Lattice(0.99 * made.sigma), 2.0, 20, 1e-6) > 1.0
     with pytest.raises(BudgetExceeded):
@@ -206,8 +198,7 @@ def test_contributions_never_leave_their_bounds_and_nearly_reach_them(link, most
     radius, sensitivity = glm_norm(scale * most), glm_sensitivity(scale * most)
     found, widest, size = 0.0, 0.0, 9
     for theta_size in (0.0, 0.5, 3.0):
-        theta = np.array([theta_size, 0.0, 0.0])
-        made = []
+        theta, made = np.array([theta_size, 0.0, 0.0]), []
         for _ in range(1500):
             x = rng.standard_normal(3)
             x *= rng.choice([1.0, 0.9, 0.01, rng.random()]) / np.linalg.norm(x)
@@ -215,8 +206,7 @@ def test_contributions_never_leave_their_bounds_and_nearly_reach_them(link, most
                 x = np.array([0.0, 1.0, 0.0]) * rng.choice([1.0, 1e-6, -1.0, -1e-6])
             y = float(rng.choice([0.0, 1.0, rng.random()]))
             y = 2 * y - 1 if link == IDENTITY else y
-            blend = float(rng.choice([0.0, 0.6, 1.0]))
-            out = np.zeros(size)
+            blend, out = float(rng.choice([0.0, 0.6, 1.0])), np.zeros(size)
             weight, response = linearize(x, y, theta, 1e-12 * np.eye(3), link, blend)
             add_pair(x, scale * weight, response, out)
             made.append(out)

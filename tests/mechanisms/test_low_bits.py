@@ -32,8 +32,7 @@ def events(values):
 
 def advantage(here, there):
     """The most held-out draws in an event that the first half never saw in the other world, over both directions."""
-    half = len(here) // 2
-    best = 0
+    half, best = len(here) // 2, 0
     for a, b in ((here, there), (there, here)):
         one, other = events(a[:half]), events(b[:half])
         telling = [e for e in np.unique(one) if (one == e).sum() >= 20 and not (other == e).any()]
@@ -49,8 +48,7 @@ def naive(x, count, seed):
 
 def secure(x, count):
     """One release of `count` coordinates that each hold x, through the mechanism that bandits use."""
-    grid = with_size(ONE, count)
-    source = Secure()
+    grid, source = with_size(ONE, count), Secure()
     state = grid.init(source)
     grid.absorb(state, lambda out: out.__iadd__(x))
     return grid.release(state, source).copy()

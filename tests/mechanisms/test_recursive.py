@@ -92,10 +92,8 @@ def test_on_integers_it_is_the_matrix_up_to_its_roundings(discount):
 @settings(max_examples=60, deadline=None)
 def test_two_runs_differ_by_no_more_than_is_claimed(seed, discount):
     """A user in one leaf or in another, the worst ones too, among others' sums: the shift of all leaves."""
-    rng = np.random.default_rng(seed)
-    grid = grid_for(discount, leaves=30)
-    x = rng.integers(-(10**6), 10**6, (30, 2))
-    v = rng.standard_normal(2)
+    rng, grid = np.random.default_rng(seed), grid_for(discount, leaves=30)
+    x, v = rng.integers(-(10**6), 10**6, (30, 2)), rng.standard_normal(2)
     v /= np.linalg.norm(v)
     w = -v if rng.random() < 0.5 else np.roll(v, 1)
     places = rng.integers(0, 30, 2) if rng.random() < 0.5 else [0, 0]

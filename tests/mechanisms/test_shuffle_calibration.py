@@ -14,9 +14,7 @@ from tacit.privacy import gaussian
 
 def hockey(p, q, epsilon):
     """max over events of P(S) - e^epsilon Q(S): both directions, the worse."""
-    one = np.maximum(p - math.exp(epsilon) * q, 0).sum()
-    two = np.maximum(q - math.exp(epsilon) * p, 0).sum()
-    return max(one, two)
+    return max(np.maximum(p - math.exp(epsilon) * q, 0).sum(), np.maximum(q - math.exp(epsilon) * p, 0).sum())
 
 
 def law(u, trials, length):
@@ -45,8 +43,7 @@ def test_one_dimension_by_brute_force(trials, width, epsilon):
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.0])
 def test_two_dimensions_by_brute_force(trials, width, epsilon):
     length = trials + math.ceil(width) + 3
-    bound = cal.delta_of(trials, 2, width, epsilon)
-    worst = 0.0
+    bound, worst = cal.delta_of(trials, 2, width, epsilon), 0.0
     for angle in (0.0, 0.3, math.pi / 4, 1.1):
         for start in ((0.0, 0.0), (0.5, 0.25), (0.3, 0.9)):
             a = [law(s, trials, length) for s in start]
@@ -57,11 +54,9 @@ def test_two_dimensions_by_brute_force(trials, width, epsilon):
 
 
 def test_two_dimensions_as_planned():
-    budget = Budget(1.0, 1e-2)
-    plan = cal.calibrate(budget, users=20, size=2, sensitivity=1.0, norm=1.0)
+    plan = cal.calibrate(Budget(1.0, 1e-2), users=20, size=2, sensitivity=1.0, norm=1.0)
     trials, width = plan.users * plan.trials, plan.scale
-    length = trials + math.ceil(width) + 3
-    worst = 0.0
+    length, worst = trials + math.ceil(width) + 3, 0.0
     for angle in (0.0, math.pi / 8, math.pi / 4):
         a = law(0.25, trials, length)
         ends = 0.25 + width * math.cos(angle), 0.25 + width * math.sin(angle)
@@ -91,8 +86,7 @@ def test_closeness_bounds_the_ratio_and_the_tails(trials):
     s = math.sqrt(trials / 4 - 1 / 12)
     over, under, lost, missed = nearness.near(trials)
     for t, up, down, tail_b, tail_g in zip(nearness.REACHES, over, under, lost, missed, strict=True):
-        reach = min(math.ceil(t * s), trials // 2)
-        k = np.arange(trials + 1)
+        reach, k = min(math.ceil(t * s), trials // 2), np.arange(trials + 1)
         j = k - trials / 2
         inside = np.abs(j) <= reach + 0.5 * (trials % 2)
         tails = norm.sf((np.abs(j) - 0.5) / s) - norm.sf((np.abs(j) + 0.5) / s)
@@ -135,8 +129,7 @@ def test_coupled_rounding_is_as_far_apart_as_the_proof_says():
             x0, spread = width**2 + size / 4, width + math.sqrt(size) / 2
             assert squares.mean() <= x0 + 5 * squares.std() / math.sqrt(len(u))
             for z in (1.0, 2.0, 3.0):  # 20 000 draws: 5 standard errors
-                share = (squares > x0 + z * spread).mean()
-                assert share <= math.exp(-(z**2) / 2) + 5 * math.sqrt(0.25 / len(u))
+                assert (squares > x0 + z * spread).mean() <= math.exp(-(z**2) / 2) + 5 * math.sqrt(0.25 / len(u))
     half = np.full(4, 0.5)  # nearly attains the mean: every coordinate half-way between two integers
     moved = np.floor(half + rng.random((50_000, 4))) - np.floor(rng.random((50_000, 4)))
     assert (moved**2).sum(axis=1).mean() > 0.9 * (1 + 4 / 4)
@@ -149,8 +142,7 @@ def test_plans_keep_the_budget_and_are_near_a_trusted_curator(epsilon, delta):
         plan = cal.calibrate(budget, users=users, size=20, sensitivity=2.2, norm=1.2)
         assert cal.epsilon(plan, delta) <= epsilon * (1 + 1e-6)
         assert 1 <= plan.std / (2.2 / gaussian.mu(budget)) <= cal.OVERHEAD
-        assert cal.epsilon(plan, delta, users // 2) > epsilon
-        assert cal.epsilon(plan, delta, 2 * users) < epsilon
+        assert cal.epsilon(plan, delta, users // 2) > epsilon and cal.epsilon(plan, delta, 2 * users) < epsilon
         spare = cal.calibrate(budget, users=users, size=20, sensitivity=2.2, norm=1.2, dropout=0.2)
         assert cal.epsilon(spare, delta, math.floor(0.8 * users)) <= epsilon * (1 + 1e-6)
     assert cal.epsilon(plan, delta, 0) == math.inf
@@ -159,8 +151,7 @@ def test_plans_keep_the_budget_and_are_near_a_trusted_curator(epsilon, delta):
 def test_bits_per_user_are_few():
     for users in (10**3, 10**4, 10**5):
         for epsilon in (0.5, 1.0):
-            plan = cal.calibrate(Budget(epsilon, 1e-6), users=users, size=20, sensitivity=2.27, norm=1.19)
-            assert plan.bits <= 6000
+            assert cal.calibrate(Budget(epsilon, 1e-6), users=users, size=20, sensitivity=2.27, norm=1.19).bits <= 6000
 
 
 def test_bad_settings():

@@ -93,8 +93,7 @@ def runs(family, times=1):
     names = {name: np.concatenate([columns(size, alike) for size in sizes]) for name, sizes in shapes.items()}
     seen = np.bincount(np.concatenate(list(names.values())))
     need = math.ceil(times * enough(MARGIN, family.level / (len(seen) + len(names))) / seen[seen > 0].min())
-    drawn = {name: np.array([np.concatenate(run()) for _ in range(need)]) for name, run in makers.items()}
-    return drawn, names
+    return {name: np.array([np.concatenate(run()) for _ in range(need)]) for name, run in makers.items()}, names
 
 
 def columns(size, alike):
@@ -180,8 +179,7 @@ def test_each_number_of_the_source_is_used_once_and_as_it_is(known_case, private
     source.signs.clear()
     for _ in range(3):
         before = len(source.signs)
-        seen = np.concatenate(run())
-        assert np.allclose(seen, source.signs[before:], rtol=0, atol=2e-3)
+        assert np.allclose(np.concatenate(run()), source.signs[before:], rtol=0, atol=2e-3)
 
 
 @pytest.mark.parametrize("fused", [False, True])

@@ -117,8 +117,7 @@ def test_a_part_of_the_columns_leaves_room_for_the_others():
             if len(one) > len(other):
                 continue
             n, p = len(other), len(one)
-            found = rows[:, other].sum(axis=1)
-            room = np.array([s[n] - s[n - p] for s in square])
+            found, room = rows[:, other].sum(axis=1), np.array([s[n] - s[n - p] for s in square])
             assert (found <= room * (1 + 1e-12)).all()
             ratio = max(ratio, float((found / room).max()))
     assert ratio == pytest.approx(1, rel=1e-12)

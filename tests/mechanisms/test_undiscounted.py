@@ -35,12 +35,10 @@ def released(mechanism, source, leaves):
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_noise_they_are_the_sums(kind):
     leaves = default_rng(0).normal(size=(LEAVES, 2))
-    exact = np.cumsum(leaves, axis=0)
-    floats = KINDS[kind](0.0)
+    exact, floats = np.cumsum(leaves, axis=0), KINDS[kind](0.0)
     assert totals(released(floats, Simulated(0), leaves), floats.fading) == pytest.approx(exact, abs=1e-9)
     grid = on_integers(floats, sensitivity=8.0, mu=1.0)
-    found = totals(released(grid, Silent(), leaves), grid.fading)
-    assert found == pytest.approx(exact, abs=(LEAVES + 1) * grid.cell)
+    assert totals(released(grid, Silent(), leaves), grid.fading) == pytest.approx(exact, abs=(LEAVES + 1) * grid.cell)
 
 
 @pytest.mark.parametrize("kind", KINDS)

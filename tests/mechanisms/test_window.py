@@ -33,8 +33,7 @@ def test_against_the_matrices_written_out(discount):
     x, z = rng.uniform(-0.7, 0.7, (count, 2)), rng.integers(-(10**6), 10**6, (count, 2))
     rows = iter(z)
     released = run(grid, x[:, None], Given(lambda draws, size: next(rows)[None]))
-    whole = np.rint(x / grid.cell) * grid.cell
-    assert np.allclose(released, B @ (C @ whole + z * grid.step), rtol=0, atol=1e-10)
+    assert np.allclose(released, B @ (C @ (np.rint(x / grid.cell) * grid.cell) + z * grid.step), rtol=0, atol=1e-10)
     norms = np.linalg.norm(C, axis=0)
     assert norms.max() <= grid.column_norm * (1 + 1e-12) and norms[0] == pytest.approx(grid.column_norm, rel=1e-12)
     assert C.min() == 0  # non-negative: late contributions need that
@@ -97,10 +96,8 @@ def test_without_a_discount_all_leaves_are_kept():
 def test_a_contribution_at_any_time_moves_no_more_than_is_claimed(discount, places, seed):
     """v in one leaf, or v' in another, among 200 leaves of an endless run: |C x - C x'| <= (column norm) D, with
     D^2 = |v|^2 + |v'|^2 or more; equal where v' = -v comes in the same leaf."""
-    rng = np.random.default_rng(seed)
-    v, w = (u / np.linalg.norm(u) for u in rng.standard_normal((2, 3)))
-    grid = grid_for(discount, size=3)
-    moved = np.zeros((200, 3))
+    v, w = (u / np.linalg.norm(u) for u in np.random.default_rng(seed).standard_normal((2, 3)))
+    grid, moved = grid_for(discount, size=3), np.zeros((200, 3))
     for place, vector in zip(places, (v, -w), strict=True):
         length = min(grid.window, 200 - place)
         moved[place : place + length] += np.outer(np.ldexp(grid.encoder_cells[:length].astype(float), -16), vector)

@@ -17,14 +17,12 @@ P = 3
 
 
 def contribution(centre=0.01, *, skip=0, low=0.0, high=1.0):
-    longest = 0.8 if skip else 1.0
-    return CentredContribution.of(centre=centre, dim=P, low=low, high=high, skip=skip, longest=longest)
+    return CentredContribution.of(centre=centre, dim=P, low=low, high=high, skip=skip, longest=0.8 if skip else 1.0)
 
 
 def vector(c, x, y, *, larger=1.0):
     """What such a user adds. larger: of a, for bounds that are wrong."""
-    out = np.zeros(c.size)
-    scale = larger * c.scale
+    out, scale = np.zeros(c.size), larger * c.scale
     add_centred(np.asarray(x, np.float64), float(y), c.skip, c.longest, c.centre, scale, c.low, c.high, out)
     return out
 
@@ -61,8 +59,7 @@ def farthest(c, *, larger=1.0, starts=12, enough=math.inf):
 @settings(max_examples=300, deadline=None)
 def test_no_two_users_are_farther_apart(centre, skip, data):
     """Whatever numbers come in; nor does a reward cost more that comes in another step, |v|^2 + |v'|^2."""
-    c = contribution(centre, skip=skip)
-    numbers = st.floats(-1.5, 1.5) | st.floats(-1e3, 1e3)
+    c, numbers = contribution(centre, skip=skip), st.floats(-1.5, 1.5) | st.floats(-1e3, 1e3)
     x, other = (data.draw(st.lists(numbers, min_size=P, max_size=P)) for _ in range(2))
     v, w = vector(c, x, data.draw(numbers)), vector(c, other, data.draw(numbers))
     most = c.sensitivity * (1 + 1e-12)

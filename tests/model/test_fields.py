@@ -58,8 +58,7 @@ def farthest(c, *, same, larger=1.0, starts=24, enough=math.inf):
     """By local ascent from random pairs of users: the largest distance, or one of `enough`, rewards being at their
     ends."""
     rng, best = np.random.default_rng(round(1000 * c.centre)), 0.0
-    least = np.where(signs(c), -1.0, 0.0)
-    ends = [*zip(least, np.ones(P), strict=True)] * 2
+    ends = [*zip(np.where(signs(c), -1.0, 0.0), np.ones(P), strict=True)] * 2
     rewards = itertools.cycle(itertools.product((0, 1), repeat=2))
     for k, (one, other) in zip(range(starts), rewards, strict=False):
 
@@ -81,8 +80,7 @@ def farthest(c, *, same, larger=1.0, starts=24, enough=math.inf):
 def test_no_two_users_are_farther_apart(centre, signed, same, data):
     """Whatever numbers come in, far outside of their bounds, short or long; nor does a reward cost more that comes in
     another step, |v|^2 + |v'|^2."""
-    c = contribution(centre, signed=signed)
-    numbers = st.floats(-1.5, 1.5) | st.floats(-1e3, 1e3)
+    c, numbers = contribution(centre, signed=signed), st.floats(-1.5, 1.5) | st.floats(-1e3, 1e3)
     x, other = (data.draw(st.lists(numbers, min_size=P, max_size=P)) for _ in range(2))
     v, w = vector(c, x, data.draw(numbers), 0), vector(c, other, data.draw(numbers), 0 if same else 1)
     most = c.sensitivity * (1 + 1e-12)
@@ -109,8 +107,7 @@ def test_larger_numbers_would_exceed_it():
 def test_a_scale_of_ones_own_is_paid_for(centre, signed):
     """With a larger a the bound grows, and a search does not exceed it."""
     c = dataclasses.replace(contribution(centre, signed=signed), scale=0.8)
-    best = max(farthest(c, same=same) for same in (True, False))
-    assert 1.05 < best <= c.sensitivity * (1 + 1e-9)
+    assert 1.05 < max(farthest(c, same=same) for same in (True, False)) <= c.sensitivity * (1 + 1e-9)
 
 
 def test_more_that_may_be_negative_is_paid_for():

@@ -41,8 +41,7 @@ WORST = {  # rows at which two people's numbers for learning are nearly D_0 apar
 
 
 def bandit(holdout, form="curvature", **options):
-    given = {"budget": BUDGET, "holdout": holdout, "window": 5, "default": 0.0}
-    return joint(**(given | FORMS[form] | options))
+    return joint(**({"budget": BUDGET, "holdout": holdout, "window": 5, "default": 0.0} | FORMS[form] | options))
 
 
 class Larger(Sides):
@@ -109,10 +108,8 @@ def farthest(made, *, sides=None, starts=6, enough=np.inf):
 @settings(max_examples=150, deadline=None)
 def test_no_two_people_of_a_side_are_farther_apart(form, name, data):
     """Whatever comes in, and whether they teach: a number that was refused counts as silence."""
-    made = MADE[form, name]
-    numbers = st.floats(-1.5, 1.5) | st.floats(-1e3, 1e3)
-    side = data.draw(st.sampled_from(sides_of(made)))
-    found = []
+    made, numbers = MADE[form, name], st.floats(-1.5, 1.5) | st.floats(-1e3, 1e3)
+    side, found = data.draw(st.sampled_from(sides_of(made))), []
     for _ in range(2):
         x = data.draw(st.lists(numbers, min_size=2, max_size=2))
         x += [0.0, 0.0, float(data.draw(st.integers(0, 1)))] * (form == "blocks")
@@ -148,9 +145,7 @@ def test_the_claim_is_nearly_attained_on_every_side(form, name):
 
 @pytest.mark.parametrize("name", ["arm", "teaching", "pairs"])
 def test_a_search_attains_the_claim_and_no_more(name):
-    made = MADE["curvature", name]
-    found = farthest(made)
-    assert all(0.97 <= one <= 1 + 1e-9 for one in found)
+    assert all(0.97 <= one <= 1 + 1e-9 for one in farthest(MADE["curvature", name]))
 
 
 def test_larger_numbers_would_exceed_it():
@@ -245,5 +240,4 @@ def test_what_does_not_go_with_an_experiment(options, named):
 def test_arms_of_a_schema_have_its_names():
     with pytest.raises(ValueError, match="Expected actions of the holdout that are actions"):
         bandit(features=FIELDS, budget=BUDGET, holdout=Holdout(action="hello"))
-    made = bandit(features=FIELDS, budget=BUDGET, holdout=Holdout(action="a"))
-    assert isinstance(made.plan.sides, Sides)
+    assert isinstance(bandit(features=FIELDS, budget=BUDGET, holdout=Holdout(action="a")).plan.sides, Sides)

@@ -16,8 +16,7 @@ from tacit.model import links
 from tacit.testing import stage
 from tests.made import any_kind, joint
 
-BUDGET = Budget(1.0, 1e-3)
-SAFE = [1e-30, 1e-12, 0.3, 1.0, 3.0, 1e12, 1e30]
+BUDGET, SAFE = Budget(1.0, 1e-3), [1e-30, 1e-12, 0.3, 1.0, 3.0, 1e12, 1e30]
 SIZES = [5e-324, 1e-300, 1e-160, *SAFE, 1e154, 1e308, 1.7e308]
 ENDS = [0.0, *SIZES, *(-size for size in SIZES)]
 RANGES = st.lists(st.sampled_from(ENDS), min_size=2, max_size=2, unique=True).map(lambda ends: tuple(sorted(ends)))

@@ -42,16 +42,14 @@ def test_never_longer_than_one(link, rewards, dim, data):
 def test_a_search_attains_the_sensitivity_and_no_more(link):
     """Over two users in the plane and the estimate that both meet."""
     contribution = ScoreContribution(dim=2, link=link, low=0.0, high=1.0)
-    rng = np.random.default_rng(0)
-    ends = [(-1, 1)] * 4 + [(0, 1)] * 2 + [(-3, 3)] * 2
+    rng, ends = np.random.default_rng(0), [(-1, 1)] * 4 + [(0, 1)] * 2 + [(-3, 3)] * 2
 
     def distance(p):
         return -np.linalg.norm(vector(contribution, p[:2], p[4], p[6:]) - vector(contribution, p[2:4], p[5], p[6:]))
 
     best = 0.0
     for _ in range(8):
-        start = [rng.uniform(*end) for end in ends]
-        best = max(best, -minimize(distance, start, bounds=ends, method="L-BFGS-B").fun)
+        best = max(best, -minimize(distance, [rng.uniform(*end) for end in ends], bounds=ends, method="L-BFGS-B").fun)
     assert 0.99 * contribution.sensitivity <= best <= contribution.sensitivity * (1 + 1e-9)
 
 

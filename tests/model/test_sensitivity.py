@@ -29,8 +29,7 @@ def test_never_exceeded(rewards, scale, dim, data):
     contribution = LinearContribution(dim=dim, scale=scale, low=rewards[0], high=rewards[1])
     numbers = st.floats(-1e3, 1e3)
     points = [data.draw(st.lists(numbers, min_size=dim, max_size=dim)) for _ in range(2)]
-    values = [data.draw(numbers) for _ in range(2)]
-    a, b = (vector(contribution, x, y) for x, y in zip(points, values, strict=True))
+    a, b = (vector(contribution, x, y) for x, y in zip(points, [data.draw(numbers) for _ in range(2)], strict=True))
     tolerance = 1 + 1e-9
     assert np.linalg.norm(a - b) <= contribution.sensitivity * tolerance
     assert math.hypot(np.linalg.norm(a), np.linalg.norm(b)) <= contribution.sensitivity * tolerance
@@ -48,11 +47,9 @@ def test_search_finds_it_and_no_more(rewards, scale):
         b = vector(contribution, p[1] * np.array([math.cos(p[2]), math.sin(p[2])]), p[4])
         return -np.linalg.norm(a - b)
 
-    ends = [(0, 1), (0, 1), (0, math.pi), rewards, rewards]
-    best = 0.0
+    ends, best = [(0, 1), (0, 1), (0, math.pi), rewards, rewards], 0.0
     for _ in range(40):
-        start = [rng.uniform(*e) for e in ends]
-        best = max(best, -minimize(distance, start, bounds=ends, method="Nelder-Mead").fun)
+        best = max(best, -minimize(distance, [rng.uniform(*e) for e in ends], bounds=ends, method="Nelder-Mead").fun)
     assert 0.999 * contribution.sensitivity <= best <= contribution.sensitivity * (1 + 1e-9)
 
 
@@ -63,8 +60,7 @@ def test_halved_sensitivity_would_be_found_out():
 
 
 def test_contribution_kernel_against_reference():
-    rng = np.random.default_rng(1)
-    contribution = LinearContribution(dim=4, scale=0.7, low=-1, high=2)
+    rng, contribution = np.random.default_rng(1), LinearContribution(dim=4, scale=0.7, low=-1, high=2)
     for _ in range(20):
         x, y = rng.standard_normal(4), 3 * rng.standard_normal()
         expected = reference.contribution(x, y, 0.7, -1, 2)

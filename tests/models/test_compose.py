@@ -79,8 +79,7 @@ def play(bandit, kind, rounds, seed=0):
 @pytest.mark.parametrize("until", [never, at_once])
 def test_nobody_moves_the_sums_by_more_than_the_ledger_has(a, b, kind, beside, until):
     given = settings((a, b), kind) | {"model": then(kind[a], kind[b], until)} | beside
-    found = pairs.share(joint(**given), default_rng(1))
-    assert 0.75 < found <= 1
+    assert 0.75 < pairs.share(joint(**given), default_rng(1)) <= 1
 
 
 @each
@@ -89,8 +88,7 @@ def test_a_phase_learns_from_its_own_people_alone(a, b, kind):
     for until, mine in ((never, a), (at_once, b)):
         bandit = joint(**given, model=then(kind[a], kind[b], until), source=Simulated(1), policy=default_rng(2))
         play(bandit, kind, 25)  # the first step is of the first phase
-        size = bandit.one_pass.model.first.sums.size
-        sums = opened(bandit.sums.state.prefix)
+        size, sums = bandit.one_pass.model.first.sums.size, opened(bandit.sums.state.prefix)
         parts = sums.open[:size], sums.open[size:]
         assert bandit.sums.steps == 1
         assert bool(parts[0].any()) == (until is never) and bool(parts[1].any()) == (until is at_once), mine
@@ -117,8 +115,7 @@ def test_both_phases_are_open_while_choices_of_the_first_wait(a, b, kind):
 def test_one_seed_is_one_run(a, b, kind, beside):
     given = settings((a, b), kind) | {"model": then(kind[a], kind[b], at_once)} | beside
     one, other = (Bandit(algorithm(**given), seed=3) for _ in range(2))
-    assert play(one, kind, 60) == play(other, kind, 60)
-    assert one.sums.steps >= 1
+    assert play(one, kind, 60) == play(other, kind, 60) and one.sums.steps >= 1
 
 
 # a first phase of the l1 norm: Laplace noise, for means of arms
@@ -182,8 +179,7 @@ def test_nobody_moves_the_first_phase_by_more_than_its_cells():
 
 def test_steps_of_the_first_phase_have_the_noise_that_is_claimed():
     """By its second moment: false alarms below 1e-6; a scale a tenth off is seen nearly always."""
-    draws = Secure().laplaces(6000, 50)
-    wanted = ledger.laplace_std(50) ** 2
+    draws, wanted = Secure().laplaces(6000, 50), ledger.laplace_std(50) ** 2
     spread = np.std(draws.astype(float) ** 2) / np.sqrt(len(draws))
     assert abs(np.mean(draws.astype(float) ** 2) - wanted) < 5 * spread < 0.15 * wanted
     assert abs(np.mean(draws)) < 5 * ledger.laplace_std(50) / np.sqrt(len(draws))
@@ -205,8 +201,7 @@ def test_laplace_noise_has_its_law():
 @pytest.mark.parametrize("second", FIELDS.values(), ids=FIELDS)
 def test_a_saved_bandit_and_a_database_go_on_in_both_phases(second, tmp_path):
     given = means(at_once, second) | {"window": "10 seconds", "default": 0.0}
-    clock = Clock()
-    place = Place(str(tmp_path / "bandit.db"), tmp_path / "keys")
+    clock, place = Clock(), Place(str(tmp_path / "bandit.db"), tmp_path / "keys")
     with place.open(algorithm(**given), clock=clock) as stored:
         seen = []
         for t in range(3):

@@ -15,8 +15,7 @@ from tests.planning.test_plan import run
 
 
 def test_noise_is_that_of_the_encoder_alone():
-    noise = Noise(1.0, 10, 100_000)
-    after = holdout.noise(1.0, 1e-6)
+    noise, after = Noise(1.0, 10, 100_000), holdout.noise(1.0, 1e-6)
     for k in (3, 80, 160):
         assert after(noise.ends[k])[0] == pytest.approx(float(noise.std[k]), rel=0.02)
     assert after(10_000)[1] == pytest.approx(after(10_000)[0] / 0.03**0.5)

@@ -37,8 +37,7 @@ def test_a_world_has_the_rate_and_the_tastes_that_were_asked_for():
     for number in range(4):
         made = crowd.drawn(SMALL, number, rate=0.05, strength=0.7)
         assert made.random == pytest.approx(0.05, abs=1e-6)
-        odds = np.log(made.means / (1 - made.means))
-        assert np.sqrt(odds.var(axis=1, ddof=1).mean()) == pytest.approx(0.7, abs=1e-6)
+        assert np.sqrt(np.log(made.means / (1 - made.means)).var(axis=1, ddof=1).mean()) == pytest.approx(0.7, abs=1e-6)
         assert made.random < made.single < made.best
         assert made.important[0] == list(SMALL.context)[number % 2] and set(made.important) == set(SMALL.context)
         assert np.linalg.norm(made.numbers, axis=1).max() <= 1 + 1e-12
@@ -72,8 +71,7 @@ def test_people_are_as_the_schema_makes_them():
     assert not without.cross and "b" not in without.context
     fewer = crowd.seen(made, schema, without)
     assert fewer.numbers.shape[1] == sum(each.size for each in without.own) < made.numbers.shape[1]
-    assert np.array_equal(fewer.means, made.means)
-    assert fewer.numbers[:, 0] == pytest.approx(without.placed({})[1][0, 0])
+    assert np.array_equal(fewer.means, made.means) and fewer.numbers[:, 0] == pytest.approx(without.placed({})[1][0, 0])
 
 
 def test_the_share_is_of_those_who_come_last():
@@ -95,8 +93,7 @@ def test_a_curve_has_points_where_it_is_asked_for_them():
     place = crowd.crowded(dim=SMALL.dim, arms=2, radius=3.0, schema=SMALL, crowd=people)
     spec = Question(schema=SMALL).spec(1.0)
     usual, asked = (run_once(spec, place, 600, 0, 0, quiet, None, at) for at in (None, [300, 600]))
-    assert asked.at == [300, 600]
-    assert asked.curve == [usual.curve[usual.at.index(300)], usual.curve[-1]]
+    assert asked.at == [300, 600] and asked.curve == [usual.curve[usual.at.index(300)], usual.curve[-1]]
 
 
 # the bandit in them
@@ -107,14 +104,12 @@ def test_what_costs_people_is_seen():
     size, cases = Size(4, 10_000, 0, 0), [Case(8.0)]
     easy = played(Question(schema=SMALL, epsilon=8.0), cases, size).asked
     assert easy.mean[0] > 0.3 and easy.mean[2] > 0.8 and easy.mean[3] is None and easy.most == 10_000
-    rare = played(Question(schema=SMALL, epsilon=8.0, base_rate=0.01), cases, size).asked
-    assert rare.mean[2] < easy.mean[2] - 0.2
+    assert played(Question(schema=SMALL, epsilon=8.0, base_rate=0.01), cases, size).asked.mean[2] < easy.mean[2] - 0.2
     noisy = played(Question(schema=SMALL, epsilon=0.1), [Case(0.1)], size).asked
     assert noisy.mean[0] < easy.mean[0] - 0.2 and noisy.mean[2] < easy.mean[2] - 0.1
     late = Question(schema=SMALL, epsilon=8.0, per_day=900, window=86_400)
     assert late.later == 900 and abs(played(late, cases, size).asked.mean[0]) < 0.15
-    together = Question(schema=SMALL, epsilon=8.0, rounds_per_person=10)
-    found = played(together, cases, size).asked
+    found = played(Question(schema=SMALL, epsilon=8.0, rounds_per_person=10), cases, size).asked
     assert found.most == 1000 and found.mean[0] < easy.mean[2]  # as many rounds
 
 
@@ -134,8 +129,7 @@ def test_between_the_numbers_that_were_simulated():
     share = np.full((2, len(PEOPLE)), math.nan)
     share[:, :3] = [[0.0, 0.4, 0.8], [0.2, 0.6, 1.0]]
     found = Found(Case(1.0), share)
-    assert found.mean[:4] == pytest.approx([0.1, 0.5, 0.9, None])
-    assert (found.low[1], found.high[1]) == (0.4, 0.6)
+    assert found.mean[:4] == pytest.approx([0.1, 0.5, 0.9, None]) and (found.low[1], found.high[1]) == (0.4, 0.6)
     assert found.after(0.1) == 1000 and found.after(0.95) is None
     assert 3000 < found.after(0.8) < 10_000 and found.at(found.after(0.8))[0] == pytest.approx(0.8, abs=1e-3)
     assert found.at(5) == (pytest.approx(0.1), 1000) and found.at(10**9) == (pytest.approx(0.9), 10_000)
@@ -260,8 +254,7 @@ def test_a_configuration_says_the_promise_the_rate_and_the_deadline(capsys, monk
     assert "promises for a week" in told and "spare or retired, do not count" in told
     path.write_text(SERVED.replace("per_day = 4000\n", ""))
     document = json.loads(run(capsys, monkeypatch, "--schema", path, "--quick", "--json")[1])
-    assert document["setting"]["window"] is None
-    assert "--per-day says what it costs" in " ".join(document["notes"])
+    assert document["setting"]["window"] is None and "--per-day says what it costs" in " ".join(document["notes"])
 
 
 def test_bad_files(capsys, monkeypatch, tmp_path):

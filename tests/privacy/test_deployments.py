@@ -48,8 +48,7 @@ BANDITS = {
 
 def checked(record):
     assert record.keys() == {"url_slug", "status", "tier", "deployment"}
-    assert (record["status"], record["tier"]) == ("Draft", 3)
-    assert record["deployment"].keys() == FIELDS.keys()
+    assert (record["status"], record["tier"]) == ("Draft", 3) and record["deployment"].keys() == FIELDS.keys()
     for part, (required, optional) in FIELDS.items():
         given = record["deployment"][part]
         assert required <= given.keys() <= required | optional, part

@@ -12,19 +12,16 @@ from tacit.privacy.ledger import GaussianRelease, grid_delta
 
 def masses(s, reach):
     """P(k) for |k| <= reach, by summing everything."""
-    k = np.arange(-reach, reach + 1)
-    weights = np.exp(-(k**2) / (2 * s**2))
+    weights = np.exp(-(np.arange(-reach, reach + 1) ** 2) / (2 * s**2))
     return weights / weights.sum()
 
 
 def exact_delta(epsilon, shift, s):
     """sum over y in Z^m of (P(y) - e^epsilon P(y - shift))_+, by brute force."""
-    reach = math.ceil(9 * s) + max(map(abs, shift))
-    one = masses(s, reach)
+    one = masses(s, math.ceil(9 * s) + max(map(abs, shift)))
     here, there = np.ones(1), np.ones(1)
     for a in shift:
-        here = np.multiply.outer(here, one).reshape(-1)
-        moved = np.zeros_like(one)
+        here, moved = np.multiply.outer(here, one).reshape(-1), np.zeros_like(one)
         if a >= 0:
             moved[a:] = one[: len(one) - a]
         else:
@@ -69,8 +66,7 @@ def test_where_the_factors_are_all_of_epsilon_nothing_is_claimed():
     up, down = discrete.factors(1.0, 2, width=0.5)
     assert bound_of(1.01 * (up + down), 1e-6, 1.0, 2, width=0.5) < 1e-5
     release = GaussianRelease("g", "sums", 1e-6, 1.0, 3.1, grid=1.0, numbers=10**80, relation="replace")
-    assert sum(release.factors) > 0
-    assert grid_delta([release], 0.0) == pytest.approx(1.0, abs=1e-6)
+    assert sum(release.factors) > 0 and grid_delta([release], 0.0) == pytest.approx(1.0, abs=1e-6)
 
 
 def test_what_it_costs_where_it_is_used():

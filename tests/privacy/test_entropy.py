@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2
 
-from tacit.privacy import entropy
+from tacit.privacy import randomness
 from tests.privacy.test_secure import in_a_child
 
-DRAWS = 200_000
-ALARM = 1e-6
+DRAWS, ALARM = 200_000, 1e-6
 
 
 def misfit(draws, values, probabilities):
@@ -35,7 +34,7 @@ def gaussian_law(sigma):
 
 @pytest.mark.parametrize("sigma", [1.0, 2.7, 30.0])
 def test_discrete_gaussian_has_its_law_and_no_other(sigma):
-    draws = entropy.discrete_gaussian(sigma, DRAWS)
+    draws = randomness.discrete_gaussian(sigma, DRAWS)
     assert misfit(draws, *gaussian_law(sigma)) > ALARM
     for wrong in (2 / 3, 3 / 2):
         assert misfit(draws, *gaussian_law(wrong * sigma)) < ALARM
@@ -44,59 +43,57 @@ def test_discrete_gaussian_has_its_law_and_no_other(sigma):
 def test_the_stated_distance_of_the_discrete_gaussian():
     """The acceptance probabilities against exact ones, from 60-digit arithmetic."""
     getcontext().prec = 60
-    cases = [(1000.3, k) for k in (0, 1, 17, 999, 4500, 8999, 9002)] + [(1.01, 10), (1.01, 9), (1.12, 11)]
-    for sigma, k in cases:
+    for sigma, k in [(1000.3, k) for k in (0, 1, 17, 999, 4500, 8999, 9002)] + [(1.01, 10), (1.01, 9), (1.12, 11)]:
         assert k**2 / (2 * sigma**2) <= 50
         computed = Decimal(float(np.floor(np.exp(-(np.float64(k) ** 2) / (2 * sigma**2)) * 2.0**63)))
         exact = (-(Decimal(k) ** 2) / (2 * Decimal(sigma) ** 2)).exp() * Decimal(2) ** 63
-        assert abs(computed - exact) <= exact * Decimal(entropy.RATIO / 2) + 1
+        assert abs(computed - exact) <= exact * Decimal(randomness.RATIO / 2) + 1
 
 
 @pytest.mark.parametrize("trials", [1, 22, 64, 130])
 def test_halves_are_binomial(trials):
-    draws = entropy.halves(trials, DRAWS)
-    values = np.arange(trials + 1)
+    draws, values = randomness.halves(trials, DRAWS), np.arange(trials + 1)
     assert misfit(draws, values, binom.pmf(values, trials, 0.5)) > ALARM
     assert misfit(draws, values, binom.pmf(values, trials, 0.51)) < ALARM
 
 
 def test_below_is_uniform_and_bounded():
-    draws = entropy.below(7, DRAWS)
+    draws = randomness.below(7, DRAWS)
     assert misfit(draws, np.arange(7), np.full(7, 1 / 7)) > ALARM
     assert misfit(draws, np.arange(8), np.full(8, 1 / 8)) < ALARM
     with pytest.raises(ValueError, match="Expected a bound"):
-        entropy.below(0, 1)
+        randomness.below(0, 1)
 
 
-@pytest.mark.parametrize("count", [4, entropy.SHORT])  # words: of the kernel's, and of OpenSSL's
+@pytest.mark.parametrize("count", [4, randomness.SHORT])  # words: of the kernel's, and of OpenSSL's
 def test_a_forked_child_draws_something_else(count):
-    entropy.words(count)
-    theirs = in_a_child(lambda: entropy.words(count).tolist()[:4])
-    assert theirs not in ("", str(entropy.words(count).tolist()[:4]))
+    randomness.words(count)
+    theirs = in_a_child(lambda: randomness.words(count).tolist()[:4])
+    assert theirs not in ("", str(randomness.words(count).tolist()[:4]))
 
 
-@pytest.mark.parametrize("count", [0, 1, entropy.SHORT, entropy.SHORT + 1, 200_000])
+@pytest.mark.parametrize("count", [0, 1, randomness.SHORT, randomness.SHORT + 1, 200_000])
 def test_octets_are_as_many_as_asked_for(count):
-    assert len(entropy.octets(count)) == count
+    assert len(randomness.octets(count)) == count
 
 
 def test_openssl_is_reseeded_from_the_kernel_before_each_piece(monkeypatch):
     calls = []
     add, give = ssl.RAND_add, ssl.RAND_bytes
-    monkeypatch.setattr(entropy, "LONGEST", 3000)
+    monkeypatch.setattr(randomness, "LONGEST", 3000)
     monkeypatch.setattr(ssl, "RAND_add", lambda seed, bits: (calls.append(seed), add(seed, bits)))
     monkeypatch.setattr(ssl, "RAND_bytes", lambda count: (calls.append(count), give(count))[1])
-    assert len(entropy.octets(7000)) == 7000
+    assert len(randomness.octets(7000)) == 7000
     assert [len(c) if isinstance(c, bytes) else c for c in calls] == [32, 3000, 32, 3000, 32, 1000]
     assert len({c for c in calls if isinstance(c, bytes)}) == 3
     monkeypatch.setattr(ssl, "OPENSSL_VERSION", "LibreSSL 3.8")  # whose RAND_add does nothing
-    assert len(entropy.octets(7000)) == 7000 and len(calls) == 6
+    assert len(randomness.octets(7000)) == 7000 and len(calls) == 6
 
 
 def test_long_reads_are_uniform_bytes_with_or_without_openssl(monkeypatch):
-    draws = np.frombuffer(entropy.octets(DRAWS), np.uint8)
+    draws = np.frombuffer(randomness.octets(DRAWS), np.uint8)
     monkeypatch.setitem(sys.modules, "ssl", None)  # an import of it fails from here on
-    plain = np.frombuffer(entropy.octets(DRAWS), np.uint8)
+    plain = np.frombuffer(randomness.octets(DRAWS), np.uint8)
     for drawn in (draws, plain):
         assert misfit(drawn, np.arange(256), np.full(256, 1 / 256)) > ALARM
         assert misfit(drawn, np.arange(257), np.full(257, 1 / 257)) < ALARM
@@ -105,4 +102,4 @@ def test_long_reads_are_uniform_bytes_with_or_without_openssl(monkeypatch):
 
 def test_sigma_below_one_cell_is_refused():
     with pytest.raises(ValueError, match="grid cells"):
-        entropy.discrete_gaussian(0.5, 1)
+        randomness.discrete_gaussian(0.5, 1)

@@ -12,11 +12,10 @@ from scipy import stats
 
 from tacit.errors import NotSecure
 from tacit.kernels.exact import gaussians
-from tacit.privacy import entropy, exact
+from tacit.privacy import exact, randomness
 from tests.reference import gaussian as reference
 
-CHANCE = 1e-6
-COUNT = 200_000
+CHANCE, COUNT = 1e-6, 200_000
 
 
 def settings(cells):
@@ -40,8 +39,7 @@ def distance(drawn, cells):
 @pytest.mark.parametrize("cells", [1.0, 1.3, 2.5, 3.0000001, 17.0, 1234.56])
 def test_the_law_is_the_discrete_gaussian(cells):
     drawn = exact.draw(COUNT, cells)
-    assert distance(drawn, cells) > CHANCE
-    assert distance(drawn, cells * 0.97) < CHANCE
+    assert distance(drawn, cells) > CHANCE and distance(drawn, cells * 0.97) < CHANCE
     assert abs(np.corrcoef(drawn[1:], drawn[:-1])[0, 1]) < 5 / math.sqrt(COUNT)  # 6e-7
     assert distance(exact.draw(COUNT, max(1.0, cells * 0.97)), cells * 1.03) < CHANCE
 
@@ -53,8 +51,7 @@ def test_large_parameters(cells):
     assert stats.kstest(drawn / cells, "norm").pvalue > CHANCE
     assert stats.kstest(drawn / (0.93 * cells), "norm").pvalue < CHANCE
     for shift in (0, 7):
-        found = np.bincount(drawn >> shift & 31, minlength=32)
-        assert stats.chisquare(found).pvalue > CHANCE
+        assert stats.chisquare(np.bincount(drawn >> shift & 31, minlength=32)).pvalue > CHANCE
     assert abs(stats.norm.ppf((drawn < 0).mean())) < 5 / math.sqrt(COUNT) * 1.3
 
 
@@ -104,19 +101,19 @@ def test_it_does_not_matter_where_words_are_cut(cells, monkeypatch):
         def fill(out, stream=stream):
             out[:] = list(itertools.islice(stream, len(out)))
 
-        monkeypatch.setattr(entropy, "fill", fill)
+        monkeypatch.setattr(randomness, "fill", fill)
         monkeypatch.setattr(exact, "MOST_WORDS", most)
         assert np.array_equal(exact.draw(500, cells), whole)
 
 
 def test_words_are_wiped(monkeypatch):
-    seen, given = [], entropy.fill
+    seen, given = [], randomness.fill
 
     def fill(out):
         given(out)
         seen.append(out)
 
-    monkeypatch.setattr(entropy, "fill", fill)
+    monkeypatch.setattr(randomness, "fill", fill)
     monkeypatch.setattr(exact, "MOST_WORDS", 50)
     exact.draw(1000, 100.0)
     assert len(seen) > 10 and not np.concatenate(seen).any()
@@ -124,9 +121,9 @@ def test_words_are_wiped(monkeypatch):
 
 def test_fresh_words_fill_all_of_an_array():
     out = np.zeros(100_000, np.uint64)
-    entropy.fill(out)
+    randomness.fill(out)
     assert (out != 0).all()  # fails once in 10^14
-    entropy.fill(out[:0])
+    randomness.fill(out[:0])
 
 
 def test_what_is_not_the_random_device_is_refused(tmp_path, monkeypatch):
@@ -134,10 +131,10 @@ def test_what_is_not_the_random_device_is_refused(tmp_path, monkeypatch):
     file = tmp_path / "urandom"
     file.write_bytes(np.random.default_rng(0).bytes(100_000))
     for other in (str(file), "/dev/zero"):
-        monkeypatch.setattr(entropy, "DEVICE", other)
+        monkeypatch.setattr(randomness, "DEVICE", other)
         out = np.zeros(4, np.uint64)
         with pytest.raises(NotSecure, match="random device"):
-            entropy.fill(out)
+            randomness.fill(out)
         assert not out.any()
         with pytest.raises(NotSecure, match="random device"):
             exact.draw(4, 100.0)
@@ -153,5 +150,4 @@ def test_scales_that_cannot_be_drawn_are_refused():
 def test_numbers_without_room_say_so():
     """At 2^62 those of more than one standard deviation have none, and are told before they are complete."""
     drawn = exact.draw(4000, 2.0**62)
-    assert (drawn == exact.NO_ROOM).mean() > 0.3
-    assert (abs(drawn) <= exact.NO_ROOM).all()
+    assert (drawn == exact.NO_ROOM).mean() > 0.3 and (abs(drawn) <= exact.NO_ROOM).all()

@@ -30,8 +30,7 @@ def test_curve_is_the_hockey_stick_divergence(epsilon, mu):
 
 def test_curve_at_the_papers_budgets():
     """1 / mu at delta = .02, computed independently to three decimals."""
-    known = {0.5: 2.672, 1: 1.649, 2: 1.007, 4: 0.618, 6: 0.467, 8: 0.384}
-    for epsilon, value in known.items():
+    for epsilon, value in {0.5: 2.672, 1: 1.649, 2: 1.007, 4: 0.618, 6: 0.467, 8: 0.384}.items():
         assert 1 / gaussian.mu(Budget(epsilon, 0.02)) == pytest.approx(value, abs=6e-4)
 
 
@@ -39,15 +38,13 @@ def test_curve_at_the_papers_budgets():
 def test_both_ways(epsilon, log_delta):
     delta = 10**log_delta
     mu = gaussian.mu(Budget(epsilon, delta))
-    assert gaussian.delta(epsilon, mu) <= delta
-    assert gaussian.delta(epsilon, mu * 1.0001) > delta
+    assert gaussian.delta(epsilon, mu) <= delta and gaussian.delta(epsilon, mu * 1.0001) > delta
     assert gaussian.epsilon(mu, delta) == pytest.approx(epsilon, rel=1e-6)
     assert gaussian.epsilon(mu, delta) <= epsilon * (1 + 1e-9)
 
 
 def test_no_noise_is_no_privacy():
-    assert gaussian.mu(Budget(math.inf, 0.1)) == math.inf
-    assert gaussian.epsilon(math.inf, 0.1) == math.inf
+    assert gaussian.mu(Budget(math.inf, 0.1)) == math.inf and gaussian.epsilon(math.inf, 0.1) == math.inf
     assert gaussian.epsilon(0.0, 0.1) == 0.0
 
 
@@ -65,8 +62,7 @@ def test_ledger_recomputes_and_refuses():
     cheat = GaussianRelease("g", "sum", 2.0, 1.5, 0.99 * honest.sigma, relation="replace")
     with pytest.raises(BudgetExceeded, match="Expected epsilon at most 1"):
         ledger.check([cheat], Budget(1, 1e-6))
-    two = ledger.epsilon_of([honest, honest], 1e-6)
-    assert two == pytest.approx(gaussian.epsilon(math.sqrt(2) * honest.mu, 1e-6))
+    assert ledger.epsilon_of([honest, honest], 1e-6) == pytest.approx(gaussian.epsilon(math.sqrt(2) * honest.mu, 1e-6))
 
 
 def test_bad_budgets():

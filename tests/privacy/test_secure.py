@@ -21,11 +21,9 @@ ARMS = np.eye(2)
 
 def test_secure_is_the_default_and_has_no_seed():
     bandit = Bandit(JointGLM(2, BUDGET, horizon=100))
-    assert isinstance(bandit.source, Secure)
-    assert bandit.privacy.private and not bandit.privacy.caveats
+    assert isinstance(bandit.source, Secure) and bandit.privacy.private and not bandit.privacy.caveats
     assert "people's data" in str(bandit.privacy) and "grid" in str(bandit.privacy)
-    assert "2 rounds: epsilon" in str(bandit.privacy)
-    assert not inspect.signature(Secure).parameters
+    assert "2 rounds: epsilon" in str(bandit.privacy) and not inspect.signature(Secure).parameters
     for _ in range(40):
         bandit.observe(bandit.choose(ARMS), 1.0)
     assert 0 < bandit.privacy.spent <= 1 + 1e-9
@@ -106,8 +104,7 @@ def test_numbers_are_drawn_ahead_and_leave_once():
 def test_more_than_was_drawn_ahead_is_drawn_at_once():
     source = Secure()
     source.expect(10, 50.0)
-    assert source.integers(3, 100, 50.0).shape == (3, 100)
-    assert source.integers(0, 7, 50.0).shape == (0, 7)
+    assert source.integers(3, 100, 50.0).shape == (3, 100) and source.integers(0, 7, 50.0).shape == (0, 7)
 
 
 def test_noise_without_room_is_an_error():
@@ -124,8 +121,7 @@ def test_plans_leave_room_for_their_noise(options):
     for budget, rounds in ((Budget(0.01, 1e-9), 10**6), (Budget(1.0, 1e-6), 10**8), (Budget(1e-8, 1e-12), None)):
         bandit = joint(budget=budget, rounds=rounds, **plan)
         grid = bandit.plan.mechanism
-        assert 12 * grid.cells <= 2.0**61
-        assert bandit.privacy.epsilon == pytest.approx(budget.epsilon, rel=1e-9)
+        assert 12 * grid.cells <= 2.0**61 and bandit.privacy.epsilon == pytest.approx(budget.epsilon, rel=1e-9)
         assert grid.cell * np.sqrt(grid.size) <= bandit.one_pass.learnt.sums.sensitivity / 16
         for person in range(12):
             bandit.observe(bandit.choose(ARMS, person=person if rounds else None), 1.0)
@@ -172,8 +168,7 @@ def test_a_fork_shares_no_noise():
     wait(source, 32)
     theirs = in_a_child(lambda: source.integers(1, 8, 2.0**40).tolist())
     more = in_a_child(lambda: source.integers(1, 8, 2.0**40).tolist())
-    ours = [str(source.integers(1, 8, 2.0**40).tolist()) for _ in range(2)]
-    assert len({theirs, more, *ours}) == 4
+    assert len({theirs, more, *[str(source.integers(1, 8, 2.0**40).tolist()) for _ in range(2)]}) == 4
 
 
 def test_a_forked_copy_of_a_used_bandit_is_refused():

@@ -19,8 +19,7 @@ def expand(suite, key, label, info, length):
 
 
 def sealed(ephemeral, public, info, text, cipher=AES_256, about=b""):
-    suite = SUITE + cipher[0].to_bytes(2, "big")
-    own = X25519PrivateKey.from_private_bytes(ephemeral)
+    suite, own = SUITE + cipher[0].to_bytes(2, "big"), X25519PrivateKey.from_private_bytes(ephemeral)
     enc = own.public_key().public_bytes_raw()
     agreed = extract(KEM, b"", b"eae_prk", own.exchange(X25519PublicKey.from_public_bytes(public)))
     secret = expand(KEM, agreed, b"shared_secret", enc + public, 32)

@@ -16,8 +16,7 @@ def contribution(x, y, scale, low, high):
 
 def unpack(released, d, scale):
     """gram and moment from (svec(gram), scale moment)."""
-    gram = np.zeros((d, d))
-    k = 0
+    gram, k = np.zeros((d, d)), 0
     for i in range(d):
         for j in range(i, d):
             gram[i, j] = gram[j, i] = released[k] / (1 if i == j else np.sqrt(2))
@@ -58,11 +57,9 @@ def best_linear_estimate(node_values, t, sigma=1.0):
 
 def root_toeplitz(n):
     """The square root of the lower triangular matrix of ones."""
-    ones = np.tril(np.ones((n, n)))
-    f = [1.0]
+    ones, f = np.tril(np.ones((n, n))), [1.0]
     for k in range(1, n):
         f.append(f[-1] * (2 * k - 1) / (2 * k))
     matrix = toeplitz(f, np.zeros(n))
-    assert np.allclose(matrix @ matrix, ones)
-    assert n > 30 or np.allclose(sqrtm(ones), matrix, atol=1e-6)
+    assert np.allclose(matrix @ matrix, ones) and (n > 30 or np.allclose(sqrtm(ones), matrix, atol=1e-6))
     return matrix

@@ -12,8 +12,7 @@ def week_of(leaf, apart):
 
 def placements(leaves, weeks, apart):
     """All ways to be in one leaf of each of at most `weeks` weeks."""
-    groups = itertools.groupby(range(leaves), lambda leaf: week_of(leaf, apart))
-    choices = [[None, *group] for _, group in groups]
+    choices = [[None, *group] for _, group in itertools.groupby(range(leaves), lambda leaf: week_of(leaf, apart))]
     for chosen in itertools.product(*choices):
         if 0 < sum(leaf is not None for leaf in chosen) <= weeks:
             yield chosen

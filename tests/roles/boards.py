@@ -65,8 +65,7 @@ def published(name):
     shuffler = None if is_local(name) else Shuffler(first)
     members = []
     for _ in range(66):
-        arms = rng.uniform(-0.5, 0.5, (3, server.dim))
-        client = device(server.billboard())
+        arms, client = rng.uniform(-0.5, 0.5, (3, server.dim)), device(server.billboard())
         choice = client.choose(arms)
         report = client.randomize(choice, rng.choice([low, high]))
         members.append((client, choice))
@@ -125,7 +124,7 @@ def without(name, *path):
 
 
 class Stream:
-    """Instead of tacit.privacy.entropy.octets: the same bytes after every `rewind`, and how many were drawn."""
+    """Instead of tacit.privacy.randomness.octets: the same bytes after every `rewind`, and how many were drawn."""
 
     def __init__(self, seed):
         self.bytes, self.drawn = default_rng(seed).bytes(1 << 16), 0
@@ -222,8 +221,7 @@ def mutated(made, other, rng):
     made = copy.deepcopy(made)
     ways = places(made)
     *way, last = ways[rng.integers(len(ways))]
-    part = functools.reduce(lambda inner, key: inner[key], way, made)
-    kind = rng.integers(12)
+    part, kind = functools.reduce(lambda inner, key: inner[key], way, made), rng.integers(12)
     if kind < 5:
         part[last] = near(part[last], rng)
     elif kind < 8:

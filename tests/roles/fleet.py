@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from tacit.data import Array, Coded, Exact
 from tacit.mechanisms.shuffle.encoding import nothing_coded
-from tacit.privacy import entropy
+from tacit.privacy import randomness
 from tacit.roles import billboard as boards
 from tacit.roles import limits, wire
 
@@ -36,10 +36,9 @@ class Fleet:
         good = (np.abs(vectors) < 1e100).all(axis=1, keepdims=True)
         if not good.all():
             vectors = np.where(good, vectors, 0.0)
-        squares = np.einsum("ij,ij->i", vectors, vectors)
-        out = np.empty(len(vectors), of.record)
+        squares, out = np.einsum("ij,ij->i", vectors, vectors), np.empty(len(vectors), of.record)
         out[:] = np.frombuffer(wire.encode_report(of, bytes(8), nothing_coded(of.size)), of.record)
-        out["id"] = entropy.words(len(vectors))
+        out["id"] = randomness.words(len(vectors))
         factors = self._grid * PARTS * np.minimum(1.0, self._norm / np.sqrt(np.maximum(squares, self._norm**2)))
         for start in range(0, len(vectors), ROWS):
             piece = slice(start, start + ROWS)
@@ -64,18 +63,18 @@ def _rounded(scaled: Array, kind: Any) -> Whole:
     random byte is above PARTS - 1 - f, and if it is equal, with probability `rest`."""
     parts = np.floor(scaled)
     out: Whole = parts.astype(kind)
-    out += np.frombuffer(entropy.octets(out.size), np.uint8).reshape(out.shape)
+    out += np.frombuffer(randomness.octets(out.size), np.uint8).reshape(out.shape)
     equal = np.nonzero((out & (PARTS - 1)) == PARTS - 1)
     out >>= 8
-    out[equal] += entropy.words(equal[0].size) * 2.0**-64 < scaled[equal] - parts[equal]
+    out[equal] += randomness.words(equal[0].size) * 2.0**-64 < scaled[equal] - parts[equal]
     return out
 
 
 def _coins(trials: int, count: int) -> Whole:
     """Binomial(trials, 1/2), from no more random bytes than the next power of two."""
     if trials > 64:
-        return entropy.halves(trials, count)
+        return randomness.halves(trials, count)
     width = next(w for w in (1, 2, 4, 8) if trials <= 8 * w)
-    drawn = np.frombuffer(entropy.octets(width * count), f"<u{width}")
+    drawn = np.frombuffer(randomness.octets(width * count), f"<u{width}")
     ones: Whole = np.bitwise_count(drawn & drawn.dtype.type((1 << trials) - 1))
     return ones

@@ -53,8 +53,7 @@ def test_bytes_that_were_made_are_sent_once_in_every_visit(tmp_path):
 def test_ids_follow_from_the_devices_key_the_billboard_and_the_choice():
     """A copy of the file makes the same id; another billboard, choice or device another one, which nobody can link."""
     state = OutboxState.read("")
-    first = state.report_id(bytes(32), bytes(16))
-    copy = OutboxState.read(state.text())
+    first, copy = state.report_id(bytes(32), bytes(16)), OutboxState.read(state.text())
     ids = {copy.report_id(bytes([board] * 32), bytes([choice] * 16)) for board in range(4) for choice in range(4)}
     assert copy.report_id(bytes(32), bytes(16)) == first and len(first) == 16 and len(ids) == 16
     assert OutboxState.read("").report_id(bytes(32), bytes(16)) != first

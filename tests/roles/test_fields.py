@@ -9,7 +9,7 @@ import pytest
 from tacit import Budget, Embedded, LocalIRLS, ShuffleNewton, Simulated
 from tacit.errors import BadBillboard, WrongBatch
 from tacit.features import Category, Number, Schema, Tags
-from tacit.privacy import entropy
+from tacit.privacy import randomness
 from tests.roles.boards import SERVERS, Stream, another, behaviour, changed, device, published
 
 HEALTH = Schema(
@@ -35,7 +35,7 @@ kinds = pytest.mark.parametrize("kind", [LocalIRLS, ShuffleNewton])
 def test_a_device_chooses_by_fields_as_by_their_vectors(kind, monkeypatch):
     board, stream = server(kind).billboard(), Stream(5)
     fields, vectors = device(board, features=HEALTH), device(board)
-    monkeypatch.setattr(entropy, "octets", stream)
+    monkeypatch.setattr(randomness, "octets", stream)
     for person in OTHERS:
         reports = []
         for client, arms in ((fields, person), (vectors, HEALTH.vectors(person))):
@@ -51,7 +51,7 @@ def test_a_device_chooses_by_fields_as_by_their_vectors(kind, monkeypatch):
 @kinds
 def test_nothing_that_a_device_shows_depends_on_fields(kind, monkeypatch):
     client, stream = device(server(kind).billboard(), features=HEALTH), Stream(2)
-    monkeypatch.setattr(entropy, "octets", stream)
+    monkeypatch.setattr(randomness, "octets", stream)
     shown = {behaviour(client, person, reward, stream) for person in OTHERS for reward in (0.0, 1.0, None)}
     assert len(shown) == 1 and "sent" in shown.pop()
 
@@ -102,8 +102,7 @@ def test_a_server_says_its_features_and_is_saved_with_them(kind, tmp_path):
     assert kind.load(tmp_path / "server.json").features == HEALTH
     with pytest.raises(ValueError, match="a Schema"):
         server(kind, features={"age": 3})
-    simulated = {"source": Simulated(1), "policy": np.random.default_rng(1)}
-    both = Embedded(server(kind, **simulated))
+    both = Embedded(server(kind, source=Simulated(1), policy=np.random.default_rng(1)))
     choice = both.choose({"age": 31}, actions=["walk"])
     both.observe(choice, 1.0)
     assert choice.name == "walk" and both.choose_many([{"age": 3}, {"age": "x"}]).refused.keys() == {1}

@@ -14,7 +14,7 @@ from numpy.random import default_rng
 
 from tacit import Shuffler
 from tacit.errors import BadBillboard
-from tacit.privacy import entropy, gaussian
+from tacit.privacy import gaussian, randomness
 from tacit.roles import billboard as boards
 from tacit.roles import limits
 from tests.roles.boards import (
@@ -52,7 +52,7 @@ def test_no_damaged_billboard_makes_two_data_behave_differently(served, monkeypa
     models = [other for other in fellows(name) if is_local(other) == is_local(name) and other != name]
     others = [document(other) for other in models]
     data = people(made[0]["dim"], tuple(made[0]["rewards"]))
-    monkeypatch.setattr(entropy, "octets", stream)
+    monkeypatch.setattr(randomness, "octets", stream)
     kept = 0
     for number in range(EACH):
         board = mutated(made[number % 2], others[rng.integers(len(others))], rng)
@@ -123,7 +123,7 @@ def test_our_own_billboards_are_accepted_and_treat_all_data_alike(served, monkey
     for board in published(served):
         client = device(board, rewards=ALL[served]().rewards)
         with monkeypatch.context() as patched:
-            patched.setattr(entropy, "octets", stream)
+            patched.setattr(randomness, "octets", stream)
             shown = {behaviour(client, *datum, stream) for datum in people(client.dim, client.rewards)}
         assert len(shown) == 1 and shown.pop()[2] == "sent"
 
@@ -131,15 +131,14 @@ def test_our_own_billboards_are_accepted_and_treat_all_data_alike(served, monkey
 def test_the_fuzz_finds_a_device_whose_errors_depend_on_the_datum(monkeypatch):
     """The test of the test: an error for one reward, one random byte more for another, a longer report for a third."""
     client, stream = device(published("irls")[1]), Stream(0)
-    monkeypatch.setattr(entropy, "octets", stream)
-    data = people(client.dim, client.rewards)
-    honest = client.report
+    monkeypatch.setattr(randomness, "octets", stream)
+    data, honest = people(client.dim, client.rewards), client.report
 
     def raising(x, reward, id):
         return honest(x, 1 / reward if reward == 0.0 else reward)
 
     def drawing(x, reward, id):
-        entropy.octets(reward == 1.0)
+        randomness.octets(reward == 1.0)
         return honest(x, reward)
 
     def longer(x, reward, id):

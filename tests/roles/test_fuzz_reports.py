@@ -55,8 +55,7 @@ def test_a_local_server_counts_a_report_or_changes_nothing(served_local):
     rng, server = default_rng([SEED, others.index(name)]), ALL[name]()
     taken = 0
     for number in range(EACH):
-        good = sent(server)[0]
-        foreign = sent(ALL[others[rng.integers(len(others))]]())[0]
+        good, foreign = sent(server)[0], sent(ALL[others[rng.integers(len(others))]]())[0]
         bad, before = damaged(good, foreign, rng), (snapshot(server._state), len(server._seen), server.users)
         told = f"TACIT_FUZZ_SEED={SEED}, {name}, number {number}: {bad!r}"
         try:
@@ -83,8 +82,7 @@ def test_a_shuffler_counts_a_report_or_changes_nothing(served_shuffled):
         for shuffler, add in ((one, one.add), (many, many.add_many)):
             before = snapshot(shuffler._open), shuffler.reports
             try:
-                refused = add(bad) or {}
-                whole = len(bad) // shuffler.parameters.length
+                refused, whole = add(bad) or {}, len(bad) // shuffler.parameters.length
                 assert shuffler.reports == before[1] + whole - sum(refused.values()), told
             except TacitError:
                 assert (snapshot(shuffler._open), shuffler.reports) == before, told

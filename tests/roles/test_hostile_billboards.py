@@ -11,7 +11,7 @@ import pytest
 from tacit import Budget, LocalIRLS, ShuffleNewton, Shuffler
 from tacit.errors import BadBillboard, BadReport, WrongBatch
 from tacit.model import vectors
-from tacit.privacy import entropy
+from tacit.privacy import randomness
 from tacit.roles import billboard as boards
 from tacit.roles import local, shuffle, wire
 from tacit.roles.wire import Parameters
@@ -60,7 +60,7 @@ def test_rewards_outside_are_clipped_and_nan_counts_as_none(served, monkeypatch)
     """With the same random bytes the reports are the same."""
     shared, stream = device(published(served)[1]), Stream(2)
     low, high = shared.rewards
-    monkeypatch.setattr(entropy, "octets", stream)
+    monkeypatch.setattr(randomness, "octets", stream)
 
     def report(reward):
         client = another(shared)
@@ -81,7 +81,7 @@ def test_rewards_outside_are_clipped_and_nan_counts_as_none(served, monkeypatch)
 
 def test_no_datum_fails_in_a_program_that_raises_floating_point_errors(served, monkeypatch):
     client, stream = device(published(served)[1]), Stream(2)
-    monkeypatch.setattr(entropy, "octets", stream)
+    monkeypatch.setattr(randomness, "octets", stream)
     with np.errstate(all="raise"):
         shown = {behaviour(client, *datum, stream) for datum in people(client.dim, client.rewards)}
     assert len(shown) == 1 and "sent" in shown.pop()

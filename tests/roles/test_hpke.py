@@ -23,8 +23,7 @@ def test_the_reference_has_the_known_answer_of_the_rfc():
             "f938558b5d72f1a23810b4be2ab4f84331acc02fc97babc53a52ae8218a355a96d8770ac83d07bea87e13c512a",
         ),
     )
-    made = reference.sealed(ephemeral, public, info, text, reference.AES_128, about)
-    assert made == enc + expected
+    assert reference.sealed(ephemeral, public, info, text, reference.AES_128, about) == enc + expected
 
 
 def test_what_the_reference_seals_is_opened_by_its_key_alone():

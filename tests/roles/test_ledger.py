@@ -145,8 +145,7 @@ def test_a_floor_bounds_what_a_billboard_reads_from_the_arm_that_is_displayed():
     """A person's own billboard with a chosen theta: without a floor the arm tells on which side of it a feature lies,
     choice by choice. With a floor of .3 the likelihood ratio of the better of two arms is (1 - g + g / 2) / (g / 2) =
     5.67 in both worlds. 4 000 choices each; false alarm below 1e-6 (5 standard errors of the log ratio)."""
-    hostile = document("newton-greedy") | {"theta": [1.0, -1.0]}
-    client = device(json.dumps(hostile).encode())
+    client = device(json.dumps(document("newton-greedy") | {"theta": [1.0, -1.0]}).encode())
     worlds = [[0.51, 0.5], [0.0, 0.0]], [[0.49, 0.5], [0.0, 0.0]]
     sure = [np.mean([client.choose(arms).index for _ in range(100)]) for arms in worlds]
     assert sure == [0.0, 1.0]  # what the attack reads

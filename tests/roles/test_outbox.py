@@ -178,8 +178,7 @@ def test_an_answer_that_is_no_http_stops_no_report(tmp_path, way):
 
         thread = threading.Thread(target=relay, daemon=True)
         thread.start()
-        url = f"http://127.0.0.1:{server.getsockname()[1]}"
-        pinned = identity.public(identity.drawn())
+        url, pinned = f"http://127.0.0.1:{server.getsockname()[1]}", identity.public(identity.drawn())
         send = post(url) if way == "open" else sealed.sealing(pinned, sealed.get(url), bool)
         world = World(tmp_path / "kept", send=send)
         for batch in range(2):

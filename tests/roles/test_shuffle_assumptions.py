@@ -47,8 +47,7 @@ def right(board, *, own, tries):
     others it knows everything but their coins."""
     attacker, rng = Attacker(board, (ARM, 0.0), (ARM, 1.0)), np.random.default_rng(0)
     of, fleet, others = attacker.of, Fleet(board), USERS - 1 - own
-    expected = others * (of.reach + of.trials / 2)
-    found = 0
+    expected, found = others * (of.reach + of.trials / 2), 0
     for _ in range(tries):
         truth, shuffler = attacker.worlds[rng.integers(2)], Shuffler(board)
         mine = fleet.reports(np.zeros((own, of.size)))

@@ -33,8 +33,7 @@ def test_one_by_one_and_as_a_stream_are_the_same():
 
 
 def test_the_order_of_reports_leaves_no_trace():
-    sent = reports(80)
-    messages = set()
+    sent, messages = reports(80), set()
     for seed in range(3):
         shuffler = Shuffler(BOARD)
         for i in default_rng(seed).permutation(80):
@@ -53,18 +52,12 @@ def test_a_retry_counts_once():
 
 
 def test_bad_reports_are_named_and_change_nothing():
-    good = reports(1)[0]
-    other = ShuffleNewton(2, Budget(2.0, 1e-2), first=60).billboard()
+    good, other = reports(1)[0], ShuffleNewton(2, Budget(2.0, 1e-2), first=60).billboard()
     shuffler = Shuffler(BOARD)
     for bad, error in (
-        (b"", BadReport),
-        (good[:20], BadReport),
-        (good[:-1], BadReport),
-        (good + b"x", BadReport),
-        (b"xx" + good[2:], BadReport),
-        (good[:2] + b"\x09" + good[3:], BadReport),
-        (good[:-1] + b"\xff", BadReport),
-        (good[:4] + b"\x07" + good[5:], WrongBatch),
+        *((b"", BadReport), (good[:20], BadReport), (good[:-1], BadReport), (good + b"x", BadReport)),
+        *((b"xx" + good[2:], BadReport), (good[:2] + b"\x09" + good[3:], BadReport)),
+        *((good[:-1] + b"\xff", BadReport), (good[:4] + b"\x07" + good[5:], WrongBatch)),
         (reports(1, other)[0], WrongBatch),
     ):
         with pytest.raises(error, match="Expected"):
@@ -79,8 +72,7 @@ def test_bad_reports_are_named_and_change_nothing():
 
 def test_a_report_for_an_earlier_batch_is_late():
     server = ShuffleNewton(2, Budget(1.0, 1e-2), first=60)
-    shuffler = Shuffler(BOARD)
-    early = reports(61)
+    shuffler, early = Shuffler(BOARD), reports(61)
     for report in early[:60]:
         shuffler.add(report)
     server.observe(shuffler.close())
@@ -91,8 +83,7 @@ def test_a_report_for_an_earlier_batch_is_late():
 
 
 def test_too_few_reports_are_not_handed_on_and_not_lost():
-    shuffler = Shuffler(BOARD)
-    sent = reports(60)
+    shuffler, sent = Shuffler(BOARD), reports(60)
     for report in sent[:59]:
         shuffler.add(report)
     with pytest.raises(BatchTooSmall):
@@ -112,8 +103,7 @@ def test_the_sum_is_unbiased_and_its_noise_has_the_law(source):
     deviation are rejected."""
     client = ShuffleClient(BOARD, noise=source)
     vector = client.contribution(np.array([0.6, -0.5]), 1.0)
-    plan = SERVER.analyzer.plan(0)
-    n = 4000
+    plan, n = SERVER.analyzer.plan(0), 4000
     counts = np.array([client.counts(vector) for _ in range(n)])
     assert counts.min() >= 0 and counts.max() <= client.parameters.slots
     noise = counts - plan.reach - plan.trials / 2 - vector * plan.scale
@@ -128,8 +118,7 @@ def test_the_sum_is_unbiased_and_its_noise_has_the_law(source):
 def test_rounding_never_leaves_the_slots():
     client = ShuffleClient(BOARD)
     big = np.full(client.parameters.size, 100.0)
-    assert (client.counts(big) <= client.parameters.slots).all()
-    assert (client.counts(-big) >= 0).all()
+    assert (client.counts(big) <= client.parameters.slots).all() and (client.counts(-big) >= 0).all()
     for x in (np.array([1.0, 0.0]), np.array([0.0, -1.0]), np.zeros(2)):
         assert np.linalg.norm(client.contribution(x, 1.0)) <= SERVER.contribution.norm + 1e-12
 
@@ -138,5 +127,4 @@ def test_a_wide_report_uses_wider_numbers():
     silent = ShuffleNewton(2, Budget(math.inf, 1e-2), first=10).billboard()
     client = ShuffleClient(silent, noise=Seeded(default_rng(0)))
     report = client.randomize(client.choose([[0.3, 0.4]]), 1.0)
-    assert len(report) == wire.REPORT.size + 4 * 5
-    assert Shuffler(silent).add_many(report) == {}
+    assert len(report) == wire.REPORT.size + 4 * 5 and Shuffler(silent).add_many(report) == {}

@@ -26,12 +26,8 @@ def board(**plan):
 @pytest.mark.parametrize(
     "plan",
     [
-        {"trials": 0},
-        {"users": 1, "minimum": 1, "trials": 49},
-        {"minimum": 1, "trials": 49},
-        {"malicious": 60},
-        {"laplace": 3.0, "reach": DOCUMENT["plan"]["reach"] + 120},
-        {"epsilon": None},
+        *({"trials": 0}, {"users": 1, "minimum": 1, "trials": 49}, {"minimum": 1, "trials": 49}, {"malicious": 60}),
+        *({"laplace": 3.0, "reach": DOCUMENT["plan"]["reach"] + 120}, {"epsilon": None}),
     ],
 )
 def test_a_plan_without_coins_is_for_simulation_only(plan):
@@ -91,8 +87,7 @@ def test_whole_numbers_of_users_are_calibrated_as_they_are_charged(malicious, dr
     made = ShuffleNewton(2, BUDGET, first=first, growth=2.0, malicious=malicious, dropout=dropout)
     for batch in range(4):
         plan = made.analyzer.plan(batch)
-        spent = made.analyzer.epsilon(plan, made.analyzer.minimum(plan))
-        assert 0.9 < spent <= 1.0 + 1e-6
+        assert 0.9 < made.analyzer.epsilon(plan, made.analyzer.minimum(plan)) <= 1.0 + 1e-6
     assert made.analyzer.liars(made.analyzer.plan(1)) == {0.07: 7, 0.0: 0, 0.14: 28, 0.1: 18}[malicious]
 
 
@@ -112,8 +107,7 @@ def batch(server, users):
 def test_a_server_with_malicious_users_goes_on_after_its_first_batch():
     made = ShuffleNewton(2, BUDGET, first=50, malicious=0.07)
     made.observe(batch(made, 50))
-    assert made.users == 50 and json.loads(made.billboard())["batch"] == 1
-    assert made.privacy.private
+    assert made.users == 50 and json.loads(made.billboard())["batch"] == 1 and made.privacy.private
 
 
 def test_a_batch_whose_successor_cannot_be_planned_changes_nothing():

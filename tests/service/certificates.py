@@ -15,8 +15,7 @@ def write(certificate, key):
     now = datetime.datetime.now(datetime.UTC)
     made = x509.CertificateBuilder(name, name, secret.public_key(), x509.random_serial_number())
     made = made.not_valid_before(now - datetime.timedelta(1)).not_valid_after(now + datetime.timedelta(1))
-    names = [x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.DNSName("localhost")]
-    here = x509.SubjectAlternativeName(names)
+    here = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.DNSName("localhost")])
     signed = made.add_extension(here, critical=False).sign(secret, hashes.SHA256())
     certificate.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
     form = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()

@@ -65,12 +65,10 @@ def test_a_bad_line_of_a_batch_is_refused_alone(app):
     good = [{"arms": EYE, "request": f"{i}"} for i in range(3)]
     bad = [b"{", b'{"arms": [[NaN, 0, 0]]}', b"\xff\xfe", b"", b'{"arms": [[9, 0, 0]]}', b"[" * 100_000]
     found = each_reply(app, "choose:batch", good[0], *bad, *good[1:])
-    assert ["error" in each for each in found] == [False, *[True] * 6, False, False]
-    assert stored(app).head.choices == 3
+    assert ["error" in each for each in found] == [False, *[True] * 6, False, False] and stored(app).head.choices == 3
     ids = [each["id"] for each in found if "id" in each]
     rewards = {"id": ids[0], "reward": 1}, {"id": ids[1], "reward": 7}, {"id": "?", "reward": 1}, {"id": ids[2]}
-    told = each_reply(app, "reward:batch", *rewards)
-    assert ["error" in each for each in told] == [False, True, True, True]
+    assert ["error" in each for each in each_reply(app, "reward:batch", *rewards)] == [False, True, True, True]
     (_, _, cancelled), (_, _, late) = (call(app, ("reward", {"id": ids[1], "reward": y}))[0] for y in (None, 1.0))
     assert cancelled == late == b'{"acknowledged":true}'
     index = found[0]["index"]
@@ -158,8 +156,7 @@ def test_the_status_says_what_counts_by_now_and_when(app):
 
 def test_a_server_whose_choices_do_not_enter_is_not_ready(app, monkeypatch):
     """As where the folder of keys cannot be written: choices are answered, and nothing more is learnt."""
-    one = app.served["messages"]
-    now = [0.0]
+    one, now = app.served["messages"], [0.0]
     monkeypatch.setattr(served, "time", types.SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(stored(app)._steps, "run", lambda: None)
     call(app, ("choose:batch", lines(*[{"arms": EYE}] * 60)))
@@ -245,8 +242,7 @@ def test_without_keys_a_web_page_of_another_name_is_not_let_in(app):
 
 
 def test_epsilon_is_shown_with_its_neighbours(tmp_path):
-    bandits = {name: LINEAR | {"durable": f"{name}.db"} for name in ("one", "two")}
-    app = application(tmp_path, bandits=bandits)
+    app = application(tmp_path, bandits={name: LINEAR | {"durable": f"{name}.db"} for name in ("one", "two")})
     assert reply(app, "/v1/bandits/one/status")["privacy"]["neighbours"] == "replace"
     ((_, _, metrics),) = call(app, ("/metrics", None))
     for name in ("tacit_epsilon", "tacit_epsilon_spent"):
@@ -256,8 +252,7 @@ def test_epsilon_is_shown_with_its_neighbours(tmp_path):
 def test_beyond_the_rounds_of_a_person_choices_are_served_and_not_learnt_from(tmp_path):
     app = application(tmp_path, budget={"unit": {"rounds": 2}})
     for i in range(4):
-        choice = reply(app, "choose", {"arms": EYE, "person": "p"})["id"]
-        before = total(stored(app))
+        choice, before = reply(app, "choose", {"arms": EYE, "person": "p"})["id"], total(stored(app))
         call(app, ("reward", {"id": choice, "reward": 1.0}))
         settle(stored(app))
         assert np.array_equal(total(stored(app)), before) == (i >= 2)
@@ -288,8 +283,7 @@ def test_bodies_at_the_same_time_have_so_much_memory_and_no_more(tmp_path):
         assert statuses(app, ("choose", long), ("choose", small)) == [200, 200]
     with app._rooms["reward"].held() as hold:
         hold(3000)  # as many rewards keep out no choice
-        assert statuses(app, ("choose", long)) == [200]
-        assert statuses(app, ("reward", {"id": "x", "reward": 1})) == [503]
+        assert statuses(app, ("choose", long)) == [200] and statuses(app, ("reward", {"id": "x", "reward": 1})) == [503]
     for _ in range(5):  # refused ones, too, make room again
         assert statuses(app, ("choose", {"arms": "x" * 1800})) == [422]
         assert statuses(app, ("choose", {"arms": "x" * 3800})) == [413]
@@ -299,15 +293,13 @@ def test_a_long_batch_is_read_while_others_get_their_turn(app, monkeypatch):
     one, came = app.served["messages"], []
     prepare = one.prepare
     monkeypatch.setattr(one, "prepare", lambda body, asker: came.append(len(body.arms)) or prepare(body, asker))
-    batch = lines(*[{"arms": EYE}] * 1000)
-    assert statuses(app, ("choose:batch", batch), ("choose", {"arms": EYE[:2]})) == [200, 200]
+    assert statuses(app, ("choose:batch", lines(*[{"arms": EYE}] * 1000)), ("choose", {"arms": EYE[:2]})) == [200, 200]
     assert len(came) == 1001 and came.index(2) < 100
 
 
 def test_the_first_address_and_the_names_of_bandits(tmp_path):
     app = application(tmp_path, askers=askers())
-    keys = (bearer("auditor"), (), bearer("canary"))
-    names, none, wrong = call(app, *(("/v1/bandits", None, key) for key in keys))
+    names, none, wrong = call(app, *(("/v1/bandits", None, key) for key in (bearer("auditor"), (), bearer("canary"))))
     start, nowhere, method = call(app, ("/", None), ("/v2", None), ("/healthz", {}))
     assert start[0] == 303 and start[1][b"location"] == b"/dashboard"
     assert names[0] == 200 and json.loads(names[2]) == {"bandits": ["messages"]}

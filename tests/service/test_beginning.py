@@ -2,8 +2,8 @@
 
 import pytest
 
-from tacit.service import beginning
 from tacit.service import config as configs
+from tacit.service import offers
 from tests.service.servers import GLM
 
 PRIOR = {"warm_start": {"theta": [0.1, 0.2, 0.0], "precision": 2.0}}
@@ -20,7 +20,7 @@ STATUS = {
 
 
 def sentence(setting=GLM, **status):
-    return beginning.sentence(configs.convert({"bandits": {"a": setting}}).bandits["a"], STATUS | status)
+    return offers.sentence(configs.convert({"bandits": {"a": setting}}).bandits["a"], STATUS | status)
 
 
 def test_until_the_step_is_full_it_says_how_many_choices_are_missing():

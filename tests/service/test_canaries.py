@@ -100,8 +100,7 @@ class Visited:
             self.stored.backup(inside / f"{len(list(inside.iterdir()))}.copy")
             return [(path.suffix, path.read_bytes()) for path in inside.iterdir() if path.is_file()]
         schema = self.place.where.partition("search_path%3D")[2].partition("%20")[0]
-        command = [tool("pg_dump"), "-n", schema, self.place.where]
-        dump = subprocess.run(command, check=True, capture_output=True).stdout
+        dump = subprocess.run([tool("pg_dump"), "-n", schema, self.place.where], check=True, capture_output=True).stdout
         with psycopg.connect(self.place.where, autocommit=True) as connection:
             connection.execute("CHECKPOINT")
             found = Path(connection.execute("SHOW data_directory").fetchone()[0])
@@ -153,8 +152,7 @@ def test_canaries_are_in_no_reply_log_file_or_backup_and_expire(visited):
     remaining = [path.read_bytes() for path in visited.place.keys.iterdir()]
     assert gone and not [key for key in gone for content in remaining if key in content]
     files = visited.files()
-    assert not [key for key in keys.values() for _, content in files if key in content]
-    assert visited.found(*files) == []
+    assert not [key for key in keys.values() for _, content in files if key in content] and visited.found(*files) == []
 
 
 def test_that_canaries_would_be_found(place, monkeypatch, caplog):
@@ -198,8 +196,7 @@ def test_refusals_do_not_echo(visited, monkeypatch):
                 visited.stored._database, name, lambda *given: fails(Unavailable(f"{texts} {numbers} {given}"))
             )
         visited.replies += call(visited.app, ("choose", body), ("status", None), ("/metrics", None), ("/readyz", None))
-    assert {status for status, _, _ in visited.replies} >= {200, 404, 422, 500, 503}
-    assert visited.found() == []
+    assert {status for status, _, _ in visited.replies} >= {200, 404, 422, 500, 503} and visited.found() == []
 
 
 def fails(error):
@@ -230,19 +227,16 @@ def test_postgres_prints_sealed_rows_at_most(on_postgres, monkeypatch, caplog):
     files = one.files()
     one.app.close()
     (log,) = [content for name, content in files if name == ".log"]
-    assert log.count(b"Failing row contains") >= 5
-    assert one.found(*files) == []
+    assert log.count(b"Failing row contains") >= 5 and one.found(*files) == []
 
 
 @pytest.mark.full
 def test_no_canary_in_a_base_backup(on_postgres, monkeypatch, caplog):
     """Of the whole server, with the write-ahead log that it needs."""
-    one = Visited(on_postgres, monkeypatch, caplog, seed=4)
-    copy = on_postgres.keys.parent / "base"
+    one, copy = Visited(on_postgres, monkeypatch, caplog, seed=4), on_postgres.keys.parent / "base"
     subprocess.run(
         [tool("pg_basebackup"), "-d", on_postgres.where, "-D", copy, "-X", "stream", "-c", "fast"], check=True
     )
     one.app.close()
     files = [(str(path), path.read_bytes()) for path in copy.rglob("*") if path.is_file()]
-    assert len(files) > 500 and any("pg_wal" in name for name, _ in files)
-    assert one.found(*files) == []
+    assert len(files) > 500 and any("pg_wal" in name for name, _ in files) and one.found(*files) == []

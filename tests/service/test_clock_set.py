@@ -10,8 +10,7 @@ import pytest
 from tests.service.servers import TOML, Running, afterwards, lines
 from tests.store.places import Place, contribution, linear, total
 
-DAY = 24 * 3600
-CLICKS = 40
+DAY, CLICKS = 24 * 3600, 40
 # The system's clock as any process sees it, ahead by what a file says.
 LIBRARY = """
 #define _GNU_SOURCE
@@ -36,8 +35,7 @@ int clock_gettime(clockid_t id, struct timespec *now) {
 def ahead(tmp_path, monkeypatch):
     """The file that says by how many seconds."""
     (tmp_path / "ahead.c").write_text(LIBRARY)
-    command = ["gcc", "-shared", "-fPIC", "-o", tmp_path / "ahead.so", tmp_path / "ahead.c", "-ldl"]
-    subprocess.run(command, check=True)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", tmp_path / "ahead.so", tmp_path / "ahead.c", "-ldl"], check=True)
     (tmp_path / "seconds").write_text("0")
     monkeypatch.setenv("TEST_CLOCK_AHEAD", str(tmp_path / "seconds"))
     monkeypatch.setenv("LD_PRELOAD", str(tmp_path / "ahead.so"))

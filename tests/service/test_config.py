@@ -71,8 +71,7 @@ def test_what_is_refused(document, message):
 def test_times_may_be_said_in_words():
     document = {"bandits": {"a": LINEAR | {"delay": "1.5 seconds"}}, "server": {"patience": "1 minute", "drain": 30}}
     found = configs.convert(document)
-    assert found.bandits["a"].delay == 1.5
-    assert (found.server.patience, found.server.drain) == (60.0, 30.0)
+    assert found.bandits["a"].delay == 1.5 and (found.server.patience, found.server.drain) == (60.0, 30.0)
 
 
 @pytest.mark.parametrize("given", [{"forget": 6000}, {"forget": "30 days", "per_day": 200}])
@@ -143,8 +142,7 @@ def test_a_window_is_needed_for_a_bandit_that_is_new(tmp_path):
         with pytest.raises(ValueError, match=r"^\[bandits.messages\]: Expected window"):
             application(tmp_path, reward={"window": wrong})
     application(tmp_path, reward={"window": "7 seconds"}).close()
-    app = application(tmp_path, reward={"window": None})
-    assert stored(app).window == 7.0
+    assert stored(application(tmp_path, reward={"window": None})).window == 7.0
 
 
 def test_keys_open_the_network():
@@ -172,8 +170,7 @@ def test_a_setting_that_the_noise_was_made_for_cannot_change(tmp_path, change, s
 def test_a_bucket_lets_in_its_rate_and_no_more():
     now = [0.0]
     bucket = keys.Bucket(10.0, lambda: now[0])
-    assert sum(bucket.take(1) == 0 for _ in range(30)) == 10
-    assert 0 < bucket.take(1) <= 0.1
+    assert sum(bucket.take(1) == 0 for _ in range(30)) == 10 and 0 < bucket.take(1) <= 0.1
     now[0] = 1.0
     assert bucket.take(25) == 0 and bucket.take(1) > 1  # a large batch, and then a long wait
     now[0] = 100.0

@@ -42,8 +42,7 @@ def test_pages_have_headers_that_keep_others_out(keyed):
     may = cookie(keyed, "operator")
     paths = ("/dashboard", "/dashboard/messages", "/dashboard/other", "/assets/dashboard.js", "/assets/none", "/login")
     for status, headers, body in call(keyed, *((path, None, may) for path in paths)):
-        assert status in (200, 303, 404)
-        assert headers[b"content-security-policy"].startswith(b"default-src 'self';")
+        assert status in (200, 303, 404) and headers[b"content-security-policy"].startswith(b"default-src 'self';")
         assert b"frame-ancestors 'none'" in headers[b"content-security-policy"]
         assert headers[b"x-content-type-options"] == b"nosniff" and headers[b"referrer-policy"] == b"no-referrer"
         assert not re.search(rb"<script>|<style|\sstyle=|\son[a-z]+=", body)  # nothing that this policy would stop
@@ -62,8 +61,7 @@ def test_without_a_key_there_is_a_page_to_log_in(keyed):
         assert status == 303 and headers[b"location"] == b"/login"
     for key in ("", "wrong", KEYS["app"]):
         assert log_in(keyed, key) == (401, b"")
-    assert call(keyed, ("/login", b"key=x"))[0][0] == 422
-    assert call(keyed, ("/login", b"x" * 5000))[0][0] == 413
+    assert call(keyed, ("/login", b"key=x"))[0][0] == 422 and call(keyed, ("/login", b"x" * 5000))[0][0] == 413
 
 
 def test_whoever_tries_many_keys_has_to_wait(keyed):
@@ -81,8 +79,7 @@ def test_nothing_that_needs_a_key_is_kept_on_the_way_or_taken_for_another_kind(k
 
 def test_a_cookie_is_for_this_site_alone_and_holds_no_key(keyed):
     _, given = log_in(keyed, KEYS["operator"])
-    assert b"; HttpOnly; SameSite=Strict" in given and b"Secure" not in given
-    assert KEYS["operator"].encode() not in given
+    assert b"; HttpOnly; SameSite=Strict" in given and b"Secure" not in given and KEYS["operator"].encode() not in given
     _, given = log_in(keyed, KEYS["operator"], (b"x-forwarded-proto", b"https"))
     assert given.endswith(b"; Secure")
     ((status, headers, _),) = call(keyed, ("/logout", {}))
@@ -152,8 +149,7 @@ def test_assets_are_sent_once_and_nothing_else_is(tmp_path):
     app = application(tmp_path)
     ((status, headers, body),) = call(app, ("/assets/uPlot.iife.min.js", None))
     assert status == 200 and b"1.6.32" in body[:100] and headers[b"content-type"].startswith(b"text/javascript")
-    again = ((b"if-none-match", headers[b"etag"]),)
-    assert call(app, ("/assets/uPlot.iife.min.js", None, again))[0][::2] == (304, b"")
+    assert call(app, ("/assets/uPlot.iife.min.js", None, ((b"if-none-match", headers[b"etag"]),)))[0][::2] == (304, b"")
     for path in ("/assets/../app.py", "/assets/%2e%2e/app.py", "/assets/app.py", "/assets/"):
         assert statuses(app, (path, None)) == [404]
     assert {"dashboard.js", "dashboard.css", "icon.svg", "uPlot.min.css", "uPlot.LICENSE"} <= set(dashboard.assets())
@@ -249,8 +245,7 @@ def test_a_bandit_that_is_used_up_is_said_to_be(tmp_path):
 def test_a_retired_bandit_is_said_to_be(tmp_path):
     application(tmp_path).close()
     retire(tmp_path / "bandit.db", name="messages")
-    app = application(tmp_path)
-    body = page_of(app)
+    body = page_of(application(tmp_path))
     assert ">Retired<" in body and "No: nothing has been released so far." in body
     assert "Healthy" not in body and "a choice counts" not in body and ">none<" in body
 

@@ -175,16 +175,14 @@ def test_charts_of_fields_fit_a_phone_and_an_open_table_stays_open(by_fields, vi
         and page.locator("#fields .card").count() == 2
     )
     assert BAD in page.inner_text("#fields") and page.locator("script").count() == 2
-    summary = page.locator("#fields summary").first
-    summary.focus()
+    page.locator("#fields summary").first.focus()
     page.keyboard.press("Enter")
     name = page.evaluate("document.activeElement.parentElement.id")
     assert page.locator("#fields details[open] table").is_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     for box in page.locator("svg.plot, .three svg").all():
         assert box.bounding_box()["x"] + box.bounding_box()["width"] <= 390
-    version = next_release(by_fields, ask=ask)
-    until = time.monotonic() + 120
+    version, until = next_release(by_fields, ask=ask), time.monotonic() + 120
     while int(page.get_attribute("#tiles", "data-version")) < version and time.monotonic() < until:
         page.wait_for_timeout(50)
     assert int(page.get_attribute("#tiles", "data-version")) >= version
@@ -234,5 +232,4 @@ def test_logging_in_and_out(keyed, visit):
     page.context.clear_cookies()
     page.wait_for_url("**/login", timeout=5000)  # it asks again by itself
     assert not [url for url in visit.asked if "tacit_" in url]
-    form = {"content-type": "application/x-www-form-urlencoded"}
-    assert keyed.ask("POST", "/login", "key=x", headers=form)[0] == 415
+    assert keyed.ask("POST", "/login", "key=x", headers={"content-type": "application/x-www-form-urlencoded"})[0] == 415

@@ -29,13 +29,11 @@ def test_the_page_runs(tmp_path, monkeypatch):
         for command in re.split(r"\n(?=curl)", block.strip()):
             found = next((json.loads(text)["id"] for text in replies), "")
             here = command.replace("http://127.0.0.1:8321", server.address).replace('"ID"', f'"{found}"')
-            done = subprocess.run(["bash", "-c", here], capture_output=True, text=True, check=True)
-            replies.append(done.stdout)
+            replies.append(subprocess.run(["bash", "-c", here], capture_output=True, text=True, check=True).stdout)
     chosen, rewarded, batch, *shown, erased = replies
     certificate, status, estimate, history, segments, metrics, health, ready = shown
     assert "cannot be undone" in json.loads(erased)["remains"] and json.loads(segments)["segments"] is None
-    assert json.loads(chosen)["name"] in ("hello", "welcome")
-    assert json.loads(rewarded) == {"acknowledged": True}
+    assert json.loads(chosen)["name"] in ("hello", "welcome") and json.loads(rewarded) == {"acknowledged": True}
     assert [json.loads(line)["name"] for line in batch.splitlines()] == [None, None]
     assert json.loads(certificate)["private"] and json.loads(status)["choices"] == 3
     assert [one["name"] for one in json.loads(history)["features"]] == ["short", "friendly", "with a picture"]

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-from tacit.holders.erasure import ERASED
+from tacit.holders.retirement import ERASED
 from tests.service.servers import KEYS, TOML, application, askers, bearer, call, reply, statuses, stored
 from tests.store.places import contribution, linear, settle, table, total
 

@@ -26,8 +26,7 @@ FEATURES = {
     "action": {"tags": {"kind": "Tags", "values": ["short", "loud"]}},
     "cross": [["tags", "age"]],
 }
-SCHEMA = Schema.from_dict(FEATURES)
-PERSON = {"age": 31, "sex": "F", "city": "Oslo"}
+SCHEMA, PERSON = Schema.from_dict(FEATURES), {"age": 31, "sex": "F", "city": "Oslo"}
 ACTIONS = {"walk": {"tags": ["short"]}, "ü": {}}
 PROFILES = {"somebody": {"context": PERSON, "actions": ACTIONS}}
 TOML = """
@@ -96,8 +95,7 @@ def test_poison_in_fields_is_refused_and_changes_nothing(app):
     call(app, ("choose", (GOOD % ',"request":"first"').encode()))
     check_refused(app, POISON, ("choose", "choose:batch"))
     odd = {"age": 10**400, "sex": None, "city": -(2**70)}  # no poison: cut, none, any whole number
-    assert statuses(app, ("choose", {"context": odd, "actions": ACTIONS})) == [200]
-    assert stored(app).head.choices == 2
+    assert statuses(app, ("choose", {"context": odd, "actions": ACTIONS})) == [200] and stored(app).head.choices == 2
 
 
 def test_a_bandit_without_a_schema_takes_no_fields(tmp_path):
@@ -177,21 +175,18 @@ def test_the_dashboard_has_the_names_of_the_schema_and_offers_by_fields(app):
 
 
 def test_both_clients_send_fields(tmp_path):
-    server = Running(tmp_path, TOML)
-    person = {"age": np.float64(31), "likes": {"music"}}
+    server, person = Running(tmp_path, TOML), {"age": np.float64(31), "likes": {"music"}}
 
     async def ask():
         async with AsyncClient(server.address, "messages") as client:
             choice = await client.choose(context=person, actions=("sleep",), request="one")
-            assert await client.reward(choice, 1.0)
-            assert "cannot be undone" in await client.erase("ada")
+            assert await client.reward(choice, 1.0) and "cannot be undone" in await client.erase("ada")
             return choice
 
     with Client(server.address, "messages") as client:
         first = client.choose(context=person, actions=["sleep"], request="one")
         assert first.name == "sleep" and asyncio.run(ask()).id == first.id
-        assert client.choose(context={}, available=["walk"]).name == "walk"
-        assert client.erase(17) == client.erase("ada")
+        assert client.choose(context={}, available=["walk"]).name == "walk" and client.erase(17) == client.erase("ada")
         assert client.status()["choices"] == 2 and "disjoint arms (2 actions)" in client.certificate()["features"]
     assert server.stop() == 0
 

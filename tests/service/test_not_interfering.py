@@ -49,8 +49,7 @@ OTHERS = {
     "late": ({"arms": ARMS}, [("late", 1.0), ("late", 0.0), ("late", None)]),
     "asks for a propensity": ({"arms": ARMS, "propensity": True}, [1.0]),
 }
-ERASE = "erased"
-HERE = {"context": {"age": 7}, "person": "x"}
+ERASE, HERE = "erased", {"context": {"age": 7}, "person": "x"}
 LIKES = {"kind": "Tags", "values": ["music"]}
 READ = (*SHOWN, "/dashboard/messages", "/metrics", "/readyz", "/healthz")
 PROFILES = {"somebody": {"arms": {"a": ARMS[0], "b": ARMS[1]}}}
@@ -121,8 +120,7 @@ def seen(place, other, monkeypatch, caplog, *, replaced=REPLACED, more=0, world=
         before = {i: choice for i, choice in choices.items() if i == start or i in replaced}
         out += call(app, *((route, None) for route in READ))
         assert {status for status, _, _ in out[-len(READ) :]} == {200}
-    assert stored.version >= 1 and stored.head.step >= 2
-    assert PEOPLE - 2 * AT_ONCE <= stored.entered < stored.choices
+    assert stored.version >= 1 and stored.head.step >= 2 and PEOPLE - 2 * AT_ONCE <= stored.entered < stored.choices
     out += [stored.head, stored.entered, stored.window, stored._served.next_at, caplog.messages]
     out += [] if ERASE in rewards else row_sizes(stored)
     app.close()
@@ -181,8 +179,7 @@ def row_sizes(stored):
     all of them have one size."""
     out = []
     for name in TABLES:
-        found = table(stored, f"SELECT * FROM {name}")
-        out.append((name, sorted(map(size, found), key=repr)))
+        out.append((name, sorted(map(size, table(stored, f"SELECT * FROM {name}")), key=repr)))
         if stored._database.several_hosts:
             out.append((name, sorted(table(stored, f"SELECT DISTINCT pg_column_size(t.*) FROM {name} t"))))
     for name, (columns, expected) in COUNTED.items():

@@ -10,8 +10,7 @@ import pytest
 
 from tests.service.servers import TOML, Running, application
 
-EYE = np.eye(3).tolist()
-BANDIT = "/v1/bandits/messages/"
+EYE, BANDIT = np.eye(3).tolist(), "/v1/bandits/messages/"
 SHORT = TOML.replace("10 minutes", "0.05 seconds")
 
 
@@ -51,8 +50,7 @@ def test_backup_while_it_serves_then_restore(tmp_path, tacit):
     people.join()
     assert choose(server, "visit 0") == made[0] and len(made) > 3
     code, _, error = tacit("restore", "serve.toml", "messages", backup, "--yes")
-    assert code == 1 and "to be free, got one that is in use elsewhere" in error
-    assert server.stop() == 0
+    assert code == 1 and "to be free, got one that is in use elsewhere" in error and server.stop() == 0
     code, _, error = tacit("restore", "serve.toml", "messages", backup)
     assert code == 1 and "epsilon 1 at delta 1e-05, in the place of" in error and "Expected --yes" in error
     assert re.search(r"in all of them has epsilon 1\.\d+ together", error)
@@ -69,8 +67,7 @@ def test_move_and_the_old_configuration(tmp_path, on_postgres, tacit):
     server = Running(tmp_path)
     first = choose(server, "mine")
     code, _, error = tacit("move", "serve.toml", "--to", on_postgres.where)
-    assert code == 1 and "to be free" in error
-    assert server.stop() == 0
+    assert code == 1 and "to be free" in error and server.stop() == 0
     code, out, error = tacit("move", "serve.toml", "--to", on_postgres.where)
     assert code == 0, error
     keys = tmp_path / "bandit.db.keys"
@@ -89,11 +86,9 @@ def test_move_and_the_old_configuration(tmp_path, on_postgres, tacit):
     code, _, error = tacit("move", "serve.toml", "--to", "bandit.db")  # while it serves
     assert code == 0, error
     code, _, text = server.ask("POST", BANDIT + "choose", {"arms": EYE, "request": "mine"})
-    assert code == 503 and "the operator has moved it" in text
-    assert server.stop() == 0
+    assert code == 503 and "the operator has moved it" in text and server.stop() == 0
     server = Running(tmp_path, TOML)
-    assert choose(server, "mine") == first
-    assert server.stop() == 0
+    assert choose(server, "mine") == first and server.stop() == 0
 
 
 def test_an_sqlite_file_is_for_one_bandit(tmp_path, tacit):
@@ -112,5 +107,4 @@ def test_a_retired_bandit_is_passed_over(tmp_path, tacit):
     (tmp_path / "serve.toml").write_text(TOML)
     assert tacit("retire", "serve.toml", "messages", "--yes")[0] == 0
     assert tacit("move", "serve.toml", "--to", "b.db")[:2] == (0, "messages: it was retired, and stays as it is.\n")
-    assert tacit("move", "serve.toml", "messages", "--to", "b.db")[0] == 1
-    assert not (tmp_path / "b.db").exists()
+    assert tacit("move", "serve.toml", "messages", "--to", "b.db")[0] == 1 and not (tmp_path / "b.db").exists()

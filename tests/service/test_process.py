@@ -18,8 +18,7 @@ from tacit.service import Client, Refused
 from tests.service.servers import KEYS, TOML, Running, afterwards
 from tests.store.places import Place, contribution, linear, total
 
-EYE = np.eye(3).tolist()
-BANDIT = "/v1/bandits/messages/"
+EYE, BANDIT = np.eye(3).tolist(), "/v1/bandits/messages/"
 WITH_KEYS = TOML + "".join(
     f'[[keys]]\nname = "{role}"\nrole = "{role}"\nhash = "{hashlib.sha256(key.encode()).hexdigest()}"\n'
     for role, key in KEYS.items()
@@ -162,13 +161,11 @@ def test_a_head_without_end_ends_its_connection(tmp_path):
             one.sendall(start)
             with pytest.raises(ConnectionError):
                 one.sendall(more * 3000)  # 24 MB, of which some wait in the buffers of sockets
-    assert server.ask("GET", "/healthz", headers={"x": "a" * 30_000})[0] == 200
-    assert server.stop() == 0
+    assert server.ask("GET", "/healthz", headers={"x": "a" * 30_000})[0] == 200 and server.stop() == 0
 
 
 def test_canaries_are_nowhere(server):
-    arms = {"canary-name": [0.31622776601, 0.77459666924, 0.0]}
-    body = {"arms": arms, "request": "canary-request"}
+    body = {"arms": {"canary-name": [0.31622776601, 0.77459666924, 0.0]}, "request": "canary-request"}
     status, _, text = server.ask("POST", BANDIT + "choose", body, key="app")
     assert status == 200 and "canary-name" in text  # the answer, to whoever asked
     choice = json.loads(text)

@@ -85,8 +85,7 @@ def test_a_failover_that_lost_rows_is_told_to_each_sender(tmp_path, run):
     with pytest.raises(RolledBack):
         application(tmp_path)
     code, _, error = run("retire", "messages", "--yes")  # that would drop the charge
-    assert code == 1 and "tacit restore" in error
-    assert run("backup", "messages", tmp_path / "backup")[0] == 0
+    assert code == 1 and "tacit restore" in error and run("backup", "messages", tmp_path / "backup")[0] == 0
     code, _, error = run("restore", "messages", tmp_path / "backup", "--yes")
     assert code == 0 and "and its whole plan besides" in error
     app = application(tmp_path)

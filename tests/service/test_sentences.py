@@ -8,14 +8,12 @@ from tests.trials.test_trial import HELLO, PEOPLE, YES, sums
 
 
 def test_the_sentences():
-    clear = trial(sums(HELLO, PEOPLE, (0.712, 0.5)))
-    said = words.whole(clear, "with “hello”", YES)
+    said = words.whole(trial(sums(HELLO, PEOPLE, (0.712, 0.5))), "with “hello”", YES)
     assert said == (
         "Of 100 people, 21 more said yes than with “hello” (between 16 and 27). You may look whenever you like: this "
         "has been certain enough (95\u202f%) since person 2\u202f000. The holdout has cost about 340 yeses."
     )
-    early = trial(sums(HELLO, PEOPLE[:3], (0.6, 0.5)))
-    said = words.whole(early, "with “hello”", YES, more=16_240, width=0.05)
+    said = words.whole(trial(sums(HELLO, PEOPLE[:3], (0.6, 0.5))), "with “hello”", YES, more=16_240, width=0.05)
     assert said == (
         "Not known yet: between 25 fewer and 45 more of 100 people say yes than with “hello”; 5 points either way take "
         "about 16\u202f000 more people."

@@ -35,8 +35,7 @@ HOLDOUT = {"share": 0.5, "action": "hello"}
 def play(app, rounds, **more):
     """Whoever gets another arm than hello says yes."""
     chosen = each_reply(app, "choose:batch", *[{"arms": ARMS, **more}] * rounds)
-    rewards = [{"id": one["id"], "reward": float(one["name"] != "hello")} for one in chosen]
-    call(app, ("reward:batch", lines(*rewards)))
+    call(app, ("reward:batch", lines(*[{"id": one["id"], "reward": float(one["name"] != "hello")} for one in chosen])))
     settle(stored(app))
     return chosen
 
@@ -55,8 +54,7 @@ def test_status_history_and_dashboard_say_what_the_bandit_does(tmp_path):
     assert found["said"].startswith("Of 100 people, ") and "more said yes than with “hello” (between" in found["said"]
     assert curve["people"][-1] == now.people and curve["low"][-1] == now.low and len(curve["high"]) > 2
     assert text.index("Is it better than “hello”?") < text.index('class="tiles"') and found["said"] in text
-    assert "a &lt;b&gt;" in text and "<b>" not in text
-    assert f"since person {now.since}<" in text.replace("\u202f", "")
+    assert "a &lt;b&gt;" in text and "<b>" not in text and f"since person {now.since}<" in text.replace("\u202f", "")
     assert "no more is known than this" in text and "must not depend on what those just before" in text
 
 
@@ -65,8 +63,7 @@ def test_own_choices_are_said_in_every_request(tmp_path):
     error = reply(app, "choose", {"arms": ARMS})["error"]
     assert "own" in error and "hello" not in error
     assert "nobody" not in reply(app, "choose", {"arms": ARMS, "own": "nobody"})["error"]
-    chosen = play(app, 60, own="b")
-    assert sum(one["name"] == "b" for one in chosen) >= 29
+    assert sum(one["name"] == "b" for one in play(app, 60, own="b")) >= 29
     assert "Is it better than your own choice?" in page_of(app)
     assert stored(app).head.choices == 62  # the refused ones have numbers
 
@@ -96,8 +93,7 @@ def test_operators_end_it_once(tmp_path):
     assert statuses(app, ("end-experiment", {"why": 1}, operator)) == [422]
     assert reply(app, "end-experiment", {}, operator) == {"acknowledged": True}
     ((status, _, text),) = call(app, ("end-experiment", {}, operator))
-    assert status == 422 and b"goes on" in text
-    assert stored(app).trial_sums.ended is not None
+    assert status == 422 and b"goes on" in text and stored(app).trial_sums.ended is not None
 
 
 def test_the_command_ends_it(tmp_path, tacit):
@@ -138,6 +134,5 @@ def test_the_picture_of_one_look_and_of_amounts():
     drawn = trial.picture(worse)
     assert "since worse" in drawn and "for a choice" in drawn and drawn.count('class="band"') == 6
     assert worse.now.earned == Interval(*worse.now.earned) and trial.written(None) is trial.curve(None) is None
-    ended = trial.section(trial.told(sums(HELLO, PEOPLE, (0.7, 0.5), ended=9000), None))
-    assert "The holdout has ended" in ended
+    assert "The holdout has ended" in trial.section(trial.told(sums(HELLO, PEOPLE, (0.7, 0.5), ended=9000), None))
     assert trial.told(sums(HELLO, [300], (0.7, 0.5), ended=400), None).said == trial.TOO_EARLY

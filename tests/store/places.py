@@ -34,8 +34,7 @@ class Place(NamedTuple):
     keys: object
 
     def open(self, algorithm, *, reward=None, **options):
-        """Without a thread and with a clock that stands still, unless told. reward: settings of it, in the place of the
-        algorithm's own."""
+        """Without a thread and with a clock that stands still, unless told. reward: settings of the algorithm's."""
         given = {"keys": self.keys, "background": False, "delay": 0.0, "clock": Clock()}
         return Stored(rewarded(algorithm, **reward or {}), self.where, **(given | options))
 
@@ -107,8 +106,7 @@ def contribution(algorithm, x, reward):
     of = algorithm.one_pass(exact=True)
     grid, adder = of.plan.mechanism, of.adder(of.blank(of.live(())))
     out = np.zeros(grid.size, np.int64)
-    row = opened(of.logged(np.asarray(x)))
-    adder.add(row[None], np.array([reward]), grid.cell, grid.longest, out)
+    adder.add(opened(of.logged(np.asarray(x)))[None], np.array([reward]), grid.cell, grid.longest, out)
     return out
 
 

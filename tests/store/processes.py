@@ -52,8 +52,7 @@ def die(*_, **__):
 
 
 def dies_at(number, place, work, begun=lambda: ()):
-    """Does it in a process that is killed before that statement of any database; whether it was. What it is given by
-    `begun` is made before, by statements that do not count."""
+    """Does it in a process killed before that statement; whether it was. `begun` makes what it is given before."""
 
     def dies():
         given, seen = begun(), itertools.count()

@@ -1,5 +1,4 @@
-"""New and retired actions of a bandit on a database: the schema that it is opened with says which, at the number of
-choices that its row has then, and all workers follow."""
+"""Actions of a bandit on a database: its schema says which, from the number of choices then; all workers follow."""
 
 import numpy as np
 import pytest
@@ -24,8 +23,7 @@ def bandit(*names, most=4, **options):
 def play(stored, count, *, seed=0, **offered):
     rng = np.random.default_rng(seed)
     for _ in range(count):
-        choice = stored.choose({"age": float(rng.integers(100))}, **offered)
-        stored.observe(choice, float(rng.random() < 0.5))
+        stored.observe(stored.choose({"age": float(rng.integers(100))}, **offered), float(rng.random() < 0.5))
     settle(stored)
 
 
@@ -105,8 +103,7 @@ def test_all_workers_follow_and_none_offers_what_another_has_retired(on_postgres
     with on_postgres.open(bandit("walk", "sleep")) as one:
         play(one, 12)
         asked = one.prepare({"age": 3}, actions=["walk", "sleep"], request="early")
-        other = one.prepare({"age": 3}, actions=["sleep"], request="other")
-        choices = one.head.choices
+        other, choices = one.prepare({"age": 3}, actions=["sleep"], request="other"), one.head.choices
         with on_postgres.open(bandit("walk", "sleep", "read", gone=("walk",)), clock=one._clock) as two:
             taken, refused = one.choose_group([other, asked])  # checked before, committed after
             assert isinstance(refused, BadState) and "retired meanwhile" in str(refused) and taken.name == "sleep"
@@ -123,13 +120,11 @@ def test_all_workers_follow_and_none_offers_what_another_has_retired(on_postgres
 
 
 def test_a_request_that_is_refused_holds_up_no_step(on_postgres):
-    """It has the last number of a step, which enters as nothing at its deadline: nobody else need come. What waits of
-    it looks like any other."""
+    """The last number of a step enters as nothing at its deadline; what waits of it looks like any other."""
     with on_postgres.open(bandit("walk", "sleep")) as one:
         play(one, 4)
         asked = one.prepare({"age": 3}, actions=["walk", "sleep"])
         on_postgres.open(bandit("walk", "sleep", gone=("walk",))).close()
-        assert isinstance(one.choose_group([asked])[0], BadState)
-        assert table(one, "SELECT number FROM waiting") == [(5,)]
+        assert isinstance(one.choose_group([asked])[0], BadState) and table(one, "SELECT number FROM waiting") == [(5,)]
         settle(one)
         assert one.entered == 5 and one.version == 1

@@ -40,8 +40,7 @@ def test_a_backup_that_is_killed_is_not_there(place, folder, apart):
         if not outcomes[-1]:
             break
         backed_up(place, file)
-    assert outcomes[0] and not outcomes[-1]
-    assert rows_of(place._replace(where=str(file)), LEAVES) == leaves
+    assert outcomes[0] and not outcomes[-1] and rows_of(place._replace(where=str(file)), LEAVES) == leaves
 
 
 # a worker that has the file

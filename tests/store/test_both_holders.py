@@ -110,8 +110,7 @@ class People:
 
     def wrong(self, i):
         """A request that is refused, each time for another reason."""
-        good = self.asks(i)
-        nobody = {"person": None if self.limited else "nobody asked"}
+        good, nobody = self.asks(i), {"person": None if self.limited else "nobody asked"}
         kinds = [{"arms": None}, nobody, {"available": [False] * 4}, {"available": [True]}, {"own": "another"}]
         kinds += [{"actions": ["a", "z"]}] if self.fields else [{"arms": np.full((4, 3), math.nan)}, {"actions": ["a"]}]
         return good | kinds[i % len(kinds)]

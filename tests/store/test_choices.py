@@ -18,11 +18,9 @@ def test_a_request_that_is_sent_again_has_the_same_answer(place, rng):
         for again in (arms(rng), arms(rng, count=2)):
             other = stored.choose(again, request="a")
             assert (other.index, other.id, other.version) == (first.index, first.id, first.version)
-        assert stored.choices == 1
-        assert stored.choose(arms(rng), request="a", asker="another key").id != first.id
+        assert stored.choices == 1 and stored.choose(arms(rng), request="a", asker="another key").id != first.id
         assert stored.choose(arms(rng), request="b").id != first.id
-        assert stored.choose(arms(rng)).id != stored.choose(arms(rng)).id
-        assert stored.choices == 5
+        assert stored.choose(arms(rng)).id != stored.choose(arms(rng)).id and stored.choices == 5
     with place.open(glm()) as stored:
         assert stored.choose(arms(rng), request="a").id == first.id and stored.choices == 5
 
@@ -58,8 +56,7 @@ def test_each_reward_counts_once(place):
             assert all(stored.observe(choice.id if one is None else choice, one) for one in said)
             expected = expected + contribution(bandit, features[choice.index], (i % 5) / 5)
             settle(stored)
-        assert stored.version == 3
-        assert np.array_equal(total(stored), expected)
+        assert stored.version == 3 and np.array_equal(total(stored), expected)
         assert table(stored, "SELECT count(*) FROM waiting") == table(stored, "SELECT count(*) FROM written") == [(0,)]
 
 

@@ -23,14 +23,12 @@ def test_steps_and_expiry_are_by_the_number_of_choices(place, jump):
         with place.open(linear(), pending=16, name=name, delay=2.0, clock=clock) as stored:
             for i in range(60):
                 clock.now += next(jumps)
-                choice = stored.choose(arms(rng, count=1), request=f"{i}")
-                assert stored.observe(choice, (i % 3) / 3)
+                assert stored.observe(stored.choose(arms(rng, count=1), request=f"{i}"), (i % 3) / 3)
                 stored.tend()
             for _ in range(2):  # what enters now makes later answers expire
                 clock.now += 2 * DAY
                 stored.tend()
-            uid = stored._store.uid
-            oldest = table(stored, "SELECT min(number) FROM choice WHERE bandit = ?", uid)
+            oldest = table(stored, "SELECT min(number) FROM choice WHERE bandit = ?", stored._store.uid)
             found = {step: one.tolist() for step, one in sums(stored).items()}
             heads.append((stored.head[:4], stored.entered, oldest, found))
     assert heads[0] == heads[1] and heads[0][1] == 60 and len(heads[0][3]) > 3
@@ -60,8 +58,7 @@ def test_a_clock_that_is_set_back_holds_no_release_up(place, rng, clock):
         again = stored.choose(arms(rng), request="mine")
         assert (again.id, again.index, again.version) == (answer.id, answer.index, 1)
         clock.now += 120.0
-        assert stored.version == 2
-        assert stored._steps.visible_at(clock.now + HOUR, clock.now) <= clock.now + 120.0
+        assert stored.version == 2 and stored._steps.visible_at(clock.now + HOUR, clock.now) <= clock.now + 120.0
 
 
 @pytest.mark.parametrize("restarted", [False, True])

@@ -75,8 +75,7 @@ def test_a_file_keeps_every_counter_and_the_limit_holds(mode, tmp_path_factory, 
 
     seen, sums, certificate = live(build(mode, source=Simulated(0)), visits)
     shown, kept, same = live(build(mode, source=Simulated(0)), visits, restarts, restarted)
-    assert shown == seen and str(same) == str(certificate)
-    assert np.array_equal(kept, sums)
+    assert shown == seen and str(same) == str(certificate) and np.array_equal(kept, sums)
     assert (kept < MOST[mode] + 0.5).all()
 
 
@@ -92,14 +91,7 @@ def test_what_several_weeks_cost_is_computed_from_nothing_but_the_definition():
     the square root of the matrix of ones below the diagonal: that person moves it by the sum of as many columns, times
     the sensitivity of a round and the rounds of a week. One week too few is 4 per cent of epsilon, at 52."""
     bandit = joint(
-        features=2,
-        discount=1.0,
-        budget=Budget(1.0, 1e-6),
-        first=10,
-        growth=1.001,
-        per=10,
-        rounds=2,
-        horizon=20_000,
+        features=2, discount=1.0, budget=Budget(1.0, 1e-6), first=10, growth=1.001, per=10, rounds=2, horizon=20_000
     )
     certificate = bandit.privacy
     (release,) = certificate.releases

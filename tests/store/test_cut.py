@@ -17,8 +17,7 @@ NAMED = re.compile(rb"(_pg3_\d+)\0COMMIT\0")  # psycopg gives a name to what it 
 
 
 class Proxy:
-    """Passes bytes on. After `cut`, a COMMIT is lost ("request"), or it happens and what the server says about it is
-    lost ("reply"); both ends of that connection are closed."""
+    """Passes bytes on. After `cut` a COMMIT ("request") or the server's word of it ("reply") is lost, and both ends."""
 
     def __init__(self, address):
         info = psycopg.conninfo.conninfo_to_dict(address)
@@ -93,8 +92,7 @@ def test_a_choice_and_a_reward_that_are_cut_happen_once(on_postgres, proxy, lost
 
 
 def test_entries_and_releases_that_are_cut_happen_once(on_postgres, proxy, lost):
-    """Each commit of a look at what is due: the work is done again from what the database holds, and noise of which
-    nobody knows whether it was committed is read, never reused."""
+    """The work is done again from the database; noise that may be committed is read, never reused."""
     rng, bandit, expected, step = np.random.default_rng(1), linear(growth=1.001), 0, 0
     with on_postgres._replace(where=proxy.address).open(linear(growth=1.001)) as stored:
         for commit in range(1, 100):

@@ -65,8 +65,7 @@ def test_what_enters_for_choices_without_a_reward(place, default, rng, clock):
 
 
 def test_rows_below_what_has_entered_are_refused(on_postgres, rng, clock):
-    """A choice whose worker slept between its number and its rows could never count: it gets no answer, or another
-    number (test_workers)."""
+    """A choice whose worker slept could never count: it gets no answer, or another number (test_workers)."""
     with on_postgres.open(linear(), clock=clock) as stored:
         table(stored, "UPDATE open_step SET settled = ?", 1 << 40)
         with pytest.raises(Unavailable):

@@ -1,5 +1,4 @@
-"""Erasing a person: what waits of them is gone, the count of their rounds is not, and nothing tells whether there was
-anything."""
+"""Erasing a person: what waits is gone, the count of their rounds is not, and nothing tells if there was anything."""
 
 import contextlib
 import functools
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import BadState, Retired
-from tacit.holders import erasure
+from tacit.holders import retirement
 from tacit.holders import seal as seals
 from tacit.holders.retirement import retire
 from tacit.mechanisms.entering import WaitingRow
@@ -33,8 +32,7 @@ def visited(stored):
     stored.observe(asked[3], 0.5)
     stored.choose(EYE, person="ada", request="ada 4")
     stored.choose(EYE, person="ada", request="ada 5")
-    others = [stored.choose(EYE, person=person, request=f"other {person}") for person in ("bob", "eve")]
-    return asked, others
+    return asked, [stored.choose(EYE, person=person, request=f"other {person}") for person in ("bob", "eve")]
 
 
 def left(stored):
@@ -55,17 +53,15 @@ def holds(stored, number, sealed):
 
 def test_what_waits_is_gone_and_the_count_stays(place):
     with place.open(bandit(first=7)) as stored:  # whose first step ends with a choice of ada's
-        entered = stored.choose(EYE, person="ada", request="entered")
-        stored.observe(entered, 1.0)
+        stored.observe(stored.choose(EYE, person="ada", request="entered"), 1.0)
         settle(stored)
         table(stored, "UPDATE person SET rounds = 0")
         asked, others = visited(stored)
         before, rounds = total(stored), table(stored, "SELECT digest, rounds FROM person ORDER BY digest")
         assert left(stored) == [9, 8, 8, 2] and before.any()
-        sizes = table(stored, SIZES)
-        said = stored.erase("ada")
+        sizes, said = table(stored, SIZES), stored.erase("ada")
         assert left(stored) == [2, 2, 8, 0] and table(stored, SIZES) == sizes
-        assert said == stored.erase("ada") == stored.erase("nobody we know") == stored.erase(17) == erasure.ERASED
+        assert said == stored.erase("ada") == stored.erase("nobody we know") == stored.erase(17) == retirement.ERASED
         for choice in asked:
             assert stored.observe(choice, 0.25)  # acknowledged like any other
         assert table(stored, "SELECT digest, rounds FROM person ORDER BY digest") == rounds and stored.choices == 9
@@ -101,9 +97,9 @@ def test_ids_that_are_none_are_refused_and_a_retired_bandit_has_nothing(on_sqlit
             stored.erase(None)
         assert left(stored) == [8, 8, 8, 2]
     retire(on_sqlite.where, keys=on_sqlite.keys)
-    assert erasure.erase_at(on_sqlite.where, "ada", keys=on_sqlite.keys) == erasure.ERASED
+    assert retirement.erase_at(on_sqlite.where, "ada", keys=on_sqlite.keys) == retirement.ERASED
     with on_sqlite.open(bandit()) as stored:
-        assert stored.erase("ada") == erasure.ERASED
+        assert stored.erase("ada") == retirement.ERASED
         with pytest.raises(Retired):
             stored.choose(EYE)
 
@@ -122,7 +118,7 @@ def test_a_mark_tells_nothing_without_its_key(place):
         for path in place.keys.glob("*.epoch.*.key"):
             path.write_bytes(bytes(32))  # as they are destroyed
         stored._store.seal.keys._cache.clear()
-        assert stored.erase("ada") == erasure.ERASED
+        assert stored.erase("ada") == retirement.ERASED
         assert left(stored)[0] == 12  # they are purged by their number
 
 
@@ -138,8 +134,8 @@ def test_an_erasure_that_is_killed_is_done_again(place):
             table(stored, "DELETE FROM person")  # for the next try
             table(stored, "DELETE FROM choice")
             _, others = visited(stored)
-        killed = dies_at(7 * number, place, lambda: erasure.erase_at(place.where, "ada", keys=place.keys))
-        erasure.erase_at(place.where, "ada", keys=place.keys)
+        killed = dies_at(7 * number, place, lambda: retirement.erase_at(place.where, "ada", keys=place.keys))
+        retirement.erase_at(place.where, "ada", keys=place.keys)
         with place.open(bandit(), clock=clock) as stored:
             assert left(stored) == [2, 2, 8, 0]
             assert stored.choose(EYE, person="bob", request="other bob").id == others[0].id
@@ -147,7 +143,7 @@ def test_an_erasure_that_is_killed_is_done_again(place):
 
 
 def test_requests_and_rewards_go_on_while_somebody_is_erased(on_postgres, monkeypatch, rng):
-    monkeypatch.setattr(erasure, "AT_ONCE", 8)
+    monkeypatch.setattr(retirement, "AT_ONCE", 8)
     most, clock = bandit(rounds=1000, horizon=50_000), Clock()
     with (
         on_postgres.open(most, clock=clock) as one,

@@ -51,8 +51,7 @@ def test_a_worker_that_has_refused_a_database_goes_on_refusing_it_and_draws_noth
 
 
 def test_of_two_that_went_on_from_one_history_one_is_shown(on_sqlite, folder, rng):
-    """A primary that was thought dead and its replica: whoever comes second shows nothing, however far the first is.
-    What it drew stays sealed, and is in no prior."""
+    """Whoever comes second shows nothing, however far the first is; its draw stays sealed, in no prior."""
     lived(on_sqlite)
     shutil.copy(on_sqlite.where, folder / "other.db")
     other = on_sqlite._replace(where=str(folder / "other.db"))
@@ -63,8 +62,7 @@ def test_of_two_that_went_on_from_one_history_one_is_shown(on_sqlite, folder, rn
         assert first.version == 4
         with pytest.raises(RolledBack):
             settle(second)
-        assert table(second, "SELECT step FROM leaf ORDER BY step") == [(0,)]
-        assert second._served.version == 1
+        assert table(second, "SELECT step FROM leaf ORDER BY step") == [(0,)] and second._served.version == 1
         play(first, rng, 12, prefix="still", together=12)
     restored(other, glm())
     with other.open(glm()) as stored:
@@ -89,11 +87,8 @@ def test_a_database_that_goes_back_behind_a_connection_that_stays_is_refused(pla
 @pytest.mark.parametrize(
     "missing",
     [
-        "DELETE FROM open_step",
-        "UPDATE open_step SET step = 0",
-        "UPDATE open_step SET step = 7",
-        "DELETE FROM leaf",
-        "UPDATE bandit SET step = 7",
+        *("DELETE FROM open_step", "UPDATE open_step SET step = 0", "UPDATE open_step SET step = 7"),
+        *("DELETE FROM leaf", "UPDATE bandit SET step = 7"),
     ],
 )
 def test_a_database_of_which_rows_are_missing_is_an_error_and_no_endless_wait(place, missing, rng):

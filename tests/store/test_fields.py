@@ -1,5 +1,4 @@
-"""Bandits by fields, and by scores alone, on a database: their estimate is built up release by release, and the same
-whoever computes it."""
+"""Bandits by fields, and by scores alone, on a database: estimates, built by release, are the same for whoever asks."""
 
 import numpy as np
 import pytest
@@ -22,8 +21,7 @@ def play(stored, count, *, seed=0, together=1):
     """Choices with their rewards, which enter so many at once."""
     rng = np.random.default_rng(seed)
     for i in range(count):
-        asked = {"age": float(rng.integers(100)), "plan": "free"}
-        choice = stored.choose(asked)
+        choice = stored.choose({"age": float(rng.integers(100)), "plan": "free"})
         stored.observe(choice, float(rng.random() < 0.3 + 0.5 * (choice.name == "walk")))
         if (i + 1) % together == 0:
             settle(stored)
@@ -82,8 +80,7 @@ def test_another_window_does_not_change_what_was_shown(on_sqlite):
             play(stored, 8, seed=1, together=3)
             shown = arrays(stored)
     with on_sqlite.open(bandit("walk", "sleep", budget=LITTLE_NOISE), reward={"window": "5 seconds"}) as stored:
-        assert alike(arrays(stored), shown)
-        assert [age for _, age in stored._shared.now.ages] == [10.0, 1000.0, 5.0]
+        assert alike(arrays(stored), shown) and [age for _, age in stored._shared.now.ages] == [10.0, 1000.0, 5.0]
 
 
 def test_a_restore_starts_from_what_was_released(place):

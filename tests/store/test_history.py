@@ -65,5 +65,4 @@ def test_offers_change_nothing_and_draw_nothing(opened):
         for name in ("rows", "integers"):
             setattr(stored._sources.source, name, refuse)
         found = stored.offers(mine)
-        assert repr(stored.offers(mine)) == repr(found)
-        assert state() == before
+        assert repr(stored.offers(mine)) == repr(found) and state() == before

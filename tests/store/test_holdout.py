@@ -1,5 +1,4 @@
-"""A holdout on a database: every number counts once on its side, whatever became of it, and sides survive what
-rows and keys survive."""
+"""A holdout on a database: every number counts once on its side; sides survive what rows and keys survive."""
 
 import itertools
 
@@ -13,8 +12,7 @@ from tacit.holders import rows
 from tests.store.places import Clock, Place, arms, glm, restored, settle, sums, table
 from tests.store.processes import dies_at
 
-HOLDOUT = Holdout(action=1, share=0.2)
-MISSING = 0.25
+HOLDOUT, MISSING = Holdout(action=1, share=0.2), 0.25
 FATES = ("yes", "no", "silent", "cancels", "bad", "lost")  # what becomes of a request
 
 
@@ -77,8 +75,7 @@ def test_every_number_counts_whatever_became_of_it(place, quiet):
                     stored._choosing.taken(run, 1)
                 continue
             choice = stored.choose(arms(rng), request=f"r{t}")
-            again = stored.choose(arms(rng), request=f"r{t}")
-            assert again.id == choice.id and stored.choices == number
+            assert stored.choose(arms(rng), request=f"r{t}").id == choice.id and stored.choices == number
             if t % 10 in (3, 5):
                 continue
             stored.observe(choice, None if t % 10 == 6 else reward)
@@ -92,16 +89,13 @@ def test_every_number_counts_whatever_became_of_it(place, quiet):
 def test_what_the_holdout_plays_and_what_answers_tell(place, rng):
     """The holdout's numbers get its arm; the stored propensity is the mixture, whoever played."""
     with opened(place) as stored:
-        told = {}
-        x = arms(rng)
+        told, x = {}, arms(rng)
         for t in range(40):
-            number = stored.choices + 1
-            choice = stored.choose(x, request=f"{t}", propensity=True)
+            number, choice = stored.choices + 1, stored.choose(x, request=f"{t}", propensity=True)
             if stored._shared.assignment.side(number):
                 assert choice.index == 1
             told.setdefault(choice.index, set()).add(round(choice.propensity, 9))
-            assert stored.choose(x, request=f"{t}").propensity == choice.propensity
-            assert not hasattr(choice, "side")
+            assert stored.choose(x, request=f"{t}").propensity == choice.propensity and not hasattr(choice, "side")
         assert told[1] == {0.4} and all(found == {0.2} for index, found in told.items() if index != 1)
         later = stored.choose(x)
         assert later.propensity == pytest.approx(0.4 if later.index == 1 else 0.2)
@@ -111,8 +105,7 @@ def test_own_is_the_callers_choice(place, quiet):
     with opened(place, Holdout(policy="given", share=0.2)) as stored:
         rng, before = np.random.default_rng(3), 0
         for _ in range(30):
-            number = stored.choices + 1
-            choice = stored.choose(arms(rng), own=2)
+            number, choice = stored.choices + 1, stored.choose(arms(rng), own=2)
             before += stored._shared.assignment.side(number)
             assert choice.index == 2 or not stored._shared.assignment.side(number)
         assert before == 6
@@ -202,8 +195,7 @@ def test_a_restore_begins_a_new_experiment(on_sqlite, quiet, clock):
         stored.end_experiment()
     restored(on_sqlite, made())
     with opened(on_sqlite, clock=clock) as stored:
-        assert stored.trial_sums.ended == 0
-        assert {side for side, _ in play(stored, 20, seed=6).values()} == {0}
+        assert stored.trial_sums.ended == 0 and {side for side, _ in play(stored, 20, seed=6).values()} == {0}
 
 
 def test_it_moves_to_another_database(on_sqlite, on_postgres, quiet):
@@ -273,8 +265,7 @@ def killed_at_every_statement(place):
             stored.observe(stored.choose(np.eye(3), request=f"later {i}"), 1.0)
         settle(stored)
         found = table(stored, "SELECT number FROM choice WHERE bandit = ?", stored._store.uid)
-        answered = {int(one) for (one,) in found}
-        side = stored._shared.assignment.side
+        answered, side = {int(one) for (one,) in found}, stored._shared.assignment.side
         assert ended % 5 == 0 and all(side(n) == 0 for n in range(ended + 1, ended + 20))
         assert check(stored, {n: (side(n), 1.0 if n in answered else MISSING) for n in range(1, stored.choices + 1)})
         assert len(answered) == number + 30 <= stored.choices

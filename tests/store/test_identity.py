@@ -1,5 +1,4 @@
-"""One bandit is one uid, one database and one witness: what does not match is refused, and nothing is written, not a
-file."""
+"""One bandit is one uid, one database and one witness: else it is refused, and nothing is written, not a file."""
 
 import json
 from pathlib import Path
@@ -10,8 +9,8 @@ import pytest
 from tacit import move, retire
 from tacit.errors import BadState, RolledBack, WrongKeys
 from tacit.holders.database import DatabaseIdentity
-from tacit.holders.erasure import erase_at
 from tacit.holders.opening import database_at
+from tacit.holders.retirement import erase_at
 from tacit.holders.witness import Witness
 from tests.store.places import glm, linear, lived, table
 
@@ -34,8 +33,7 @@ def test_a_database_of_another_format_is_refused(place, format):
 def test_a_mistyped_name_of_the_database_is_refused(on_sqlite, on_postgres, folder, releases):
     """Before anything was released, too: the witness of the real bandit was overwritten then."""
     lived(on_sqlite, 12 if releases else 3)
-    before = files(folder)
-    typo = on_sqlite._replace(where=str(folder / "bandti.db"))
+    before, typo = files(folder), on_sqlite._replace(where=str(folder / "bandti.db"))
     for other in (typo, on_postgres._replace(keys=on_sqlite.keys)):
         for window in ("10 seconds", None):
             with pytest.raises(RolledBack) as error:
@@ -69,8 +67,7 @@ def test_a_database_that_has_another_bandit_of_that_name_is_refused(place, folde
     place.open(glm()).close()
     other = place._replace(where=str(folder / "other.db"), keys=folder / "other keys")
     lived(other)
-    before = files(place.keys, other.keys)
-    wrong = other._replace(keys=place.keys)
+    before, wrong = files(place.keys, other.keys), other._replace(keys=place.keys)
     content = Path(other.where).read_bytes()
     for work in (
         lambda: wrong.open(glm(), reward={"window": "99 seconds"}),
@@ -115,8 +112,7 @@ def test_every_database_has_an_identity_of_its_own(place, folder):
     """Which a copy has, too, and a move alone changes on record."""
     with place.open(glm()) as stored:
         one = stored._database.identity()
-    other = place._replace(where=str(folder / "other.db"), keys=folder / "other keys")
-    with other.open(glm()) as stored:
+    with place._replace(where=str(folder / "other.db"), keys=folder / "other keys").open(glm()) as stored:
         assert stored._database.identity().system != one.system
     with place.open(glm()) as stored:
         assert stored._database.identity() == one

@@ -37,11 +37,9 @@ def expected(rows, start=0):
 
 
 def test_steps_and_sums_are_those_of_the_rows(place):
-    """By position: step s has the rows between its boundaries, and a live choice goes on from there. Nothing waits for
-    a deadline, or until a release is visible."""
+    """Step s has the rows between its boundaries, live choices go on from there; nothing waits."""
     with place.open(linear(), delay=60.0) as stored:
-        assert learn(stored, log(), log="june") == {}
-        assert stored.choices == stored.entered == ROWS
+        assert learn(stored, log(), log="june") == {} and stored.choices == stored.entered == ROWS
         assert stored.version == 0 and stored.head.step == 9 and stored.events == []
         found, before = sums(stored), 0
         for step in range(9):
@@ -83,8 +81,7 @@ def test_the_same_name_goes_on_with_what_was_added(place):
     with place.open(linear()) as stored:
         learn(stored, short, log="june")
         learn(stored, short, log="june")
-        assert stored.choices == 33
-        assert learn(stored, Pieces(pl.DataFrame(log())), log="june") == {}
+        assert stored.choices == 33 and learn(stored, Pieces(pl.DataFrame(log())), log="june") == {}
         assert stored.choices == ROWS and np.array_equal(total(stored), expected(ROWS))
         with pytest.raises(ValueError, match="at least the 90 rows"):
             learn(stored, short, log="june")

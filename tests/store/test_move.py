@@ -1,5 +1,4 @@
-"""A bandit moves to another database: it goes on as if it had not, whenever the move is killed, and at most one side is
-ever open."""
+"""A bandit moves to another database: as if it had not, whenever the move is killed; at most one side is ever open."""
 
 import contextlib
 import dataclasses
@@ -68,8 +67,7 @@ def again(place, clock, part, seen):
     """Sent again: the same answer, a reward that counts, and rows of a log that are learnt."""
     with place.open(bandit(), clock=clock, **draws()) as stored:
         choices = stored.choices
-        rng = np.random.default_rng(0)
-        assert stored.choose(arms(rng), request=f"waits {part}", person="ada").id == seen[27]
+        assert stored.choose(arms(np.random.default_rng(0)), request=f"waits {part}", person="ada").id == seen[27]
         assert stored.observe(seen[27], 0.0)
         stored.learn_log(LOG, log=f"log {part}")
         assert stored.choices == choices
@@ -111,11 +109,9 @@ def ready(place, clock=None):
     """A bandit with releases, and rows that wait."""
     with place.open(linear(), clock=clock or Clock()) as stored:
         play(stored, np.random.default_rng(0), 12, together=12)
-        waiting = stored.choose(np.eye(3), request="mine")
-        stored.observe(waiting, 1.0)
+        stored.observe(stored.choose(np.eye(3), request="mine"), 1.0)
         play(stored, np.random.default_rng(1), 30, prefix="s", together=30)
-        last = stored.choose(np.eye(3), request="last")
-        return last.id, table(stored, LEAVES), total(stored)
+        return stored.choose(np.eye(3), request="last").id, table(stored, LEAVES), total(stored)
 
 
 def killed_at(number, here, there, known):

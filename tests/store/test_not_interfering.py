@@ -1,5 +1,4 @@
-"""One person's silence, limit or damaged row moves nobody else to another step (tests/store/test_replay.py: what is
-shown)."""
+"""One person's silence, limit or damaged row moves nobody to another step (what is shown: store/test_replay.py)."""
 
 import numpy as np
 
@@ -11,8 +10,7 @@ def others(place, second, name, **options):
     """Exact sums of the steps of 45 people, of whom the second does as `second` says."""
     rng = np.random.default_rng(3)
     with place.open(linear(), name=name, reward={"default": 0.5}, **options) as stored:
-        choices = stored.choose_group([stored.prepare(arms(rng, count=1)) for _ in range(45)])
-        second(stored, choices[1])
+        second(stored, stored.choose_group([stored.prepare(arms(rng, count=1)) for _ in range(45)])[1])
         settle(stored)
         assert stored.version == 4 and stored.entered == 45
         return {step: found.tolist() for step, found in sums(stored).items()}
@@ -32,8 +30,7 @@ BEHAVIOURS = {
 
 
 def test_who_reports_moves_nobody_to_another_step(place, monkeypatch):
-    """Choices enter in parts of so many, whatever is in them: else one who reports would let another in, and no
-    sensitivity bounds that."""
+    """Choices enter in parts of so many; else a report would let another in, bounded by no sensitivity."""
     monkeypatch.setattr(steps, "AT_ONCE", 8)
     found = {name: others(place, behaviour, name) for name, behaviour in BEHAVIOURS.items()}
     assert found["silent"] == found["as-silent"]

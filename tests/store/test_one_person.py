@@ -76,8 +76,7 @@ def test_a_log_and_http_count_the_same_person(tmp_path):
     for name, person in (("numbers", np.array([17])), ("texts", ["17"]), ("bytes", [b"17"])):
         assert stored.learn_log(rows | {"person": person}, log=name) == {}
         assert memory.learn_log(rows | {"person": person}) == {}
-    replies = call(app, *(("choose", {"arms": ARM, "person": person}) for person in ("17", 17)))
-    for status, _, body in replies:
+    for status, _, body in call(app, *(("choose", {"arms": ARM, "person": person}) for person in ("17", 17))):
         assert status == 200 and call(app, ("reward", {"id": json.loads(body)["id"], "reward": 1.0}))[0][0] == 200
     assert [call(app, ("choose", {"arms": ARM, "person": wrong}))[0][0] for wrong in (True, 17.5)] == [422, 422]
     assert counts(stored) == counts(memory) == [2]

@@ -67,8 +67,7 @@ def test_a_full_disk(on_sqlite, full, monkeypatch, room, rng):
     with on_sqlite.open(glm()) as stored:
         first = play(stored, rng, 12, together=12)[3]
         waiting, before, choices = stored.choose(arms(rng)), total(stored), stored.choices
-        names = [*(f"new{i}" for i in range(200)), "r3"]
-        asks = [stored.prepare(arms(rng), request=name) for name in names]
+        asks = [stored.prepare(arms(rng), request=name) for name in [*(f"new{i}" for i in range(200)), "r3"]]
         if room == "for one page more":
             ((pages,),), opens = table(stored, "PRAGMA page_count"), stored._database._open
 
@@ -88,8 +87,7 @@ def test_a_full_disk(on_sqlite, full, monkeypatch, room, rng):
         monkeypatch.undo()
         stored._database._drop()
         assert stored.choices == choices and np.array_equal(total(stored), before)
-        found = stored.choose_group(asks)
-        assert found[-1].id == first.id and stored.choices == choices + 200
+        assert stored.choose_group(asks)[-1].id == first.id and stored.choices == choices + 200
         assert stored.observe(waiting, 1.0)
         settle(stored)
         assert stored.entered == choices + 200 and not np.array_equal(total(stored), before)
@@ -115,8 +113,7 @@ def test_keys_that_cannot_be_written(on_sqlite, full, rng):
 
 
 def test_a_read_only_disk(on_sqlite, folder):
-    """The file, its folder and that of keys. In a process of its own, which for root is another user's: root may write
-    what is read-only."""
+    """The file, its folder and that of keys; in a process of another user, since root may write what is read-only."""
     warm_up(linear())
 
     def work():

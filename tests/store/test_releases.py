@@ -49,8 +49,7 @@ def test_a_step_closes_by_the_number_of_choices_alone(place):
             opened = table(stored, "SELECT settled, closed_at, length(sums) FROM open_step WHERE bandit = ?", uid)
             waiting = table(stored, "SELECT number, made_at, length(sealed) FROM waiting WHERE bandit = ?", uid)
             seen.append((times, sizes, head, opened, sorted(waiting), stored.choices))
-    assert seen[0] == seen[1] == seen[2]
-    assert len(seen[0][1]) >= 2 and seen[0][0][-1][1] >= 2
+    assert seen[0] == seen[1] == seen[2] and len(seen[0][1]) >= 2 and seen[0][0][-1][1] >= 2
 
 
 @pytest.fixture
@@ -105,8 +104,7 @@ def test_a_release_is_visible_after_the_delay_and_not_before(place, rng, clock):
         clock.now = end + 59.9
         assert stored.choose(arms(rng)).version == 0
         clock.now = end + 60.0
-        assert stored.choose(arms(rng)).version == 1
-        assert stored.privacy.spent > 0 and stored.events == []
+        assert stored.choose(arms(rng)).version == 1 and stored.privacy.spent > 0 and stored.events == []
 
 
 @pytest.mark.parametrize("late", ["nobody looked", "others had the lock"])
@@ -221,8 +219,7 @@ def test_noise_that_was_not_committed_is_not_shown_and_drawn_again(place, monkey
         before = sums(stored)
         stored.tend()
         ((_, committed),) = noisy(stored)
-        assert all(committed != one.tobytes() for one in drawn)
-        assert np.array_equal(sums(stored)[0], before[0])
+        assert all(committed != one.tobytes() for one in drawn) and np.array_equal(sums(stored)[0], before[0])
         assert stored.version == 1
 
 
@@ -230,15 +227,13 @@ def test_of_eight_workers_at_one_boundary_one_releases(on_postgres):
     rng, clock = np.random.default_rng(4), Clock()
     with on_postgres.open(glm(), clock=clock) as stored:
         closed(stored, rng)
-        exact = sums(stored)[0]
-        others = [stored._database.another() for _ in range(8)]
+        exact, others = sums(stored)[0], [stored._database.another() for _ in range(8)]
         given = (stored._shared, stored._curator, stored._people, clock)
         workers = [Steps(stored.one_pass, stored._sources.source, stored._store, one, *given) for one in others]
         at_once(*(worker.run for worker in workers))
         for one in others:
             one.close()
-        assert len(noisy(stored)) == 1 and np.array_equal(sums(stored)[0], exact)
-        assert stored.head.step == 1
+        assert len(noisy(stored)) == 1 and np.array_equal(sums(stored)[0], exact) and stored.head.step == 1
 
 
 def test_one_thread_of_a_worker_releases_at_a_time(place, monkeypatch):
@@ -307,5 +302,4 @@ def test_long_vectors_from_ten_sums_of_the_past_go_on_after_a_restart(place, mon
         assert np.array_equal(again.theta, theta) and again._steps._estimator.step == steps
         assert np.array_equal(opened(again._steps._closed).closed, before.closed) and before.closed.any()
         play(again, rng, 10, prefix="later", together=5)
-        assert again.version > steps and not np.array_equal(again.theta, theta)
-        assert again.privacy.private
+        assert again.version > steps and not np.array_equal(again.theta, theta) and again.privacy.private

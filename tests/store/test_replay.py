@@ -51,12 +51,9 @@ def shown(stored, given):
 def refusals(stored, choice, earlier):
     """What is said to a user who does something wrong, twice, or late."""
     wrong = (
-        lambda: stored.observe(choice, 0.5),
-        lambda: stored.observe(earlier, 0.5),
-        lambda: stored.observe(choice.id, 7.0),
-        lambda: stored.observe("00" * 24, 0.5),
-        lambda: stored.choose([[np.nan] * 3]),
-        lambda: stored.choose(np.eye(3), person="nobody asked"),
+        *(lambda: stored.observe(choice, 0.5), lambda: stored.observe(earlier, 0.5)),
+        *(lambda: stored.observe(choice.id, 7.0), lambda: stored.observe("00" * 24, 0.5)),
+        *(lambda: stored.choose([[np.nan] * 3]), lambda: stored.choose(np.eye(3), person="nobody asked")),
     )
     out = []
     for act in wrong:

@@ -17,20 +17,7 @@ from tacit.holders.moving import move
 from tacit.holders.seal import Keys
 from tacit.holders.witness import older
 from tacit.privacy import gaussian
-from tests.store.places import (
-    BUDGET,
-    Place,
-    arms,
-    backed_up,
-    glm,
-    linear,
-    lived,
-    play,
-    restored,
-    settle,
-    table,
-    total,
-)
+from tests.store.places import BUDGET, Place, arms, backed_up, glm, linear, lived, play, restored, settle, table, total
 from tests.store.processes import dies_at
 
 MU = gaussian.mu(BUDGET)
@@ -112,8 +99,7 @@ def test_the_noise_of_a_prior_is_taken_into_account(place):
         expected = math.hypot(std, grid.fading**n * std)
         assert stored._store.bandit.prior_std == pytest.approx(expected)
         used = stored._served.estimator.algorithm
-        assert used.gains[0] * grid.sigma == pytest.approx(expected)
-        assert used.gains[2] > one_pass.gains[2]
+        assert used.gains[0] * grid.sigma == pytest.approx(expected) and used.gains[2] > one_pass.gains[2]
 
 
 def test_another_database_where_the_first_is_lost(on_sqlite, on_postgres, folder):
@@ -310,8 +296,7 @@ def test_a_restore_that_is_killed_leaves_the_predecessor_or_a_whole_successor_or
             charged = {one.uid: one.steps for one in stored._store.bandit.predecessors}
             assert charged.pop(first) == 1 and set(charged.values()) <= {0}
             before = stored._store.uid
-            labels = Keys(place.keys).labels("")
-            others = {label for label in labels if not label.startswith((before, "bandit."))}
+            others = {label for label in Keys(place.keys).labels("") if not label.startswith((before, "bandit."))}
             assert all(label.endswith(".tickets") for label in others)
         if not was:
             break

@@ -29,8 +29,7 @@ def test_another_history_of_the_same_length_is_refused(on_sqlite, folder):
 
 def test_an_older_database_is_refused_and_a_backup_of_it_restored(place, folder):
     lived(place)
-    copy = Copy(place, folder)
-    old = lived(place, seed=1, prefix="s")[-1]
+    copy, old = Copy(place, folder), lived(place, seed=1, prefix="s")[-1]
     copy.back()
     before = files(folder)
     with pytest.raises(RolledBack):

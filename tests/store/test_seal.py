@@ -38,8 +38,7 @@ def found_in(folder):
 
 def visit(stored):
     """One user with canaries among others, until the step is released."""
-    rng = np.random.default_rng(0)
-    only = {NAME: CANARY}
+    rng, only = np.random.default_rng(0), {NAME: CANARY}
     choice = stored.choose(only, person=PERSON, request=REQUEST)
     waiting = stored.choose(only, person=PERSON, request=REQUEST + "2")  # nobody will answer
     stored.observe(choice, REWARD)
@@ -54,8 +53,7 @@ def test_no_canary_in_the_file_its_log_or_a_copy(on_sqlite, folder):
         copy = folder / "copy.db"
         stored.backup(copy)
         log = folder / "bandit.db-wal"
-        assert log.exists() and log.stat().st_size > 0 and copy.stat().st_size > 0
-        assert found_in(folder) == []
+        assert log.exists() and log.stat().st_size > 0 and copy.stat().st_size > 0 and found_in(folder) == []
         assert stat.S_IMODE(copy.stat().st_mode) == stat.S_IMODE((folder / "bandit.db").stat().st_mode) == 0o600
     assert found_in(folder) == []
 
@@ -256,8 +254,7 @@ def test_the_old_key_stays_until_the_witness_has_the_release(place, monkeypatch)
 def test_a_key_that_two_make_at_once_is_one(folder):
     folder = folder / "keys"
     one, two = Keys(folder), Keys(folder)
-    assert one.make("a") == two.make("a") != one.make("b")
-    assert two.find("c") is None
+    assert one.make("a") == two.make("a") != one.make("b") and two.find("c") is None
     one.destroy("a")
     assert one.find("a") is None and Keys(folder).find("a") is None
     (folder / "b.key").write_bytes(bytes(32))  # overwritten, and the process ended before its file was removed

@@ -1,5 +1,4 @@
-"""A second noise for one step: by a witness that is lost, by a leaf that is drawn and not shown yet, and by a database
-and its keys that are taken back together."""
+"""A second noise for one step: by a lost witness, a leaf drawn and not shown yet, or a database and keys taken back."""
 
 import functools
 import json
@@ -219,8 +218,7 @@ def test_an_id_of_a_choice_that_is_lost_stops_everything(place, folder, more, rn
     backed_up(place, folder / "without proof")
     with place.open(glm()) as stored:
         own = stored.choose(arms(rng))
-        released = stored.version
-        spent = gaussian.mu(Budget(stored.privacy.spent, 1e-5))
+        released, spent = stored.version, gaussian.mu(Budget(stored.privacy.spent, 1e-5))
         with pytest.raises(RolledBack, match="tacit restore CONFIG NAME FILE"):
             stored.observe(gone[-1].id, 1.0)
         for call in (

@@ -57,8 +57,7 @@ def test_a_base_backup_is_refused_and_restored_from(primary, folder):
 @pytest.mark.full
 @pytest.mark.parametrize("lags", [True, False])
 def test_workers_go_on_after_a_failover_unless_the_replica_lags(primary, folder, lags):
-    """The worker finds the new primary by itself, with the answers and the version that it had, or refuses it; and it
-    draws no noise for a step that was shown."""
+    """The worker finds the new primary, or refuses it, and draws no noise for a step that was shown."""
     rng, replica = np.random.default_rng(1), beside(primary, "replica").copy(primary, "--write-recovery-conf").start()
     hosts = f"postgresql://postgres@/postgres?host={primary.sockets},{replica.sockets}&target_session_attrs=read-write"
     place = Place(hosts, folder / "keys")

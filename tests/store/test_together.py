@@ -107,8 +107,7 @@ def test_a_connection_that_breaks_at_a_commit(on_sqlite, happens):
         Cut(stored._other, happens)
         with stored._steps._lock:
             assert not again(stored._steps._next)  # they enter, and the step is closed
-        before = sums(stored)[0]
-        _ = stored.version
+        before, _ = sums(stored)[0], stored.version
         Cut(stored._other, happens)
         stored.tend()
         ((noisy,),) = table(stored, "SELECT noisy FROM leaf")

@@ -20,15 +20,13 @@ def network(on_postgres):
 
 def trips(network, work):
     before = network.trips
-    found = work()
-    return found, network.trips - before
+    return work(), network.trips - before
 
 
 @pytest.mark.parametrize("most", [None, 2])
 def test_a_group_of_choices_is_one_trip_and_one_of_rewards_too(on_postgres, network, most):
     """Also where people are named. The first group takes its numbers before."""
-    place = on_postgres._replace(where=network.address)
-    with place.open(linear(first=500, rounds=most)) as stored:
+    with on_postgres._replace(where=network.address).open(linear(first=500, rounds=most)) as stored:
         named = [{} if most is None else {"person": i % 5} for i in range(SIZE)]
         stored.choose(np.eye(3), **named[0])
         groups = [[stored.prepare(np.eye(3), **one) for one in named] for _ in range(4)]
@@ -37,8 +35,7 @@ def test_a_group_of_choices_is_one_trip_and_one_of_rewards_too(on_postgres, netw
         ]
         assert [count for _, count in asked] == [2, 1, 1, 1]
         assert stored.choices == 1 + 4 * SIZE and table(stored, "SELECT count(*) FROM waiting") == [(1 + 4 * SIZE,)]
-        choices = [one for found, _ in asked for one in found]
-        reports = [stored.report(one, 1.0) for one in choices]
+        reports = [stored.report(one, 1.0) for one in [one for found, _ in asked for one in found]]
         done, count = trips(network, lambda: stored.write_group(reports))
         assert count == 1 and done == [True] * len(reports)
         settle(stored)

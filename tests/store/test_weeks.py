@@ -1,5 +1,4 @@
-"""How often a person teaches, on a database: rounds are counted when they enter, by the week where there are weeks, for
-all workers and after a restart."""
+"""How often a person teaches, on a database: rounds count when they enter, by week, for all workers and restarts."""
 
 import itertools
 import sys
@@ -13,8 +12,7 @@ from tacit.kernels.rounds import next_boundary
 from tests.store.places import Clock, arms, contribution, linear, restored, settle, table, total
 from tests.store.processes import at_once
 
-ARM = [[1.0, 0.0, 0.0]]
-NOBODY = [[0.0, 0.0, 0.0]]
+ARM, NOBODY = [[1.0, 0.0, 0.0]], [[0.0, 0.0, 0.0]]
 
 
 def weekly(**options):
@@ -43,8 +41,7 @@ def test_weeks_are_counted_by_the_step_of_a_choices_number(place):
             stored.observe(choices[i], 1.0)
         settle(stored)
         assert np.array_equal(total(stored), 4 * one) and stored.version == 3
-        counts = [rounds for (rounds,) in table(stored, "SELECT rounds FROM person")]
-        assert counts == [2, 2]
+        assert [rounds for (rounds,) in table(stored, "SELECT rounds FROM person")] == [2, 2]
 
 
 def test_counts_of_weeks_that_are_over_are_deleted(place):
@@ -95,8 +92,7 @@ def test_requests_and_entries_ask_for_weeks_at_once(on_sqlite):
 
 
 class Reference:
-    """Who teaches, slowly: choices in the order of their numbers, each with its person and its reward; and counts by
-    (person, week)."""
+    """Who teaches, slowly: choices by number, each with person and reward; and counts by (person, week)."""
 
     def __init__(self, most, week):
         self.most, self.week, self.rows, self.counts, self.entered = most, week, [], {}, 0
@@ -153,6 +149,5 @@ def check_schedule(place, week, seed):
                     stored.tend()
                     for x, reward in reference.enter(stored.entered):
                         expected = expected + contribution(bandit(), x, reward)
-            assert stored.choices == len(reference.rows)
-            assert (total(stored) == expected).all()
+            assert stored.choices == len(reference.rows) and (total(stored) == expected).all()
     assert max(reference.counts.values()) == 2 and np.any(expected)

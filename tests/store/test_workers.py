@@ -60,23 +60,20 @@ def test_a_worker_that_is_frozen_at_work_holds_nobody_up_for_long(on_postgres, m
         for _ in range(11):
             stored.observe(stored.choose(np.eye(3)), 1.0)
         clock.now += LASTS + stored._database.skew + 0.01
-        child = frozen(on_postgres, clock, where)
-        began = time.monotonic()
+        child, began = frozen(on_postgres, clock, where), time.monotonic()
         choice = stored.choose(np.eye(3), request="same")
         while stored.entered < 11 or stored.version < 1:
             stored.tend()
             assert time.monotonic() - began < 120  # on a machine that is busy; without an end it would be for ever
         os.kill(child, signal.SIGCONT)
-        assert os.waitpid(child, 0)[1] == 0
-        assert stored.choose(np.eye(3), request="same").id == choice.id
+        assert os.waitpid(child, 0)[1] == 0 and stored.choose(np.eye(3), request="same").id == choice.id
         assert table(stored, "SELECT count(*) FROM choice") == [(12,)] and table(stored, "SELECT step FROM leaf") == [
             (0,)
         ]
 
 
 def test_a_worker_that_is_frozen_while_it_sends_holds_nobody_up(on_postgres, monkeypatch):
-    """Half of the message with the numbers and rows of choices has come: the server does nothing before it has all of
-    it."""
+    """Half of the message with numbers and rows has come: the server waits for all of it before it acts."""
     monkeypatch.setattr(postgres, "LONGEST", 300.0)  # after which the server would end what holds others up
     with on_postgres.open(linear()) as stored, on_postgres.open(linear()) as other:
         other.choose(np.eye(3))
@@ -110,8 +107,7 @@ def test_a_worker_that_wakes_up_between_a_number_and_its_rows_takes_another(on_p
         given = np.eye(3)
         choice = stored.choose(given)
         assert stored._store.tickets.read(choice.id).number == 3 and slept == [1]
-        assert table(stored, "SELECT number FROM waiting") == [(3,)]
-        assert stored.observe(choice, 1.0)
+        assert table(stored, "SELECT number FROM waiting") == [(3,)] and stored.observe(choice, 1.0)
         settle(stored)
         assert np.array_equal(total(stored), contribution(linear(), given[choice.index], 1.0))
 
@@ -187,10 +183,7 @@ def test_rows_that_others_may_wait_for_are_taken_in_one_order(on_sqlite, monkeyp
 
 def test_removing_what_has_expired_and_erasing_wait_for_nobody_in_a_circle(on_postgres, clock):
     bandit, options = linear(rounds=99, first=900), {"pending": 8, "clock": clock}
-    with (
-        on_postgres.open(bandit, **options) as one,
-        on_postgres.open(bandit, **options) as two,
-    ):
+    with on_postgres.open(bandit, **options) as one, on_postgres.open(bandit, **options) as two:
         at_once(
             lambda: [one.choose(np.eye(3), person=i % 5) for i in range(60)],
             lambda: [(settle(two), time.sleep(0.01)) for _ in range(20)],

@@ -118,8 +118,7 @@ def test_coins_intervals_hold_and_are_near_those_of_blocks():
     rng, people, half = np.random.default_rng(3), 40_000, {}
     sizes = (2_000, 38_000)
     for rate in (0.5, 0.02):
-        side = rng.random((people, 60)) < 0.1
-        reward = rng.random((people, 60)) < rate
+        side, reward = rng.random((people, 60)) < 0.1, rng.random((people, 60)) < rate
         counts = np.stack([part.sum(0) for part in np.split(side, [sizes[0]])])
         total = (reward & side).sum(0), (reward & ~side).sum(0)
         centres = Centres(sizes, (0.5, reward[: sizes[0]].mean(0)))

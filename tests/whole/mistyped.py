@@ -20,12 +20,10 @@ def refused(source, leaks, folder):
         mutant = folder / path.replace("/", "_")
         mutant.write_text(text)
         shadows += ["--shadow-file", str(source / path), str(mutant)]
-    given = [str(source / path) for path in mutants]
-    cache = str(ROOT / ".cache" / "mypy-of-leaks")
+    given, cache = [str(source / path) for path in mutants], str(ROOT / ".cache" / "mypy-of-leaks")
     out, problems, _ = api.run(["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", cache, *shadows, *given])
     assert not problems
     wrong = [line for line in out.splitlines() if "error:" in line]
-    planted = collections.Counter(path for path, _, _ in leaks)
-    for path, count in planted.items():
+    for path, count in collections.Counter(path for path, _, _ in leaks).items():
         assert sum(path in line for line in wrong) >= count, (path, out)
     assert all(any(f'"{name}"' in line for name in SAFE) for line in wrong), out

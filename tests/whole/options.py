@@ -128,8 +128,7 @@ def requests(schema: str | None) -> list[tuple[Any, dict[str, Any]]]:
 def play(world: "World", holder: Any, rounds: range, waiting: list[tuple[int, Any]]) -> list[Any]:
     """Of three people one answers at once, one late, one never; every tenth round is of one. What they were told."""
     plan = world.plan(holder)
-    schema = None if plan.features is None else plan.features.arms
-    asked, told = requests(schema), []
+    asked, told = requests(None if plan.features is None else plan.features.arms), []
     for t in rounds:
         arms, given = asked[t]
         if plan.limits.most is not None:

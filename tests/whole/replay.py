@@ -43,8 +43,7 @@ ASKED = {
 
 
 def shown(owner, arms):
-    """Everything public of a bandit or a server, by its name; a new method has to be in ASKED or QUIET, and what has
-    people's data in INSIDE."""
+    """All that is public, by name: a new method has to be in ASKED or QUIET, and what has people's data in INSIDE."""
     out = {"repr": re.sub("0x[0-9a-f]+", "", repr(owner)), "str": re.sub("0x[0-9a-f]+", "", str(owner))}
     for name in dir(owner):
         if name.startswith("_") or name in INSIDE.split():
@@ -61,8 +60,7 @@ PUBLIC = ("posterior", "estimate", "design", "thetas", "inverses", "played", "gr
 
 
 def chosen_by(bandit):
-    """The parts of a state that choices are made by, which nobody sees but by the choices; and how often something was
-    released."""
+    """The parts of a state that choices are made by, seen by nobody else; and how often something was released."""
     inner = getattr(bandit, "_bandit", bandit)
     if isinstance(inner, Bandit):
         sums = inner.sums
@@ -219,12 +217,9 @@ def refusals(bandit, choice, earlier):
     """What is said to a user who is in all runs and does something wrong, twice, or late."""
     dim, out = getattr(bandit, "_bandit", bandit).memory.validator.width, []
     wrong = (
-        lambda: bandit.observe(choice, 0.0),
-        lambda: bandit.observe(earlier, 0.0),
-        lambda: bandit.observe(choice, "much"),
-        lambda: bandit.observe(-1, 0.0),
-        lambda: bandit.choose([[math.nan] * dim]),
-        lambda: bandit.choose([[0.1] * (dim + 1)]),
+        *(lambda: bandit.observe(choice, 0.0), lambda: bandit.observe(earlier, 0.0)),
+        *(lambda: bandit.observe(choice, "much"), lambda: bandit.observe(-1, 0.0)),
+        *(lambda: bandit.choose([[math.nan] * dim]), lambda: bandit.choose([[0.1] * (dim + 1)])),
         lambda: bandit.choose([[0.1] * dim], available=[False]),
     )
     for act in wrong:
@@ -265,8 +260,7 @@ def fits(regressor, people, *, tape, count=40):
     rng, out = np.random.default_rng([9, people]), []
     asking = np.array([[0.3, 0.4], [-0.6, 0.1]])
     for turn in range(2):
-        rows = rng.uniform(-0.7, 0.7, (count, 2))
-        regressor.fit(rows, rng.choice(regressor.targets, count))
+        regressor.fit(rng.uniform(-0.7, 0.7, (count, 2)), rng.choice(regressor.targets, count))
         seen = {name: frozen(value) for name, value in vars(regressor).items() if name.endswith("_")}
         seen |= {"predict": frozen(regressor.predict(asking)), "interval": frozen(regressor.predict_interval(asking))}
         out.append(seen | {"round": turn, "releases": tape.at, "privacy": frozen(regressor.privacy)})

@@ -98,8 +98,7 @@ HELD = {"window": 4, "pending": 12}
 def test_a_bandit_counts_everybody_once(settings):
     """Sums, boundary, estimate and who waits: the next choice goes on where the interrupted one was."""
     options = {"features": 2, "budget": Budget(4.0, 1e-2), "first": 2, "source": Known(), "pending": 10} | settings
-    bandit = joint(**options)
-    rng = np.random.default_rng(0)
+    bandit, rng = joint(**options), np.random.default_rng(0)
     for size in (2, 3, 2, 4, 1, 4):  # with a window: of several that enter at once some fill a step
         batch = bandit.choose_many(rng.uniform(-0.7, 0.7, (size, 3, 2)))
         assert not bandit.observe_many(batch.id[::2], rng.integers(2.0, size=len(batch.id[::2])))

@@ -132,8 +132,7 @@ def test_all_loggers_say_the_same_of_other_people(way, tmp_path):
     for world in (0, 1):
         with everything() as kept:
             way(world, tmp_path)
-        found = people(world)[0].found_in([("log", "\n".join(kept).encode())])
-        assert found == []
+        assert people(world)[0].found_in([("log", "\n".join(kept).encode())]) == []
         lines = [line for line in kept if not line.startswith(("asyncio ", "concurrent."))]
         said.append([WARM.sub("ready", line) for line in lines])
     assert said[0] == said[1]

@@ -88,8 +88,7 @@ def game(world: World, kind: type, settings: dict[str, Any]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="tacit-", dir=FOLDER) as name:
         folder, waiting, half = Path(name), [], world.rounds // 2
         holder = world.open(kind, settings, folder)
-        told = play(world, holder, range(half), waiting)
-        before = world.shown(holder)
+        told, before = play(world, holder, range(half), waiting), world.shown(holder)
         holder = world.again(holder, kind, settings, folder)
         assert world.shown(holder) == before
         told += play(world, holder, range(half, world.rounds), waiting)
@@ -164,8 +163,7 @@ def sampled() -> set[tuple[str, str]]:
 
 
 def played() -> list[Any]:
-    out = []
-    few = sampled()
+    out, few = [], sampled()
     for one, other in pairs():
         out.append(pytest.param(MEMORY, one, other, id=f"memory-{one}-{other}"))
         marks = () if (str(one), str(other)) in few else (pytest.mark.full,)

@@ -96,8 +96,7 @@ def asked(bandit):
     """One person's request on its way: checked, drawn for, and played."""
     request = bandit.curator.ask([CANARIES.numbers])
     drawn = bandit.curator.draw(request)
-    ahead = bandit.curator.ahead(request, drawn)
-    return request, drawn, ahead, bandit.curator.played(21, request, drawn)
+    return request, drawn, bandit.curator.ahead(request, drawn), bandit.curator.played(21, request, drawn)
 
 
 IN_MEMORY = {  # each with the name of what it would have told

@@ -164,8 +164,7 @@ def test_who_teaches_is_not_shown(name):
     assert replay.check(lambda: make(Secure())) >= 2
 
 
-SIMULATED_CASES = JOINT_CASES
-LOOP_CASES = JOINT_CASES | SHUFFLE_CASES | LOCAL_CASES
+SIMULATED_CASES, LOOP_CASES = JOINT_CASES, JOINT_CASES | SHUFFLE_CASES | LOCAL_CASES
 
 
 def test_step_by_step_with_simulated_noise(simulated_case):

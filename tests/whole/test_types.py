@@ -64,8 +64,7 @@ def conversions(tree: ast.AST) -> list[int]:
 
 def test_only_mechanisms_make_something_released():
     for path in FILES:
-        text = path.read_text()
-        inside = "mechanisms" in path.parts or path in PLANTED
+        text, inside = path.read_text(), "mechanisms" in path.parts or path in PLANTED
         found = [] if inside else conversions(ast.parse(text))
         assert not found, f"{path}: lines {found} convert outside of mechanisms/"
         silenced = [

@@ -44,8 +44,8 @@ def start(nursery, tmp_path):
 
 
 @pytest.fixture
-def stub():
-    """An analyzer that wants 200 reports."""
-    made = Stub(server(200).billboard())
+def stub(request):
+    """An analyzer that wants 200 reports, or as many as the module says."""
+    made = Stub(server(getattr(request.module, "WANTED", 200)).billboard())
     yield made
     made.close()

@@ -105,8 +105,7 @@ def total(sent, of):
 
 def report(billboard, rng, theta=(1.0, -1.0)):
     """Of one device, whose arms and reward are drawn from `rng`."""
-    client = ShuffleClient(billboard, rewards=(0.0, 1.0))
-    arms = rng.normal(size=(4, len(theta)))
+    client, arms = ShuffleClient(billboard, rewards=(0.0, 1.0)), rng.normal(size=(4, len(theta)))
     arms /= np.linalg.norm(arms, axis=1)[:, None]
     choice = client.choose(arms)
     chance = 1 / (1 + np.exp(-arms[choice.index] @ theta))

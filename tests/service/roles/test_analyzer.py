@@ -45,8 +45,7 @@ def test_a_billboard_is_shown_as_the_bytes_that_reports_are_bound_to(start):
     (message,), (_, after) = batches(1)
     for page in ("text/plain", ""):  # what a page of another origin can send without asking
         assert post(role, 0, message, **{"content-type": page}) == 415
-    assert post(role, 0, message) == 200
-    assert ask(role.port, "GET", "/billboard", headers=same)[::2] == (200, after)
+    assert post(role, 0, message) == 200 and ask(role.port, "GET", "/billboard", headers=same)[::2] == (200, after)
 
 
 def test_replayed_reordered_truncated_and_mixed_batches_change_nothing(start):
@@ -65,10 +64,8 @@ def test_replayed_reordered_truncated_and_mixed_batches_change_nothing(start):
         if number:
             assert post(role, number, messages[number - 1]) == 410  # an earlier batch's message
             assert post(role, number - 1, messages[number - 1]) == 200  # a replay
-            assert post(role, number - 1, message) == 409
-            assert post(role, 0, other) == 409
-        assert seen() == shown[number]
-        assert post(role, number, message) == 200 and seen() == shown[number + 1]
+            assert post(role, number - 1, message) == 409 and post(role, 0, other) == 409
+        assert seen() == shown[number] and post(role, number, message) == 200 and seen() == shown[number + 1]
     for bad in ("x", "-1", "1/2", "9" * 30):
         assert post(role, bad, messages[0]) == 404
     role.kill()
@@ -96,8 +93,7 @@ def test_a_batch_below_its_minimum_is_never_analyzed(start):
     shown = ask(role.port, "GET", "/billboard")[2]
     shuffler = Shuffler(shown, minimum=0)
     shuffler.add_many(Fleet(shown).reports(np.zeros((199, 5))))
-    assert post(role, 0, shuffler.close()) == 409
-    assert ask(role.port, "GET", "/billboard")[2] == shown
+    assert post(role, 0, shuffler.close()) == 409 and ask(role.port, "GET", "/billboard")[2] == shown
     assert b"tacit_analyzer_batches 0.0" in ask(role.port, "GET", "/metrics")[2]
 
 
@@ -119,8 +115,7 @@ def test_an_analyzer_that_is_killed_goes_on(start):
 
 def test_only_a_shuffler_hands_over_batches(start):
     digest = hashlib.sha256(b"tacit_key").hexdigest()
-    text = running.analyzer() + f'[[keys]]\nname = "s"\nrole = "shuffler"\nhash = "{digest}"\n'
-    role = start("analyzer", text)
+    role = start("analyzer", running.analyzer() + f'[[keys]]\nname = "s"\nrole = "shuffler"\nhash = "{digest}"\n')
     (message,), _ = batches(1)
     assert post(role, 0, message) == 401 and post(role, 0, message, authorization="Bearer other") == 401
     assert post(role, 0, message, authorization="Bearer tacit_key") == 200
@@ -136,8 +131,7 @@ def test_only_a_shuffler_hands_over_batches(start):
     ],
 )
 def test_settings_do_not_change_under_a_database(start, more, said):
-    role = start("analyzer", running.analyzer())
-    role.kill()
+    start("analyzer", running.analyzer()).kill()
     key = more.partition(" ")[0]
     text = "\n".join(line for line in running.analyzer().splitlines() if not line.startswith(key)) + f"\n{more}\n"
     with pytest.raises(AssertionError, match=said):

@@ -75,8 +75,7 @@ def readable(paths):
 def secrets(process):
     """What is its own: its files but for its configuration, and what the system shows of its memory."""
     files = [path for path in process.folder.rglob("*") if path.is_file() and path.suffix not in (".toml", ".log")]
-    inside = [Path(f"/proc/{process.number}/{name}") for name in ("mem", "environ", "maps")]
-    return files, inside
+    return files, [Path(f"/proc/{process.number}/{name}") for name in ("mem", "environ", "maps")]
 
 
 def test_a_roles_user_cannot_read_what_another_role_keeps(start, folders):
@@ -86,8 +85,7 @@ def test_a_roles_user_cannot_read_what_another_role_keeps(start, folders):
 
     analyzer = begin("analyzer", running.analyzer(FIRST))
     processes = {"analyzer": analyzer, "shuffler": begin("shuffler", running.shuffler(analyzer.port))}
-    board = running.billboard(processes["shuffler"].port)
-    rng = np.random.default_rng(0)
+    board, rng = running.billboard(processes["shuffler"].port), np.random.default_rng(0)
     for _ in range(FIRST // 2):  # the batch stays open: sums, ids and its key are there
         assert ask(processes["shuffler"].port, "POST", "/reports", running.report(board, rng))[0] == 200
     kept = {role: secrets(process) for role, process in processes.items()}
@@ -95,8 +93,7 @@ def test_a_roles_user_cannot_read_what_another_role_keeps(start, folders):
     assert {"shuffler.db", "shuffler.db-wal", "shuffler.batch.0.key"} <= set(names)
     for role, (files, inside) in kept.items():
         assert all(path.stat().st_uid == USERS[role] for path in files)
-        others = [user for other, user in USERS.items() if other != role]
-        for user in others:
+        for user in [user for other, user in USERS.items() if other != role]:
             assert as_user(user, lambda files=files, inside=inside: readable([*files, *inside])) == []
         assert as_user(USERS[role], lambda files=files: readable(files)) == list(map(str, files))  # its own, yes
 
@@ -120,8 +117,7 @@ def everything(*processes):
 def traces(canaries, reports, files):
     """What of a person, of a report, or of who sent it is in the files."""
     found = canaries.found_in(files)
-    plain = [ADDRESS, FORWARDED, "canary-agent", "::ffff:" + ADDRESS]
-    forms = [(text, text.encode()) for text in plain]
+    forms = [(text, text.encode()) for text in [ADDRESS, FORWARDED, "canary-agent", "::ffff:" + ADDRESS]]
     forms += [(f"{text}, packed", socket.inet_aton(text)) for text in (ADDRESS, FORWARDED)]
     for report in reports:
         counts = np.frombuffer(report, f"<u{report[3]}", offset=wire.REPORT.size)
@@ -135,10 +131,8 @@ def test_neither_person_nor_report_nor_address_is_in_files_and_logs_of_analyzer_
     shuffler = start("shuffler", running.shuffler(analyzer.port))
     board, canaries, reports = running.billboard(shuffler.port), Canaries(1), []
     for i in range(FIRST):
-        client = shuffle.ShuffleClient(board)
-        x = np.array(canaries.numbers[:2])
-        choice = client.choose({canaries.texts["arm"]: x})
-        reports.append(client.randomize(choice, canaries.reward))
+        client, x = shuffle.ShuffleClient(board), np.array(canaries.numbers[:2])
+        reports.append(client.randomize(client.choose({canaries.texts["arm"]: x}), canaries.reward))
         assert send(shuffler.port, reports[-1]) == 200
         if i == 3:
             assert send(shuffler.port, reports[-1][:-3], **{"x-canary": canaries.texts["field"]}) == 422
@@ -163,7 +157,6 @@ def test_neither_person_nor_address_is_in_files_and_logs_of_a_local_server(start
     x = np.array(canaries.numbers[:2])
     for _ in range(20):
         assert send(role.port, client.randomize(client.choose({canaries.texts["arm"]: x}), canaries.reward)) == 200
-    assert send(role.port, x.tobytes()) == 422
-    assert not traces(canaries, [], everything(role))
+    assert send(role.port, x.tobytes()) == 422 and not traces(canaries, [], everything(role))
     role.kill(signal.SIGTERM)
     assert not traces(canaries, [], everything(role))

@@ -5,7 +5,6 @@ import contextlib
 import random
 
 import numpy as np
-import pytest
 
 from tacit.errors import Unavailable
 from tacit.roles import billboard as boards
@@ -16,8 +15,10 @@ from tacit.service.roles.local import LocalRole
 from tacit.service.roles.role import Board
 from tacit.service.roles.shuffler import ShufflerRole
 from tests.service.roles import running, test_analyzer, test_local
-from tests.service.roles.analyzer_stub import Stub, server
+from tests.service.roles.analyzer_stub import server
 from tests.service.roles.running import until
+
+WANTED = 60  # reports
 
 
 class Lost(Exception):
@@ -56,13 +57,6 @@ def insist(work, *arguments):
     raise AssertionError
 
 
-@pytest.fixture
-def stub():
-    made = Stub(server(60).billboard())
-    yield made
-    made.close()
-
-
 def test_a_shuffler_counts_once(tmp_path, stub):
     given = {"analyzer": f"http://127.0.0.1:{stub.port}", "budget": {"epsilon": 1.0, "delta": 1e-6}}
     given |= {"durable": "s.db", "witness": "../s.witness", "malicious": 0}
@@ -89,8 +83,7 @@ def test_an_analyzer_analyzes_once(tmp_path):
     messages, shown = test_analyzer.batches(5)
     role = AnalyzerRole(server(200), str(tmp_path / "analyzer.db"))
     role.open()
-    mended = failing(role._durable.database, chance=0.5)
-    failures = 0
+    mended, failures = failing(role._durable.database, chance=0.5), 0
     for number, message in enumerate(messages):
         failures += insist(role.take, number, message)
         assert role.board().content in shown[: number + 2]
@@ -104,8 +97,7 @@ def test_a_local_server_counts_once(tmp_path):
     here = test_local.server()
     role = LocalRole(test_local.server(), str(tmp_path / "local.db"), 100)
     role.open()
-    mended = failing(role._durable.database)
-    failures = 0
+    mended, failures = failing(role._durable.database), 0
     for report in test_local.reports(here.billboard(), 60):
         failures += insist(post, role, report)
         here.observe(report)

@@ -97,8 +97,7 @@ context.age = {kind = "Number", low = 18, high = 100, bins = 4}
     role = start("local", running.LOCAL.replace("features = 2\n", "") + fields)
     device = LocalClient(shown(role), epsilon=4.0, rewards=(0.0, 1.0), features=schema)
     sent = [device.randomize(device.choose({"age": age}), reward) for age, reward in ((20, 1.0), (71, None))]
-    assert post(role, b"".join(sent)) == (200, b'{"taken":2}')
-    assert b'"users":2,' in ask(role.port, "GET", "/status")[2]
+    assert post(role, b"".join(sent)) == (200, b'{"taken":2}') and b'"users":2,' in ask(role.port, "GET", "/status")[2]
 
 
 def test_bad_reports_are_refused_alone(start):
@@ -143,8 +142,7 @@ def test_a_server_that_is_killed_counts_each_report_once(start):
 @pytest.mark.parametrize("public", [False, True])
 def test_page_status_and_certificate_say_the_same_of_what_it_sees(public, start):
     """With public arms the page said that it cannot see anybody's features, while each report had them in the clear."""
-    text = running.LOCAL + f"options = {{public_arms = {str(public).lower()}}}\n"
-    role = start("local", text)
+    role = start("local", running.LOCAL + f"options = {{public_arms = {str(public).lower()}}}\n")
     made = LocalIRLS(2, Budget(4.0, 1e-6), Reward(radius=3.0), public_arms=public)
     status = json.loads(ask(role.port, "GET", "/status")[2])
     assert (status["unit"], status["neighbours"]) == (made.privacy.unit, made.privacy.neighbours)

@@ -4,31 +4,22 @@ import asyncio
 
 import apsw
 import numpy as np
-import pytest
 
 from tacit.roles.shuffle import ShuffleClient
 from tacit.service.roles import page, settings
 from tacit.service.roles.role import Board
 from tacit.service.roles.shuffler import ShufflerRole
-from tests.service.roles.analyzer_stub import Stub, server
 from tests.service.roles.running import until
 
 SHUFFLER = {"budget": {"epsilon": 1.0, "delta": 1e-6}, "durable": "shuffler.db", "malicious": 0}
-
-
-@pytest.fixture
-def stub():
-    made = Stub(server(60).billboard())
-    yield made
-    made.close()
+WANTED = 60  # reports
 
 
 def seen(folder, stub, people):
     """All that is to be seen of a batch of these people's reports, step by step, but for times."""
     folder.mkdir()
     more = {"analyzer": f"http://127.0.0.1:{stub.port}", "witness": f"../{folder.name}.witness"}
-    given = {"shuffler": SHUFFLER | more}
-    role = ShufflerRole(settings.convert("shuffler", given, folder).shuffler, 100)
+    role = ShufflerRole(settings.convert("shuffler", {"shuffler": SHUFFLER | more}, folder).shuffler, 100)
     role.open()
     until(lambda: isinstance(role.board(), Board))
     out = []
@@ -36,10 +27,8 @@ def seen(folder, stub, people):
         client = ShuffleClient(stub.billboard)
         report = client.randomize(client.choose([x]), reward)
         out.append((len(report), asyncio.run(role.post("reports", [], report, ""))))
-        status = role.status()
-        out.append((page.of(status | {"events": []}, role.problem()), role.metrics()))
-    said = until(lambda: len(found := [event["what"] for event in role.status()["events"]]) >= 3 and found)
-    out.append(said[:3])
+        out.append((page.of(role.status() | {"events": []}, role.problem()), role.metrics()))
+    out.append(until(lambda: len(found := [event["what"] for event in role.status()["events"]]) >= 3 and found)[:3])
     role.close()
     rows = apsw.Connection(str(folder / "shuffler.db"))
     out.append([tuple(rows.execute(f"SELECT count(*) FROM {table}")) for table in ("batch", "journal", "part")])

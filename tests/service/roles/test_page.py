@@ -15,8 +15,7 @@ from tests.service.roles.running import ask, until
 
 def test_dashboards_say_what_a_role_sees_and_follow_it(start):
     analyzer = start("analyzer", running.analyzer(40))
-    shuffler = start("shuffler", running.shuffler(analyzer.port))
-    local = start("local", running.LOCAL)
+    shuffler, local = start("shuffler", running.shuffler(analyzer.port)), start("local", running.LOCAL)
     board, rng, wrong = running.billboard(shuffler.port), np.random.default_rng(0), []
     with launched() as browser:
         pages = {}

@@ -16,8 +16,7 @@ from tests.service.roles.running import ask, reports, total, until
 
 def begin(start, stub, port=0):
     role = start("shuffler", running.shuffler(stub.port, 'sealed = "identity"'), port)
-    pinned = bytes.fromhex(json.loads(ask(role.port, "GET", "/status")[2])["identity"])
-    return role, pinned
+    return role, bytes.fromhex(json.loads(ask(role.port, "GET", "/status")[2])["identity"])
 
 
 def key_of(role, pinned):
@@ -36,8 +35,7 @@ def test_sealed_reports_are_opened_by_the_shuffler_alone(start, stub):
     assert key.place == of.batch.to_bytes(8, "little") + of.digest
     assert (role.folder / "identity").stat().st_mode & 0o077 == 0
     sent = reports(stub.billboard, 200)
-    hidden = [sealed.sealed(report, key) for report in sent]
-    own = identity.drawn()
+    hidden, own = [sealed.sealed(report, key) for report in sent], identity.drawn()
     stranger = sealed.checked(sealed.shown_key(own, hpke.drawn(), of), identity.public(own))
     later = key._replace(place=(1).to_bytes(8, "little") + of.digest)
     for body in (sent[0], b"", sealed.sealed(sent[0], stranger), hidden[0][:-1]):
@@ -53,8 +51,7 @@ def test_sealed_reports_are_opened_by_the_shuffler_alone(start, stub):
     role.kill()
     role, again = begin(start, stub, role.port)
     assert again == pinned and key_of(role, pinned) == key  # a restart changes neither
-    assert send(role, b"".join(hidden[3:]))[0] == 200
-    assert set(until(lambda: stub.batches)) == {(0, total(sent, of))}
+    assert send(role, b"".join(hidden[3:]))[0] == 200 and set(until(lambda: stub.batches)) == {(0, total(sent, of))}
     assert not any(
         part in path.read_bytes() for path in role.folder.rglob("*.db*") if path.is_file() for part in hidden
     )
@@ -104,10 +101,7 @@ def test_between_batches_sealed_reports_are_told_to_come_again_alone_and_togethe
     role.kill()
     role, _ = begin(start, stub, role.port)  # which batch was the last is on disk
     assert [send(role, body)[0] for body in (later, later + later, hidden[200], hidden[200] + hidden[201])] == [
-        503,
-        503,
-        410,
-        410,
+        *(503, 503, 410, 410),
     ]
 
 
@@ -138,8 +132,7 @@ def test_a_device_seals_to_the_key_of_its_reports_batch_and_to_no_other(start, s
         device(following)
     another = sent[1][:12] + bytes(16) + sent[1][28:]
     assert device(another) is False  # by another billboard of this batch
-    assert all(map(device, sent[1:]))
-    assert set(until(lambda: stub.batches)) == {(0, total(sent, of))}
+    assert all(map(device, sent[1:])) and set(until(lambda: stub.batches)) == {(0, total(sent, of))}
     with pytest.raises(OSError):  # between batches: later
         device(sent[2])
     first = server(200)

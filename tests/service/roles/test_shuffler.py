@@ -71,10 +71,8 @@ def test_reports_are_counted_once_and_refused_alone(start, stub):
     role = start("shuffler", running.shuffler(stub.port))
     assert running.billboard(role.port) == stub.billboard
     of, _ = boards.shuffle(stub.billboard)
-    good = reports(stub.billboard, 200)
-    later = reports(server(200, explore="ucb").billboard(), 1)[0]
-    old = bytearray(good[5])
-    forged = bytearray(good[6])
+    good, later = reports(stub.billboard, 200), reports(server(200, explore="ucb").billboard(), 1)[0]
+    old, forged = bytearray(good[5]), bytearray(good[6])
     forged[wire.REPORT.size :] = b"\xff" * (of.length - wire.REPORT.size)
     old[2] = 1
 
@@ -95,8 +93,7 @@ def test_reports_are_counted_once_and_refused_alone(start, stub):
     assert post(b"".join(good[3:199]))[2] == b'{"taken":196}' and not stub.batches  # one below the minimum
     role.kill()
     role = start("shuffler", running.shuffler(stub.port), role.port)
-    assert not stub.batches
-    assert post(good[50] + good[199])[2] == b'{"taken":2}'
+    assert not stub.batches and post(good[50] + good[199])[2] == b'{"taken":2}'
     assert set(until(lambda: stub.batches)) == {(0, total(good, of))}
     assert post(good[7])[0] == 410  # after the closing
     following = bytearray(good[7])
@@ -111,8 +108,7 @@ def test_a_batch_is_closed_in_time_but_never_below_its_minimum(start, stub):
     running.billboard(role.port)
     assert ask(role.port, "POST", "/reports", b"".join(sent[:99]))[0] == 200
     time.sleep(1.5)
-    assert not stub.batches
-    assert ask(role.port, "POST", "/reports", sent[99])[0] == 200
+    assert not stub.batches and ask(role.port, "POST", "/reports", sent[99])[0] == 200
     of, _ = boards.shuffle(stub.billboard)
     assert set(until(lambda: stub.batches)) == {(0, total(sent, of))}
 
@@ -128,8 +124,7 @@ def test_a_billboard_above_the_operators_budget_is_not_served(start, stub):
 
 def test_the_operators_share_of_malicious_users_counts_where_the_billboard_has_fewer(start, stub):
     """Catches a shuffler that takes the analyzer's word for how many reports are the analyzer's own."""
-    text = running.shuffler(stub.port).replace("malicious = 0", "malicious = 0.5")
-    role = start("shuffler", text)
+    role = start("shuffler", running.shuffler(stub.port).replace("malicious = 0", "malicious = 0.5"))
     said = until(lambda: (found := ask(role.port, "GET", "/health"))[0] == 503 and found[2]).decode()
     assert said.startswith("Expected a batch of epsilon at most 1 at delta 1e-06, got 1.4")
     assert said.endswith("without the coins of 100 of 200 users.\n")
@@ -151,8 +146,7 @@ def test_a_shuffler_goes_to_its_analyzer_and_nowhere_else(start, stub):
 
 
 def test_a_batch_that_the_analyzer_refuses_does_not_stop_the_next(start, stub):
-    first = server(200)
-    sent = reports(stub.billboard, 200)
+    first, sent = server(200), reports(stub.billboard, 200)
     role = start("shuffler", running.shuffler(stub.port))
     running.billboard(role.port)
     stub.statuses = [409]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tacit import Budget, ShuffleNewton, Spec, Uniform, environments, simulate
-from tacit.privacy import entropy
+from tacit.privacy import randomness
 from tacit.roles.shuffle import ShuffleClient
 from tacit.roles.shuffler import Shuffler
 from tests.service.roles import running
@@ -39,8 +39,7 @@ def in_process():
     here, said = server(FIRST), []
     for k in range(BATCHES):
         board = here.billboard()
-        sent = devices(board, here.wanted, k)
-        shuffler = Shuffler(board, budget=Budget(1.0, 1e-6))
+        sent, shuffler = devices(board, here.wanted, k), Shuffler(board, budget=Budget(1.0, 1e-6))
         for report in sent:
             shuffler.add(report)
         here.observe(shuffler.close())
@@ -67,9 +66,9 @@ def over_the_wire(start):
 
 
 def test_bytes_over_the_wire_are_those_in_process(start, monkeypatch):
-    monkeypatch.setattr(entropy, "octets", RandomBytes())
+    monkeypatch.setattr(randomness, "octets", RandomBytes())
     here = in_process()
-    monkeypatch.setattr(entropy, "octets", RandomBytes())
+    monkeypatch.setattr(randomness, "octets", RandomBytes())
     there = over_the_wire(start)
     assert len(here) == len(there) and [a == b for a, b in zip(here, there, strict=True)] == [True] * len(here)
     assert len(set(here)) == len(here)
@@ -134,8 +133,7 @@ def play(start, folder, seed):
         board, batch = running.billboard(shuffler.port), []
         while at < HORIZON and len(batch) < json.loads(board)["plan"]["users"]:
             client = ShuffleClient(board)
-            choice = client.choose(block.arms[at])
-            means = block.means[at]
+            choice, means = client.choose(block.arms[at]), block.means[at]
             batch.append(client.randomize(choice, float(block.noise[at] < means[choice.index])))
             regret, at = regret + means.max() - means[choice.index], at + 1
         for i in range(0, len(batch), 100):

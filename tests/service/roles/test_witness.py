@@ -11,17 +11,10 @@ from tacit.roles import billboard as boards
 from tacit.roles import wire
 from tacit.service.roles import settings
 from tests.service.roles import running
-from tests.service.roles.analyzer_stub import Stub, server
+from tests.service.roles.analyzer_stub import server
 from tests.service.roles.running import ask, until
 
 NOWHERE = "http://127.0.0.1:9/billboard"  # where the analyzer sends whoever asks for the billboard: no answer
-
-
-@pytest.fixture
-def stub():
-    made = Stub(server(200).billboard())
-    yield made
-    made.close()
 
 
 def reports(count):

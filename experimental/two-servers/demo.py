@@ -21,7 +21,7 @@ from worker import Worker
 
 from roles import ARMS, CONNECTIONS, THETA, Crowd, demonstrated
 from tacit.data import Exact
-from tacit.privacy import entropy
+from tacit.privacy import randomness
 from tacit_two.roles import signed, wire
 from tacit_two.roles.device import TwoServerClient
 from tacit_two.roles.identity import Identities
@@ -145,7 +145,7 @@ def sights(addresses: dict[str, str], identities: Identities) -> str:
     task, rng = client.task, np.random.default_rng()
     arms = rng.normal(size=(ARMS, len(THETA)))
     choice = client.choose(arms / np.linalg.norm(arms, axis=1)[:, None])
-    vector, nonce, cell = client.contribution(choice.features, 1.0), entropy.octets(16), task.grids[0].cell
+    vector, nonce, cell = client.contribution(choice.features, 1.0), randomness.octets(16), task.grids[0].cell
     made = split(task.prio3, cell, Exact(vector), nonce)
     shares = [
         task.prio3.verifier_share(bytes(32), party, nonce, made.public, share)[0].numbers

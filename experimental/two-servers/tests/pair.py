@@ -8,7 +8,7 @@ import sqlite3
 import numpy as np
 
 from tacit.kernels.rounds import next_boundary
-from tacit.privacy import entropy
+from tacit.privacy import randomness
 from tacit_two.roles import signed
 from tacit_two.roles.device import TwoServerClient
 from tacit_two.roles.identity import Identities
@@ -77,7 +77,7 @@ class Pair:
 
     def reports(self, count, reward=1.0):
         own = self.device()
-        return [own.report(ARMS[i % 3], reward, entropy.octets(16)) for i in range(count)]
+        return [own.report(ARMS[i % 3], reward, randomness.octets(16)) for i in range(count)]
 
     def send(self, report):
         return ask(self.leader.port, "POST", "/reports", report)

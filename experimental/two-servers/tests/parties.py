@@ -6,12 +6,11 @@ import time
 import numpy as np
 
 from tacit import Budget
-from tacit.privacy import entropy
-from tacit_two import TwoServerGLM
+from tacit.privacy import randomness
+from tacit_two import TwoServerClient, TwoServerGLM
 from tacit_two.aggregators.aggregator import Aggregator
 from tacit_two.roles import identity
 from tacit_two.roles.board import NOTHING
-from tacit_two.roles.device import TwoServerClient
 from tacit_two.roles.identity import Identities
 from tacit_two.roles.signed import Billboard
 from tacit_two.roles.task import HELPER, LEADER, committed
@@ -92,7 +91,7 @@ def shut(*parties):
 
 def reports(made, count, reward=1.0):
     own = device(made)
-    return b"".join(own.report(ARMS[0], reward, entropy.octets(16)) for _ in range(count))
+    return b"".join(own.report(ARMS[0], reward, randomness.octets(16)) for _ in range(count))
 
 
 def verify(leader, helper):

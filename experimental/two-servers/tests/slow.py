@@ -86,8 +86,7 @@ class Circuit:
                 x = share[k * self.chunk + j] if k * self.chunk + j < len(share) else 0
                 wires += [pow(joint[k], j + 1, P) * x % P, (x - inverse) % P]
             ranges += call(0, wires)
-        centred = [(x - self.half * inverse) % P for x in self.numbers(share)]
-        norm = 0
+        centred, norm = [(x - self.half * inverse) % P for x in self.numbers(share)], 0
         for k in range(self.gadgets[1].calls):
             wires = centred[k * self.square_chunk : (k + 1) * self.square_chunk]
             norm += call(1, wires + [0] * (self.square_chunk - len(wires)))
@@ -168,8 +167,7 @@ def shard(circuit, context, numbers, nonce, random, code=0xFFFF7461, proofs=3):
 
 
 def verifier_share(circuit, context, key, aggregator, nonce, public, share, code=0xFFFF7461, proofs=3):
-    many = bytes([proofs])
-    size = circuit.length
+    many, size = bytes([proofs]), circuit.length
     length = proofs * sum(gadget.arity + gadget.length for gadget in circuit.gadgets)
     if aggregator:
         measurement = elements(hashed(share[:32], code, 1, context, b"\x01"), size)

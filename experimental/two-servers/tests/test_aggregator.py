@@ -6,11 +6,10 @@ import secrets
 
 import numpy as np
 import pytest
-from numpy.random import default_rng
 
-from tacit import Budget
+from packages.lab.tests.raising import raised
+from tacit import Budget, Secure
 from tacit.errors import BadBillboard, BadReport, BadState, BatchTooSmall, HorizonReached, NotSecure, WrongBatch
-from tacit.privacy.noise import Secure
 from tacit.testing.canary import with_size
 from tacit_two.aggregators import messages
 from tacit_two.aggregators.aggregator import Aggregator
@@ -49,14 +48,13 @@ def noise_of(party, step):
 
 def test_three_hundred_choices_from_devices_to_the_board(folder):
     """Stores are opened again half-way. Leaves and estimates are the curator's with both noises, to the last bit."""
-    rng = default_rng(secrets.randbits(32))
+    rng = np.random.default_rng(secrets.randbits(32))
     made, where, leader, helper = opened(folder, features=3, first=20, curvature="released")
     task, grid = made.task, made.task.grids[HELPER]
     cells, counts, leaves, boards = [], [], [], []
     total, users = np.zeros(task.size, np.int64), 0
     for t in range(300):
-        own = device(made)
-        arms = rng.standard_normal((4, 3))
+        own, arms = device(made), rng.standard_normal((4, 3))
         arms /= np.linalg.norm(arms, axis=1, keepdims=True)
         choice, reward = own.choose(arms), float(rng.random() < 0.5)
         assert leader.receive(own.randomize(choice, reward)) == bytes([COUNTED])
@@ -108,23 +106,19 @@ def test_a_report_is_verified_once_and_answered_alike(both):
     altered[-1] ^= 1  # the same nonce with another share
     assert leader.receive(bytes(altered)) == bytes([REFUSED])
     assert leader.receive(bytes(32) + sent[32:length] + reports(made, 1)) == bytes([REFUSED, COUNTED])  # alone
-    with pytest.raises(BadReport, match="bytes each"):
-        leader.receive(sent[1:])
-    with pytest.raises(BadReport, match="bytes each"):
-        helper.verify(jobs[1:])
-    with pytest.raises(BadReport, match="at most 500"):
-        helper.verify(jobs * 251)
+    raised(BadReport, leader.receive, sent[1:]).match("bytes each")
+    raised(BadReport, helper.verify, jobs[1:]).match("bytes each")
+    raised(BadReport, helper.verify, jobs * 251).match("at most 500")
 
 
 @pytest.mark.parametrize("batches", [2, pytest.param(20, marks=pytest.mark.full)])
 def test_a_helpers_share_meets_one_public_share(folder, batches):
     """500 jobs with a public share that the leader has changed: the share does not open, and is not looked at again."""
-    rng = default_rng(secrets.randbits(32))
+    rng = np.random.default_rng(secrets.randbits(32))
     made, _, leader, helper = opened(folder, first=500)
     for batch in range(batches):
         leader.receive(reports(made, leader.missing))
-        jobs = list(messages.jobs(made.task, leader.jobs()))
-        wrong = []
+        jobs, wrong = list(messages.jobs(made.task, leader.jobs())), []
         for job in jobs:
             public = bytearray(job.public)
             public[int(rng.integers(32))] ^= 1 << int(rng.integers(8))  # the leader's part, which the helper takes
@@ -159,8 +153,7 @@ def test_a_step_closes_when_it_is_full_and_only_with_the_same_reports(both):
     leader.receive(reports(made, 5))
     jobs = leader.jobs()
     assert len(list(messages.jobs(made.task, jobs))) == 3  # of the five: so many have room
-    with pytest.raises(BatchTooSmall, match="3 more reports"):
-        leader.certificate()
+    raised(BatchTooSmall, leader.certificate).match("3 more reports")
     leader.decide(helper.verify(jobs))
     assert leader.jobs() == b"" and leader.missing == 0
     extra = b"".join(messages.VerifyJob(bytes(16), *next(messages.jobs(made.task, jobs))[1:]))
@@ -171,8 +164,7 @@ def test_a_step_closes_when_it_is_full_and_only_with_the_same_reports(both):
     theirs = helper.certificate()  # the leader's is the same, but that its step is closed
     committed = helper.release(theirs)
     assert helper.release(theirs) == committed
-    with pytest.raises(WrongBatch, match="other party's"):
-        leader.leaf(said)
+    raised(WrongBatch, leader.leaf, said).match("other party's")
     leaf = leader.leaf(committed)
     assert leader.leaf(committed) == leaf
     with leader._database.transaction() as run:
@@ -180,8 +172,7 @@ def test_a_step_closes_when_it_is_full_and_only_with_the_same_reports(both):
     other = messages.LeafCommitment(HELPER, 0, bytes(32))
     with pytest.raises(WrongBatch, match="one commitment"):
         leader.leaf(messages.encode_commitment(made.task, other, SIGNERS[HELPER]))
-    with pytest.raises(BadBillboard, match="identity"):
-        leader.leaf(messages.encode_commitment(made.task, other, SIGNERS[LEADER]))
+    raised(BadBillboard, leader.leaf, messages.encode_commitment(made.task, other, SIGNERS[LEADER])).match("identity")
     assert leader.step == helper.step == 1 and len(leader.jobs()) == 2 * len(jobs) // 3
 
 
@@ -190,8 +181,7 @@ def test_one_that_leaves_out_its_noise_weakens_the_other_claim_alone(both):
     that. 400 numbers: a scale of 2/3 or 3/2 would be found, and an honest test fails once in 10^8."""
     task = both[0].task
     for honest in (LEADER, HELPER):
-        grid = task.grids[honest]
-        parts = [SharedSteps(with_size(one, 400)) for one in task.grids]
+        grid, parts = task.grids[honest], [SharedSteps(with_size(one, 400)) for one in task.grids]
         leaves = [each.release(Secure() if party == honest else NoNoise()) for party, each in enumerate(parts)]
         noise = joined(with_size(grid, 400), task.circuit, [0], leaves)
         assert 0.8 < np.std(noise) / grid.sigma < 1.2
@@ -206,25 +196,20 @@ def test_no_more_than_the_planned_steps(folder):
         close(leader, helper)
     leader.receive(reports(made, 1))
     assert leader.jobs() == b""
-    with pytest.raises(HorizonReached):
-        leader.certificate()
+    raised(HorizonReached, leader.certificate)
     shut(leader, helper)
 
 
 def test_who_may_do_what(folder, both):
     made, leader, helper = both
     for act in (lambda: helper.receive(b""), lambda: helper.jobs(), lambda: helper.decide(b"")):
-        with pytest.raises(ValueError, match="leader to do this"):
-            act()
-    with pytest.raises(ValueError, match="helper to do this"):
-        leader.verify(b"")
+        raised(ValueError, act).match("leader to do this")
+    raised(ValueError, leader.verify, b"").match("helper to do this")
     place = places(folder, made.task)[LEADER]
-    with pytest.raises(BadState, match="in use"):
-        place.open()
+    raised(BadState, place.open).match("in use")
     leader.close()
     other = server()
-    with pytest.raises(BadState, match="this task"):
-        places(folder, other.task)[LEADER].open()
+    raised(BadState, places(folder, other.task)[LEADER].open).match("this task")
     place.open().close()
     elsewhere = folder / "elsewhere"
     elsewhere.mkdir()

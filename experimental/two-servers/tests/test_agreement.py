@@ -6,6 +6,7 @@ import stat
 
 import pytest
 
+from packages.lab.tests.raising import raised
 from tacit import Budget
 from tacit.errors import BadBillboard, BadState, NotSecure
 from tacit_two import TwoServerGLM
@@ -52,8 +53,7 @@ def test_an_era_begins_and_is_found_again(folder):
     assert helper.found()[1] == both and not list(folder.glob("*.half"))
     other = dataclasses.replace(task, era="ab" * 32)
     for one in (leader, helper):
-        with pytest.raises(BadState, match="a new era needs"):
-            one.sign(other)
+        raised(BadState, one.sign, other).match("a new era needs")
     for one in (own, store):
         one.close()
     with leader.again() as own, helper.again() as store:
@@ -72,10 +72,8 @@ def test_a_store_that_was_deleted_cannot_be_made_again_for_its_task(folder):
     helper.answer(proposal, None)[1].close()
     for path in [*folder.glob("helper.db*"), folder / "helper.counter"]:
         path.unlink()
-    with pytest.raises(ValueError, match="halves"):
-        helper.again()
-    with pytest.raises((BadBillboard, BadState), match="Expected"):
-        helper.answer(proposal, None)
+    raised(ValueError, helper.again).match("halves")
+    raised((BadBillboard, BadState), helper.answer, proposal, None).match("Expected")
 
 
 def test_after_a_crash_the_same_task_is_signed(folder):
@@ -95,8 +93,7 @@ def test_after_a_crash_the_same_task_is_signed(folder):
 @pytest.mark.parametrize("party", [LEADER, HELPER])
 def test_what_is_not_signed(party, folder):
     leader, helper = (agreement(folder, each) for each in (LEADER, HELPER))
-    one = (leader, helper)[party]
-    good = task_of(leader, helper)
+    one, good = (leader, helper)[party], task_of(leader, helper)
     for wrong, what in (
         (dataclasses.replace(good, operator=Budget(1.5, 1e-6), helper=Budget(1.5, 1e-6)), "claim of at most epsilon 1"),
         (dataclasses.replace(good, operator=Budget(1.0, 1e-5), helper=Budget(1.0, 1e-5)), "delta 1e-06"),
@@ -104,8 +101,7 @@ def test_what_is_not_signed(party, folder):
         (dataclasses.replace(good, commitments=good.commitments[::-1]), "committed"),
         (dataclasses.replace(good, operator=Budget(float("inf"), 1e-6)), "finite epsilon"),
     ):
-        with pytest.raises((BadBillboard, NotSecure), match=what):
-            one.sign(wrong)
+        raised((BadBillboard, NotSecure), one.sign, wrong).match(what)
     assert one.found() is None and one.sign(good)
     theirs = dataclasses.replace(good, **{("operator", "helper")[party]: Budget(9.0, 1e-6)})
     fresh = agreement(folder, party, counter=folder / "fresh.counter", database=folder / "fresh.db")
@@ -117,13 +113,11 @@ def test_what_is_not_signed(party, folder):
 def test_answers_of_others_are_refused(folder):
     leader, helper, task, proposal = proposed(folder)
     for wrong in (b"", bytes(64) + proposal[64:], proposal[:64] + bytes(32) + proposal[96:], proposal[:-1]):
-        with pytest.raises(BadBillboard):
-            helper.answer(wrong, None)
+        raised(BadBillboard, helper.answer, wrong, None)
     assert not (folder / "helper.db").exists()
     answer, store = helper.answer(proposal, None)
     for wrong in (b"", bytes(64) + answer[64:], answer[:64] + bytes(32), answer[:-1]):
-        with pytest.raises(BadBillboard):
-            leader.concluded(task, wrong)
+        raised(BadBillboard, leader.concluded, task, wrong)
     store.close()
     with pytest.raises(ValueError, match="own identity"):
         Agreement(LEADER, SIGNERS[1], IDENTITIES, LIMIT, database=folder / "a", counter=folder / "b")

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from numpy.random import default_rng
 
 from tacit.testing.bound import gaussian_bound
 from tacit_two.attacks import attacks
@@ -14,7 +13,7 @@ CLAIMS = [attack for attack in attacks() if attack.claimed]
 @pytest.mark.parametrize("attack", CLAIMS, ids=lambda attack: attack.name)
 def test_a_step_of_one_and_a_flood_tell_what_is_claimed(attack):
     """3e4 runs of each world: above the claim with a chance of 1e-6; at 99.9 % the bound is .91 of it, std .02."""
-    zero, one = (attack.scores(world, 30_000, default_rng(world)) for world in (0, 1))
+    zero, one = (attack.scores(world, 30_000, np.random.default_rng(world)) for world in (0, 1))
     assert gaussian_bound(zero, one, attack.delta, confidence=SURE) <= attack.epsilon
     assert gaussian_bound(zero, one, attack.delta) >= 0.8 * attack.epsilon
 
@@ -22,6 +21,6 @@ def test_a_step_of_one_and_a_flood_tell_what_is_claimed(attack):
 def test_an_aggregator_that_leaves_out_its_noise_breaks_the_claim_against_the_other_one():
     """And no claim against itself: in the attacks above the attacker's own noise is known to it, which is as none."""
     (planted,) = (attack for attack in attacks() if not attack.claimed)
-    zero, one = (planted.scores(world, 200, default_rng(world)) for world in (0, 1))
+    zero, one = (planted.scores(world, 200, np.random.default_rng(world)) for world in (0, 1))
     assert gaussian_bound(zero, one, planted.delta, confidence=SURE) > 3 * planted.epsilon
     assert np.ptp(zero) < 1e-9 < (one - zero).min()

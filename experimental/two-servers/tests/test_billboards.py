@@ -10,6 +10,7 @@ import time
 import pytest
 from numpy.random import default_rng
 
+from packages.lab.tests.raising import raised
 from tacit import Budget
 from tacit.errors import BadBillboard, BadReport, Retired
 from tacit.privacy import gaussian
@@ -35,19 +36,16 @@ def test_a_device_never_goes_back_and_believes_nothing_stale(both):
     then = {"made": now, "expires": now + 3600}
     first = trust(billboard(made, **then))
     other = trust(billboard(made, version=1), marks=first.marks)
-    with pytest.raises(BadBillboard, match="no older than the last one"):
-        trust(billboard(made, **then), marks=other.marks)
+    raised(BadBillboard, trust, billboard(made, **then), marks=other.marks).match("no older than the last one")
     with pytest.raises(BadBillboard, match="one board of a version"):
         trust(billboard(made, **then | {"expires": now + 1800}), marks=first.marks)
     assert trust(billboard(made, **then), marks=first.marks)  # the same again
-    with pytest.raises(BadBillboard, match="not expired"):
-        trust(billboard(made, **then), now=now + 3600)
+    raised(BadBillboard, trust, billboard(made, **then), now=now + 3600).match("not expired")
     with pytest.raises(BadBillboard, match="sealing keys that have not expired"):
         trust(billboard(made, expires=now + 20 * 86400), now=now + 86401)
     older = sealing.drawn(now - 10, now + 500).shown(made.task.digest, HELPER, SIGNERS[HELPER])
     KEYS[made.task.digest][HELPER] = older
-    with pytest.raises(BadBillboard, match="keys that are no older"):
-        trust(billboard(made, **then), marks=first.marks)
+    raised(BadBillboard, trust, billboard(made, **then), marks=first.marks).match("keys that are no older")
     client = TwoServerClient(billboard(made), identities=IDENTITIES)
     assert client.marks.keys() == {made.task.digest.hex()} and client.cost == made.budget
 
@@ -64,22 +62,17 @@ def test_what_was_altered_or_signed_by_others_is_refused(both):
     for _ in range(300):
         wrong = altered(text, rng)
         if wrong.lower() != lower:
-            with pytest.raises(BadBillboard):
-                trust(wrong)
+            raised(BadBillboard, trust, wrong)
     for known in (IDENTITIES[::-1], (IDENTITIES[0], IDENTITIES[0]), (IDENTITIES[0], bytes(32)), (b"", b"")):
-        with pytest.raises(BadBillboard):
-            signed.trusted(text, Identities(*known), time.time(), {})
+        raised(BadBillboard, signed.trusted, text, Identities(*known), time.time(), {})
     lines = text.split(b"\n")
     for one, two in ((2, 4), (5, 6)):  # a task's signatures are none of a board, nor a leader's key a helper's
         swapped = lines.copy()
         swapped[one], swapped[two] = lines[two], lines[one]
-        with pytest.raises(BadBillboard):
-            trust(b"\n".join(swapped))
+        raised(BadBillboard, trust, b"\n".join(swapped))
     for wrong in (text + b"\n", b"\n".join(lines[:-1]), b"", text.replace(b", ", b",", 1), b"\xff" + text):
-        with pytest.raises(BadBillboard):
-            trust(wrong)
-    with pytest.raises(BadBillboard, match="bytes of a billboard"):
-        trust(text.decode())
+        raised(BadBillboard, trust, wrong)
+    raised(BadBillboard, trust, text.decode()).match("bytes of a billboard")
 
 
 NUMBERS = 0.0, -1.0, 1.0, 1e-9, 1e300, math.pi, 2**60, None, True, "1", [], {}
@@ -118,8 +111,7 @@ def hostile_documents(made, party, count, seed):
                 refused += 1
                 continue
             if text != canonical(board):
-                with pytest.raises(BadBillboard):
-                    party.sign(text)
+                raised(BadBillboard, party.sign, text)
             continue
         document = hostile(made.task.document, rng)
         if number % 4 == 0:  # one that is consistent
@@ -154,8 +146,7 @@ def test_a_board_of_an_equal_task_with_another_text_is_refused(both):
     document["numbers"]["norm"] *= 1 + 1e-12
     other = Task.read(document)
     assert boards.read(made.task, board) and other == made.task and other.digest != made.task.digest
-    with pytest.raises(BadBillboard, match="a board of its task"):
-        boards.read(other, board)
+    raised(BadBillboard, boards.read, other, board).match("a board of its task")
 
 
 def test_one_estimate_of_a_step_and_its_renewals(folder):
@@ -192,8 +183,7 @@ def test_one_estimate_of_a_step_and_its_renewals(folder):
     for one in (leader, helper):
         one.sign(following)
     back = json.loads(last) | {"version": json.loads(following)["version"] + 1, "previous": boards.hashed(following)}
-    with pytest.raises(BadBillboard, match="one estimate of a step"):
-        helper.sign(canonical(back))
+    raised(BadBillboard, helper.sign, canonical(back)).match("one estimate of a step")
     shut(leader, helper)
 
 
@@ -204,8 +194,7 @@ def test_one_board_of_a_version_ever(folder):
     said = leader.sign(first)
     assert leader.sign(first) == said
     identity.check(IDENTITIES[LEADER], identity.BOARD, first, said)
-    with pytest.raises(BadBillboard, match="hash of the last board"):
-        leader.sign(other)
+    raised(BadBillboard, leader.sign, other).match("hash of the last board")
     leader.close()
     leader = where[LEADER].open()
     with pytest.raises(BadBillboard, match="hash of the last board"):  # the counter file knows
@@ -213,13 +202,10 @@ def test_one_board_of_a_version_ever(folder):
     assert leader.sign(first) == said
     following = {"version": 1, "previous": boards.hashed(first)}
     for wrong in (
-        following | {"previous": boards.hashed(other)},
-        following | {"version": 2},
-        following | {"leaves": ("00" * 32, "11" * 32)},
-        following | {"made": 0},
-    ):
-        with pytest.raises(BadBillboard):
-            leader.sign(signed.split(billboard(made, **wrong)).board)
+        following | {"previous": boards.hashed(other)}, following | {"version": 2},
+        following | {"leaves": ("00" * 32, "11" * 32)}, following | {"made": 0},
+    ):  # fmt: skip
+        raised(BadBillboard, leader.sign, signed.split(billboard(made, **wrong)).board)
     leader.sign(signed.split(billboard(made, **following)).board)
     shut(leader, helper)
 
@@ -231,8 +217,7 @@ def test_a_board_that_waited_for_days_is_signed_and_the_era_goes_on(both):
     assert leader.sign(waited) and helper.sign(waited)
     following = {"version": 1, "previous": boards.hashed(waited)}
     ahead = {"made": now + 2 * 86400, "expires": now + 3 * 86400}
-    with pytest.raises(BadBillboard, match="not ahead"):
-        helper.sign(signed.split(billboard(made, **following | ahead)).board)
+    raised(BadBillboard, helper.sign, signed.split(billboard(made, **following | ahead)).board).match("not ahead")
     assert helper.sign(signed.split(billboard(made, **following)).board)
 
 
@@ -244,8 +229,7 @@ def test_a_board_cites_what_both_have_released(both):
     verify(leader, helper)
     made.observe(close(leader, helper))
     leaves = helper.leaves(1)
-    with pytest.raises(BadBillboard, match="what was released"):
-        helper.sign(signed.split(billboard(made, previous=first)).board)
+    raised(BadBillboard, helper.sign, signed.split(billboard(made, previous=first)).board).match("what was released")
     assert helper.sign(signed.split(billboard(made, previous=first, leaves=leaves)).board)
 
 
@@ -258,16 +242,12 @@ def test_a_share_opens_for_its_party_task_nonce_and_public_share_alone():
     for at, wrong in enumerate((LEADER, b"\1" + task[1:], b"\1" + nonce[1:], b"\1" + public[1:])):
         other = list(given)
         other[at] = wrong
-        with pytest.raises(BadReport, match="sealed"):
-            key.opened(sealing.about(*other), text)
+        raised(BadReport, key.opened, sealing.about(*other), text).match("sealed")
     for wrong in (text[:-1], b"", text[:40], bytes([text[0] ^ 1]) + text[1:], text[:-1] + bytes([text[-1] ^ 1])):
-        with pytest.raises(BadReport, match="sealed"):
-            key.opened(sealing.about(*given), wrong)
-    with pytest.raises(BadReport, match="sealed"):
-        sealing.drawn(0, 1000).opened(sealing.about(*given), text)
+        raised(BadReport, key.opened, sealing.about(*given), wrong).match("sealed")
+    raised(BadReport, sealing.drawn(0, 1000).opened, sealing.about(*given), text).match("sealed")
     for wrong in (LEADER, IDENTITIES[1]), (HELPER, IDENTITIES[0]):
-        with pytest.raises(BadBillboard):
-            sealing.checked(key.shown(task, HELPER, SIGNERS[1]), task, *wrong)
+        raised(BadBillboard, sealing.checked, key.shown(task, HELPER, SIGNERS[1]), task, *wrong)
     with pytest.raises(BadBillboard, match="month"):
         sealing.checked(sealing.drawn(0, 32 * 86400).shown(task, 0, SIGNERS[0]), task, 0, IDENTITIES[0])
 
@@ -311,10 +291,8 @@ def test_retirement_destroys_the_keys(folder):
     made, where, leader, helper = opened(folder)
     sent = reports(made, 1)
     where[LEADER].counter.unlink()
-    with pytest.raises(Retired):
-        leader.receive(sent)
-    with pytest.raises(Retired):
-        leader.key()
+    raised(Retired, leader.receive, sent)
+    raised(Retired, leader.key)
     assert not list(folder.glob("leader*.keys")) and list(folder.glob("helper*.keys"))
     shut(leader, helper)
 
@@ -324,8 +302,7 @@ def test_neither_the_leader_nor_the_helper_opens_the_others_share(both):
     packed = wire.unpacked(made.task, reports(made, 1))
     for party in (leader, helper):
         for own in party._keys._keys:
-            with pytest.raises(BadReport, match="sealed"):
-                wire.share(made.task, 1 - party.party, packed, own)
+            raised(BadReport, wire.share, made.task, 1 - party.party, packed, own).match("sealed")
             wire.share(made.task, party.party, packed, own)
 
 

@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+from packages.lab.tests.raising import raised
 from tacit.errors import Retired
 from tacit.holders.sqlite import SQLite
 from tacit_two.aggregators import counter, messages
@@ -107,8 +108,7 @@ def step(made, leader, helper):
 def dead(place):
     """For good: whatever is asked, and after every start."""
     for _ in range(2):
-        with pytest.raises(Retired, match="the era is retired"):
-            place.open()
+        raised(Retired, place.open).match("the era is retired")
 
 
 @pytest.mark.parametrize("party", [LEADER, HELPER])
@@ -175,13 +175,11 @@ def test_a_database_that_is_rolled_back_under_a_running_process_retires_the_era(
     helper._database.backup(folder / "older")
     leader.receive(reports(made, 1))
     jobs = leader.jobs()
-    said = helper.verify(jobs)
-    older = helper._database._apsw.Connection(str(folder / "older"))
+    said, older = helper.verify(jobs), helper._database._apsw.Connection(str(folder / "older"))
     with helper._database._connection.backup("main", older, "main") as work:
         work.step(-1)
     for act in (lambda: helper.verify(jobs), helper.certificate, lambda: helper.step):
-        with pytest.raises(Retired):
-            act()
+        raised(Retired, act)
     assert [reply.verdict for reply in messages.replies(said)] == [COUNTED]
     older.close()
     helper.close()
@@ -197,8 +195,7 @@ def test_without_its_counter_file_nothing_is_answered(content, folder):
     where[HELPER].counter.unlink()
     if content is not None:
         where[HELPER].counter.write_bytes(content)
-    with pytest.raises(Retired):
-        helper.verify(jobs)
+    raised(Retired, helper.verify, jobs)
     helper.close()
     dead(where[HELPER])
     leader.close()
@@ -232,10 +229,8 @@ def test_other_reports_on_the_other_side_retire_the_era(folder):
     leader.receive(reports(made, 3))
     verify(leader, helper)
     own = messages.decode_certificate(made.task, leader.certificate())
-    with pytest.raises(Retired):
-        helper.release(messages.encode_certificate(made.task, own._replace(nonces=bytes(32))))
-    with pytest.raises(Retired):
-        helper.release(leader.certificate())
+    raised(Retired, helper.release, messages.encode_certificate(made.task, own._replace(nonces=bytes(32))))
+    raised(Retired, helper.release, leader.certificate())
     helper.close()
     dead(where[HELPER])
     leader.close()

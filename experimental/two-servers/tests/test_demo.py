@@ -18,7 +18,5 @@ def test_devices_report_and_something_is_learnt():
         assert re.search(rf"What the {role}( \(user \d+\))? sees: http://127.0.0.1:\d+/dashboard", said)
     last, best = map(int, re.search(r"of the last (\d+)%; best (\d+)%", said).groups())
     assert last > best - 8  # random offers have some 50 %
-    cells, both = (
-        re.search(rf"{name}:? +(-?\d+, -?\d+, -?\d+)", said)[1] for name in ("cells of \\S+", "both together")
-    )
+    cells, both = (re.search(rf"{of}:? +(-?\d+, -?\d+, -?\d+)", said)[1] for of in ("cells of \\S+", "both together"))
     assert cells == both and re.search(r"the leader +its share: \d+,\d\d\d,", said)

@@ -5,6 +5,7 @@ import sqlite3
 
 import pytest
 
+from packages.lab.tests.raising import raised
 from tacit.errors import HorizonReached, Retired
 
 from .parties import close, opened, reports, shut, verify
@@ -29,8 +30,7 @@ def test_no_sums_are_left_after_the_last_step(folder):
     leader.receive(reports(made, 1))
     assert not leader.jobs() and helper.verify(b"") == b""
     leader.decide(b"")
-    with pytest.raises(HorizonReached):
-        helper.certificate()
+    raised(HorizonReached, helper.certificate)
     shut(leader, helper)
 
 
@@ -45,14 +45,11 @@ def test_nothing_of_people_is_left_in_a_retired_era(folder, asked):
     leader.decide(helper.verify(leader.jobs(1)))
     helper.close()
     if asked:
-        with pytest.raises(Retired):
-            leader.retire()
-        with pytest.raises(Retired):
-            leader.receive(b"")
+        raised(Retired, leader.retire)
+        raised(Retired, leader.receive, b"")
     leader.close()
     if not asked:
         where[0].counter.unlink()
-    with pytest.raises(Retired):
-        where[0].open()
+    raised(Retired, where[0].open)
     assert set(read(where[0], "SELECT share FROM steps")) == {None} == set(read(where[0], "SELECT open FROM state"))
     assert set(read(where[0], "SELECT job FROM reports UNION SELECT kept FROM reports")) == {None}

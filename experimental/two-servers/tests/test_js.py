@@ -12,24 +12,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.random import default_rng
 
 from tacit import Budget
 from tacit.bandits.server import named
 from tacit.errors import BadBillboard, BadReport
-from tacit.privacy import entropy
+from tacit.privacy import randomness
 from tacit.roles import hpke as core
-from tacit_two import TwoServerGLM
+from tacit_two import TwoServerClient, TwoServerGLM
 from tacit_two.bandits.memory import BothAggregators
 from tacit_two.roles import identity, sealing, signed, wire
-from tacit_two.roles.device import TwoServerClient
 from tacit_two.roles.task import HELPER, LEADER, canonical
 from tests.js import node, vectors
 from tests.reference import hpke
 from tests.roles.boards import mutated, people
 
-SEED = secrets.randbits(32)
-REPLAY = Path(__file__).with_name("replay.js")
+SEED, REPLAY = secrets.randbits(32), Path(__file__).with_name("replay.js")
 
 
 def run(task, file):
@@ -71,8 +68,7 @@ def keys_for(own, task):
 
 def learnt(server, rng):
     """Its billboard once it knows something: any numbers that a board may have."""
-    board = json.loads(signed.split(server.billboard()).board)
-    dim = server.dim
+    board, dim = json.loads(signed.split(server.billboard()).board), server.dim
     root = rng.standard_normal((dim, dim)) / dim
     board |= {"random": False, "version": 1, "theta": rng.standard_normal(dim).tolist()}
     board |= {"at": rng.standard_normal(dim).tolist()}
@@ -93,13 +89,13 @@ def refused(work):
 
 @pytest.mark.parametrize("name", KINDS)
 def test_reports_are_pythons_byte_for_byte_and_aggregators_count_them(tmp_path, name):
-    rng, server = default_rng(SEED), made(**KINDS[name])
+    rng, server = np.random.default_rng(SEED), made(**KINDS[name])
     pair, now = server._own.identities, int(time.time())
     boards = [server.billboard(), learnt(server, rng)]
     clients = [TwoServerClient(board, identities=pair) for board in boards]
     tape, cases, expected = vectors.Tape(rng.bytes(vectors.TAPE)), [], []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(entropy, "octets", tape)
+        patch.setattr(randomness, "octets", tape)
         patch.setattr(core, "sealed", lambda key, about, share: hpke.sealed(tape(32), key, about, share))
         for number in range(EACH):
             rows = rng.standard_normal((int(rng.integers(1, 6)), server.dim))
@@ -170,16 +166,10 @@ TASKS = [
     (("identities",), lambda v: {"leader": v["helper"], "helper": v["leader"]}),
 ]  # fmt: skip
 BOARDS = [
-    (("expires",), lambda v: v + 32 * 86400),
-    (("expires",), lambda v: 0),
-    (("theta",), [0.0]),
-    (("theta",), lambda v: [1e13] * len(v)),
-    (("inverse",), []),
-    (("spread",), lambda v: [-1.0] * len(v)),
-    (("task",), "00" * 32),
-    (("version",), -1),
-    (("random",), 1),
-]
+    (("expires",), lambda v: v + 32 * 86400), (("expires",), lambda v: 0), (("theta",), [0.0]),
+    (("theta",), lambda v: [1e13] * len(v)), (("inverse",), []), (("spread",), lambda v: [-1.0] * len(v)),
+    (("task",), "00" * 32), (("version",), -1), (("random",), 1),
+]  # fmt: skip
 
 
 def test_what_python_refuses_is_refused(tmp_path):
@@ -187,15 +177,12 @@ def test_what_python_refuses_is_refused(tmp_path):
     The encoder and sigma are the honest aggregator's to check: a device in JavaScript does not."""
     server, now = made(features=3), int(time.time())
     pair, board = server._own.identities, server.billboard()
-    lines = board.split(b"\n")
-    cases = [(board, {})]
+    lines, cases = board.split(b"\n"), [(board, {})]
     cases += [(changed(server, *one), {}) for one in TASKS]
     cases += [(changed(server, *one, "board"), {}) for one in BOARDS]
     for at, line in enumerate(lines):
         flip = bytes([line[-1] ^ 1]) if at else b"2"
-        cases += [
-            (b"\n".join([*lines[:at], each, *lines[at + 1 :]]), {}) for each in (line[:-1] + flip, b"", line + b"0")
-        ]
+        cases += [(b"\n".join([*lines[:at], x, *lines[at + 1 :]]), {}) for x in (line[:-1] + flip, b"", line + b"0")]
     cases += [(b"\n".join(lines[:-1]), {}), (board + b"\n", {}), (b"", {}), (board.replace(b"\n", b" "), {})]
     cases += [(b"\n".join([*lines[:5], lines[6], lines[5]]), {})]  # the parties' keys exchanged
     foreign = made(features=3)
@@ -231,7 +218,7 @@ def test_hostile_tasks_and_boards_are_refused_alike(tmp_path, count):
     """Signed by both: one value changed, taken away, added, or taken from another document. Where one is accepted, all
     people send reports of one length by as many random bytes, and nothing fails. An encoder or a sigma that does not
     follow from the rest is refused in Python alone: it is the honest aggregator's to refuse."""
-    rng, now = default_rng(SEED), int(time.time())
+    rng, now = np.random.default_rng(SEED), int(time.time())
     servers = [made(features=2), made(features=2, curvature="none", link="probit")]
     pair = servers[0]._own.identities
     servers[1]._own = servers[0]._own

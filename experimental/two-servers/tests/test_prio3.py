@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from packages.lab.tests.raising import raised
 from tacit.errors import BadReport
 from tacit_two.vdaf import field_kernel as field
 from tacit_two.vdaf.circuit import Bounded
@@ -95,8 +96,7 @@ def test_what_is_within_bounds_always_passes_and_adds_up(bits, numbers, seed):
     half = 2 ** (bits - 1)
     numbers = [x % (2 * half) - half for x in numbers]
     circuit = l2(len(numbers), bits, max(1, sum(x * x for x in numbers)))  # as long as it may be
-    prio3 = Prio3(circuit=circuit, context=b"")
-    rng = np.random.default_rng(seed)
+    prio3, rng = Prio3(circuit=circuit, context=b""), np.random.default_rng(seed)
     nonce = rng.bytes(16)
     _, _, out = verified(prio3, prio3.shard(numbers, nonce, rng.bytes(128)), rng.bytes(32), nonce)
     assert total(prio3, out) == numbers
@@ -104,15 +104,12 @@ def test_what_is_within_bounds_always_passes_and_adds_up(bits, numbers, seed):
 
 def test_longer_numbers_are_refused_by_the_device_and_by_both_aggregators():
     honest = l2(4, 6, 100)
-    with pytest.raises(ValueError, match="bounded length"):
-        honest.encoded([10, 1, 0, 0])
-    with pytest.raises(ValueError, match="within the bounds"):
-        honest.encoded([32, 0, 0, 0])
+    raised(ValueError, honest.encoded, [10, 1, 0, 0]).match("bounded length")
+    raised(ValueError, honest.encoded, [32, 0, 0, 0]).match("within the bounds")
     for numbers in ([10, 1, 0, 0], [31, 31, 31, 31]):  # a device that claims an allowed norm for these
         bits = l2(4, 6, 4096).encoded(numbers)[: honest.size * honest.bits]
         lie = np.concatenate([bits, honest.encoded([10, 0, 0, 0])[bits.size :]])
-        with pytest.raises(BadReport, match="proof holds"):
-            verified(Prio3(circuit=honest, context=b""), made_of(lie, honest, b""))
+        raised(BadReport, verified, Prio3(circuit=honest, context=b""), made_of(lie, honest, b"")).match("proof holds")
 
 
 def made_of(elements, circuit, context):
@@ -133,10 +130,8 @@ FORGED = 300
 @pytest.mark.parametrize("many", [FORGED, pytest.param(100_000, marks=pytest.mark.full)])
 def test_forged_and_altered_reports_are_refused(many):
     """False alarms: none. A forgery passes with a chance of 2^-58 or less for each proof (docs/vdaf.md)."""
-    rng = np.random.default_rng(secrets.randbits(32))
-    circuit = l2(6, 7)
-    prio3 = Prio3(circuit=circuit, context=CONTEXT)
-    passed = 0
+    rng, circuit = np.random.default_rng(secrets.randbits(32)), l2(6, 7)
+    prio3, passed = Prio3(circuit=circuit, context=CONTEXT), 0
     for i in range(many):
         if i % 3 == 0:  # elements that are no bits, or a wrong norm, with a proof made for them
             elements = circuit.encoded(drawn(circuit, rng))
@@ -169,8 +164,7 @@ def test_a_report_verifies_in_its_own_context_with_its_own_nonce():
         (Prio3(circuit=circuit, context=CONTEXT, proofs=2), NONCE),
         (Prio3(circuit=l2(5, 6, chunk=7), context=CONTEXT), NONCE),
     ):
-        with pytest.raises(BadReport):
-            verified(other, report, nonce=nonce)
+        raised(BadReport, verified, other, report, nonce=nonce)
 
 
 def test_bad_bytes_are_refused_before_anything_is_computed():
@@ -179,14 +173,10 @@ def test_bad_bytes_are_refused_before_anything_is_computed():
     leader, helper = report.shares
     beyond = field.P.to_bytes(8, "little") + leader[8:]
     for share, aggregator in ((leader[1:], 0), (beyond, 0), (helper + b"x", 1)):
-        with pytest.raises(BadReport):
-            prio3.verifier_share(KEY, aggregator, NONCE, report.public, share)
-    with pytest.raises(BadReport):
-        prio3.verifier_share(KEY, 0, NONCE, report.public[1:], leader)
-    with pytest.raises(BadReport):
-        prio3.message([b""] * 2)
-    with pytest.raises(ValueError, match="nonce"):
-        prio3.shard([1, -1], b"", secrets.token_bytes(128))
+        raised(BadReport, prio3.verifier_share, KEY, aggregator, NONCE, report.public, share)
+    raised(BadReport, prio3.verifier_share, KEY, 0, NONCE, report.public[1:], leader)
+    raised(BadReport, prio3.message, [b""] * 2)
+    raised(ValueError, prio3.shard, [1, -1], b"", secrets.token_bytes(128)).match("nonce")
 
 
 def test_one_share_alone_is_uniform():

@@ -12,6 +12,7 @@ import time
 import pytest
 from numpy.random import default_rng
 
+from packages.lab.tests.raising import raised
 from tacit_two.roles import signed, wire
 from tacit_two.service import files, peer
 from tacit_two.service.peer import Helper, PeerRefused
@@ -66,8 +67,7 @@ def test_nobody_else_talks_to_the_helper(start, tmp_path):
     leader = peer.context(own, known, server=False)
     assert ask(leader, "key")
     for tls in (peer.context(stranger, known, server=False), peer.context(own, stranger.certificate, server=False)):
-        with pytest.raises((ssl.SSLError, OSError, http.client.HTTPException)):
-            ask(tls, "key")
+        raised((ssl.SSLError, OSError, http.client.HTTPException), ask, tls, "key")
     for what, body in (("halves", b""), ("task", bytes(200)), ("verify", b"x"), ("sign", b"{}"), ("leaf", b"")):
         with pytest.raises(PeerRefused):  # the leader itself has to keep to the rules
             ask(leader, what, body)
@@ -138,8 +138,7 @@ def test_the_loss_of_one_server_ends_the_era_and_a_new_one_begins(start, tmp_pat
         assert not (tmp_path / name / "apart" / f"{name}.counter.keys").exists()
     for process in (pair.leader, pair.helper):
         process.kill()
-    with pytest.raises(AssertionError, match="the era is retired"):
-        pair.start(1)
+    raised(AssertionError, pair.start, 1).match("the era is retired")
     pair.rename(".db", "-2.db")
     pair.rename(".counter", "-2.counter")
     pair.start(1)

@@ -6,15 +6,15 @@ import secrets
 
 import numpy as np
 import pytest
-from numpy.random import default_rng
 
+from packages.lab.tests.raising import raised
 from tacit.data import Raw
 from tacit.errors import BadState, HorizonReached, NotSecure
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.grid import on_grid
 from tacit.mechanisms.recursive import Recursive
 from tacit.mechanisms.recursive_grid import on_integers
-from tacit.privacy import entropy
+from tacit.privacy import randomness
 from tacit.privacy.noise import Secure
 from tacit_lab.mechanisms.tree import Tree
 from tacit_two.noise import Stirred
@@ -98,8 +98,7 @@ def test_releases_are_the_curators_with_both_noises_to_the_last_bit(name):
         curators = grid.measure(state, total, noise)
         assert np.array_equal(joined(grid, circuit, counts[: step + 1], leaves[step]), curators), step
         grid.close(state, step, total)
-    with pytest.raises(HorizonReached):
-        aggregators[0].release(sources[0])
+    raised(HorizonReached, aggregators[0].release, sources[0])
 
 
 def test_one_aggregators_leaf_alone_is_uniform_and_its_noise_is_the_grids():
@@ -110,8 +109,7 @@ def test_one_aggregators_leaf_alone_is_uniform_and_its_noise_is_the_grids():
         one = SharedSteps(grid)
         share = np.array([secrets.randbelow(P) for _ in range(SIZE)], np.uint64)
         one.add(share)
-        said = one.release(Secure())
-        weight = int(grid.encoder_cells[0])
+        said, weight = one.release(Secure()), int(grid.encoder_cells[0])
         for y, x in zip(said, share, strict=True):
             d = (int(y) - weight * int(x)) % P
             deviations.append((d if d <= P // 2 else d - P) / grid.cells)
@@ -128,7 +126,7 @@ def test_the_noise_of_a_step_is_the_grids_and_that_of_another_step_is_another(mo
 
     found = float(np.std(source(b"a").integers(1, 4000, grid.cells) / grid.cells))
     assert 0.9 < found < 1.1
-    monkeypatch.setattr(entropy, "fill", lambda out: out.fill(12345))
+    monkeypatch.setattr(randomness, "fill", lambda out: out.fill(12345))
     first, again, other = (source(binder).integers(1, 50, grid.cells) for binder in (b"a", b"a", b"b"))
     assert np.array_equal(first, again) and not (first == other).any()
 
@@ -144,8 +142,7 @@ def test_shares_that_are_saved_are_gone_on_from():
     closed = [one.saved(step) for step in range(one.step - grid.window, one.step)]
     again.restore(one.step, closed, one.saved())
     assert np.array_equal(one.release(Silent()), again.release(Silent())) and again.step == one.step
-    with pytest.raises(BadState, match="all steps"):
-        SharedSteps(grid).restore(5, closed[:2], one.saved())
+    raised(BadState, SharedSteps(grid).restore, 5, closed[:2], one.saved()).match("all steps")
 
 
 class Silent:
@@ -157,16 +154,13 @@ def test_sums_are_closed_and_have_room():
     grid, circuit = plan("plain")
     one = SharedSteps(grid)
     assert isinstance(one, Raw) and repr(one) == "<raw>" and one.step == 0
-    with pytest.raises(TypeError):
-        np.asarray(one)
+    raised(TypeError, np.asarray, one)
     check_room([grid, grid], circuit, 10**6)
-    with pytest.raises(NotSecure, match="room"):
-        check_room([grid, grid], circuit, 10**12)
+    raised(NotSecure, check_room, [grid, grid], circuit, 10**12).match("room")
     tree = on_integers(Tree(leaves=LEAVES, size=SIZE, sigma=0.0), sensitivity=2.0, mu=1.0)
     recursive = on_integers(Recursive(leaves=LEAVES, size=SIZE, discount=0.97, sigma=0.0), sensitivity=2.0, mu=1.0)
     for other in (tree, recursive):
-        with pytest.raises(NotSecure, match="whole numbers"):
-            SharedSteps(other)
+        raised(NotSecure, SharedSteps, other).match("whole numbers")
 
 
 @pytest.mark.parametrize("size", [1, 2, 20, 230])
@@ -175,7 +169,7 @@ def test_every_honest_contribution_passes_its_circuit(size):
     real = Discounted(leaves=LEAVES, size=size, discount=0.99, sigma=0.0)
     for norm in (1.0, 1.17, 1.99999):
         grid = grid_for(real, norm=norm, sensitivity=2 * norm, mu=1.0)
-        circuit, rng, longest = circuit_for(grid), default_rng(0), 0
+        circuit, rng, longest = circuit_for(grid), np.random.default_rng(0), 0
         check_honest(grid, circuit)
         with pytest.raises(NotSecure, match="narrower"):
             check_honest(grid, dataclasses.replace(circuit, longest=(math.isqrt(circuit.longest) - 1) ** 2))

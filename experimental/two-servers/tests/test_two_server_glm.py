@@ -7,25 +7,22 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence, default_rng
 
-from tacit import Budget, Embedded, JointGLM, Person, Simulated, Spec, environments, simulate
+from packages.lab.tests.raising import raised
+from tacit import Budget, Category, Embedded, JointGLM, Number, Person, Schema, Simulated, Spec, environments, simulate
 from tacit.bandits.server import named
 from tacit.errors import BadBillboard, BadReport, BadState, HorizonReached, NotSecure, WrongBatch
-from tacit.features.columns import Category, Number
-from tacit.features.schema import Schema
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.saving import arrays
 from tacit.model import links
 from tacit.privacy import gaussian, ledger
-from tacit_two import TwoServerGLM, lies
+from tacit_two import TwoServerClient, TwoServerGLM, lies
 from tacit_two.roles import signed, wire
-from tacit_two.roles.device import TwoServerClient
 from tacit_two.roles.task import canonical
 from tacit_two.shares import split
 from tests.bandits.test_fused import stepwise
 from tests.made import joint
 
-BUDGET = Budget(1.0, 1e-6)
-ARMS = np.array([[0.8, 0.1], [0.1, 0.8], [-0.5, 0.5]])
+BUDGET, ARMS = Budget(1.0, 1e-6), np.array([[0.8, 0.1], [0.1, 0.8], [-0.5, 0.5]])
 
 
 def server(**options):
@@ -105,25 +102,20 @@ def test_regret_is_that_of_a_curator_with_the_noise_of_both():
 
 def test_the_task_is_bound_into_what_is_released():
     made = server(horizon=40, first=8)
-    pair = made._transit()
-    device = made.device()
+    pair, device = made._transit(), made.device()
     for reward in (0.0, 1.0, None):
         pair.add(device.randomize(device.choose(ARMS), reward))
     report = device.randomize(device.choose(ARMS), 1.0)
     pair.add(report)
-    with pytest.raises(BadReport, match="new report"):
-        pair.add(report)
-    with pytest.raises(WrongBatch, match="this task"):
-        pair.add(server().device().report(ARMS[0], 1.0))
+    raised(BadReport, pair.add, report).match("new report")
+    raised(WrongBatch, pair.add, server().device().report(ARMS[0], 1.0)).match("this task")
     leaves = pair.close()
     for wrong in (leaves[1:], leaves[len(leaves) // 2 :] + leaves[: len(leaves) // 2], bytes(32) + leaves[32:]):
-        with pytest.raises(BadReport, match="leaf"):
-            made.observe(wrong)
+        raised(BadReport, made.observe, wrong).match("leaf")
     assert made.users == made.version == 0
     made.observe(leaves)
     assert made.users == 4 and made.version == 1
-    with pytest.raises(WrongBatch, match="next step"):
-        made.observe(leaves)
+    raised(WrongBatch, made.observe, leaves).match("next step")
     while not made.over:
         made.observe(pair.close())
     with pytest.raises(HorizonReached):
@@ -145,9 +137,8 @@ def test_what_is_forgotten_is_kept_for_fewer_steps():
     made = server(forget=5000.0)
     task = signed.task(made.task.text)
     assert task == made.task and task.steps.longest == 250 and task.steps.discount == math.exp(-0.05)
-    assert (
-        task.grids[0].window < 200 < server().task.grids[0].window and "longest" not in server().task.document["steps"]
-    )
+    assert task.grids[0].window < 200 < server().task.grids[0].window
+    assert "longest" not in server().task.document["steps"]
     assert made._curator.mechanism.fading == task.steps.discount
     alone = joint(features=2, budget=BUDGET, forget=5000.0, first=8)
     assert made._curator.schedule == alone.plan.schedule
@@ -168,33 +159,23 @@ def test_devices_make_vectors_of_fields():
         choice = bandit.choose({"hour": 3, "plan": "pro"})
         bandit.observe(choice, 1.0)
     assert choice.name in ("a", "b") and made.version == 1 and made.task.features == schema.digest
-    with pytest.raises(BadBillboard, match="application's features"):
-        client(server(), features=schema)
+    raised(BadBillboard, client, server(), features=schema).match("application's features")
 
 
 def test_what_does_not_fit_is_refused():
-    with pytest.raises(ValueError, match="delta above 0"):
-        server(helper_budget=Budget(1.0, 0.0))
-    with pytest.raises(ValueError, match="Expected budget to be a Budget"):
-        server(helper_budget=1.0)
-    with pytest.raises(ValueError, match="Expected curvature"):
-        server(curvature="fields")
-    with pytest.raises(ValueError, match="forget of at least"):
-        server(forget=20)
-    with pytest.raises(NotSecure, match="finite epsilon"):
-        server(budget=Budget(math.inf, 1e-6))
-    with pytest.raises(NotSecure, match="room"):
-        server(budget=Budget(1e-9, 1e-12), curvature="none")
+    raised(ValueError, server, helper_budget=Budget(1.0, 0.0)).match("delta above 0")
+    raised(ValueError, server, helper_budget=1.0).match("Expected budget to be a Budget")
+    raised(ValueError, server, curvature="fields").match("Expected curvature")
+    raised(ValueError, server, forget=20).match("forget of at least")
+    raised(NotSecure, server, budget=Budget(math.inf, 1e-6)).match("finite epsilon")
+    raised(NotSecure, server, budget=Budget(1e-9, 1e-12), curvature="none").match("room")
     for own in ("budget", "helper_budget"):
-        with pytest.raises(ValueError, match="Expected a budget for one round"):
-            server(**{own: Budget(1.0, 1e-6, Person(3))})
+        raised(ValueError, server, **{own: Budget(1.0, 1e-6, Person(3))}).match("Expected a budget for one round")
     for name in ("window", "base_rate", "warm_start", "model"):
-        with pytest.raises(TypeError, match=name):
-            server(**{name: 2})
+        raised(TypeError, server, **{name: 2}).match(name)
     with pytest.raises(BadState, match="new server"):
         Embedded(server(commitments=("0" * 64, "1" * 64), identities=("2" * 64, "3" * 64)))
-    with pytest.raises(ValueError, match="or neither"):
-        server(commitments=("0" * 64, "1" * 64))
+    raised(ValueError, server, commitments=("0" * 64, "1" * 64)).match("or neither")
 
 
 def test_it_is_saved_with_its_era(tmp_path):
@@ -205,27 +186,22 @@ def test_it_is_saved_with_its_era(tmp_path):
     made.save(tmp_path / "server.json")
     again = TwoServerGLM.load(tmp_path / "server.json")
     assert again.version == made.version == 2 and again.era == made.era and np.array_equal(again.theta, made.theta)
-    with pytest.raises(BadState, match="new server"):
-        Embedded(again)
+    raised(BadState, Embedded, again).match("new server")
 
 
 def test_a_device_checks_the_board_and_its_claims():
     made = server(helper_budget=Budget(4.0, 1e-6))
     assert client(made).cost == Budget(4.0, 1e-6)
-    with pytest.raises(BadBillboard, match="at most 1 .* got a billboard with 4"):
-        client(made, budget=BUDGET)
-    with pytest.raises(BadBillboard, match="rewards"):
-        client(made, rewards=(0.0, 2.0))
-    with pytest.raises(ValueError, match="identities"):
-        TwoServerClient(made.billboard())
+    raised(BadBillboard, client, made, budget=BUDGET).match("at most 1 .* got a billboard with 4")
+    raised(BadBillboard, client, made, rewards=(0.0, 2.0)).match("rewards")
+    raised(ValueError, TwoServerClient, made.billboard()).match("identities")
     with pytest.raises(BadBillboard, match="identity"):
         TwoServerClient(server(source=Simulated(0)).billboard(), identities=made._own.identities)
     document = board_of(made)
     changes = [{"theta": [0.0]}, {"spread": [-1.0, 0.0]}, {"theta": [1e300, 0.0]}, {"more": 1}, {"task": None}]
     dates = [{"expires": document["made"] + days * 86400} for days in (0, 32)]
     for change in (*changes, {"task": "00" * 32}, *dates):
-        with pytest.raises(BadBillboard, match="Expected"):
-            client(made, document | change)
+        raised(BadBillboard, client, made, document | change).match("Expected")
 
 
 def test_reports_have_one_length_whatever_they_hold():
@@ -287,8 +263,7 @@ def test_a_choice_made_again_has_its_nonce_and_other_shares():
     assert first.nonce == again.nonce == id and first.leader != again.leader and first.helper != again.helper
     drawn = [wire.unpacked(made.task, one.randomize(one.choose(ARMS), 1.0)).nonce for _ in range(2)]
     assert drawn[0] != drawn[1]
-    with pytest.raises(ValueError, match="16 bytes"):
-        one.report(ARMS[0], 1.0, bytes(8))
+    raised(ValueError, one.report, ARMS[0], 1.0, bytes(8)).match("16 bytes")
 
 
 def test_contributions_are_the_curators():
@@ -299,8 +274,7 @@ def test_contributions_are_the_curators():
         for _ in range(50):
             x, reward = rng.standard_normal(4), float(rng.random())
             x /= np.linalg.norm(x)
-            out = np.zeros(task.size)
-            adder = made._curator.one_pass.adder(made._curator.present)
+            out, adder = np.zeros(task.size), made._curator.one_pass.adder(made._curator.present)
             adder.add(x[None], np.array([reward]), 0.0, 0.0, out)
             assert np.allclose(device.contribution(x, reward), out, rtol=1e-12, atol=1e-15)
             assert np.linalg.norm(out) <= task.norm * (1 + 1e-12)

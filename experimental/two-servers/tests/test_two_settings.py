@@ -2,6 +2,7 @@
 
 import pytest
 
+from packages.lab.tests.raising import raised
 from tacit_two.service import command, files, settings
 
 GOOD = {
@@ -33,33 +34,23 @@ def test_files_are_beside_the_configuration(tmp_path):
     assert str(made.aggregator.counter_file) == "/elsewhere/a" and made.bandit.kind == "two-server-glm"
 
 
-@pytest.mark.parametrize(
-    ("document", "what"),
-    [
-        ({}, "in the configuration"),
-        (changed(role="third"), "leader"),
-        (changed(budget={"epsilon": 1.0, "delta": 1e-6, "unit": {"rounds": 2}}), "budget for one round"),
-        (changed(listen=None), "listen for a helper"),
-        (changed(peer="https://a:1"), "peer for a leader"),
-        (changed(listen="8326"), "HOST:PORT"),
-        (leader(peer="http://helper.example:8326"), "https://HOST:PORT"),
-        (leader(peer="https://helper.example"), "https://HOST:PORT"),
-        (changed(peer_identity="00"), "64 hexadecimal"),
-        (changed(key_life=10), "key_life"),
-        (changed(board_life="40 days"), "board_life"),
-        (changed(every=0), "every"),
-        (changed(counter=None), "counter, a file"),
-        (changed(counter="helper.counter"), "counter in another folder than durable"),
-        (changed(counter="apart/../helper.counter"), "counter in another folder than durable"),
-        (changed(dim=2), "a setting of"),
-        (GOOD | {"bandit": BANDIT}, "leader alone"),
-        (changed(**LEADER, listen=None), "leader alone"),
-        (leader() | {"server": {"host": "0.0.0.0"}}, "tls_certificate"),
-    ],
-)
+@pytest.mark.parametrize(("document", "what"), [
+    ({}, "in the configuration"), (changed(role="third"), "leader"),
+    (changed(budget={"epsilon": 1.0, "delta": 1e-6, "unit": {"rounds": 2}}), "budget for one round"),
+    (changed(listen=None), "listen for a helper"), (changed(peer="https://a:1"), "peer for a leader"),
+    (changed(listen="8326"), "HOST:PORT"), (leader(peer="http://helper.example:8326"), "https://HOST:PORT"),
+    (leader(peer="https://helper.example"), "https://HOST:PORT"),
+    (changed(peer_identity="00"), "64 hexadecimal"), (changed(key_life=10), "key_life"),
+    (changed(board_life="40 days"), "board_life"), (changed(every=0), "every"),
+    (changed(counter=None), "counter, a file"),
+    (changed(counter="helper.counter"), "counter in another folder than durable"),
+    (changed(counter="apart/../helper.counter"), "counter in another folder than durable"),
+    (changed(dim=2), "a setting of"), (GOOD | {"bandit": BANDIT}, "leader alone"),
+    (changed(**LEADER, listen=None), "leader alone"),
+    (leader() | {"server": {"host": "0.0.0.0"}}, "tls_certificate"),
+])  # fmt: skip
 def test_what_is_wrong_is_named(document, what, tmp_path):
-    with pytest.raises(ValueError, match=f"Expected.*{what}"):
-        settings.convert(document, tmp_path)
+    raised(ValueError, settings.convert, document, tmp_path).match(f"Expected.*{what}")
 
 
 def test_the_first_start_makes_keys_and_says_what_to_send(tmp_path):
@@ -76,5 +67,4 @@ def test_the_first_start_makes_keys_and_says_what_to_send(tmp_path):
         assert path.stat().st_mode & 0o077 == 0
     assert files.opened(tmp_path / "helper.identity") == own
     (tmp_path / "other").write_text("something")
-    with pytest.raises(Exception, match="Expected the identity of an aggregator"):
-        files.opened(tmp_path / "other")
+    raised(Exception, files.opened, tmp_path / "other").match("Expected the identity of an aggregator")

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from numpy.random import default_rng
 from scipy import linalg
 
+from packages.lab.tests.raising import raised
 from tacit import Budget, Simulated, environments
 from tacit.data import Exact
 from tacit.mechanisms.opening import opened
@@ -26,7 +26,7 @@ def build(**options):
 @pytest.mark.parametrize(("d", "count"), [(1, 3), (2, 2), (3, 20), (3, 400), (6, 60)])
 def test_the_design_is_optimal_on_few_arms(d, count):
     """Kiefer & Wolfowitz: no design has a largest square below d, and this one has d (1 + 1e-4)."""
-    rng = default_rng(d)
+    rng = np.random.default_rng(d)
     arms = rng.standard_normal((count, d)) * rng.uniform(0.1, 1.0, (count, 1))
     weights = g_optimal(arms)
     inverse = np.linalg.inv(np.einsum("k,ki,kj->ij", weights, arms, arms))
@@ -49,8 +49,7 @@ def printed(phase, d, arms, failure, rho):
 
 def test_lengths_are_as_printed():
     for rewards in ((-1.0, 1.0), (0.0, 1.0), (-2.0, 3.0)):
-        bandit = build(rewards=rewards, failure=0.01)
-        rho = gaussian.mu(Budget(1.0, 1e-6)) ** 2 / 2
+        bandit, rho = build(rewards=rewards, failure=0.01), gaussian.mu(Budget(1.0, 1e-6)) ** 2 / 2
         for phase in (1, 2, 5):
             assert bandit._length(phase, 3, 7, bandit._noise) == pytest.approx(printed(phase, 3, 7, 0.01, rho))
 
@@ -90,7 +89,7 @@ def vectors_of(arms, scale):
 
 def test_no_reward_has_a_longer_vector_than_is_claimed():
     """For designs far from optimal too, arms of all lengths, sets that span fewer dimensions; attained."""
-    rng, longest = default_rng(1), []
+    rng, longest = np.random.default_rng(1), []
     for trial in range(40):
         arms = rng.uniform(-0.57, 0.57, (int(rng.integers(1, 9)), 3)) * 10.0 ** rng.uniform(-6, 0)
         arms[:, 2] *= trial % 3 > 0
@@ -100,7 +99,7 @@ def test_no_reward_has_a_longer_vector_than_is_claimed():
 
 def test_a_replaced_reward_moves_one_sum_by_no_more_than_is_claimed():
     """Searched, and attained: another reward, one that comes too late, or never."""
-    rng, worst = default_rng(2), 0.0
+    rng, worst = np.random.default_rng(2), 0.0
     for low, high in ((0.0, 1.0), (-2.0, 3.0)):
         for _ in range(2000):
             x, sums = rng.standard_normal(3) * rng.uniform(0, 2), np.zeros((2, 3))
@@ -160,8 +159,7 @@ def reference(rounds, *, failure):
 
 def test_it_is_the_slow_reference_without_noise():
     """At the lengths of the thesis, for as long as it takes to leave two arms of five: fewer than dimensions."""
-    rng = default_rng(4)
-    horizon = 60_000
+    rng, horizon = np.random.default_rng(4), 60_000
     rewards = np.where(rng.random((horizon, 5)) < (1 + ARMS @ PARAMETER) / 2, 1.0, -1.0)
     options = {"rewards": (-1.0, 1.0), "horizon": horizon, "failure": 0.1, "pending": 10}
     bandit, played = build(budget=Budget(math.inf, 0.1), **options), []
@@ -179,7 +177,7 @@ def test_estimates_are_within_beta_with_noise():
     """With failure .05 at most 6 runs of 30 are off by more, false alarm below 1e-3; by a tenth of it, most are."""
     wrong = {1.0: 0, 0.1: 0}
     for run in range(30):
-        rng = default_rng(run)
+        rng = np.random.default_rng(run)
         options = {"rewards": (-1.0, 1.0), "failure": 0.05, "budget": Budget(4.0, 1e-3), "source": Simulated(run)}
         bandit = build(horizon=3000, **options)
         for mean in rng.random(3000):
@@ -205,8 +203,7 @@ def test_late_and_missing_rewards_count_as_the_middle():
 
 def test_people_of_a_batch_who_exceed_the_plan_teach_nothing():
     bandit = build(budget=Budget(math.inf, 0.1), length_scale=1e-3, rewards=(-1.0, 1.0))
-    choices = bandit.choose_many([ARMS[:1]] * 50)
-    planned = math.ceil(bandit._length(1, 1, 1, 0.0))
+    choices, planned = bandit.choose_many([ARMS[:1]] * 50), math.ceil(bandit._length(1, 1, 1, 0.0))
     assert planned < 50 and not bandit.observe_many(choices, [1.0] * 50)
     bandit.choose(ARMS[:1])
     assert bandit.theta @ ARMS[0] == pytest.approx(1.0)
@@ -216,10 +213,8 @@ def test_a_refused_request_settles_nothing():
     """Nor does a mask, which offers other arms."""
     bandit = build(max_rounds_per_person=1)
     for wrong in ({}, {"available": [True] * 4 + [False], "person": "a"}):
-        with pytest.raises(ValueError, match="Expected"):
-            bandit.choose(ARMS, **wrong)
-    with pytest.raises(ValueError, match="Expected arms that are all 0"):
-        bandit.choose(ARMS * 1e-300, person="a")
+        raised(ValueError, bandit.choose, ARMS, **wrong).match("Expected")
+    raised(ValueError, bandit.choose, ARMS * 1e-300, person="a").match("Expected arms that are all 0")
     assert list(bandit.choose_many([ARMS[:2], ARMS], persons=["a", "b"]).refused) == [1]  # the first good row counts
     assert bandit.choose(ARMS[:2], person="c").index in (0, 1)
 
@@ -229,30 +224,26 @@ def test_other_arms_are_refused_alone():
     bandit.choose(ARMS)
     before = bandit.choices
     for other in (ARMS[:4], ARMS[::-1], ARMS * 0.5):
-        with pytest.raises(ValueError, match="Expected the same arms in every round"):
-            bandit.choose(other)
-    with pytest.raises(ValueError, match="Expected the same arms"):
-        bandit.choose(ARMS, available=[True] * 4 + [False])
+        raised(ValueError, bandit.choose, other).match("Expected the same arms in every round")
+    raised(ValueError, bandit.choose, ARMS, available=[True] * 4 + [False]).match("Expected the same arms")
     assert bandit.choices == before and bandit.choose(ARMS, available=[True] * 5).index >= 0
     batch = bandit.choose_many([ARMS, ARMS[:2], ARMS])
     assert list(batch.refused) == [1] and batch.index[[0, 2]].min() >= 0
     world = environments.ball(dim=3, arms=4)
     block = world.block(10)
-    world.start(default_rng(2), 10).fill(block)
-    with pytest.raises(ValueError, match="Expected the same arms"):
-        build().play(block)
+    world.start(np.random.default_rng(2), 10).fill(block)
+    raised(ValueError, build().play, block).match("Expected the same arms")
 
 
 @pytest.mark.parametrize("after", [0, 1, 40])
 def test_a_saved_bandit_goes_on_as_it_would_have(after, tmp_path):
-    bandit, rng = build(length_scale=1e-3), default_rng(5)
+    bandit, rng = build(length_scale=1e-3), np.random.default_rng(5)
     for _ in range(after):
         bandit.observe(bandit.choose(ARMS), float(rng.integers(2)))
     bandit.save(tmp_path / "bandit.json")
     again, rewards = AdaCGOPE.load(tmp_path / "bandit.json"), rng.integers(2, size=60)
     if after:
-        with pytest.raises(ValueError, match="Expected the same arms"):
-            again.choose(ARMS[:2])
+        raised(ValueError, again.choose, ARMS[:2]).match("Expected the same arms")
     played = []
     for one in (bandit, again):
         choices = []
@@ -272,7 +263,5 @@ def test_arms_that_are_all_zero_and_arms_that_are_tiny_are_played():
 
 
 def test_settings_are_checked():
-    with pytest.raises(ValueError, match="Expected length_scale"):
-        build(length_scale=0.0)
-    with pytest.raises(ValueError, match="Expected failure"):
-        build(failure=1.5)
+    raised(ValueError, build, length_scale=0.0).match("Expected length_scale")
+    raised(ValueError, build, failure=1.5).match("Expected failure")

@@ -34,8 +34,7 @@ def test_a_replaced_reward_moves_one_sum_by_no_more_than_is_claimed():
 def test_an_episode_ends_when_the_determinant_has_doubled():
     bandit, rng, gram, ends, begun = build(), default_rng(2), np.eye(3), [], np.eye(3)
     for t in range(300):
-        arms = rng.uniform(-0.57, 0.57, (4, 3))
-        before = bandit._steps
+        arms, before = rng.uniform(-0.57, 0.57, (4, 3)), bandit._steps
         choice = bandit.choose(arms)
         if bandit._steps > before:
             ends.append(t)
@@ -53,8 +52,7 @@ def test_without_noise_it_is_ridge_regression_on_closed_episodes():
     bandit, rng = build(budget=Budget(math.inf, 0.1), rewards=(-1.0, 1.0)), default_rng(3)
     kept, closed = [], 0
     for _ in range(120):
-        arms = rng.uniform(-0.57, 0.57, (4, 3))
-        before = bandit._steps
+        arms, before = rng.uniform(-0.57, 0.57, (4, 3)), bandit._steps
         choice = bandit.choose(arms)
         closed = len(kept) if bandit._steps > before else closed
         reward = float(rng.uniform(-1, 1))

@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 import pytest
-from numpy.random import default_rng
 
+from packages.lab.tests.raising import raised
 from tacit import Budget, Simulated, environments
 from tacit.privacy import gaussian
 from tacit.testing.bound import gaussian_bound
@@ -14,8 +14,7 @@ from tacit_lab.arena.audit import audited
 from tacit_lab.arena.entries import entries
 from tacit_papers import AdaCGOPE, AdaCUCB
 
-ARMS = np.eye(3)
-MEANS = np.array([0.75, 0.5, 0.3])
+ARMS, MEANS = np.eye(3), np.array([0.75, 0.5, 0.3])
 
 
 def build(**options):
@@ -58,7 +57,7 @@ def reference(table, *, noise, rho, beta):
 @pytest.mark.parametrize("beta", [1.0, 3.1])
 @pytest.mark.parametrize("epsilon", [math.inf, 1.0, 8.0])
 def test_it_is_the_slow_reference(beta, epsilon):
-    table = (default_rng(4).random((4000, 3)) < MEANS).astype(float)
+    table = (np.random.default_rng(4).random((4000, 3)) < MEANS).astype(float)
     bandit = build(budget=Budget(epsilon, 1e-6), horizon=4000, optimism=beta)
     arms, state = played(bandit, table), bandit._state
     ends = np.cumsum(state.episodes[: bandit._steps, 1])
@@ -73,14 +72,14 @@ def test_it_is_the_slow_reference(beta, epsilon):
 
 
 def test_other_ranges_of_rewards_are_the_same_but_for_scale():
-    table = (default_rng(4).random((1500, 3)) < MEANS).astype(float)
+    table = (np.random.default_rng(4).random((1500, 3)) < MEANS).astype(float)
     first = played(build(horizon=1500), table)
     assert first == played(build(horizon=1500, rewards=(-2.0, 3.0)), 5 * table - 2)
 
 
 def test_an_episode_doubles_the_plays_of_its_arm():
     bandit = build(horizon=3000)
-    arms = played(bandit, (default_rng(1).random((3000, 3)) < MEANS).astype(float))
+    arms = played(bandit, (np.random.default_rng(1).random((3000, 3)) < MEANS).astype(float))
     counts, start = np.zeros(3, int), 0
     for number, (arm, plays) in enumerate(bandit._state.episodes[: bandit._steps]):
         assert set(arms[start : start + plays]) == {arm} and plays == (counts[arm] or 1)
@@ -137,18 +136,15 @@ def test_late_and_missing_rewards_count_as_the_middle_and_batches_are_one_arm():
 def test_arms_that_are_not_the_unit_vectors_are_refused_alone():
     bandit = build()
     for other in (ARMS[:2], ARMS[::-1], ARMS * 0.5):
-        with pytest.raises(ValueError, match="Expected the unit vectors as arms"):
-            bandit.choose(other)
+        raised(ValueError, bandit.choose, other).match("Expected the unit vectors as arms")
     assert bandit.choices == 0
     batch = bandit.choose_many([ARMS, ARMS[:2], ARMS])
     assert list(batch.refused) == [1] and batch.index.tolist() == [0, -1, 0]
     world = environments.fixed(dim=3, arms=4)
     block = world.block(10)
-    world.start(default_rng(2), 10).fill(block)
-    with pytest.raises(ValueError, match="Expected the unit vectors"):
-        bandit.play(block)
+    world.start(np.random.default_rng(2), 10).fill(block)
+    raised(ValueError, bandit.play, block).match("Expected the unit vectors")
 
 
 def test_settings_are_checked():
-    with pytest.raises(ValueError, match="Expected optimism"):
-        build(optimism=-1.0)
+    raised(ValueError, build, optimism=-1.0).match("Expected optimism")

@@ -9,16 +9,11 @@ from tacit.mechanisms.grid import on_grid
 from tacit_papers.mechanisms.alone import Alone
 
 
-@pytest.mark.parametrize(
-    "check",
-    [
-        core.test_without_noise_it_is_a_running_sum,
-        core.test_an_honest_error_at_the_horizon,
-        core.test_noise_has_the_std_it_says_and_no_other,
-        core.test_what_an_adversary_sees_of_the_first_user,
-        core.test_spent_so_far_grows_to_the_whole,
-    ],
-)
+@pytest.mark.parametrize("check", [
+    core.test_without_noise_it_is_a_running_sum, core.test_an_honest_error_at_the_horizon,
+    core.test_noise_has_the_std_it_says_and_no_other, core.test_what_an_adversary_sees_of_the_first_user,
+    core.test_spent_so_far_grows_to_the_whole,
+])  # fmt: skip
 def test_it_is_a_mechanism_of_continual_release(check):
     check(Alone)
 
@@ -28,14 +23,10 @@ def listed(monkeypatch):
     monkeypatch.setitem(grids.MECHANISMS, "alone", lambda n=40, size=3: Alone(leaves=n, size=size, sigma=0.0))
 
 
-@pytest.mark.parametrize(
-    "check",
-    [
-        grids.test_without_noise_it_is_the_sum_of_what_was_rounded,
-        grids.test_noise_and_column_norm_from_the_matrices_in_use,
-        grids.test_the_noise_has_the_law_that_is_claimed,
-    ],
-)
+@pytest.mark.parametrize("check", [
+    grids.test_without_noise_it_is_the_sum_of_what_was_rounded,
+    grids.test_noise_and_column_norm_from_the_matrices_in_use, grids.test_the_noise_has_the_law_that_is_claimed,
+])  # fmt: skip
 @pytest.mark.usefixtures("listed")
 def test_it_is_one_on_the_grid(check):
     check("alone")

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from packages.lab.tests.raising import raised
 from tacit import Budget, Simulated, environments
 from tacit.errors import UnknownChoice
 from tacit_papers import Anytime, ShariffLinUCB
@@ -17,8 +18,7 @@ def make(horizon):
 
 
 def test_it_goes_on_with_fresh_bandits_of_twice_the_horizon():
-    bandit = Anytime(make, first=4)
-    made = []
+    bandit, made = Anytime(make, first=4), []
     for t in range(1, 30):
         choice = bandit.choose(ARMS)
         assert choice.id == t == bandit.choices
@@ -42,8 +42,7 @@ def test_what_is_spent_is_that_of_the_user_whom_it_cost_most():
 def test_rewards_of_a_bandit_that_was_replaced_are_refused():
     bandit = Anytime(make, first=4)
     choices = [bandit.choose(ARMS) for _ in range(5)]
-    with pytest.raises(UnknownChoice, match="earlier bandit"):
-        bandit.observe(choices[3], 1.0)
+    raised(UnknownChoice, bandit.observe, choices[3], 1.0).match("earlier bandit")
     bandit.observe(choices[4], 1.0)
     batch = bandit.choose_many(np.stack([ARMS] * 20))  # more than the next horizon
     assert bandit.choices == 25 and not bandit.observe_many(batch, [1.0] * 20)
@@ -53,10 +52,8 @@ def test_a_refused_request_replaces_no_bandit():
     bandit = Anytime(make, first=4)
     choices = [bandit.choose(ARMS) for _ in range(4)]
     for arms, mask in (([[9.0, 9.0, 9.0]], None), (ARMS, [True]), ("arms", None)):
-        with pytest.raises(ValueError, match="Expected"):
-            bandit.choose(arms, available=mask)
-    with pytest.raises(ValueError, match="shape"):
-        bandit.choose_many(np.zeros((2, 2)))
+        raised(ValueError, bandit.choose, arms, available=mask).match("Expected")
+    raised(ValueError, bandit.choose_many, np.zeros((2, 2))).match("shape")
     bandit.observe(choices[3], 1.0)
     assert bandit.choose(ARMS).id == 5
 
@@ -68,10 +65,8 @@ def test_ids_are_judged_row_by_row():
     refused = bandit.observe_many(ids, [1.0] * 9)
     assert set(refused) == {0, 2, 3, 4, 5, 6}
     for bad in ("1", None, 1.0, True):
-        with pytest.raises(ValueError, match="a Choice or its id"):
-            bandit.observe(bad, 1.0)
-    with pytest.raises(ValueError, match="a sequence"):
-        bandit.observe_many(None, [1.0])
+        raised(ValueError, bandit.observe, bad, 1.0).match("a Choice or its id")
+    raised(ValueError, bandit.observe_many, None, [1.0]).match("a sequence")
 
 
 def test_blocks_equal_single_steps():
@@ -96,5 +91,4 @@ def test_a_bandit_that_starts_anew_takes_fields():
 
 
 def test_a_mix_up_is_named():
-    with pytest.raises(ValueError, match="function of a horizon that makes a bandit, got int"):
-        Anytime(3)
+    raised(ValueError, Anytime, 3).match("function of a horizon that makes a bandit, got int")

@@ -10,10 +10,8 @@ NEAR = {
     "reweighted-fit": 0.2,
     "reweighted-fit-secure": 0.15,  # of 1500 runs: .42 to .75 in five trials
     "reweighted-report": 0.5,  # of 12 000 runs: .86 +- .06
-    "reweighted-underflow": 0.0,
-    "joint-square-cb-iterate": 0.0,
-    "joint-reweighted-late": 2.0,
-}
+    "reweighted-underflow": 0.0, "joint-square-cb-iterate": 0.0, "joint-reweighted-late": 2.0,
+}  # fmt: skip
 SLOW = {"reweighted-fit", "reweighted-fit-secure", "reweighted-stale-sensitivity", "joint-square-cb-iterate"}
 SLOW |= {"joint-reweighted-late", "joint-reweighted-late-cut"}
 ALL = [

@@ -7,6 +7,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_ndtr, ndtr
 
 import tests.bandits.test_storage as storage
+from packages.lab.tests.raising import raised
 from tacit import Spec, Uniform, environments, simulate
 from tacit.kernels import linalg
 from tacit.model import links
@@ -18,18 +19,11 @@ from tacit_papers.references import glm_ucb_kernel as mean_ucb
 from tacit_papers.references import gloc_kernel as gloc
 
 PLAIN = [
-    Spec(MLEUCB),
-    Spec(MLEUCB, width_scale=0.0),
-    Spec(GLMUCB, width_scale=0.003),
-    Spec(GLOC, width_scale=0.1),
-    Spec(GLOC, index="code", width_scale=0.01),
-    Spec(RSGLinUCB),
-    Spec(BGLinCB, width_scale=0.03),
-    Spec(ECOLog),
+    Spec(MLEUCB), Spec(MLEUCB, width_scale=0.0), Spec(GLMUCB, width_scale=0.003), Spec(GLOC, width_scale=0.1),
+    Spec(GLOC, index="code", width_scale=0.01), Spec(RSGLinUCB), Spec(BGLinCB, width_scale=0.03), Spec(ECOLog),
     Spec(LogisticTS),
-]
-LOGISTIC_ONLY = {"ecolog"}
-KINDS = [MLEUCB, GLMUCB, GLOC, RSGLinUCB, BGLinCB, ECOLog, LogisticTS]
+]  # fmt: skip
+LOGISTIC_ONLY, KINDS = {"ecolog"}, [MLEUCB, GLMUCB, GLOC, RSGLinUCB, BGLinCB, ECOLog, LogisticTS]
 
 
 def data(rng, n, d, link, radius=3.0):
@@ -66,15 +60,10 @@ def objectives(rows, values, ridge):
 
 
 @pytest.mark.parametrize("count", [1, 30, 1000])
-@pytest.mark.parametrize(
-    ("name", "link", "likelihood"),
-    [
-        ("logistic", links.LOGISTIC, True),
-        ("probit", links.PROBIT, True),
-        ("quasi", links.PROBIT, False),
-        ("squares", links.IDENTITY, True),
-    ],
-)
+@pytest.mark.parametrize(("name", "link", "likelihood"), [
+    ("logistic", links.LOGISTIC, True), ("probit", links.PROBIT, True), ("quasi", links.PROBIT, False),
+    ("squares", links.IDENTITY, True),
+])  # fmt: skip
 @pytest.mark.parametrize("start", [0.0, 20.0])
 def test_newton_finds_the_optimum_that_scipy_finds(name, link, likelihood, count, start):
     rows, values = data(np.random.default_rng(count), count, 3, link)
@@ -215,19 +204,16 @@ WRONG += [{"width_scale": -1.0}, {"failure": 1.0}, {"oracle_kappa": 0.0}, {"inde
 def test_bad_settings(kind, bad):
     if next(iter(bad)) not in kind.__dataclass_fields__:
         bad = {"dim": True}
-    with pytest.raises(ValueError, match="^Expected"):
-        kind(**{"dim": 3, "horizon": 100} | bad)
+    raised(ValueError, kind, **{"dim": 3, "horizon": 100} | bad).match("^Expected")
 
 
 def test_ecolog_is_for_logistic_rewards():
-    with pytest.raises(ValueError, match="^Expected link"):
-        ECOLog(dim=3, link="probit")
+    raised(ValueError, ECOLog, dim=3, link="probit").match("^Expected link")
 
 
 @pytest.mark.parametrize("kind", [MLEUCB, GLMUCB, RSGLinUCB, BGLinCB, LogisticTS])
 def test_those_that_keep_data_need_a_horizon(kind):
-    with pytest.raises(ValueError, match="Expected a horizon"):
-        kind(dim=3)
+    raised(ValueError, kind, dim=3).match("Expected a horizon")
 
 
 @pytest.mark.parametrize("spec", [Spec(Uniform), *PLAIN], ids=lambda s: s.label)

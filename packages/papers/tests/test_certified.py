@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from packages.lab.tests.raising import raised
 from tacit import Bandit, Budget, Simulated, environments
 from tacit.errors import BadState
 from tacit.kernels.rounds import Schedule, next_boundary
@@ -139,19 +140,15 @@ def test_before_anything_is_released_and_what_is_refused():
     assert first.radius == 2.0 and first.holds(np.array([0.0, 2.0])) and first.half_width(np.array([0.5, 0.0])) == 1.0
     while bandit.sums.steps < 2:
         bandit.observe(bandit.choose(np.eye(2)), 1.0)
-    with pytest.raises(ValueError, match="Expected a look in every step"):
-        trail.look()
-    with pytest.raises(ValueError, match="released nothing"):
-        Trail(bandit)
+    raised(ValueError, trail.look).match("Expected a look in every step")
+    raised(ValueError, Trail, bandit).match("released nothing")
     for options, said in (
         ({"features": apart.schema(2)}, "dense arms"),
         ({"model": "scores"}, "curvature and moment"),
         ({"window": 5}, "without a window"),
     ):
-        with pytest.raises(ValueError, match=said):
-            Trail(joint(**{"features": 4} | options, budget=LOOSE, source=Simulated(0)))
-    with pytest.raises(ValueError, match="failure"):
-        Trail(joint(features=2, budget=LOOSE, source=Simulated(0)), failure=2.0)
+        raised(ValueError, Trail, joint(**{"features": 4} | options, budget=LOOSE, source=Simulated(0))).match(said)
+    raised(ValueError, Trail, joint(features=2, budget=LOOSE, source=Simulated(0)), failure=2.0).match("failure")
 
 
 def test_an_ellipsoid():
@@ -163,8 +160,7 @@ def test_an_ellipsoid():
 
 def test_secure_noise_counts_whole_cells():
     bandit = joint(features=2, budget=LOOSE, link="identity", range=(-1.0, 1.0))
-    trail = Trail(bandit, shortest=1.0)
-    rng = np.random.default_rng(0)
+    trail, rng = Trail(bandit, shortest=1.0), np.random.default_rng(0)
     for _ in range(200):
         arms = np.eye(2)[rng.permutation(2)]
         choice = bandit.choose(arms)
@@ -224,11 +220,9 @@ def test_nothing_is_followed_of_one_of_two_bandits_from_a_file(tmp_path):
     bandit, other = (Bandit.load(tmp_path / "b.json") for _ in range(2))
     trail, late = Trail(bandit), Trail(other)
     bandit.choose(np.eye(2))
-    with pytest.raises(BadState, match="budget twice"):
-        other.choose(np.eye(2))
+    raised(BadState, other.choose, np.eye(2)).match("budget twice")
     for read in (late.look, late.certified):
-        with pytest.raises(BadState, match="one of two"):
-            read()
+        raised(BadState, read).match("one of two")
     assert not late.steps and late.regret == 0
     trail.look()
     assert len(trail.steps) == 1 and trail.certified().radius > 0

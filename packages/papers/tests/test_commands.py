@@ -27,16 +27,13 @@ def test_what_is_planned_has_a_horizon_where_one_is_needed(capsys, monkeypatch):
     assert "degrees of freedom" in text and "experiments only" in text  # Wishart noise cannot be secure
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["bounds", "lin-ucb", "--env", "ball", "--plot", "a.png", "--bound", "no"], "Expected a bound, got 'no'."),
-        (["bounds", "lin-ucb", "--env", "ball", "--plot", "a.png", "--bound", "linear-lower:x=1"], "an option"),
-        (["reproduce", "table2", "--engine", "spark"], "Expected engine to be one of local, ray, got"),
-        (["reproduce", "table99"], "Expected a reproduction, got 'table99'. Did you mean table2? There are"),
-        (["reproduce", "table2", "--quick", "--out", "{file}"], "Expected"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["bounds", "lin-ucb", "--env", "ball", "--plot", "a.png", "--bound", "no"], "Expected a bound, got 'no'."),
+    (["bounds", "lin-ucb", "--env", "ball", "--plot", "a.png", "--bound", "linear-lower:x=1"], "an option"),
+    (["reproduce", "table2", "--engine", "spark"], "Expected engine to be one of local, ray, got"),
+    (["reproduce", "table99"], "Expected a reproduction, got 'table99'. Did you mean table2? There are"),
+    (["reproduce", "table2", "--quick", "--out", "{file}"], "Expected"),
+])  # fmt: skip
 def test_errors_say_what_was_expected(arguments, message, capsys, monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     monkeypatch.setattr("tacit.experiments.runner.run_once", lambda *_: pytest.fail("It ran."))

@@ -17,13 +17,10 @@ from tests.bandits.test_propensity import (
 from tests.bandits.test_warm_up import test_nothing_is_left_to_compile_for_any_bandit
 
 __all__ = [
-    "test_a_propensity_is_exact_or_states_its_error",
-    "test_defaults_work",
-    "test_devices_move_what_they_send_by_no_more",
-    "test_nothing_is_left_to_compile_for_any_bandit",
-    "test_one_seed_fixes_noise_and_policy",
-    "test_stated_propensities_are_the_frequencies",
-]
+    "test_a_propensity_is_exact_or_states_its_error", "test_defaults_work",
+    "test_devices_move_what_they_send_by_no_more", "test_nothing_is_left_to_compile_for_any_bandit",
+    "test_one_seed_fixes_noise_and_policy", "test_stated_propensities_are_the_frequencies",
+]  # fmt: skip
 SERVERS = {name: make for name, make in boards.SERVERS.items() if not name.startswith(("shuffle-sblb", "shuffle-glm"))}
 
 

@@ -12,6 +12,7 @@ from numpy.random import SeedSequence, default_rng
 from scipy.special import gammaln
 from scipy.stats import chi2
 
+from packages.lab.tests.raising import raised
 from tacit import Budget, Embedded, Shuffler, Simulated, Spec, environments
 from tacit.bandits.server import named
 from tacit.errors import BadBillboard, BadReport, BatchTooSmall, BudgetExceeded, LateReport
@@ -204,8 +205,7 @@ def test_the_noise_grows_with_those_who_may_be_missing():
     alone = build(first=2, malicious=0.6)  # everybody else may be the server's: one's own share is all of the noise
     assert alone._plan_of(0).honest == 1 and alone.device().cost.epsilon == pytest.approx(1.0, rel=1e-9)
     assert "at most 30 %" in str(shaky.privacy).replace("\n      ", " ")
-    with pytest.raises(ValueError, match="Expected"):
-        build(dropout=0.5, malicious=0.5)
+    raised(ValueError, build, dropout=0.5, malicious=0.5).match("Expected")
 
 
 def test_a_sum_of_too_few_reports_is_refused():
@@ -213,11 +213,9 @@ def test_a_sum_of_too_few_reports_is_refused():
     adder = Aggregator(server.billboard(), budget=BUDGET)
     for _ in range(7):
         adder.add(server.device().report(E[0], 1.0))
-    with pytest.raises(BatchTooSmall):
-        adder.close()
+    raised(BatchTooSmall, adder.close)
     adder.minimum = 1
-    with pytest.raises(BatchTooSmall, match="at least 8 reports, got 7"):
-        server.observe(adder.close())
+    raised(BatchTooSmall, server.observe, adder.close()).match("at least 8 reports, got 7")
     assert server.version == 0 and server.privacy.spent == 0.0
 
 
@@ -244,8 +242,7 @@ def test_devices_an_aggregator_and_the_server():
         with pytest.raises(BadReport, match="not reduced"):
             server.observe(wire.encode_batch(read(board)[0], reports, sums + modulus))
         server.observe(message)
-        with pytest.raises(LateReport):
-            server.observe(message)
+        raised(LateReport, server.observe, message)
     assert np.allclose(server.theta, (0.1, 0.5, 0.9), atol=0.3) and server._state.alive[2]
     assert server.privacy.spent == pytest.approx(8.0, rel=1e-9)
 
@@ -255,29 +252,19 @@ def test_what_devices_refuse():
     ArmClient(board, budget=BUDGET)
     hostile = [
         {"epsilon": 0.5},  # more protection than the noise gives
-        {"epsilon": None},
-        {"chance": 0},
+        {"epsilon": None}, {"chance": 0},
         {"chance": ONE - 1},  # would take days to draw
         {"chance": ONE},
         {"honest": 9},  # more shares than surely come
-        {"malicious": 1},
-        {"minimum": 11},
-        {"cells": 4097},
-        {"reach": 2**31},
+        {"malicious": 1}, {"minimum": 11}, {"cells": 4097}, {"reach": 2**31},
         {"users": 2**18, "cells": 4096, "reach": 2**31 - 1},  # numbers of more than 4 bytes
-        {"arm": 3},
-        {"rewards": [1.0, 0.0]},
-        {"format": "tacit billboard"},
-        {"more": 1},
-    ]
+        {"arm": 3}, {"rewards": [1.0, 0.0]}, {"format": "tacit billboard"}, {"more": 1},
+    ]  # fmt: skip
     for wrong in hostile:
-        with pytest.raises(BadBillboard):
-            ArmClient(changed(board, **wrong))
+        raised(BadBillboard, ArmClient, changed(board, **wrong))
     for options in ({"budget": Budget(0.5, 0.0)}, {"rewards": (0.0, 2.0)}):
-        with pytest.raises(BadBillboard):
-            ArmClient(board, **options)
-    with pytest.raises(BadBillboard):
-        Aggregator(board, budget=Budget(0.5, 0.0))
+        raised(BadBillboard, ArmClient, board, **options)
+    raised(BadBillboard, Aggregator, board, budget=Budget(0.5, 0.0))
     with pytest.raises(BadBillboard):
         Shuffler(board)  # which would hand on more than the sum modulo m
 
@@ -315,9 +302,8 @@ def reference(rounds, *, first, growth, failure, epsilon=math.inf):
 def test_it_is_the_slow_reference_without_noise(first, growth):
     rng, means = default_rng(3), np.array([0.2, 0.8, 0.5, 0.75])
     rounds = (rng.random((6000, 4)) < means).astype(float)
-    server = build(
-        features=4, budget=Budget(math.inf, 0.0), horizon=6000, first=first, growth=growth, source=Simulated(0)
-    )
+    given = {"first": first, "growth": growth, "source": Simulated(0)}
+    server = build(features=4, budget=Budget(math.inf, 0.0), horizon=6000, **given)
     server.policy = default_rng(0)
     bandit, played = Embedded(server), []
     for rewards in rounds:
@@ -375,8 +361,7 @@ def test_it_goes_on_where_it_stood(tmp_path):
 
 
 def test_it_learns_and_more_noise_costs():
-    world = environments.basis(dim=5, arms=5, radius=3.0, link="probit")
-    regret = {}
+    world, regret = environments.basis(dim=5, arms=5, radius=3.0, link="probit"), {}
     for epsilon in (0.01, 8.0):
         bandit = Spec(DistributedElimination, budget=Budget(epsilon, 0.0)).build(world, 4000, SeedSequence(1))
         block = world.block(4000)
@@ -390,22 +375,17 @@ def test_it_learns_and_more_noise_costs():
 def test_the_certificate_says_what_it_rests_on():
     text = " ".join(str(build(first=10).privacy).split())
     for words in (
-        "(1, 0)-differential privacy, shuffle model",
-        "secure aggregation, which tacit does not have",
-        "features and offered arms are public",
-        "at any delta",
-    ):
+        "(1, 0)-differential privacy, shuffle model", "secure aggregation, which tacit does not have",
+        "features and offered arms are public", "at any delta",
+    ):  # fmt: skip
         assert words in text
     assert build().privacy.registry()
 
 
 def test_settings_are_checked(monkeypatch):
     for wrong in ({"first": 0}, {"first": 2**19}, {"growth": 0.5}, {"failure": 0.0}, {"width_scale": -1.0}):
-        with pytest.raises(ValueError, match="Expected"):
-            build(**wrong)
-    with pytest.raises(ValueError, match="Expected epsilon large enough"):
-        build(budget=Budget(1e-9, 0.0))
+        raised(ValueError, build, **wrong).match("Expected")
+    raised(ValueError, build, budget=Budget(1e-9, 0.0)).match("Expected epsilon large enough")
     little = laplace.LaplacePlan(4, 4, 2, ONE // 3, 10)
     monkeypatch.setattr("tacit_papers.shuffle.distributed.calibrate", lambda *_, **__: little)
-    with pytest.raises(BudgetExceeded):
-        build()
+    raised(BudgetExceeded, build)

@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 import pytest
-from numpy.random import default_rng
 
 from packages.papers.tests.test_reweighted import positive_definite
 from tacit import Budget
@@ -16,8 +15,7 @@ from tacit_papers import LocalReweighted, LocalSquareCB
 from tacit_papers.local.device import PublishedClient
 from tacit_papers.local.statements import STAGES, SumQuery, apart, said
 
-BUDGET = Budget(8.0, 1e-3)
-LINEAR = {"link": "identity", "range": (-1.0, 1.0)}
+BUDGET, LINEAR = Budget(8.0, 1e-3), {"link": "identity", "range": (-1.0, 1.0)}
 
 
 def server(kind, **options):
@@ -28,7 +26,7 @@ def server(kind, **options):
 def test_devices_teach_two_epochs(kind):
     """Each device reads the billboard of its time, and sends one report. Which people come is fixed; by the noise
     LocalReweighted's first number is .87 +- .11 of .9, measured: eight standard deviations above 0."""
-    made, rng, theta = server(kind, budget=Budget(12.0, 1e-3)), default_rng(0), np.array([0.9, 0.3])
+    made, rng, theta = server(kind, budget=Budget(12.0, 1e-3)), np.random.default_rng(0), np.array([0.9, 0.3])
     steps = set()
     for _ in range(600):
         client = PublishedClient(made.billboard(), epsilon=12.0, delta=1e-3, rewards=(-1.0, 1.0))
@@ -61,7 +59,7 @@ def test_a_report_for_a_closed_step_is_refused(kind):
 @pytest.mark.parametrize("stage", STAGES)
 def test_no_question_sets_two_people_farther_apart_than_devices_count_on(link, stage):
     """Random people; U ill-conditioned, not positive, not the square of `half`: at most 1 apart, and nearly that."""
-    rng, most = default_rng(1), 0.0
+    rng, most = np.random.default_rng(1), 0.0
     for turn in range(1200):
         matrix = positive_definite(rng, 2, 10.0 ** rng.uniform(0, 6))
         half = np.linalg.cholesky(matrix) if turn % 3 else rng.standard_normal((2, 2))
@@ -74,9 +72,8 @@ def test_no_question_sets_two_people_farther_apart_than_devices_count_on(link, s
             x = rng.standard_normal(2)
             if people and turn % 2:
                 x = np.linalg.solve(matrix, -matrix @ people[0][0] + 1e-3 * rng.standard_normal(2))
-            people.append(
-                (x / np.linalg.norm(x), float(rng.integers(2)) if link != "identity" else rng.choice([-1.0, 1.0]))
-            )
+            reward = float(rng.integers(2)) if link != "identity" else rng.choice([-1.0, 1.0])
+            people.append((x / np.linalg.norm(x), reward))
         one, two = (said(x, r, asked, link) for x, r in people)
         norm, far = apart(asked, link)
         assert max(np.linalg.norm(one), np.linalg.norm(two)) <= norm / far * (1 + 1e-9)
@@ -85,11 +82,11 @@ def test_no_question_sets_two_people_farther_apart_than_devices_count_on(link, s
 
 
 def test_a_gradient_of_square_cb_is_bounded_at_every_iterate():
-    rng, board, most = default_rng(2), json.loads(server(LocalSquareCB).billboard()), 0.0
+    rng, board, most = np.random.default_rng(2), json.loads(server(LocalSquareCB).billboard()), 0.0
     for _ in range(500):
         h = 10.0 ** rng.uniform(-6, 0)
         hostile = board | {"theta": list(rng.choice([0.0, 1.0, 1e9]) * rng.standard_normal(2))}
-        client = PublishedClient(json.dumps(hostile).encode(), noise=Seeded(default_rng(0)))
+        client = PublishedClient(json.dumps(hostile).encode(), noise=Seeded(np.random.default_rng(0)))
         users = [np.array([math.cos(h), sign * math.sin(h)]) for sign in (1, -1)]
         rows = [client.contribution(x, y) for x in users for y in (-1.0, 1.0)]
         assert max(np.linalg.norm(row) for row in rows) <= 1 + 1e-12

@@ -5,8 +5,8 @@ import math
 import msgspec
 import numpy as np
 import pytest
-from numpy.random import default_rng
 
+from packages.lab.tests.raising import raised
 from tacit import Budget, Secure, Simulated, Spec, Uniform, simulate
 from tacit.data import Exact
 from tacit.errors import BudgetExceeded, NoHorizon
@@ -19,7 +19,10 @@ from tests.bandits.test_fused import compare
 
 
 def build(**options):
-    plain = {"dim": 6, "horizon": 800, "budget": Budget(1.0, 1e-6), "source": Simulated(1), "policy": default_rng(1)}
+    plain = {
+        "dim": 6, "horizon": 800, "budget": Budget(1.0, 1e-6), "source": Simulated(1),
+        "policy": np.random.default_rng(1),
+    }  # fmt: skip
     return Fliphat(**plain | options)
 
 
@@ -30,7 +33,7 @@ def unit(rng, size=3):
 
 def test_a_replaced_user_moves_each_sum_by_no_more_than_is_claimed():
     """Searched, and attained for u and for a late reward; v moves by 1, and is charged for a late reward, sqrt 2."""
-    rng, bandit = default_rng(1), build(dim=3)
+    rng, bandit = np.random.default_rng(1), build(dim=3)
     claimed = [query.sensitivity for query in bandit._asked.queries]
     worst, late = np.zeros(2), np.zeros(2)
     for _ in range(3000):
@@ -63,21 +66,18 @@ def test_all_sums_of_an_episode_spend_the_budget_and_no_more(iterations):
     releases = bandit.privacy.releases
     assert len(releases) == iterations and bandit.privacy.epsilon == pytest.approx(1.0, rel=1e-6)
     assert math.hypot(*(each.mu for each in releases)) == pytest.approx(gaussian.mu(Budget(1.0, 1e-6)))
-    assert releases[0].sigma == pytest.approx(
-        2 / (gaussian.mu(Budget(1.0, 1e-6)) * (1 if iterations == 1 else 0.8**0.5))
-    )
+    share = 1 if iterations == 1 else 0.8**0.5
+    assert releases[0].sigma == pytest.approx(2 / (gaussian.mu(Budget(1.0, 1e-6)) * share))
     secure = build(iterations=iterations, source=Secure())
     assert secure.privacy.private and all(each.grid > 0 for each in secure.privacy.releases)
 
 
 def test_less_noise_than_is_claimed_is_refused(monkeypatch):
     quiet = [msgspec.structs.replace(each, sigma=0.8 * each.sigma) for each in build().privacy.releases]
-    with pytest.raises(BudgetExceeded):
-        ledger.check(quiet, Budget(1.0, 1e-6))
+    raised(BudgetExceeded, ledger.check, quiet, Budget(1.0, 1e-6))
     sigma = Queries.sigma
     monkeypatch.setattr(Queries, "sigma", lambda self, number: 0.8 * sigma(self, number))
-    with pytest.raises(BudgetExceeded):
-        build()
+    raised(BudgetExceeded, build)
 
 
 def slow(x, y, count, noises, stds, sparsity, iterations, longest):
@@ -105,9 +105,8 @@ def slow(x, y, count, noises, stds, sparsity, iterations, longest):
 
 @pytest.mark.parametrize("epsilon", [2.0, 50.0, math.inf])
 def test_the_oracle_is_the_slow_one(monkeypatch, epsilon):
-    rng, told = default_rng(4), []
-    bandit = build(iterations=4, sparsity=2, budget=Budget(epsilon, 1e-6))
-    answer = Queries.release
+    rng, told = np.random.default_rng(4), []
+    bandit, answer = build(iterations=4, sparsity=2, budget=Budget(epsilon, 1e-6)), Queries.release
 
     def release(self, number, total, count, source):
         out = answer(self, number, total, count, source)
@@ -124,7 +123,7 @@ def test_the_oracle_is_the_slow_one(monkeypatch, epsilon):
 
 def test_without_noise_iterations_find_the_support_where_one_does_not():
     """Feature 2 only comes with 0: the largest of u have it, iterations drop it, and fit least squares on the rest."""
-    rng = default_rng(5)
+    rng = np.random.default_rng(5)
     z = rng.uniform(-1, 1, (20_000, 4))
     z[:, 2] = 0.7 * z[:, 0] + 0.7 * z[:, 2]
     x, truth = z / 2, np.array([0.9, 0.35, 0.0, 0.0])
@@ -143,7 +142,7 @@ def test_ties_and_small_vectors():
 
 
 def test_any_arm_before_the_first_release_and_the_best_one_after():
-    bandit, rng = build(first=50, horizon=200), default_rng(6)
+    bandit, rng = build(first=50, horizon=200), np.random.default_rng(6)
     shown = []
     for t in range(120):
         arms = rng.uniform(-0.4, 0.4, (4, 6))
@@ -169,8 +168,6 @@ def test_it_learns_where_few_features_matter():
 
 
 def test_settings_are_checked():
-    with pytest.raises(NoHorizon):
-        build(horizon=None)
+    raised(NoHorizon, build, horizon=None)
     for wrong in ({"sparsity": 0}, {"iterations": 0}, {"link": "logistic"}):
-        with pytest.raises(ValueError, match="Expected"):
-            build(**wrong)
+        raised(ValueError, build, **wrong).match("Expected")

@@ -11,16 +11,10 @@ SPECS = [
     *(Spec(ShariffLinUCB, budget=BUDGET, release=r) for r in RELEASES),
     Spec(ShariffLinUCB, budget=BUDGET, noise="wishart"),
     Spec(ShariffLinUCB, budget=BUDGET, calibration="paper"),
-    Spec(ShariffLinUCB, budget=Budget(float("inf"), 0.1), release="batched"),
-    Spec(MLEUCB),
-    Spec(GLMUCB, width_scale=0.01),
-    Spec(GLOC, width_scale=0.1),
-    Spec(GLOC, index="code", width_scale=0.01),
-    Spec(RSGLinUCB),
-    Spec(RSGLinUCB, average=True),
-    Spec(LogisticTS),
-    Spec(BGLinCB, width_scale=0.03),
-]
+    Spec(ShariffLinUCB, budget=Budget(float("inf"), 0.1), release="batched"), Spec(MLEUCB),
+    Spec(GLMUCB, width_scale=0.01), Spec(GLOC, width_scale=0.1), Spec(GLOC, index="code", width_scale=0.01),
+    Spec(RSGLinUCB), Spec(RSGLinUCB, average=True), Spec(LogisticTS), Spec(BGLinCB, width_scale=0.03),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("world", WORLDS, ids=lambda w: w.name)

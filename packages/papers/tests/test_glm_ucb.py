@@ -102,15 +102,10 @@ def test_it_is_private_and_learns():
     assert rows[0]["regret_mean"] < rows[1]["regret_mean"] / 2
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"link": "identity"}, "link"),
-        ({"growth": 1.0}, "growth above 1"),
-        ({"failure": 0.0}, "failure"),
-        ({"width_scale": -1.0}, "width_scale"),
-    ],
-)
+@pytest.mark.parametrize(("wrong", "message"), [
+    ({"link": "identity"}, "link"), ({"growth": 1.0}, "growth above 1"), ({"failure": 0.0}, "failure"),
+    ({"width_scale": -1.0}, "width_scale"),
+])  # fmt: skip
 def test_what_it_refuses(wrong, message):
     with pytest.raises(ValueError, match=message):
         JointGLMUCB(**({"dim": 2, "horizon": 100, "budget": Budget(1.0, 1e-6)} | wrong))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tests.mechanisms.test_grid as core
+from packages.lab.tests.raising import raised
 from tacit import Budget, Secure, Simulated
 from tacit.errors import NotSecure
 from tacit.mechanisms.grid import MOST_LEAVES, on_grid
@@ -20,17 +21,14 @@ from tacit_papers.mechanisms.noisy_kernel import with_noise
 
 def test_what_cannot_be_secure_is_refused():
     budget = Budget(1.0, 1e-6)
-    with pytest.raises(NotSecure, match="source=Simulated"):
-        ShariffLinUCB(dim=2, horizon=100, budget=budget, noise="wishart")
-    with pytest.raises(NotSecure, match="timing leaks"):
-        JointGLMRare(dim=2, horizon=100, budget=budget, timing="published")
+    raised(NotSecure, ShariffLinUCB, dim=2, horizon=100, budget=budget, noise="wishart").match("source=Simulated")
+    raised(NotSecure, JointGLMRare, dim=2, horizon=100, budget=budget, timing="published").match("timing leaks")
     for release in ("toeplitz", "buffered"):
         with pytest.raises(NotSecure, match="use longer steps, or release='tree'"):
             ShariffLinUCB(dim=2, horizon=MOST_LEAVES + 1, budget=budget, release=release)
     with pytest.raises(NotSecure, match="floats only"):
         on_grid(WishartTree(leaves=4, size=5, scale=1.0, dof=10), sensitivity=1.0, mu=1.0)
-    with pytest.raises(NotSecure, match="floats"):
-        Secure().rows(1, 1, Tree(leaves=2, size=1, sigma=1.0).law)
+    raised(NotSecure, Secure().rows, 1, 1, Tree(leaves=2, size=1, sigma=1.0).law).match("floats")
     simulated = ShariffLinUCB(dim=2, horizon=100, budget=budget, noise="wishart", source=Simulated(0))
     assert not simulated.privacy.private
 

@@ -21,8 +21,7 @@ from tacit_papers.joint.glm_rare_theory import theory
 from tests.bandits.test_fused import stepwise
 from tests.reference import linear
 
-LINKS = [links.logistic, links.probit]
-TIMINGS = ["strict", "published"]
+LINKS, TIMINGS = [links.logistic, links.probit], ["strict", "published"]
 
 
 def build(**options):
@@ -289,8 +288,7 @@ def test_theoretical_parameters_are_the_papers():
 @pytest.mark.parametrize("radius", [2.0, 3.0])
 def test_it_learns(timing, epsilon, share, radius):
     """Mean regret of 8 runs of 5000 rounds against uniform play."""
-    world = environments.ball(dim=3, arms=20, radius=radius, link="probit")
-    ratios = []
+    world, ratios = environments.ball(dim=3, arms=20, radius=radius, link="probit"), []
     for seed in range(8):
         bandit = Spec(JointGLMRare, budget=Budget(epsilon, 0.02), timing=timing).build(world, 5000, SeedSequence(seed))
         started, block, regret, uniform = world.start(default_rng(seed), 5000), world.block(500), 0.0, 0.0

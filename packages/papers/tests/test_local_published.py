@@ -5,12 +5,10 @@ import math
 
 import numpy as np
 import pytest
-from numpy.random import default_rng
 
+from packages.lab.tests.raising import raised
 from packages.papers.tests.reference.maler import Maler, project
-from tacit import Reward, environments
-from tacit.experiments.spec import Spec
-from tacit.privacy.budget import Budget
+from tacit import Budget, Reward, Spec, environments
 from tacit.registry import kebab
 from tacit_papers import LocalAnytimeUCB, LocalCombiner, LocalGLM, LocalLinUCB, LocalOnlineUCB
 from tacit_papers.local.device import PublishedClient
@@ -18,25 +16,19 @@ from tacit_papers.local.maler_kernel import into_ball_in_norm, learner_step
 from tacit_papers.local.online_kernel import base_review
 from tests.bandits.test_fused import compare
 
-BUDGET = Budget(10.0, 0.1)
-WORLD = environments.tail(dim=3, arms=6, radius=1.0)
+BUDGET, WORLD = Budget(10.0, 0.1), environments.tail(dim=3, arms=6, radius=1.0)
 ALL = [
-    (LocalLinUCB, {}),
-    (LocalOnlineUCB, {"learner": "maler", "width_scale": 1e-3}),
-    (LocalOnlineUCB, {"learner": "ogd", "eigenvalue": 0.0}),
-    (LocalAnytimeUCB, {"learner": "ogd"}),
-    (LocalCombiner, {"learner": "ogd"}),
-    (LocalGLM, {}),
-    (LocalGLM, {"randomizer": "gaussian"}),
-]
+    (LocalLinUCB, {}), (LocalOnlineUCB, {"learner": "maler", "width_scale": 1e-3}),
+    (LocalOnlineUCB, {"learner": "ogd", "eigenvalue": 0.0}), (LocalAnytimeUCB, {"learner": "ogd"}),
+    (LocalCombiner, {"learner": "ogd"}), (LocalGLM, {}), (LocalGLM, {"randomizer": "gaussian"}),
+]  # fmt: skip
 IDS = ["lin", "maler", "ogd shaken", "anytime", "combiner", "glm", "glm gaussian"]
 
 
 def test_maler_is_the_papers():
     made = LocalOnlineUCB(3, BUDGET, Reward("identity", 1.0), horizon=100)
     learner = made._state.bases[0].learner
-    slow = Maler(3, 100, 1.0, learner.settings.clip)
-    rng = default_rng(0)
+    slow, rng = Maler(3, 100, 1.0, learner.settings.clip), np.random.default_rng(0)
     for _ in range(60):
         g = rng.standard_normal(3) * learner.settings.clip * rng.random() + 20 * (learner.theta - 0.5)
         np.testing.assert_allclose(learner.theta, slow.theta, atol=1e-6)
@@ -58,7 +50,7 @@ def test_arms_are_perturbed_where_the_eigenvalue_is_at_most_the_threshold(horizo
 
 
 def test_the_projection_in_a_norm_is_the_nearest_point():
-    rng = default_rng(1)
+    rng = np.random.default_rng(1)
     for _ in range(50):
         root = rng.standard_normal((4, 4))
         sigma, point = root @ root.T + 0.01 * np.eye(4), 3 * rng.standard_normal(4)
@@ -85,14 +77,12 @@ def test_devices_and_servers_apart_and_what_they_claim(kind, options):
     assert made.users == 3 and made.privacy.private and made.privacy.epsilon <= 10.0 * (1 + 1e-9)
     assert kebab(kind.__name__) == "-".join(["local", *kebab(kind.__name__).split("-")[1:]])
     json.loads(made.billboard())
-    with pytest.raises(ValueError, match="Expected"):
-        made.observe(report[:-1])
+    raised(ValueError, made.observe, report[:-1]).match("Expected")
 
 
 def test_the_papers_calibration_says_what_it_really_gives():
-    loose = LocalOnlineUCB(
-        5, Budget(10.0, 0.1), Reward("identity", range=(-1.0, 1.0)), calibration="paper", learner="ogd"
-    )
+    reward = Reward("identity", range=(-1.0, 1.0))
+    loose = LocalOnlineUCB(5, Budget(10.0, 0.1), reward, calibration="paper", learner="ogd")
     assert loose.privacy.epsilon > 25 and not loose.privacy.private
     assert any("not 10" in caveat for caveat in loose.privacy.caveats)
     small = LocalOnlineUCB(5, Budget(0.2, 0.1), calibration="paper", learner="ogd")
@@ -102,8 +92,7 @@ def test_the_papers_calibration_says_what_it_really_gives():
 
 def test_the_sensitivity_of_a_pair_is_attained():
     made = LocalOnlineUCB(3, BUDGET, Reward("identity", 1.0), learner="ogd", threshold=0.0)
-    client = PublishedClient(made.billboard())
-    x = np.array([0.6, 0.0, 0.8])
+    client, x = PublishedClient(made.billboard()), np.array([0.6, 0.0, 0.8])
     far = np.linalg.norm(client.contribution(x, 1.0) - client.contribution(-x, 0.0))
     assert far == pytest.approx(made._sensitivity) == math.sqrt(5)
 
@@ -116,8 +105,7 @@ def test_gradients_that_vanish_are_reported_like_others():
 
 
 def test_the_combiner_needs_a_horizon_and_drops_what_falls_behind():
-    with pytest.raises(ValueError, match="horizon"):
-        LocalCombiner(3, BUDGET)
+    raised(ValueError, LocalCombiner, 3, BUDGET).match("horizon")
     made = LocalCombiner(3, BUDGET, horizon=20_000, learner="ogd", constant=1e-6)
     assert len(made._state.bases) == 3
     first = made._chosen()
@@ -134,7 +122,7 @@ def test_the_combiner_needs_a_horizon_and_drops_what_falls_behind():
 def _rewarded(bounds, good, users=3000):
     """A combiner whose bandit `good` earns .9 and whose others earn .3."""
     made = LocalCombiner(3, BUDGET, horizon=users, learner="ogd", bounds=bounds)
-    rng = default_rng(good)
+    rng = np.random.default_rng(good)
     for _ in range(users):
         report = made.std * rng.standard_normal(4)
         report[3] += 0.9 if made._chosen() == good else 0.3
@@ -174,7 +162,7 @@ def test_what_the_clip_of_gradients_costs(epsilon, cut, bias):
     """At theta = (1, 0, 0) for theta* = (1/2, 0, 0): how many are cut, and how far that moves their mean, as a share of
     it. With much noise it moves it by more than half its length: said under Departure."""
     made = LocalOnlineUCB(3, Budget(epsilon, 0.1), Reward("identity", 1.0), horizon=1000, threshold=0.0)
-    rng, n, most, std = default_rng(1), 40_000, made._state.bases[0].learner.settings.clip, made.std
+    rng, n, most, std = np.random.default_rng(1), 40_000, made._state.bases[0].learner.settings.clip, made.std
     x = rng.standard_normal((n, 3))
     x /= np.linalg.norm(x, axis=1)[:, None]
     reported, y = x + std * rng.standard_normal(x.shape), x[:, 0] / 2 + std * rng.standard_normal(n)
@@ -187,5 +175,5 @@ def test_what_the_clip_of_gradients_costs(epsilon, cut, bias):
 
 
 def test_the_papers_bound_of_the_noise_lacks_the_root_of_the_dimension():
-    noise = np.linalg.norm(default_rng(2).standard_normal((2000, 40)), axis=1)
+    noise = np.linalg.norm(np.random.default_rng(2).standard_normal((2000, 40)), axis=1)
     assert np.mean(noise > math.sqrt(2 * math.log(2e6))) > 0.85

@@ -2,11 +2,10 @@
 
 import pytest
 
-from packages.lab.tests.experiments.test_ray_sweeps import same, two_workers
+from packages.lab.tests.experiments.test_ray_sweeps import same
 from tacit_papers import outcome as reproductions
 
-__all__ = ["two_workers"]
-pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]
+__all__, pytestmark = ["two_workers"], [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]
 
 
 def test_a_reproduction(tmp_path, monkeypatch):

@@ -15,8 +15,7 @@ from tacit_papers.bounds import drawn as lines
 from tacit_papers.joint.glm_rare_theory import theory
 
 PAGE = Path(__file__).parents[3] / "docs" / "papers" / "bounds.md"
-LOGISTIC = {"kappa": 20.0, "kappa_star": 4.0, "radius": 1.0}
-BUDGET = Budget(1.0, 1e-6)
+LOGISTIC, BUDGET = {"kappa": 20.0, "kappa_star": 4.0, "radius": 1.0}, Budget(1.0, 1e-6)
 
 
 def power(of, at, factor=1.01):
@@ -74,9 +73,8 @@ def test_e3_has_the_powers_of_d_that_it_prints():
     huge = {"horizon": 10**200, "kappa": 1e-9, "radius": 1e-9}
 
     def grows(star, epsilon):
-        return power(
-            lambda d: bounds.shuffle_glm(dim=round(d), budget=Budget(epsilon, 0.4), kappa_star=star, **huge), 10**6, 4
-        )
+        given = {"budget": Budget(epsilon, 0.4), "kappa_star": star, **huge}
+        return power(lambda d: bounds.shuffle_glm(dim=round(d), **given), 10**6, 4)
 
     assert grows(1e9, 4.0) == pytest.approx(1.5, abs=0.01)  # d^3/2
     assert grows(1e-12, 1e-9) == pytest.approx(1.25, abs=0.04)  # d (d + L)^1/4, and a logarithm

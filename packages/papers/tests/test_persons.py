@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tests.bandits.test_persons as core
+from packages.lab.tests.raising import raised
 from tacit import Budget, Person, Simulated, registry
 from tacit.core.live import Live
 from tacit_papers import Anytime, JointGLMRare, ShariffLinUCB
@@ -29,18 +30,15 @@ def test_a_choice_says_whose_it_is(kind, tmp_path):
     nothing, like any other bad row."""
     bandit = build(kind, rounds=2)
     for forgotten in (lambda: bandit.choose(ARMS), lambda: bandit.choose_many([ARMS, ARMS])):
-        with pytest.raises(ValueError, match="Expected a person with every choice"):
-            forgotten()
+        raised(ValueError, forgotten).match("Expected a person with every choice")
     assert bandit.choices == 0 and "(enforced: every choice has a person)" in bandit.privacy.unit
     choices = bandit.choose_many([ARMS, ARMS, np.nan * ARMS], persons=["ada", None, "bob"])
     assert list(choices.refused) == [1, 2] and "finite" in choices.refused[2] and bandit.choices == 3
     assert "Expected a person" in choices.refused[1] and choices.index[1] == -1
-    with pytest.raises(ValueError, match="one person for each of 2 rows"):
-        bandit.choose_many([ARMS, ARMS], persons=["ada"])
+    raised(ValueError, bandit.choose_many, [ARMS, ARMS], persons=["ada"]).match("one person for each of 2 rows")
     assert bandit.choices == 3
     bandit.save(tmp_path / "bandit.json")
-    with pytest.raises(ValueError, match="Expected a person"):
-        kind.load(tmp_path / "bandit.json").choose(ARMS)
+    raised(ValueError, kind.load(tmp_path / "bandit.json").choose, ARMS).match("Expected a person")
     build(kind).choose(ARMS)  # without a limit nobody is asked
 
 

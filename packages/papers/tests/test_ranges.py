@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from packages.lab.tests.raising import raised
 from tacit.errors import NotSecure
 from tacit.model import links
 from tacit_papers import JointGLMRare, JointReweighted, JointSquareCB, ShariffLinUCB, regression
@@ -48,8 +49,7 @@ def test_one_user_of_rare_moves_neither_matrices_nor_gradients_by_more(rewards, 
     bandit = made(JointGLMRare, rewards=rewards, radius=radius, kappa_star=kappa)
     if bandit is None:
         return
-    theta = radius * np.array([0.6, -0.8])
-    pairs = list(zip(users, explored, strict=True))
+    theta, pairs = radius * np.array([0.6, -0.8]), list(zip(users, explored, strict=True))
     assert moved(bandit, *(lambda v, x=x, e=e: bandit.contribution.add(x, e, theta, v) for x, e in pairs), 1.0) <= 1
     sums = []
     for x, i in zip(users, which, strict=True):
@@ -91,8 +91,7 @@ def test_one_step_of_square_cb_moves_its_iterate_by_no_more(rewards, radius, len
 )
 def test_one_row_of_reweighted_regression_moves_each_sum_by_no_more(link, radius, users, targets, spread):
     contribution = ReweightedContribution(dim=2, link=link, radius=radius, offset=radius)
-    theta = radius * np.array([0.6, -0.8]) * link.bounded
-    turn = np.array([[0.8, -0.6], [0.6, 0.8]])
+    theta, turn = radius * np.array([0.6, -0.8]) * link.bounded, np.array([[0.8, -0.6], [0.6, 0.8]])
     matrix, sums = turn @ np.diag(spread) @ turn.T, []
     for x, r in zip(users, targets, strict=True):
         x, r = x[None] / max(1.0, np.linalg.norm(x)), np.array([r])
@@ -117,10 +116,8 @@ REGRESSORS = [getattr(regression, name) for name in regression.__all__]
 @pytest.mark.parametrize("kind", REGRESSORS, ids=str)
 def test_regressors_refuse_them_too_and_serve_what_is_left(kind):
     for targets in ((-1e308, 1e308), (0.0, 1.7e308), (0.0, 1e-300)):
-        with pytest.raises(ValueError, match="Expected targets"):
-            kind(budget=BUDGET, targets=targets)
-    with pytest.raises(ValueError, match="Expected radius"):
-        kind(budget=BUDGET, radius=1e308)
+        raised(ValueError, kind, budget=BUDGET, targets=targets).match("Expected targets")
+    raised(ValueError, kind, budget=BUDGET, radius=1e308).match("Expected radius")
     rng = np.random.default_rng(0)
     x = rng.uniform(-0.7, 0.7, (12, 2)) * 10.0 ** rng.choice([-320.0, -155.0, -150.0, -75.0, 0.0], (12, 1))
     for unit, radius in itertools.product((1e-30, 1.0, 1e30), (1e-30, 1.0, 1e30)):
@@ -139,14 +136,11 @@ def test_ranges_and_radii_that_floats_cannot_serve_are_refused(kind):
     options = {"dim": 2, "horizon": 40, "budget": BUDGET, "source": Silent()}
     options |= {"first": 10} if kind in (JointReweighted, JointSquareCB) else {}
     for rewards in ((-1e308, 1e308), (0.0, 1.7e308), (0.0, 1e-300), (-5e-324, 0.0), (-1e31, 0.0)):
-        with pytest.raises(ValueError, match="Expected rewards"):
-            kind(**options, rewards=rewards)
+        raised(ValueError, kind, **options, rewards=rewards).match("Expected rewards")
     for radius in (1e-300, 1e31, 1e308):
-        with pytest.raises(ValueError, match="Expected radius"):
-            kind(**options, radius=radius)
+        raised(ValueError, kind, **options, radius=radius).match("Expected radius")
 
 
 def test_a_sum_that_is_no_number_is_not_released():
     for total in (math.nan, math.inf, 1e300):
-        with pytest.raises(NotSecure, match="2\\^52"):
-            with_noise(np.array([0.0, total]), 1.0, 2.0**-10, Silent())
+        raised(NotSecure, with_noise, np.array([0.0, total]), 1.0, 2.0**-10, Silent()).match("2\\^52")

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.random import default_rng
 from scipy.optimize import minimize
 
 from packages.papers.tests.reference import rare
@@ -20,8 +19,7 @@ LINKS = [links.logistic, links.probit]
 @settings(max_examples=300)
 def test_design_sensitivity_is_never_exceeded(link, slope, dim, seed):
     """Whatever comes in, whichever matrix a user is in, and for a contribution that is missing."""
-    rng = default_rng(seed)
-    contribution = DesignContribution(dim=dim, link=link, slope=slope)
+    rng, contribution = np.random.default_rng(seed), DesignContribution(dim=dim, link=link, slope=slope)
     users = np.zeros((2, contribution.size))
     for out in users:
         x = rng.standard_normal(dim) * 10 ** rng.uniform(-6, 3)
@@ -47,10 +45,8 @@ def gradient_of(link, theta, x, r):
 @given(st.sampled_from(LINKS), st.sampled_from([0.1, 1.0, 3.0, 6.0]), st.integers(1, 4), st.integers(0, 10**6))
 @settings(max_examples=300)
 def test_gradient_sensitivity_is_never_exceeded(link, radius, dim, seed):
-    rng = default_rng(seed)
-    contribution = GradientContribution(link=link, radius=radius)
-    theta = rare.ball(rng.standard_normal(dim) * rng.uniform(0, 2 * radius), radius)
-    pair = []
+    rng, contribution = np.random.default_rng(seed), GradientContribution(link=link, radius=radius)
+    theta, pair = rare.ball(rng.standard_normal(dim) * rng.uniform(0, 2 * radius), radius), []
     for _ in range(2):
         x = rare.ball(rng.standard_normal(dim) * rng.uniform(0, 2), 1.0)
         pair.append(gradient_of(link, theta, x, rng.choice([0.0, 1.0, rng.uniform()])))
@@ -62,8 +58,7 @@ def test_gradient_sensitivity_is_never_exceeded(link, radius, dim, seed):
 @pytest.mark.parametrize("link", LINKS, ids=lambda link: link.name)
 @pytest.mark.parametrize("radius", [2.0, 3.0, 5.0])
 def test_gradient_sensitivity_is_nearly_attained(link, radius):
-    contribution = GradientContribution(link=link, radius=radius)
-    theta = np.array([radius, 0.0])
+    contribution, theta = GradientContribution(link=link, radius=radius), np.array([radius, 0.0])
 
     def distance(p):
         a, b = (gradient_of(link, theta, np.array([math.cos(f), math.sin(f)]), r) for f, r in ((p[0], 0), (p[1], 0)))

@@ -60,9 +60,8 @@ def test_the_noise_of_a_fit_reaches_its_epsilon_by_renyi_orders():
     one, two = as_coded.fit(call, 500, 3), as_coded.fit(call, 3000, 3)
     orders = [1.25, 1.5, 1.75, *range(2, 64), 64, 96, 128, 192, 256, 384, 512]
     divergence = [one.epochs * a / (2 * one.sigma**2) for a in orders]
-    by_hand = min(
-        rho + math.log1p(-1 / a) - math.log(call.delta * a) / (a - 1) for rho, a in zip(divergence, orders, strict=True)
-    )
+    pairs = zip(divergence, orders, strict=True)
+    by_hand = min(rho + math.log1p(-1 / a) - math.log(call.delta * a) / (a - 1) for rho, a in pairs)
     assert by_hand == pytest.approx(0.5, abs=1e-6) and (one.batch, two.batch) == (500, 2048)
     assert two.sigma / math.sqrt(two.epochs) > one.sigma / math.sqrt(one.epochs)  # its bound on sampling costs here
     with pytest.raises(ValueError, match="epsilon that some noise reaches"):
@@ -85,17 +84,15 @@ def test_it_learns_without_exploring_and_its_certificate_claims_nothing():
 
 
 def test_where_no_noise_reaches_a_calls_epsilon_its_certificate_says_so():
-    bandit = JointGLMRare(
-        dim=3, horizon=5000, link="probit", radius=3.0, budget=Budget(1.0, 1e-6), source=Simulated(0), **CODE
-    )
+    given = {"link": "probit", "radius": 3.0, **CODE}
+    bandit = JointGLMRare(dim=3, horizon=5000, budget=Budget(1.0, 1e-6), source=Simulated(0), **given)
     assert "Nor has it noise for all of its calls" in str(bandit.privacy).replace("\n      ", " ")
 
 
 def test_where_criterion_1_is_met_it_fits_at_once_and_then_forgets():
     """After the last fit for theta_o users who explore are not kept. V's leaf is x x' / (1 + |x|^2 / lambda)."""
     bandit = build(radius=3.75, dim=2, horizon=64, pending=64)
-    ridge = bandit._code.ridge
-    choice = bandit.choose(np.eye(2))
+    ridge, choice = bandit._code.ridge, bandit.choose(np.eye(2))
     bandit.observe(choice, 1.0)
     assert bandit.recomputations == (1, 0) and bandit._state.design.theta_o.any()
     assert bandit._state.counts[4] == 1

@@ -56,8 +56,7 @@ def test_lemma_1_for_tangents(name):
     z = np.linspace(-radius, radius, 201)[:, None]
     for c in (0.05, 0.3, 1.0):
         t = np.clip(z + c * np.linspace(-1, 1, 81), -radius, radius)
-        far = np.abs(t - z)
-        gaps = np.abs(shape.mean(t) - shape.mean(z) - shape.slope(z) * (t - z))
+        far, gaps = np.abs(t - z), np.abs(shape.mean(t) - shape.mean(z) - shape.slope(z) * (t - z))
         assert np.all(gaps <= m * c / 2 * math.exp(m * c) * shape.slope(z) * far + 1e-12)
 
 
@@ -71,8 +70,7 @@ def test_lemma_2_no_two_users_are_farther_apart_than_the_sensitivity_and_some_ne
 
     def apart(p):
         """Both users, the public estimate and how near it is."""
-        theta = p[4:6] * radius / max(1.0, np.linalg.norm(p[4:6]))
-        rows = []
+        theta, rows = p[4:6] * radius / max(1.0, np.linalg.norm(p[4:6])), []
         for x, r in ((p[0:2], p[6]), (p[2:4], p[7])):
             out = np.zeros(user.size)
             user.add(x, r, theta, 2 * radius * min(1.0, abs(p[8])), out)
@@ -93,8 +91,7 @@ def test_lemma_2_a_scale_that_the_proof_does_not_cover_is_refused():
 
 
 def people(rng, radius, n, dim=3):
-    theta = rng.standard_normal(dim)
-    x = rng.standard_normal((n, dim))
+    theta, x = rng.standard_normal(dim), rng.standard_normal((n, dim))
     return radius * theta / np.linalg.norm(theta), x / np.maximum(1.0, np.linalg.norm(x, axis=1))[:, None]
 
 
@@ -189,8 +186,7 @@ def test_tangents_from_far_away_overshoot_so_that_one_pass_does_not_settle():
     def far(slope, steps=40):
         theta, curvature, moment = -4.0, 1e-9, 0.0
         for step in range(steps):
-            w = slope(theta)
-            n = 1.3**step
+            w, n = slope(theta), 1.3**step
             curvature += n * w
             moment += n * (float(shape.mean(np.array(truth)) - shape.mean(np.array(theta))) + w * theta)
             theta = min(max(moment / curvature, -radius), radius)

@@ -16,6 +16,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+from packages.lab.tests.raising import raised
 from tacit import Budget, Secure, Simulated
 from tacit.errors import NotSecure
 from tacit_papers import JointReweighted, JointSquareCB
@@ -33,8 +34,7 @@ from tacit_papers.regression.reweighting import Sample
 from tacit_papers.regression.sgd import gradient_apart
 from tests.privacy.test_words import opening
 
-NONE = Budget(math.inf, 0.1)
-LINEAR = [ReweightedLinear, PrivateRidge, ImproperSGD]
+NONE, LINEAR = Budget(math.inf, 0.1), [ReweightedLinear, PrivateRidge, ImproperSGD]
 GLM = [ReweightedGLM, PrivateNewton, OutputPerturbation]
 
 
@@ -132,24 +132,21 @@ def test_gradients_are_at_most_that_far_apart_and_nearly_so(radius):
 
     ends = [(-7, 7), (0, 1), (-7, 7), (0, 1), (-7, 7), (-1, 1), (-1, 1)]
     starts = [[rng.uniform(*e) for e in ends] for _ in range(25)]
-    best = max(
-        -minimize(apart, start, bounds=ends, method="Nelder-Mead", options={"maxiter": 2000}).fun for start in starts
-    )
+    search = {"bounds": ends, "method": "Nelder-Mead", "options": {"maxiter": 2000}}
+    best = max(-minimize(apart, start, **search).fun for start in starts)
     assert 0.99 * gradient_apart(radius) <= best <= gradient_apart(radius)
 
 
 def test_one_person_moves_the_last_iterate_by_at_most_the_bound():
     """Random data, a random place, the largest step that contracts; then a case that nearly attains it."""
-    rng = np.random.default_rng(6)
-    sgd = ImproperSGD(budget=NONE, radius=1.0)
+    rng, sgd = np.random.default_rng(6), ImproperSGD(budget=NONE, radius=1.0)
     for dim, count in ((1, 40), (3, 60), (10, 80)):
         sgd._plan = lambda n: (4, 2.0)
         bound = gradient_apart(1.0) * 2.0 / (count // 4)
         for _ in range(50):
             x = rng.standard_normal((count, dim))
             x /= np.linalg.norm(x, axis=1)[:, None]
-            y = rng.choice([-1.0, 1.0], count)
-            place = rng.integers(count)
+            y, place = rng.choice([-1.0, 1.0], count), rng.integers(count)
             other, z = x.copy(), y.copy()
             other[place] = rng.standard_normal(dim)
             other[place] /= np.linalg.norm(other[place])
@@ -163,23 +160,18 @@ def test_one_person_moves_the_last_iterate_by_at_most_the_bound():
     best = 0.0
     for angle in np.linspace(-1.5, 1.5, 13):
         rows = [np.array([[math.cos(q), math.sin(q)]]) for q in (angle, angle + math.pi / 3)]
-        ends = [
-            wide.fit(np.concatenate([first, row]), np.append(y, r)).theta_ for row, r in zip(rows, (-1, 1), strict=True)
-        ]
+        ends = [wide.fit(np.concatenate([first, row]), [*y, r]).theta_ for row, r in zip(rows, (-1, 1), strict=True)]
         best = max(best, float(np.linalg.norm(ends[0] - ends[1])))
     assert 0.9 * gradient_apart(1.0) / 1000 <= best <= gradient_apart(1.0) / 1000
 
 
 def test_one_person_moves_the_regularised_minimum_by_at_most_the_bound():
-    rng = np.random.default_rng(7)
-    regressor = OutputPerturbation(budget=NONE, ridge=0.01)
-    count = 50
-    largest = 0.0
+    rng, regressor = np.random.default_rng(7), OutputPerturbation(budget=NONE, ridge=0.01)
+    count, largest = 50, 0.0
     for _ in range(30):
         x = rng.standard_normal((count, 2)) * 0.05
         x[0] = [1.0, 0.0]
-        y = rng.integers(0, 2, count).astype(float)
-        other = x.copy()
+        y, other = rng.integers(0, 2, count).astype(float), x.copy()
         other[0] = [-1.0, 0.0]
         one, two = (regressor._minimum(Sample(a, y, count), 0.01) for a in (x, other))
         largest = max(largest, float(np.linalg.norm(one - two)))
@@ -226,8 +218,7 @@ def test_one_row_leaves_the_others_as_they_are():
         assert np.array_equal(dense[0][1:], dense[1][1:]) and np.array_equal(dense[0], x)
         assert np.linalg.norm(dense[1][0]) <= 1 + 1e-15
     twice = sparse.csr_array((np.array([0.9, 0.9]), np.array([0, 0]), np.array([0, 2])), shape=(1, 3))
-    with pytest.raises(ValueError, match="norm at most 1"):
-        rows(twice, allow_sparse=True)
+    raised(ValueError, rows, twice, allow_sparse=True).match("norm at most 1")
     assert twice.nnz == 2  # as it was
 
 
@@ -236,8 +227,7 @@ def test_more_rows_than_secure_sums_have_room_for(kind):
     """Rows count, not the number of people that they are divided by."""
     sample = Sample(np.zeros((2**21 + 1, 1)), np.zeros(2**21 + 1), 100)
     regressor = kind(budget=Budget(1.0, 1e-5))
-    with pytest.raises(NotSecure, match="at most 2097152 people"):
-        regressor.estimate(sample)
+    raised(NotSecure, regressor.estimate, sample).match("at most 2097152 people")
     with pytest.raises(ValueError, match="before fit"):
         _ = regressor.privacy
 
@@ -273,8 +263,7 @@ def test_scikit_learns_conventions():
     regressor = ReweightedGLM(budget=Budget(1, 1e-5), radius=2.0)
     assert clone(regressor).get_params()["radius"] == 2.0
     assert regressor.set_params(radius=3.0) is regressor and regressor.radius == 3.0
-    with pytest.raises(ValueError, match="Expected parameters of ReweightedGLM"):
-        regressor.set_params(colour=1)
+    raised(ValueError, regressor.set_params, colour=1).match("Expected parameters of ReweightedGLM")
     x, y, _ = data(3000, link="logistic")
     assert regressor.fit(x, y) is regressor and regressor.n_features_in_ == 4
 
@@ -304,23 +293,14 @@ def test_the_slopes_example():
 
 
 @pytest.mark.parametrize("kind", LINEAR + GLM)
-@pytest.mark.parametrize(
-    ("x", "y", "message"),
-    [
-        ([[2.0, 0.0]], [0.5], "norm at most 1"),
-        ([[math.nan, 0.0]], [0.5], "finite rows"),
-        ([[math.inf, 0.0]], [0.5], "finite rows"),
-        ([1.0, 0.0], [0.5], "shape"),
-        (np.zeros((0, 2)), [], "shape"),
-        ([["a", "b"]], [0.5], "numbers"),
-        ([[1.0, 0.0]], [2.0], "targets in"),
-        ([[1.0, 0.0]], [math.nan], "targets in"),
-        ([[1.0, 0.0]], [0.5, 0.5], "as many as rows"),
-    ],
-)
+@pytest.mark.parametrize(("x", "y", "message"), [
+    ([[2.0, 0.0]], [0.5], "norm at most 1"), ([[math.nan, 0.0]], [0.5], "finite rows"),
+    ([[math.inf, 0.0]], [0.5], "finite rows"), ([1.0, 0.0], [0.5], "shape"), (np.zeros((0, 2)), [], "shape"),
+    ([["a", "b"]], [0.5], "numbers"), ([[1.0, 0.0]], [2.0], "targets in"),
+    ([[1.0, 0.0]], [math.nan], "targets in"), ([[1.0, 0.0]], [0.5, 0.5], "as many as rows"),
+])  # fmt: skip
 def test_bad_data(kind, x, y, message):
-    with pytest.raises(ValueError, match=message):
-        kind(budget=Budget(1, 0.1)).fit(x, y)
+    raised(ValueError, kind(budget=Budget(1, 0.1)).fit, x, y).match(message)
 
 
 def test_bad_settings_and_order():
@@ -335,18 +315,13 @@ def test_bad_settings_and_order():
         lambda: PrivateNewton(budget=budget, link="identity"),
         lambda: OutputPerturbation(budget=budget, link="probit"),
         lambda: OutputPerturbation(budget=budget, model="local"),
-        lambda: ImproperSGD(budget=budget, length_scale=0.0),
-        lambda: PrivateRidge(budget=budget, radius=-1.0),
-        lambda: PrivateRidge(budget=budget).predict([[0.0]]),
-        lambda: PrivateRidge(budget=budget).privacy,
-    ):
-        with pytest.raises(ValueError, match="Expected"):
-            bad()
-    with pytest.raises(ValueError, match=r"to be a Budget, .* got float"):
-        ReweightedLinear(budget=1.0)
+        lambda: ImproperSGD(budget=budget, length_scale=0.0), lambda: PrivateRidge(budget=budget, radius=-1.0),
+        lambda: PrivateRidge(budget=budget).predict([[0.0]]), lambda: PrivateRidge(budget=budget).privacy,
+    ):  # fmt: skip
+        raised(ValueError, bad).match("Expected")
+    raised(ValueError, ReweightedLinear, budget=1.0).match(r"to be a Budget, .* got float")
     fitted = PrivateRidge(budget=budget).fit([[1.0, 0.0]], [0.5])
-    with pytest.raises(ValueError, match="rows of 2 numbers"):
-        fitted.predict([[1.0]])
+    raised(ValueError, fitted.predict, [[1.0]]).match("rows of 2 numbers")
 
 
 def test_noise_is_secure_by_default():
@@ -366,8 +341,7 @@ def test_noise_is_secure_by_default():
     assert np.linalg.norm(np.rint(total / cell) - np.rint((total + 1e-3) / cell)) * cell <= (
         1e-3 * np.sqrt(size) + cell * np.sqrt(size)
     )
-    with pytest.raises(NotSecure, match="local model"):
-        PrivateRidge(budget=budget, model="local").fit(x, y)
+    raised(NotSecure, PrivateRidge(budget=budget, model="local").fit, x, y).match("local model")
     assert copy.deepcopy(fitted.source) is not fitted.source
 
 
@@ -379,9 +353,8 @@ def test_a_secure_epoch_bandit_says_so():
             bandit.observe(bandit.choose(0.7 * np.eye(2)), 1.0)
         assert bandit.closed == 1 and bandit.privacy.private and bandit.privacy.epsilon <= 1.0
         assert all(release.grid > 0 for release in bandit.privacy.releases)
-        seeded = kind(
-            dim=2, horizon=600, budget=budget, rewards=(-1.0, 1.0), link="identity", policy=np.random.default_rng(1)
-        )
+        policy = np.random.default_rng(1)
+        seeded = kind(dim=2, horizon=600, budget=budget, rewards=(-1.0, 1.0), link="identity", policy=policy)
         assert len(seeded.privacy.caveats) == len(bandit.privacy.caveats) + 1  # a generator that the caller may know
 
 
@@ -393,8 +366,7 @@ def test_the_words_name_the_unit():
 def test_regressors_in_scikit_learns_pipelines_and_searches():
     rng = np.random.default_rng(0)
     x = rng.uniform(-0.5, 0.5, (4000, 3))
-    y = x @ [0.5, -0.5, 0.2]
-    made = ReweightedLinear(budget=Budget(np.inf, 0.1))
+    y, made = x @ [0.5, -0.5, 0.2], ReweightedLinear(budget=Budget(np.inf, 0.1))
     pipeline = make_pipeline(FunctionTransformer(), made)
     assert cross_val_score(pipeline, x, y, cv=2).min() > 0.9
     assert made.fit(x, y).score(x, y) > 0.9 > made.score(x, -y)

@@ -8,31 +8,17 @@ from tacit_papers import Anytime, ShariffLinUCB, regression
 from tacit_papers.joint.wishart_kernel import simulate_wishart_step
 from tacit_papers.mechanisms import laplace, noisy_kernel, sums
 from tests.whole import replay, tape
+from tests.whole import test_replay as core
 from tests.whole.leaks import Answered, Counted, Raw, Timed, Waiting
-from tests.whole.test_replay import (
-    BUDGET,
-    embedded,
-    made,
-    planted,
-    registered,
-    test_in_a_compiled_loop,
-    test_leaks_are_found,
-    test_leaks_of_a_local_server_are_found,
-    test_local,
-    test_shuffle,
-    test_step_by_step_with_secure_noise,
-    test_step_by_step_with_simulated_noise,
-)
+from tests.whole.test_replay import BUDGET, embedded, made, planted, registered
 
-__all__ = [
-    "test_in_a_compiled_loop",
-    "test_leaks_are_found",
-    "test_leaks_of_a_local_server_are_found",
-    "test_local",
-    "test_shuffle",
-    "test_step_by_step_with_secure_noise",
-    "test_step_by_step_with_simulated_noise",
-]
+test_in_a_compiled_loop = core.test_in_a_compiled_loop
+test_leaks_are_found = core.test_leaks_are_found
+test_leaks_of_a_local_server_are_found = core.test_leaks_of_a_local_server_are_found
+test_local = core.test_local
+test_shuffle = core.test_shuffle
+test_step_by_step_with_secure_noise = core.test_step_by_step_with_secure_noise
+test_step_by_step_with_simulated_noise = core.test_step_by_step_with_simulated_noise
 
 
 def noisy_gradient(recorded, kernel):
@@ -84,7 +70,7 @@ JOINT_CASES = registered("JOINT", made, PAPERS, first=6) | {
     "joint-square-cb": made(papers.JointSquareCB, first=10),
 }
 SHUFFLE_CASES = registered("SHUFFLE", embedded, PAPERS, first=16) | {
-    "shuffle-glm": embedded(papers.ShuffleGLM, iterations=3, horizon=90),
+    "shuffle-glm": embedded(papers.ShuffleGLM, iterations=3, horizon=90)
 }
 LOCAL_CASES = registered("LOCAL", embedded, PAPERS) | {
     "local-square-cb": embedded(papers.LocalSquareCB, first=10),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.stats import chi2
 
+from packages.lab.tests.raising import raised
 from tacit import Budget, Simulated
 from tacit.model import links
 from tacit_papers.kernels.matrices import packed, root, unpacked
@@ -42,8 +43,7 @@ def test_sensitivities_are_never_exceeded(seed, link, condition, dim):
     """Two people, any public U and theta: none of the three statistics moves by more than its bound."""
     rng = np.random.default_rng(seed)
     each = contribution(link, dim, radius=rng.choice([0.5, 1.0, 3.0]), offset=rng.choice([0.2, 1.0, 3.0]))
-    matrix = positive_definite(rng, dim, condition)
-    theta = 3 * rng.standard_normal(dim)
+    matrix, theta = positive_definite(rng, dim, condition), 3 * rng.standard_normal(dim)
     point = theta if link.bounded else np.zeros(dim)
     a, b = (person(rng, dim)[None] for _ in range(2))
     if rng.random() < 0.5:  # neighbours in the direction that U stretches most
@@ -66,8 +66,7 @@ def test_sensitivities_are_never_exceeded(seed, link, condition, dim):
 def test_covariates_whose_squares_underflow_do_not_exceed_the_sensitivities(link, exponent):
     """A computed norm of 2.23e-162, 1.57e-162, ... is a third of the true one."""
     dim = 20
-    each = contribution(link, dim, radius=3.0, offset=3.0)
-    rng = np.random.default_rng(-exponent)
+    each, rng = contribution(link, dim, radius=3.0, offset=3.0), np.random.default_rng(-exponent)
     one, zero, theta = np.ones(1), np.zeros(dim), rng.standard_normal(dim)
     for direction in (np.append(2.23, np.full(dim - 1, 1.57)), rng.standard_normal(dim)):
         x = (direction * 10.0**exponent)[None]
@@ -81,12 +80,10 @@ def test_covariates_whose_squares_underflow_do_not_exceed_the_sensitivities(link
 
 @pytest.mark.parametrize("condition", [1.0, 2.0, 8.0, 1000.0])
 def test_a_search_comes_near_the_closing_sensitivity(condition):
-    each = contribution()
-    matrix = np.diag([1.0, condition])
+    each, matrix = contribution(), np.diag([1.0, condition])
     tightness = each.tightness(matrix)
     assert tightness >= 1
-    rng = np.random.default_rng(0)
-    zero = np.zeros(2)
+    rng, zero = np.random.default_rng(0), np.zeros(2)
 
     def parts(angle, length, target):
         phi = length * np.array([math.cos(angle), math.sin(angle)])
@@ -97,8 +94,7 @@ def test_a_search_comes_near_the_closing_sensitivity(condition):
     def distance(p):
         return -np.linalg.norm(parts(p[0], p[2], 1.0) - parts(p[1], p[3], p[4]))
 
-    bounds = [(-4, 7), (-4, 7), (1e-9, 1), (1e-9, 1), (-1, 1)]
-    best = 0.0
+    bounds, best = [(-4, 7), (-4, 7), (1e-9, 1), (1e-9, 1), (-1, 1)], 0.0
     for i in range(30):
         start = [*rng.uniform(0, 3, 2) / (1.0 if i % 2 else condition), 1.0, 1.0, rng.choice([-1.0, 1.0])]
         best = max(best, -minimize(distance, start, bounds=bounds, method="Nelder-Mead").fun)
@@ -124,8 +120,7 @@ def test_the_other_sensitivities_are_attained():
 
 @pytest.mark.parametrize("link", LINKS, ids=lambda link: link.name)
 def test_sums_against_a_loop(link):
-    rng = np.random.default_rng(1)
-    each = contribution(link, dim=3, radius=2.0)
+    rng, each = np.random.default_rng(1), contribution(link, dim=3, radius=2.0)
     x = np.array([person(rng, 3) for _ in range(50)])
     r, theta = rng.random(50), rng.standard_normal(3)
     point = theta if link.bounded else np.zeros(3)
@@ -159,8 +154,7 @@ def test_the_spectral_step_is_the_papers_and_halves_logarithms():
     matrix, ridge = np.eye(4), 1e-4
     before = None
     for _ in range(8):
-        half = root(matrix)
-        gram = unpacked(each.gram(x, matrix), 4) / len(x)
+        half, gram = root(matrix), unpacked(each.gram(x, matrix), 4) / len(x)
         sigma = half @ gram @ half + ridge * matrix
         values = np.log(np.linalg.eigvalsh(sigma))
         if before is not None:
@@ -194,8 +188,7 @@ def test_algorithm_12_and_its_bound_against_their_formulas():
     back = np.linalg.inv(u.T @ later / (n // 2) + ridge * np.eye(3))
     assert np.allclose(fitted.theta_, back @ (u.T @ y[n // 2 :]) / (n // 2), atol=1e-9)
     outer = u.T @ u / (n // 2) + ridge * np.eye(3)
-    error = math.sqrt(72 / 35 * math.log(6 * (n // 2) / 0.05**2) / (n // 2))
-    side = fresh @ back
+    error, side = math.sqrt(72 / 35 * math.log(6 * (n // 2) / 0.05**2) / (n // 2)), fresh @ back
     bound = 16 * ridge * np.linalg.norm(fresh @ matrix, axis=1)
     bound += error * np.sqrt(np.einsum("ni,ij,nj->n", side, outer, side))
     assert np.allclose(fitted._result.half_width(fresh, 3.0), bound, rtol=1e-6)
@@ -208,8 +201,7 @@ def test_the_papers_linear_widths_hold_and_are_wide(rows, rules_out):
     """At (1, 1e-6), d = 5, arms in the ball: no two of them are told apart in epochs of usual length."""
     rng = np.random.default_rng(5)
     x = rng.standard_normal((rows, 7))
-    x = x[:, :5] / np.linalg.norm(x, axis=1)[:, None]
-    theta = np.full(5, 5**-0.5)
+    x, theta = x[:, :5] / np.linalg.norm(x, axis=1)[:, None], np.full(5, 5**-0.5)
     y = np.where(rng.random(rows) < 0.5 * (1 + x @ theta), 1.0, -1.0)
     fitted = ReweightedLinear(budget=Budget(1.0, 1e-6), radius=1.0, schedule="paper", source=Simulated(1)).fit(x, y)
     middle, half = x[:2000] @ fitted.theta_, fitted._result.half_width(x[:2000], 1.0)
@@ -247,8 +239,7 @@ def test_proposition_4_3_is_vacuous_at_one_hundred_thousand_rows():
 
 def test_projection_is_the_nearest_point_of_the_ellipsoid():
     rng = np.random.default_rng(3)
-    matrix = positive_definite(rng, 3, 50.0)
-    w = rng.standard_normal(3)
+    matrix, w = positive_definite(rng, 3, 50.0), rng.standard_normal(3)
     near = reweighted.project(w, matrix, 1.0)
     assert np.linalg.norm(matrix @ near) == pytest.approx(1.0)
     constraint = {"type": "ineq", "fun": lambda v: 1 - np.sum((matrix @ v) ** 2)}
@@ -264,8 +255,7 @@ def test_the_closed_form_is_the_best_linear_estimate_in_the_ball(size):
     rng = np.random.default_rng(5)
     matrix, spread, outer = positive_definite(rng, 3, 10.0), positive_definite(rng, 3, 4.0), np.eye(3) / 3
     jacobian, point, truth = spread @ np.linalg.inv(matrix), 0.1 * rng.standard_normal(3), np.array([size, 0.0, 0.0])
-    moment = jacobian @ (truth - point)
-    settings = {"radius": 1.0, "offset": 0.7, "variance": 2e-3}
+    moment, settings = jacobian @ (truth - point), {"radius": 1.0, "offset": 0.7, "variance": 2e-3}
     fit = reweighted.close(Normalisation(matrix, 0.0), point, jacobian, moment, outer, stds=(0.01, 0.02), **settings)
     weights = np.linalg.inv(2e-3 * outer + (0.02**2 + 0.007**2) * np.eye(3))
 
@@ -285,8 +275,7 @@ def test_the_closed_forms_spread_is_that_of_its_errors():
     """3000 noisy equations: variances within 13 % (a standard error is 2.6 %), where 2/3 and 3/2 would be found."""
     rng = np.random.default_rng(6)
     matrix, truth, jacobian = np.eye(2), np.array([0.3, -0.2]), np.diag([0.5, 0.05])
-    settings = {"stds": (1e-6, 0.02), "radius": 50.0, "offset": 1.0, "variance": 1e-3}
-    errors = []
+    settings, errors = {"stds": (1e-6, 0.02), "radius": 50.0, "offset": 1.0, "variance": 1e-3}, []
     for _ in range(3_000):
         moment = jacobian @ truth + rng.standard_normal(2) * math.sqrt(1e-3 / 2 + 0.02**2)
         fit = reweighted.close(Normalisation(matrix, 0.0), np.zeros(2), jacobian, moment, np.eye(2) / 2, **settings)
@@ -297,8 +286,7 @@ def test_the_closed_forms_spread_is_that_of_its_errors():
 
 def test_the_symmetrised_jacobian_is_the_nearest_one():
     rng = np.random.default_rng(4)
-    matrix = positive_definite(rng, 3, 10.0)
-    symmetric = positive_definite(rng, 3, 5.0)
+    matrix, symmetric = positive_definite(rng, 3, 10.0), positive_definite(rng, 3, 5.0)
     exact = symmetric @ np.linalg.inv(matrix)
     assert np.allclose(reweighted.symmetrised(exact, matrix), exact)
     noisy = exact + 0.01 * rng.standard_normal((3, 3))
@@ -329,10 +317,8 @@ def test_queries_spend_the_budget_and_no_more():
     assert queries(epsilon=math.inf).epsilon == math.inf and queries(epsilon=math.inf).sigma(0) == 0
     assert together.rows(1, 10) == slice(0, None) and together.people(1, 10) == 10  # late rows are not cut
     assert apart.rows(0, 10) == slice(0, 2) and apart.rows(1, 10) == slice(2, 10)
-    with pytest.raises(ValueError, match="Expected more rows"):
-        apart.people(0, 3)
-    with pytest.raises(ValueError, match="split=True"):
-        queries("local")
+    raised(ValueError, apart.people, 0, 3).match("Expected more rows")
+    raised(ValueError, queries, "local").match("split=True")
     with pytest.raises(ValueError, match="add up to 1"):
         Queries(queries=(Query("a", "a", 2, 2.0, 0.5),), budget=Budget(1, 0.1), relation="replace rows")
 

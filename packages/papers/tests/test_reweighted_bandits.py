@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tests.bandits.test_storage as storage
+from packages.lab.tests.raising import raised
 from packages.papers.tests.test_reweighted import contribution, person, positive_definite
 from tacit import Budget, Embedded, Secure, Server, Simulated, Spec, Uniform, environments, simulate
 from tacit.bandits.server import named
@@ -27,8 +28,7 @@ from tacit_papers.queries import Queries
 from tacit_papers.regression.sgd import gradient_apart
 from tests.bandits.test_fused import compare
 
-BUDGET = Budget(4.0, 1e-3)
-KINDS = [JointReweighted, LocalReweighted, JointSquareCB, LocalSquareCB]
+BUDGET, KINDS = Budget(4.0, 1e-3), [JointReweighted, LocalReweighted, JointSquareCB, LocalSquareCB]
 
 
 def build(kind, **options):
@@ -104,8 +104,7 @@ def test_a_spanner_of_nothing_is_empty():
 
 def test_inverse_gap_weights():
     arms, theta = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]), np.array([0.8, 0.2])
-    weights = square_cb.propensities(arms, theta, 4.0)
-    gamma = 4.0 * math.sqrt(3)
+    weights, gamma = square_cb.propensities(arms, theta, 4.0), 4.0 * math.sqrt(3)
     assert weights[1] == pytest.approx(1 / (3 + gamma * 0.6)) and weights[2] == pytest.approx(1 / (3 + gamma * 0.3))
     assert weights.sum() == pytest.approx(1.0)
     draws = square_cb.choose_many(np.random.default_rng(0), np.repeat(arms[None], 20_000, axis=0), theta, 4.0)
@@ -115,8 +114,7 @@ def test_inverse_gap_weights():
 @pytest.mark.parametrize("link", [links.identity, links.logistic], ids=lambda link: link.name)
 @pytest.mark.parametrize("kind", [GRAM, GRADIENT, CLOSING])
 def test_a_statement_is_the_contribution_of_one_row(link, kind):
-    rng = np.random.default_rng(3)
-    each = contribution(link, dim=3, radius=2.0)
+    rng, each = np.random.default_rng(3), contribution(link, dim=3, radius=2.0)
     state = build(LocalReweighted, link=link.name, rewards=(0.0, 1.0), radius=2.0).server._state
     for _ in range(20):
         matrix = positive_definite(rng, 3, 20.0)
@@ -149,8 +147,7 @@ def test_one_user_moves_the_iterate_by_at_most_the_bound_even_if_late():
     for step in (0.1, 2.0):
         for _ in range(200):
             users = [(person(rng, 3), rng.choice([-1.0, 1.0])) for _ in range(12)]
-            others = list(users)
-            place = rng.integers(12)
+            others, place = list(users), rng.integers(12)
             if rng.random() < 0.5:
                 others[place] = (person(rng, 3), rng.choice([-1.0, 1.0]))
             else:
@@ -206,12 +203,9 @@ def test_a_saved_server_goes_on_bit_by_bit(kind, tmp_path):
 )
 @pytest.mark.parametrize("kind", KINDS)
 def test_bad_settings(kind, wrong):
-    with pytest.raises(ValueError, match="Expected"):
-        build(kind, **wrong)
-    with pytest.raises(ValueError, match="Expected"):
-        build(JointSquareCB, link="logistic")
-    with pytest.raises(ValueError, match="factor above 1"):
-        build(JointReweighted, factor=1.0)
+    raised(ValueError, build, kind, **wrong).match("Expected")
+    raised(ValueError, build, JointSquareCB, link="logistic").match("Expected")
+    raised(ValueError, build, JointReweighted, factor=1.0).match("factor above 1")
 
 
 def test_epochs_double_and_a_short_horizon_has_one():
@@ -228,14 +222,12 @@ def test_epochs_double_and_a_short_horizon_has_one():
 def test_elimination_keeps_the_best_arm_and_learns():
     """One run at a fixed seed: regret far below uniform play's, and intervals of every epoch hold the truth."""
     world = environments.ball(dim=3, arms=10)
-    result = simulate(
-        [Spec(JointReweighted, budget=Budget(1.0, 1e-5)), Spec(Uniform)], world, horizon=40_000, runs=1, seed=3
-    )
+    specs = [Spec(JointReweighted, budget=Budget(1.0, 1e-5)), Spec(Uniform)]
+    result = simulate(specs, world, horizon=40_000, runs=1, seed=3)
     ours, uniform = (row["regret_mean"] for row in result.rows)
     assert ours < 0.3 * uniform
     bandit = Spec(JointReweighted, budget=Budget(1.0, 1e-5)).build(world, 40_000, np.random.SeedSequence(1))
-    started = world.start(np.random.default_rng(9), 40_000)
-    block = world.block(40_000)
+    started, block = world.start(np.random.default_rng(9), 40_000), world.block(40_000)
     started.fill(block)
     bandit.play(block)
     arms = block.arms[:200].reshape(-1, 3)
@@ -328,14 +320,12 @@ def test_the_cost_of_a_late_reward_is_nearly_attained_and_full_epochs_are_not_cu
 
 def test_the_papers_schedule_is_a_simulation():
     """Its parts are slices of the order in which rewards come."""
-    with pytest.raises(NotSecure, match="simulates the paper's schedule"):
-        build(JointReweighted, schedule="paper", source=Secure())
+    raised(NotSecure, build, JointReweighted, schedule="paper", source=Secure()).match("simulates the paper's schedule")
     caveats = build(JointReweighted, schedule="paper", first=400, horizon=2000).privacy.caveats
     assert any("only if every reward comes before the next choice" in each for each in caveats)
     assert not any("schedule" in each for each in build(JointReweighted).privacy.caveats)
-    assert (
-        build(JointReweighted, schedule="paper", source=Secure(), budget=Budget(math.inf, 0.1)).privacy.epsilon is None
-    )
+    made = build(JointReweighted, schedule="paper", source=Secure(), budget=Budget(math.inf, 0.1))
+    assert made.privacy.epsilon is None
 
 
 @pytest.mark.parametrize("kind", [JointReweighted, JointSquareCB])
@@ -343,7 +333,6 @@ def test_more_people_than_secure_sums_have_room_for(kind):
     """The last release may hold all who came before it. dim=1 keeps the room for rows small."""
     first = 2**20
     settings = {"dim": 1, "horizon": 3 * first + 1, "first": first, "pending": 1}
-    with pytest.raises(NotSecure, match="at most 2097152 people"):
-        build(kind, source=Secure(), **settings)
+    raised(NotSecure, build, kind, source=Secure(), **settings).match("at most 2097152 people")
     assert build(kind, **settings).choices == 0
     assert build(kind, source=Secure(), **settings | {"horizon": 3 * first}).choices == 0  # one release, of 2^20

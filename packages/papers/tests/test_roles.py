@@ -113,15 +113,11 @@ def test_lattice_noise_is_added_as_it_is_drawn(options, monkeypatch):
     branches.test_lattice_noise_is_added_as_it_is_drawn(kind(2, Budget(1.0, 1e-3), **options), monkeypatch)
 
 
-@pytest.mark.parametrize(
-    ("name", "path", "value"),
-    [
-        ("glm", ("theta",), [0.0] * 4),
-        ("glm", ("report", "bound"), 0.0),  # whether a reward came
-        ("glm", ("report", "bound"), "1"),
-        ("online-ucb", ("report", "scale"), "1"),
-    ],
-)
+@pytest.mark.parametrize(("name", "path", "value"), [
+    ("glm", ("theta",), [0.0] * 4),
+    ("glm", ("report", "bound"), 0.0),  # whether a reward came
+    ("glm", ("report", "bound"), "1"), ("online-ucb", ("report", "scale"), "1"),
+])  # fmt: skip
 def test_a_misshapen_billboard_is_refused(name, path, value):
     hostile.test_a_misshapen_billboard_is_refused_by_devices_shufflers_and_fleets(name, path, value)
 

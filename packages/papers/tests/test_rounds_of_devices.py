@@ -5,13 +5,12 @@ import math
 
 import numpy as np
 import pytest
-from numpy.random import default_rng
 
 from tacit import Budget, Embedded, Shuffler, Simulated
 from tacit.bandits.server import named
 from tacit.errors import BadBillboard, HorizonReached
 from tacit.mechanisms.shuffle.encoding import reach
-from tacit.privacy import entropy
+from tacit.privacy import randomness
 from tacit.privacy.randomness import Seeded
 from tacit_papers import ShuffleGLM
 from tacit_papers.mechanisms import noisy_kernel
@@ -73,7 +72,7 @@ def changed(board, **values):
 @pytest.mark.parametrize("iterations", [2, pytest.param(30, marks=pytest.mark.full)])
 def test_two_thousand_devices_teach_a_batch(iterations):
     made = server(horizon=4000, first=2000, iterations=iterations, budget=FINE)
-    batch(made, 2000, default_rng(0))
+    batch(made, 2000, np.random.default_rng(0))
     assert (made.users, made.version) == (2000, 1 + iterations)
     assert made.privacy.private and 0.99 < made.privacy.spent <= made.privacy.epsilon <= 1 + 1e-6
     cosine = made.theta @ THETA / np.linalg.norm(made.theta) / np.linalg.norm(THETA)
@@ -83,7 +82,7 @@ def test_two_thousand_devices_teach_a_batch(iterations):
 
 
 def test_a_server_plays_to_its_horizon_and_is_saved_between_rounds(tmp_path):
-    made, rng = server(horizon=120), default_rng(1)
+    made, rng = server(horizon=120), np.random.default_rng(1)
     members = batch(made, 60, rng)
     with pytest.raises(BadBillboard, match="on its terms"):
         members[0][0].answer(members[0][1], made.billboard())  # of the next batch
@@ -104,7 +103,7 @@ class Recorded(Seeded):
     """A device's noise, kept: its uniform numbers, and its coins."""
 
     def __init__(self, seed):
-        super().__init__(default_rng(seed))
+        super().__init__(np.random.default_rng(seed))
         self.uniform, self.heads = [], []
 
     def uniforms(self, count):
@@ -129,10 +128,8 @@ class Tape:
 def test_simulated_sums_are_those_of_devices_on_one_tape(monkeypatch):
     """The kernel draws the coins of all users at once. Given the devices' own roundings and the sum of their coins it
     makes the same numbers of them, bit by bit, in every round of three batches."""
-    made, twin, rng = server(), server(source=Simulated(0), policy=default_rng(0)), default_rng(3)
-    monkeypatch.setattr(
-        noisy_kernel, "coins", lambda tape, trials, chance: float(tape.heads.pop(0)) - float(trials) * chance
-    )
+    made, twin, rng = server(), server(source=Simulated(0), policy=np.random.default_rng(0)), np.random.default_rng(3)
+    monkeypatch.setattr(noisy_kernel, "coins", lambda tape, of, p: float(tape.heads.pop(0)) - float(of) * p)
     monkeypatch.setattr(glm_kernel, "with_coins", noisy_kernel.with_coins.py_func)
     for _ in range(3):
         device, noise = RoundsClient(made.billboard(), noise=Recorded(0)), None
@@ -159,7 +156,7 @@ def test_simulated_sums_are_those_of_devices_on_one_tape(monkeypatch):
 
 def test_an_embedded_server_asks_devices_unless_it_is_simulated():
     """Both halves in one process, with secure noise: each batch is a shuffled sum for each round."""
-    bandit, rng = Embedded(server(horizon=120)), default_rng(5)
+    bandit, rng = Embedded(server(horizon=120)), np.random.default_rng(5)
     for t in range(120):
         choice = bandit.choose(rng.uniform(-0.7, 0.7, (4, 2)))
         if t % 3:  # the others' rewards never come: they send coins alone
@@ -173,7 +170,7 @@ def test_an_embedded_server_asks_devices_unless_it_is_simulated():
 def test_later_rounds_treat_all_data_alike(theta, monkeypatch):
     board = server().billboard()
     shared, stream = RoundsClient(board), Stream(1)
-    monkeypatch.setattr(entropy, "octets", stream)
+    monkeypatch.setattr(randomness, "octets", stream)
     question, shown = changed(board, round=1, batch=1, theta=theta), set()
     for arms, reward in people(2, (0.0, 1.0)):
         client = another(shared)
@@ -190,7 +187,7 @@ def test_later_rounds_treat_all_data_alike(theta, monkeypatch):
 @pytest.mark.parametrize("closed", [False, True])
 def test_no_billboard_moves_a_contribution_beyond_what_is_calibrated(closed):
     """Random users and hostile estimates: all rounds together are no farther apart than limits.together, and nearly."""
-    rng, most = default_rng(11), 0.0
+    rng, most = np.random.default_rng(11), 0.0
     board = json.loads(server().billboard())
     if closed:
         board |= {"thetas": [[1.0, -2.0]], "inverses": [[0.01, 0.0], [0.0, 0.02]], "largest": 0.25}
@@ -199,7 +196,7 @@ def test_no_billboard_moves_a_contribution_beyond_what_is_calibrated(closed):
         thetas = [rng.choice([1.0, 1e6]) * rng.choice([x - y, y - x, x, rng.standard_normal(2)]) for _ in range(3)]
         questions = [board] + [board | {"round": k + 1, "batch": k + 1, "theta": list(t)} for k, t in enumerate(thetas)]
         parsed = [boards.read(json.dumps(each).encode())[1] for each in questions]
-        client = RoundsClient(json.dumps(board).encode(), noise=Seeded(default_rng(0)))
+        client = RoundsClient(json.dumps(board).encode(), noise=Seeded(np.random.default_rng(0)))
         users = [(x, float(rng.integers(2))), (y, float(rng.integers(2)))]
         moved = [client.contribution(*users[0], each) - client.contribution(*users[1], each) for each in parsed]
         parts = boards.together(parsed[0], 60)

@@ -4,8 +4,7 @@ import json
 
 from numpy.random import default_rng
 
-from tacit import Budget, Reward
-from tacit.roles.shuffler import Shuffler
+from tacit import Budget, Reward, Shuffler
 from tacit.service.roles.analyzer import AnalyzerRole
 from tacit_papers import ShuffleGLM
 from tacit_papers.shuffle.rounds import RoundsClient

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
+from packages.lab.tests.raising import raised
 from tacit import Budget, Reward, Shuffler, Simulated, Spec, environments
 from tacit.bandits.server import named
 from tacit.errors import BadBillboard, BatchTooSmall, NoHorizon
@@ -21,8 +22,7 @@ from tacit_papers.mechanisms.flips import SHARE, calibrate_flips, epsilon_of, fl
 from tacit_papers.shuffle.sblb_device import SBLBClient
 from tests.bandits.test_fused import compare
 
-BUDGET = Budget(1.0, 1e-6)
-WORLD = environments.ball(link="probit", dim=3, arms=6, radius=3.0)
+BUDGET, WORLD = Budget(1.0, 1e-6), environments.ball(link="probit", dim=3, arms=6, radius=3.0)
 
 
 @functools.cache
@@ -121,8 +121,7 @@ def test_what_cannot_be_shown_is_not():
     assert epsilon_of(0, 100, 9, 1e-6) == epsilon_of(SHARE // 2, 0, 9, 1e-6) == math.inf
     assert epsilon_of(SHARE // 2, 10**6, 9, 1e-6) == epsilon_of(SHARE // 2, 100, 9, 1e-10) == math.inf
     for wrong in ({"honest": 10**6}, {"bits": 10**6}):
-        with pytest.raises(ValueError, match="Expected at most"):
-            calibrate_flips(BUDGET, **{"honest": 100, "bits": 9} | wrong)
+        raised(ValueError, calibrate_flips, BUDGET, **{"honest": 100, "bits": 9} | wrong).match("Expected at most")
 
 
 @pytest.mark.parametrize("dim", [1, 2])
@@ -134,8 +133,7 @@ def test_real_data_stay_below_the_claim(dim):
     data = [client.values(np.array(x), r) for x in angles for r in (-1.0, 1.0)] + [np.full(client.parameters.size, 0.5)]
     worst = 0.0
     for one, other in itertools.permutations(data[:: 1 + (dim == 2)], 2):
-        held = [3 * (b > a) for a, b in zip(one, other, strict=True)]
-        pairs = []
+        held, pairs = [3 * (b > a) for a, b in zip(one, other, strict=True)], []
         for ones, a, b in zip(held, one, other, strict=True):
             sent = [chance / SHARE / 2 + (1 - chance / SHARE) * v for v in (a, b)]
             pairs.append([np.convolve(count(chance / SHARE, 3, ones), [1 - t, t]) for t in sent])
@@ -148,9 +146,8 @@ def test_the_condition_of_theorem_5_does_not_give_its_claim():
     T, d, delta, users, epsilon = 5000, 3, 1e-6, 385, 1 / (27 * 5000**0.25)
     p = 1 - epsilon ** (2 / 3) * T ** (1 / 6)
     assert p == pytest.approx(8 / 9) and users * p >= 14 * math.log(8 * T / delta)
-    square = (
-        epsilon * users / (32 * d * (d + 3) * math.log(8 * T / delta) * math.sqrt(2 * T * math.log(2 * T / delta)))
-    ) ** 2
+    spread = math.log(8 * T / delta) * math.sqrt(2 * T * math.log(2 * T / delta))
+    square = (epsilon * users / (32 * d * (d + 3) * spread)) ** 2
     assert math.sqrt((2 + square) ** 2 - 4) >= 1 - 2 * p + 2 * math.sqrt(2 * math.log(2 * T / delta) / users) + square
     coins = binom.pmf(np.arange(users), users - 1, 0.5)  # of others with x = 0: one bit in two is 1, coin or not
     pair = [np.convolve(coins, [1 - a, a]) for a in (1 - p / 2, p / 2)]  # of users with (x, r) = (e_1, 1) and (-e_1, 1)
@@ -209,19 +206,14 @@ def slow(server, batches):
         t += users
         U = np.zeros((d, d))
         U[np.triu_indices(d)] = sums[: d * (d + 1) // 2]
-        U = U + np.triu(U, 1).T
-        logs = math.log(2 * t / failure)
-        ridge = (
-            server.width_scale * (math.sqrt(8 * t * logs) / m + 2 * math.sqrt(8 * t * logs) / ((1 - p) * m**0.5)) + lam
-        )
+        U, logs = U + np.triu(U, 1).T, math.log(2 * t / failure)
+        ridge = server.width_scale * math.sqrt(8 * t * logs) * (1 / m + 2 / ((1 - p) * m**0.5)) + lam
         B = B + sums[-d:] / (m * (1 - p)) - users / (2 * (1 - p))
         V = V + U / (m * (1 - p)) - users / (2 * (1 - p)) + 2 * (ridge - before) * np.eye(d)
         before = ridge
         if np.linalg.eigvalsh(V)[0] > 0 and np.linalg.det(V) >= 1.5 * det:
             theta, inverse, det = largest * np.linalg.inv(V) @ B, np.linalg.inv(V), np.linalg.det(V)
-            noise = (
-                2 * math.sqrt(p * (1 - p / 2) * t * m * logs) + 8 * logs / 3 + math.sqrt(8) / m * math.sqrt(t * logs)
-            )
+            noise = 2 * math.sqrt(p * (1 - p / 2) * t * m * logs) + 8 * logs / 3 + math.sqrt(8 * t * logs) / m
             own = server.subgaussian / largest * math.sqrt(8 * logs + d * math.log(3 + t / ridge))
             prior = server.radius / largest * math.sqrt(3 * ridge)
             beta = largest * server.width_scale * (own + prior + d / math.sqrt(ridge) * noise)
@@ -273,15 +265,12 @@ def test_the_claim_and_who_checks_it():
     assert SBLBClient(server.billboard(), budget=BUDGET).cost.epsilon <= 1 + 1e-6
     for plan in ({"chance": document["plan"]["chance"] * 9 // 10}, {"minimum": 250}, {"malicious": 30}, {"bits": 2}):
         board = json.dumps(document | {"plan": document["plan"] | plan}).encode()
-        with pytest.raises(BadBillboard, match="Expected coins that give the claimed epsilon"):
-            SBLBClient(board)
-        with pytest.raises(BadBillboard, match="Expected a batch of epsilon"):
-            Shuffler(board, budget=BUDGET)
+        raised(BadBillboard, SBLBClient, board).match("Expected coins that give the claimed epsilon")
+        raised(BadBillboard, Shuffler, board, budget=BUDGET).match("Expected a batch of epsilon")
     for plan in ({"chance": 0}, {"epsilon": None}):
         with pytest.raises(BadBillboard, match="people's data"):
             SBLBClient(json.dumps(document | {"plan": document["plan"] | plan}).encode())
-    with pytest.raises(BadBillboard, match="Expected epsilon at most 0.5"):
-        SBLBClient(server.billboard(), budget=Budget(0.5, 1e-6))
+    raised(BadBillboard, SBLBClient, server.billboard(), budget=Budget(0.5, 1e-6)).match("Expected epsilon at most 0.5")
     assert not ShuffleSBLB(3, BUDGET, horizon=5000, source=Simulated(0)).privacy.private
 
 
@@ -295,8 +284,7 @@ def test_who_stays_away_or_lies_is_planned_for():
             client = server.device()
             shuffler.add(client.randomize(client.choose([[0.6, 0.0], [0.0, 0.9]]), 1.0))
         if few < 54:
-            with pytest.raises(BatchTooSmall):
-                server.observe(shuffler.close())
+            raised(BatchTooSmall, server.observe, shuffler.close())
         else:
             server.observe(shuffler.close())
     assert server.users == 54 and 0.99 < server.privacy.spent <= 1 + 1e-6
@@ -306,7 +294,5 @@ def test_settings():
     for wrong in ({"bits": 0}, {"threshold": 0.0}, {"failure": 2.0}, {"ridge": 0.0}, {"calibration": "central"}):
         with pytest.raises(ValueError, match="Expected"):
             named(ShuffleSBLB, **{"features": 2, "horizon": 100, "budget": BUDGET} | wrong)
-    with pytest.raises(NoHorizon):
-        ShuffleSBLB(2, BUDGET)
-    with pytest.raises(ValueError, match="delta"):
-        ShuffleSBLB(2, Budget(1.0, 0.0), horizon=100)
+    raised(NoHorizon, ShuffleSBLB, 2, BUDGET)
+    raised(ValueError, ShuffleSBLB, 2, Budget(1.0, 0.0), horizon=100).match("delta")

@@ -2,8 +2,7 @@
 
 import shutil
 
-import pytest
-
+from packages.lab.tests.raising import raised
 from tacit import Budget
 from tacit.errors import BadState
 from tacit_papers import JointSquareCB
@@ -33,8 +32,7 @@ def test_an_interrupted_epoch_is_released_once(monkeypatch):
     for name in ("_open", "_step_and_error"):
         with monkeypatch.context() as patch:
             patch.setattr(JointSquareCB, name, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-            with pytest.raises(KeyboardInterrupt):
-                bandit.choose([[0.6, 0.0], [0.0, 0.6]])
+            raised(KeyboardInterrupt, bandit.choose, [[0.6, 0.0], [0.0, 0.6]])
         assert not bandit.theta.any()
         if bandit.closed:
             break

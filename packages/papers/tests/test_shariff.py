@@ -61,8 +61,7 @@ def test_repeated_composition_closed_form_against_dp_accounting(count):
 def test_repeated_composition_against_brute_force():
     """Randomised response composed three times, every outcome enumerated."""
     e0, epsilon = 0.7, 0.9
-    p = math.exp(e0) / (1 + math.exp(e0))
-    total = 0.0
+    p, total = math.exp(e0) / (1 + math.exp(e0)), 0.0
     for k in range(4):
         truth, lie = p**k * (1 - p) ** (3 - k), (1 - p) ** k * p ** (3 - k)
         total += math.comb(3, k) * max(0.0, truth - math.exp(epsilon) * lie)
@@ -110,8 +109,7 @@ def test_confidence_sets_hold():
             started.fill(block)
             bandit.play(block)
             e = bandit._state.estimate
-            V = np.linalg.inv(e.inverse)
-            error = started.theta - e.theta
+            V, error = np.linalg.inv(e.inverse), started.theta - e.theta
             set_ = bandit.confidence.width
             width = set_.noise * math.sqrt(set_.log_failure + max(0, e.logdet[0] - set_.log_floor))
             x = V @ error / np.linalg.norm(V @ error)  # a direction in which the error is large

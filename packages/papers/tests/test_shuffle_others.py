@@ -8,20 +8,19 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from tacit import Budget, Reward, Simulated, Spec, environments
+from packages.lab.tests.raising import raised
+from tacit import Budget, Reward, Shuffler, Simulated, Spec, environments
 from tacit.bandits.server import named
 from tacit.errors import NotSecure
 from tacit.privacy import gaussian, ledger
 from tacit.roles import limits
 from tacit.roles.shuffle import ShuffleClient
-from tacit.roles.shuffler import Shuffler
 from tacit_papers import ShuffleGLM, ShuffleLinUCB
 from tacit_papers.shuffle.amplification import amplified, largest_local, local_epsilon
 from tacit_papers.shuffle.published import calibrate_paper
 from tests.bandits.test_fused import compare
 
-BUDGET = Budget(1.0, 1e-2)
-LOGISTIC = environments.ball(link="logistic", dim=3, arms=6, radius=2.0)
+BUDGET, LOGISTIC = Budget(1.0, 1e-2), environments.ball(link="logistic", dim=3, arms=6, radius=2.0)
 
 
 FREE = {"budget": Budget(math.inf, 1e-2)}
@@ -55,8 +54,7 @@ def test_algorithm_1_shows_its_parameters_and_its_claim():
     quoted = ShuffleGLM(5, BUDGET, Reward(radius=3.0), horizon=20_000, calibration="paper", source=Simulated(0))
     assert "quoted" in str(quoted.privacy)
     assert quoted.privacy.releases[0].std > 50 * certificate.releases[0].std
-    with pytest.raises(NotSecure, match="quoted"):
-        ShuffleGLM(5, BUDGET, Reward(radius=3.0), horizon=20_000, calibration="paper")
+    raised(NotSecure, ShuffleGLM, 5, BUDGET, Reward(radius=3.0), horizon=20_000, calibration="paper").match("quoted")
     wrong = [{"link": "identity"}, {"first": 0}, {"dropout": 1.0}, {"iterations": 0}, {"calibration": "guess"}]
     for options in (*wrong, {"constants": "guess"}):
         with pytest.raises(ValueError, match="Expected"):
@@ -83,12 +81,9 @@ def test_the_published_descent_has_its_own_steps_and_its_own_bound_on_gradients(
 def test_the_published_noise_is_for_gradients_that_are_sent(radius):
     """|mu(z) - r| reaches mu(S) > 1/2 for z = S and r = 0, more than L = 2 S + S lambda / n for a small S."""
     settings = {
-        "features": 2,
-        "radius": radius,
-        "horizon": 50_000,
-        "budget": Budget(10.0, 1e-6),
+        "features": 2, "radius": radius, "horizon": 50_000, "budget": Budget(10.0, 1e-6),
         "calibration": "paper",
-    }
+    }  # fmt: skip
     bandit = named(ShuffleGLM, **settings, iterations=None, source=Simulated(1))
     for plan in bandit._plans:
         lipschitz = 2 * radius + radius * plan.fit.pull / plan.users
@@ -141,19 +136,16 @@ def test_the_amplification_bound_covers_its_worst_case(local, users, delta):
 def test_amplification_is_refused_where_it_fails():
     assert largest_local(20, 1e-2) < 0
     for users in (20, 60):
-        with pytest.raises(ValueError, match="amplification"):
-            local_epsilon(BUDGET, users)
+        raised(ValueError, local_epsilon, BUDGET, users).match("amplification")
     assert amplified(3.0, 20, 1e-2) == 3.0  # shuffling is free, and no more is claimed
     local = local_epsilon(BUDGET, 2000)
     assert local > 1.0 and amplified(local, 2000, 1e-2) <= 1.0
     assert local_epsilon(Budget(10.0, 1e-2), 2000) == pytest.approx(largest_local(2000, 1e-2))
     options = {"features": 2, "horizon": 1000, "budget": BUDGET, "variant": "amplification", "first": 500}
-    with pytest.raises(ValueError, match="simulated"):
-        ShuffleLinUCB(**options)
+    raised(ValueError, ShuffleLinUCB, **options).match("simulated")
     bandit = ShuffleLinUCB(**options, source=Simulated(0), policy=np.random.default_rng(0))
     assert bandit.privacy.epsilon <= 1.0 and not bandit.privacy.private
-    with pytest.raises(ValueError, match="people's data"):
-        ShuffleClient(bandit.billboard())
+    raised(ValueError, ShuffleClient, bandit.billboard()).match("people's data")
 
 
 def test_the_l1_norm_behind_the_laplace_noise():
@@ -183,8 +175,7 @@ def test_the_published_constants_are_kept_and_large():
     assert plan.trials == math.ceil(expected) and plan.bits > 1e8
     central = 1.0 / gaussian.mu(Budget(1.0, 1e-6))
     assert plan.std > 300 * central
-    with pytest.raises(ValueError, match="at most 15"):
-        calibrate_paper(Budget(16.0, 1e-6), users=10, dim=2, sensitivity=1.0)
+    raised(ValueError, calibrate_paper, Budget(16.0, 1e-6), users=10, dim=2, sensitivity=1.0).match("at most 15")
 
 
 def test_the_shufflers_sensitivity_is_the_servers():

@@ -6,6 +6,7 @@ import pickle
 import pytest
 from numpy.random import default_rng
 
+from packages.lab.tests.raising import raised
 from packages.papers.tests.test_rounds_of_devices import BUDGET, answered, changed, enrolled, server
 from tacit import Budget, Shuffler
 from tacit.errors import BadBillboard, BatchTooSmall, LateReport, TooManyReports, WrongBatch
@@ -31,8 +32,7 @@ def test_a_round_is_answered_once_and_a_retry_is_the_same_bytes(second):
     assert kept.answer(copy, board) == sent
     theta = json.loads(board)["theta"]
     for question in ([0.1, 0.0], [1e6, -1e6], theta[::-1] if any(theta) else [1, 1]):
-        with pytest.raises(BadBillboard, match="answered in round 1"):
-            client.answer(choice, changed(board, theta=question))
+        raised(BadBillboard, client.answer, choice, changed(board, theta=question)).match("answered in round 1")
     assert client.randomize(choice, 0.0) == choice.made[REPORT]  # nor can the first be asked again
 
 
@@ -72,15 +72,11 @@ def test_no_more_rounds_than_it_agreed_to(second):
 def test_a_choice_has_to_be_reported_first_and_by_the_same_device(second):
     made, [(client, choice), _] = second
     fresh = client.choose([[0.5, 0.1]])
-    with pytest.raises(ValueError, match="has reported"):
-        client.answer(fresh, made.billboard())
-    with pytest.raises(ValueError, match="what choose returned"):
-        client.answer("choice", made.billboard())
-    with pytest.raises(BadBillboard, match="opens a batch"):
-        RoundsClient(made.billboard())
+    raised(ValueError, client.answer, fresh, made.billboard()).match("has reported")
+    raised(ValueError, client.answer, "choice", made.billboard()).match("what choose returned")
+    raised(BadBillboard, RoundsClient, made.billboard()).match("opens a batch")
     stranger = RoundsClient(server(radius=2.0).billboard())
-    with pytest.raises(ValueError, match="has reported"):
-        stranger.answer(choice, made.billboard())
+    raised(ValueError, stranger.answer, choice, made.billboard()).match("has reported")
 
 
 def test_a_device_works_out_what_all_rounds_cost():
@@ -94,18 +90,13 @@ def test_a_device_works_out_what_all_rounds_cost():
     half = {"trials": board["plan"]["trials"] // 2}
     longer = [{name: 1.2 * board["plan"][name]} for name in ("gradient", "information")]
     for weaker in (half, *longer, {"minimum": 50}, {"malicious": 9}, {"epsilon": 0.95}, {"delta": 0.008}):
-        with pytest.raises(BadBillboard, match="coins that give the claimed epsilon"):
-            made(**weaker)
-    with pytest.raises(BadBillboard, match="coins that give the claimed epsilon"):
-        made(top={"gradients": 4})
+        raised(BadBillboard, made, **weaker).match("coins that give the claimed epsilon")
+    raised(BadBillboard, made, top={"gradients": 4}).match("coins that give the claimed epsilon")
     for own in (Budget(0.9, 1e-2), Budget(1.0, 1e-3), Budget(2.0, 1e-3)):
-        with pytest.raises(BadBillboard, match="epsilon at most"):
-            made(own)
+        raised(BadBillboard, made, own).match("epsilon at most")
     for silent in ({"trials": 0}, {"epsilon": None}, {"malicious": 60}):
-        with pytest.raises(BadBillboard, match="people's data"):
-            made(**silent)
-    with pytest.raises(ValueError, match="a Budget"):
-        made(budget=1.0)
+        raised(BadBillboard, made, **silent).match("people's data")
+    raised(ValueError, made, budget=1.0).match("a Budget")
 
 
 def test_a_shuffler_works_it_out_too():
@@ -116,12 +107,10 @@ def test_a_shuffler_works_it_out_too():
 
     assert made().minimum == 60
     for weaker in ({"trials": 1024}, {"malicious": 9}, {"minimum": 50}, {"gradient": 1.2 * board["plan"]["gradient"]}):
-        with pytest.raises(BadBillboard, match="epsilon at most 1"):
-            made(**weaker)
+        raised(BadBillboard, made, **weaker).match("epsilon at most 1")
         made(None, **weaker)
     for own, fewest in ((Budget(0.9, 1e-2), None), (BUDGET, 50)):
-        with pytest.raises(BadBillboard, match="epsilon at most"):
-            made(own, fewest)
+        raised(BadBillboard, made, own, fewest).match("epsilon at most")
 
 
 def test_dropout_and_malicious_users_are_planned_for():
@@ -129,8 +118,7 @@ def test_dropout_and_malicious_users_are_planned_for():
     board = json.loads(made.billboard())
     assert (board["plan"]["minimum"], board["plan"]["malicious"]) == (48, 6)
     members, shuffler = enrolled(made, 47, default_rng(8))
-    with pytest.raises(BatchTooSmall):
-        shuffler.close()
+    raised(BatchTooSmall, shuffler.close)
     for _ in range(5):
         late = RoundsClient(made.billboard())
         shuffler.add(late.randomize(late.choose([[0.3, 0.2]]), None))
@@ -142,8 +130,7 @@ def test_dropout_and_malicious_users_are_planned_for():
     fewer = Shuffler(made.billboard(), minimum=0)
     for each, kept in members:
         fewer.add(each.answer(kept, made.billboard()))
-    with pytest.raises(BatchTooSmall):
-        made.observe(fewer.close())
+    raised(BatchTooSmall, made.observe, fewer.close())
     assert [made.privacy.spent] == spent
 
 
@@ -159,14 +146,11 @@ def test_messages_of_other_rounds_are_refused(second):
     made, members = second
     late, [(client, choice), _] = members[0][1].made[REPORT], members
     shuffler = Shuffler(made.billboard())
-    with pytest.raises(LateReport):
-        shuffler.add(late)
-    with pytest.raises(WrongBatch):
-        shuffler.add(client.answer(choice, changed(made.billboard(), round=2, batch=2)))
+    raised(LateReport, shuffler.add, late)
+    raised(WrongBatch, shuffler.add, client.answer(choice, changed(made.billboard(), round=2, batch=2)))
     first, _ = enrolled(server(), 60, default_rng(9))[1], None
     version = made.version
-    with pytest.raises(LateReport):
-        made.observe(first.close())
+    raised(LateReport, made.observe, first.close())
     assert made.version == version
 
 
@@ -176,6 +160,5 @@ def test_what_a_choice_has_made_is_neither_made_again_nor_taken_away(second):
     before = client.randomize(choice, 0.0)
     with pytest.raises(TypeError):
         del choice.made[REPORT]
-    with pytest.raises(TooManyReports):
-        choice.keep(REPORT, before)
+    raised(TooManyReports, choice.keep, REPORT, before)
     assert client.randomize(choice, 1.0) == before

@@ -1,7 +1,6 @@
 """JointGLMRare: what the times at which it recomputes tell."""
 
 import numpy as np
-from numpy.random import default_rng
 
 from packages.papers.tests.test_joint_glm_rare import TIMINGS, build
 from tacit import Budget, Simulated
@@ -14,8 +13,7 @@ class Shifted(Simulated):
 
     def __init__(self, bandit, leaf, offset):
         super().__init__(0)
-        state = opened(bandit._state.prefix).noise
-        k = np.arange(bandit.horizon)
+        state, k = opened(bandit._state.prefix).noise, np.arange(bandit.horizon)
         decoder = (state.weights[:, None] * state.decay[:, None] ** k).sum(axis=0)
         self.column, self.leaf, self.offset, self.now = np.zeros(bandit.horizon), leaf, offset, 0
         for n in k:
@@ -38,7 +36,7 @@ def history(arms, reward_comes, source=None, *, timing="strict", at=40, rounds=1
     calls for theta_tau) at each other user's choice, and what that user added to the matrices."""
     options = {"budget": Budget(50.0, 0.02), "ridge": 2.0, "explore": 5.0, "most_o": 60}
     bandit = build(timing=timing, source=source or Simulated(0), **options)
-    world, out, added = default_rng(10), [], np.zeros(bandit.contribution.size)
+    world, out, added = np.random.default_rng(10), [], np.zeros(bandit.contribution.size)
     for t in range(rounds):
         offered, value = world.uniform(-0.57, 0.57, (5, 3)), float(world.integers(2))
         choice = bandit.choose(arms if t == at else offered)

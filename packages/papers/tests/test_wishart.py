@@ -26,8 +26,7 @@ def test_wishart_theorem_8_holds_for_its_privacy_loss_and_not_far_below():
     of them it does so far more often, so the test can fail. The constant is loose: 1/32 would do at this budget."""
     rng = np.random.default_rng(3)
     p, epsilon0, delta0 = 4, 0.5, 0.05
-    e = np.eye(p)
-    k = p + math.ceil(28 / epsilon0**2 * math.log(4 / delta0))
+    e, k = np.eye(p), p + math.ceil(28 / epsilon0**2 * math.log(4 / delta0))
     for v, u in ((e[0], e[1]), (e[0], 0 * e[0]), (0 * e[0], e[0])):
         assert np.mean(wishart_loss(k, p, v, u, rng) > epsilon0) <= delta0
     assert np.mean(wishart_loss(max(p + 1, k // 100), p, e[0], e[1], rng) > epsilon0) > delta0
@@ -36,8 +35,7 @@ def test_wishart_theorem_8_holds_for_its_privacy_loss_and_not_far_below():
 def test_wishart_tree_has_the_same_law_at_every_step():
     """Diagonal entries have mean levels dof scale^2; 5 standard errors over 200 runs: false alarm < 1e-5."""
     mechanism = WishartTree(leaves=20, size=5, scale=1.5, dof=400)  # d = 2
-    sums = np.array([releases(mechanism, seed=s)[:, [0, 2]] for s in range(200)])
-    levels = 5
+    sums, levels = np.array([releases(mechanism, seed=s)[:, [0, 2]] for s in range(200)]), 5
     mean, std = levels * 400 * 1.5**2, math.sqrt(2 * levels * 400) * 1.5**2
     assert (np.abs(sums.mean(axis=0) - mean) < 5 * std / math.sqrt(200)).all()
     assert not (np.abs(sums.mean(axis=0) - mean * 4 / 5) < 5 * std / math.sqrt(200)).any()
@@ -45,8 +43,7 @@ def test_wishart_tree_has_the_same_law_at_every_step():
 
 def test_wishart_budgets_outside_the_theorem_are_refused_or_kept_inside():
     """Beyond epsilon0 = 1 the theorem is false: at 9.99 a removed row leaves the cone of positive matrices."""
-    rng = np.random.default_rng(4)
-    p = 4
+    rng, p = np.random.default_rng(4), 4
     k = p + math.ceil(28 / 9.99**2 * math.log(4 / 1e-6))
     assert np.mean(np.isinf(wishart_loss(k, p, np.zeros(p), np.eye(p)[0], rng))) > 1e-4
     bandit = ShariffLinUCB(dim=3, horizon=1000, budget=Budget(100.0, 1e-6), noise="wishart", source=Simulated(0))

@@ -26,7 +26,7 @@ from tacit.errors import BadState, HorizonReached, NotSecure
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.grid import COEFFICIENT_BITS, LENGTH_SLACK, ROOM, Grid, sigma_for
 from tacit.mechanisms.opening import opened
-from tacit.privacy import entropy
+from tacit.privacy import randomness
 from tacit_two.noise import WholeNoise
 from tacit_two.shares_kernel import encoded
 from tacit_two.vdaf.circuit import Bounded
@@ -171,5 +171,5 @@ def split(prio3: Prio3, cell: float, vector: Exact, nonce: bytes) -> Split:
         inside = bool((np.abs(whole) < circuit.centre).all())
         fits = inside and bool(circuit.longest is None or whole @ whole <= circuit.longest)
     numbers = np.where(fits, whole, 0.0).astype(np.int64).tolist()
-    report = prio3.shard(numbers, nonce, entropy.octets(prio3.randomness))
+    report = prio3.shard(numbers, nonce, randomness.octets(prio3.randomness))
     return Split(Sent(report.public), *map(Sent, report.shares))

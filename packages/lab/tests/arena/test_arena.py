@@ -10,6 +10,7 @@ import pytest
 from numpy.random import SeedSequence
 
 from packages.lab.tests.commands import run
+from packages.lab.tests.raising import raised
 from tacit import registry
 from tacit.errors import Interrupted
 from tacit_lab.arena import page, submission, table, worlds
@@ -19,18 +20,10 @@ from tacit_lab.arena.entries import entries
 EXAMPLES = Path(__file__).parents[4] / "examples" / "arena"
 VERSIONS = {1: "052d92b8", 2: "2ab3b1a5"}
 BLIND = {  # what one user does there shows in no arm of the next 80
-    "joint-glm-rare",
-    "joint-glm-rare as its author's code",
-    "joint-reweighted",
-    "joint-square-cb link=identity",
-    "adac-gope",
-    "distributed-elimination",
-    "shuffle-sblb",
-    "local-anytime-ucb",
-    "local-combiner",
-    "local-reweighted",
-    "local-square-cb link=identity",
-}
+    "joint-glm-rare", "joint-glm-rare as its author's code", "joint-reweighted",
+    "joint-square-cb link=identity", "adac-gope", "distributed-elimination", "shuffle-sblb",
+    "local-anytime-ucb", "local-combiner", "local-reweighted", "local-square-cb link=identity",
+}  # fmt: skip
 STUB = """
 class Private_RS_GLinUCB:
     def __init__(self, arms, kappa, kappa_star, R, S, model, T, zeta, epsilon, delta, rng, save_privacy_search_log):
@@ -202,20 +195,16 @@ def test_two_who_fill_one_file_lose_nothing(tmp_path, monkeypatch):
     assert {row.name for row in table.read(path).values()} == {"uniform", "lin-ucb"}
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("follow = 3", "Expected follow = { file = , class = , trust = }"),
-        ('follow = { file = "follow.py", class = "Follow" }', "Expected follow = { file = , class = , trust = }"),
-        ('follow = { file = "follow.py", class = "Follow", trust = "me" }', "Expected trust to be one of joint"),
-        ('follow = { file = "nothing.py", class = "Follow", trust = "joint" }', "Expected a Python file"),
-        ('follow = { file = "follow.py", class = "Lead", trust = "joint" }', "Expected a class Lead"),
-        ('joint-glm = { file = "follow.py", class = "Follow", trust = "joint" }', "that no bandit of the arena has"),
-    ],
-)
+@pytest.mark.parametrize(("line", "message"), [
+    ("follow = 3", "Expected follow = { file = , class = , trust = }"),
+    ('follow = { file = "follow.py", class = "Follow" }', "Expected follow = { file = , class = , trust = }"),
+    ('follow = { file = "follow.py", class = "Follow", trust = "me" }', "Expected trust to be one of joint"),
+    ('follow = { file = "nothing.py", class = "Follow", trust = "joint" }', "Expected a Python file"),
+    ('follow = { file = "follow.py", class = "Lead", trust = "joint" }', "Expected a class Lead"),
+    ('joint-glm = { file = "follow.py", class = "Follow", trust = "joint" }', "that no bandit of the arena has"),
+])  # fmt: skip
 def test_a_wrong_line_is_told(line, message, tmp_path):
-    with pytest.raises(ValueError, match=message):
-        submit(tmp_path, line, "follow.py")
+    raised(ValueError, submit, tmp_path, line, "follow.py").match(message)
 
 
 def test_a_strangers_repository_plays_in_a_process_of_its_own(tmp_path, monkeypatch):
@@ -254,11 +243,9 @@ def test_the_page_has_tables_and_pictures(tmp_path):
     assert {path.name for path in (tmp_path / "images").iterdir()} == {"arena.png", "arena-cost.png"}
     refused = table.Played(name="three", trust="local", epsilon=1.0, world="ball", why="Expected more.", **plain)
     assert "| three | ball | Expected more. |" in page.tables([*rows, refused])
-    with pytest.raises(ValueError, match="Expected rows of the arena's version"):
-        page.write(text, [], tmp_path / "images")
+    raised(ValueError, page.write, text, [], tmp_path / "images").match("Expected rows of the arena's version")
     text.write_text("A page without marks")
-    with pytest.raises(ValueError, match="got a page without"):
-        page.write(text, rows, tmp_path / "images")
+    raised(ValueError, page.write, text, rows, tmp_path / "images").match("got a page without")
 
 
 def test_the_command(tmp_path, monkeypatch, capsys):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from packages.lab.tests.commands import run
+from packages.lab.tests.raising import raised
 from tacit import Budget, Simulated
 from tacit.kernels.noise import gaussian_law
 from tacit.mechanisms.discounted import Discounted, coefficients
@@ -181,23 +182,19 @@ def test_rows_depend_on_the_seed_and_the_name_alone():
     [{"name": "Not kebab"}, {"epsilon": 0.0}, {"delta": 1.0}, {"family": "x"}, {"family": "gaussian"}, {"share": 0}],
 )
 def test_bad_attacks_are_refused(wrong):
-    with pytest.raises(ValueError, match="Expected"):
-        coin(**wrong)
+    raised(ValueError, coin, **wrong).match("Expected")
 
 
 def test_too_few_runs_and_wrong_scores_are_refused():
-    with pytest.raises(ValueError, match="Expected runs of at least 10"):
-        audit.carry_out(coin(), runs=5)
+    raised(ValueError, audit.carry_out, coin(), runs=5).match("Expected runs of at least 10")
     with pytest.raises(ValueError, match="Expected 100 scores"):
         audit.carry_out(coin(scores=lambda world, runs, rng: np.zeros(3)), runs=100)
 
 
 def test_names_are_unique_and_unknown_ones_are_told(monkeypatch):
-    with pytest.raises(ValueError, match="Expected an attack, got 'nothing'"):
-        catalogue.named(["nothing"])
+    raised(ValueError, catalogue.named, ["nothing"]).match("Expected an attack, got 'nothing'")
     monkeypatch.setattr(catalogue, "files", lambda: [SimpleNamespace(attacks=lambda: [coin()])] * 2)
-    with pytest.raises(ValueError, match="unique names"):
-        catalogue.all_attacks()
+    raised(ValueError, catalogue.all_attacks).match("unique names")
 
 
 @pytest.fixture
@@ -272,8 +269,7 @@ def test_late_sums_exceed_the_claim_by_a_quarter():
     made = attacks_bandits.glm(**settings)(Simulated(0))
     mechanism = dataclasses.replace(made.plan.mechanism, leaves=holdout.LEAVES, size=1)
     noise, data = responses(mechanism)
-    whitened = np.linalg.solve(noise, data)
-    claim = mechanism.column_norm / mechanism.sigma
+    whitened, claim = np.linalg.solve(noise, data), mechanism.column_norm / mechanism.sigma
     late = max(np.linalg.norm(whitened[:, 0] - whitened[:, leaf]) for leaf in range(1, holdout.LEAVES))
     assert np.linalg.norm(whitened[:, 0]) == pytest.approx(claim, rel=1e-9)
     assert late / claim == pytest.approx(1.27, abs=0.005)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from packages.lab.tests.raising import raised
 from tacit import Budget
 from tacit.privacy import gaussian
 from tacit.testing.bound import (
@@ -89,8 +90,7 @@ def test_ratios():
 def test_bad_scores_are_refused():
     good = np.zeros(100)
     for zero, one in ((good, np.zeros(99)), (np.zeros(3), np.zeros(3)), (good, np.full(100, np.nan))):
-        with pytest.raises(ValueError, match="Expected"):
-            gdp_bound(zero, one)
+        raised(ValueError, gdp_bound, zero, one).match("Expected")
 
 
 def test_exact_bounds():
@@ -100,8 +100,7 @@ def test_exact_bounds():
     assert exact_bound(curve, 0.0) == pytest.approx(2.0, abs=1e-8)
     assert exact_bound(discrete_curve(np.array([1.0, 0.0]), np.array([0.0, 1.0])), 0.1) == 200.0
     assert exact_bound(curve, 0.999) == 0.0
-    with pytest.raises(ValueError, match="Expected two laws"):
-        discrete_curve(np.array([0.5, 0.4]), np.array([0.5, 0.5]))
+    raised(ValueError, discrete_curve, np.array([0.5, 0.4]), np.array([0.5, 0.5])).match("Expected two laws")
 
 
 def test_both_directions_are_enumerated():
@@ -113,8 +112,7 @@ def test_both_directions_are_enumerated():
 def test_the_law_of_the_likelihood_ratio_is_the_law_of_the_vector():
     """Two coordinates, slowly: every pair of integers, in both worlds."""
     points, law = discrete_gaussian(2.0)
-    joint = np.outer(law, law).ravel()
-    k = np.array([(a, b) for a in points for b in points])
+    joint, k = np.outer(law, law).ravel(), np.array([(a, b) for a in points for b in points])
     shifts = np.array([2, 1])
 
     def density(shifted):

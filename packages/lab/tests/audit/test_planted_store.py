@@ -59,11 +59,9 @@ def rewards_move_no_step(place):
 
 
 CHECKS = {
-    noise_is_there: bugs.RAW_RELEASE,
-    restarts_show_the_same: bugs.REDRAWN,
-    retries_count_once: bugs.COUNTED_TWICE,
-    rewards_move_no_step: bugs.TRIGGERED,
-}
+    noise_is_there: bugs.RAW_RELEASE, restarts_show_the_same: bugs.REDRAWN,
+    retries_count_once: bugs.COUNTED_TWICE, rewards_move_no_step: bugs.TRIGGERED,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)

@@ -36,8 +36,7 @@ def test_what_ships_holds_and_devices_without_coins_do_not(attack):
 @pytest.mark.parametrize("name", ["shuffle-analyzer-1", "shuffle-fewer-coins", "shuffle-rounds"])
 def test_scores_follow_the_law(name):
     """40 000 runs a side: the best threshold's advantage is that of the law at epsilon 0, within 5 standard errors."""
-    attack = next(a for a in ATTACKS if a.name == name)
-    rng = np.random.default_rng(1)
+    attack, rng = next(a for a in ATTACKS if a.name == name), np.random.default_rng(1)
     zero, one = (np.sort(attack.scores(world, 40_000, rng)) for world in (0, 1))
     grid = np.unique(np.concatenate([zero, one]))
     advantage = (np.searchsorted(zero, grid) - np.searchsorted(one, grid)).max() / 40_000

@@ -35,14 +35,11 @@ def test_help_tells_of_every_bench():
     assert all(f"({name})" in command.help for name in BENCHES)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["sweep", "lin-ucb", "--env", "ball", "--plot", "a.jpg"], "Expected a .png, .svg or .pdf file to plot to"),
-        (["sweep", "lin-ucb", "--env", "ball", "--engine", "spark"], "Expected engine to be one of local, ray, got"),
-        (["bench", "weight"], "Expected a bench, got 'weight'. There are speed"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["sweep", "lin-ucb", "--env", "ball", "--plot", "a.jpg"], "Expected a .png, .svg or .pdf file to plot to"),
+    (["sweep", "lin-ucb", "--env", "ball", "--engine", "spark"], "Expected engine to be one of local, ray, got"),
+    (["bench", "weight"], "Expected a bench, got 'weight'. There are speed"),
+])  # fmt: skip
 def test_errors_say_what_was_expected(arguments, message, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, out, told = run(capsys, monkeypatch, *arguments)
@@ -58,17 +55,14 @@ def test_sweep_table_plot_and_rows(tmp_path):
     assert (tmp_path / "rows" / "result.parquet").exists()
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["sweep", "lin-ucb", "--env", "ball", "--plot", "{file}/a.png"],
-        ["sweep", "lin-ucb", "--env", "ball", "--plot", "{folder}/b.png"],
-        ["sweep", "lin-ucb", "--env", "ball", "--out", "{file}/rows"],
-        ["sweep", "lin-ucb", "--env", "ball", "--out", "/proc/rows"],
-        ["sweep", "lin-ucb", "--env", "replay:file={log}", "--plot", "a.png"],
-        ["audit", "tree", "--plot", "/proc/a.png"],
-    ],
-)
+@pytest.mark.parametrize("arguments", [
+    ["sweep", "lin-ucb", "--env", "ball", "--plot", "{file}/a.png"],
+    ["sweep", "lin-ucb", "--env", "ball", "--plot", "{folder}/b.png"],
+    ["sweep", "lin-ucb", "--env", "ball", "--out", "{file}/rows"],
+    ["sweep", "lin-ucb", "--env", "ball", "--out", "/proc/rows"],
+    ["sweep", "lin-ucb", "--env", "replay:file={log}", "--plot", "a.png"],
+    ["audit", "tree", "--plot", "/proc/a.png"],
+])  # fmt: skip
 def test_where_nothing_can_be_written_is_said_before_the_run(arguments, tmp_path, capsys, monkeypatch):
     """A folder in a file, a picture that is a folder, a file system that takes no files; and a picture of nothing."""
     (tmp_path / "file").touch()

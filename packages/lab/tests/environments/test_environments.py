@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 from scipy.special import logit
 
+from packages.lab.tests.raising import raised
 from tacit import LinUCB, Spec, simulate
 from tacit_lab.environments import breast_cancer, clicks, digits, replay
 from tests.environments.test_environments import rounds
@@ -29,8 +30,7 @@ def test_clicks_are_as_rare_as_declared(options):
 
 @pytest.mark.parametrize("wrong", [{"base_rate": 0.0}, {"base_rate": 0.6}, {"constant": 1.0}, {"dim": 1}])
 def test_clicks_refuse(wrong):
-    with pytest.raises(ValueError, match=next(iter(wrong))):
-        clicks(**wrong)
+    raised(ValueError, clicks, **wrong).match(next(iter(wrong)))
 
 
 @pytest.mark.parametrize(("kind", "arms", "dim"), [(digits, 10, 60), (breast_cancer, 2, 12)])
@@ -40,17 +40,14 @@ def test_real_data(kind, arms, dim):
     block, theta = rounds(world, 300)
     assert theta is None and np.linalg.norm(block.arms, axis=2).max() <= 1 + 1e-12
     assert (block.means.sum(axis=1) == 1).all()
-    with pytest.raises(ValueError, match=f"Expected dim={dim}"):
-        kind(dim=3)
+    raised(ValueError, kind, dim=3).match(f"Expected dim={dim}")
 
 
 def log(tmp_path, suffix, count=4000, seed=0):
     """A log of a skewed policy over 3 arms with contexts of 2 numbers; arm 2 is good where x0 > 0, arm 0 else."""
     rng = np.random.default_rng(seed)
-    x = rng.uniform(-0.7, 0.7, (count, 2))
-    probabilities = np.array([0.2, 0.3, 0.5])
-    action = rng.choice(3, count, p=probabilities)
-    best = np.where(x[:, 0] > 0, 2, 0)
+    x, probabilities = rng.uniform(-0.7, 0.7, (count, 2)), np.array([0.2, 0.3, 0.5])
+    action, best = rng.choice(3, count, p=probabilities), np.where(x[:, 0] > 0, 2, 0)
     reward = (rng.random(count) < np.where(action == best, 0.9, 0.1)).astype(float)
     frame = pl.DataFrame(
         {"x0": x[:, 0], "x1": x[:, 1], "action": action, "reward": reward, "propensity": probabilities[action]}
@@ -88,8 +85,7 @@ def test_replay_of_uniform_play_is_unbiased(tmp_path):
 
 def test_replay_with_an_arm_set_a_round(tmp_path):
     rng = np.random.default_rng(1)
-    arms = rng.uniform(-0.5, 0.5, (50, 4, 3))
-    path = tmp_path / "arms.parquet"
+    arms, path = rng.uniform(-0.5, 0.5, (50, 4, 3)), tmp_path / "arms.parquet"
     pl.DataFrame({"arms": arms.tolist(), "action": [0] * 50, "reward": [2.0] * 50}).write_parquet(path)
     world = replay(file=str(path))
     assert (world.arms, world.dim, world.rewards) == (4, 3, (2.0, 3.0))
@@ -98,8 +94,7 @@ def test_replay_with_an_arm_set_a_round(tmp_path):
 def test_actions_may_have_names(tmp_path):
     """The same log with names in the order of the numbers is the same environment."""
     numbered, named = log(tmp_path, ".csv"), tmp_path / "named.csv"
-    names = pl.Series(["coffee", "tea", "water"])
-    frame = pl.read_csv(numbered)
+    names, frame = pl.Series(["coffee", "tea", "water"]), pl.read_csv(numbered)
     frame.with_columns(action=names.gather(frame["action"])).write_csv(named)
     a, b = (rounds(replay(file=str(file)))[0] for file in (numbered, named))
     assert (a.logged == b.logged).all() and (a.arms == b.arms).all()
@@ -117,17 +112,14 @@ def test_actions_outside_of_the_arms(tmp_path):
     path = tmp_path / "arms.parquet"
     for action in ([2], ["tea"]):
         pl.DataFrame({"arms": [[[1.0], [-1.0]]], "action": action, "reward": [1.0]}).write_parquet(path)
-        with pytest.raises(ValueError, match=r"Expected actions in 0\.\.1 .* places in `arms`"):
-            replay(file=str(path))
+        raised(ValueError, replay, file=str(path)).match(r"Expected actions in 0\.\.1 .* places in `arms`")
 
 
 def test_bad_logs(tmp_path):
     path = tmp_path / "bad.csv"
-    with pytest.raises(ValueError, match="does not exist"):
-        replay(file=str(path))
+    raised(ValueError, replay, file=str(path)).match("does not exist")
     (tmp_path / "no.parquet").write_text("no table")
-    with pytest.raises(ValueError, match="cannot be read as one"):
-        replay(file=str(tmp_path / "no.parquet"))
+    raised(ValueError, replay, file=str(tmp_path / "no.parquet")).match("cannot be read as one")
     for frame, message in (
         ({"x0": [0.1]}, "columns action and reward"),
         ({"action": [0], "reward": [1.0]}, "feature columns"),
@@ -139,5 +131,4 @@ def test_bad_logs(tmp_path):
         ({"x0": [0.1, 4.0], "action": [0, 0], "reward": [1.0, 0.0]}, "norm at most 1 .* got row 1"),
     ):
         pl.DataFrame(frame).write_csv(path)
-        with pytest.raises(ValueError, match=message):
-            replay(file=str(path))
+        raised(ValueError, replay, file=str(path)).match(message)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from packages.lab.tests.raising import raised
 from tacit import Budget, environments
 from tacit_lab.environments.episodes import Episodes
 from tests.made import joint
@@ -10,8 +11,7 @@ from tests.made import joint
 
 @pytest.mark.parametrize("world", [environments.ball(dim=3, arms=4), environments.messages(), environments.disjoint()])
 def test_its_people_and_rewards_are_those_of_the_environment(world):
-    episodes = Episodes(environment=world, horizon=30)
-    block = world.block(30)
+    episodes, block = Episodes(environment=world, horizon=30), world.block(30)
     world.start(np.random.default_rng(7), 30).fill(block)
     seen, _ = episodes.reset(seed=7)
     actions = np.random.default_rng(1).integers(world.arms, size=30)
@@ -22,8 +22,7 @@ def test_its_people_and_rewards_are_those_of_the_environment(world):
         assert (terminated, truncated) == (False, t == 29) and info["known"]
         assert info["regret"] == pytest.approx(block.means[t].max() - block.means[t, action])
         assert world.rewards[0] <= reward <= world.rewards[1]
-    with pytest.raises(ValueError, match="Expected reset"):
-        episodes.step(0)
+    raised(ValueError, episodes.step, 0).match("Expected reset")
 
 
 def test_a_seed_gives_the_same_episode_and_none_another():
@@ -31,8 +30,7 @@ def test_a_seed_gives_the_same_episode_and_none_another():
     first, again = (episodes.reset(seed=1)[0] for _ in range(2))
     assert np.array_equal(first, again) and not np.array_equal(first, episodes.reset()[0])
     for wrong in (4, -1, True, 1.0):
-        with pytest.raises(ValueError, match="from 0 to 3"):
-            episodes.step(wrong)
+        raised(ValueError, episodes.step, wrong).match("from 0 to 3")
 
 
 def test_a_bandit_plays_it():

@@ -25,8 +25,7 @@ def test_levels_are_as_frequent_as_they_should_be():
     level = np.array([[SCHEMA.labels[i].endswith(f"level={name}") for i in range(SCHEMA.dim)] for name in LEVELS])
     topic = np.array([[SCHEMA.labels[i] == f"topic={name}" for i in range(SCHEMA.dim)] for name in TOPICS])
     alone = level & np.array([label.startswith("level=") for label in SCHEMA.labels])
-    found = (arms @ alone.T > 0).argmax(axis=2)
-    kinds = (arms @ topic.T > 0).argmax(axis=2)
+    found, kinds = (arms @ alone.T > 0).argmax(axis=2), (arms @ topic.T > 0).argmax(axis=2)
     each = np.array([[found[t][kinds[t] == k][0] for k in range(len(TOPICS))] for t in range(len(arms))])
     assert all((found[t] == each[t][kinds[t]]).all() for t in range(len(arms)))  # a person's level is the topic's
     often = np.bincount(each.ravel(), minlength=len(LEVELS)) / each.size

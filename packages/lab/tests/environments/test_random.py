@@ -22,23 +22,17 @@ def test_settings_are_in_their_ranges_and_of_every_kind():
     assert [*random.TUNING, *random.VALIDATION, *random.REPORTING] == list(range(300))
     found = [random(number=number).setting for number in range(300)]
     for low, high, name in (
-        (2, 50, "arms"),
-        (1, 30, "features"),
-        (500, 100_000, "horizon"),
-        (0.005, 0.5, "rate"),
+        (2, 50, "arms"), (1, 30, "features"), (500, 100_000, "horizon"), (0.005, 0.5, "rate"),
         (0.3, 1.2, "strength"),
-    ):
+    ):  # fmt: skip
         values = [getattr(each, name) for each in found]
         assert low <= min(values) <= low * 1.2 and high / 1.2 <= max(values) <= high
     for share, kind in (
-        (0.5, lambda each: each.schema),
-        (0.3, lambda each: each.delay is not None),
-        (0.25, lambda each: each.drift > 0),
-        (0.5, lambda each: each.wrong != ""),
-        (0.6, lambda each: each.link == "logistic"),
-        (1 / 3, lambda each: each.alike == 0.9),
+        (0.5, lambda each: each.schema), (0.3, lambda each: each.delay is not None),
+        (0.25, lambda each: each.drift > 0), (0.5, lambda each: each.wrong != ""),
+        (0.6, lambda each: each.link == "logistic"), (1 / 3, lambda each: each.alike == 0.9),
         (1 / 3, lambda each: each.irrelevant == 0.6),
-    ):
+    ):  # fmt: skip
         assert abs(np.mean([kind(each) for each in found]) - share) < 0.15
 
 

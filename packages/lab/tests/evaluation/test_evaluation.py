@@ -9,11 +9,9 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from numpy.random import default_rng
 
 from packages.lab.tests.commands import run
-from tacit import Budget, Simulated
-from tacit.features import Category, Number, Schema
+from tacit import Budget, Category, Number, Schema, Simulated
 from tacit_lab import evaluation, logs
 from tacit_lab.evaluation import evaluate
 from tests.made import joint
@@ -37,8 +35,7 @@ def simulated(rng, rounds=ROUNDS):
 
 
 def test_unbiased_and_covering():
-    rng = default_rng(1)
-    estimates = {}
+    rng, estimates = np.random.default_rng(1), {}
     for _ in range(LOGS):
         for estimate in evaluate(*simulated(rng)):
             estimates.setdefault(estimate.name, []).append(estimate)
@@ -54,8 +51,8 @@ def test_unbiased_and_covering():
 
 
 def test_beside_sums_that_are_written_out():
-    log, target = simulated(default_rng(2), 40)
-    guess = default_rng(3).random((40, 3))
+    log, target = simulated(np.random.default_rng(2), 40)
+    guess = np.random.default_rng(3).random((40, 3))
     weights, ips, dr = [], [], []
     for i in range(40):
         a, y = int(log["action"][i]), float(log["reward"][i])
@@ -78,7 +75,7 @@ def test_beside_sums_that_are_written_out():
 def test_predictions_have_not_seen_their_own_reward():
     """Another reward in one round changes the predictions of other folds only: dr moves by its own w / n and by what
     the regressions of the others learn, so a prediction that had seen it would show."""
-    log, _ = simulated(default_rng(4), 50)
+    log, _ = simulated(np.random.default_rng(4), 50)
     before = evaluation._predicted(logs.rounds(log))
     log["reward"] = np.where(np.arange(50) == 7, 1 - log["reward"], log["reward"])
     changed = abs(evaluation._predicted(logs.rounds(log)) - before).max(axis=1) > 1e-9
@@ -86,7 +83,7 @@ def test_predictions_have_not_seen_their_own_reward():
 
 
 def test_tables_of_all_kinds_names_and_a_bandit():
-    log, target = simulated(default_rng(5), 60)
+    log, target = simulated(np.random.default_rng(5), 60)
     found = evaluate(log, target)
     assert evaluate(pl.DataFrame(log), target) == found
     named = log | {"action": ["abc"[a] for a in log["action"]]}
@@ -97,17 +94,13 @@ def test_tables_of_all_kinds_names_and_a_bandit():
     assert evaluate(log, bandit) == evaluate(log, np.full((60, 3), 1 / 3))  # nothing learnt yet: random arms
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"propensity": None}, "Expected the column propensity"),
-        ({"propensity": [0.0, 0.5]}, "Expected propensities in (0, 1]"),
-        ({"reward": [math.nan, 0.0]}, "Expected finite numbers in the column reward"),
-        ({"action": [0.5, 1.0]}, "Expected actions"),
-        ({"action": [-1, 1]}, "Expected actions"),
-        ({"action": None}, "Expected the columns action and reward"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    ({"propensity": None}, "Expected the column propensity"),
+    ({"propensity": [0.0, 0.5]}, "Expected propensities in (0, 1]"),
+    ({"reward": [math.nan, 0.0]}, "Expected finite numbers in the column reward"),
+    ({"action": [0.5, 1.0]}, "Expected actions"), ({"action": [-1, 1]}, "Expected actions"),
+    ({"action": None}, "Expected the columns action and reward"),
+])  # fmt: skip
 def test_bad_tables(change, message):
     log = {"action": [0, 1], "reward": [1.0, 0.0], "propensity": [0.5, 0.5]} | change
     with pytest.raises(ValueError, match=message.replace("(", r"\(")):
@@ -117,7 +110,7 @@ def test_bad_tables(change, message):
 
 
 def test_the_command(tmp_path, monkeypatch, capsys):
-    log, target = simulated(default_rng(6), 200)
+    log, target = simulated(np.random.default_rng(6), 200)
     frame = pl.DataFrame(log | {f"p{i}": target[:, i] for i in range(3)})
     frame.write_csv(tmp_path / "log.csv")
     joint(features=6, budget=Budget(1.0, 1e-6), source=Simulated(1)).save(tmp_path / "bandit.json")
@@ -143,14 +136,12 @@ PRICED = {"price": Number(0.0, 9.0)}
 
 
 def log_of_fields(seed):
-    rng = default_rng(seed)
+    rng = np.random.default_rng(seed)
     return {
-        "age": rng.uniform(0, 90, 300),
-        "plan": rng.choice(["free", "paid"], 300),
-        "action": rng.choice(list(OFFERS), 300),
-        "reward": rng.integers(2, size=300) * 1.0,
+        "age": rng.uniform(0, 90, 300), "plan": rng.choice(["free", "paid"], 300),
+        "action": rng.choice(list(OFFERS), 300), "reward": rng.integers(2, size=300) * 1.0,
         "propensity": np.full(300, 1 / 3),
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -164,7 +155,7 @@ def log_of_fields(seed):
 def test_a_log_of_fields_is_evaluated_as_the_bandit_chooses(schema, offered):
     """The chances by which a bandit is judged are the propensities that it states to the same people."""
     table = log_of_fields(7)
-    bandit = joint(features=schema, budget=Budget(20.0, 1e-2), source=Simulated(1), policy=default_rng(1))
+    bandit = joint(features=schema, budget=Budget(20.0, 1e-2), source=Simulated(1), policy=np.random.default_rng(1))
     assert bandit.learn_log(table, actions=offered) == {}
     rounds = logs.rounds(table, actions=offered, features=schema)
     for i in range(20):
@@ -184,7 +175,7 @@ def test_arms_that_are_not_of_one_action_are_refused():
     schema = Schema(context=PERSON, arms="disjoint", actions=tuple(OFFERS))
     bandit, log = (
         joint(features=schema, budget=Budget(1.0, 1e-6), source=Simulated(1)),
-        simulated(default_rng(8), 40)[0],
+        simulated(np.random.default_rng(8), 40)[0],
     )
     arms = np.full((40, len(OFFERS), schema.dim), 0.01)
     with pytest.raises(ValueError, match="one block each"):

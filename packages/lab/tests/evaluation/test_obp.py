@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from packages.lab.tests.raising import raised
 from tacit import Budget
 from tacit_lab.evaluation import evaluate
 from tacit_lab.logs import obp
@@ -12,17 +13,12 @@ from tests.made import joint
 def feedback(count=200, actions=4):
     rng = np.random.default_rng(1)
     return {
-        "n_rounds": count,
-        "n_actions": actions,
-        "context": rng.uniform(-1, 1, (count, 3)),
+        "n_rounds": count, "n_actions": actions, "context": rng.uniform(-1, 1, (count, 3)),
         "action_context": np.eye(actions),
         "action": rng.integers(actions - 1, size=count),  # the last one was never taken
-        "position": None,
-        "reward": rng.integers(2, size=count).astype(float),
-        "expected_reward": None,
-        "pi_b": None,
-        "pscore": rng.uniform(0.1, 0.9, count),
-    }
+        "position": None, "reward": rng.integers(2, size=count).astype(float), "expected_reward": None,
+        "pi_b": None, "pscore": rng.uniform(0.1, 0.9, count),
+    }  # fmt: skip
 
 
 def test_there_and_back():
@@ -46,9 +42,7 @@ def test_it_is_learnt_and_evaluated():
 
 
 def test_what_it_does_not_take():
-    with pytest.raises(ValueError, match="got none named reward"):
-        obp.columns({"n_actions": 2, "action": [0, 1]})
-    with pytest.raises(ValueError, match="one position"):
-        obp.columns(feedback() | {"position": np.arange(200) % 3})
+    raised(ValueError, obp.columns, {"n_actions": 2, "action": [0, 1]}).match("got none named reward")
+    raised(ValueError, obp.columns, feedback() | {"position": np.arange(200) % 3}).match("one position")
     bare = obp.columns({"n_actions": 2, "action": [0, 1], "reward": [1.0, 0.0]})
     assert obp.feedback(bare)["pscore"] is None and obp.feedback(bare)["context"].shape == (2, 1)

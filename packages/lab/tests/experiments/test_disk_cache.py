@@ -53,8 +53,7 @@ def copy(tmp_path_factory):
 def test_a_changed_default_is_run_again_and_unchanged_code_is_not(copy, tmp_path):
     first = run(copy, tmp_path)
     assert first["code"] == disk_cache.code() and not first["told"]  # the same code elsewhere is the same code
-    before = names(tmp_path)
-    again = run(copy, tmp_path)
+    before, again = names(tmp_path), run(copy, tmp_path)
     assert again == first and names(tmp_path) == before
     source = copy / "tacit" / "bandits" / "references" / "lin_ucb.py"
     text = source.read_text()
@@ -76,8 +75,7 @@ CODE = ("kernels/linear.py", "environments/synthetic.py", "privacy/gaussian.py",
 @pytest.mark.parametrize("file", [*CODE, "cli/parse.py", "experiments/table.py"])
 def test_any_code_that_can_change_a_result_is_in_the_key(file, copy, monkeypatch):
     monkeypatch.setattr(disk_cache, "PACKAGE", copy / "tacit")
-    before = disk_cache.code()
-    source = copy / "tacit" / file
+    before, source = disk_cache.code(), copy / "tacit" / file
     text = source.read_text()
     source.write_text(text + "\n# a change\n")
     disk_cache._digest.cache_clear()

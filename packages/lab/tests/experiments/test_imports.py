@@ -28,14 +28,11 @@ def test_only_what_is_imported_is_in_the_digest(tmp_path, monkeypatch):
         (folder / "experiments").mkdir(parents=True)
     (lab / "experiments" / "sweeps.py").write_text("from tacit.experiments import runner\n")
     for name, text in {
-        "__init__.py": "",
-        "experiments/__init__.py": "",
+        "__init__.py": "", "experiments/__init__.py": "",
         "experiments/runner.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from tacit.seen import B\n",
-        "one.py": "def f():\n    from tacit.two import A as C\n",
-        "two.py": "A = 1\n",
-        "three.py": "",
+        "one.py": "def f():\n    from tacit.two import A as C\n", "two.py": "A = 1\n", "three.py": "",
         "seen.py": "",
-    }.items():
+    }.items():  # fmt: skip
         (package / name).write_text(text)
 
     packages = (disk_cache.SourceFolder("tacit", package, ()), disk_cache.SourceFolder("tacit_lab", lab, ()))

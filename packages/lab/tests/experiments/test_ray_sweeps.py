@@ -42,8 +42,7 @@ def same(one, other):
 
 def test_the_bits_are_those_of_threads(tmp_path):
     settings = {"horizon": 1000, "runs": 3, "seed": 8}
-    alone = simulate(SPECS, WORLDS, **settings)
-    shares = []
+    alone, shares = simulate(SPECS, WORLDS, **settings), []
     together = simulate(SPECS, WORLDS, **settings, engine="ray", out=tmp_path, progress=shares.append)
     same(alone.runs, together.runs)
     assert shares == sorted(shares) and shares[-1] == 1.0

@@ -33,8 +33,7 @@ def test_interrupted_work_goes_on(tmp_path):
 
 
 def test_a_log_that_changed_is_run_again(tmp_path):
-    log = tmp_path / "log.csv"
-    means = []
+    log, means = tmp_path / "log.csv", []
     for reward in (0.0, 1.0):
         log.write_text("x0,action,reward\n" + f"0.5,0,{reward}\n0.5,1,{reward}\n" * 20)
         spec = Spec(LinUCB, label=f"reward {reward}")

@@ -87,8 +87,7 @@ def test_explore_then_commit():
     spec = Spec(ExploreThenCommit, budget=Budget(8.0, 1e-2))
     (row,) = simulate([spec], world, horizon=3000, runs=5, seed=0).rows
     assert row["regret_mean"] < 0.5 * row["uniform"]["regret_mean"]
-    bandit = spec.build(world, 3000, SeedSequence(0))
-    block = world.block(400)
+    bandit, block = spec.build(world, 3000, SeedSequence(0)), world.block(400)
     world.start(np.random.default_rng(0), 3000).fill(block)
     bandit.play(block)
     assert block.index[:300].tolist() == [0, 1, 2] * 100 and len(set(block.index[301:])) == 1

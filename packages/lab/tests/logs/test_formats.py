@@ -1,8 +1,8 @@
 """Logs of other programs."""
 
 import numpy as np
-import pytest
 
+from packages.lab.tests.raising import raised
 from tacit_lab.logs import vowpal
 from tests.bandits.test_learn_log import make
 
@@ -27,7 +27,5 @@ def test_vowpal_text_of_numbered_actions():
     expected = vowpal.hashed({"constant": 1.0, "age": 0.3, "new": 1.0}, 4, 0.5)
     assert np.array_equal([found[f"x{i}"][0] for i in range(4)], expected)
     for bad in ("1:2 | a", "1:2:0.5 a", "1:2:0.5 | a:b"):
-        with pytest.raises(ValueError, match="line 1"):
-            vowpal.text([bad], dim=4)
-    with pytest.raises(ValueError, match="line 1"):
-        vowpal.dsjson(["[]"], dim=4)
+        raised(ValueError, vowpal.text, [bad], dim=4).match("line 1")
+    raised(ValueError, vowpal.dsjson, ["[]"], dim=4).match("line 1")

@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tacit import Budget, Simulated
+from packages.lab.tests.raising import raised
+from tacit import Budget, Number, Schema, Simulated
 from tacit.core import logs
 from tacit.errors import HorizonReached, NotInstalled
-from tacit.features import Number, Schema
 from tacit.mechanisms.opening import opened
 from tacit.models.glm import GLM
 from tacit_lab.logs import parquet
@@ -69,16 +69,14 @@ def test_a_folder_is_its_rows_one_by_one(options, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("named", [True, False])
 def test_actions_have_coordinates_of_their_own(named, tmp_path):
-    frame = rows(width=2)
-    rng = np.random.default_rng(1)
+    frame, rng = rows(width=2), np.random.default_rng(1)
     action = rng.integers(2, size=900) + named
     action[::15] = rng.choice([-1, 3], 60)
     names = np.array(["water", "tea", "coffee", "?"])
     frame = frame.with_columns(action=pl.Series(names[action]) if named else pl.Series(action))
     actions = ("coffee", "tea") if named else None
     one, other = (make(horizon=2000) for _ in range(2))
-    with pytest.raises(ValueError, match="column reward"):
-        make().learn_log(write(frame.drop("reward"), tmp_path / "none"))
+    raised(ValueError, make().learn_log, write(frame.drop("reward"), tmp_path / "none")).match("column reward")
     refused = one.learn_log(frame, actions=actions)
     assert other.learn_log(write(frame, tmp_path / "log"), actions=actions) == refused and len(refused) > 60
     same(one, other)
@@ -89,12 +87,10 @@ def test_any_split_gives_the_same_bits(tmp_path):
     folder, bandit = write(rows(), tmp_path / "log"), make()
     bandit.learn_log(rows(300, seed=3))  # an estimate to be linearised at
     encoder, summer = parquet.encoder(bandit.memory.validator, folder, None), bandit.sums.summer
-    rng = np.random.default_rng(0)
-    whole = Local(folder, encoder)(0, 900, summer)
+    rng, whole = np.random.default_rng(0), Local(folder, encoder)(0, 900, summer)
     total = opened(whole.total)
     for _ in range(20):
-        cuts = np.sort(rng.integers(0, 900, 6))
-        parts = []
+        cuts, parts = np.sort(rng.integers(0, 900, 6)), []
         for start, stop in zip([0, *cuts], [*cuts, 900], strict=True):
             for piece in folder.pieces(int(start), int(stop - start), int(rng.integers(1, 400))):
                 parts.append(parquet._summed(encoder, summer, piece))
@@ -153,23 +149,18 @@ def test_one_that_learns_otherwise_is_not_summed_as_its_parent(tmp_path):
 
 def test_what_cannot_be_learnt_is_said_before_any_row(tmp_path):
     folder, bandit = write(rows(), tmp_path / "log"), make(horizon=899)
-    with pytest.raises(HorizonReached):
-        bandit.learn_log(folder)
+    raised(HorizonReached, bandit.learn_log, folder)
     (tmp_path / "empty").mkdir()
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "a.parquet").write_text("not one")
     write(rows(), mixed := tmp_path / "mixed")
     rows(width=3).write_parquet(mixed / "z.parquet")
     for path, message in (
-        (tmp_path / "no", "got .* without"),
-        (tmp_path / "empty", "got .* without"),
-        (tmp_path / "other", "cannot be read"),
-        (mixed, "same columns"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            Folder(path)
-    with pytest.raises(ValueError, match="engine"):
-        Folder(tmp_path / "log", engine="spark")
+        (tmp_path / "no", "got .* without"), (tmp_path / "empty", "got .* without"),
+        (tmp_path / "other", "cannot be read"), (mixed, "same columns"),
+    ):  # fmt: skip
+        raised(ValueError, Folder, path).match(message)
+    raised(ValueError, Folder, tmp_path / "log", engine="spark").match("engine")
     assert bandit.choices == 0
 
 

@@ -17,17 +17,13 @@ from tacit_lab.mechanisms.tree import Tree
 from tests.reference import linear as reference
 
 MECHANISMS = {
-    "tree": lambda **k: Tree(**k),
-    "consistent": lambda **k: Tree(**k, consistent=True),
-    "toeplitz": lambda **k: Toeplitz(**k),
-    "buffered": lambda **k: Buffered(**k),
-}
+    "tree": lambda **k: Tree(**k), "consistent": lambda **k: Tree(**k, consistent=True),
+    "toeplitz": lambda **k: Toeplitz(**k), "buffered": lambda **k: Buffered(**k),
+}  # fmt: skip
 CHECKS = [
-    core.test_without_noise_it_is_a_running_sum,
-    core.test_an_honest_error_at_the_horizon,
-    core.test_noise_has_the_std_it_says_and_no_other,
-    core.test_spent_so_far_grows_to_the_whole,
-]
+    core.test_without_noise_it_is_a_running_sum, core.test_an_honest_error_at_the_horizon,
+    core.test_noise_has_the_std_it_says_and_no_other, core.test_spent_so_far_grows_to_the_whole,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -51,8 +47,7 @@ def encoders(leaves):
     b = np.array([state.weights @ state.decay**k for k in range(leaves)])
     decoder = np.array([[b[i - j] if i >= j else 0.0 for j in range(leaves)] for i in range(leaves)])
     yield np.linalg.solve(decoder, np.tril(np.ones((leaves, leaves)))), buffered.column_norm
-    tree = Tree(leaves=leaves, size=1, sigma=1.0)
-    rows = []
+    tree, rows = Tree(leaves=leaves, size=1, sigma=1.0), []
     for height in range(tree.levels):
         for number in range(leaves >> height):
             row = np.zeros(leaves)
@@ -81,8 +76,7 @@ def test_buffered_is_within_a_percent_of_the_exact_toeplitz_for_every_horizon():
 
 def test_the_buffers_encoder_inverts_its_decoder():
     decoder = _design(500)
-    encoder = encoder_of(decoder)
-    k = np.arange(500)
+    encoder, k = encoder_of(decoder), np.arange(500)
     b = np.exp(-np.outer(k, decoder.rates)) @ decoder.weights
     c = np.exp(-np.outer(k, encoder.rates)) @ encoder.weights
     c[0] += encoder.first

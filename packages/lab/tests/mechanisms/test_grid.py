@@ -59,8 +59,7 @@ def test_a_trees_noise_is_in_whole_cells_and_as_large_as_is_claimed(name):
 
 
 def test_nodes_as_large_as_can_be_are_exact():
-    rng = np.random.default_rng(3)
-    grid = on_integers(TREES["tree"](), sensitivity=2.0, mu=1.0)
+    rng, grid = np.random.default_rng(3), on_integers(TREES["tree"](), sensitivity=2.0, mu=1.0)
     state, noise = grid.init(Given()), rng.integers(-(2**45), 2**45, (LEAVES, 3))
     rows, sums = iter(noise), rng.integers(-(2**61) // LEAVES, 2**61 // LEAVES, (LEAVES, 3))
     source = Given(lambda count, size: next(rows)[None])

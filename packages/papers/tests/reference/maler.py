@@ -53,8 +53,7 @@ class Maler:
                 slope = eta * g - 2 * (eta * self.G) ** 2 * (self.theta - p)
                 new = project(p - slope / (2 * (eta * self.G) ** 2 * self.t), eye, self.radius)
             else:
-                loss = -eta * r + (eta * r) ** 2
-                slope = eta * g - 2 * eta**2 * r * g
+                loss, slope = -eta * r + (eta * r) ** 2, eta * g - 2 * eta**2 * r * g
                 sigma = self.sigma[name[1]]
                 sigma += np.outer(slope, slope)
                 new = project(p - 2 * np.linalg.solve(sigma, slope), sigma, self.radius)

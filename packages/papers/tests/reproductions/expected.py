@@ -21,9 +21,7 @@ from tacit_papers.reproductions.ablations import parts
 HEAD = 6  # digits that are compared
 ROUGH = ("as compared", 0.1)  # L-BFGS with a gradient that is none: other processors find other digits
 CLOCK = {"us_per_round", "seconds"}  # what differs from run to run
-FEW = {
-    name: parts.Part(each.worlds[:2], each.specs, each.horizons and (100, 200)) for name, each in parts.PARTS.items()
-}
+FEW = {name: parts.Part(it.worlds[:2], it.specs, it.horizons and (100, 200)) for name, it in parts.PARTS.items()}
 # what is smaller than in `--quick`: attributes of the reproduction's module, or of one beside it
 SMALL: dict[str, dict[str, Any]] = {
     "shariff-figure1": {"QUICK": 20},

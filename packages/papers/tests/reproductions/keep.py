@@ -58,9 +58,8 @@ def status() -> str:
             lines.append(f"{name:<18} not kept")
             continue
         _, version, code = re.findall(r"^Made by (.*) \(tacit (\S+), code (\S+)\)$", path.read_text(), re.M)[0]
-        lines.append(
-            f"{name:<18} {'of this code' if code == now else f'older: tacit {version}, code {code}; now {now}'}"
-        )
+        age = "of this code" if code == now else f"older: tacit {version}, code {code}; now {now}"
+        lines.append(f"{name:<18} {age}")
     return "\n".join(lines) + "\n"
 
 

@@ -71,8 +71,7 @@ def test_the_attack_runs_the_optimiser_that_the_bandit_has():
     noise = np.random.default_rng(5).standard_normal((steps, 1))
     sigma = (1 + timing.RADIUS) * math.sqrt(2 * steps / asked.rho_o)  # of a sum
     data = Data(np.ones((n, 1)), (np.arange(n) < ones).astype(float), np.ones(n, np.int64))
-    rule = bandit._rule._replace(shrink_o=asked.ridge_max, rho_o=asked.rho_o)
-    out = np.zeros(1)
+    rule, out = bandit._rule._replace(shrink_o=asked.ridge_max, rho_o=asked.rho_o), np.zeros(1)
     descend_as_printed(data, n, 1, sigma * noise, rule, bandit._state.design, out)
     assert timing.optimiser(asked, n, ones, np.random.default_rng(5), 1) == pytest.approx(out, rel=1e-9)
     assert abs(out[0]) > 0.01
@@ -149,8 +148,7 @@ def test_cost_of_v_from_the_law_of_the_noise():
     m, kappa_star, delta = 14, 20.0, joint.DELTA
     sigma2 = 72 * m * math.log(32 / delta) ** 2 / kappa_star**2
     shift, precision = np.array([1.0, 0.0, -1.0]), np.array([1.0, 2.0, 1.0])
-    mu = math.sqrt(m * float(shift**2 @ precision) / sigma2)
-    epsilon = joint.cost_of_v(kappa_star)
+    mu, epsilon = math.sqrt(m * float(shift**2 @ precision) / sigma2), joint.cost_of_v(kappa_star)
     above = stats.norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * stats.norm.cdf(-mu / 2 - epsilon / mu)
     assert above == pytest.approx(delta / 3, rel=1e-3)
 
@@ -193,8 +191,7 @@ def test_lambda_min_is_large_enough_with_eight():
 def test_the_repair_of_r3():
     """For V uniform on two bits and random channels to X: the sum of TV_j^2 is at most 2 sum I(V_j; X), which is at
     most 2 I(V; X), where the printed inequalities fail for some."""
-    rng = np.random.default_rng(0)
-    broken = 0
+    rng, broken = np.random.default_rng(0), 0
     for _ in range(200):
         law = rng.dirichlet([0.1] * 4, 4) + 1e-12
         table = law / law.sum(axis=1, keepdims=True) / 4  # rows: V = 00, 01, 10, 11
@@ -215,8 +212,7 @@ def test_one_coordinate_by_simulation():
     exact = lower.OneCoordinate(50)
     right = rng.random(runs) < 0.5  # +e_j is the better arm
     sums = rng.binomial(lower.TRIALS, 0.5 + np.where(right, 1, -1) * lower.GAP / 2)
-    plays_plus = sums + rng.laplace(size=runs) > lower.TRIALS / 2
-    rest = lower.ROUNDS - lower.TRIALS
+    plays_plus, rest = sums + rng.laplace(size=runs) > lower.TRIALS / 2, lower.ROUNDS - lower.TRIALS
     regret = lower.GAP * (lower.TRIALS * ~right + rest * (plays_plus != right))
     assert regret.mean() == pytest.approx(exact.regret, abs=4 * regret.std() / math.sqrt(runs))  # 6e-5 to be wrong
     assert exact.regret == lower.OneCoordinate(2).regret and exact.claimed > 10 * exact.most

@@ -5,10 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 from tools.bench import local as bench
 
-from tacit import environments
+from tacit import Budget, environments
 from tacit.mechanisms import local
 from tacit.mechanisms.randomizers import Cap
-from tacit.privacy.budget import Budget
 from tacit_papers.reproductions import ldp_figure1, ldp_table1, local_suite
 
 

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from packages.lab.tests.raising import raised
 from tacit import Bandit, Budget, JointGLM, Reward, environments
 from tacit.errors import NotSecure
 from tacit.mechanisms.opening import opened
@@ -13,8 +14,7 @@ from tacit_papers.reproductions import oracles
 from tacit_papers.reproductions.oracles.bandit import WITHOUT, Oracle, Told
 from tests import apart
 
-BUDGET = Budget(1, 0.02)
-REWARD = Reward(radius=3.0, link="probit")
+BUDGET, REWARD = Budget(1, 0.02), Reward(radius=3.0, link="probit")
 OPTIONS = {"features": 12, "reward": REWARD, "horizon": 2000, "budget": BUDGET}
 CURVED = 12 * 13 // 2
 
@@ -63,12 +63,10 @@ def test_blocks_have_their_own_curvature():
 
 
 def test_an_oracle_is_not_private():
-    with pytest.raises(NotSecure, match="experiment"):
-        Told(Oracle(**OPTIONS, without="floor"))
+    raised(NotSecure, Told, Oracle(**OPTIONS, without="floor")).match("experiment")
     with pytest.raises(NotSecure, match="oracle"):
         _ = noise_of("floor")[0].privacy
-    with pytest.raises(ValueError, match="without"):
-        noise_of("everything")
+    raised(ValueError, noise_of, "everything").match("without")
 
 
 def test_an_oracle_plays_on_the_same_steps(tmp_path, monkeypatch):

@@ -33,9 +33,7 @@ PAPER = DEGRADES | {"rs-glin-ucb": STABLE, table2.COMPARED: STABLE}
 def rows(uniform=1000.0, **changed):
     """Regrets at S = 2, 2.5, 3 as the paper's words have them, but for `changed`."""
     played = {"uniform": {"regret_mean": uniform}}
-    words = PAPER | {
-        f"joint-glm-rare {timing} ε={e}": (100 - e, 100 - e, 100 - e) for timing in table2.KINDS for e in (4, 6, 8)
-    }
+    words = PAPER | {f"joint-glm-rare {timing} ε={e}": (100 - e,) * 3 for timing in table2.KINDS for e in (4, 6, 8)}
     return [
         {"label": label, "name": label, "regret_mean": float(value), "regret_se": 0.5, "runs": 10} | played
         for label, values in (words | changed).items()

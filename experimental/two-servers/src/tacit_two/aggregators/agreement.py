@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.errors import BadBillboard, BadState
-from tacit.privacy import entropy
+from tacit.privacy import randomness
 from tacit.privacy.budget import Budget
 from tacit_two.aggregators.aggregator import Aggregator
 from tacit_two.aggregators.keys import DAY
@@ -54,7 +54,7 @@ class Agreement:
         if not self._half_file.exists():
             if self._database.exists():
                 raise BadState(f"Expected no {self._database.name} before an era begins, got one.")
-            _write(self._half_file, entropy.octets(HALF))
+            _write(self._half_file, randomness.octets(HALF))
         return self._half_file.read_bytes()
 
     # the task

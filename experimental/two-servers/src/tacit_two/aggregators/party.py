@@ -14,7 +14,7 @@ from tacit.errors import BadBillboard, BadState, BatchTooSmall, HorizonReached, 
 from tacit.holders.database import InTurn, Run
 from tacit.holders.sqlite import SQLite
 from tacit.kernels.rounds import next_boundary
-from tacit.privacy import entropy
+from tacit.privacy import randomness
 from tacit.roles.billboard import need
 from tacit_two.aggregators import messages, rows
 from tacit_two.aggregators.counter import ChainLink, CounterFile, CounterMark, SignedBoard
@@ -292,7 +292,7 @@ class Party:
             self._retire()
         sums = self._shares(run, state)
         binder = task.digest + state.step.to_bytes(4, "little") + theirs.nonces
-        noise = Stirred(xof.stream(entropy.octets(xof.SEED), b"tacit noise of a step", binder))
+        noise = Stirred(xof.stream(randomness.octets(xof.SEED), b"tacit noise of a step", binder))
         leaf = wire.encode_leaf(task, LeafShare(self.party, state.step, state.reports, sums.release(noise)))
         gone = state.step + 1 - task.grids[self.party].window
         rows.close(run, state, sums.saved(state.step), messages.hashed(encoded), leaf, gone)

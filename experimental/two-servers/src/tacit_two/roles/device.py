@@ -17,7 +17,7 @@ from tacit.model.chances import Chance, by_draws
 from tacit.model.glm import add_glm
 from tacit.model.scores import add_score
 from tacit.model.vectors import shortened
-from tacit.privacy import entropy, gaussian
+from tacit.privacy import gaussian, randomness
 from tacit.privacy.budget import Budget
 from tacit.privacy.randomness import Randomness, System
 from tacit.roles import limits
@@ -133,7 +133,7 @@ class TwoServerClient(Device):
             vector = Exact(np.zeros(vector.size))
         if self._keys is None:
             raise NotSecure("Expected keys to seal shares to, got a device of a simulation.")
-        nonce = entropy.octets(NONCE) if id is None else id
+        nonce = randomness.octets(NONCE) if id is None else id
         if len(nonce) != NONCE:
             raise ValueError(f"Expected an id of {NONCE} bytes, got another.")
         made = split(self.task.prio3, self.task.grids[0].cell, vector, nonce)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from tacit import extras
 from tacit.errors import BadState
-from tacit.privacy import entropy
+from tacit.privacy import randomness
 from tacit_two.roles import identity
 
 MARK = "tacit aggregator identity\n"
@@ -32,7 +32,7 @@ def opened(path: Path) -> IdentityFiles:
     key, certificate = (path.with_name(path.name + ending) for ending in (".key", ".crt"))
     if not path.exists():
         _made(key, certificate)
-        _new(path, (MARK + entropy.octets(identity.PRIVATE).hex() + "\n").encode())
+        _new(path, (MARK + randomness.octets(identity.PRIVATE).hex() + "\n").encode())
     found = path.read_text()
     if not found.startswith(MARK):
         raise BadState(f"Expected the identity of an aggregator in {path.name}, got another file.")

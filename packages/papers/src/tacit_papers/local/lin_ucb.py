@@ -15,9 +15,9 @@ from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import CHOICES
 from tacit.mechanisms import local
+from tacit.mechanisms.leaves import nothing_released
 from tacit.mechanisms.randomizers import Lattice, Open, Randomizer
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
-from tacit.mechanisms.leaves import nothing_released
 from tacit.model.linear import LinearContribution
 from tacit_papers.confidence import balanced_scale
 from tacit_papers.local.device import PublishedClient

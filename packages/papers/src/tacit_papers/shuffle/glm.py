@@ -13,9 +13,9 @@ from tacit.bandits.shuffle.server import BehindShuffler
 from tacit.data import Array, Exact, Released
 from tacit.errors import BatchTooSmall, HorizonReached, NotSecure
 from tacit.kernels.block import Block
+from tacit.mechanisms.leaves import nothing_released
 from tacit.mechanisms.shuffle.calibration import ShufflePlan
 from tacit.mechanisms.shuffle.sums_kernel import unshuffle
-from tacit.mechanisms.leaves import nothing_released
 from tacit.privacy import relations, words
 from tacit.privacy.certificate import Certificate, certify
 from tacit.privacy.ledger import ShuffledRelease

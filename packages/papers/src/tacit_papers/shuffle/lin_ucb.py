@@ -14,10 +14,10 @@ from tacit.core.reward import Reward
 from tacit.data import Coded
 from tacit.errors import NoHorizon, NotSecure
 from tacit.kernels.block import Block
+from tacit.mechanisms.leaves import nothing_released
 from tacit.mechanisms.shuffle.calibration import ShufflePlan
 from tacit.mechanisms.shuffle.encoding import reach
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
-from tacit.mechanisms.leaves import nothing_released
 from tacit.model.linear import LinearContribution
 from tacit_papers.confidence import balanced_scale
 from tacit_papers.shuffle.amplification import amplified, local_epsilon

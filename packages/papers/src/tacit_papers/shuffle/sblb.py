@@ -14,9 +14,9 @@ from tacit.core.reward import Reward
 from tacit.data import Coded
 from tacit.errors import BudgetExceeded, NoHorizon
 from tacit.kernels.block import Block
+from tacit.mechanisms.leaves import nothing_released
 from tacit.mechanisms.shuffle.calibration import ShufflePlan
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
-from tacit.mechanisms.leaves import nothing_released
 from tacit.model.linear import linear_sensitivity
 from tacit.model.vectors import pair_size
 from tacit.roles import wire

@@ -153,7 +153,7 @@ def test_requests_and_rewards_go_on_while_somebody_is_erased(on_postgres, monkey
 
         def work():
             try:
-                while not stop.is_set():
+                while not stop.is_set() and len(counted) < 1000:  # as many as teach
                     given = arms(rng)
                     choices = [two.choose(given, person=who) for who in ("ada", "bob", "eve")]
                     two.write_group([two.report(choice, 0.5) for choice in choices])

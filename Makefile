@@ -55,11 +55,11 @@ node: .venv/.node         ## node and npm for the tests of js/, from the package
 test: .venv/.node        ## everything from nothing to green, in minutes; installs a browser where it may without asking
 	@$(BIN)/python -m tests.browser || { [ "$$(id -u)" = 0 ] || sudo -n true; } 2>/dev/null && $(MAKE) browser || true
 	$(BIN)/python -m pytest -n 2 --dist loadfile
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/boundscheck $(BIN)/python -m pytest -n 2 tests/kernels/test_kernels.py packages/lab/tests/environments/test_kernels.py
 
 test-full: .venv/.node test-ray test-two dist  ## the heavier statistical runs as well, and each package in a clean environment
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ray"
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/boundscheck $(BIN)/python -m pytest -n 2 --dist loadfile packages/papers/tests/test_baselines.py
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/boundscheck $(BIN)/python -m pytest -n 2 --dist loadfile \
+	  tests/kernels/test_kernels.py packages/lab/tests/environments/test_kernels.py packages/papers/tests/test_baselines.py
 
 test-two: .venv/.node      ## the experiment with two servers
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ray" experimental/two-servers/tests

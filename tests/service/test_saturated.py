@@ -89,7 +89,7 @@ def check(servers, database, each):
     assert answers[0] == answers[1] >= CONNECTIONS * each and entered <= 2 * answers[0]
 
 
-@pytest.mark.parametrize("each", [60, pytest.param(2000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("each", [20, pytest.param(2000, marks=pytest.mark.full)])
 def test_releases_on_sqlite_go_on(folder, each):  # noqa: F811
     check([Running(folder, SOON)], lambda: SQLite(folder / "bench.db"), each)
 

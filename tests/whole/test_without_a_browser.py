@@ -5,9 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.full
 def test_what_was_not_run_is_named_at_the_end(tmp_path):
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("TACIT_", "PYTEST_"))}
     environment |= {"PATH": str(tmp_path), "HOME": str(tmp_path), "PLAYWRIGHT_BROWSERS_PATH": str(tmp_path)}

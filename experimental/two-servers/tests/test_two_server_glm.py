@@ -150,9 +150,8 @@ def test_what_is_forgotten_is_kept_for_fewer_steps():
 
 def test_devices_make_vectors_of_fields():
     """With the application's own schema, whose digest is in the task."""
-    schema = Schema(
-        context={"hour": Number(0, 24, bins=3), "plan": Category("free", "pro")}, arms="disjoint", actions=("a", "b")
-    )
+    context = {"hour": Number(0, 24, bins=3), "plan": Category("free", "pro")}
+    schema = Schema(context=context, arms="disjoint", actions=("a", "b"))
     made = TwoServerGLM(schema, BUDGET, first=4)
     bandit = Embedded(made)
     for _ in range(5):

@@ -95,13 +95,8 @@ def test_one_row_of_reweighted_regression_moves_each_sum_by_no_more(link, radius
     matrix, sums = turn @ np.diag(spread) @ turn.T, []
     for x, r in zip(users, targets, strict=True):
         x, r = x[None] / max(1.0, np.linalg.norm(x)), np.array([r])
-        sums.append(
-            [
-                contribution.gram(x, matrix),
-                contribution.gradient(x, r, matrix, theta),
-                contribution.closing(x, r, matrix, theta),
-            ]
-        )
+        asked = x, r, matrix, theta
+        sums.append([contribution.gram(x, matrix), contribution.gradient(*asked), contribution.closing(*asked)])
     bounds = contribution.gram_sensitivity, contribution.gradient_sensitivity, contribution.closing_sensitivity
     for one, other, bound in zip(*sums, bounds, strict=True):
         assert np.linalg.norm(one - other) <= bound * (1 + 2.0**-10)

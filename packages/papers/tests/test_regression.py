@@ -110,12 +110,8 @@ def test_reweighting_wins_on_ill_conditioned_covariates_at_small_epsilon():
     errors = []
     for seed in range(6):
         x, y, theta = data(100_000, dim=5, seed=seed)
-        errors.append(
-            [
-                np.mean(np.abs(kind(budget=Budget(0.1, 1e-5), source=Simulated(seed)).fit(x, y).predict(x) - x @ theta))
-                for kind in (ReweightedLinear, PrivateRidge)
-            ]
-        )
+        kinds = [kind(budget=Budget(0.1, 1e-5), source=Simulated(seed)) for kind in (ReweightedLinear, PrivateRidge)]
+        errors.append([np.mean(np.abs(made.fit(x, y).predict(x) - x @ theta)) for made in kinds])
     ours, ridge = np.mean(errors, axis=0)
     assert ours < 0.8 * ridge
 

@@ -22,9 +22,8 @@ def test_results_have_not_moved(name, tmp_path):
     found = json.loads(json.dumps(expected.measure(name, tmp_path, shares.append)))
     wanted = expected.read(name)
     assert list(found) == list(wanted)
-    assert not expected.moved(found.pop("rows"), wanted.pop("rows")), (
-        f"{name} moved; if it was meant to, `make expected`"
-    )
+    moved = expected.moved(found.pop("rows"), wanted.pop("rows"))
+    assert not moved, f"{name} moved; if it was meant to, `make expected`"
     for key, value in wanted.items():
         assert found[key] == value, f"{name}: {key} moved; if it was meant to, `make expected`"
     assert shares == sorted(shares) and shares[-1] == pytest.approx(1.0)

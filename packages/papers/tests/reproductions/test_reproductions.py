@@ -77,9 +77,8 @@ def test_below_asks_for_two_standard_errors_and_alike_for_a_share():
     assert below("x", of(10.0), of(15.0)).seen and not below("x", of(10.0, 2.0), of(15.0, 2.0)).seen
     assert below("x", of(10.0, float("nan")), of(11.0, float("nan"))).seen  # one run
     assert alike("x", of(10.9), of(10.0), 0.1).seen and not alike("x", of(8.9), of(10.0), 0.1).seen
-    assert (
-        not below("x", of(10.0, share=1.2), of(15.0)).seen and not alike("x", of(10.0), of(10.0, share=1.2), 0.1).seen
-    )
+    assert not below("x", of(10.0, share=1.2), of(15.0)).seen
+    assert not alike("x", of(10.0), of(10.0, share=1.2), 0.1).seen
 
 
 def test_a_private_bandit_below_all_others_is_no_reproduction():

@@ -179,7 +179,7 @@ def test_nobody_moves_the_first_phase_by_more_than_its_cells():
 
 def test_steps_of_the_first_phase_have_the_noise_that_is_claimed():
     """By its second moment: false alarms below 1e-6; a scale a tenth off is seen nearly always."""
-    draws, wanted = Secure().laplaces(6000, 50), ledger.laplace_std(50) ** 2
+    draws, wanted = Secure().laplaces(40_000, 50), ledger.laplace_std(50) ** 2
     spread = np.std(draws.astype(float) ** 2) / np.sqrt(len(draws))
     assert abs(np.mean(draws.astype(float) ** 2) - wanted) < 5 * spread < 0.15 * wanted
     assert abs(np.mean(draws)) < 5 * ledger.laplace_std(50) / np.sqrt(len(draws))

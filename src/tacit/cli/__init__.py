@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit import __version__, registry
-from tacit.cli.checking import check_command
-from tacit.cli.operating import backup_command, end_experiment_command, move_command, restore_command
+from tacit.cli.operating import backup_command, check_command, end_experiment_command, move_command, restore_command
 from tacit.cli.options import (
     Arms,
     Bandits,

@@ -7,13 +7,10 @@ import sys
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from tacit import checks
 from tacit.cli import asked
-from tacit.cli.options import Json
 from tacit.cli.output import progress, write_json
 from tacit.core.validation import Validator, check_named
 from tacit.features.sample import EXAMPLES, PROBLEMS, FieldCounts, Sample
@@ -202,17 +199,3 @@ def _plan(path: Path, name: str, looked: Looked, setting: BanditSetting) -> list
     with progress("plan") as report:
         plan = trials.run(question, trials.QUICK, report)
     return [f"Plan, as tacit plan {said} --quick says it; without --quick it knows more:", *counsel.words(plan)]
-
-
-def check_command(
-    config: Annotated[Path, typer.Argument(help="What is to be served: a TOML file.")],
-    sample: Annotated[Path, typer.Argument(help="Requests as JSON lines: contexts, or whole bodies of choose.")],
-    bandit: Annotated[str | None, typer.Argument(help="Its name in the file, where there are several.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Look for mistakes in a sample of requests that is made up, public, or of people who will not be served: it shows
-    values. Counts by field what is unknown, missing, out of bounds or of the wrong type, then says what `plan` says.
-    Opens no database, writes nothing. Exit code 0 only if nothing is wrong."""
-
-    if not show(config, sample, bandit, as_json=as_json):
-        raise typer.Exit(1)

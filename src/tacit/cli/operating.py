@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tacit.cli.options import Yes
+from tacit.cli.options import Json, Yes
 from tacit.cli.output import confirm, tell
 
 Config = Annotated[Path, typer.Argument(help="What is served: a TOML file.")]
@@ -66,3 +66,18 @@ def _split(words: list[str]) -> tuple[str | None, Path]:
     if len(words) > 2:
         raise ValueError(f"Expected [BANDIT] FILE, got {len(words)} words.")
     return (words[0] if len(words) == 2 else None), Path(words[-1])
+
+
+def check_command(
+    config: Annotated[Path, typer.Argument(help="What is to be served: a TOML file.")],
+    sample: Annotated[Path, typer.Argument(help="Requests as JSON lines: contexts, or whole bodies of choose.")],
+    bandit: Annotated[str | None, typer.Argument(help="Its name in the file, where there are several.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Look for mistakes in a sample of requests that is made up, public, or of people who will not be served: it shows
+    values. Counts by field what is unknown, missing, out of bounds or of the wrong type, then says what `plan` says.
+    Opens no database, writes nothing. Exit code 0 only if nothing is wrong."""
+    from tacit.cli import checking
+
+    if not checking.show(config, sample, bandit, as_json=as_json):
+        raise typer.Exit(1)

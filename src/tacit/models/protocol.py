@@ -118,8 +118,7 @@ class Compiled(NamedTuple):
         self.sums(rows, rewards, weights, *self.given, cell, longest, out)
 
 
-# Simulated rounds, compiled: (policy, rng, block, held, state, live); policy is what choices are drawn from, rng noise.
-# State and the block's out arrays are changed in place.
+# Simulated rounds, compiled: (policy, rng, block, held, state, live); state and the block's out arrays are changed.
 Rounds = Callable[..., None]
 
 

@@ -30,7 +30,8 @@ def test_a_formula_that_javascript_computes_otherwise_is_refused():
 def test_arithmetic_is_translated_in_its_order():
     def mean(code, z):
         """A formula."""
-        if links.kind(code) == PROBIT:
+        number = links.kind(code)
+        if number == PROBIT:
             return 0.0
         e = decay(abs(z))
         return (1.0 if z < 0.5 else -e) - z * (e - (2.0 - z))

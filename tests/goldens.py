@@ -127,7 +127,7 @@ class Noise:
 
 
 class Fixed:
-    """A key of sides that is the same in every run."""
+    """A key of groups that is the same in every run."""
 
     @staticmethod
     def digest(_: bytes, *said: object) -> bytes:
@@ -152,7 +152,7 @@ def script(settings: dict, place: Place) -> tuple[str, str]:
     algorithm = named(**{"budget": BUDGET, "first": 10, "window": "10 seconds"} | settings)
     noise, rng, clock, policy, seen = Noise(), default_rng(3), Clock(), default_rng(2), []
     if "holdout" in settings:
-        policy.bytes(32)  # as a bandit in memory draws the key of its sides
+        policy.bytes(32)  # as a bandit in memory draws the key of its groups
     with contextlib.ExitStack() as stack:
         stack.enter_context(mock.patch.object(Secure, "integers", lambda _, *asked: noise(*asked)))
         stack.enter_context(mock.patch.object(assignment, "hmac", Fixed))

@@ -74,7 +74,7 @@ class Eight(Disjoint):
         people = tables(every, self.features, 0.0, rng)
 
         def fill(block: Block) -> None:
-            fill_people(rng, block, people, tastes, tastes, 0.0, np.zeros(1, np.int64), bool(self.apart))
+            fill_people(rng, block, people, tastes, tastes, 0.0, np.zeros(1, np.int64), bool(self.disjoint))
             to_means(Curve(), links.LOGISTIC, block.means)
 
         return World(fill, None)

@@ -48,7 +48,7 @@ class Found(NamedTuple):
 
 
 def run(people: int, epsilon: float, world: dict[str, Any], seed: int) -> Found:
-    environment = environments.messages(apart=True, **world)
+    environment = environments.messages(disjoint=True, **world)
     bandit: Any = Spec(JointGLM, budget=Budget(epsilon, DELTA)).build(environment, people, SeedSequence([seed, 11]))
     started, block = environment.start(default_rng([seed, 12]), people), environment.block(BLOCK)
     for _ in range(people // BLOCK):

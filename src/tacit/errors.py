@@ -35,7 +35,7 @@ class WrongKeys(BadState):
 
 
 class RefusedRequest(TacitError, ValueError):
-    """A bad request of a bandit with a holdout: it has a number, which counts as silence, since everybody's side
+    """A bad request of a bandit with a holdout: it has a number, which counts as silence, since everybody's group
     is by number."""
 
 

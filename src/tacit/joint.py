@@ -11,9 +11,9 @@ import numpy as np
 
 from tacit import checks
 from tacit.algorithms import irls, prior, schedules
+from tacit.algorithms.groups import Groups
 from tacit.algorithms.prior import WarmStart
 from tacit.algorithms.schedules import FARTHEST, fewest_leaves, steps_before
-from tacit.algorithms.sides import Sides
 from tacit.core import actions, plan
 from tacit.core.onepass import OnePass
 from tacit.core.plan import Limits, Plan
@@ -156,15 +156,15 @@ def planned(asked: JointGLM, whole: Any, *, exact: bool, holdout: Holdout | None
     )
     model, why = choose.model(variant.name, settings, asked.horizon)
     growth, discount = _pace(variant, model, forget)
-    sides = None if holdout is None else Sides(holdout, float(low), float(high), model.sums.sensitivity, blocks > 1)
-    learning: Model[Any] = model if sides is None else Beside(inner=model, sides=sides)
+    groups = None if holdout is None else Groups(holdout, float(low), float(high), model.sums.sensitivity, blocks > 1)
+    learning: Model[Any] = model if groups is None else Beside(inner=model, groups=groups)
 
     def mechanism(first: int, forget: float | None) -> tuple[Schedule, Continual]:
         """For steps of at least `first` choices, with the noise that the budget asks for."""
         steps = schedules.schedule(first, growth, forget)
         if holdout is not None and holdout.assign == "blocks":  # steps close where blocks of numbers do
             steps = steps._replace(block=float(holdout.block))
-        columns = {} if week is None else {"apart": fewest_leaves(steps, week, asked.horizon or FARTHEST)}
+        columns = {} if week is None else {"spacing": fewest_leaves(steps, week, asked.horizon or FARTHEST)}
         leaves, fading = (
             1 + steps_before(asked.horizon or FARTHEST, steps),
             schedules.discount(steps, forget, discount),
@@ -185,7 +185,7 @@ def planned(asked: JointGLM, whole: Any, *, exact: bool, holdout: Holdout | None
     forgotten = "" if forget is None else f", forgotten in {forget:g} rounds"
     size, bound = model.sums.size, model.sums.sensitivity
     words = f"discounted sums of {model.sums.statistic}, {plan.numbers(size, blocks)}, each user once{why}{forgotten}"
-    releases = functools.partial(plan.entries, words, noise, size, bound, sides, budget.rounds)
+    releases = functools.partial(plan.entries, words, noise, size, bound, groups, budget.rounds)
     limits = Limits(None if budget.unit is None else budget.rounds, week)
     made = Plan(
         name=type(asked).__name__,
@@ -202,7 +202,7 @@ def planned(asked: JointGLM, whole: Any, *, exact: bool, holdout: Holdout | None
         limits=limits,
         forget=forget,
         kept=learning.sums.kept,
-        sides=sides,
+        groups=groups,
         numbers=(noise.step, noise.sigma, noise.column_norm, bound),
         caveats=prior.sentences(asked.warm_start) + (choose.CAVEAT,) * (reward.base_rate is not None),
         releases=releases,

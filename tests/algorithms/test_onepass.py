@@ -13,31 +13,31 @@ from tacit.core.onepass import View
 from tacit.features import Category, Number, Schema
 from tacit.mechanisms.opening import opened
 from tacit.model.glm import add_glm
-from tacit.model.holdout import add_sides
+from tacit.model.holdout import add_groups
 from tacit.model.scores import ScoreContribution, add_score
 from tacit.model.vectors import pair_size
 from tacit.models import beside
 from tacit.models.centred import CentredContribution, add_centred
 from tacit.models.fields import FieldContribution, add_fields
 from tacit.models.protocol import Compiled
-from tests import apart
+from tests import disjoint
 from tests.made import joint
 
 BUDGET = Budget(4.0, 1e-3)
-DENSE, BLOCKS = {"features": 3}, {"features": apart.schema(3), "model": "curvature"}
-SIDES = {"holdout": Holdout(policy="uniform", share=0.5), "window": 3, "default": 0.0}
+DENSE, BLOCKS = {"features": 3}, {"features": disjoint.schema(3), "model": "curvature"}
+GROUPS = {"holdout": Holdout(policy="uniform", share=0.5), "window": 3, "default": 0.0}
 LAYOUTS = {"dense": DENSE, "blocks": BLOCKS}
 FORMS = {
     f"{layout}{kind}": options | more
     for layout, options in LAYOUTS.items()
     for kind, more in {
         "": {},
-        "-holdout": SIDES,
+        "-holdout": GROUPS,
         "-scores": {"model": "scores"},
-        "-scores-holdout": {"model": "scores"} | SIDES,
+        "-scores-holdout": {"model": "scores"} | GROUPS,
     }.items()
 } | {
-    "dense-pairs": DENSE | SIDES | {"holdout": Holdout(policy="uniform", share=0.5, actions=(0, 1))},
+    "dense-pairs": DENSE | GROUPS | {"holdout": Holdout(policy="uniform", share=0.5, actions=(0, 1))},
     "identity": DENSE | {"link": "identity", "range": (-1, 2)},
     "large": {"features": 70, "model": "curvature"},
 }
@@ -46,7 +46,7 @@ SCHEMA = Schema(context={"way": Number(-1, 1), "on": Category("a", "b")}, arms="
 ADDED = FORMS | {
     "base rate": DENSE | {"base_rate": 0.2},
     "fields": {"features": SCHEMA},
-    "fields-holdout": {"features": SCHEMA, "base_rate": 0.2} | SIDES,
+    "fields-holdout": {"features": SCHEMA, "base_rate": 0.2} | GROUPS,
 }
 added = pytest.mark.parametrize("options", ADDED.values(), ids=ADDED)
 
@@ -108,9 +108,9 @@ def reference(of, estimate, row, y):
         own = np.zeros(pair_size(q))
         add_glm(x, y, theta, inverse, c.link.code, c.blend, c.scale, low, high, own)
         out[c.part(block)] = own
-    if of.plan.sides is not None:
-        sides, tail = of.plan.sides, row[of.plan.width :]
-        out[: c.size] *= add_sides(tail, y, sides.weights, sides.part, sides.low, sides.high, out[c.size :])
+    if of.plan.groups is not None:
+        groups, tail = of.plan.groups, row[of.plan.width :]
+        out[: c.size] *= add_groups(tail, y, groups.weights, groups.part, groups.low, groups.high, out[c.size :])
     return out
 
 
@@ -165,7 +165,7 @@ def test_what_is_learnt_is_bounded_beside_an_experiment(name):
     most = {"holdout": Holdout(policy="uniform", share=0.5, budget=0.9, teach=0.9)}  # for the experiment
     of = made(**FORMS[name] | most).one_pass
     estimate, (rows, _) = estimator(of), kept(of, default_rng(1), 1)
-    rows[0, of.plan.width], weight = 1, of.plan.sides.weights[1, 0]
+    rows[0, of.plan.width], weight = 1, of.plan.groups.weights[1, 0]
     own = np.linalg.norm(reference(of, estimate, rows[0], 1.0)[: learnt(of).size]) / weight
     share = of.model.inner.sums.sensitivity / of.model.sums.sensitivity
     for longest, counts in ((0.999 * own / share, False), (1.001 * own / share, weight > 2)):
@@ -181,7 +181,7 @@ def test_what_adds_is_compiled(options):
     adder = of.adder(of.blank(np.arange(of.plan.blocks)))
     if isinstance(adder, beside.BesideAdder):
         adder = adder.inner
-        assert isinstance(beside.sum_sides, Dispatcher)
+        assert isinstance(beside.sum_groups, Dispatcher)
     assert isinstance(adder, Compiled) and isinstance(adder.sums, Dispatcher)
 
 

@@ -191,8 +191,8 @@ def test_two_worlds_are_no_farther_apart_than_is_claimed(options):
         return
     each, nobody = fates(options)
     found = [(one, pairs.leaves(drawn(options), one, nobody, 50)) for one in each]
-    side = bandit.memory.assignment.side if "holdout" in options else lambda number: 0
-    assert 0.2 < pairs.worlds(bandit.privacy, found, side) <= 1 + 1e-9
+    group = bandit.memory.assignment.group if "holdout" in options else lambda number: 0
+    assert 0.2 < pairs.worlds(bandit.privacy, found, group) <= 1 + 1e-9
 
 
 @pytest.mark.parametrize("options", ENTRIES.values(), ids=ENTRIES)
@@ -217,9 +217,9 @@ def test_two_worlds_on_a_database_are_no_farther_apart(options, folder):
             assert stored.entered == 30 and stored.version > 3
             steps = sums(stored)
             found.append((one, stored.one_pass.plan.mechanism.cell * np.array([steps[i] for i in sorted(steps)])))
-            side = stored._shared.assignment.side if "holdout" in options else lambda number: 0
+            group = stored._shared.assignment.group if "holdout" in options else lambda number: 0
             certificate = stored.privacy
-    assert 0.2 < pairs.worlds(certificate, found, side) <= 1 + 1e-9
+    assert 0.2 < pairs.worlds(certificate, found, group) <= 1 + 1e-9
 
 
 def test_the_search_finds_what_is_known():

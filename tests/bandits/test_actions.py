@@ -211,7 +211,7 @@ def test_simulated_rounds_are_those_of_single_calls():
     for play in (Bandit.play, Bandit._one_by_one):
         bandit = glm("a", "b", "c", budget=Budget(4.0, 1e-6), source=Simulated(1), policy=np.random.default_rng(2))
         bandit.retire_action("b")
-        world = environments.disjoint(dim=bandit.plan.dim, arms=5, apart=True, link="logistic")
+        world = environments.disjoint(dim=bandit.plan.dim, arms=5, disjoint=True, link="logistic")
         block = world.block(60)
         world.start(np.random.default_rng(0), 60).fill(block)
         block.arms[:, :, -1] = [0, 2, 0, 2, 0]

@@ -30,9 +30,9 @@ MANY = {"actions": ("a", "c"), "share": 0.2, "min_share": 0.1}
 def test_every_block_has_its_places_and_another_order():
     made, orders = assignment(**MANY), []
     for block in range(200):
-        sides = made.sides(range(10 * block + 1, 10 * block + 11)).tolist()
-        assert Counter(sides) == {0: 6, 1: 2, 2: 1, 3: 1}
-        orders.append(tuple(sides))
+        groups = made.groups(range(10 * block + 1, 10 * block + 11)).tolist()
+        assert Counter(groups) == {0: 6, 1: 2, 2: 1, 3: 1}
+        orders.append(tuple(groups))
         assert made.counts(10 * (block + 1)) == (6 * (block + 1), 2 * (block + 1), block + 1, block + 1)
     assert len(set(orders)) > 150
 
@@ -41,7 +41,7 @@ def test_places_are_uniform_and_another_keys_are_others():
     """A chi-square test of the holdout's place over 3000 blocks, at a false alarm of 1e-4; both keys are fixed."""
     made, other = assignment(), assignment(key=bytes(32))
     places = [
-        [one.sides(range(10 * b + 1, 10 * b + 11)).tolist().index(1) for b in range(3000)] for one in (made, other)
+        [one.groups(range(10 * b + 1, 10 * b + 11)).tolist().index(1) for b in range(3000)] for one in (made, other)
     ]
     for found in places:
         assert stats.chisquare(np.bincount(found, minlength=10)).pvalue > 1e-4
@@ -52,26 +52,26 @@ def test_places_are_uniform_and_another_keys_are_others():
 def test_coins_are_independent_and_counts_are_those_that_fell():
     """Of 20 000 coins a share is off by 4 standard deviations in one of 15 000 keys; this one is fixed."""
     made = assignment(**MANY, assign="coins")
-    sides = made.sides(range(1, 20_001))
-    assert np.bincount(sides) / 20_000 == pytest.approx([0.6, 0.2, 0.1, 0.1], abs=4 * np.sqrt(0.24 / 20_000))
-    assert made.counts(777) == tuple(np.bincount(sides[:777], minlength=4))
-    assert np.corrcoef(sides[1:] == 1, sides[:-1] == 1)[0, 1] == pytest.approx(0.0, abs=0.03)
+    groups = made.groups(range(1, 20_001))
+    assert np.bincount(groups) / 20_000 == pytest.approx([0.6, 0.2, 0.1, 0.1], abs=4 * np.sqrt(0.24 / 20_000))
+    assert made.counts(777) == tuple(np.bincount(groups[:777], minlength=4))
+    assert np.corrcoef(groups[1:] == 1, groups[:-1] == 1)[0, 1] == pytest.approx(0.0, abs=0.03)
 
 
 @pytest.mark.parametrize("assign", ["blocks", "coins"])
 def test_after_its_end_all_numbers_are_the_bandits(assign):
     made = assignment(assign=assign)
-    before = made.sides(range(1, 41)).tolist()
+    before = made.groups(range(1, 41)).tolist()
     made.ended = made.end_after(34)
     last = 40 if assign == "blocks" else 34
-    assert made.ended == last and made.sides(range(1, 101)).tolist() == before[:last] + [0] * (100 - last)
+    assert made.ended == last and made.groups(range(1, 101)).tolist() == before[:last] + [0] * (100 - last)
     held_out = before[:last].count(1)
     assert made.counts(100) == (100 - held_out, held_out) and made.mixture(last + 1, offer(), None)[0] == 1.0
     assert made.mixture(last, offer(), None)[0] == pytest.approx(0.9)
 
 
 def test_what_is_played_and_with_which_probability():
-    """The mixture over all sides is the frequency over all numbers, for whoever asks."""
+    """The mixture over all groups is the frequency over all numbers, for whoever asks."""
     cases = [
         (assignment(**MANY), offer(), None),
         (assignment(**MANY), offer(available=[1, 2]), None),  # "a" is not on offer: the bandit's choice is played
@@ -89,7 +89,7 @@ def test_what_is_played_and_with_which_probability():
 
 def test_arms_by_place():
     rows, placed = np.array([[0.5, 2.0], [0.5, 0.0]]), assignment(action=1)
-    holdout = next(n for n in range(1, 11) if placed.side(n))
+    holdout = next(n for n in range(1, 11) if placed.group(n))
     assert placed.played(holdout, ActionSet(rows, None, np.array([1])), None, 0) == 0
 
 
@@ -114,7 +114,7 @@ def test_requests_that_the_holdout_could_not_be_played_in(options, asked, own, s
 
 def test_the_key_goes_with_the_bandit():
     made = assignment()
-    assert made.sides(range(1, 2001)).tolist() == made.sides(range(1, 2001)).tolist()
+    assert made.groups(range(1, 2001)).tolist() == made.groups(range(1, 2001)).tolist()
     gone = weakref.ref(made)
     del made
     assert gone() is None

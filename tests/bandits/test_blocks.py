@@ -287,7 +287,7 @@ def test_rows_without_zeros_are_the_vectors():
 
 
 def test_worlds_are_the_same_apart():
-    worlds = [environments.disjoint(dim=15, arms=3, link="logistic", apart=apart) for apart in (False, True)]
+    worlds = [environments.disjoint(dim=15, arms=3, link="logistic", disjoint=disjoint) for disjoint in (False, True)]
     filled = [world.block(50) for world in worlds]
     for world, block in zip(worlds, filled, strict=True):
         world.start(np.random.default_rng(0), 50).fill(block)
@@ -305,8 +305,8 @@ def test_worlds_are_the_same_apart():
 def test_blocks_have_less_regret_than_their_zeros():
     """All seeds are fixed: nothing here is by chance."""
     spec, regret = Spec(JointGLM, budget=Budget(1.0, 1e-6), model="curvature"), []
-    for apart in (False, True):
-        world = environments.disjoint(dim=40, arms=8, radius=3.0, link="logistic", apart=apart)
+    for disjoint in (False, True):
+        world = environments.disjoint(dim=40, arms=8, radius=3.0, link="logistic", disjoint=disjoint)
         regret.append(simulate([spec], world, horizon=4000, runs=4, seed=3, workers=1).rows[0]["regret_mean"])
     assert regret[1] < 0.9 * regret[0]
 
@@ -315,7 +315,7 @@ def test_blocks_have_less_regret_than_their_zeros():
 def test_intervals_of_blocks_cover():
     """90 % intervals hold the means of the arms of the last round, best and others, in at least 90 % of runs each,
     within three standard errors; and they say something: on average they are shorter than two thirds of all."""
-    world = environments.disjoint(dim=54, arms=6, radius=3.0, link="logistic", apart=True)
+    world = environments.disjoint(dim=54, arms=6, radius=3.0, link="logistic", disjoint=True)
     runs, rounds, held, wide = 60, 5000, [], []
     for seed in range(runs):
         spec = Spec(JointGLM, budget=BUDGET, model="curvature")

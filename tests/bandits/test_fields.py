@@ -224,7 +224,7 @@ def test_intervals_cover(epsilon, people, most):
     """90 % intervals hold the means of the messages of the last 50 people, and those of the chosen ones, in at least
     90 % of cases on average, within three standard errors over runs; and on average they are shorter than `most` of
     all: two thirds, but for few people and much noise."""
-    world, held, chosen, wide = environments.messages(apart=True), [], [], []
+    world, held, chosen, wide = environments.messages(disjoint=True), [], [], []
     for seed in range(40):
         bandit = Spec(JointGLM, budget=Budget(epsilon, 1e-6)).build(world, people, SeedSequence([seed, 11]))
         started, block = world.start(default_rng([seed, 12]), people), world.block(500)

@@ -47,7 +47,7 @@ def test_identical_arms_rewards_regret_and_state(spec, world):
 
 
 def test_identical_for_blocks():
-    world = environments.disjoint(dim=12, arms=4, radius=3.0, link="logistic", apart=True)
+    world = environments.disjoint(dim=12, arms=4, radius=3.0, link="logistic", disjoint=True)
     for budget in (BUDGET, Budget(8.0, 1e-2)):
         for model in ("curvature", "scores"):
             compare(Spec(JointGLM, budget=budget, model=model), world)

@@ -11,7 +11,7 @@ from tacit import Budget, JointGLM, LinUCB, LocalIRLS, ShuffleNewton, Spec, Unif
 from tacit.environments import Delay
 from tacit.environments.delay import NEVER
 from tacit.mechanisms.opening import opened
-from tests import apart
+from tests import disjoint
 from tests.bandits.test_window import KINDS, ROUNDS, build, part, same, world
 from tests.made import joint
 
@@ -23,7 +23,7 @@ def steps(bandit, block, delay):
     """Through choose and observe. Returns the arms, and how many rewards counted."""
     waiting, arms, counted = [], [], 0
     for t in range(len(block.noise)):
-        choice = bandit.choose(apart.asked(bandit, block.arms[t]))
+        choice = bandit.choose(disjoint.asked(bandit, block.arms[t]))
         arms.append(choice.index)
         waiting.append((choice.id + delay[t], choice.id, block.means[t, choice.index] + 0.25 * block.noise[t]))
         now = sorted(each for each in waiting if each[0] <= bandit.choices)

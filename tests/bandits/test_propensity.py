@@ -61,7 +61,7 @@ def test_stated_propensities_are_the_frequencies(registered):
 FORMS = {
     "scores": ({"model": "scores"}, WORLD),
     "base rate": ({"base_rate": 0.2}, WORLD),
-    "fields": ({}, environments.messages(apart=True)),
+    "fields": ({}, environments.messages(disjoint=True)),
 }
 
 

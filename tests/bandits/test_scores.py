@@ -17,7 +17,7 @@ from tacit.models import choose, scores
 from tacit.models.protocol import ModelSettings
 from tacit.models.scores import Scores
 from tacit.privacy import gaussian
-from tests import apart
+from tests import disjoint
 from tests.made import joint
 
 BUDGET = Budget(4.0, 1e-3)
@@ -47,7 +47,7 @@ def play(bandit, rows, rewards):
 
 def test_rows_of_blocks_are_vectors_with_zeros():
     """The same noise, the same draws: choices, sums and estimates are those of the vectors."""
-    rng, schema = default_rng(0), apart.schema(3, numbers=2)
+    rng, schema = default_rng(0), disjoint.schema(3, numbers=2)
     people = [{"x0": x, "x1": y} for x, y in rng.uniform(-1, 1, (200, 2))]
     rewards, vectors = rng.integers(2, size=200), [schema.rows(person)[1] for person in people]
     parts, whole = make(features=schema, first=10), make(features=15, first=10)
@@ -163,7 +163,7 @@ def test_a_start_that_is_known_is_where_it_starts():
     play(loose, rows, rewards)
     assert np.allclose(firm.theta, [1.0, -0.5], atol=1e-6) and np.abs(loose.theta - firm.theta).max() > 1e-3
     assert any("prior" in caveat for caveat in firm.privacy.caveats)
-    schema, x = apart.schema(2), rng.uniform(-1, 1, 200)
+    schema, x = disjoint.schema(2), rng.uniform(-1, 1, 200)
     known = np.array([schema.rows({"x0": value})[1][i % 2] for i, value in enumerate(x)])
     warm = make(features=schema, rows=(known, (x > 0) * 1.0))
     assert np.linalg.norm(warm.theta) > 0

@@ -20,7 +20,7 @@ from tacit.kernels.linalg import smat, svec
 from tacit.roles.shuffle import ShuffleClient
 from tacit.roles.shuffler import Shuffler
 from tacit.roles.wire import digest
-from tests import apart
+from tests import disjoint
 from tests.bandits.test_fused import compare
 
 BUDGET = Budget(1.0, 1e-2)
@@ -51,7 +51,9 @@ def test_scores_are_taken_for_arms_of_many_dimensions_and_where_reports_would_be
     assert (size, sensitivity) == (100, 2.0)
     assert "sums of scores over a batch: 100 numbers, each user in one batch; without curvature, as an arm" in words
     assert made(features=99)[0] == 99 * 102 // 2 and "curvature" not in made(features=99)[2]
-    assert made(features=apart.schema(41, 4))[0] == 369 and "65535 numbers" in made(features=apart.schema(41, 4))[2]
+    assert (
+        made(features=disjoint.schema(41, 4))[0] == 369 and "65535 numbers" in made(features=disjoint.schema(41, 4))[2]
+    )
     assert made(features=100, curvature="released")[0] == made(features=100, estimate="sum")[0] == 100 * 103 // 2
     assert (
         made(features=3, curvature="none")[0] == 3 and "without curvature" not in made(features=3, curvature="none")[2]
@@ -66,7 +68,7 @@ def test_scores_are_taken_for_arms_of_many_dimensions_and_where_reports_would_be
 
 
 @pytest.mark.parametrize(
-    ("features", "growth", "fading", "share"), [(2, 1.2, 1.2**-0.5, 1.0), (apart.schema(2, 0), 1.1, 1.0, 0.3)]
+    ("features", "growth", "fading", "share"), [(2, 1.2, 1.2**-0.5, 1.0), (disjoint.schema(2, 0), 1.1, 1.0, 0.3)]
 )
 def test_the_estimate_from_scores_is_a_multiple_of_their_sum(features, growth, fading, share):
     """Three batches beside numpy: real devices, whose scores are known, and the sums that the server was handed."""
@@ -273,8 +275,10 @@ def test_the_sum_is_taken_for_blocks_and_for_many_dimensions():
     def fading(**settings):
         return ShuffleNewton(budget=BUDGET, **settings)._settings.fading
 
-    assert fading(features=apart.schema(2)) == 1.3**-0.5 and fading(features=50) == 1.5**-0.5
-    assert fading(features=49) == fading(features=apart.schema(6, 0)) == fading(features=64, estimate="batches") == 0.0
+    assert fading(features=disjoint.schema(2)) == 1.3**-0.5 and fading(features=50) == 1.5**-0.5
+    assert (
+        fading(features=49) == fading(features=disjoint.schema(6, 0)) == fading(features=64, estimate="batches") == 0.0
+    )
     assert fading(features=3, estimate="sum", growth=4.0) == 0.5
     with pytest.raises(ValueError, match="estimate"):
         fading(features=3, estimate="mean")
@@ -285,7 +289,7 @@ def test_blocks_are_the_schema_s():
     assert ShuffleNewton(schema, BUDGET, first=60)._settings.blocks == 3
     assert ShuffleNewton(6, BUDGET, first=60)._settings.blocks == 1
     with pytest.raises(ValueError, match="takes blocks"):
-        simulate([Spec(ShuffleNewton, budget=BUDGET)], environments.disjoint(apart=True), horizon=10, runs=1, seed=0)
+        simulate([Spec(ShuffleNewton, budget=BUDGET)], environments.disjoint(disjoint=True), horizon=10, runs=1, seed=0)
 
 
 def test_batches_stop_growing_and_optimists_get_rarer():

@@ -16,14 +16,14 @@ from tacit.kernels.rounds import CHOICES, ENTERED, next_boundary
 from tacit.mechanisms.entering import NOBODY
 from tacit.mechanisms.opening import opened
 from tacit.mechanisms.saving import arrays
-from tests import apart
+from tests import disjoint
 from tests.made import algorithm, joint
 from tests.mechanisms.test_grid import Given
 from tests.store.places import Place
 
 ROUNDS, ARMS = 240, 4
 SETTINGS = {"budget": Budget(4.0, 1e-2), "horizon": 1000, "pending": 60, "first": 8}
-APART = apart.schema(ARMS)
+APART = disjoint.schema(ARMS)
 KINDS = {
     "dense": {"features": 3},
     "blocks": {"features": APART, "model": "curvature"},
@@ -43,7 +43,7 @@ def world(bandit, rounds=ROUNDS, silent=0.3, seed=3):
     rng = default_rng(seed)
     arms = rng.uniform(-0.5, 0.5, (rounds, ARMS, bandit.plan.width))
     if bandit.features is not None:
-        arms = apart.rows(bandit.features, rng, rounds)
+        arms = disjoint.rows(bandit.features, rng, rounds)
     noise = np.where(rng.random(rounds) < silent, np.nan, rng.uniform(-1, 1, rounds))
     means = rng.uniform(0.3, 0.7, (rounds, ARMS))
     out = np.zeros(rounds, np.int64), np.zeros(rounds), np.zeros(rounds)
@@ -58,7 +58,7 @@ def steps(bandit, block, start=0, stop=None):
     """The same through choose and observe. Returns the arms."""
     out = []
     for t in range(start, len(block.noise) if stop is None else stop):
-        choice = bandit.choose(apart.asked(bandit, block.arms[t]))
+        choice = bandit.choose(disjoint.asked(bandit, block.arms[t]))
         if not math.isnan(block.noise[t]):
             assert bandit.observe(choice, block.means[t, choice.index] + 0.25 * block.noise[t])
         out.append(choice.index)

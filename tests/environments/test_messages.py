@@ -12,7 +12,7 @@ from tests.environments.test_environments import filled
 
 
 def rounds(count=2000, seed=0, size=None, **options):
-    world = environments.messages(**{"apart": True} | options)
+    world = environments.messages(**{"disjoint": True} | options)
     return world.features, filled(world, count, seed, size)
 
 
@@ -48,14 +48,14 @@ def test_arms_are_the_rows_of_the_schema(fields):
 
 def test_a_world_is_the_same_in_any_form_and_however_it_is_cut():
     schema, (rows, means, noise) = rounds(300)
-    for options in ({"size": 60}, {"apart": False}, {"fields": 1}, {"base_rate": 0.03}):
+    for options in ({"size": 60}, {"disjoint": False}, {"fields": 1}, {"base_rate": 0.03}):
         other, found = rounds(300, **options)
         assert (found[2] == noise).all()
         if "base_rate" in options:
             assert np.allclose(found[1] / means, found[1][0, 0] / means[0, 0])
         else:
             assert (found[1] == means).all()
-        if options.get("apart") is False:
+        if options.get("disjoint") is False:
             assert (found[0] == [arms.whole(row, schema.dim, 6) for row in rows]).all()
         assert (other == schema) == ("fields" not in options)
     assert not (rounds(300, seed=1)[1][1] == means).any()
@@ -107,7 +107,7 @@ def test_who_takes_a_schema_is_told_of_it_and_others_play_the_same_world():
     assert built.features == world.features and built.plan.dim == world.dim == 6 * 12
     assert (built.plan.reward.range, built.plan.reward.link) == ((0.0, 1.0), "logistic")
     vectors = Spec(JointGLM, budget=Budget(4.0, 1e-2)).build(
-        environments.messages(fields=2, apart=False), 100, np.random.SeedSequence(0)
+        environments.messages(fields=2, disjoint=False), 100, np.random.SeedSequence(0)
     )
     assert vectors.features is None and vectors.plan.dim == 72
     glm, linear = simulate([private, Spec(LinUCB)], world, horizon=200, runs=2, seed=0).groups()

@@ -124,7 +124,7 @@ def test_noise_column_norm_and_decoder_from_the_matrices_in_use():
     C = np.linalg.solve(B, prefix)
     assert C.min() > -1e-9 and np.linalg.norm(C[:, 0]) == pytest.approx(grid.column_norm, rel=1e-9)
     assert np.allclose(C[:, 0], grid._series.terms(LEAVES), atol=1e-9)
-    several = grid_for(apart=5).sum_norm_after(LEAVES, 3)
+    several = grid_for(spacing=5).sum_norm_after(LEAVES, 3)
     assert several >= np.linalg.norm(C[:, [0, 6, 12]].sum(axis=1)) > 0.8 * several
 
 

@@ -23,16 +23,18 @@ def matrix(a):
 
 
 @pytest.mark.parametrize("discount", [0.5, 0.8, 0.95, 1.0])
-@pytest.mark.parametrize(("apart", "weeks"), [(1, 1), (1, 3), (1, 12), (2, 4), (3, 2), (3, 4), (4, 3), (6, 2), (12, 1)])
-def test_no_placement_exceeds_the_bound(discount, apart, weeks):
+@pytest.mark.parametrize(
+    ("spacing", "weeks"), [(1, 1), (1, 3), (1, 12), (2, 4), (3, 2), (3, 4), (4, 3), (6, 2), (12, 1)]
+)
+def test_no_placement_exceeds_the_bound(discount, spacing, weeks):
     """By brute force: attained where a week is a leaf, and within a quarter of it elsewhere."""
     a = coefficients(LEAVES) * discount ** np.arange(LEAVES)
-    C, bound = matrix(a), sum_norm(a, weeks, apart)
-    largest = together.largest_sum(C, weeks, apart)
+    C, bound = matrix(a), sum_norm(a, weeks, spacing)
+    largest = together.largest_sum(C, weeks, spacing)
     assert largest <= bound * (1 + 1e-12) and bound <= weeks * np.linalg.norm(a) * (1 + 1e-12)
     if weeks == 1:
         assert bound == pytest.approx(np.linalg.norm(a), rel=1e-12)
-    assert bound <= 1.3 * largest or (apart == 1 and weeks == LEAVES)  # columns at the end are cut
+    assert bound <= 1.3 * largest or (spacing == 1 and weeks == LEAVES)  # columns at the end are cut
 
 
 def test_a_square_root_would_be_wrong():
@@ -54,7 +56,7 @@ def contribution(rng, weight):
 
 @given(
     seed=st.integers(0, 2**32),
-    apart=st.integers(1, 4),
+    spacing=st.integers(1, 4),
     weeks=st.integers(1, 5),
     rounds=st.integers(1, 3),
     discount=st.floats(0.3, 1.0),
@@ -62,14 +64,14 @@ def contribution(rng, weight):
     same=st.booleans(),
 )
 @settings(max_examples=200, deadline=None)
-def test_nobody_moves_more_whenever_answers_come(seed, apart, weeks, rounds, discount, weight, same):
+def test_nobody_moves_more_whenever_answers_come(seed, spacing, weeks, rounds, discount, weight, same):
     """In each of `weeks` weeks, the same ones in both worlds or others, up to `rounds` contributions, at leaves that
     differ between the worlds; each is then improved by trying others in its place."""
     rng, leaves = np.random.default_rng(seed), 16
     a = coefficients(leaves) * discount ** np.arange(leaves)
     C, one = matrix(a), glm_sensitivity(weight)
-    bound = rounds * one * sum_norm(a, weeks, apart)
-    groups = [range(start, min(start + apart, leaves)) for start in range(0, leaves, apart)]
+    bound = rounds * one * sum_norm(a, weeks, spacing)
+    groups = [range(start, min(start + spacing, leaves)) for start in range(0, leaves, spacing)]
     chosen, others = (rng.choice(len(groups), min(weeks, len(groups)), replace=False) for _ in range(2))
     parts = [
         (sign, groups[i], [int(rng.choice(groups[i])), contribution(rng, weight)])
@@ -156,7 +158,7 @@ def test_other_weeks_cost_no_more_than_the_same(weight):
         assert 1.05 < math.sqrt(4 + 2 * q) / bound < 1.15
 
 
-@pytest.mark.parametrize("made", [Discounted(leaves=32, size=2, sigma=1.0, apart=2, discount=f) for f in (0.9, 1.0)])
+@pytest.mark.parametrize("made", [Discounted(leaves=32, size=2, sigma=1.0, spacing=2, discount=f) for f in (0.9, 1.0)])
 def test_every_mechanism_has_a_bound_and_the_grid_that_of_its_rounded_numbers(made):
     grid = on_integers(made, sensitivity=2.0, mu=1.0)
     for mechanism in (made, grid):

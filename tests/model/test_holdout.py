@@ -1,4 +1,4 @@
-"""What one person adds to the sums of an experiment moves them by no more than is claimed, on whichever side, and the
+"""What one person adds to the sums of an experiment moves them by no more than is claimed, in whichever group, and the
 claim is nearly attained; and which holdouts can be declared."""
 
 import dataclasses
@@ -12,7 +12,7 @@ from numpy.random import default_rng
 from scipy.optimize import minimize
 
 from tacit import Budget, Holdout
-from tacit.algorithms.sides import Sides
+from tacit.algorithms.groups import Groups
 from tacit.features import Category, Schema
 from tests.made import joint
 
@@ -23,7 +23,7 @@ HOLDOUTS = {
     "teaching": Holdout(action="a", teach=0.4, budget=0.2),
     "uniform": Holdout(policy="uniform"),
     "pairs": Holdout(action="a", actions=("b", "c"), budget=0.3),
-    "sides": Holdout(action="a", actions=("b", "c"), share=0.2, min_share=0.1),
+    "groups": Holdout(action="a", actions=("b", "c"), share=0.2, min_share=0.1),
     "divided": Holdout(policy="uniform", actions=("a", "b", "c")),
 }
 FORMS = {
@@ -44,7 +44,7 @@ def bandit(holdout, form="curvature", **options):
     return joint(**({"budget": BUDGET, "holdout": holdout, "window": 5, "default": 0.0} | FORMS[form] | options))
 
 
-class Larger(Sides):
+class Larger(Groups):
     """Larger numbers for the experiment than those that its noise is for."""
 
     by = 1.3
@@ -58,12 +58,12 @@ class Larger(Sides):
         return super().weights * [1.0, self.by]
 
 
-def vector(made, x, reward, side=0, *, teaches=1.0, arm=0, sides=None):
-    """What such a person adds, in floats, by the compiled sums. sides: in the place of the plan's."""
+def vector(made, x, reward, group=0, *, teaches=1.0, arm=0, groups=None):
+    """What such a person adds, in floats, by the compiled sums. groups: in the place of the plan's."""
     model, out = made.one_pass.model, np.zeros(made.plan.mechanism.size)
-    if sides is not None:
-        model = dataclasses.replace(model, sides=sides)
-    row = np.array([*x, side, teaches, arm], np.float64)
+    if groups is not None:
+        model = dataclasses.replace(model, groups=groups)
+    row = np.array([*x, group, teaches, arm], np.float64)
     model.adder(made.sums.estimator.estimate.arrays).add(row[None], np.array([float(reward)]), 0.0, 0.0, out)
     return out
 
@@ -73,26 +73,27 @@ def claim(made):
     return made.one_pass.model.sums.sensitivity
 
 
-def sides_of(made):
-    return range(len(made.algorithm.holdout.sides))
+def groups_of(made):
+    return range(len(made.algorithm.holdout.groups))
 
 
-def arms_of(made, side):
-    return range(len(made.algorithm.holdout.pairs) + 1) if side == 0 else (0,)
+def arms_of(made, group):
+    return range(len(made.algorithm.holdout.pairs) + 1) if group == 0 else (0,)
 
 
-def farthest(made, *, sides=None, starts=6, enough=np.inf):
-    """The largest distance of two people of one side, or one of `enough`, over D: by local ascent from random pairs."""
+def farthest(made, *, groups=None, starts=6, enough=np.inf):
+    """The largest distance of two people of one group, or one of `enough`, over D: by local ascent from random
+    pairs."""
     rng, out = default_rng(0), []
-    for side in sides_of(made):
+    for group in groups_of(made):
         best = 0.0
         for k in range(starts):
-            arms = [int(rng.choice(arms_of(made, side))) for _ in range(2)]
+            arms = [int(rng.choice(arms_of(made, group))) for _ in range(2)]
             ends = (1.0, 0.0) if k % 2 else (1.0, 1.0)
 
-            def distance(z, side=side, arms=arms, ends=ends):
-                one = vector(made, z[:2], ends[0], side, arm=arms[0], sides=sides)
-                return -np.linalg.norm(one - vector(made, z[2:], ends[1], side, arm=arms[1], sides=sides))
+            def distance(z, group=group, arms=arms, ends=ends):
+                one = vector(made, z[:2], ends[0], group, arm=arms[0], groups=groups)
+                return -np.linalg.norm(one - vector(made, z[2:], ends[1], group, arm=arms[1], groups=groups))
 
             found = minimize(distance, rng.uniform(-0.7, 0.7, 4), bounds=[(-1, 1)] * 4, method="L-BFGS-B")
             best = max(best, -found.fun)
@@ -106,17 +107,17 @@ def farthest(made, *, sides=None, starts=6, enough=np.inf):
 
 @given(st.sampled_from(sorted(FORMS)), st.sampled_from(sorted(HOLDOUTS)), st.data())
 @settings(max_examples=150, deadline=None)
-def test_no_two_people_of_a_side_are_farther_apart(form, name, data):
+def test_no_two_people_of_a_group_are_farther_apart(form, name, data):
     """Whatever comes in, and whether they teach: a number that was refused counts as silence."""
     made, numbers = MADE[form, name], st.floats(-1.5, 1.5) | st.floats(-1e3, 1e3)
-    side, found = data.draw(st.sampled_from(sides_of(made))), []
+    group, found = data.draw(st.sampled_from(groups_of(made))), []
     for _ in range(2):
         x = data.draw(st.lists(numbers, min_size=2, max_size=2))
         x += [0.0, 0.0, float(data.draw(st.integers(0, 1)))] * (form == "blocks")
-        teaches, arm = data.draw(st.sampled_from((0.0, 1.0))), data.draw(st.sampled_from(arms_of(made, side)))
+        teaches, arm = data.draw(st.sampled_from((0.0, 1.0))), data.draw(st.sampled_from(arms_of(made, group)))
         if not teaches:
             x, arm = [0.0] * len(x), 0
-        found.append(vector(made, x, data.draw(numbers), side, teaches=teaches, arm=arm))
+        found.append(vector(made, x, data.draw(numbers), group, teaches=teaches, arm=arm))
     assert np.linalg.norm(found[0] - found[1]) <= claim(made) * (1 + 1e-12)
     assert np.linalg.norm(found[0]) <= claim(made) * (1 + 1e-12), "the grid would leave it out"
 
@@ -126,17 +127,17 @@ MADE = {(form, name): bandit(holdout, form) for form in FORMS for name, holdout 
 
 @pytest.mark.parametrize("name", HOLDOUTS)
 @pytest.mark.parametrize("form", FORMS)
-def test_the_claim_is_nearly_attained_on_every_side(form, name):
+def test_the_claim_is_nearly_attained_on_every_group(form, name):
     """By the pair that attains D_0, with rewards 1 and 0."""
     made = MADE[form, name]
-    for side in sides_of(made):
-        arms = (1, 2) if side == 0 and made.algorithm.holdout.pairs else (0, 0)
+    for group in groups_of(made):
+        arms = (1, 2) if group == 0 and made.algorithm.holdout.pairs else (0, 0)
         one, other = (
-            vector(made, x, r, side, arm=arm) for x, r, arm in zip(WORST[form], (1.0, 0.0), arms, strict=True)
+            vector(made, x, r, group, arm=arm) for x, r, arm in zip(WORST[form], (1.0, 0.0), arms, strict=True)
         )
         apart = np.linalg.norm(one - other) / claim(made)
         learnt = np.linalg.norm((one - other)[: made.one_pass.learnt.sums.size])
-        k = made.plan.sides.weights[side, 0]
+        k = made.plan.groups.weights[group, 0]
         if learnt >= 0.999 * k * made.one_pass.learnt.sums.sensitivity:  # else the pair is another at this base rate
             assert 0.999 <= apart <= 1 + 1e-12
     share = math.sqrt(1 - made.algorithm.holdout.budget)
@@ -151,35 +152,35 @@ def test_a_search_attains_the_claim_and_no_more(name):
 def test_larger_numbers_would_exceed_it():
     for name in ("teaching", "pairs"):
         made = MADE["curvature", name]
-        assert max(farthest(made, sides=Larger(*made.plan.sides), enough=1.02)) > 1.02
+        assert max(farthest(made, groups=Larger(*made.plan.groups), enough=1.02)) > 1.02
 
 
-def test_a_person_of_one_side_is_not_in_the_others_sums():
-    made = MADE["curvature", "sides"]
+def test_a_person_of_one_group_is_not_in_the_others_sums():
+    made = MADE["curvature", "groups"]
     start = made.one_pass.learnt.sums.size
-    for side in sides_of(made):
-        added = vector(made, (0.6, 0.0), 1.0, side)[start:]
-        assert np.flatnonzero(added).tolist() == [side] and added[side] == made.plan.sides.weights[side, 1] / 2
-        silent = vector(made, (0.0, 0.0), 0.0, side, teaches=0.0)
-        assert not silent[:start].any() and silent[start + side] == -made.plan.sides.weights[side, 1] / 2
+    for group in groups_of(made):
+        added = vector(made, (0.6, 0.0), 1.0, group)[start:]
+        assert np.flatnonzero(added).tolist() == [group] and added[group] == made.plan.groups.weights[group, 1] / 2
+        silent = vector(made, (0.0, 0.0), 0.0, group, teaches=0.0)
+        assert not silent[:start].any() and silent[start + group] == -made.plan.groups.weights[group, 1] / 2
 
 
 def test_pairs_are_of_the_bandits_own_choices():
     made = MADE["curvature", "pairs"]
-    added = vector(made, (0.6, 0.0), 0.75, 0, arm=2)[made.one_pass.learnt.sums.size :] / made.plan.sides.part
+    added = vector(made, (0.6, 0.0), 0.75, 0, arm=2)[made.one_pass.learnt.sums.size :] / made.plan.groups.part
     assert added[2:].tolist() == pytest.approx([0.0, 0.0, 0.75, 0.25])
     assert not vector(made, (0.6, 0.0), 0.75, 1, arm=2)[made.one_pass.learnt.sums.size + 2 :].any()
 
 
 def test_places_of_a_block():
-    sides = {name: [(side.name, side.arm, side.places) for side in one.sides] for name, one in HOLDOUTS.items()}
-    assert sides["arm"] == [("bandit", None, 9), ("holdout", "a", 1)] and HOLDOUTS["arm"].block == 10
-    assert sides["sides"] == [("bandit", None, 6), ("holdout", "a", 2), ("arm", "b", 1), ("arm", "c", 1)]
-    assert sides["divided"] == [("bandit", None, 27), ("arm", "a", 1), ("arm", "b", 1), ("arm", "c", 1)]
+    groups = {name: [(group.name, group.arm, group.places) for group in one.groups] for name, one in HOLDOUTS.items()}
+    assert groups["arm"] == [("bandit", None, 9), ("holdout", "a", 1)] and HOLDOUTS["arm"].block == 10
+    assert groups["groups"] == [("bandit", None, 6), ("holdout", "a", 2), ("arm", "b", 1), ("arm", "c", 1)]
+    assert groups["divided"] == [("bandit", None, 27), ("arm", "a", 1), ("arm", "b", 1), ("arm", "c", 1)]
     for holdout in HOLDOUTS.values():
-        assert sum(side.places for side in holdout.sides) == holdout.block
-        assert math.fsum(side.chance for side in holdout.sides) == pytest.approx(1.0)
-    assert HOLDOUTS["sides"].block == 10 and Holdout(action=0, share=1 / 3).block == 3
+        assert sum(group.places for group in holdout.groups) == holdout.block
+        assert math.fsum(group.chance for group in holdout.groups) == pytest.approx(1.0)
+    assert HOLDOUTS["groups"].block == 10 and Holdout(action=0, share=1 / 3).block == 3
 
 
 WRONG = {
@@ -240,4 +241,4 @@ def test_what_does_not_go_with_an_experiment(options, named):
 def test_arms_of_a_schema_have_its_names():
     with pytest.raises(ValueError, match="Expected actions of the holdout that are actions"):
         bandit(features=FIELDS, budget=BUDGET, holdout=Holdout(action="hello"))
-    assert isinstance(bandit(features=FIELDS, budget=BUDGET, holdout=Holdout(action="a")).plan.sides, Sides)
+    assert isinstance(bandit(features=FIELDS, budget=BUDGET, holdout=Holdout(action="a")).plan.groups, Groups)

@@ -9,8 +9,8 @@ from tools.trials.noise import Noise
 from tacit.planning import holdout
 from tacit.planning.holdout import HoldoutQuestion
 from tacit.trials import bounds, looks
-from tacit.trials.bounds import CALIBRATED, SideSum
-from tacit.trials.sides import Places
+from tacit.trials.bounds import CALIBRATED, GroupSum
+from tacit.trials.groups import Places
 from tests.planning.test_plan import run
 
 
@@ -30,12 +30,14 @@ def test_an_effect_is_seen_as_often_as_said():
     """800 trials, each looked at once: 4 of 5, within 4 standard deviations (a false alarm in 16 000)."""
     found = holdout.cell(HoldoutQuestion(share=0.1, effect=0.1), 1.0, 0.1)
     assert found.people is not None and found.cost == pytest.approx(found.people * 0.01)
-    rng, blocks, sides = np.random.default_rng(8), found.people // 10, Places(10)
+    rng, blocks, groups = np.random.default_rng(8), found.people // 10, Places(10)
     loud = holdout.noise(1.0, 1e-6)(found.people)
     c = rng.binomial(blocks, 0.5, 800) + loud[0] * rng.standard_normal(800)
     b = rng.binomial(9 * blocks, 0.6, 800) + loud[1] * rng.standard_normal(800)
     error = 0.05 / looks.most(0.1)
-    seen = bounds.difference(SideSum(9, b, loud[1]), SideSum(1, c, loud[0]), sides, blocks, error, CALIBRATED).low > 0
+    seen = (
+        bounds.difference(GroupSum(9, b, loud[1]), GroupSum(1, c, loud[0]), groups, blocks, error, CALIBRATED).low > 0
+    )
     assert abs(seen.mean() - 0.8) < 4 * (0.16 / 800) ** 0.5
 
 

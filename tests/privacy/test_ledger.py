@@ -13,12 +13,12 @@ from tacit.privacy import ledger
 from tacit.privacy.certificate import DEVICES, certify
 from tacit.privacy.ledger import (
     GaussianRelease,
+    GroupReleases,
     LaplaceRelease,
     LocalRelease,
     OneOfRelease,
     RepeatedRelease,
     ShuffledRelease,
-    SideReleases,
 )
 from tacit.privacy.relations import PERSON, RELATIONS, REPLACE, ROUNDS, UNIT, USER
 
@@ -28,8 +28,8 @@ REPEATED = RepeatedRelease("tree", "numbers", "a theorem", 0.1, 1e-7, 3, 10, rel
 SHUFFLED = ShuffledRelease("shuffled sum", "numbers", 1.0, 100, 90, 8.0, 4, 2.0, 64, 0.5, DELTA, relation=REPLACE)
 LAPLACE = LaplaceRelease("sum", "a number", 4, 200 << 40, 10, 9, 8, 7, 1.0, relation=REPLACE)
 LOCAL = LocalRelease("cap", "a report", 3, 1.0, 2.0, 0.7, 0.0, relation=REPLACE)
-SIDES = SideReleases("a", (GAUSSIAN, GAUSSIAN)), SideReleases("b", (GAUSSIAN,))
-ONE_OF = OneOfRelease("one of", "numbers", SIDES, relation=REPLACE)
+GROUPS = GroupReleases("a", (GAUSSIAN, GAUSSIAN)), GroupReleases("b", (GAUSSIAN,))
+ONE_OF = OneOfRelease("one of", "numbers", GROUPS, relation=REPLACE)
 KINDS = (GAUSSIAN, ONE_OF, REPEATED, SHUFFLED, LAPLACE, LOCAL)
 
 
@@ -149,33 +149,33 @@ def test_a_claim_above_its_budget_is_not_called_private():
     assert claim([msgspec.structs.replace(LOCAL, epsilon=math.inf)], ()).epsilon is None
 
 
-def test_of_several_sides_the_worst_counts():
+def test_of_several_groups_the_worst_counts():
     """Neither their sum nor the first; with other releases it composes as any Gaussian one does."""
-    assert ONE_OF.mu == pytest.approx(math.sqrt(2) * GAUSSIAN.mu) and ONE_OF.worst is SIDES[0]
-    assert OneOfRelease("one of", "numbers", SIDES[::-1], relation=REPLACE).mu == ONE_OF.mu
-    many = OneOfRelease("one of", "numbers", (*SIDES, *SIDES[1:] * 9), relation=REPLACE)
+    assert ONE_OF.mu == pytest.approx(math.sqrt(2) * GAUSSIAN.mu) and ONE_OF.worst is GROUPS[0]
+    assert OneOfRelease("one of", "numbers", GROUPS[::-1], relation=REPLACE).mu == ONE_OF.mu
+    many = OneOfRelease("one of", "numbers", (*GROUPS, *GROUPS[1:] * 9), relation=REPLACE)
     assert ledger.epsilon_of([many], DELTA) == ledger.epsilon_of([ONE_OF], DELTA)
     assert ledger.epsilon_of([ONE_OF], DELTA) == ledger.epsilon_of([GAUSSIAN] * 2, DELTA)
     assert ledger.epsilon_of([ONE_OF, GAUSSIAN], DELTA) == ledger.epsilon_of([GAUSSIAN] * 3, DELTA)
     assert ledger.epsilon_of([ONE_OF], DELTA, rounds=3) > ledger.epsilon_of([ONE_OF], DELTA)
 
 
-def test_the_grid_of_a_side_is_not_forgotten():
+def test_the_grid_of_a_group_is_not_forgotten():
     coarse = msgspec.structs.replace(GAUSSIAN, sensitivity=0.5, grid=0.5, numbers=1000)
-    sides = SideReleases("a", (GAUSSIAN,)), SideReleases("b", (coarse,))
-    one_of = OneOfRelease("one of", "numbers", sides, relation=REPLACE)
+    groups = GroupReleases("a", (GAUSSIAN,)), GroupReleases("b", (coarse,))
+    one_of = OneOfRelease("one of", "numbers", groups, relation=REPLACE)
     assert one_of.mu == GAUSSIAN.mu and one_of.factors == coarse.factors and max(one_of.factors) > 0
     assert ledger.epsilon_of([one_of], DELTA) >= ledger.epsilon_of([GAUSSIAN], DELTA)
 
 
-def test_sides_are_of_one_relation_and_survive_a_file():
+def test_groups_are_of_one_relation_and_survive_a_file():
     again = msgspec.json.decode(msgspec.json.encode(ONE_OF), type=ledger.Release)
     assert again == ONE_OF and hash(again) == hash(ONE_OF)
-    for sides in ((), (SideReleases("a", ()),)):
-        with pytest.raises(ValueError, match="Expected sides with at least one release"):
-            OneOfRelease("one of", "numbers", sides, relation=REPLACE)
+    for groups in ((), (GroupReleases("a", ()),)):
+        with pytest.raises(ValueError, match="Expected groups with at least one release"):
+            OneOfRelease("one of", "numbers", groups, relation=REPLACE)
     with pytest.raises(ValueError, match="Expected"):
-        OneOfRelease("one of", "numbers", SIDES, relation="replace rewards")
+        OneOfRelease("one of", "numbers", GROUPS, relation="replace rewards")
 
 
 # relations

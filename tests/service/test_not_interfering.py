@@ -216,7 +216,7 @@ def test_one_person_with_fields_replaced_or_erased_changes_nothing_that_is_seen(
 
 
 def test_what_a_holdout_says_is_the_same_whoever_people_are(on_sqlite, monkeypatch, caplog):
-    """With the same sides: also of its picture, which is on the page from the first look on."""
+    """With the same groups: also of its picture, which is on the page from the first look on."""
     monkeypatch.setattr(
         shared_settings, "Assignment", lambda holdout, key, **more: Assignment(holdout, bytes(32), **more)
     )

@@ -1,5 +1,5 @@
 """With a holdout every request that is refused has a number, whichever route it comes by: else what one person
-sends would move everybody else to another side."""
+sends would move everybody else to another group."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A holdout over HTTP: own choices in requests, never a side in an answer, what it says, and its end."""
+"""A holdout over HTTP: own choices in requests, never a group in an answer, what it says, and its end."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_status_history_and_dashboard_say_what_the_bandit_does(tmp_path):
     early = "Not known yet: the first look comes after 100 people."
     assert reply(app, "status")["trial"] == {"said": early, "people": 0} and early in page_of(app)
     chosen = [one for _ in range(8) for one in play(app, 80)]
-    assert chosen[0].keys() == {"index", "name", "id"}  # no side
+    assert chosen[0].keys() == {"index", "name", "id"}  # no group
     found, curve, now = reply(app, "status")["trial"], reply(app, "history")["trial"], stored(app).trial
     text = page_of(app)
     assert found["value"] == now.value and found["since"] == now.since is not None
@@ -78,7 +78,7 @@ def test_own_choices_are_said_in_every_request(tmp_path):
     ],
 )
 def test_a_bad_request_that_is_sent_again_has_one_number(tmp_path, body):
-    """As a good one has: otherwise what is in it would move everybody else's side. So has one with an empty name."""
+    """As a good one has: otherwise what is in it would move everybody else's group. So has one with an empty name."""
     app = application(tmp_path, **GLM, holdout=HOLDOUT)
     assert statuses(app, *[("choose", body)] * 3) == [422] * 3 and stored(app).head.choices == 1
     with pytest.raises(RefusedRequest):
@@ -128,11 +128,11 @@ def test_what_is_wrong_is_said_before_it_is_served(wrong, words):
 
 
 def test_the_picture_of_one_look_and_of_amounts():
-    alone = trial.told(sums(HELLO, [500], (0.7, 0.5)), None)
+    alone = trial.view_of(sums(HELLO, [500], (0.7, 0.5)), None)
     assert trial.picture(alone).count('class="band"') == 1 and "since" not in trial.picture(alone)
-    worse = trial.told(sums(HELLO, PEOPLE, (0.4, 0.5), rewards=(0.0, 20.0)), None)
+    worse = trial.view_of(sums(HELLO, PEOPLE, (0.4, 0.5), rewards=(0.0, 20.0)), None)
     drawn = trial.picture(worse)
     assert "since worse" in drawn and "for a choice" in drawn and drawn.count('class="band"') == 6
     assert worse.now.earned == Interval(*worse.now.earned) and trial.written(None) is trial.curve(None) is None
-    assert "The holdout has ended" in trial.section(trial.told(sums(HELLO, PEOPLE, (0.7, 0.5), ended=9000), None))
-    assert trial.told(sums(HELLO, [300], (0.7, 0.5), ended=400), None).said == trial.TOO_EARLY
+    assert "The holdout has ended" in trial.section(trial.view_of(sums(HELLO, PEOPLE, (0.7, 0.5), ended=9000), None))
+    assert trial.view_of(sums(HELLO, [300], (0.7, 0.5), ended=400), None).said == trial.TOO_EARLY

@@ -72,7 +72,7 @@ KEY = bytes(range(32))
 
 
 def in_memory(name, seed, **settings):
-    """An experiment has the sides of that key, and its policy has drawn none."""
+    """An experiment has the groups of that key, and its policy has drawn none."""
     made = Bandit(algorithm(name, **settings), pending=100, **draws(seed))
     if made.memory.assignment is not None:
         made.memory.assignment = Assignment(made.memory.assignment.holdout, KEY)

@@ -1,4 +1,4 @@
-"""A holdout on a database: every number counts once on its side; sides survive what rows and keys survive."""
+"""A holdout on a database: every number counts once in its group; groups survive what rows and keys survive."""
 
 import itertools
 
@@ -37,7 +37,7 @@ def play(stored, rounds, seed=0, **given):
         number = stored.choices + 1
         choice, reward = stored.choose(arms(rng), **given), float(rng.random() < 0.5)
         stored.observe(choice, reward)
-        out[number] = stored._shared.assignment.side(number), reward
+        out[number] = stored._shared.assignment.group(number), reward
     settle(stored)
     return out
 
@@ -46,10 +46,10 @@ def check(stored, happened):
     """All looks are what happened; False where there is none yet."""
     found = stored.trial_sums
     for look in found.looks:
-        sides = np.array([happened[n][0] for n in range(1, look.people + 1)])
+        groups = np.array([happened[n][0] for n in range(1, look.people + 1)])
         rewards = np.array([happened[n][1] for n in range(1, look.people + 1)])
-        exact = [rewards[sides == i].sum() - np.sum(sides == i) / 2 for i in range(len(found.sides))]
-        assert look.counts == tuple(np.bincount(sides, minlength=len(found.sides)))
+        exact = [rewards[groups == i].sum() - np.sum(groups == i) / 2 for i in range(len(found.groups))]
+        assert look.counts == tuple(np.bincount(groups, minlength=len(found.groups)))
         assert look.totals == pytest.approx(exact, abs=0.02)
     return bool(found.looks)
 
@@ -61,7 +61,7 @@ def test_every_number_counts_whatever_became_of_it(place, quiet):
     with opened(place) as stored:
         for t in range(60):
             number, reward = stored.choices + 1, float(rng.random() < 0.5)
-            happened[number] = stored._shared.assignment.side(number), MISSING
+            happened[number] = stored._shared.assignment.group(number), MISSING
             if t % 10 == 1:
                 with pytest.raises(RefusedRequest, match="Expected"):
                     stored.choose(np.full((4, 3), np.nan), request=f"bad {t}")
@@ -92,10 +92,10 @@ def test_what_the_holdout_plays_and_what_answers_tell(place, rng):
         told, x = {}, arms(rng)
         for t in range(40):
             number, choice = stored.choices + 1, stored.choose(x, request=f"{t}", propensity=True)
-            if stored._shared.assignment.side(number):
+            if stored._shared.assignment.group(number):
                 assert choice.index == 1
             told.setdefault(choice.index, set()).add(round(choice.propensity, 9))
-            assert stored.choose(x, request=f"{t}").propensity == choice.propensity and not hasattr(choice, "side")
+            assert stored.choose(x, request=f"{t}").propensity == choice.propensity and not hasattr(choice, "group")
         assert told[1] == {0.4} and all(found == {0.2} for index, found in told.items() if index != 1)
         later = stored.choose(x)
         assert later.propensity == pytest.approx(0.4 if later.index == 1 else 0.2)
@@ -106,8 +106,8 @@ def test_own_is_the_callers_choice(place, quiet):
         rng, before = np.random.default_rng(3), 0
         for _ in range(30):
             number, choice = stored.choices + 1, stored.choose(arms(rng), own=2)
-            before += stored._shared.assignment.side(number)
-            assert choice.index == 2 or not stored._shared.assignment.side(number)
+            before += stored._shared.assignment.group(number)
+            assert choice.index == 2 or not stored._shared.assignment.group(number)
         assert before == 6
         for own in (None, 4, "a"):
             with pytest.raises(RefusedRequest, match="Expected own="):
@@ -120,10 +120,10 @@ def test_own_is_the_callers_choice(place, quiet):
 def test_it_goes_on_after_a_restart_and_workers_agree_on_its_end(place, quiet, clock):
     with opened(place) as stored:
         happened = play(stored, 47)
-        before, key = stored.trial_sums, stored._store.sides
+        before, key = stored.trial_sums, stored._store.groups
     clock.now = 5000.0
     with opened(place, clock=clock) as stored:
-        assert stored._store.sides == key and stored.trial_sums.looks == before.looks
+        assert stored._store.groups == key and stored.trial_sums.looks == before.looks
         if place.where.startswith("postgres"):
             with opened(place, clock=clock) as other:
                 other.end_experiment()
@@ -140,7 +140,7 @@ def test_it_goes_on_after_a_restart_and_workers_agree_on_its_end(place, quiet, c
 
 
 @pytest.mark.parametrize("ahead", [True, False])
-def test_propensities_of_its_last_block_do_not_tell_the_side(on_sqlite, ahead):
+def test_propensities_of_its_last_block_do_not_tell_the_group(on_sqlite, ahead):
     with opened(on_sqlite) as stored:
         x = arms(np.random.default_rng(2))
         stored.choose(x)
@@ -154,13 +154,13 @@ def test_propensities_of_its_last_block_do_not_tell_the_side(on_sqlite, ahead):
 def test_a_choice_that_is_tried_again_with_another_number_is_what_the_bandit_drew(on_sqlite, ahead):
     with opened(on_sqlite) as stored:
         assignment = stored._shared.assignment
-        numbers = {assignment.side(number): number for number in range(1, 6)}
+        numbers = {assignment.group(number): number for number in range(1, 6)}
         for available in (None, [True, True, True, False]):
             for _ in range(10):
                 asked = stored.prepare(arms(np.random.default_rng(2)), available=available)
                 asked = stored.with_propensity(asked) if ahead else asked
                 drawn = stored._curator.draw(asked)
-                once, again = (stored._curator.played(numbers[side], asked, drawn) for side in (1, 0))
+                once, again = (stored._curator.played(numbers[group], asked, drawn) for group in (1, 0))
                 assert once.place == 1 and again.place == asked.offer.place(drawn.picked)
                 assert again.chance() == pytest.approx(0.8 / len(asked.offer.arms) + 0.2 * (again.place == 1))
 
@@ -186,16 +186,16 @@ def test_a_restore_begins_a_new_experiment(on_sqlite, quiet, clock):
     """With another key; one that has ended stays so."""
     with opened(on_sqlite) as stored:
         play(stored, 40)
-        key = stored._store.sides
+        key = stored._store.groups
     restored(on_sqlite, made())
     clock.now = 9000.0
     with opened(on_sqlite, clock=clock) as stored:
-        assert stored.trial_sums.looks == () and stored._store.sides != key and stored.version == 0
+        assert stored.trial_sums.looks == () and stored._store.groups != key and stored.version == 0
         assert check(stored, play(stored, 40, seed=5))
         stored.end_experiment()
     restored(on_sqlite, made())
     with opened(on_sqlite, clock=clock) as stored:
-        assert stored.trial_sums.ended == 0 and {side for side, _ in play(stored, 20, seed=6).values()} == {0}
+        assert stored.trial_sums.ended == 0 and {group for group, _ in play(stored, 20, seed=6).values()} == {0}
 
 
 def test_it_moves_to_another_database(on_sqlite, on_postgres, quiet):
@@ -209,10 +209,10 @@ def test_it_moves_to_another_database(on_sqlite, on_postgres, quiet):
 
 def test_its_key_is_one_of_the_folders(on_sqlite):
     with opened(on_sqlite) as stored:
-        assert stored._store.seal.keys.labels(f"{stored._store.uid}.sides") == [f"{stored._store.uid}.sides"]
-        key, shown = stored._store.sides, f"{stored._store!r}{stored._shared.assignment!r}{stored.trial_sums}"
+        assert stored._store.seal.keys.labels(f"{stored._store.uid}.groups") == [f"{stored._store.uid}.groups"]
+        key, shown = stored._store.groups, f"{stored._store!r}{stored._shared.assignment!r}{stored.trial_sums}"
         assert len(key) == 32 and key.hex() not in shown and repr(key) not in shown
-        stored._store.seal.keys.destroy(f"{stored._store.uid}.sides")
+        stored._store.seal.keys.destroy(f"{stored._store.uid}.groups")
     with pytest.raises(WrongKeys):
         opened(on_sqlite)
 
@@ -265,9 +265,9 @@ def killed_at_every_statement(place):
             stored.observe(stored.choose(np.eye(3), request=f"later {i}"), 1.0)
         settle(stored)
         found = table(stored, "SELECT number FROM choice WHERE bandit = ?", stored._store.uid)
-        answered, side = {int(one) for (one,) in found}, stored._shared.assignment.side
-        assert ended % 5 == 0 and all(side(n) == 0 for n in range(ended + 1, ended + 20))
-        assert check(stored, {n: (side(n), 1.0 if n in answered else MISSING) for n in range(1, stored.choices + 1)})
+        answered, group = {int(one) for (one,) in found}, stored._shared.assignment.group
+        assert ended % 5 == 0 and all(group(n) == 0 for n in range(ended + 1, ended + 20))
+        assert check(stored, {n: (group(n), 1.0 if n in answered else MISSING) for n in range(1, stored.choices + 1)})
         assert len(answered) == number + 30 <= stored.choices
 
 
@@ -296,13 +296,13 @@ def test_what_was_released_stays_when_it_retires(on_sqlite, quiet, assign):
 
 
 def after(place, fate, monkeypatch):
-    """Exact sums by step, in cells, of 40 people of whom the first of a side has that fate."""
+    """Exact sums by step, in cells, of 40 people of whom the first of a group has that fate."""
     with_key = lambda holdout, key, **options: Assignment(holdout, bytes(32), **options)  # noqa: E731
     monkeypatch.setattr("tacit.holders.shared_settings.Assignment", with_key)
     bandit = made()
     with place.open(bandit, name=fate.replace(" ", "-")) as stored:
-        side = int(fate.endswith("holdout"))
-        canary = next(n for n in range(1, 11) if stored._shared.assignment.side(n) == side)
+        group = int(fate.endswith("holdout"))
+        canary = next(n for n in range(1, 11) if stored._shared.assignment.group(n) == group)
         rng = np.random.default_rng(6)
         for number in range(1, 41):
             x, own = np.repeat(arms(rng, count=1), 2, axis=0), number == canary  # whichever arm is drawn
@@ -319,20 +319,20 @@ def after(place, fate, monkeypatch):
                 reward = {"yes": 1.0, "no": 0.0, "cancels": None}.get(fate.split()[0], 1.0) if own else number % 2
                 stored.observe(choice, reward)
         settle(stored)
-        return bandit, side, sums(stored)
+        return bandit, group, sums(stored)
 
 
 @pytest.mark.parametrize("who", ["bandit", "holdout"])
-def test_one_person_moves_one_step_and_one_side_by_at_most_the_claim(on_sqlite, quiet, monkeypatch, who):
-    """Whatever becomes of the person's request. Later steps are those of the others, whose sides have not moved."""
+def test_one_person_moves_one_step_and_one_group_by_at_most_the_claim(on_sqlite, quiet, monkeypatch, who):
+    """Whatever becomes of the person's request. Later steps are those of the others, whose groups have not moved."""
     found = {fate: after(on_sqlite, f"{fate} {who}", monkeypatch) for fate in FATES}
     moved = set()
     for one, other in itertools.combinations(FATES, 2):
-        (bandit, side, zero), (_, _, another) = found[one], found[other]
+        (bandit, group, zero), (_, _, another) = found[one], found[other]
         one_pass = bandit.one_pass(exact=True)
         start, grid = one_pass.learnt.sums.size, one_pass.plan.mechanism
         apart = {step: zero[step] - another[step] for step in zero}
         assert grid.cell * np.linalg.norm(apart[0]) <= grid.sensitivity(one_pass.model.sums.sensitivity)
         moved |= set(np.flatnonzero(apart[0][start:]).tolist())
         assert len(zero) == 5 and all(not apart[step][start:].any() for step in range(1, 5))
-    assert moved == {side}
+    assert moved == {group}

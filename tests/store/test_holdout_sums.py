@@ -28,11 +28,11 @@ def errors(folder, seed, holdout, rounds):
             rewards[new], arms[new] = answers, [choice.index for choice in choices]
             clock.now += 4.0
             stored.tend()
-        found, sides = stored.trial_sums, stored._shared.assignment.sides(range(1, rounds + 1))
+        found, groups = stored.trial_sums, stored._shared.assignment.groups(range(1, rounds + 1))
     look = found.looks[-1]
-    at, r, played = sides[: look.people], rewards[1 : look.people + 1], arms[1 : look.people + 1]
-    assert look.counts == tuple(np.bincount(at, minlength=len(found.sides))) and look.people > rounds / 2
-    exact = [np.sum(r[at == side] - 0.5) for side in range(len(found.sides))]
+    at, r, played = groups[: look.people], rewards[1 : look.people + 1], arms[1 : look.people + 1]
+    assert look.counts == tuple(np.bincount(at, minlength=len(found.groups))) and look.people > rounds / 2
+    exact = [np.sum(r[at == group] - 0.5) for group in range(len(found.groups))]
     out = [*((np.array(look.totals) - exact) / look.taus)]
     for pair, arm in zip(look.pairs, found.pair_arms, strict=True):
         own = r[(at == 0) & (played == arm)]

@@ -1,4 +1,4 @@
-"""A bandit moves to another database: as if it had not, whenever the move is killed; at most one side is ever open."""
+"""A bandit moves to another database: as if it had not, whenever the move is killed; at most one group is ever open."""
 
 import contextlib
 import dataclasses
@@ -117,8 +117,8 @@ def ready(place, clock=None):
 def killed_at(number, here, there, known):
     """Whether it was killed; run again it has happened, once."""
     was = dies_at(number, here, lambda: move(here.where, there.where, keys=here.keys))
-    sides = [opened(here), opened(there)]
-    assert sum(sides) <= 1 and (was or sides == [False, True]), sides
+    groups = [opened(here), opened(there)]
+    assert sum(groups) <= 1 and (was or groups == [False, True]), groups
     move(here.where, there.where, keys=here.keys)
     move(here.where, there.where, keys=here.keys)  # and once more
     assert not opened(here)
@@ -127,7 +127,7 @@ def killed_at(number, here, there, known):
         assert stored.choose(np.eye(3), request="last").id == last
         assert table(stored, LEAVES) == leaves and np.array_equal(total(stored), exact)
         assert len([what for _, what in stored.events if what.endswith(moving.opening.place_of(here.where))]) == 1
-    return was, sides
+    return was, groups
 
 
 @pytest.mark.parametrize("apart", [pytest.param(1, marks=pytest.mark.full), 9])
@@ -146,7 +146,7 @@ def test_killed_at_a_statement(postgres, folder, apart, back):
         outcomes.append(killed_at(number, here, there, known))
         if not outcomes[-1][0]:
             break
-    kinds = {tuple(sides) for _, sides in outcomes}
+    kinds = {tuple(groups) for _, groups in outcomes}
     assert not outcomes[-1][0] and {(True, False), (False, False), (False, True)} <= kinds
 
 

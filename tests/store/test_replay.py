@@ -119,7 +119,7 @@ def test_quite_other_people_change_nothing_that_is_shown(place, kind):
 
 
 def test_an_experiment_changes_nothing_of_that(place, monkeypatch):
-    """Each run has the same key of sides."""
+    """Each run has the same key of groups."""
     with_key = lambda holdout, key, **options: Assignment(holdout, bytes(32), **options)  # noqa: E731
     monkeypatch.setattr("tacit.holders.shared_settings.Assignment", with_key)
     check(place, experiment)

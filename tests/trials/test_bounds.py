@@ -8,25 +8,25 @@ import numpy as np
 import pytest
 
 from tacit.trials import bounds, coins, rare
-from tacit.trials.bounds import CALIBRATED, PROVEN, SideSum
+from tacit.trials.bounds import CALIBRATED, PROVEN, GroupSum
 from tacit.trials.coins import Centres, Tossed
-from tacit.trials.sides import Places
+from tacit.trials.groups import Places
 
 ERROR = 0.05 / 96
 GRID = np.linspace(0, 1, 20_001)
 
 
-def spread_of(rule, sides, blocks, error, *, places, total, noise):
+def spread_of(rule, groups, blocks, error, *, places, total, noise):
     """All means that are not rejected, one by one: normal, or Chernoff's bound for each lam."""
     count = blocks * places
     if rule == CALIBRATED:
         z = NormalDist().inv_cdf(1 - error / 2)
         keep = (total / count - GRID) ** 2 <= z**2 * (
-            sides.mean(places).main * GRID * (1 - GRID) / blocks + (noise / count) ** 2
+            groups.mean(places).main * GRID * (1 - GRID) / blocks + (noise / count) ** 2
         )
     else:
         keep = np.abs(total / count - GRID) <= math.sqrt(
-            2 * (sides.mean(places).main / 4 / blocks + (noise / count) ** 2) * math.log(4 / error)
+            2 * (groups.mean(places).main / 4 / blocks + (noise / count) ** 2) * math.log(4 / error)
         )
         for k in range(6):
             log = math.log(24 / error)
@@ -40,27 +40,27 @@ def spread_of(rule, sides, blocks, error, *, places, total, noise):
 @pytest.mark.parametrize("rule", [CALIBRATED, PROVEN])
 @pytest.mark.parametrize(("rate", "noise"), [(0.5, 10.0), (0.02, 11.0), (0.98, 2.0), (0.0, 0.5)])
 def test_means_against_all_values(rule, rate, noise):
-    sides, blocks = Places(10), 1000
-    side = SideSum(1, rate * blocks, noise)
-    low, high = spread_of(rule, sides, blocks, ERROR, places=1, total=side.total, noise=noise)
-    found = bounds.mean(side, sides, blocks, ERROR, rule)
+    groups, blocks = Places(10), 1000
+    group = GroupSum(1, rate * blocks, noise)
+    low, high = spread_of(rule, groups, blocks, ERROR, places=1, total=group.total, noise=noise)
+    found = bounds.mean(group, groups, blocks, ERROR, rule)
     assert found.low == pytest.approx(low, abs=1e-4) and found.high == pytest.approx(high, abs=1e-4)
     assert found.low <= found.value <= found.high
 
 
 def test_many_trials_at_once_are_the_same_as_one_by_one():
-    sides, totals = Places(20, 2, (1, 1)), np.array([3.0, 400.0, 1_000.0, 1_990.0])
+    groups, totals = Places(20, 2, (1, 1)), np.array([3.0, 400.0, 1_000.0, 1_990.0])
     for rule in (CALIBRATED, PROVEN):
-        many = bounds.difference(SideSum(16, 8 * totals, 60.0), SideSum(2, totals, 9.0), sides, 1000, ERROR, rule)
+        many = bounds.difference(GroupSum(16, 8 * totals, 60.0), GroupSum(2, totals, 9.0), groups, 1000, ERROR, rule)
         for i, total in enumerate(totals.tolist()):
-            one = bounds.difference(SideSum(16, 8 * total, 60.0), SideSum(2, total, 9.0), sides, 1000, ERROR, rule)
+            one = bounds.difference(GroupSum(16, 8 * total, 60.0), GroupSum(2, total, 9.0), groups, 1000, ERROR, rule)
             assert [float(part) for part in one] == pytest.approx([part[i] for part in many])
 
 
 def test_rare_rewards_make_intervals_narrower_and_sure_ones_too():
     def half(rule, rate):
         found = bounds.difference(
-            SideSum(9, 9 * rate * 10_000, 60.0), SideSum(1, rate * 10_000, 10.0), Places(10), 10_000, ERROR, rule
+            GroupSum(9, 9 * rate * 10_000, 60.0), GroupSum(1, rate * 10_000, 10.0), Places(10), 10_000, ERROR, rule
         )
         return (found.high - found.low) / 2
 
@@ -83,12 +83,12 @@ def test_the_bound_for_rare_rewards_is_that_of_every_mean_it_allows():
 
 
 def test_variance_is_that_of_the_worst_means_that_sums_allow():
-    sides, blocks = Places(10), 2000
-    bandit, holdout = SideSum(9, 9 * 0.03 * blocks, 60.0), SideSum(1, 0.02 * blocks, 10.0)
-    c, b = (bounds.mean(side, sides, blocks, ERROR * 0.05, CALIBRATED) for side in (holdout, bandit))
+    groups, blocks = Places(10), 2000
+    bandit, holdout = GroupSum(9, 9 * 0.03 * blocks, 60.0), GroupSum(1, 0.02 * blocks, 10.0)
+    c, b = (bounds.mean(group, groups, blocks, ERROR * 0.05, CALIBRATED) for group in (holdout, bandit))
     y, noise = (9 * c.high + b.high) / 10, math.hypot(60 / 9, 10) / blocks
     half = NormalDist().inv_cdf(1 - 0.9 * ERROR / 2) * math.sqrt((10 / 9) ** 2 * y * (1 - y) / blocks + noise**2)
-    found = bounds.difference(bandit, holdout, sides, blocks, ERROR, CALIBRATED)
+    found = bounds.difference(bandit, holdout, groups, blocks, ERROR, CALIBRATED)
     assert (found.high - found.low) / 2 == pytest.approx(half) and found.value == pytest.approx(0.01)
 
 
@@ -118,9 +118,9 @@ def test_coins_intervals_hold_and_are_near_those_of_blocks():
     rng, people, half = np.random.default_rng(3), 40_000, {}
     sizes = (2_000, 38_000)
     for rate in (0.5, 0.02):
-        side, reward = rng.random((people, 60)) < 0.1, rng.random((people, 60)) < rate
-        counts = np.stack([part.sum(0) for part in np.split(side, [sizes[0]])])
-        total = (reward & side).sum(0), (reward & ~side).sum(0)
+        group, reward = rng.random((people, 60)) < 0.1, rng.random((people, 60)) < rate
+        counts = np.stack([part.sum(0) for part in np.split(group, [sizes[0]])])
+        total = (reward & group).sum(0), (reward & ~group).sum(0)
         centres = Centres(sizes, (0.5, reward[: sizes[0]].mean(0)))
         holdout = Tossed(0.1, tuple(counts), total[0] + 0.0, 10.0)
         bandit = Tossed(0.9, tuple(np.array(sizes)[:, None] - counts), total[1] + 0.0, 60.0)
@@ -132,7 +132,7 @@ def test_coins_intervals_hold_and_are_near_those_of_blocks():
                 mean = coins.mean(tossed, centres, ERROR, rule)
                 assert np.all((mean.low <= reward.mean(0)) & (mean.high >= reward.mean(0)))
         blocks = bounds.difference(
-            SideSum(9, 36_000 * rate, 60.0), SideSum(1, 4000 * rate, 10.0), Places(10), 4000, ERROR, CALIBRATED
+            GroupSum(9, 36_000 * rate, 60.0), GroupSum(1, 4000 * rate, 10.0), Places(10), 4000, ERROR, CALIBRATED
         )
         assert half[CALIBRATED, rate] < 1.6 * (blocks.high - blocks.low) / 2
     assert half[CALIBRATED, 0.02] < 0.6 * half[CALIBRATED, 0.5]
@@ -146,7 +146,7 @@ def test_manski_is_as_wide_as_those_who_did_not_get_the_arm():
     assert bounds.interval(-50.0, 1200.0, 1.0, 1000, 0.05)[1:] == (0.0, 0.0)
 
 
-def test_sides_that_are_not_as_planned_are_told():
+def test_groups_that_are_not_as_planned_are_told():
     chances = 0.9, 0.1
     assert bounds.problem(1000, (900, 100), chances, coins=False, looks=24) is None
     assert "Expected 900 people of 1000" in (bounds.problem(1000, (899, 101), chances, coins=False, looks=24) or "")

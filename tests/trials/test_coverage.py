@@ -6,7 +6,7 @@ from tools.trials.__main__ import covered, reloaded
 from tools.trials.noise import Noise
 
 from tacit.trials.bounds import CALIBRATED, PROVEN
-from tacit.trials.sides import Places
+from tacit.trials.groups import Places
 
 ARMS = Places(50, 5, (1, 1))
 
@@ -31,7 +31,7 @@ def test_arms_of_their_own():
     assert found["arm"] < 0.04 and found[CALIBRATED] < 0.04
 
 
-def test_sides_by_coins():
+def test_groups_by_coins():
     """As above: of 500 runs at most 4 %. Noise that is twice as large as claimed is found out."""
     noise = Noise(1.0, 10, 20_000)
     for name in ("p = .02", "learning"):
@@ -42,10 +42,10 @@ def test_sides_by_coins():
 
 @pytest.mark.full
 def test_every_world():
-    for sides in (Places(10), ARMS):
-        noise = Noise(1.0, sides.block, 100_000)
+    for groups in (Places(10), ARMS):
+        noise = Noise(1.0, groups.block, 100_000)
         for world in worlds.BLOCKS.values():
-            found = covered(world, sides, noise, runs=4000, seed=4)["wrong"]
+            found = covered(world, groups, noise, runs=4000, seed=4)["wrong"]
             assert max(found[CALIBRATED], found[PROVEN], found["arm"]) < 0.03
 
 

@@ -8,8 +8,8 @@ import pytest
 from tacit import Budget, Holdout, JointGLM, Simulated, Spec, environments, simulate
 from tacit.algorithms.trial_sums import TrialLook, TrialSums
 from tacit.trials import bounds, waits
-from tacit.trials.bounds import SideSum
-from tacit.trials.sides import Places
+from tacit.trials.bounds import GroupSum
+from tacit.trials.groups import Places
 from tacit.trials.trial import course, trial
 from tests.made import joint
 
@@ -17,15 +17,15 @@ YES = (0.0, 1.0)
 
 
 def sums(holdout, people, means, tau=8.0, *, ended=None, rewards=YES, pairs=(), rounding=0.0, counts=None):
-    """As released, without noise: means of each side in [0, 1]."""
+    """As released, without noise: means of each group in [0, 1]."""
     looks = []
     for n in people:
-        own = counts(n) if counts else tuple(round(n * side.chance) for side in holdout.sides)
+        own = counts(n) if counts else tuple(round(n * group.chance) for group in holdout.groups)
         totals = tuple(count * (mean - 0.5) for count, mean in zip(own, means, strict=True))
         looks.append(TrialLook(n, own, totals, (tau,) * len(own), tuple((n * a, n * b) for a, b in pairs), tau))
     block = 1 if holdout.assign == "coins" else holdout.block
-    sides, lost = holdout.sides, (rounding,) * len(holdout.sides)
-    return TrialSums(holdout, sides, block, holdout.pairs, rewards, tuple(looks), ended, np.ones(1), (1.0,), lost)
+    groups, lost = holdout.groups, (rounding,) * len(holdout.groups)
+    return TrialSums(holdout, groups, block, holdout.pairs, rewards, tuple(looks), ended, np.ones(1), (1.0,), lost)
 
 
 HELLO = Holdout(share=0.1, action="hello")
@@ -40,7 +40,7 @@ def test_looks_intervals_and_since_when_it_is_clear():
     last = found[-1]
     assert last == trial(sums(HELLO, PEOPLE, (0.7, 0.5)))
     assert last.holdout == 1600 and last.value == pytest.approx(0.2) and last.cost == pytest.approx(320)
-    pair = SideSum(9, 0.7 * 14_400, 8.0), SideSum(1, 0.5 * 1600, 8.0)
+    pair = GroupSum(9, 0.7 * 14_400, 8.0), GroupSum(1, 0.5 * 1600, 8.0)
     slow = bounds.difference(*pair, Places(10), 1600, 0.05 / 96, "calibrated")
     assert (last.low, last.high) == pytest.approx(slow[1:])
     assert last.earned.value == pytest.approx(0.68) and last.bandit.low < 0.7 < last.bandit.high

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from tacit.trials import bounds, coins, looks
-from tacit.trials.bounds import CALIBRATED, PROVEN, SideSum
+from tacit.trials.bounds import CALIBRATED, PROVEN, GroupSum
 from tacit.trials.coins import Centres, Tossed
-from tacit.trials.sides import Places
+from tacit.trials.groups import Places
 from tools.trials import reloads, worlds
 from tools.trials.noise import BANDIT, Noise
 
@@ -19,13 +19,13 @@ ORDINARY = 1.96
 EARLY = 5  # looks at which noise is most of the error
 
 
-def covered(world: worlds.World, sides: Places, noise: Noise, *, runs: int, seed: int) -> dict[str, Any]:
+def covered(world: worlds.World, groups: Places, noise: Noise, *, runs: int, seed: int) -> dict[str, Any]:
     """The share of runs in which the truth is outside at any look, by rule; mean half widths at the last look by
     1.1 of WIDTHS; and how often the error of one of the first looks is beyond 1.96 standard deviations (worst blocks: 5
     %), with noise as it is and as if it were 10 % less."""
     rng = np.random.default_rng(seed)
     draws = rng.standard_normal((2, runs, len(noise.ends)))
-    shares = sides.holdout / sides.block
+    shares = groups.holdout / groups.block
     error = (1 - LEVEL) / looks.most(shares)
     at = set(looks.picked([round(end * shares) for end in noise.ends]))
     c, b, truth, arm, arm_truth = (np.zeros(runs) for _ in range(5))
@@ -34,25 +34,25 @@ def covered(world: worlds.World, sides: Places, noise: Noise, *, runs: int, seed
     beyond: dict[str, list[float]] = {"noise": [], "less noise": []}
     seen, before = worlds.Seen(0, np.zeros(runs)), 0
     for k, end in enumerate(noise.ends):
-        segment = world(rng, sides, (end - before) // sides.block, seen)
+        segment = world(rng, groups, (end - before) // groups.block, seen)
         c, b, truth = c + segment.holdout, b + segment.bandit, truth + segment.truth
         arm, arm_truth = arm + segment.arm, arm_truth + segment.arm_truth
-        before, blocks, std = end, end // sides.block, float(noise.std[k])
+        before, blocks, std = end, end // groups.block, float(noise.std[k])
         own, other = draws @ noise.matrix[k]
-        holdout = SideSum(sides.holdout, c + own, std)
-        bandit = SideSum(sides.bandit, b + other / math.sqrt(BANDIT), std / math.sqrt(BANDIT))
+        holdout = GroupSum(groups.holdout, c + own, std)
+        bandit = GroupSum(groups.bandit, b + other / math.sqrt(BANDIT), std / math.sqrt(BANDIT))
         true = truth / end
-        value = bandit.total / (blocks * sides.bandit) - holdout.total / (blocks * sides.holdout)
-        loud = math.hypot(bandit.noise / sides.bandit, holdout.noise / sides.holdout) / blocks
-        chance = math.sqrt(sides.difference.whole / 4 / blocks)
+        value = bandit.total / (blocks * groups.bandit) - holdout.total / (blocks * groups.holdout)
+        loud = math.hypot(bandit.noise / groups.bandit, holdout.noise / groups.holdout) / blocks
+        chance = math.sqrt(groups.difference.whole / 4 / blocks)
         seen = worlds.Seen(end, (value - true) / math.hypot(loud, chance))
         rates = [np.clip(one.total / (blocks * one.places), 0, 1) for one in (holdout, bandit)]
-        usual = np.sqrt(bounds.coin(sides, *rates) / blocks + loud**2)
+        usual = np.sqrt(bounds.coin(groups, *rates) / blocks + loud**2)
         wrong["ordinary"] |= np.abs(value - true) > ORDINARY * usual
         if k not in at:
             continue
         for rule in (CALIBRATED, PROVEN):
-            found = bounds.difference(bandit, holdout, sides, blocks, error, rule)
+            found = bounds.difference(bandit, holdout, groups, blocks, error, rule)
             wrong[rule] |= (true < found.low) | (true > found.high)
             for width in WIDTHS:
                 if end <= 1.1 * width:
@@ -63,17 +63,18 @@ def covered(world: worlds.World, sides: Places, noise: Noise, *, runs: int, seed
             if len(beyond[name]) < EARLY:
                 far = ORDINARY * math.hypot(factor * loud, chance)
                 beyond[name].append(float(np.mean(np.abs(value - true) > far)))
-        if sides.arms:
-            places = sides.arms[0]
-            side = SideSum(places, arm + np.roll(own, 1), std)
-            found = bounds.mean(side, sides, blocks, error, CALIBRATED)
+        if groups.arms:
+            places = groups.arms[0]
+            group = GroupSum(places, arm + np.roll(own, 1), std)
+            found = bounds.mean(group, groups, blocks, error, CALIBRATED)
             wrong["arm"] |= (arm_truth / end < found.low) | (arm_truth / end > found.high)
     single = {name: float(np.mean(rates)) for name, rates in beyond.items()}
     return {"wrong": {rule: float(found.mean()) for rule, found in wrong.items()}, "half": half, "single": single}
 
 
 def reloaded(noise: Noise, block: int, *, runs: int, seed: int, by_coins: bool) -> dict[str, float]:
-    """The share of runs in which the truth is outside at any look, where people reload; sides by coins or in blocks."""
+    """The share of runs in which the truth is outside at any look, where people reload; groups by coins or in
+    blocks."""
     rng = np.random.default_rng(seed)
     error, ends = (1 - LEVEL) / (looks.most(1 / block, coins=by_coins)), np.array(noise.ends)
     wrong, share = {CALIBRATED: 0, PROVEN: 0}, math.sqrt(BANDIT)
@@ -99,9 +100,9 @@ def reloaded(noise: Noise, block: int, *, runs: int, seed: int, by_coins: bool) 
                         Tossed(1 - 1 / block, others, b[k], std / share), tossed, centres, error, rule
                     )
                 else:
-                    sides = Places(block)
-                    pair = SideSum(sides.bandit, b[k], std / share), SideSum(1, c[k], std)
-                    found = bounds.difference(*pair, sides, blocks, error, rule)
+                    groups = Places(block)
+                    pair = GroupSum(groups.bandit, b[k], std / share), GroupSum(1, c[k], std)
+                    found = bounds.difference(*pair, groups, blocks, error, rule)
                 failed[rule] |= bool(true < found.low or true > found.high)
         for rule in wrong:
             wrong[rule] += failed[rule]
@@ -119,13 +120,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=20_000)
     given = parser.parse_args()
     block = round(1 / given.share)
-    sides = Places(5 * block, 5, (1, 1)) if given.arms else Places(block)
-    noise = Noise(given.epsilon, sides.block, given.people)
+    groups = Places(5 * block, 5, (1, 1)) if given.arms else Places(block)
+    noise = Noise(given.epsilon, groups.block, given.people)
     print(f"epsilon {given.epsilon:g}, share {given.share:g}, {given.runs} runs, {len(noise.ends)} releases")
     print("world | calibrated | proven | ordinary, each release | ordinary, looks | no noise | arm | one look",
           "| half widths: calibrated, proven")  # fmt: skip
     for name, world in worlds.BLOCKS.items():
-        found = covered(world, sides, noise, runs=given.runs, seed=given.seed)
+        found = covered(world, groups, noise, runs=given.runs, seed=given.seed)
         outside = " | ".join(f"{100 * rate:.2f}" for rate in found["wrong"].values())
         single = ", ".join(f"{100 * rate:.2f}" for rate in found["single"].values())
         widths = "; ".join(

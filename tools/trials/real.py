@@ -62,17 +62,17 @@ def run(seed: int, holdout: Holdout, people: int) -> Found:
                 clock.now += 4.0
                 stored.tend()
             sums = stored.trial_sums
-            sides = stored._shared.assignment.sides(range(1, people + 1))  # type: ignore[union-attr]
+            groups = stored._shared.assignment.groups(range(1, people + 1))  # type: ignore[union-attr]
     assert sums is not None
-    return _judged(course(sums), got, would, np.asarray(sides))
+    return _judged(course(sums), got, would, np.asarray(groups))
 
 
-def _judged(looks: list[Any], got: Array, would: Array, sides: Any) -> Found:
+def _judged(looks: list[Any], got: Array, would: Array, groups: Any) -> Found:
     """What the bandit would have brought to others is taken to be what it brought to its own nine of ten."""
     wrong = arm_wrong = False
     for look in looks:
         n = look.people
-        truth = got[:n][sides[:n] == 0].mean() - would[:n, 0].mean()
+        truth = got[:n][groups[:n] == 0].mean() - would[:n, 0].mean()
         wrong |= not look.low <= truth <= look.high
         for name, one in look.arms.items():
             arm_wrong |= not one.low <= would[:n, NAMES.index(name)].mean() <= one.high

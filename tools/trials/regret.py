@@ -13,8 +13,8 @@ from tacit.algorithms.schedules import steps_before
 from tacit.experiments.runner import run_once
 from tacit.flat import named
 from tacit.trials import looks, waits
-from tacit.trials.bounds import CALIBRATED, SideSum, mean
-from tacit.trials.sides import Places
+from tacit.trials.bounds import CALIBRATED, GroupSum, mean
+from tacit.trials.groups import Places
 
 DIM, ARMS, RADIUS, EPSILON = 5, 10, 3.0, 1.0
 BUDGET = Budget(EPSILON, 1e-6)
@@ -42,16 +42,16 @@ def widths(holdout: Holdout, people: int) -> tuple[float, float | None]:
     assert sums is not None
     releases = steps_before(people + 1, bandit.plan.schedule)
     loud = [scale * float(np.linalg.norm(sums.gains[:releases])) for scale in sums.scales]
-    own = [sums.sides[i].places for i in sums.holdout_sides]
-    others = [side.places for i, side in enumerate(sums.sides) if i and i not in sums.holdout_sides]
-    sides = Places(holdout.block, sum(own), tuple(others), divided=holdout.divided)
-    noise = sum(loud[i] ** 2 for i in sums.holdout_sides) ** 0.5, loud[0]
-    half = waits.half(waits.Outlook(sides, 0.5, 0.5, lambda _: noise), people)
-    arms = [i for i, side in enumerate(sums.sides) if side.name == "arm"]
+    own = [sums.groups[i].places for i in sums.holdout_groups]
+    others = [group.places for i, group in enumerate(sums.groups) if i and i not in sums.holdout_groups]
+    groups = Places(holdout.block, sum(own), tuple(others), divided=holdout.divided)
+    noise = sum(loud[i] ** 2 for i in sums.holdout_groups) ** 0.5, loud[0]
+    half = waits.half(waits.Outlook(groups, 0.5, 0.5, lambda _: noise), people)
+    arms = [i for i, group in enumerate(sums.groups) if group.name == "arm"]
     if not arms:
         return half, None
     blocks, error = people // holdout.block, 0.05 / looks.most(holdout.share) / len(arms)
-    found = mean(SideSum(1, blocks / 2, loud[arms[0]]), sides, blocks, error, CALIBRATED)
+    found = mean(GroupSum(1, blocks / 2, loud[arms[0]]), groups, blocks, error, CALIBRATED)
     return half, float(found.width) / 2
 
 
@@ -66,7 +66,7 @@ def main() -> None:
     for name, holdout in CASES.items():
         spec = Spec(JointGLM, budget=BUDGET, radius=RADIUS, **settings(holdout))
         found = [run_once(spec, world, given.people, given.seed, run, lambda _: None) for run in range(given.runs)]
-        share = 0.0 if holdout is None else 1 - holdout.sides[0].chance
+        share = 0.0 if holdout is None else 1 - holdout.groups[0].chance
         others = [share * (run.uniform_regret or 0.0) for run in found]  # a fixed place is as good as a random one here
         own = [(run.regret or 0.0) - other for run, other in zip(found, others, strict=True)]
         scaled = [one / (1 - share) for one in own]  # for as many people as without a holdout

@@ -1,4 +1,4 @@
-"""The world in which people react to sides before: half of those whom the holdout gets reload the page at once. What
+"""The world in which people react to groups before: half of those whom the holdout gets reload the page at once. What
 they had counts as nothing, and the next number is theirs, which says yes more often than others. Number by number."""
 
 from typing import NamedTuple

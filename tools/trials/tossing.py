@@ -1,4 +1,4 @@
-"""python -m tools.trials.tossing [--runs 10000] [--people 100000]: whether intervals of sides by coins hold at every
+"""python -m tools.trials.tossing [--runs 10000] [--people 100000]: whether intervals of groups by coins hold at every
 look."""
 
 import argparse

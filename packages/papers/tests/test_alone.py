@@ -33,7 +33,7 @@ def test_it_is_one_on_the_grid(check):
 
 
 def test_on_the_grid_its_bound_is_that_of_rounded_numbers():
-    made = Alone(leaves=32, size=2, sigma=1.0, apart=2)
+    made = Alone(leaves=32, size=2, sigma=1.0, spacing=2)
     assert made.gain(np.array([1.0, 9.0])).tolist() == [1.0, 3.0] and made.sum_norm_after(32, 4) == 2.0
     grid = on_grid(made, sensitivity=2.0, mu=1.0)
     for mechanism in (made, grid):

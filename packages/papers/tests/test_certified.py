@@ -13,7 +13,7 @@ from tacit.kernels.rounds import Schedule, next_boundary
 from tacit.model.glm import line, softened
 from tacit.model.vectors import norm
 from tacit_papers.joint.certified import Certified, Step, Trail, opened
-from tests import apart
+from tests import disjoint
 from tests.made import joint
 
 LOOSE = Budget(4.0, 1e-3)
@@ -143,7 +143,7 @@ def test_before_anything_is_released_and_what_is_refused():
     raised(ValueError, trail.look).match("Expected a look in every step")
     raised(ValueError, Trail, bandit).match("released nothing")
     for options, said in (
-        ({"features": apart.schema(2)}, "dense arms"),
+        ({"features": disjoint.schema(2)}, "dense arms"),
         ({"model": "scores"}, "curvature and moment"),
         ({"window": 5}, "without a window"),
     ):

@@ -1,8 +1,8 @@
 """Who plays a number: a function of the number and of a secret key, and of nothing else.
 
-Blocks: in each block of consecutive numbers every side has its places (Holdout.sides), drawn by HMAC(key, block). How
-many numbers a side has at the end of a block is public therefore, and at which places is known to nobody who lacks the
-key. Coins: HMAC(key, number) alone decides. What is released is as private if the key is known (algorithms.sides): the
+Blocks: in each block of consecutive numbers every group has its places (Holdout.groups), drawn by HMAC(key, block). How
+many numbers a group has at the end of a block is public therefore, and at which places is known to nobody who lacks the
+key. Coins: HMAC(key, number) alone decides. What is released is as private if the key is known (algorithms.groups): the
 key is kept so that nobody can choose whom the holdout gets."""
 
 import hashlib
@@ -15,7 +15,7 @@ from numpy.random import Generator
 
 from tacit.core.validation import ActionSet
 from tacit.data import Array, Integers
-from tacit.model.holdout import HOLDOUT, ArmName, Holdout, Side
+from tacit.model.holdout import HOLDOUT, ArmName, Group, Holdout
 
 KEY = 32  # bytes
 KEPT = 64  # blocks
@@ -39,12 +39,12 @@ def new_key(policy: Generator | None) -> bytes:
 
 
 class Assignment:
-    """Of one bandit. ended: the last number with a side; None while the holdout goes on."""
+    """Of one bandit. ended: the last number with a group; None while the holdout goes on."""
 
     def __init__(self, holdout: Holdout, key: bytes, *, ended: int | None = None) -> None:
         self.holdout, self.ended, self._key = holdout, ended, key
         self._kept: dict[int, tuple[int, ...]] = {}  # blocks that were drawn; with the key, it goes when this does
-        self._tossed = [np.zeros(len(holdout.sides), np.int64)]  # coins: numbers of each side, up to each number
+        self._tossed = [np.zeros(len(holdout.groups), np.int64)]  # coins: numbers of each group, up to each number
 
     def __repr__(self) -> str:
         return f"Assignment({self.holdout!r})"
@@ -64,10 +64,10 @@ class Assignment:
         """SECRET: for files and folders of keys alone."""
         return self._key
 
-    # sides
+    # groups
 
-    def side(self, number: int) -> int:
-        """Of a choice, by its number from 1 on: its place in `Holdout.sides`."""
+    def group(self, number: int) -> int:
+        """Of a choice, by its number from 1 on: its place in `Holdout.groups`."""
         if self.ended is not None and number > self.ended:
             return 0
         if self.holdout.assign == "coins":
@@ -75,28 +75,28 @@ class Assignment:
         block, place = divmod(number - 1, self.holdout.block)
         return self._drawn(block)[place]
 
-    def sides(self, numbers: range) -> Integers:
-        return np.array([self.side(number) for number in numbers], np.int64)
+    def groups(self, numbers: range) -> Integers:
+        return np.array([self.group(number) for number in numbers], np.int64)
 
     def counts(self, people: int) -> tuple[int, ...]:
-        """How many of the first numbers each side has. Public; with blocks at the end of a block."""
-        with_sides = people if self.ended is None else min(people, self.ended)
+        """How many of the first numbers each group has. Public; with blocks at the end of a block."""
+        with_groups = people if self.ended is None else min(people, self.ended)
         if self.holdout.assign == "coins":
-            while len(self._tossed) <= with_sides:
-                more = np.bincount([self._toss(len(self._tossed))], minlength=len(self.holdout.sides))
+            while len(self._tossed) <= with_groups:
+                more = np.bincount([self._toss(len(self._tossed))], minlength=len(self.holdout.groups))
                 self._tossed.append(self._tossed[-1] + more)
-            found = [int(count) for count in self._tossed[with_sides]]
+            found = [int(count) for count in self._tossed[with_groups]]
         else:
-            found = [side.places * (with_sides // self.holdout.block) for side in self.holdout.sides]
+            found = [group.places * (with_groups // self.holdout.block) for group in self.holdout.groups]
         return people - sum(found[1:]), *found[1:]
 
     def end_after(self, choices: int) -> int:
-        """The last number with a side, if the holdout ends after so many choices: the last of their block."""
+        """The last number with a group, if the holdout ends after so many choices: the last of their block."""
         block = 1 if self.holdout.assign == "coins" else self.holdout.block
         return -(-choices // block) * block
 
     def _drawn(self, block: int) -> tuple[int, ...]:
-        """The sides of its places."""
+        """The groups of its places."""
         found = self._kept.get(block)
         if found is None:
             if len(self._kept) >= KEPT:
@@ -107,16 +107,16 @@ class Assignment:
     def _draw(self, block: int) -> tuple[int, ...]:
         """Places of others than the bandit are drawn one after the other."""
         places, out = list(range(self.holdout.block)), [0] * self.holdout.block
-        wanted = [i for i, side in enumerate(self.holdout.sides) if i for _ in range(side.places)]
-        for j, side in enumerate(wanted):
+        wanted = [i for i, group in enumerate(self.holdout.groups) if i for _ in range(group.places)]
+        for j, group in enumerate(wanted):
             at = self._number("place", block, j) % len(places)
-            out[places.pop(at)] = side
+            out[places.pop(at)] = group
         return tuple(out)
 
     def _toss(self, number: int) -> int:
         u, passed = self._number("coin", number, 0) / 2.0**128, 0.0
-        for i, side in enumerate(self.holdout.sides[1:], 1):
-            passed += side.chance
+        for i, group in enumerate(self.holdout.groups[1:], 1):
+            passed += group.chance
             if u < passed:
                 return i
         return 0
@@ -129,7 +129,7 @@ class Assignment:
 
     def own(self, offer: ActionSet, own: object) -> int | None:
         """The caller's choice among the arms that may be chosen; ValueError for a request that the holdout could not be
-        played in, whichever side it is on."""
+        played in, whichever group it is in."""
         if self.holdout.policy != "given" and own is not None:
             raise ValueError(NEEDS_GIVEN)
         known = isinstance(own, str | int | np.integer) and not isinstance(own, bool)
@@ -148,36 +148,36 @@ class Assignment:
 
     def played(self, number: int, offer: ActionSet, own: int | None, picked: int) -> int:
         """Which arm of those that may be chosen that number gets; picked: by the bandit."""
-        side = self.holdout.sides[self.side(number)]
-        if self._at_random(side):
+        group = self.holdout.groups[self.group(number)]
+        if self._at_random(group):
             return self._number("arm", number, 0) % len(offer.arms)
-        found = self._always(side, offer, own)
+        found = self._always(group, offer, own)
         return picked if found is None else found
 
     def mixture(self, number: int, offer: ActionSet, own: int | None) -> tuple[float, Array]:
         """With which probability the bandit's choice is played, and in addition each arm that may be chosen: over all
-        sides that the number may be on, so that it does not tell the side."""
+        groups that the number may be in, so that it does not tell the group."""
         bandits, fixed = 0.0, np.zeros(len(offer.arms))
         if self.ended is not None and number > self.ended:
             return 1.0, fixed
-        for side in self.holdout.sides:
-            place = self._always(side, offer, own)
-            if self._at_random(side):
-                fixed += side.chance / len(fixed)
+        for group in self.holdout.groups:
+            place = self._always(group, offer, own)
+            if self._at_random(group):
+                fixed += group.chance / len(fixed)
             elif place is None:
-                bandits += side.chance
+                bandits += group.chance
             else:
-                fixed[place] += side.chance
+                fixed[place] += group.chance
         return bandits, fixed
 
-    def _at_random(self, side: Side) -> bool:
-        return side.name == HOLDOUT and self.holdout.policy == "uniform"
+    def _at_random(self, group: Group) -> bool:
+        return group.name == HOLDOUT and self.holdout.policy == "uniform"
 
-    def _always(self, side: Side, offer: ActionSet, own: int | None) -> int | None:
-        """The arm that a side plays whatever the bandit picks; None if there is none."""
-        if side.arm is not None:
-            return self._place(offer, side.arm)
-        return own if side.name == HOLDOUT else None
+    def _always(self, group: Group, offer: ActionSet, own: int | None) -> int | None:
+        """The arm that a group plays whatever the bandit picks; None if there is none."""
+        if group.arm is not None:
+            return self._place(offer, group.arm)
+        return own if group.name == HOLDOUT else None
 
     def _place(self, offer: ActionSet, arm: Any) -> int | None:
         """Of that arm, a name or a place in the request, among those that may be chosen; None if it is not on offer."""

@@ -141,7 +141,7 @@ class Curator:
         own: object = None,
     ) -> Asked:
         """A request, checked: ValueError for a bad one, which then is no user and changes nothing. In an experiment a
-        bad one has a number, too, or it would move everybody else's side: it is refused when it has one."""
+        bad one has a number, too, or it would move everybody else's group: it is refused when it has one."""
         try:
             return self.admitted(self.book.validator.offer(arms, available, actions), person, own)
         except Exception as error:
@@ -203,8 +203,8 @@ class Curator:
         """What choices of these numbers add to the open step, at their deadline. size: of what is kept of one.
         once_more: counts one round more of a person, or says that all are used."""
         book = self.book
-        sides = None if book.assignment is None else book.assignment.sides(numbers)
-        return entering.enter(entries, size=size, default=book.default, once_more=once_more, sides=sides)
+        groups = None if book.assignment is None else book.assignment.groups(numbers)
+        return entering.enter(entries, size=size, default=book.default, once_more=once_more, groups=groups)
 
     def logged(self, rows: Iterable[logs.Row], row: Callable[[Array], Raw[Array]], size: int) -> Iterator[LoggedRow]:
         """What is learnt of each row of a log. A row that is refused counts as a choice all the same. row: what is kept

@@ -404,7 +404,7 @@ class Resident:
         budget is a person's (kept as a keyed hash; ValueError without one): an id that the caller has authenticated and
         normalised. 17, "17" and b"17" are one person, "Ada@" and "ada@" two. Beyond the limit people are served and
         teach nothing. own: the caller's own choice, where a holdout plays that. A bad request is no user: it changes
-        nothing; but in an experiment it has a number, too, or it would move everybody else's side."""
+        nothing; but in an experiment it has a number, too, or it would move everybody else's group."""
         memory, curator = self.memory, self.curator
         asked = curator.ask(arms, actions=actions, available=available, person=person, own=own)
         self.room(1)

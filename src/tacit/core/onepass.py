@@ -138,19 +138,19 @@ class OnePass:
     # an experiment
 
     def experiment(self, released: Released) -> Released | None:
-        return None if self.plan.sides is None else leaves.part(released, slice(-self.plan.sides.size, None))
+        return None if self.plan.groups is None else leaves.part(released, slice(-self.plan.groups.size, None))
 
     @property
     def holdout(self) -> Holdout | None:
-        return None if self.plan.sides is None else self.plan.sides.holdout
+        return None if self.plan.groups is None else self.plan.groups.holdout
 
     def trial_sums(
         self, looks: Sequence[Released], counts: Callable[[int], tuple[int, ...]], ended: int | None
     ) -> "TrialSums":
-        assert self.plan.sides is not None
+        assert self.plan.groups is not None
         from tacit.algorithms.trial_sums import trial_sums
 
-        return trial_sums(self.plan.sides, self.plan.mechanism, self.plan.schedule, looks, counts, ended)
+        return trial_sums(self.plan.groups, self.plan.mechanism, self.plan.schedule, looks, counts, ended)
 
     # simulation
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from tacit.algorithms.groups import Groups
 from tacit.algorithms.schedules import most_weeks
-from tacit.algorithms.sides import Sides
 from tacit.core.reward import Reward
 from tacit.features.schema import Schema
 from tacit.kernels.rounds import Schedule
@@ -49,7 +49,7 @@ class Plan:
     limits: Limits
     forget: float | None  # rounds
     kept: int  # numbers that are kept of a choice beside its arm
-    sides: Sides | None  # of an experiment, if there is one: its numbers come after those that are learnt from
+    groups: Groups | None  # of an experiment, if there is one: its numbers come after those that are learnt from
     numbers: tuple[float, ...]  # what the noise is drawn with: a state with others is not opened
     caveats: tuple[str, ...]  # what the certificate says beside the claim
     releases: Callable[[int], tuple[Release, ...]]  # what has happened to the data after so many steps
@@ -70,7 +70,7 @@ class Plan:
 
 
 def entries(
-    statistic: str, mechanism: Continual, size: int, sensitivity: float, sides: Sides | None, rounds: int, steps: int
+    statistic: str, mechanism: Continual, size: int, sensitivity: float, groups: Groups | None, rounds: int, steps: int
 ) -> tuple[Release, ...]:
     """After so many steps: of the sums that are learnt from, of that size and sensitivity, and of an
     experiment's. rounds: of a person."""
@@ -82,8 +82,8 @@ def entries(
             "gaussian", f"{statistic} (the second)", sensitivity, steps, 1, size=mechanism.second.size, relation=REPLACE
         )
         return (PhasesRelease("phases", statistic, (first, own), rounds, relation=REPLACE),)
-    if sides is not None:
-        return (sides.entry(mechanism, statistic, size, steps, REPLACE),)
+    if groups is not None:
+        return (groups.entry(mechanism, statistic, size, steps, REPLACE),)
     return (mechanism.entry("gaussian", statistic, sensitivity, steps, rounds, size=size, relation=REPLACE),)
 
 

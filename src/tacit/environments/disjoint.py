@@ -16,17 +16,17 @@ from tacit.features.schema import Schema
 
 @dataclass(frozen=True, kw_only=True)
 class Disjoint(Environment):
-    """apart: arms are rows (z, a), for bandits that take blocks, instead of vectors with z in block a and zeros
+    """disjoint: arms are rows (z, a), for bandits that take blocks, instead of vectors with z in block a and zeros
     elsewhere; the world is the same. None: whichever of the two a bandit takes."""
 
-    apart: bool | None = None
+    disjoint: bool | None = None
 
     @property
     def blocks(self) -> int | None:
-        return self.arms if self.apart else None
+        return self.arms if self.disjoint else None
 
     def suited(self, *, blocks: bool) -> Self:
-        return dataclasses.replace(self, apart=blocks) if self.apart is None else self
+        return dataclasses.replace(self, disjoint=blocks) if self.disjoint is None else self
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,7 @@ class disjoint(Disjoint):
         theta = rng.standard_normal((self.arms, self.dim // self.arms))
         theta[:, 2::2] = 0.0  # where none would be
         theta *= self.radius / np.linalg.norm(theta)
-        return World(lambda block: fill_disjoint(rng, block, theta, bool(self.apart), self.code), theta.ravel())
+        return World(lambda block: fill_disjoint(rng, block, theta, bool(self.disjoint), self.code), theta.ravel())
 
 
 @functools.cache

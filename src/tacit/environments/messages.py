@@ -88,7 +88,7 @@ class messages(Disjoint):
         curve = Curve(scale=1.0 if self.base_rate is None else self.base_rate / _rate(people, tastes))
 
         def fill(block: Block) -> None:
-            fill_people(rng, block, people, tastes, tastes, 0.0, np.zeros(1, np.int64), bool(self.apart))
+            fill_people(rng, block, people, tastes, tastes, 0.0, np.zeros(1, np.int64), bool(self.disjoint))
             to_means(curve, links.LOGISTIC, block.means)
 
         return World(fill, None)

@@ -84,16 +84,16 @@ def fill_people(
     after: Tastes,
     turn: float,
     clock: Integers,
-    apart: bool,
+    disjoint: bool,
 ) -> None:
     """Arms, noise and, in place of means, scores: those of `before`, which turn towards `after` by the angle `turn` a
     round. clock is changed."""
     person = np.empty(people.start.size, np.int64)
-    z = np.empty(block.arms.shape[2] - 1 if apart else block.arms.shape[2] // block.arms.shape[1])
+    z = np.empty(block.arms.shape[2] - 1 if disjoint else block.arms.shape[2] // block.arms.shape[1])
     for t in range(block.noise.size):
         draw_person(rng, people, person)
         encode_person(people, person, z)
-        place(z, apart, block.arms[t])
+        place(z, disjoint, block.arms[t])
         for a in range(block.arms.shape[1]):
             value = score(before, a, person)
             if turn > 0.0:

@@ -189,20 +189,20 @@ def fill_tail(rng: Generator, block: Block, theta: Array, link: Code) -> None:
 
 
 @inlined
-def place(z: Array, apart: bool, arms: Array) -> None:
+def place(z: Array, disjoint: bool, arms: Array) -> None:
     """arms[a] = the row (z, a), or the vector with z in block a and zeros elsewhere."""
     for a in range(arms.shape[0]):
-        start = 0 if apart else a * z.size
+        start = 0 if disjoint else a * z.size
         for i in range(arms.shape[1]):
             arms[a, i] = 0.0
         for i in range(z.size):
             arms[a, start + i] = z[i]
-        if apart:
+        if disjoint:
             arms[a, z.size] = a
 
 
 @kernel
-def fill_disjoint(rng: Generator, block: Block, theta: Array, apart: bool, link: Code) -> None:
+def fill_disjoint(rng: Generator, block: Block, theta: Array, disjoint: bool, link: Code) -> None:
     """A person's features z, a constant and numbers that are uniform between -1 and 1, as a schema makes them, are
     worth mu(<z, theta[a]>) with arm a."""
     z = np.zeros(theta.shape[1])
@@ -210,7 +210,7 @@ def fill_disjoint(rng: Generator, block: Block, theta: Array, apart: bool, link:
     for t in range(block.noise.size):
         for i in range(1, z.size, 2):
             z[i] = weight * (2.0 * rng.random() - 1.0)
-        place(z, apart, block.arms[t])
+        place(z, disjoint, block.arms[t])
         for a in range(theta.shape[0]):
             value = 0.0
             for i in range(z.size):

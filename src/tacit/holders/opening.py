@@ -66,7 +66,7 @@ class BanditStore:
     persons: bytes  # the key of people's hashes
     requests: bytes  # the key of requests' hashes
     tickets: Tickets
-    sides: bytes = dataclasses.field(default=b"", repr=False)  # the key of an experiment's sides, where there is one
+    groups: bytes = dataclasses.field(default=b"", repr=False)  # the key of an experiment's groups, where there is one
 
     @functools.cached_property
     def uid(self) -> str:
@@ -283,22 +283,22 @@ def _order(setting: str) -> tuple[int, str]:
 def store_of(database: Database, keys: Keys, found: BanditRow, *, ended: bool) -> BanditStore:
     """ended: it was retired, and its keys are destroyed. WrongKeys if the folder is not the database's."""
     needed = [f"{found.name}.persons", *_fixed_labels(found)]
-    persons, requests, tickets, *sides = [b"", b"", b""] if ended else map(keys.find, needed)
-    if persons is None or requests is None or tickets is None or None in sides:
+    persons, requests, tickets, *groups = [b"", b"", b""] if ended else map(keys.find, needed)
+    if persons is None or requests is None or tickets is None or None in groups:
         raise without(keys)
     if not ended:
         check_keys(database, keys, found)
     seal, shown = Seal(keys, found.uid), Witness(keys.folder, found.name)
     former = [key for one in found.predecessors if (key := keys.find(f"{one.uid}.tickets")) is not None]
     return BanditStore(
-        database, found, seal, shown, persons, requests, Tickets(tickets, former), *(key or b"" for key in sides)
+        database, found, seal, shown, persons, requests, Tickets(tickets, former), *(key or b"" for key in groups)
     )
 
 
 def _fixed_labels(row: BanditRow) -> list[str]:
-    """Of the keys that a bandit has from its beginning on: of requests, of ids, and of an experiment's sides."""
+    """Of the keys that a bandit has from its beginning on: of requests, of ids, and of an experiment's groups."""
     experiment = json.loads(row.plan).get("holdout") is not None
-    return [f"{row.uid}.{what}" for what in ("requests", "tickets", *["sides"] * experiment)]
+    return [f"{row.uid}.{what}" for what in ("requests", "tickets", *["groups"] * experiment)]
 
 
 def check_keys(database: Database, keys: Keys, found: BanditRow) -> None:

@@ -33,7 +33,7 @@ NO_WINDOW = (
 class WorkerSettings:
     """All public. window, delay: seconds; window is 0 until it is known. ages: (step, seconds): how old the last choice
     of a step is when its release is visible, from that step on; what was shown does not change when window or delay do.
-    holdout_ended: the last number with a side, where a holdout has ended."""
+    holdout_ended: the last number with a group, where a holdout has ended."""
 
     pending: int
     delay: float
@@ -104,7 +104,7 @@ class SharedSettings:
         """The actions, as they will be when `decide` is called; BadState if those that were declared before are not
         among them."""
         if self._algorithm.holdout is not None:
-            self.assignment = Assignment(self._algorithm.holdout, store.sides)
+            self.assignment = Assignment(self._algorithm.holdout, store.groups)
         with store.database.transaction() as run:
             self._declare(rows.head(run, store.uid), store)
 

@@ -158,7 +158,7 @@ class Reading:
     @locked
     def trial_sums(self) -> TrialSums | None:
         """What the experiment has released so far, as sums over people; None without a holdout
-        group, and where sides were coins and a retired bandit's key is destroyed."""
+        group, and where groups were coins and a retired bandit's key is destroyed."""
         estimator, assignment = self._at_present(), self._shared.assignment
         if assignment is None or not assignment.countable:
             return None

@@ -48,15 +48,15 @@ class RowAdder(Protocol):
 class Continual(ABC):
     """Settings of a mechanism for `leaves` steps of vectors of length `size`, with Gaussian noise of std sigma.
 
-    apart: the fewest leaves of a week, where what a person did in several is accounted for (mechanisms.together)."""
+    spacing: the fewest leaves of a week, where what a person did in several is accounted for (mechanisms.together)."""
 
     leaves: int
     size: int
     sigma: float
-    apart: int = 1
+    spacing: int = 1
 
     def __post_init__(self) -> None:
-        checks.positive_int(leaves=self.leaves, size=self.size, apart=self.apart)
+        checks.positive_int(leaves=self.leaves, size=self.size, spacing=self.spacing)
         checks.non_negative(sigma=self.sigma)
 
     @property

@@ -61,7 +61,7 @@ class Discounted(Continual):
         return self.window
 
     def sum_norm_after(self, steps: int, weeks: int) -> float:
-        return together.sum_norm(self._coefficients[:steps], weeks, self.apart)
+        return together.sum_norm(self._coefficients[:steps], weeks, self.spacing)
 
     def gain(self, steps: Array) -> Array:
         return row_norms(self._coefficients, steps)

@@ -65,10 +65,10 @@ def enter(
     size: int,
     default: float | None,
     once_more: Callable[[bytes], bool],
-    sides: Integers | None = None,
+    groups: Integers | None = None,
 ) -> Raw[EnteringRows]:
     """What these entries add to the sums of the open step. size: of what is kept of a choice. once_more: counts one
-    round more of a person, or says that all are used. sides: of an experiment, that of each entry: a choice that
+    round more of a person, or says that all are used. groups: of an experiment, that of each entry: a choice that
     teaches nothing counts there with the default reward (model.holdout)."""
     rows, rewards = np.zeros((len(entries), size)), np.full(len(entries), math.nan)
     for i, entry in enumerate(entries):
@@ -79,8 +79,8 @@ def enter(
         if counts:
             rows[i] = opened(entry.row)
             rewards[i] = reward
-    if sides is not None:
-        rows[:, -TAIL] = sides
+    if groups is not None:
+        rows[:, -TAIL] = groups
         rewards[np.isnan(rewards)] = default
     return Raw(EnteringRows(rows, rewards))
 

@@ -115,7 +115,7 @@ class Grid(Continual):
 
     def sum_norm_after(self, steps: int, weeks: int) -> float:
         rounded = np.ldexp(self.encoder_cells[:steps].astype(np.float64), -COEFFICIENT_BITS)
-        return together.sum_norm(rounded, weeks, self.apart)
+        return together.sum_norm(rounded, weeks, self.spacing)
 
     def gain(self, steps: Array) -> Array:
         return row_norms(self._decoder, steps)
@@ -244,7 +244,7 @@ def on_grid(
     mechanism: Continual, *, sensitivity: float, mu: float, sigma: float | None = None, kind: "type[Grid]" = Grid
 ) -> Grid:
     """`mechanism` (its sigma does not matter) on integers with the noise that mu asks for, or with sigma if given."""
-    shape = {name: getattr(mechanism, name) for name in ("leaves", "size", "apart")}
+    shape = {name: getattr(mechanism, name) for name in ("leaves", "size", "spacing")}
 
     def with_cell(cell: float) -> Grid:
         longest = sensitivity * (1 + LENGTH_SLACK)

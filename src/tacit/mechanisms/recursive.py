@@ -108,7 +108,7 @@ class Recursive(Continual):
         return BUFFERS
 
     def sum_norm_after(self, steps: int, weeks: int) -> float:
-        return sum_norm(self.series, steps, weeks, self.apart)
+        return sum_norm(self.series, steps, weeks, self.spacing)
 
     def gain(self, steps: Array) -> Array:
         decoder = _design(self.leaves, self.discount)[0]
@@ -135,11 +135,11 @@ def discounted(*, leaves: int, size: int, discount: float, **columns: Any) -> Co
     return Recursive(leaves=leaves, size=size, discount=discount, sigma=0.0, **columns)
 
 
-def sum_norm(series: Exponentials, steps: int, weeks: int, apart: int) -> float:
+def sum_norm(series: Exponentials, steps: int, weeks: int, spacing: int) -> float:
     """The largest norm of a sum of columns of C over so many steps (mechanisms.together), C's coefficients given."""
     if weeks == 1:
         return math.sqrt(series.squares(steps))
-    return together.sum_norm(series.terms(steps), weeks, apart)
+    return together.sum_norm(series.terms(steps), weeks, spacing)
 
 
 @functools.lru_cache(maxsize=64)

@@ -83,7 +83,7 @@ class RecursiveGrid(Grid):
         return super().sensitivity(exact, size) + error / self._at_zero
 
     def sum_norm_after(self, steps: int, weeks: int) -> float:
-        return sum_norm(self._series, steps, weeks, self.apart)
+        return sum_norm(self._series, steps, weeks, self.spacing)
 
     def gain(self, steps: Array) -> Array:
         return self.real.gain(steps)

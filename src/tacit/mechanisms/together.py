@@ -1,6 +1,6 @@
 """One person in many leaves: the norm of the worst sum of encoder columns, one from each of several weeks.
 
-A week is a group of successive leaves, at least `apart` of them, and a person contributes to at most one leaf of
+A week is a group of successive leaves, at least `spacing` of them, and a person contributes to at most one leaf of
 each of `weeks` weeks.
 
 The same weeks in both worlds. Let it be v_w to leaf s_w in one world, v'_w to leaf s'_w of the same week in the other.
@@ -18,8 +18,8 @@ entries of C are not negative; so at most g_{wu} times the sum of the positive o
 for the other. These four bounds add up to D^2.
 
 C is lower triangular Toeplitz with coefficients that do not rise, so <c_s, c_r> <= R(|s - r|), R(l) = sum_k a_k
-a_{k+l}, which falls with l; and leaves of two weeks with j - 1 weeks between them are at least (j - 1) apart + 1
-leaves from each other. Hence sum_{w, u} g_{wu} <= weeks R(0) + 2 sum_{0 < j < weeks} (weeks - j) R((j - 1) apart +
+a_{k+l}, which falls with l; and leaves of two weeks with j - 1 weeks between them are at least (j - 1) spacing + 1
+leaves from each other. Hence sum_{w, u} g_{wu} <= weeks R(0) + 2 sum_{0 < j < weeks} (weeks - j) R((j - 1) spacing +
 1): by any weeks, next to each other or not, and for every sequence of times at which steps close. This is N^2 below.
 
 Other weeks in the other world, as many: a set S of leaves and a set T. With M the largest |v|^2 and H the largest of
@@ -60,11 +60,11 @@ import numpy as np
 from tacit.data import Array
 
 
-def sum_norm(coefficients: Array, weeks: int, apart: int) -> float:
+def sum_norm(coefficients: Array, weeks: int, spacing: int) -> float:
     """sqrt of the bound above, for D = 1: the norm of a column where there is one week."""
     total = weeks * float(np.sum(coefficients**2))
     for j in range(1, weeks):
-        lag = (j - 1) * apart + 1
+        lag = (j - 1) * spacing + 1
         if lag >= coefficients.size:
             break
         total += 2 * (weeks - j) * float(coefficients[:-lag] @ coefficients[lag:])

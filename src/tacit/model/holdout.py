@@ -8,17 +8,17 @@ from tacit import checks
 from tacit.data import Array, Exact
 
 POLICIES, BOUNDS, ASSIGN = ("uniform", "given"), ("calibrated", "proven"), ("blocks", "coins")
-BANDIT, HOLDOUT, ARM = "bandit", "holdout", "arm"  # what sides are called
-TAIL = 3  # numbers that are kept of a choice beside its arm: its side, whether it teaches, and which pair it adds to
+BANDIT, HOLDOUT, ARM = "bandit", "holdout", "arm"  # what groups are called
+TAIL = 3  # numbers that are kept of a choice beside its arm: its group, whether it teaches, and which pair it adds to
 TEACHES = 0.5  # of a uniform holdout's budget
 ROUNDING = 1e-9  # of 1 / share
 
 ArmName = str | int
 
 
-class Side(NamedTuple):
+class Group(NamedTuple):
     """Numbers of choices that are played alike. arm: the one that is played, if it is always the same. places: of the
-    side in each block of numbers. chance: of a number to be on it. teaches: the share of a person's mu^2 that the
+    group in each block of numbers. chance: of a number to be on it. teaches: the share of a person's mu^2 that the
     bandit learns from."""
 
     name: str
@@ -92,7 +92,7 @@ class Holdout:
                 f"Expected min_share to be 1 / n with n a multiple of 1 / share = {round(1 / self.share)}, got "
                 f"{self.min_share!r}."
             )
-        if self.sides[0].places < 1:
+        if self.groups[0].places < 1:
             raise ValueError(
                 "Expected shares of holdout and actions that leave the bandit some choices, got all of them."
             )
@@ -104,27 +104,27 @@ class Holdout:
 
     @property
     def block(self) -> int:
-        """Numbers of a block: in each of them every side has its places."""
+        """Numbers of a block: in each of them every group has its places."""
         if self.min_share:
             return round(1 / self.min_share)
         return round(1 / self.share) * (len(self.actions) if self.divided else 1)
 
     @property
-    def sides(self) -> tuple[Side, ...]:
+    def groups(self) -> tuple[Group, ...]:
         """The bandit's first, then the holdout's (where it is not divided), then those of declared actions."""
         teach = self.teach if self.teach is not None else TEACHES if self.policy == "uniform" else 0.0
         block, held = self.block, 0 if self.divided else round(self.block * self.share)
         own = self.actions if self.divided or self.min_share else ()
         left = block - held - len(own)
         return (
-            Side(BANDIT, None, left, left / block, 1 - self.budget),
-            *[Side(HOLDOUT, self.action, held, held / block, teach)] * (not self.divided),
-            *(Side(ARM, arm, 1, 1 / block, teach) for arm in own),
+            Group(BANDIT, None, left, left / block, 1 - self.budget),
+            *[Group(HOLDOUT, self.action, held, held / block, teach)] * (not self.divided),
+            *(Group(ARM, arm, 1, 1 / block, teach) for arm in own),
         )
 
     @property
     def pairs(self) -> tuple[ArmName, ...]:
-        """Declared actions without a side of their own."""
+        """Declared actions without a group of their own."""
         return () if self.divided or self.min_share else self.actions
 
 
@@ -138,18 +138,18 @@ def _whole(number: float) -> bool:
     return round(number) >= 1 and math.isclose(number, round(number), rel_tol=ROUNDING)
 
 
-def add_sides(tail: Array, y: float, sides: Array, pair: float, low: float, high: float, out: Exact) -> float:
+def add_groups(tail: Array, y: float, groups: Array, pair: float, low: float, high: float, out: Exact) -> float:
     """out += what a person adds to the sums of an experiment; returns what its numbers for learning are multiplied by.
 
-    tail: the person's side, 1 if it teaches (else 0), and the number of its arm's pair from 1 on, or 0. sides: for each
-    side that multiplier and s. y counts as the nearest number of [low, high]; with q its place there, from -1/2 to 1/2:
-    s q in the place of the side, and for the bandit's people `pair` (q + 1/2, 1/2 - q) in that of the arm."""
-    side, arm = int(tail[0]), int(tail[2])
+    tail: the person's group, 1 if it teaches (else 0), and the number of its arm's pair from 1 on, or 0. groups: for
+    each group that multiplier and s. y counts as the nearest number of [low, high]; with q its place there, from -1/2
+    to 1/2: s q in the place of the group, and for the bandit's people `pair` (q + 1/2, 1/2 - q) in that of the arm."""
+    group, arm = int(tail[0]), int(tail[2])
     q = (min(max(y, low), high) - low) / (high - low) - 0.5
-    out[side] += sides[side, 1] * q
-    if side == 0 and arm > 0:
-        place = sides.shape[0] + 2 * (arm - 1)
+    out[group] += groups[group, 1] * q
+    if group == 0 and arm > 0:
+        place = groups.shape[0] + 2 * (arm - 1)
         out[place] += pair * (0.5 + q)
         out[place + 1] += pair * (0.5 - q)
-    weight: float = tail[1] * sides[side, 0]
+    weight: float = tail[1] * groups[group, 0]
     return weight

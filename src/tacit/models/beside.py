@@ -1,5 +1,5 @@
-"""A model beside the sums of an experiment (algorithms.sides): a row, as it is kept, has more numbers at its end, which
-say on whose side it counts, whether it teaches, and for which arm."""
+"""A model beside the sums of an experiment (algorithms.groups): a row, as it is kept, has more numbers at its end,
+which say in whose group it counts, whether it teaches, and for which arm."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -8,10 +8,10 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.algorithms.chances import Values
-from tacit.algorithms.sides import Sides
+from tacit.algorithms.groups import Groups
 from tacit.data import Array, Exact, Integers, Released
 from tacit.kernels.compile import kernel
-from tacit.kernels.formulas import add_sides
+from tacit.kernels.formulas import add_groups
 from tacit.kernels.summing import add_rounded
 from tacit.mechanisms import leaves
 from tacit.model.holdout import TAIL
@@ -27,16 +27,16 @@ class Beside:
     their rewards apart, no farther than the worst pair of which both are learnt from."""
 
     inner: Model[Any]
-    sides: Sides
+    groups: Groups
 
     @property
     def sums(self) -> protocol.ModelSums:
-        """See algorithms.sides."""
+        """See algorithms.groups."""
         inner = self.inner.sums
         if inner.phases:
             raise ValueError("Expected models of the l2 norm in an experiment, got one of l1, whose noise is its own.")
-        whole = float(np.hypot(inner.sensitivity, self.sides.sensitivity))
-        size, kept = inner.size + self.sides.size, inner.kept + TAIL
+        whole = float(np.hypot(inner.sensitivity, self.groups.sensitivity))
+        size, kept = inner.size + self.groups.size, inner.kept + TAIL
         return inner._replace(size=size, sensitivity=whole, kept=kept)
 
     @property
@@ -75,10 +75,10 @@ class Beside:
 
     def keep(self, estimate: Any, x: Array, place: int, name: str | None, names: tuple[str, ...]) -> Array:
         inner = protocol.kept(self.inner, estimate, x, place, name, names)
-        return np.concatenate([inner, self.sides.tail(x, place, name, names)])
+        return np.concatenate([inner, self.groups.tail(x, place, name, names)])
 
     def adder(self, estimate: Any) -> "BesideAdder":
-        of, inner = self.sides, self.inner.sums
+        of, inner = self.groups, self.inner.sums
         given = of.weights, of.part, float(of.low), float(of.high)
         return BesideAdder(self.inner.adder(estimate), inner.size, inner.sensitivity / self.sums.sensitivity, given)
 
@@ -92,24 +92,24 @@ class BesideAdder(NamedTuple):
     inner: Adder
     size: int
     share: float
-    sides: tuple[Array, float, float, float]
+    groups: tuple[Array, float, float, float]
 
     def add(
         self, rows: Array, rewards: Array, cell: float, longest: float, out: Exact, weights: Array | None = None
     ) -> None:
         weights = np.ones(len(rewards)) if weights is None else weights.copy()
         width = rows.shape[1] - TAIL
-        sum_sides(np.ascontiguousarray(rows[:, width:]), rewards, weights, *self.sides, cell, Exact(out[self.size :]))
+        sum_groups(np.ascontiguousarray(rows[:, width:]), rewards, weights, *self.groups, cell, Exact(out[self.size :]))
         inner = np.ascontiguousarray(rows[:, :width])
         self.inner.add(inner, rewards, cell, self.share * longest, Exact(out[: self.size]), weights)
 
 
 @kernel
-def sum_sides(
+def sum_groups(
     rows: Array,
     rewards: Array,
     weights: Array,
-    sides: Array,
+    groups: Array,
     pair: float,
     low: float,
     high: float,
@@ -121,7 +121,7 @@ def sum_sides(
     own = Exact(np.zeros(out.size))
     for i in range(rewards.size):
         if not np.isnan(rewards[i]):
-            weights[i] *= add_sides(rows[i], rewards[i], sides, pair, low, high, own)
+            weights[i] *= add_groups(rows[i], rewards[i], groups, pair, low, high, own)
             if cell == 0.0:
                 for j in range(own.size):
                     out[j] += own[j]

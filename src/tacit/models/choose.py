@@ -117,14 +117,14 @@ def _check_centred(name: str | None, asked: ModelSettings) -> None:
 
 def _few_rounds(asked: ModelSettings, horizon: int | None) -> tuple[bool, str]:
     """Whether the rounds to come are too few to learn a curvature through its noise, and a sentence about it."""
-    apart, own, dim = asked.blocks > 1, asked.own, asked.dim
+    disjoint, own, dim = asked.blocks > 1, asked.own, asked.dim
     if dim < LEAST:
         return False, f"; with curvature, as dimensions are fewer than {LEAST}"
-    if horizon is None or (apart and own >= MANY):
-        few = (own if apart else dim) >= MANY
-        than = f"dimensions{' of a block' if apart else ''} are {f'{MANY} or more' if few else f'fewer than {MANY}'}"
+    if horizon is None or (disjoint and own >= MANY):
+        few = (own if disjoint else dim) >= MANY
+        than = f"dimensions{' of a block' if disjoint else ''} are {f'{MANY} or more' if few else f'fewer than {MANY}'}"
     else:
-        enough = (ENOUGH_APART if apart else ENOUGH) * asked.blocks * own**1.5 / asked.mu
+        enough = (ENOUGH_APART if disjoint else ENOUGH) * asked.blocks * own**1.5 / asked.mu
         few = horizon < enough
         than = f"the horizon is {'below' if few else 'not below'} {enough:.3g} rounds"
     return few, f"; {'without' if few else 'with'} curvature, as {than}"

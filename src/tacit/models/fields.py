@@ -339,23 +339,23 @@ def weights(
     values = np.maximum(values, 0.0)
     noise = (std**2 + doubt * usual**2)[:, None] + variance * values
     noise = np.maximum(noise, 1e-300)  # 0 where nobody was seen, without noise
-    told = (axes * (values**2 / noise)[:, None, :]) @ axes.swapaxes(1, 2)
+    precision = (axes * (values**2 / noise)[:, None, :]) @ axes.swapaxes(1, 2)
     seen = np.einsum("aij,aj,akj,ak->ai", axes, values / noise, axes, rest)
     if not variances.any():
         variances[:] = before
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     for _ in range(ROUNDS):
-        covariance, theta = _posterior(told, seen, np.repeat(variances, sizes))
+        covariance, theta = _posterior(precision, seen, np.repeat(variances, sizes))
         squares = (theta**2 + np.diagonal(covariance, axis1=1, axis2=2)).sum(axis=0)
         variances[:] = (np.add.reduceat(squares, starts) + TRUST * before) / (len(moment) * sizes + TRUST)
-    covariance, theta = _posterior(told, seen, np.repeat(variances, sizes))
+    covariance, theta = _posterior(precision, seen, np.repeat(variances, sizes))
     theta[:, 0] += usual
     return theta, covariance
 
 
-def _posterior(told: Array, seen: Array, variances: Array) -> tuple[Array, Array]:
+def _posterior(precision: Array, seen: Array, variances: Array) -> tuple[Array, Array]:
     root = np.sqrt(variances)
-    inner = np.linalg.inv(np.eye(len(root)) + root[:, None] * told * root)
+    inner = np.linalg.inv(np.eye(len(root)) + root[:, None] * precision * root)
     covariance = root[:, None] * inner * root
     return covariance, np.einsum("aij,aj->ai", covariance, seen)
 

@@ -34,12 +34,12 @@ def numbers(plan: Forecast) -> str:
 
 def tastes(plan: Forecast) -> str:
     """What can be had, in the user's units."""
-    told = []
+    found = []
     for name, (_, _, best) in plan.rates.items():
-        told.append(f"{rate(best)} ({name})")
+        found.append(f"{rate(best)} ({name})")
     random = rate(plan.rates[ORDINARY][0])
     return (
-        f"Tastes: where random actions earn {random}, the best one for each person would earn {', '.join(told)}. If "
+        f"Tastes: where random actions earn {random}, the best one for each person would earn {', '.join(found)}. If "
         "you expect a smaller gain than with weak tastes, shares are lower still."
     )
 
@@ -91,14 +91,14 @@ def _floor(plan: Forecast) -> str:
     asked = plan.asked
     better = asked.after(plan.floor)
     if better is None:
-        told = f"and within {count(asked.most)} people the bandit brings less"
+        found = f"and within {count(asked.most)} people the bandit brings less"
     elif better <= PEOPLE[0]:
-        told = "and the bandit soon brings more"
+        found = "and the bandit soon brings more"
     else:
-        told = f"and until about {count(better)} people have come the bandit brings less"
+        found = f"and until about {count(better)} people have come the bandit brings less"
     return (
         f"One action for everybody: the best one alone has {percent(plan.floor)} of it on average over these worlds, "
-        f"if you know which it is, {told}."
+        f"if you know which it is, {found}."
     )
 
 
@@ -109,20 +109,20 @@ def _fields(plan: Forecast) -> str:
     if len(names) < 2:
         return "Fields: there is one or none to leave out."
     here = asked.at(at)[0]
-    told = []
+    found = []
     for name in names:
         other = plan.of(Case(question.epsilon, left_out=name))
         if _better(other, asked, at):
-            told.append(f"Without `{name}` they have {percent(other.at(at)[0])}, even where it matters.")
+            found.append(f"Without `{name}` they have {percent(other.at(at)[0])}, even where it matters.")
     alone = plan.of(Case(question.epsilon, alone=True))
     need, name = alone.after(here), f"The one field that matters most, alone (`{names[0]}` alone, if it is that one),"
     if here > HOPELESS and need is not None and need <= SOONER * at:
-        told.append(f"{name} gets there with {count(need)}.")
+        found.append(f"{name} gets there with {count(need)}.")
     elif alone.at(at)[0] > here + CLEARLY:
-        told.append(f"{name} has {percent(alone.at(at)[0])} then.")
-    if not told:
-        told = ["No field costs more than it brings, if you do not know which of them matter."]
-    return f"Fields: with {count(at)} people all of them together have {percent(here)}. {' '.join(told)}"
+        found.append(f"{name} has {percent(alone.at(at)[0])} then.")
+    if not found:
+        found = ["No field costs more than it brings, if you do not know which of them matter."]
+    return f"Fields: with {count(at)} people all of them together have {percent(here)}. {' '.join(found)}"
 
 
 def _better(other: Found, asked: Found, at: int) -> bool:
@@ -134,26 +134,26 @@ def _better(other: Found, asked: Found, at: int) -> bool:
 
 
 def _declare(plan: Forecast) -> str:
-    question, told = plan.question, []
+    question, found = plan.question, []
     assert question.schema is not None
     if question.base_rate is None:
-        told.append(
+        found.append(
             f"base_rate, if fewer than {percent(RARE)} of people bring a reward (this plan is for "
             f"{percent(question.rate)}; say --base-rate for another)"
         )
     elif question.base_rate < RARE:
-        told.append(f"base_rate = {question.base_rate:g}, as here")
+        found.append(f"base_rate = {question.base_rate:g}, as here")
     if len(question.schema.context) > 1:
         at = size(plan)
         before, after = (each.at(at)[0] for each in (plan.asked, plan.of(Case(question.epsilon, weight=WEIGHT))))
         if after > before + CLEARLY:
             gain = f"{percent(before)} becomes {percent(after)} with {count(at)} people"
-            told.append(f"weight = {WEIGHT:g} for the field that matters most, if you know it ({gain})")
+            found.append(f"weight = {WEIGHT:g} for the field that matters most, if you know it ({gain})")
     if question.window is None:
-        told.append('window, the time by which nine in ten rewards have come; --window "1 day" says what it costs')
+        found.append('window, the time by which nine in ten rewards have come; --window "1 day" says what it costs')
     else:
-        told.append(f"window = {durations.words(question.window)}, as here: {question.later:,} choices")
-    return f"Declare, before anybody comes: {'; '.join(told)}."
+        found.append(f"window = {durations.words(question.window)}, as here: {question.later:,} choices")
+    return f"Declare, before anybody comes: {'; '.join(found)}."
 
 
 def count(people: float) -> str:

@@ -16,7 +16,7 @@ from tacit.model.holdout import Holdout
 from tacit.planning.trials import EPSILONS
 from tacit.privacy.budget import Budget
 from tacit.trials import waits
-from tacit.trials.sides import Places
+from tacit.trials.groups import Places
 
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.5)
 RATE = 0.5  # of rewards with the holdout, where nobody says: the widest intervals

@@ -126,7 +126,7 @@ def _model(certificate: "Certificate") -> dict[str, Any]:
 def _composition(certificate: "Certificate") -> str:
     first: Release = certificate.releases[0]
     if isinstance(first, Gaussian):
-        one_of = "of the sides of an experiment a unit is in one, and the largest mu counts; "
+        one_of = "of the groups of an experiment a unit is in one, and the largest mu counts; "
         return (
             "All releases in which a unit takes part are one Gaussian mechanism with adaptively chosen inputs, mu-GDP; "
             f"{one_of * isinstance(first, OneOfRelease)}several compose as the root of the sum of mu^2. epsilon at "

@@ -69,8 +69,8 @@ class GaussianRelease(Related, frozen=True, tag="gaussian"):
         return discrete.factors(self.sigma / self.grid, self.numbers) if self.grid and self.sigma else (0.0, 0.0)
 
 
-class SideReleases(msgspec.Struct, frozen=True):
-    """What is released of the users of one side."""
+class GroupReleases(msgspec.Struct, frozen=True):
+    """What is released of the users of one group."""
 
     name: str
     releases: tuple[GaussianRelease, ...]
@@ -86,29 +86,29 @@ class SideReleases(msgspec.Struct, frozen=True):
 
 
 class OneOfRelease(Related, frozen=True, tag="one of"):
-    """Several groups of Gaussian releases, of which a user is in one, whatever the user's data are: that of its side,
-    which follows from its number. For each user what is released is as private as the releases of its side together;
+    """Several groups of Gaussian releases, of which a user is in one, whatever the user's data are: that of its group,
+    which follows from its number. For each user what is released is as private as the releases of its group together;
     for whoever it may be, as the least private of them (parallel composition).
 
-    Proof. Fix all sides of numbers, which two neighbouring worlds have in common. Between them one user's contribution
-    is another, and that user's side alone is touched: the others' statistics are the same functions of the same people.
-    So the pair is told apart as by the releases of that side, whose mu are composed as the root of the sum of mu^2. The
-    largest of these bounds every pair. For k replaced users, on whichever sides, k times it does."""
+    Proof. Fix all groups of numbers, which two neighbouring worlds have in common. Between them one user's contribution
+    is another, and that user's group alone is touched: the others' statistics are the same functions of the same
+    people. So the pair is told apart as by the releases of that group, whose mu are composed as the root of the sum of
+    mu^2. The largest of these bounds every pair. For k replaced users, in whichever groups, k times it does."""
 
     name: str
     statistic: str
-    sides: tuple[SideReleases, ...]
+    groups: tuple[GroupReleases, ...]
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.sides or not all(side.releases for side in self.sides):
-            raise ValueError("Expected sides with at least one release each, got none.")
-        relations.one(release.relation for side in self.sides for release in (self, *side.releases))
+        if not self.groups or not all(group.releases for group in self.groups):
+            raise ValueError("Expected groups with at least one release each, got none.")
+        relations.one(release.relation for group in self.groups for release in (self, *group.releases))
 
     @property
-    def worst(self) -> SideReleases:
-        """The side with the largest mu."""
-        return max(self.sides, key=lambda side: side.mu)
+    def worst(self) -> GroupReleases:
+        """The group with the largest mu."""
+        return max(self.groups, key=lambda group: group.mu)
 
     @property
     def mu(self) -> float:
@@ -116,12 +116,12 @@ class OneOfRelease(Related, frozen=True, tag="one of"):
 
     @property
     def continuous(self) -> float:
-        return max(math.hypot(*(release.continuous for release in side.releases)) for side in self.sides)
+        return max(math.hypot(*(release.continuous for release in group.releases)) for group in self.groups)
 
     @property
     def factors(self) -> tuple[float, float]:
         """Each where it is largest."""
-        found = [_factors(side.releases) for side in self.sides]
+        found = [_factors(group.releases) for group in self.groups]
         return max(up for up, _ in found), max(down for _, down in found)
 
 

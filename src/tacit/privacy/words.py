@@ -138,11 +138,11 @@ def details(release: Release) -> list[tuple[str, str]]:
         formula = "mu = k D c / sigma" if release.rounds > 1 else "mu = D c / sigma"
         return [*rows, (formula, "inf" if release.mu == math.inf else f"{release.mu:.6g}")]
     if isinstance(release, OneOfRelease):
-        each = ((side.name, f"D = {side.sensitivity:.6g} (l2), mu = {side.mu:.6g}") for side in release.sides)
-        rows = [("side", f"{name} people: {numbers}") for name, numbers in each]
+        each = ((group.name, f"D = {group.sensitivity:.6g} (l2), mu = {group.mu:.6g}") for group in release.groups)
+        rows = [("group", f"{name} people: {numbers}") for name, numbers in each]
         first = release.worst.releases[0]
         rows += [("column norm c", f"{first.column_norm:.6g}"), ("sigma", f"{first.sigma:.6g}")]
-        return [*rows, ("mu, of one side", f"{release.mu:.6g}, the largest")]
+        return [*rows, ("mu, of one group", f"{release.mu:.6g}, the largest")]
     if isinstance(release, PureRelease):
         return [
             ("sensitivity D (l1)", f"{release.cells * release.unit:.6g}, {release.cells} cells"),

@@ -68,7 +68,7 @@ class History:
         sums = self._stored.trial_sums
         mark = None if sums is None else (len(sums.looks), sums.ended)
         if self._told is None or self._told[0] != mark:
-            self._told = mark, trial.told(sums, self._setting.horizon)
+            self._told = mark, trial.view_of(sums, self._setting.horizon)
         return self._told[1]
 
     def _at_present(self) -> tuple[Any, Summary, dict[str, Any]]:

@@ -37,7 +37,7 @@ class TrialView(NamedTuple):
         return self.looks[-1] if self.looks else None
 
 
-def told(sums: TrialSums | None, horizon: int | None) -> TrialView | None:
+def view_of(sums: TrialSums | None, horizon: int | None) -> TrialView | None:
     """None where there is no holdout."""
     if sums is None:
         return None
@@ -60,41 +60,41 @@ def against_of(holdout: Holdout) -> str:
     return "with arms at random" if holdout.policy == "uniform" else "with your own choice"
 
 
-def written(told: TrialView | None) -> dict[str, Any] | None:
+def written(view: TrialView | None) -> dict[str, Any] | None:
     """As JSON has it: in status, and in the reply to whoever ends it."""
-    if told is None:
+    if view is None:
         return None
-    now = told.now
+    now = view.now
     if now is None:
-        return {"said": told.said, "people": 0}
+        return {"said": view.said, "people": 0}
     found = {name: getattr(now, name) for name in now._fields if name not in ("arms", "noise")}
     means = {name: found[name]._asdict() for name in ("bandit", "holdout_value", "earned")}
     arms = {name: one._asdict() for name, one in now.arms.items()}
-    return {"said": told.said, **found, **means, "arms": arms}
+    return {"said": view.said, **found, **means, "arms": arms}
 
 
-def curve(told: TrialView | None) -> dict[str, list[float]] | None:
+def curve(view: TrialView | None) -> dict[str, list[float]] | None:
     """Look by look."""
-    if told is None:
+    if view is None:
         return None
-    return {part: [getattr(look, part) for look in told.looks] for part in ("people", "value", "low", "high")}
+    return {part: [getattr(look, part) for look in view.looks] for part in ("people", "value", "low", "high")}
 
 
-def section(told: TrialView) -> Markup:
+def section(view: TrialView) -> Markup:
     """Of the dashboard: the sentence, the picture, then arms."""
-    parts: list[Child] = [tag("p", told.said, class_="verdict")]
-    now = told.now
+    parts: list[Child] = [tag("p", view.said, class_="verdict")]
+    now = view.now
     if now is not None:
         parts += [tag("p", now.problem, class_="problem", role="alert") if now.problem else None]
-        parts += [picture(told), tag("p", CAPTION, class_="note"), means(told, now)]
+        parts += [picture(view), tag("p", CAPTION, class_="note"), means(view, now)]
         parts += [tag("p", ENDED, class_="over") if now.ended else None]
-    assumed = [words.ASSUMED[told.holdout.bound], words.SIDES[told.holdout.assign], words.STOPPED]
-    assumed += [BOUNDS] * bool(told.holdout.pairs)
+    assumed = [words.ASSUMED[view.holdout.bound], words.GROUPS[view.holdout.assign], words.STOPPED]
+    assumed += [BOUNDS] * bool(view.holdout.pairs)
     return tag(
         "section",
-        tag("h2", f"Is it better than {told.against.removeprefix('with ')}?"),
+        tag("h2", f"Is it better than {view.against.removeprefix('with ')}?"),
         tag("div", *parts, id="trial", data_live=True),
-        tag("details", tag("summary", "How sure is that?"), [tag("p", one) for one in (_sure(told), *assumed)]),
+        tag("details", tag("summary", "How sure is that?"), [tag("p", one) for one in (_sure(view), *assumed)]),
     )
 
 
@@ -104,8 +104,8 @@ BOUNDS = (
 )
 
 
-def _sure(told: TrialView) -> str:
-    level = percent(told.holdout.level)
+def _sure(view: TrialView) -> str:
+    level = percent(view.holdout.level)
     return (
         f"Who is compared with the holdout is drawn by the number of a choice alone. With a probability of {level} the "
         "interval holds the truth at every look, however often you look and whenever you stop. The truth is what "
@@ -114,9 +114,9 @@ def _sure(told: TrialView) -> str:
     )
 
 
-def means(told: TrialView, now: Trial) -> Markup:
+def means(view: TrialView, now: Trial) -> Markup:
     """What each would have brought to everybody, on one scale."""
-    holdout = told.against.removeprefix("with ").removeprefix("your ")
+    holdout = view.against.removeprefix("with ").removeprefix("your ")
     rows = [
         (f"{holdout[0].upper()}{holdout[1:]} (holdout)", now.holdout_value),
         *((f"“{name}”", one) for name, one in now.arms.items()),
@@ -124,7 +124,7 @@ def means(told: TrialView, now: Trial) -> Markup:
     ]
     least, most = min(one.low for _, one in rows), max(one.high for _, one in rows)
     room = max(most - least, 1e-9)
-    unit = Unit.of(max(one.high - one.low for _, one in rows), told.rewards)
+    unit = Unit.of(max(one.high - one.low for _, one in rows), view.rewards)
 
     def at(value: float) -> str:
         return f"{2 + 96 * (value - least) / room:.1f}%"
@@ -139,14 +139,14 @@ def means(told: TrialView, now: Trial) -> Markup:
             class_="likely" if one is now.bandit else None,
         )
 
-    everybody = f"Everybody so far, on all sides: {words.mean(now.earned, Unit.of(now.earned.width, told.rewards))}."
+    everybody = f"Everybody so far, in all groups: {words.mean(now.earned, Unit.of(now.earned.width, view.rewards))}."
     return tag("div", tag("ul", [row(*each) for each in rows], class_="three"), tag("p", everybody, class_="note"))
 
 
-def picture(told: TrialView) -> Markup:
+def picture(view: TrialView) -> Markup:
     """The estimate and its band over people, as steps, and the moment since when it is clear."""
-    found, now = told.looks, told.looks[-1]
-    unit = Unit.of(now.high - now.low, told.rewards)
+    found, now = view.looks, view.looks[-1]
+    unit = Unit.of(now.high - now.low, view.rewards)
     low, high, step = _range(found, unit)
     ends = [look.people for look in found] + [1.12 * now.people]
     first, last = math.log(ends[0]), math.log(ends[-1])
@@ -185,7 +185,7 @@ def picture(told: TrialView) -> Markup:
     parts.append(tag("text", "people so far", x="100%", y=HEIGHT - 4, text_anchor="end"))
     name = "for a choice" if unit.people == 1 else f"of {count(unit.people)} people"
     parts.append(tag("text", f"bandit minus holdout, {name}", x=0, y=12))
-    return tag("svg", parts, class_="plot trial", height=HEIGHT, role="img", aria_label=told.said)
+    return tag("svg", parts, class_="plot trial", height=HEIGHT, role="img", aria_label=view.said)
 
 
 def _since(now: Trial, at: float) -> list[Child]:

@@ -103,11 +103,11 @@ MINUS = "\u2212"
 ROUND = (5.0, 2.0, 1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)  # of 100 people: how sure one may want to be
 PEEK = "You may look whenever you like: this has been certain enough ({level}) since person {since}."
 ASSUMED = {
-    CALIBRATED: "One thing is assumed: that chance in who is on which side is normal, as it is for sums over many "
+    CALIBRATED: "One thing is assumed: that chance in who is in which group is normal, as it is for sums over many "
     "people. People may differ as they like, and change with time.",
     PROVEN: "Nothing is assumed of people's rewards but their range.",
 }
-SIDES = {
+GROUPS = {
     "blocks": "What a person does must not depend on what those just before them were shown: where people reload a "
     'page until they like it, or talk, declare assign = "coins".',
     "coins": "What a person does may depend on what others before were shown.",

@@ -98,20 +98,21 @@ def farthest(
 
 
 def claimed(certificate: Certificate) -> list[tuple[float, float]]:
-    """(side, sensitivity) of all that one person moves: of each side of an experiment; side 0 where there is none."""
+    """(group, sensitivity) of all that one person moves: of each group of an experiment; group 0 where there is
+    none."""
     (release,) = certificate.releases
     if isinstance(release, OneOfRelease):
-        return [(float(i), side.sensitivity) for i, side in enumerate(release.sides)]
+        return [(float(i), group.sensitivity) for i, group in enumerate(release.groups)]
     assert isinstance(release, GaussianRelease)
     return [(0.0, release.sensitivity)]
 
 
 def parts(bandit: Any) -> Iterator[tuple[float, slice, float]]:
-    """(side, which of its numbers, sensitivity), release by release and of all that one person moves."""
-    for side, bound in claimed(bandit.privacy):
-        yield side, slice(None), bound
+    """(group, which of its numbers, sensitivity), release by release and of all that one person moves."""
+    for group, bound in claimed(bandit.privacy):
+        yield group, slice(None), bound
     (release,), size = bandit.privacy.releases, bandit.one_pass.learnt.sums.size
-    for i, one in enumerate(getattr(release, "sides", ())):
+    for i, one in enumerate(getattr(release, "groups", ())):
         learnt, beside = one.releases
         yield float(i), slice(size), learnt.sensitivity
         yield float(i), slice(size, None), beside.sensitivity
@@ -134,16 +135,16 @@ def share(bandit: Any, rng: Generator, enough: float = math.inf) -> float:
     plan, found = of.plan, 0.0
     for estimate in estimates(bandit, rng):
         adder = of.adder(estimate)
-        for side, part, bound in parts(bandit):
+        for group, part, bound in parts(bandit):
 
             def add(
-                datum: Datum, at: Any = estimate, adder: Any = adder, side: float = side, part: slice = part
+                datum: Datum, at: Any = estimate, adder: Any = adder, group: float = group, part: slice = part
             ) -> Array:
                 row = np.append(datum.x, float(datum.block)) if plan.blocks > 1 else datum.x
                 if plan.kept:
                     kept = of.row(at, row[None], 0, datum.block, None, ())
                     row = opened(kept).copy()
-                    row[-TAIL] = side
+                    row[-TAIL] = group
                 out = np.zeros(grid.size, np.int64)
                 adder.add(row[None], np.array([datum.reward]), grid.cell, grid.longest, out)
                 return np.asarray(out[part] * grid.cell)
@@ -196,11 +197,11 @@ def leaves(bandit: Any, visits: Visits, nobody: Visit, rounds: int) -> Array:
 
 
 def worlds(
-    certificate: Certificate, each: Sequence[tuple[Visits, Array]], side: Callable[[int], int] = lambda number: 0
+    certificate: Certificate, each: Sequence[tuple[Visits, Array]], group: Callable[[int], int] = lambda number: 0
 ) -> float:
     """How far the steps of two worlds are apart, which differ in one person's visits, as a share of what is claimed for
-    all of that person's rounds; of any two. side: of a number, in an experiment."""
+    all of that person's rounds; of any two. group: of a number, in an experiment."""
     bounds = dict(claimed(certificate))
     turns = sorted(each[0][0])[: certificate.person or 1]
-    bound = sum(bounds[side(turn + 1)] for turn in turns)
+    bound = sum(bounds[group(turn + 1)] for turn in turns)
     return max(float(np.linalg.norm(a - b)) for (_, a), (_, b) in itertools.combinations(each, 2)) / bound

@@ -1,11 +1,11 @@
 """Intervals for one look, from what was released: of a mean, and of the difference of two.
 
-Let an estimate be off by M / N from the draw of sides, N the number of blocks (trials.sides), and by Gaussian noise of
-std tau. `error` is the probability with which an interval may fail at this look; the looks' errors add up, for any
+Let an estimate be off by M / N from the draw of groups, N the number of blocks (trials.groups), and by Gaussian noise
+of std tau. `error` is the probability with which an interval may fail at this look; the looks' errors add up, for any
 covariance between looks (trials.looks).
 
 CALIBRATED. M / N is taken to be normal: this is the one assumption. While few people have come, noise, which is normal,
-is most of the error. With z the normal quantile the mean y of a side is in the interval of all y with
+is most of the error. With z the normal quantile the mean y of a group is in the interval of all y with
     (estimate - y)^2 <= z^2 (spread y (1 - y) / N + tau^2)                                            (`normal`).
 The difference is within z sqrt((main y (1 - y) + arms u (1 - u)) / N + tau^2) of its estimate, where y and u are moved
 towards 1/2 as far as intervals of the holdout's and of the bandit's mean allow. These have SHARE of the error.
@@ -23,7 +23,7 @@ import numpy as np
 
 from tacit import special
 from tacit.trials import rare
-from tacit.trials.sides import Places
+from tacit.trials.groups import Places
 
 CALIBRATED, PROVEN = "calibrated", "proven"
 SHARE = 0.1  # of the error of a difference: for the means that its variance follows from
@@ -32,9 +32,9 @@ SHARE = 0.1  # of the error of a difference: for the means that its variance fol
 Number = Any  # a float; or an array of them, of many trials at once
 
 
-class SideSum(NamedTuple):
-    """Of the people on one side so far: how many places it has in a block, the sum of their rewards (each in [0, 1]) as
-    it was released, and the std of its noise."""
+class GroupSum(NamedTuple):
+    """Of the people in one group so far: how many places it has in a block, the sum of their rewards (each in [0, 1])
+    as it was released, and the std of its noise."""
 
     places: int
     total: Number
@@ -70,42 +70,45 @@ def plain(spread: float, noise: float, error: float) -> float:
     return math.sqrt(2 * (spread / 4 + noise * noise) * math.log(2 / error))
 
 
-def mean(side: SideSum, sides: Places, blocks: int, error: float, bound: str) -> Interval:
-    """What everybody would have brought on this side, on average."""
-    count, spread = blocks * side.places, sides.mean(side.places).main / blocks
-    value, noise = side.total / count, side.noise / count
+def mean(group: GroupSum, groups: Places, blocks: int, error: float, bound: str) -> Interval:
+    """What everybody would have brought in this group, on average."""
+    count, spread = blocks * group.places, groups.mean(group.places).main / blocks
+    value, noise = group.total / count, group.noise / count
     if bound == CALIBRATED:
         return cut(value, *normal(value, spread, noise, quantile(error)))
     half = plain(spread, noise, error / 2)
-    if sides.divided and side.places == sides.holdout:
+    if groups.divided and group.places == groups.holdout:
         return cut(value, value - half, value + half)
-    low, high = rare.mean(side.total, count, side.noise, math.log(4 * rare.GRID / error))
+    low, high = rare.mean(group.total, count, group.noise, math.log(4 * rare.GRID / error))
     return cut(value, np.maximum(value - half, low), np.minimum(value + half, high))
 
 
-def difference(bandit: SideSum, holdout: SideSum, sides: Places, blocks: int, error: float, bound: str) -> Interval:
+def difference(bandit: GroupSum, holdout: GroupSum, groups: Places, blocks: int, error: float, bound: str) -> Interval:
     """Bandit minus holdout."""
-    n, k = blocks * sides.bandit, blocks * sides.holdout
+    n, k = blocks * groups.bandit, blocks * groups.holdout
     value, noise = bandit.total / n - holdout.total / k, math.hypot(bandit.noise / n, holdout.noise / k)
-    ends = mean(holdout, sides, blocks, error * SHARE / 2, bound), mean(bandit, sides, blocks, error * SHARE / 2, bound)
+    ends = (
+        mean(holdout, groups, blocks, error * SHARE / 2, bound),
+        mean(bandit, groups, blocks, error * SHARE / 2, bound),
+    )
     if bound == CALIBRATED:
-        variance = coin(sides, *(_middle(one) for one in ends)) / blocks
+        variance = coin(groups, *(_middle(one) for one in ends)) / blocks
         half = quantile((1 - SHARE) * error) * np.sqrt(variance + noise**2)
         return Interval(value, value - half, value + half)
-    half = plain(sides.difference.whole / blocks, noise, (1 - SHARE) * error / 2)
-    if sides.divided:
+    half = plain(groups.difference.whole / blocks, noise, (1 - SHARE) * error / 2)
+    if groups.divided:
         return Interval(value, value - half, value + half)
-    unit = sides.block / (sides.holdout * (sides.block - sides.holdout)) / blocks  # R / N
-    rest = math.hypot(noise, math.sqrt(sides.difference.arms / (4 * blocks))) / unit
-    low, high = sides.mixed(ends[0].low, ends[1].low), sides.mixed(ends[0].high, ends[1].high)
+    unit = groups.block / (groups.holdout * (groups.block - groups.holdout)) / blocks  # R / N
+    rest = math.hypot(noise, math.sqrt(groups.difference.arms / (4 * blocks))) / unit
+    low, high = groups.mixed(ends[0].low, ends[1].low), groups.mixed(ends[0].high, ends[1].high)
     # the holdout's draws above their mean: the difference seems smaller than it is
     over, under = rare.tails(k, rest, low, high, math.log(4 * rare.GRID / ((1 - SHARE) * error)))
     return Interval(value, value - np.minimum(half, unit * under), value + np.minimum(half, unit * over))
 
 
-def coin(sides: Places, holdout: Number, bandit: Number) -> Number:
+def coin(groups: Places, holdout: Number, bandit: Number) -> Number:
     """The variance of a block's difference, for these means."""
-    y, spread = sides.mixed(holdout, bandit), sides.difference
+    y, spread = groups.mixed(holdout, bandit), groups.difference
     return spread.main * y * (1 - y) + spread.arms * bandit * (1 - bandit)
 
 
@@ -142,7 +145,7 @@ def problem(people: int, counts: Sequence[int], chances: Sequence[float], *, coi
         planned = people * chance
         far = abs(count - planned)
         if far > (_far(planned * (1 - chance), looks * len(counts)) if coins else 1e-6 * people):
-            return f"Expected {planned:.0f} people of {people} on a side, as planned, got {count}."
+            return f"Expected {planned:.0f} people of {people} in a group, as planned, got {count}."
     return None
 
 

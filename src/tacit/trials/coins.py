@@ -1,12 +1,12 @@
-"""Sides by independent coins, for people whose reaction may depend on who got what before: reloads, talk, a shared
+"""Groups by independent coins, for people whose reaction may depend on who got what before: reloads, talk, a shared
 page.
 
-Each number's side is drawn by itself: the holdout's with chance p, the bandit's with chance q, an arm's else. Then
-outcomes of number t may depend on everything before it, sides included; given the past its own coin is still fair. For
+Each number's group is drawn by itself: the holdout's with chance p, the bandit's with chance q, an arm's else. Then
+outcomes of number t may depend on everything before it, groups included; given the past its own coin is still fair. For
 a centre a in [0, 1] that is known before number t (released, or fixed) let
-    psi = (r - a) / p  on the holdout's side,   -(r - a) / q  on the bandit's,   0  on others:   E psi = c - b
+    psi = (r - a) / p  in the holdout's group,   -(r - a) / q  in the bandit's,   0  in others:   E psi = c - b
 exactly, whatever a is. So minus the average of psi estimates the same as with blocks: sum_t a_t cancels but for counts
-of sides, which are public, and all that it takes of rewards are the sides' sums.
+of groups, which are public, and all that it takes of rewards are the groups' sums.
 
 PROVEN. With a = 1/2 the logarithm of E exp(lam (psi - E psi)) is convex in (c, b), so that it is largest at a corner:
     L(lam) = max over c, b in {0, 1} of ln(p e^(lam (c - a) / p) + q e^(-lam (b - a) / q) + 1 - p - q) - lam (c - b),
@@ -21,8 +21,8 @@ CALIBRATED. The sum of psi is taken to be normal. Its variance is at most the su
 (c - a)^2 <= c (1 - 2 a) + a^2. a is the rate of all people as it was released at the look before (1/2 before the
 first), so that rare rewards make it small. Where a changes, the sum over people of c (1 - 2 a_t) + a_t^2 is at most n
 cbar max_t (1 - 2 a_t) + sum_t a_t^2 (with the lower end of cbar where the maximum is negative). cbar and bbar have
-intervals of their own, by the same rule for one side (whose variance is at most the sum of (c - a)^2 (1 - p) / p), with
-bounds.SHARE of the error."""
+intervals of their own, by the same rule for one group (whose variance is at most the sum of (c - a)^2 (1 - p) / p),
+with bounds.SHARE of the error."""
 
 import functools
 import math
@@ -38,7 +38,7 @@ HALF = 0.5
 
 
 class Tossed(NamedTuple):
-    """One side so far: the chance of a number to be on it, how many were between looks (the last one is this), the sum
+    """One group so far: the chance of a number to be in it, how many were between looks (the last one is this), the sum
     of their rewards as it was released, and the std of its noise. divided: it plays several arms."""
 
     chance: float
@@ -68,22 +68,22 @@ def fixed(people: Sequence[int]) -> Centres:
     return Centres(tuple(people), (HALF,) * len(people))
 
 
-def weighted(side: Tossed, centres: Centres) -> Number:
+def weighted(group: Tossed, centres: Centres) -> Number:
     """sum of (r - a) / chance, for each person."""
-    middle = sum(n * a for n, a in zip(side.counts, centres.at, strict=True))
-    return (side.total - middle) / side.chance / sum(centres.people)
+    middle = sum(n * a for n, a in zip(group.counts, centres.at, strict=True))
+    return (group.total - middle) / group.chance / sum(centres.people)
 
 
-def mean(side: Tossed, centres: Centres, error: float, bound: str) -> Interval:
-    """What everybody would have brought on this side: a side against nothing."""
+def mean(group: Tossed, centres: Centres, error: float, bound: str) -> Interval:
+    """What everybody would have brought in this group: a group against nothing."""
     people = sum(centres.people)
     centre = sum(n * a for n, a in zip(centres.people, centres.at, strict=True)) / people
-    noise = side.noise / side.chance / people
+    noise = group.noise / group.chance / people
     if bound == CALIBRATED:
-        value = centre + weighted(side, centres)
-        return bounds.cut(value, *_solve(value, noise, centres, (1 - side.chance) / side.chance / people, error))
-    value = HALF + weighted(side, fixed(centres.people))
-    half = exponential(people, noise * people, side.chance, None, error, side.divided) / people
+        value = centre + weighted(group, centres)
+        return bounds.cut(value, *_solve(value, noise, centres, (1 - group.chance) / group.chance / people, error))
+    value = HALF + weighted(group, fixed(centres.people))
+    half = exponential(people, noise * people, group.chance, None, error, group.divided) / people
     return bounds.cut(value, value - half, value + half)
 
 
@@ -96,9 +96,9 @@ def difference(bandit: Tossed, holdout: Tossed, centres: Centres, error: float, 
         half = exponential(people, noise * people, holdout.chance, bandit.chance, error, holdout.divided) / people
         return Interval(value, value - half, value + half)
     value, variance = weighted(bandit, centres) - weighted(holdout, centres), noise**2
-    for side in (bandit, holdout):
-        ends = mean(side, centres, error * bounds.SHARE / 2, bound)
-        variance += square(centres, ends.low, ends.high) / side.chance / people
+    for group in (bandit, holdout):
+        ends = mean(group, centres, error * bounds.SHARE / 2, bound)
+        variance += square(centres, ends.low, ends.high) / group.chance / people
     half = bounds.quantile((1 - bounds.SHARE) * error) * np.sqrt(variance)
     return Interval(value, value - half, value + half)
 
@@ -122,7 +122,8 @@ def _solve(value: Number, noise: float, centres: Centres, unit: float, error: fl
 def exponential(
     people: int, noise: float, holdout: float, bandit: float | None, error: float, divided: bool = False
 ) -> float:
-    """How far a sum over people can be from its mean: proven, with the best public lam. bandit None: one side alone."""
+    """How far a sum over people can be from its mean: proven, with the best public lam. bandit None: one group
+    alone."""
     log = math.log(2 / error)
     most = HALF / holdout + (0.0 if bandit is None else HALF / bandit)
     guess = math.sqrt(2 * log / (people * most * HALF + noise * noise))

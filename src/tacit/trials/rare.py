@@ -4,15 +4,15 @@ A draw w in [0, 1] of mean y has E exp(lam (w - y)) <= exp(phi(lam, y)), phi(lam
 all such draws a coin has the largest exponential moment. phi is concave in y. So the sum M of n draws around their
 means y_1, ..., y_n, each arbitrary given the past, has
     E exp(lam M - n phi(lam, ybar)) <= E exp(lam M - sum_i phi(lam, y_i)) <= 1,     ybar = the average of the y_i,
-whatever the drift of the means; draws without replacement in a block are no wider (trials.sides). This holds given all
-noise N, since sides are drawn independently of it, and E exp(lam N) <= exp(lam^2 tau^2 / 2). Together, for any lam > 0
+whatever the drift of the means; draws without replacement in a block are no wider (trials.groups). This holds given all
+noise N, since groups are drawn independently of it, and E exp(lam N) <= exp(lam^2 tau^2 / 2). Together, for any lam > 0
 that is public, M + N <= (n phi(lam, ybar) + lam^2 tau^2 / 2 + ln(1 / a)) / lam but with probability a, and the same
 below with -lam.
 
 GRID values of lam share the error: those that are best for sums of variance n v + tau^2, v = 1/4, 1/16, ..., 1/4096.
 n, tau and the error are public, so that the grid is.
 
-ybar is unknown; so is phi. For the mean of a side, M + N = S - n ybar is solved for ybar (S: the sum as released):
+ybar is unknown; so is phi. For the mean of a group, M + N = S - n ybar is solved for ybar (S: the sum as released):
     ybar <= (1 - exp(-(lam S + lam^2 tau^2 / 2 + ln(1 / a)) / n)) / (1 - e^-lam),
     ybar >= (exp((lam S - lam^2 tau^2 / 2 - ln(1 / a)) / n) - 1) / (e^lam - 1).
 For the difference the worst mean of an interval, which has its own share of the error, is put into phi, which rises

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from tacit.trials import bounds, coins, looks
-from tacit.trials.bounds import Interval, SideSum
+from tacit.trials.bounds import GroupSum, Interval
 from tacit.trials.coins import Centres, Tossed
-from tacit.trials.sides import Places
+from tacit.trials.groups import Places
 
-COINS = "coins"  # how sides are assigned; else in blocks
+COINS = "coins"  # how groups are assigned; else in blocks
 
 
 class Releasing(Protocol):
@@ -40,7 +40,7 @@ class ReleasedSums(Protocol):
     @property
     def holdout(self) -> Any: ...
     @property
-    def sides(self) -> Sequence[Any]: ...
+    def groups(self) -> Sequence[Any]: ...
     @property
     def block(self) -> int: ...
     @property
@@ -52,18 +52,18 @@ class ReleasedSums(Protocol):
     @property
     def ended(self) -> int | None: ...
     @property
-    def holdout_sides(self) -> Sequence[int]: ...
+    def holdout_groups(self) -> Sequence[int]: ...
     @property
     def rounding(self) -> Sequence[float]: ...
 
 
 class Trial(NamedTuple):
-    """At the last look. people: so many had come, `holdout` of them on the holdout's side. value, low, high: what the
+    """At the last look. people: so many had come, `holdout` of them in the holdout's group. value, low, high: what the
     bandit brought on average more than the holdout would have. bandit, holdout_value: what each would have brought to
-    everybody; earned: what people brought, whatever their side; arms: what each declared arm would have brought to
+    everybody; earned: what people brought, whatever their group; arms: what each declared arm would have brought to
     everybody. since: from which person on the interval has not held 0, if it does not; cost: what the holdout's people
-    would have brought more with the bandit, about. ended: no more people are on the holdout's side. problem: sides are
-    not as planned. Released numbers only."""
+    would have brought more with the bandit, about. ended: no more people are in the holdout's group. problem: groups
+    are not as planned. Released numbers only."""
 
     people: int
     holdout: int
@@ -112,7 +112,7 @@ def trial(sums: ReleasedSums, horizon: int | None = None) -> Trial | None:
 
 def _trial(sums: ReleasedSums, at: Sequence[Releasing], horizon: int | None) -> Trial:
     holdout, now, (low, high) = sums.holdout, at[-1], sums.rewards
-    share = sum(sums.sides[i].chance for i in sums.holdout_sides)
+    share = sum(sums.groups[i].chance for i in sums.holdout_groups)
     most = looks.most(share, horizon, coins=holdout.assign == COINS)
     error = (1 - holdout.level) / most
     of = _Tosses(sums, at) if holdout.assign == COINS else _Blocks(sums, now)
@@ -121,9 +121,9 @@ def _trial(sums: ReleasedSums, at: Sequence[Releasing], horizon: int | None) -> 
     def means(one: Interval) -> Interval:
         return Interval(*(low + (high - low) * float(end) for end in _wider(one, lost)))
 
-    named = [i for i, side in enumerate(sums.sides) if side.name == "arm"]
+    named = [i for i, group in enumerate(sums.groups) if group.name == "arm"]
     count = len(named) + len(sums.pair_arms)
-    arms = {str(sums.sides[i].arm): means(of.mean(i, error / count, holdout.bound)) for i in named}
+    arms = {str(sums.groups[i].arm): means(of.mean(i, error / count, holdout.bound)) for i in named}
     for arm, pair in zip(sums.pair_arms, now.pairs, strict=True):
         arms[str(arm)] = means(bounds.interval(*pair, now.pair_tau, now.people, error / count))
     value, below, above = (
@@ -132,7 +132,7 @@ def _trial(sums: ReleasedSums, at: Sequence[Releasing], horizon: int | None) -> 
     everybody = sum(total + n / 2 for total, n in zip(now.totals, now.counts, strict=True)) / now.people
     noise = sum(tau * tau for tau in now.taus) ** 0.5 / now.people
     controls = _control(sums, now.counts)
-    chances = [side.chance for side in sums.sides]
+    chances = [group.chance for group in sums.groups]
     return Trial(
         people=now.people,
         holdout=controls,
@@ -149,68 +149,68 @@ def _trial(sums: ReleasedSums, at: Sequence[Releasing], horizon: int | None) -> 
         bound=holdout.bound,
         ended=sums.ended is not None,
         problem=bounds.problem(now.people, now.counts, chances, coins=holdout.assign == COINS, looks=most),
-        noise=(_summed(now, sums.holdout_sides)[1], now.taus[0]),
+        noise=(_summed(now, sums.holdout_groups)[1], now.taus[0]),
     )
 
 
-def sides_of(sums: ReleasedSums) -> Places:
-    """The places of each side in a block; those that are expected of coins."""
-    own = sum(sums.sides[i].places for i in sums.holdout_sides)
-    others = [side.places for i, side in enumerate(sums.sides) if i > 0 and i not in sums.holdout_sides]
-    return Places(sum(side.places for side in sums.sides), own, tuple(others), divided=len(sums.holdout_sides) > 1)
+def groups_of(sums: ReleasedSums) -> Places:
+    """The places of each group in a block; those that are expected of coins."""
+    own = sum(sums.groups[i].places for i in sums.holdout_groups)
+    others = [group.places for i, group in enumerate(sums.groups) if i > 0 and i not in sums.holdout_groups]
+    return Places(sum(group.places for group in sums.groups), own, tuple(others), divided=len(sums.holdout_groups) > 1)
 
 
 class _Blocks:
-    """Sides of permuted blocks, at a look."""
+    """Groups of permuted blocks, at a look."""
 
     def __init__(self, sums: ReleasedSums, now: Releasing) -> None:
-        self._sums, self._now, self._blocks, self._sides = sums, now, now.people // sums.block, sides_of(sums)
+        self._sums, self._now, self._blocks, self._groups = sums, now, now.people // sums.block, groups_of(sums)
 
     def mean(self, i: int | None, error: float, bound: str) -> Interval:
-        return bounds.mean(self._side(i), self._sides, self._blocks, error, bound)
+        return bounds.mean(self._group(i), self._groups, self._blocks, error, bound)
 
     def difference(self, error: float, bound: str) -> Interval:
-        return bounds.difference(self._side(0), self._side(None), self._sides, self._blocks, error, bound)
+        return bounds.difference(self._group(0), self._group(None), self._groups, self._blocks, error, bound)
 
-    def _side(self, i: int | None) -> SideSum:
+    def _group(self, i: int | None) -> GroupSum:
         """None: the holdout, which may be several."""
-        own = self._sums.holdout_sides if i is None else [i]
-        return SideSum(sum(self._sums.sides[j].places for j in own), *_summed(self._now, own))
+        own = self._sums.holdout_groups if i is None else [i]
+        return GroupSum(sum(self._sums.groups[j].places for j in own), *_summed(self._now, own))
 
 
 class _Tosses:
-    """Sides by coins, at the last of these looks. Rewards between two looks are centred at the rate of the first."""
+    """Groups by coins, at the last of these looks. Rewards between two looks are centred at the rate of the first."""
 
     def __init__(self, sums: ReleasedSums, at: Sequence[Releasing]) -> None:
         self._sums, self._at = sums, at
         ends = [0, *(look.people for look in at)]
-        every = range(len(sums.sides))
+        every = range(len(sums.groups))
         rates = [min(max(_summed(look, every)[0] / look.people, 0.0), 1.0) for look in at[:-1]]
         people = tuple(after - before for before, after in itertools.pairwise(ends))
         self._centres = Centres(people, (coins.HALF, *rates))
 
     def mean(self, i: int | None, error: float, bound: str) -> Interval:
-        return coins.mean(self._side(i), self._centres, error, bound)
+        return coins.mean(self._group(i), self._centres, error, bound)
 
     def difference(self, error: float, bound: str) -> Interval:
-        return coins.difference(self._side(0), self._side(None), self._centres, error, bound)
+        return coins.difference(self._group(0), self._group(None), self._centres, error, bound)
 
-    def _side(self, i: int | None) -> Tossed:
-        own = self._sums.holdout_sides if i is None else [i]
+    def _group(self, i: int | None) -> Tossed:
+        own = self._sums.holdout_groups if i is None else [i]
         counts = [0, *(sum(look.counts[j] for j in own) for look in self._at)]
         between = tuple(after - before for before, after in itertools.pairwise(counts))
-        chance = sum(self._sums.sides[j].chance for j in own)
+        chance = sum(self._sums.groups[j].chance for j in own)
         return Tossed(chance, between, *_summed(self._at[-1], own), divided=len(own) > 1)
 
 
 def _summed(look: Releasing, own: Sequence[int]) -> tuple[float, float]:
-    """The sum of rewards in [0, 1] on these sides, and the std of its noise."""
+    """The sum of rewards in [0, 1] in these groups, and the std of its noise."""
     total = sum(look.totals[j] + look.counts[j] / 2 for j in own)
     return total, sum(look.taus[j] ** 2 for j in own) ** 0.5
 
 
 def _control(sums: ReleasedSums, counts: Sequence[int]) -> int:
-    return sum(counts[i] for i in sums.holdout_sides)
+    return sum(counts[i] for i in sums.holdout_groups)
 
 
 def _wider(one: Interval, lost: float, least: float = 0.0) -> Interval:

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from tacit.trials import bounds, looks
-from tacit.trials.bounds import CALIBRATED, SideSum
-from tacit.trials.sides import Places
-from tacit.trials.trial import ReleasedSums, Trial, sides_of
+from tacit.trials.bounds import CALIBRATED, GroupSum
+from tacit.trials.groups import Places
+from tacit.trials.trial import ReleasedSums, Trial, groups_of
 
 POWER = 0.84  # normal quantile of 4 in 5: so often an effect is seen after the people that are named
 FURTHEST = 10**9  # people: beyond, it is not worth a number
@@ -18,7 +18,7 @@ class Outlook(NamedTuple):
     the holdout's and in the bandit's sum after so many people, in people; level, bound: as of the trial; horizon: of
     choices."""
 
-    sides: Places
+    groups: Places
     holdout: float
     bandit: float
     noise: Callable[[int], tuple[float, float]]
@@ -29,41 +29,41 @@ class Outlook(NamedTuple):
 
 def half(of: Outlook, people: int) -> float:
     """Half the width after so many people, if their sums are as expected."""
-    blocks = max(people // of.sides.block, 1)
-    error = (1 - of.level) / looks.most(of.sides.holdout / of.sides.block, of.horizon)
+    blocks = max(people // of.groups.block, 1)
+    error = (1 - of.level) / looks.most(of.groups.holdout / of.groups.block, of.horizon)
     loud = of.noise(people)
-    holdout = SideSum(of.sides.holdout, blocks * of.sides.holdout * of.holdout, loud[0])
-    bandit = SideSum(of.sides.bandit, blocks * of.sides.bandit * of.bandit, loud[1])
-    found = bounds.difference(bandit, holdout, of.sides, blocks, error, of.bound)
+    holdout = GroupSum(of.groups.holdout, blocks * of.groups.holdout * of.holdout, loud[0])
+    bandit = GroupSum(of.groups.bandit, blocks * of.groups.bandit * of.bandit, loud[1])
+    found = bounds.difference(bandit, holdout, of.groups, blocks, error, of.bound)
     return float(found.high - found.low) / 2
 
 
 def spread(of: Outlook, people: int) -> float:
     """Standard deviation of the estimate."""
-    blocks, sides = max(people // of.sides.block, 1), of.sides
+    blocks, groups = max(people // of.groups.block, 1), of.groups
     loud = of.noise(people)
-    noise = math.hypot(loud[0] / sides.holdout, loud[1] / sides.bandit) / blocks
-    return math.sqrt(bounds.coin(sides, of.holdout, of.bandit) / blocks + noise**2)
+    noise = math.hypot(loud[0] / groups.holdout, loud[1] / groups.bandit) / blocks
+    return math.sqrt(bounds.coin(groups, of.holdout, of.bandit) / blocks + noise**2)
 
 
 def until(of: Outlook, effect: float, power: float = 0.0) -> int | None:
     """After how many people half the width, and `power` standard deviations of the estimate, are at most `effect`; None
     beyond FURTHEST. At least those of the first look."""
-    least = -(-looks.FIRST // of.sides.holdout)
+    least = -(-looks.FIRST // of.groups.holdout)
     low, high = least - 1, least
 
     def done(blocks: int) -> bool:
-        people = blocks * of.sides.block
+        people = blocks * of.groups.block
         return half(of, people) + power * spread(of, people) <= effect
 
     while not done(high):
         low, high = high, 2 * high
-        if high * of.sides.block > FURTHEST:
+        if high * of.groups.block > FURTHEST:
             return None
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if done(middle) else (middle, high)
-    return high * of.sides.block
+    return high * of.groups.block
 
 
 def more(sums: ReleasedSums, now: Trial, width: float, horizon: int | None = None) -> int | None:
@@ -71,6 +71,6 @@ def more(sums: ReleasedSums, now: Trial, width: float, horizon: int | None = Non
     None beyond FURTHEST."""
     low, high = sums.rewards
     rates = [min(max((one.value - low) / (high - low), 0.0), 1.0) for one in (now.holdout_value, now.bandit)]
-    of = Outlook(sides_of(sums), rates[0], rates[1], lambda _: now.noise, now.level, now.bound, horizon)
+    of = Outlook(groups_of(sums), rates[0], rates[1], lambda _: now.noise, now.level, now.bound, horizon)
     found = until(of, width / (high - low))
     return None if found is None else max(found - now.people, 0)

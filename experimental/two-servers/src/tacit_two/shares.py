@@ -137,7 +137,7 @@ def grid_for(real: Continual, *, norm: float, sensitivity: float, mu: float) -> 
     if most < 1:
         raise NotSecure(f"Expected contributions of numbers that have room in {BITS} bits, got {real.size} of them.")
     cell = 2.0 ** math.ceil(math.log2(longest / most))
-    shape = {"leaves": real.leaves, "size": real.size, "apart": real.apart}
+    shape = {"leaves": real.leaves, "size": real.size, "spacing": real.spacing}
     grid = Grid(**shape, sigma=0.0, real=real, cell=cell, longest=longest)
     sigma = sigma_for(grid.sensitivity(sensitivity) * grid.column_norm, mu, grid.step)
     return Grid(**shape, sigma=sigma, real=real, cell=cell, longest=longest)

@@ -66,7 +66,7 @@ def test_the_planted_bugs_are_there():
     assert {attack.name for attack in OWN if not attack.claimed} >= {
         "forgotten-level", "silent-level", "redrawn-noise", "quiet-noise", "half-sensitivity", "unnoised-statistic",
         "counted-noise", "unbounded-scores", "clipped-sum", "seeded-noise", "exact-sums-in-the-estimate",
-        "exact-sums-in-the-actions", "holdout-late-sums", "holdout-counts-of-answers", "holdout-sides-by-person",
+        "exact-sums-in-the-actions", "holdout-late-sums", "holdout-counts-of-answers", "holdout-groups-by-person",
     }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ SOME = range(0, 100, 7)
 
 
 def rounds(number, count=400, seed=0, size=None, horizon=10_000, **options):
-    world = random(**{"number": number, "apart": True} | options)
+    world = random(**{"number": number, "disjoint": True} | options)
     return world, filled(world, count, seed, size, horizon)
 
 
@@ -73,7 +73,7 @@ def test_a_world_is_the_same_in_any_form_and_however_it_is_cut(number):
     world, (rows, means, noise) = rounds(number)
     _, cut = rounds(number, size=100)
     assert all((one == other).all() for one, other in zip(cut, (rows, means, noise), strict=True))
-    vectors, whole = rounds(number, apart=False)
+    vectors, whole = rounds(number, disjoint=False)
     assert (whole[1] == means).all() and vectors.blocks is None
     if world.blocks:
         assert (whole[0] == [arms.whole(row, world.dim, world.arms) for row in rows]).all()

@@ -78,7 +78,7 @@ def test_a_tree_has_any_number_of_leaves():
 
 @pytest.mark.parametrize("kind", [Toeplitz, Tree])
 def test_several_weeks_have_a_bound(kind):
-    bounded(kind(leaves=32, size=2, sigma=1.0, apart=2))
+    bounded(kind(leaves=32, size=2, sigma=1.0, spacing=2))
 
 
 @pytest.mark.parametrize("consistent", [False, True])

@@ -12,7 +12,7 @@ from tacit.mechanisms.opening import opened
 from tacit.privacy import gaussian
 from tacit_papers.reproductions import oracles
 from tacit_papers.reproductions.oracles.bandit import WITHOUT, Oracle, Told
-from tests import apart
+from tests import disjoint
 
 BUDGET, REWARD = Budget(1, 0.02), Reward(radius=3.0, link="probit")
 OPTIONS = {"features": 12, "reward": REWARD, "horizon": 2000, "budget": BUDGET}
@@ -58,7 +58,7 @@ def test_noise_of_one_release_tells_of_the_next_unless_it_is_fresh():
 
 
 def test_blocks_have_their_own_curvature():
-    _, table = noise_of("curvature", features=apart.schema(3, 2), model="curvature")
+    _, table = noise_of("curvature", features=disjoint.schema(3, 2), model="curvature")
     assert (table.reshape(len(table), 3, -1) == 0).all(axis=0).sum(axis=1).tolist() == [15, 15, 15]
 
 

@@ -93,8 +93,8 @@ class ShuffleNewton(Shuffled):
         parts = self._blocks
         self._scores, self._why = scores.check(self, parts)
         summed = self._sums(parts)
-        apart = summed and parts > 1
-        first, growth = (FIRST_APART, GROWTH_APART) if apart else (FIRST, GROWTH)
+        disjoint = summed and parts > 1
+        first, growth = (FIRST_APART, GROWTH_APART) if disjoint else (FIRST, GROWTH)
         if self._scores:
             first, growth = scores.FIRST, scores.GROWTH_APART if parts > 1 else scores.GROWTH
         if self.growth is None:
@@ -115,8 +115,10 @@ class ShuffleNewton(Shuffled):
         )
         bounds = float(low), float(high), scale, float(self._unit), float(self.radius), float(self.width)
         fading = self.growth**-FADING if summed else 0.0
-        self._settings = NewtonSettings(*bounds, parts, fading, APART if apart else DENSE, float(self.analyzer.largest))
-        self._of_scores = scores.settings(self, self.growth, apart=parts > 1)
+        self._settings = NewtonSettings(
+            *bounds, parts, fading, APART if disjoint else DENSE, float(self.analyzer.largest)
+        )
+        self._of_scores = scores.settings(self, self.growth, disjoint=parts > 1)
         self._state = self.init()
 
     def _sums(self, parts: int) -> bool:

@@ -47,10 +47,10 @@ def check(server: "ShuffleNewton", parts: int) -> tuple[bool, str]:
     return False, ""
 
 
-def settings(server: "ShuffleNewton", growth: float, *, apart: bool) -> ShuffleScoreSettings:
+def settings(server: "ShuffleNewton", growth: float, *, disjoint: bool) -> ShuffleScoreSettings:
     """With blocks all batches count alike, elsewhere small, early ones less."""
     low, high = map(float, server.rewards)
-    fading, average = (1.0, AVERAGE_APART) if apart else (growth**-FADING, 1.0)
+    fading, average = (1.0, AVERAGE_APART) if disjoint else (growth**-FADING, 1.0)
     steep, radius, largest = steepness(server._link, high - low), float(server.radius), server.analyzer.largest
     return ShuffleScoreSettings(low, high, steep, radius, growth, fading, average, float(largest))
 

@@ -54,12 +54,12 @@ def add_up(
         fit(sums, scale, unit, std, radius, tuning, posterior)
     else:
         pairs = within_blocks(sums, posterior.theta.size, blocks)
-        apart(pairs, scale, unit, std, radius, tuning, blocks, posterior)
+        by_block(pairs, scale, unit, std, radius, tuning, blocks, posterior)
     copy(posterior.theta, posterior.centre)
 
 
 @kernel
-def apart(
+def by_block(
     pairs: Released,
     scale: float,
     unit: float,

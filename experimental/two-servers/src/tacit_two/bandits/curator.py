@@ -124,7 +124,7 @@ class Curator:
             limits=Limits(),
             forget=forget,
             kept=model.sums.kept,
-            sides=None,
+            groups=None,
             numbers=self.sigmas,
             caveats=(),
             releases=functools.partial(self.cost, 0),

@@ -11,17 +11,17 @@ from tacit.core.choices import Choice
 
 
 class CountsAnswers(Bandit):
-    """Tells how many of each side have answered, as if that were how many there are."""
+    """Tells how many of each group have answered, as if that were how many there are."""
 
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
         holdout = self.one_pass.holdout
-        self._answers = np.zeros(len(holdout.sides) if holdout else 0, int)
+        self._answers = np.zeros(len(holdout.groups) if holdout else 0, int)
 
     def observe(self, choice: Choice | int, reward: float) -> bool:
         taken = super().observe(choice, reward)
         assert self.memory.assignment is not None
-        self._answers[self.memory.assignment.side(choice.id if isinstance(choice, Choice) else choice)] += 1
+        self._answers[self.memory.assignment.group(choice.id if isinstance(choice, Choice) else choice)] += 1
         return taken
 
     @property
@@ -33,19 +33,19 @@ class CountsAnswers(Bandit):
         return found._replace(looks=(*found.looks[:-1], found.looks[-1]._replace(counts=told)))
 
 
-class SidesByPerson(Bandit):
-    """Puts people on a side for ever, by a hash of who they are, and tells how many each has, without noise."""
+class GroupsByPerson(Bandit):
+    """Puts people in a group for ever, by a hash of who they are, and tells how many each has, without noise."""
 
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
-        self._sides = list[int]()
+        self._groups = list[int]()
 
     @staticmethod
-    def side_of(arms: Any) -> int:
+    def group_of(arms: Any) -> int:
         return hashlib.sha256(np.asarray(arms).tobytes()).digest()[0] % 2
 
     def choose(self, arms: Any, **options: Any) -> Choice:
-        self._sides.append(self.side_of(arms))
+        self._groups.append(self.group_of(arms))
         return super().choose(arms, **options)
 
     @property
@@ -54,5 +54,5 @@ class SidesByPerson(Bandit):
         if found is None or not found.looks:
             return found
         last = found.looks[-1]
-        told = tuple(np.bincount(self._sides[: last.people], minlength=2).tolist())
+        told = tuple(np.bincount(self._groups[: last.people], minlength=2).tolist())
         return found._replace(looks=(*found.looks[:-1], last._replace(counts=told)))

@@ -126,8 +126,8 @@ class random(Disjoint):
             return Tastes(alone, found, cross)
 
         given = tables(fields, schema, drawn.dependent, rng), tastes(), tastes(), turn
-        apart = bool(self.apart)
-        return lambda rng, block, clock: fill_people(rng, block, *given, clock, apart)
+        disjoint = bool(self.disjoint)
+        return lambda rng, block, clock: fill_people(rng, block, *given, clock, disjoint)
 
     def _offers(self, rng: Generator, turn: float) -> Scores:
         drawn, constant = self.setting, CONSTANT * (self.dim > 1)

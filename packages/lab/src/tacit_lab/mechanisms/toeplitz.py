@@ -32,7 +32,7 @@ class Toeplitz(Continual):
     def sum_norm_after(self, steps: int, weeks: int) -> float:
         if weeks == 1:  # for any number of steps
             return float(self.gain(np.array([float(steps)]))[0])
-        return together.sum_norm(coefficients(steps), weeks, self.apart)
+        return together.sum_norm(coefficients(steps), weeks, self.spacing)
 
     def gain(self, steps: Array) -> Array:
         order = np.argsort(steps)

@@ -1,5 +1,5 @@
-"""Attacks on experiments: on the released sums of a side, on all releases of the bandit's and of the holdout's people,
-and on how many each side is said to have."""
+"""Attacks on experiments: on the released sums of a group, on all releases of the bandit's and of the holdout's people,
+and on how many each group is said to have."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -16,21 +16,21 @@ from tacit.testing.canary import difference
 from tacit.testing.stage import fresh, released
 from tacit_lab.audit.attack import Attack
 from tacit_lab.audit.attacks.bandits import BUDGET, GLM_PAIR, WHITE, glm
-from tacit_lab.audit.holdout_mutants import CountsAnswers, SidesByPerson
+from tacit_lab.audit.holdout_mutants import CountsAnswers, GroupsByPerson
 
 LEAVES = 60  # of attacks on sums alone
 ROUNDS = 12  # of attacks on whole bandits
-SUMS, COUNTS = "sums of a side", "counts of sides"
+SUMS, COUNTS = "sums of a group", "counts of groups"
 HOLDOUT = Holdout(policy="uniform", share=0.5)
 SOME = [np.full((1, 2), 0.1 * k) for k in range(1, 7)]
-PEOPLE = [next(arms for arms in SOME if SidesByPerson.side_of(arms) == side) for side in (0, 1)]
+PEOPLE = [next(arms for arms in SOME if GroupsByPerson.group_of(arms) == group) for group in (0, 1)]
 HELD: dict[str, Any] = {"features": 2, "first": 2, "horizon": ROUNDS, "pending": ROUNDS, "window": 1, "default": 0.5}
 
 
 def attacks() -> Sequence[Attack]:
     return [
-        of_side("holdout-bandits-people", 0),
-        of_side("holdout-own-people", 1),
+        of_group("holdout-bandits-people", 0),
+        of_group("holdout-own-people", 1),
         of_sums("holdout-sums"),
         *planted(),
     ]
@@ -41,13 +41,13 @@ def planted(*, sound: bool = False) -> Sequence[Attack]:
     out = [
         of_sums("holdout-late-sums", late=not sound, bug="Rewards from 0 to 1 are summed when they come. "),
         of_counts("holdout-counts-of-answers", Bandit if sound else CountsAnswers, "Answers are counted. "),
-        of_counts("holdout-sides-by-person", Bandit if sound else SidesByPerson, "Sides go by person. "),
+        of_counts("holdout-groups-by-person", Bandit if sound else GroupsByPerson, "Groups go by person. "),
     ]
     return [dataclasses.replace(attack, claimed=sound) for attack in out]
 
 
-def of_side(name: str, side: int) -> Attack:
-    """The first number of that side has one or the other of two people; the others are silent, with a reward in the
+def of_group(name: str, group: int) -> Attack:
+    """The first number of that group has one or the other of two people; the others are silent, with a reward in the
     middle of its range and arms of 0, and add nothing. Whoever attacks knows the key."""
     make = glm(holdout=HOLDOUT, **HELD)
     bandit = make(Simulated(0))
@@ -55,7 +55,7 @@ def of_side(name: str, side: int) -> Attack:
     mechanism = dataclasses.replace(bandit.plan.mechanism, leaves=steps)
     added = np.zeros((2, steps, mechanism.size))
     for world, (x, reward) in enumerate(GLM_PAIR):
-        adder, row = bandit.sums.adder, np.array([*x, side, 1.0, 0.0])
+        adder, row = bandit.sums.adder, np.array([*x, group, 1.0, 0.0])
         adder.add(row[None], np.array([reward]), 0.0, 0.0, added[world, 0])
     test = difference(mechanism, *added)
 
@@ -63,7 +63,7 @@ def of_side(name: str, side: int) -> Attack:
         x, reward = GLM_PAIR[world]
         out = np.zeros(runs)
         for i, played in enumerate(fresh(make, runs, rng)):
-            canary, seen = 1 + [played.memory.assignment.side(n) for n in (1, 2)].index(side), 0
+            canary, seen = 1 + [played.memory.assignment.group(n) for n in (1, 2)].index(group), 0
             for number in range(1, ROUNDS + 1):
                 choice = played.choose(np.array([x]) if number == canary else np.zeros((1, 2)))
                 if number == canary:
@@ -78,7 +78,7 @@ def of_side(name: str, side: int) -> Attack:
         view=WHITE,
         epsilon=bandit.privacy.epsilon,
         delta=BUDGET.delta,
-        how=f"The first user of {'the bandit' if side == 0 else 'the holdout'} has {GLM_PAIR}; the others are silent; "
+        how=f"The first user of {'the bandit' if group == 0 else 'the holdout'} has {GLM_PAIR}; the others are silent; "
         f"score: the {steps} releases, whitened, along the difference of the two contributions.",
         scores=scores,
         family="gaussian",
@@ -99,7 +99,7 @@ def of_sums(name: str, *, late: bool = False, bug: str = "") -> Attack:
     step, and it is 0 or 1."""
     made = glm(**HELD | {"first": 10, "horizon": None, "holdout": Holdout(action=0)})(Simulated(0))
     mechanism = dataclasses.replace(made.plan.mechanism, leaves=LEAVES, size=1)
-    s = float(made.plan.sides.weights[1, 1])
+    s = float(made.plan.groups.weights[1, 1])
     worlds = np.zeros((2, LEAVES, 1))
     if late:
         worlds[0, 0], worlds[1, 4 * LEAVES // 5] = s, s
@@ -130,19 +130,19 @@ def of_sums(name: str, *, late: bool = False, bug: str = "") -> Attack:
 
 
 def of_counts(name: str, kind: Any, bug: str) -> Attack:
-    """The first user answers or does not, and is somebody else; what is told of how many each side has."""
+    """The first user answers or does not, and is somebody else; what is told of how many each group has."""
     make = glm(kind, holdout=HOLDOUT, **HELD)
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
         out = np.empty(runs)
         for i, played in enumerate(fresh(make, runs, rng)):
-            side = played.memory.assignment.side(1)
+            group = played.memory.assignment.group(1)
             for number in range(1, ROUNDS + 1):
                 choice = played.choose(PEOPLE[world if number == 1 else 0])
                 if number < ROUNDS - 1 and (number > 1 or world == 0):  # all of these enter
                     played.observe(choice, 0.5)
             counts = played.trial_sums.looks[-1].counts
-            out[i] = counts[1] if kind is SidesByPerson else -counts[side]
+            out[i] = counts[1] if kind is GroupsByPerson else -counts[group]
         return out
 
     return Attack(
@@ -150,7 +150,7 @@ def of_counts(name: str, kind: Any, bug: str) -> Attack:
         view=COUNTS,
         epsilon=make(Simulated(0)).privacy.epsilon,
         delta=BUDGET.delta,
-        how=f"{bug}User 1 answers, or is another who does not; the others are the same; score: how many of a side "
+        how=f"{bug}User 1 answers, or is another who does not; the others are the same; score: how many of a group "
         "there are said to be.",
         scores=scores,
         family="gaussian",

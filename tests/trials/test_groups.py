@@ -1,4 +1,4 @@
-"""How far the draw of sides moves a difference: every draw of small blocks, against the bounds."""
+"""How far the draw of groups moves a difference: every draw of small blocks, against the bounds."""
 
 import itertools
 import math
@@ -9,41 +9,41 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.trials import bounds, looks
-from tacit.trials.sides import Places
+from tacit.trials.groups import Places
 
 SMALL = [Places(4), Places(5, 2), Places(5, 1, (1,)), Places(6, 2, (1, 1)), Places(6, 3)]
 
 
-def differences(sides, holdout, bandit):
-    """Bandit minus holdout for each draw of sides."""
+def differences(groups, holdout, bandit):
+    """Bandit minus holdout for each draw of groups."""
     out = []
-    for own in itertools.combinations(range(sides.block), sides.holdout):
-        others = [i for i in range(sides.block) if i not in own]
-        for left in itertools.combinations(others, sum(sides.arms)):
+    for own in itertools.combinations(range(groups.block), groups.holdout):
+        others = [i for i in range(groups.block) if i not in own]
+        for left in itertools.combinations(others, sum(groups.arms)):
             out.append(np.mean(bandit[[i for i in others if i not in left]]) - np.mean(holdout[list(own)]))
     return np.array(out)
 
 
-def outcomes(sides):
-    numbers = st.lists(st.sampled_from([0.0, 0.3, 1.0]), min_size=sides.block, max_size=sides.block)
+def outcomes(groups):
+    numbers = st.lists(st.sampled_from([0.0, 0.3, 1.0]), min_size=groups.block, max_size=groups.block)
     return st.tuples(numbers, numbers).map(lambda pair: tuple(map(np.array, pair)))
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.sampled_from(SMALL).flatmap(lambda sides: st.tuples(st.just(sides), outcomes(sides))), st.floats(-8, 8))
+@given(st.sampled_from(SMALL).flatmap(lambda groups: st.tuples(st.just(groups), outcomes(groups))), st.floats(-8, 8))
 def test_no_block_moves_further_than_its_spread(found, lam):
-    sides, (holdout, bandit) = found
-    away = differences(sides, holdout, bandit)
+    groups, (holdout, bandit) = found
+    away = differences(groups, holdout, bandit)
     assert np.mean(away) == pytest.approx(np.mean(bandit) - np.mean(holdout))
     away = away - np.mean(away)
-    assert np.log(np.mean(np.exp(lam * away))) <= lam**2 * sides.difference.whole / 8 + 1e-9
-    assert np.var(away) <= bounds.coin(sides, np.mean(holdout), np.mean(bandit)) + 1e-12
+    assert np.log(np.mean(np.exp(lam * away))) <= lam**2 * groups.difference.whole / 8 + 1e-9
+    assert np.var(away) <= bounds.coin(groups, np.mean(holdout), np.mean(bandit)) + 1e-12
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.data(), st.floats(-8, 8))
 def test_nor_does_one_of_a_control_that_is_divided_among_arms(data, lam):
-    sides = Places(5, 2, divided=True)
+    groups = Places(5, 2, divided=True)
     first, second, bandit = (
         np.array(data.draw(st.lists(st.sampled_from([0.0, 1.0]), min_size=5, max_size=5))) for _ in range(3)
     )
@@ -52,9 +52,9 @@ def test_nor_does_one_of_a_control_that_is_divided_among_arms(data, lam):
         away.append(np.mean(bandit[[k for k in range(5) if k not in (i, j)]]) - (first[i] + second[j]) / 2)
     centred = np.array(away) - (np.mean(bandit) - np.mean([first, second]))
     assert abs(centred.mean()) < 1e-12
-    assert np.log(np.mean(np.exp(lam * centred))) <= lam**2 * sides.difference.whole / 8 + 1e-9
-    y = sides.mixed(np.mean([first, second]), np.mean(bandit))
-    assert np.var(centred) <= sides.difference.whole * y * (1 - y) + 1e-12
+    assert np.log(np.mean(np.exp(lam * centred))) <= lam**2 * groups.difference.whole / 8 + 1e-9
+    y = groups.mixed(np.mean([first, second]), np.mean(bandit))
+    assert np.var(centred) <= groups.difference.whole * y * (1 - y) + 1e-12
 
 
 def test_two_opposite_arms_vary_more_than_one():
@@ -74,12 +74,12 @@ def test_the_spread_is_attained_and_is_smaller_than_that_of_the_range():
     assert 0.9 < np.var(differences(arms, half, half)) / (arms.difference.whole / 4) <= 1
 
 
-def test_a_sides_own_mean_is_within_its_spread():
-    for sides in SMALL:
-        half = np.array([1.0] * (sides.block // 2) + [0.0] * (sides.block - sides.block // 2))
-        for places in (sides.holdout, sides.bandit):
-            means = [np.mean(half[list(own)]) for own in itertools.combinations(range(sides.block), places)]
-            assert np.var(means) <= sides.mean(places).main * np.mean(half) * (1 - np.mean(half)) + 1e-12
+def test_a_groups_own_mean_is_within_its_spread():
+    for groups in SMALL:
+        half = np.array([1.0] * (groups.block // 2) + [0.0] * (groups.block - groups.block // 2))
+        for places in (groups.holdout, groups.bandit):
+            means = [np.mean(half[list(own)]) for own in itertools.combinations(range(groups.block), places)]
+            assert np.var(means) <= groups.mean(places).main * np.mean(half) * (1 - np.mean(half)) + 1e-12
 
 
 def test_a_block_needs_places_of_the_bandit():

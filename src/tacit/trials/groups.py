@@ -1,11 +1,11 @@
-"""Who is compared with whom: the sides of a trial, and how far the draw of sides moves what is estimated.
+"""Who is compared with whom: the groups of a trial, and how far the draw of groups moves what is estimated.
 
 Choices have numbers. Of each block of m numbers K are the holdout's, A are those of declared arms, and B = m - K - A
 the bandit's, by a permutation that is drawn from a secret key and the number of the block (bandits: Holdout). Whose
-reward is what on which side does not matter below: potential outcomes c_i (from the holdout), b_i (from the bandit as
+reward is what in which group does not matter below: potential outcomes c_i (from the holdout), b_i (from the bandit as
 it is then) and a_i (from an arm), all in [0, 1], are arbitrary, and may depend on blocks before, on releases and on
-noise. The draw alone is random. What is needed: they do not depend on sides within their own block, nor in one that is
-open at the same time. Who reloads the page until they like what they see breaks this; then sides are drawn by
+noise. The draw alone is random. What is needed: they do not depend on groups within their own block, nor in one that is
+open at the same time. Who reloads the page until they like what they see breaks this; then groups are drawn by
 independent coins (trials.coins).
 
 Estimand. The average over all people so far of b_i - c_i: what the bandit, as it was at their time, would have got from
@@ -32,7 +32,7 @@ g_j(x) - sum_{a > j} g_a(x) / (m - j), whose range is R (1 + (K - j) / (m - j));
 R^2 sum_j (1 + (K - j) / (m - j))^2 (`uneven`). It is above the variance, too: that grows by m / (m - 1) at most, since
 the covariances of two draws add up to (sum_j var g_j - var sum_j g_j) / (m - 1).
 
-A side's own mean, of k places of each block, is one of k draws without replacement, or of m - k that are left out:
+A group's own mean, of k places of each block, is one of k draws without replacement, or of m - k that are left out:
 sub-Gaussian with min(1 / k, (m - k) / k^2) / 4."""
 
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ from tacit import checks
 
 
 class Spread(NamedTuple):
-    """How far the draw of sides moves an estimate, for each block: variances for each unit of y (1 - y) and of
+    """How far the draw of groups moves an estimate, for each block: variances for each unit of y (1 - y) and of
     u (1 - u); a quarter of their sum is sub-Gaussian."""
 
     main: float
@@ -88,7 +88,7 @@ class Places:
         return sum((1 + (k - j) / (m - j)) ** 2 for j in range(1, k + 1)) / k
 
     def mean(self, places: int) -> Spread:
-        """Of a side of so many places."""
+        """Of a group of so many places."""
         if self.divided and places == self.holdout:
             return Spread(self.uneven / places)
         return Spread(min(1 / places, (self.block - places) / places**2))

@@ -200,7 +200,7 @@ def encoded(value: Any) -> Any:
     if isinstance(value, Generator):
         return {"generator": value.bit_generator.state}
     if inspect.isroutine(value):
-        return {"function": f"{value.__module__}.{value.__qualname__}"}
+        raise ValueError(f"Expected a model by its name in what is saved, got the function {value.__qualname__}.")
     if isinstance(value, Link) and isinstance(value.code, LinkTable):
         return {"link": [encoded(v) for v in (value.name, tuple(value.code), value.steepest, value.reach)]}
     if isinstance(value, Link):
@@ -244,8 +244,6 @@ def decoded(value: Any) -> Any:
         source = Simulated(0)
         source.generator.bit_generator.state = value["simulated"]
         return source
-    if "function" in value:
-        raise ValueError(f"Expected a model by name in a file, got the function {value['function']}.")
     return tuple(decoded(v) for v in value["tuple"])
 
 

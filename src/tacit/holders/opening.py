@@ -1,6 +1,7 @@
 """The place of a bandit in a store: its rows, its keys and its witness; opened, or made if there is none."""
 
 import dataclasses
+import inspect
 import functools
 import json
 import re
@@ -353,7 +354,11 @@ def plan(algorithm: OnePass) -> str:
     """Settings and the numbers that noise is drawn with, as text."""
     found = algorithm.plan
     settings = flat(found.settings) | {"forget": found.forget, "week": found.limits.week}
-    given = {name: encoded(value) for name, value in settings.items() if name not in FREE}
+    given = {
+        name: f"{value.__module__}.{value.__qualname__}" if inspect.isroutine(value) else encoded(value)
+        for name, value in settings.items()
+        if name not in FREE
+    }
     budget, unit = found.budget, found.budget.unit
     given |= {"epsilon": budget.epsilon, "delta": budget.delta, "rounds": None if unit is None else unit.rounds}
     given |= {"dim": found.dim, "features": None if found.features is None else given["features"]}

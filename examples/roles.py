@@ -38,7 +38,7 @@ kind = "shuffle-newton"
 features = 3
 reward = {radius = 3.0}
 budget = {epsilon = 1.0, delta = 1e-6}
-durable = "analyzer.db"
+database = "analyzer.db"
 options = {first = 1000, malicious = 0.1}
 """,
     "shuffler": """
@@ -47,7 +47,7 @@ name = "pastimes"
 analyzer = "%s"
 budget = {epsilon = 1.0, delta = 1e-6}
 malicious = 0.1
-durable = "shuffler.db"
+database = "shuffler.db"
 sealed = "shuffler/identity"
 witness = "shuffler-witness/closed"
 """,
@@ -58,7 +58,7 @@ kind = "local-irls"
 features = 3
 reward = {radius = 3.0}
 budget = {epsilon = 4.0, delta = 1e-6}
-durable = "local.db"
+database = "local.db"
 """,
 }
 
@@ -109,7 +109,7 @@ def begin(folder: Path, role: str, analyzer: str, any_port: bool) -> Worker:
             os.chown(made, USERS[role], USERS[role])
     if os.getuid() == 0:
         text += f"[server]\nuser = {USERS[role]}\n"
-    (folder / f"{role}.toml").write_text(text.replace('durable = "', f'durable = "{role}/'))
+    (folder / f"{role}.toml").write_text(text.replace('database = "', f'database = "{role}/'))
     return Worker(role, folder, role, f"{role}.toml", *(["--port", "0"] if any_port else []))
 
 
@@ -160,11 +160,13 @@ async def everybody(addresses: dict[str, str], devices: int) -> None:
                 await crowd.one()
 
     await asyncio.gather(*(in_turn() for _ in range(CONNECTIONS)))
+    epsilons = {"shuffler": "shuffle, ε = 1, two batches", "local": "local, ε = 4"}
     for role, crowd in served.items():
         tenth = max(1, len(crowd.means) // 10)
         first, last = np.mean(crowd.means[:tenth]), np.mean(crowd.means[-tenth:])
         print(
-            f"{role}: expected clicks of the first tenth {first:.0%}, of the last {last:.0%}; best {crowd.best():.0%}"
+            f"{epsilons[role]}: expected clicks of the first tenth {first:.0%}, of the last {last:.0%}; "
+            f"best {crowd.best():.0%}"
         )
 
 

@@ -50,7 +50,7 @@ def main() -> None:
 
 def configuration(address: str) -> str:
     """That of the demonstration, on PostgreSQL."""
-    setting = demo.SETTING | {"durable": address, "keys": "keys"}
+    setting = demo.SETTING | {"database": address, "keys": "keys"}
     return "\n".join([f"[bandits.{demo.NAME}]", *(f"{name} = {written(value)}" for name, value in setting.items())])
 
 

@@ -21,7 +21,7 @@ SERVED = """
 kind = "joint-glm"
 budget = {epsilon = 1.0, delta = 1e-6, unit = {rounds = 3}}
 reward = {window = "1 second"}
-durable = "messages.db"
+database = "messages.db"
 [bandits.messages.features]
 context = {device = {kind = "Category", values = ["desk", "phone"]}}
 arms = "disjoint"
@@ -32,7 +32,7 @@ features = 2
 budget = {epsilon = 1.0, delta = 1e-6}
 reward = {window = "1 second", default = 0.0}
 holdout = {policy = "uniform", share = 0.5}
-durable = "tested.db"
+database = "tested.db"
 """
 SHORT = ["--env", "ball", "--horizon", "50", "--runs", "1"]
 

@@ -21,7 +21,7 @@ kind = "joint-glm"
 features = {DIM}
 budget = {{epsilon = 1.0, delta = 1e-6}}
 reward = {{window = "1 second"}}
-durable = "bench.db"
+database = "bench.db"
 """
 SMALL = json.dumps({"arms": [[1.0] + [0.0] * (DIM - 1), [0.0] * (DIM - 1) + [1.0]]}).encode()
 

@@ -1,5 +1,5 @@
 """`python experimental/two-servers/bench.py`: what a report costs under two servers, on the device, in bytes, at the
-leader and the helper, over HTTP under mutual TLS between the two, each with SQLite, durable.
+leader and the helper, over HTTP under mutual TLS between the two, each with SQLite, database.
 
 d = 5 for the servers: 20 numbers. Devices and both servers share the machine; each server's CPU time is its own, and
 reports a second of a core are computed from it. The time includes the close of a step with all of the reports."""
@@ -37,7 +37,7 @@ CONFIG = """
 [aggregator]
 role = "{role}"
 budget = {{epsilon = 1.0, delta = 1e-6}}
-durable = "{role}.db"
+database = "{role}.db"
 counter = "apart/{role}.counter"
 identity = "{role}"
 peer_identity = "{theirs}"

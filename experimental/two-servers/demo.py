@@ -36,7 +36,7 @@ COMMON = """
 name = "pastimes"
 role = "{role}"
 budget = {{epsilon = {limit}, delta = 1e-6}}
-durable = "{role}/{role}.db"
+database = "{role}/{role}.db"
 counter = "{role}/apart/{role}.counter"
 identity = "{role}/{role}.identity"
 peer_identity = "{theirs}"

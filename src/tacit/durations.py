@@ -13,7 +13,7 @@ def seconds(given: float | str, name: str) -> float:
     found = _parsed(given)
     if found is None:
         raise ValueError(
-            f'Expected {name} to be a number of seconds, or as "90 seconds", "10 minutes", "2 hours" or "1 day", got a '
+            f'Expected {name} to be a number, or a time as "90 seconds", "10 minutes", "2 hours" or "1 day", got a '
             "text of another form."
         )
     return found[0] * UNITS[found[1]]

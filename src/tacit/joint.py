@@ -155,6 +155,8 @@ def planned(asked: JointGLM, whole: Any, *, exact: bool, holdout: Holdout | None
         schema, dim, blocks, link, low, high, reward.radius, unit, reward.base_rate, tuning, known, mu, forget
     )
     model, why = choose.model(variant.name, settings, asked.horizon)
+    if model.sums.norm != "l2":
+        raise ValueError(f"Expected a model of the l2 norm, but in a first phase (Then), got one of {model.sums.norm}.")
     growth, discount = _pace(variant, model, forget)
     groups = None if holdout is None else Groups(holdout, float(low), float(high), model.sums.sensitivity, blocks > 1)
     learning: Model[Any] = model if groups is None else Beside(inner=model, groups=groups)
@@ -185,7 +187,6 @@ def planned(asked: JointGLM, whole: Any, *, exact: bool, holdout: Holdout | None
     forgotten = "" if forget is None else f", forgotten in {forget:g} rounds"
     size, bound = model.sums.size, model.sums.sensitivity
     words = f"discounted sums of {model.sums.statistic}, {plan.numbers(size, blocks)}, each user once{why}{forgotten}"
-    releases = functools.partial(plan.entries, words, noise, size, bound, groups, budget.rounds)
     limits = Limits(None if budget.unit is None else budget.rounds, week)
     made = Plan(
         name=type(asked).__name__,
@@ -201,12 +202,13 @@ def planned(asked: JointGLM, whole: Any, *, exact: bool, holdout: Holdout | None
         mechanism=noise,
         limits=limits,
         forget=forget,
+        statistic=words,
+        size=size,
+        sensitivity=bound,
         kept=learning.sums.kept,
         groups=groups,
         numbers=(noise.step, noise.sigma, noise.column_norm, bound),
         caveats=prior.sentences(asked.warm_start) + (choose.CAVEAT,) * (reward.base_rate is not None),
-        releases=releases,
-        person=functools.partial(plan.person, releases(noise.leaves), noise, limits, asked.horizon or FARTHEST),
     )
     return OnePass(plan=made, model=learning, gains=noise.gain(np.arange(noise.window + 1.0)))
 

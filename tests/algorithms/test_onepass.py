@@ -274,7 +274,7 @@ def test_the_plan_is_what_the_bandit_says(options):
     plan = bandit.plan
     assert len(plan.releases(4)) == 1 and plan.releases(0) == ()
     assert plan.releases(plan.mechanism.leaves) == bandit.privacy.releases and plan.limits.most == most
-    assert most is None or plan.person().rounds == most
+    assert most is None or plan.person.rounds == most
     assert plan.row == opened(bandit.memory.tickets).features.shape[1]
     assert set(plan.caveats) <= set(bandit.privacy.caveats)
     assert plan.settings is bandit.algorithm and plan.schedule.first == 7 and plan.schedule.growth > 1

@@ -14,8 +14,8 @@ from tacit.mechanisms.randomizers import from_document
 from tacit.privacy.ledger import Gaussian
 from tacit.roles import local, wire
 from tacit.roles.billboard import TAG
-from tacit.testing.bound import gaussian_bound, general_bound
 from tacit.testing.stage import fresh
+from tacit_lab.audit.bound import gaussian_bound, general_bound
 from tacit_papers.local.device import PublishedClient
 from tacit_papers.shuffle import aggregation, rounds
 from tests.roles.boards import another

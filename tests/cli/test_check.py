@@ -11,7 +11,7 @@ SHOP = """
 [bandits.shop]
 kind = "joint-glm"
 budget = {epsilon = 1.0, delta = 1e-6, unit = {rounds = 1}}
-durable = "shop.db"
+database = "shop.db"
 reward = {window = "1 hour"}
 [bandits.shop.features]
 arms = "disjoint"
@@ -24,7 +24,7 @@ FILMS = """
 [bandits.films]
 kind = "joint-glm"
 budget = {epsilon = 1.0, delta = 1e-6}
-durable = "films.db"
+database = "films.db"
 reward = {window = "1 minute"}
 [bandits.films.features]
 context.age = {kind = "Number", low = 18, high = 100}
@@ -33,7 +33,7 @@ action.genre = {kind = "Category", values = ["drama", "comedy"]}
 kind = "joint-glm"
 features = 2
 budget = {epsilon = 1.0, delta = 1e-6}
-durable = "vectors.db"
+database = "vectors.db"
 reward = {window = "1 minute"}
 """
 GOOD = {"age": 31, "plan": "free", "likes": ["poems"]}

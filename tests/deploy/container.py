@@ -87,7 +87,7 @@ def test_it_serves_as_its_user_and_goes_on_after_a_restart(container, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"http://127.0.0.1:{free.getsockname()[1]}"
     text = (DEPLOY / "serve.toml").read_text().replace("[server]", f"[server]\nport = {address.rpartition(':')[2]}")
-    where = tomllib.loads(text)["bandits"]["messages"]["durable"]
+    where = tomllib.loads(text)["bandits"]["messages"]["database"]
     text = text.replace(where, "/var/cache/tacit/messages.db") + "".join(lines for _, lines in keys.values())
     (tmp_path / "serve.toml").write_text(text)
     (tmp_path / "serve.toml").chmod(0o644)

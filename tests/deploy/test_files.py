@@ -33,7 +33,7 @@ def check(setting):
 
 def test_the_configuration_is_taken_with_keys_and_refused_without():
     found = served().bandits["messages"]
-    assert found.durable.startswith("postgresql://")
+    assert found.database.startswith("postgresql://")
     check(found)
     with pytest.raises(ValueError, match="Expected \\[\\[keys\\]\\]"):
         configs.convert(tomllib.loads((DEPLOY / "serve.toml").read_text()))
@@ -42,7 +42,7 @@ def test_the_configuration_is_taken_with_keys_and_refused_without():
 def test_the_configuration_on_sqlite_keeps_keys_apart_from_the_database():
     found = configs.convert(tomllib.loads((DEPLOY / "serve-sqlite.toml").read_text())).bandits["messages"]
     (folders,) = re.findall(r"^StateDirectory=(.*)$", UNIT, re.MULTILINE)
-    assert [str(Path(found.durable).parent), found.keys] == [f"/var/lib/{name}" for name in folders.split()]
+    assert [str(Path(found.database).parent), found.keys] == [f"/var/lib/{name}" for name in folders.split()]
     check(found)
 
 

@@ -23,7 +23,7 @@ LINEAR = {
     "budget": {"epsilon": 1.0, "delta": 1e-5},
     "reward": {"base_rate": 0.5, "window": WINDOW},  # what it adds does not depend on what was released
     "horizon": 5000,
-    "durable": "bandit.db",
+    "database": "bandit.db",
     "delay": 0.0,
 }
 GLM = {key: value for key, value in LINEAR.items() if key != "horizon"} | {"reward": {"window": WINDOW}}
@@ -43,7 +43,7 @@ features = 3
 horizon = 5000
 budget = {epsilon = 1.0, delta = 1e-5}
 reward = {base_rate = 0.5, window = "10 minutes"}
-durable = "bandit.db"
+database = "bandit.db"
 delay = 0.0
 """
 

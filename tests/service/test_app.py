@@ -242,7 +242,7 @@ def test_without_keys_a_web_page_of_another_name_is_not_let_in(app):
 
 
 def test_epsilon_is_shown_with_its_neighbours(tmp_path):
-    app = application(tmp_path, bandits={name: LINEAR | {"durable": f"{name}.db"} for name in ("one", "two")})
+    app = application(tmp_path, bandits={name: LINEAR | {"database": f"{name}.db"} for name in ("one", "two")})
     assert reply(app, "/v1/bandits/one/status")["privacy"]["neighbours"] == "replace"
     ((_, _, metrics),) = call(app, ("/metrics", None))
     for name in ("tacit_epsilon", "tacit_epsilon_spent"):

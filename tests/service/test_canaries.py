@@ -62,7 +62,7 @@ class Visited:
         self.body = {"arms": {texts["arm"]: self.canaries.numbers}} | {key: texts[key] for key in ("person", "request")}
         told = {"clock": self.clock, "background": False}
         monkeypatch.setattr(served, "Stored", lambda *given, **options: Stored(*given, **options | told))
-        options = {"durable": place.where, "keys": str(place.keys), "pending": PENDING}
+        options = {"database": place.where, "keys": str(place.keys), "pending": PENDING}
         options |= {"budget": {"epsilon": 30.0, "unit": {"rounds": 2}}}  # a first step of few
         self.app = application(place.keys.parent, **options)
         self.stored = self.app.served["messages"].stored

@@ -83,7 +83,7 @@ def test_rounds_or_days_to_forget_in(given):
 def test_public_rows_and_a_prior_to_start_from(tmp_path):
     """Files are beside the configuration, and the certificate names what they are."""
     (tmp_path / "rows.csv").write_text("x0,x1,x2,reward\n" + "0.9,0.1,0.0,1\n-0.9,0.1,0.0,0\n" * 50)
-    text = "[bandits.a]\nkind = 'joint-glm'\nfeatures = 3\nbudget = {epsilon = 1.0, delta = 1e-6}\ndurable = 'a.db'\n"
+    text = "[bandits.a]\nkind = 'joint-glm'\nfeatures = 3\nbudget = {epsilon = 1.0, delta = 1e-6}\ndatabase = 'a.db'\n"
     text += "warm_start = {rows = 'rows.csv', theta = [0.1, 0.2, 0.0], precision = 2.0}\n"
     (tmp_path / "serve.toml").write_text(text)
     setting = configs.read(tmp_path / "serve.toml").bandits["a"]
@@ -103,7 +103,7 @@ def test_public_rows_by_the_fields_of_a_schema(tmp_path):
     schema = Schema(context={"age": Number(0, 100), "sex": Category("F", "M")}, action={"long": Number(0, 1)})
     (tmp_path / "rows.csv").write_text("age,sex,long,reward\n31,F,0.5,1\n60,M,0.1,0\n")
     given = {"kind": "joint-glm", "features": schema.to_dict(), "budget": {"epsilon": 1.0, "delta": 1e-6}}
-    document = {"bandits": {"a": given | {"durable": "a.db", "warm_start": {"rows": str(tmp_path / "rows.csv")}}}}
+    document = {"bandits": {"a": given | {"database": "a.db", "warm_start": {"rows": str(tmp_path / "rows.csv")}}}}
     bandit = Bandit(configs.build(configs.convert(document).bandits["a"], "a"))
     assert "from 2 rows" in " ".join(bandit.privacy.caveats) and bandit.theta.any()
 

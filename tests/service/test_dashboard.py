@@ -126,7 +126,7 @@ def test_names_are_escaped(tmp_path):
 
 
 def test_several_bandits_have_a_list_and_one_is_shown_at_once(tmp_path):
-    bandits = {name: LINEAR | {"durable": f"{name}.db"} for name in ("first", "second")}
+    bandits = {name: LINEAR | {"database": f"{name}.db"} for name in ("first", "second")}
     ((status, _, body),) = call(application(tmp_path, bandits=bandits), ("/dashboard", None))
     assert status == 200 and b'href="/dashboard/first"' in body and b'href="/dashboard/second"' in body
     ((status, headers, _),) = call(application(tmp_path), ("/dashboard", None))

@@ -18,7 +18,7 @@ kind = "joint-glm"
 features = 3
 budget = {{epsilon = 20.0, delta = 1e-5}}
 reward = {{window = "0.5 seconds"}}
-durable = "bandit.db"
+database = "bandit.db"
 delay = 0.1
 coordinates = ["{BAD}", "a feature with a rather long name", "x"]
 [bandits.messages.profiles."{BAD}".arms]
@@ -29,7 +29,7 @@ FIELDS = f"""
 [bandits.messages]
 kind = "joint-glm"
 budget = {{epsilon = 60.0, delta = 1e-5}}
-durable = "bandit.db"
+database = "bandit.db"
 delay = 0.1
 reward = {{window = "0.5 seconds", default = 0.0}}
 holdout = {{share = 0.5, action = "mail", actions = ["call"]}}

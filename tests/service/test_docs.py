@@ -73,4 +73,4 @@ def test_what_to_serve_has_to_be_said(arguments, capsys, monkeypatch, tmp_path):
 def test_every_setting_and_route_is_on_the_page(tmp_path):
     for kind in (configs.BanditSetting, configs.ProfileSetting, configs.ServerSetting):
         assert [name for name in kind.__struct_fields__ if f"`{name}`" not in PAGE] == []
-    assert demo.config(tmp_path).bandits["messages"].durable == str(tmp_path / "tacit-demo-trial.db")
+    assert demo.config(tmp_path).bandits["messages"].database == str(tmp_path / "tacit-demo-trial.db")

@@ -34,7 +34,7 @@ TOML = """
 kind = "joint-glm"
 horizon = 5000
 budget = {epsilon = 1.0, delta = 1e-5}
-durable = "bandit.db"
+database = "bandit.db"
 delay = 0.0
 reward = {window = "1 minute"}
 [bandits.messages.features]

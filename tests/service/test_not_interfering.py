@@ -97,7 +97,7 @@ def seen(place, other, monkeypatch, caplog, *, replaced=REPLACED, more=0, world=
     caplog.set_level(logging.INFO)
     told = {"clock": clock, "background": False, "policy": Even(np.random.PCG64(5))}
     monkeypatch.setattr(served, "Stored", lambda *given, **options: Stored(*given, **options | told))
-    options = {"durable": place.where, "keys": str(place.keys), "delay": 250.0}
+    options = {"database": place.where, "keys": str(place.keys), "delay": 250.0}
     options |= world.options | {"reward": {"window": f"{HELD} seconds"} | world.options.get("reward", {})}
     app = application(place.keys.parent, clock=clock, **options)
     stored = app.served["messages"].stored

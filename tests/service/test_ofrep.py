@@ -62,7 +62,7 @@ def test_a_single_evaluation_is_a_choice(app, tmp_path):
 
 def test_a_bandit_without_named_actions_is_no_flag(tmp_path):
     others = {"health": FIELDS, "plain": LINEAR, "shared": SHARED, "reserved": RESERVED}
-    bandits = {name: one | {"durable": f"{i}.db"} for i, (name, one) in enumerate(others.items())}
+    bandits = {name: one | {"database": f"{i}.db"} for i, (name, one) in enumerate(others.items())}
     app = application(tmp_path, bandits=bandits)
     for name in ("plain", "shared", "reserved", "nobody", ""):
         status, reply = evaluate(app, f"{ofrep.START}{name}", ADA)

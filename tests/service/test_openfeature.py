@@ -25,7 +25,7 @@ kind = "joint-glm"
 horizon = 5000
 budget = {epsilon = 1.0, delta = 1e-5, unit = {rounds = 5}}
 reward = {window = "10 minutes"}
-durable = "health.db"
+database = "health.db"
 [bandits.health.features]
 arms = "disjoint"
 actions = ["walk", "sleep"]

@@ -74,7 +74,7 @@ def test_move_and_the_old_configuration(tmp_path, on_postgres, tacit):
     assert "messages is in postgresql://" in out and f'keys = "{keys}"' in out
     code, _, error = tacit("serve", "serve.toml", "--port", 0)
     assert code == 1 and "moved from, to postgresql://" in error and "Traceback" not in error
-    moved = TOML.replace('durable = "bandit.db"', f'durable = "{on_postgres.where}"\nkeys = "{keys}"')
+    moved = TOML.replace('database = "bandit.db"', f'database = "{on_postgres.where}"\nkeys = "{keys}"')
     server = Running(tmp_path, moved)
     assert choose(server, "mine") == first
     assert server.ask("POST", BANDIT + "reward", {"id": first, "reward": 1})[0] == 200

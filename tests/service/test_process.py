@@ -289,7 +289,7 @@ STARTS = {
 @pytest.mark.parametrize("kind", ["SIGTERM", "SIGINT"])
 def test_a_server_that_is_compiling_stops_at_once_with_one_line(kind, start, tmp_path):
     (tmp_path / "local.toml").write_text(
-        '[local]\nkind = "local-irls"\nfeatures = 2\nbudget = {epsilon = 1.0, delta = 0.0}\ndurable = "a.db"'
+        '[local]\nkind = "local-irls"\nfeatures = 2\nbudget = {epsilon = 1.0, delta = 0.0}\ndatabase = "a.db"'
     )
     text = COMPILING.replace("{kind}", kind).replace("{start}", STARTS[start])
     command = [sys.executable, "-c", text, str(tmp_path / "local.toml")]

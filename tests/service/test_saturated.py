@@ -20,7 +20,7 @@ from tests.service.servers import Running
 from tests.store.conftest import folder, on_postgres, postgres  # noqa: F401
 
 ARMS = [[float(i == j) for j in range(5)] for i in range(5)]
-STORED = CONFIG + 'durable = "bench.db"\n'
+STORED = CONFIG + 'database = "bench.db"\n'
 SOON = STORED.replace("1 second", "0.05 seconds") + "delay = 0.0\n"
 
 

@@ -10,7 +10,7 @@ from tests.store.places import contribution, linear, settle, total
 
 
 def test_two_servers_give_one_answer_and_count_once(on_postgres, tmp_path):
-    one, two = (application(tmp_path, durable=on_postgres.where, keys=str(on_postgres.keys)) for _ in range(2))
+    one, two = (application(tmp_path, database=on_postgres.where, keys=str(on_postgres.keys)) for _ in range(2))
     try:
         same = [("choose", {"arms": np.eye(3).tolist(), "request": "same"})] * 16
         turns = itertools.cycle((one, two))

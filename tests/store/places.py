@@ -106,7 +106,8 @@ def contribution(algorithm, x, reward):
     of = algorithm.one_pass(exact=True)
     grid, adder = of.plan.mechanism, of.adder(of.blank(of.live(())))
     out = np.zeros(grid.size, np.int64)
-    adder.add(opened(of.logged(np.asarray(x)))[None], np.array([reward]), grid.cell, grid.longest, out)
+    row = opened(of.row(of.blank(of.live(())), np.asarray(x)[None], 0, 0, None, ()))
+    adder.add(row[None], np.array([reward]), grid.cell, grid.longest, out)
     return out
 
 

@@ -15,7 +15,11 @@ from tacit.core.assignment import Assignment
 from tacit.features import Category, Number, Schema
 from tacit.holders.certificate import RAW_ROWS
 from tacit.holders.opening import database_at
+from tacit.mechanisms import saving
 from tacit.mechanisms.opening import opened
+from tacit.models.glm import GLM
+from tacit.models.scores import Scores
+from tacit.models.then import Then
 from tacit.privacy.noise import Secure
 from tests.store.places import Clock, arms, glm, settle, sums
 
@@ -23,6 +27,13 @@ ROUNDS = 120
 SCHEMA = Schema(
     context={"age": Number(0, 100, bins=3), "plan": Category("free", "paid")}, arms="disjoint", actions=tuple("abcd")
 )
+
+
+def phases(settings):
+    """The second begins after the first release."""
+    return Then(first=Scores.of(settings), until=lambda estimate: True, second=GLM.of(settings))
+
+
 MODELS = {
     "curvature": {"model": "curvature"},
     "scores": {"model": "scores", "radius": 3.0},
@@ -32,6 +43,9 @@ MODELS = {
     "persons": {"rounds": 3},
     "persons a week": {"rounds": 1, "per": 30},
     "forgets": {"forget": 200.0},
+    "blocks": {"features": SCHEMA, "model": "curvature"},
+    "a warm start": {"prior": ([0.5, 0.0, -0.5], 4.0)},
+    "two phases": {"model": phases},
 }
 DEFAULT = 0.25
 EXPERIMENTS = {
@@ -135,7 +149,7 @@ def shown(bandit, people):
     about = {"age": 30.0, "plan": "paid"} if people.fields else np.eye(3)
     version, arrays = (
         bandit.sums.steps if memory else bandit.version,
-        [one.tobytes() for one in estimator.estimate.arrays],
+        [one.tobytes() for one in saving.arrays(estimator.estimate.arrays)],
     )
     return version, arrays, bandit.interval(about), bandit.theta.tolist()
 
@@ -215,10 +229,11 @@ def came(i):
 
 
 def rewards(bandit, choices, i):
-    """Those that come after the i-th choice: whether they were in time, and what is said to who reports nonsense."""
+    """Those that come after the i-th choice, each of them twice, of which the first counts: whether they were in time,
+    and what is said to who reports nonsense."""
     due = [j for j in range(max(0, i - 2 * WAITS), i + 1) if came(j) is not None and j + came(j) == i and choices[j]]
     said = [refused(lambda j=j: bandit.observe(choices[j], 7.0)) for j in due[:1]]
-    return said, [(j, bandit.observe(choices[j], (j % 3) / 2)) for j in due]
+    return said, [(j, [bandit.observe(choices[j], reward) for reward in ((j % 3) / 2, 0.9)]) for j in due]
 
 
 def number(bandit, people, choices, i):
@@ -243,7 +258,7 @@ def test_the_same_with_a_window(place, name):
     memory, people, told, choices = in_memory(name, 6, window=WAITS, default=DEFAULT), People(name, 6), [], []
     for i in range(ROUNDS):
         told.append((number(memory, people, choices, i), rewards(memory, choices, i)))
-    assert any(in_time for _, (_, reported) in told for _, in_time in reported)
+    assert any(in_time for _, (_, reported) in told for _, (in_time, _) in reported)
     waits = APART * (WAITS + 0.5) - database_at(place.where).skew
     people, choices, clock = People(name, 6), [], Clock()
     options = {"clock": clock, "reward": {"window": f"{waits} seconds", "default": DEFAULT}}

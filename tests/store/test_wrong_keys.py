@@ -18,7 +18,7 @@ PENDING = 64  # eight choices share a key
 def test_two_workers_with_copies_of_a_folder_lose_no_reward(on_postgres, tmp_path):
     """In 0.6.0 each made keys of its own under the same labels: of 200 rewards 111 had an error, and both were ready.
     Now whoever is not the first refuses from the first epoch on that is not in its folder."""
-    options = {"durable": on_postgres.where, "pending": PENDING}
+    options = {"database": on_postgres.where, "pending": PENDING}
     one = application(tmp_path, keys=str(on_postgres.keys), **options)
     shutil.copytree(on_postgres.keys, tmp_path / "copy", copy_function=shutil.copy2)
     two = application(tmp_path, keys=str(tmp_path / "copy"), **options)

@@ -30,5 +30,5 @@ def test_days_are_not_rounded():
 )
 def test_other_texts_are_refused(wrong):
     assert durations.days(wrong) is None
-    with pytest.raises(ValueError, match='Expected hold to be a number of seconds, or as "90 seconds".*another form'):
+    with pytest.raises(ValueError, match='Expected hold to be a number, or a time as "90 seconds".*another form'):
         durations.seconds(wrong, "hold")

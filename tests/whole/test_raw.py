@@ -176,7 +176,7 @@ def test_leaks_planted_on_a_database_end_in_an_error(tmp_path, monkeypatch, capl
         asked = stored.with_propensity(stored.prepare([CANARIES.numbers], request=CANARIES.texts["request"]))
         (choice,) = stored.choose_group([asked])
         report = stored.report(choice, CANARIES.reward)
-        row = stored.one_pass.logged(np.array(CANARIES.numbers))
+        row = Raw(np.array(CANARIES.numbers))
         entered, steps = [], type(stored._steps)
         monkeypatch.setattr(steps, "_join", lambda self, entries, numbers, sums, _: entered.extend([*entries, sums]))
         stored.write_group([report])

@@ -1,4 +1,4 @@
-"""What a report costs the shuffler: over HTTP, durable, alone and in bodies of 64; and its parts one by one: randomise
+"""What a report costs the shuffler: over HTTP, database, alone and in bodies of 64; and its parts one by one: randomise
 (on the device), check, sum, commit. A billion reports a day is computed from these, not measured.
 
 d = 5, ShuffleNewton. Devices and shuffler share the machine; the shuffler's CPU time is its own."""
@@ -37,7 +37,7 @@ kind = "shuffle-newton"
 features = 5
 reward = {radius = 3.0}
 budget = {epsilon = 1.0, delta = 1e-6}
-durable = "analyzer.db"
+database = "analyzer.db"
 options = {first = 3_000_000, malicious = 0}
 """
 SHUFFLER = """
@@ -45,7 +45,7 @@ SHUFFLER = """
 analyzer = "http://127.0.0.1:%d"
 budget = {epsilon = 1.0, delta = 1e-6}
 malicious = 0
-durable = "data/shuffler.db"
+database = "data/shuffler.db"
 witness = "shuffler.witness"
 """
 

@@ -82,7 +82,7 @@ def _on_postgres(progress: Callable[[float], None], workers: int, delay: float) 
     where = f"PostgreSQL, {workers} worker{'s' * (workers > 1)}, {delay:g} ms"
     with network.postgres(delay) as place, tempfile.TemporaryDirectory(prefix="tacit-bench-") as folder:
         toml = Path(folder, "bench.toml")
-        toml.write_text(LIMITED + f'durable = "{place.address}"\nkeys = "keys"\n')
+        toml.write_text(LIMITED + f'database = "{place.address}"\nkeys = "keys"\n')
         for done, kind in enumerate(KINDS, 1):
             with contextlib.ExitStack() as stack:
                 serving = [running("tacit", "serve", str(toml), "--port", "0") for _ in range(workers)]
@@ -112,7 +112,7 @@ def served(parent: Path | None) -> Iterator[tuple[int, int]]:
     """Port and process of a new server, whose files are gone afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="tacit-bench-", dir=parent))
     try:
-        (folder / "bench.toml").write_text(LIMITED + 'durable = "bench.db"\n')
+        (folder / "bench.toml").write_text(LIMITED + 'database = "bench.db"\n')
         with running("tacit", "serve", str(folder / "bench.toml"), "--port", "0") as found:
             yield found
     finally:

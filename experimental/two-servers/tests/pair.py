@@ -18,7 +18,7 @@ from tests.service.roles.running import ask, until
 BOTH = """
 [aggregator]
 role = "{name}"
-durable = "{name}.db"
+database = "{name}.db"
 counter = "apart/{name}.counter"
 identity = "{name}.identity"
 peer_identity = "{theirs}"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tacit.testing.bound import gaussian_bound
+from tacit_lab.audit.bound import gaussian_bound
 from tacit_two.attacks import attacks
 
 SURE = 1 - 1e-6  # secure noise has no seed to fix

@@ -9,7 +9,7 @@ GOOD = {
     "aggregator": {
         "role": "helper",
         "budget": {"epsilon": 1.0, "delta": 1e-6},
-        "durable": "helper.db",
+        "database": "helper.db",
         "counter": "apart/helper.counter",
         "identity": "helper.identity",
         "listen": "127.0.0.1:0",
@@ -29,7 +29,7 @@ def leader(**given):
 
 def test_files_are_beside_the_configuration(tmp_path):
     found = settings.convert(GOOD, tmp_path).aggregator
-    assert found.durable == str(tmp_path / "helper.db") and found.counter_file == tmp_path / "apart/helper.counter"
+    assert found.database == str(tmp_path / "helper.db") and found.counter_file == tmp_path / "apart/helper.counter"
     made = settings.convert(leader(counter="/elsewhere/a"), tmp_path)
     assert str(made.aggregator.counter_file) == "/elsewhere/a" and made.bandit.kind == "two-server-glm"
 
@@ -43,8 +43,8 @@ def test_files_are_beside_the_configuration(tmp_path):
     (changed(peer_identity="00"), "64 hexadecimal"), (changed(key_life=10), "key_life"),
     (changed(board_life="40 days"), "board_life"), (changed(every=0), "every"),
     (changed(counter=None), "counter, a file"),
-    (changed(counter="helper.counter"), "counter in another folder than durable"),
-    (changed(counter="apart/../helper.counter"), "counter in another folder than durable"),
+    (changed(counter="helper.counter"), "counter in another folder than database"),
+    (changed(counter="apart/../helper.counter"), "counter in another folder than database"),
     (changed(dim=2), "a setting of"), (GOOD | {"bandit": BANDIT}, "leader alone"),
     (changed(**LEADER, listen=None), "leader alone"),
     (leader() | {"server": {"host": "0.0.0.0"}}, "tls_certificate"),

@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 
-from tacit.testing.bound import CONFIDENCE, ratio_bound
+from tacit_lab.audit.bound import CONFIDENCE, ratio_bound
 from tacit_papers.attacks.rare import BUDGET, noticed
 
 

@@ -9,9 +9,9 @@ import pytest
 from packages.lab.tests.raising import raised
 from tacit import Budget, Simulated, environments
 from tacit.privacy import gaussian
-from tacit.testing.bound import gaussian_bound
 from tacit_lab.arena.audit import audited
 from tacit_lab.arena.entries import entries
+from tacit_lab.audit.bound import gaussian_bound
 from tacit_papers import AdaCGOPE, AdaCUCB
 
 ARMS, MEANS = np.eye(3), np.array([0.75, 0.5, 0.3])

@@ -19,7 +19,7 @@ from tacit.errors import BadBillboard, BadReport, BatchTooSmall, BudgetExceeded,
 from tacit.privacy.ledger import laplace_epsilon
 from tacit.privacy.randomness import Seeded, System
 from tacit.roles import wire
-from tacit.testing.bound import general_bound
+from tacit_lab.audit.bound import general_bound
 from tacit_papers import DistributedElimination
 from tacit_papers.mechanisms import laplace
 from tacit_papers.shuffle.aggregation import Aggregator, ArmClient, read

@@ -20,7 +20,7 @@ features = 2
 reward = {radius = 3.0}
 horizon = 60
 budget = {epsilon = 1.0, delta = 1e-2}
-durable = "analyzer.db"
+database = "analyzer.db"
 options = {first = 60, iterations = 1, malicious = 0}
 """
 
@@ -51,7 +51,7 @@ def test_rounds_are_taken_one_by_one_and_a_restart_goes_on(tmp_path):
         assert (status["batch"], status["users"], status["wanted"]) == (number + 1, 60 * (1 + number // 3), 60)
         assert status["over"] == (number == 5)
         role.close()
-    assert status["spent"] <= 1 + 1e-6 and len(json.loads(role._durable.board.content)["thetas"]) == 2
+    assert status["spent"] <= 1 + 1e-6 and len(json.loads(role._stored.board.content)["thetas"]) == 2
 
 
 def test_after_the_last_batch_nobody_reports_for_nothing(start):

@@ -33,9 +33,9 @@ class Looked:
 
     def __init__(self, setting: BanditSetting, name: str) -> None:
         bandit = config.build(setting, name)
-        self._setting, self._door = setting, Validator.of(bandit.one_pass(exact=True))
-        self._limited = self._door.limited
-        self.schema: Schema | None = self._door.schema
+        self._setting, self._validator = setting, Validator.of(bandit.one_pass(exact=True))
+        self._limited = self._validator.limited
+        self.schema: Schema | None = self._validator.schema
         self.sample = Sample({} if self.schema is None else {**self.schema.context, **self.schema.action})
         self.refused: dict[str, list[int]] = {}
         self.lines = self.arms = 0
@@ -61,7 +61,7 @@ class Looked:
         most = offers.most_containers(self.schema, self._setting.most_arms)
         given = bodies.choose(text if whole else json.dumps(body).encode(), most, offers.fields(self.schema))
         arms, actions, names = offers.offered(given, self.schema, self._setting.most_arms)
-        offer = self._door.offer(
+        offer = self._validator.offer(
             arms, offers.mask(given.available, names), None if actions is bodies.UNSET else actions
         )
         self.arms = max(self.arms, len(offer.features))

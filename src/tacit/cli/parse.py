@@ -39,6 +39,9 @@ def parse_bandit(text: str, epsilons: list[float], delta: float) -> list["Spec"]
 
     kind = registry.load(*registry.bandits()[name])
     fields = {f.name for f in dataclasses.fields(kind)}
+    said = [word for word in BUDGET if word in options]
+    if said and "budget" not in fields:
+        raise ValueError(f"Expected no {said[0]} with {name}, which has no budget, got one.")
     own_epsilon, own_delta, rounds, per = (options.pop(word, None) for word in BUDGET)
     values = {key: convert(kind, key, value) for key, value in options.items()}
     if "budget" not in fields:
@@ -101,7 +104,10 @@ def split(text: str) -> tuple[str, dict[str, str]]:
     for key, equals, _value in pairs:
         if not equals:
             raise ValueError(f"Expected NAME:key=value,..., got {key!r} in {text!r}.")
-    return name, {key.replace("-", "_"): value for key, _, value in pairs}
+    values = {key.replace("-", "_"): value for key, _, value in pairs}
+    if len(values) < len(pairs):
+        raise ValueError(f"Expected each key once, got {text!r}.")
+    return name, values
 
 
 def parse_epsilon(text: str) -> float:

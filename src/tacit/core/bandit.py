@@ -197,8 +197,9 @@ class Bandit(Resident):
         logs.check_rows(rows_from(0), memory.validator.rewards, memory.persons.digest)
         self._begin(table, count)
         refused = {}
-        for row, found in enumerate(self.curator.logged(rows_from(0), self.one_pass.logged, memory.size)):
+        for row, logged in enumerate(rows_from(0)):
             self.tend()
+            found = self.curator.logged(logged, memory.size)
             memory.logged += 1
             if found.problem is not None:
                 refused[row] = found.problem
@@ -271,6 +272,9 @@ class Bandit(Resident):
             self.sums.draw_from(default_rng())  # its own draws, and not its siblings'
 
     def _saved(self) -> dict[str, Any]:
+        if type(self.algorithm) not in (JointGLM, Experiment):
+            name = type(self.algorithm).__name__
+            raise ValueError(f"Expected JointGLM or an Experiment in what is saved, got a class of your own, {name}.")
         sums, assignment = self.sums, self.memory.assignment
         last = None if sums.estimator.last is sums.estimator.estimate else sums.estimator.last.arrays
         experiment = None
@@ -326,9 +330,10 @@ def warm_up(algorithm: Algorithm, *, private: bool = True) -> float:
 
 
 def _compile_more(algorithm: Algorithm, of: OnePass, *, private: bool) -> None:
-    """With vectors, but for sums by fields, which are made by the schema."""
-    plan, schema = of.plan, of.plan.features if of.by_fields else None
-    settings = fitting(flat(algorithm) | {"window": None, "default": None, "prior": None, "rows": None})
+    """With vectors, but for what is made by the schema: sums by fields, or a function's model."""
+    plan, given = of.plan, flat(algorithm)
+    schema = plan.features if of.by_fields or callable(given["model"]) else None
+    settings = fitting(given | {"window": None, "default": None, "prior": None, "rows": None})
     settings |= {"horizon": None, "per_day": settings["per_day"] if _timed(settings) else None}
     settings |= {"features": plan.dim if schema is None else schema}
     if settings["holdout"] is not None:

@@ -47,7 +47,7 @@ def claimed(
         source=given.source,
         horizon=plan.horizon,
         rounds=counts.choices,
-        person=plan.person(),
+        person=plan.person,
         policy_given=given.policy_given,
         features=actions.schema_of(schema, declared) if schema is not None and declared else schema,
         actions=actions.words(declared),

@@ -5,7 +5,7 @@ A Book holds the data: arrays (core.memory) or a database (holders.book). It giv
 reward, sums what enters and releases; how, is its own matter. What it shows choices are made by."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -206,21 +206,20 @@ class Curator:
         groups = None if book.assignment is None else book.assignment.groups(numbers)
         return entering.enter(entries, size=size, default=book.default, once_more=once_more, groups=groups)
 
-    def logged(self, rows: Iterable[logs.Row], row: Callable[[Array], Raw[Array]], size: int) -> Iterator[LoggedRow]:
-        """What is learnt of each row of a log. A row that is refused counts as a choice all the same. row: what is kept
-        of an arm that was played elsewhere, so many numbers."""
-        book = self.book
+    def logged(self, row: logs.Row, size: int) -> LoggedRow:
+        """What is learnt of a row of a log, whose arm was played elsewhere. One that is refused counts as a choice all
+        the same. size: numbers that are kept of it."""
+        book, (x, reward, person) = self.book, row
         validator = book.validator
-        for x, reward, person in rows:
-            problem = logs.problem(x, reward, validator.rewards)
-            who: bytes | None = None
-            try:
-                who = hashed(person, book.key, limited=validator.limited)
-            except ValueError as error:
-                x, problem = None, problem or str(error)
-            silent = problem is not None or logs.is_silent(reward)
-            kept = nothing(size) if x is None else row(x)
-            yield LoggedRow(kept, who, None if silent else Raw(float(reward)), problem, x is None)
+        problem = logs.problem(x, reward, validator.rewards)
+        who: bytes | None = None
+        try:
+            who = hashed(person, book.key, limited=validator.limited)
+        except ValueError as error:
+            x, problem = None, problem or str(error)
+        silent = problem is not None or logs.is_silent(reward)
+        kept = nothing(size) if x is None else book.shown.row(x[None], 0, 0, None, validator.names)
+        return LoggedRow(kept, who, None if silent else Raw(float(reward)), problem, x is None)
 
 
 def refused(error: Exception, hashed: bytes = b"") -> Asked:

@@ -63,8 +63,17 @@ class Estimator:
         else:
             self.estimate = self._estimated(self._released, self.step, 0)
 
-    def resume(self, released: Released, step: int, entries: int, estimate: OnePassEstimate, last: Any = None) -> None:
+    def resume(
+        self,
+        released: Released,
+        step: int,
+        entries: int,
+        estimate: OnePassEstimate,
+        declared: tuple[Declared, ...],
+        last: Any = None,
+    ) -> None:
         """Go on from there. last: the estimate of the last release, where another is shown."""
+        self.live = self.algorithm.live(declared)
         self._released, self.step, self.entries = released if step else None, step, entries
         self.estimate, self.last = estimate, estimate if last is None else last
 

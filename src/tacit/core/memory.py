@@ -329,7 +329,7 @@ class Sums:
     def summer(self) -> Summer | None:
         """What sums the contributions of rows at the present estimate, anywhere; None where they enter one by one."""
         mechanism = self.algorithm.plan.mechanism
-        if self._window is not None or not isinstance(mechanism, Grid):
+        if self._window is not None or self.algorithm.plan.kept or not isinstance(mechanism, Grid):
             return None
         return Summer(self.adder, mechanism.size, mechanism.cell, mechanism.longest)
 
@@ -364,7 +364,7 @@ class Sums:
         shown."""
         steps, of = self.state.prefix.step, self.algorithm.of_arrays
         before = None if last is None else of(like(self.state.estimate, iter(last)), steps)
-        self.estimator.resume(self.released, steps, self.entries, of(self.state.estimate, steps), before)
+        self.estimator.resume(self.released, steps, self.entries, of(self.state.estimate, steps), self.declared, before)
         self._show()
 
 

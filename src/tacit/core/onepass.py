@@ -123,14 +123,9 @@ class OnePass:
         name: str | None,
         declared: tuple[str, ...],
     ) -> Raw[Array]:
-        keep = getattr(self.model, "keep", None)  # of models that keep more than the arm
-        if keep is None:
+        if not self.plan.kept:  # nothing but the arm
             return Raw(arms[picked].copy())
-        return Raw(keep(estimate.arrays, arms[picked], place, name, declared))
-
-    def logged(self, x: Array) -> Raw[Array]:
-        more = self.plan.row - self.plan.width
-        return Raw(np.concatenate([x, np.zeros(more)]) if more else x.copy())
+        return Raw(self.model.keep(estimate.arrays, arms[picked], place, name, declared))
 
     def adder(self, estimate: OnePassEstimate) -> Adder:
         return self.model.adder(estimate.arrays)

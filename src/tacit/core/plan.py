@@ -1,14 +1,13 @@
 """What follows from settings before anybody comes."""
 
 import functools
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from tacit.algorithms.groups import Groups
-from tacit.algorithms.schedules import most_weeks
+from tacit.algorithms.schedules import FARTHEST, most_weeks
 from tacit.core.reward import Reward
 from tacit.features.schema import Schema
 from tacit.kernels.rounds import Schedule
@@ -32,8 +31,8 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """All that follows from settings before anybody comes. Public. BudgetExceeded for one that costs more than its
-    budget: no plan is without this check."""
+    """All that follows from settings before anybody comes. Public. BudgetExceeded for one whose mechanism costs more
+    than its budget: no plan is without this check."""
 
     name: str  # as certificates have it
     settings: Any  # the algorithm, a frozen value
@@ -48,15 +47,48 @@ class Plan:
     mechanism: Continual
     limits: Limits
     forget: float | None  # rounds
+    statistic: str  # what is released, in words
+    size: int  # numbers of it that are learnt from
+    sensitivity: float  # of those, in l2 norm
     kept: int  # numbers that are kept of a choice beside its arm
     groups: Groups | None  # of an experiment, if there is one: its numbers come after those that are learnt from
     numbers: tuple[float, ...]  # what the noise is drawn with: a state with others is not opened
     caveats: tuple[str, ...]  # what the certificate says beside the claim
-    releases: Callable[[int], tuple[Release, ...]]  # what has happened to the data after so many steps
-    person: Callable[[], PersonClaim | None]  # what the claim is for, where it is for a person or a person's week
 
     def __post_init__(self) -> None:
         ledger.check(self.releases(self.mechanism.leaves), self.budget)
+
+    def releases(self, steps: int) -> tuple[Release, ...]:
+        """What has happened to the data after so many steps."""
+        noise, statistic = self.mechanism, self.statistic
+        if steps == 0:
+            return ()
+        if self.groups is not None:
+            return (self.groups.entry(noise, statistic, self.size, steps, REPLACE),)
+        if not isinstance(noise, Phases):
+            rounds = self.budget.rounds
+            return (
+                noise.entry("gaussian", statistic, self.sensitivity, steps, rounds, size=self.size, relation=REPLACE),
+            )
+        first, words = noise.first.entry(f"{statistic} (the first phase)", steps, REPLACE), f"{statistic} (the second)"
+        second = noise.second
+        own = second.entry("gaussian", words, self.sensitivity, steps, 1, size=second.size, relation=REPLACE)
+        return (PhasesRelease("phases", statistic, (first, own), self.budget.rounds, relation=REPLACE),)
+
+    @property
+    def person(self) -> PersonClaim | None:
+        """What the claim is for, where it is for a person of at most so many rounds, or a person's week."""
+        most, week, noise = self.limits.most, self.limits.week, self.mechanism
+        if most is None:
+            return None
+        over = {}
+        if week is not None:
+            last = most_weeks(week, self.horizon or FARTHEST)
+            for weeks in sorted({min(weeks, last) for weeks in SEVERAL_WEEKS} - {1}):
+                norm, found = noise.sum_norm_after(noise.leaves, weeks), self.releases(noise.leaves)
+                gaussian = [release for release in found if isinstance(release, GaussianRelease)]
+                over[weeks] = [msgspec.structs.replace(release, column_norm=norm) for release in gaussian]
+        return PersonClaim(most, week, over)
 
     @functools.cached_property
     def width(self) -> int:
@@ -69,41 +101,8 @@ class Plan:
         return self.width + self.kept
 
 
-def entries(
-    statistic: str, mechanism: Continual, size: int, sensitivity: float, groups: Groups | None, rounds: int, steps: int
-) -> tuple[Release, ...]:
-    """After so many steps: of the sums that are learnt from, of that size and sensitivity, and of an
-    experiment's. rounds: of a person."""
-    if steps == 0:
-        return ()
-    if isinstance(mechanism, Phases):
-        first = mechanism.first.entry(f"{statistic} (the first phase)", steps, REPLACE)
-        own = mechanism.second.entry(
-            "gaussian", f"{statistic} (the second)", sensitivity, steps, 1, size=mechanism.second.size, relation=REPLACE
-        )
-        return (PhasesRelease("phases", statistic, (first, own), rounds, relation=REPLACE),)
-    if groups is not None:
-        return (groups.entry(mechanism, statistic, size, steps, REPLACE),)
-    return (mechanism.entry("gaussian", statistic, sensitivity, steps, rounds, size=size, relation=REPLACE),)
-
-
 def numbers(size: int, blocks: int) -> str:
     """How many numbers are released, in words."""
     if blocks == 1:
         return f"{size} numbers"
     return f"{size} numbers ({blocks} blocks of {size // blocks}, each user in one of them)"
-
-
-def person(planned: Sequence[Release], mechanism: Continual, limits: Limits, horizon: int) -> PersonClaim | None:
-    """What the claim is for, where it is for a person of at most so many rounds, or a person's week.
-    planned: the releases at the end of the schedule."""
-    if limits.most is None:
-        return None
-    over = {}
-    if limits.week is not None:
-        last = most_weeks(limits.week, horizon)
-        for weeks in sorted({min(weeks, last) for weeks in SEVERAL_WEEKS} - {1}):
-            norm = mechanism.sum_norm_after(mechanism.leaves, weeks)
-            found = [release for release in planned if isinstance(release, GaussianRelease)]
-            over[weeks] = [msgspec.structs.replace(release, column_norm=norm) for release in found]
-    return PersonClaim(limits.most, limits.week, over)

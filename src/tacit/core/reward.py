@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit import checks
+from tacit import checks, durations
 from tacit.model.links import Link
 
 
@@ -40,8 +40,8 @@ class Reward:
         object.__setattr__(self, "range", tuple(self.range))
         if self.base_rate is not None:
             checks.probability(base_rate=self.base_rate)
-        if self.window is not None and not isinstance(self.window, str):
-            checks.positive(window=self.window)
+        if self.window is not None:
+            checks.positive(window=durations.seconds(self.window, "window"))
         if self.default is not None:
             if reward_problem(self.default, *self.range):
                 low, high = self.range

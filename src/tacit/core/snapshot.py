@@ -4,7 +4,6 @@ raw data."""
 import base64
 import dataclasses
 import hashlib
-import inspect
 import json
 import math
 from pathlib import Path
@@ -199,8 +198,9 @@ def encoded(value: Any) -> Any:
         return {"simulated": value.generator.bit_generator.state}
     if isinstance(value, Generator):
         return {"generator": value.bit_generator.state}
-    if inspect.isroutine(value):
-        raise ValueError(f"Expected a model by its name in what is saved, got the function {value.__qualname__}.")
+    if callable(value) and not isinstance(value, Link):
+        name = getattr(value, "__qualname__", type(value).__name__)
+        raise ValueError(f"Expected a model by its name in what is saved, got the function {name}.")
     if isinstance(value, Link) and isinstance(value.code, LinkTable):
         return {"link": [encoded(v) for v in (value.name, tuple(value.code), value.steepest, value.reach)]}
     if isinstance(value, Link):

@@ -145,13 +145,13 @@ class Choosing:
         self,
         curator: Curator,
         store: BanditStore,
-        versions: ServedEstimates,
+        served: ServedEstimates,
         shared: SharedSettings,
         clock: Callable[[], float],
     ) -> None:
-        self._curator, self._store, self._served, self._database = curator, store, versions, store.database
+        self._curator, self._store, self._served, self._database = curator, store, served, store.database
         self._shared, self._clock = shared, clock
-        self.rows = SealedRows(store, versions.estimator.algorithm.plan.row)
+        self.rows = SealedRows(store, served.estimator.algorithm.plan.row)
         self._ahead: _Ahead | None = None
 
     # answers
@@ -340,8 +340,8 @@ class Choosing:
 
     def _sent(self, run: Run | None, made: Sequence[Placed], following: Following) -> list[Rows]:
         """What the statements of these rows return. Numbers for those who come next are taken on the way."""
-        released, terms = self._served.released, self._shared.text
-        asked = rows.placing(self._store.uid, made, step=released, settings=terms)
+        released, settings = self._served.released, self._shared.text
+        asked = rows.placing(self._store.uid, made, step=released, settings=settings)
         if run is not None:
             return ran(run, asked)
         coming = list({request.hashed: request for request in following()}.values())
@@ -369,18 +369,18 @@ class Choosing:
         """One transaction: whether each came before its choice's deadline. RolledBack, from now on, if the database has
         lost one of these choices."""
         self._served.check()
-        now, terms = self._clock(), self._shared.text
+        now, settings = self._clock(), self._shared.text
         ends = [one.ticket.made_at + self._shared.now.window for one in reports]
         timely = [one for one, end in zip(reports, ends, strict=True) if now <= end]
         # two choices of one number: the database has lost the first
         twice = len({one.ticket[:2] for one in timely}) > len({one.ticket.number for one in timely})
         firsts = {one.ticket.number: one for one in reversed(self._open(timely))}
         written = sorted(self.rows.written(one.ticket.number, one) for one in firsts.values())
-        asked = rows.writing(self._store.uid, written, terms)
+        asked = rows.writing(self._store.uid, written, settings)
         found = self._database.trip([*asked, *map(Statement, self._database.touching)])[0]
         stays = rows.wrote(found, written)
         head = self._followed(stays.head)
-        if self._shared.text != terms:  # nothing was written: others have changed the settings
+        if self._shared.text != settings:  # nothing was written: others have changed the settings
             return self.write(reports)
         came = [now <= end and one.ticket.number in stays.numbers for one, end in zip(reports, ends, strict=True)]
         late = [one.ticket for one, in_time in zip(reports, came, strict=True) if not in_time and one.ticket.number > 0]

@@ -32,12 +32,12 @@ def _refusal(state: str, place: str) -> BadState:
     if state == COPY:
         return RolledBack(
             "Expected the database that was served from, got a backup of it: choices and releases since then are not "
-            f"in it. Correct `durable`, or put that database back. If it is lost: {RESTORE}"
+            f"in it. Correct `database`, or put that database back. If it is lost: {RESTORE}"
         )
     if state == GONE:
         return Moved(
             f"Expected the database that this bandit is in, got the one that it was moved from, to {place}: change "
-            "`durable` in the configuration."
+            "`database` in the configuration."
         )
     return Moved(
         f"Expected a bandit that stays where it is, got one whose move {'to' if state == LEAVING else 'from'} {place} "

@@ -98,11 +98,11 @@ class InTurn:
     out."""
 
     def __init__(self) -> None:
-        self._door, self._inside = threading.Lock(), threading.Lock()
+        self._entry, self._inside = threading.Lock(), threading.Lock()
 
     @contextlib.contextmanager
     def __call__(self) -> Iterator[None]:
-        with self._door:
+        with self._entry:
             self._inside.acquire()
         try:
             yield

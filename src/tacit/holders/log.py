@@ -103,14 +103,14 @@ class Log:
 
     def _rows(self, found: Iterator[logs.Row]) -> Iterator[LoggedRow]:
         """A bad row is the same work and leaves the same rows."""
-        return self._curator.logged(found, self._algorithm.logged, self._algorithm.plan.row)
+        return (self._curator.logged(row, self._algorithm.plan.row) for row in found)
 
     def _learn(self, name: str, learnt: int, coming: list[LoggedRow]) -> tuple[int, dict[int, str]]:
         """One transaction: numbers for these rows, and with each what is kept of it and its reward. How many rows are
         learnt now, and which of these were refused; if they are more than was known, another has learnt them, or we
         have without seeing the end of it: then nothing happens."""
         choosing, store, database = self._choosing, self._store, self._store.database
-        terms = self._shared.now
+        settings = self._shared.now
         refused: dict[int, str] = {}
         with database.transaction() as run:
             found = bookmarks.learnt(run, store.uid, name, database.locking)
@@ -120,7 +120,7 @@ class Log:
                 return found, {}
             head = choosing.taken(run, len(coming))
             choosing.rows.check_keys(run, store.bandit.coming(head.choices - len(coming), len(coming)))
-            at = choosing.now() - terms.window - 1 / MILLI  # due as soon as no number before these can be on its way
+            at = choosing.now() - settings.window - 1 / MILLI  # due as soon as no number before these can be on its way
             answered, waiting, written = [], [], []
             for i, row in enumerate(coming):
                 number, problem = head.choices - len(coming) + 1 + i, row.problem

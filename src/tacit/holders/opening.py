@@ -1,8 +1,8 @@
 """The place of a bandit in a store: its rows, its keys and its witness; opened, or made if there is none."""
 
 import dataclasses
-import inspect
 import functools
+import inspect
 import json
 import re
 import secrets
@@ -155,7 +155,7 @@ def is_new(database: Database, keys: Keys, name: str, where: str | Path) -> bool
     if witnessed:
         raise RolledBack(
             f"Expected the database of the bandit {name} whose witness is in {keys.folder}, got {place_of(where)}, "
-            "which has none of that name. Nothing was written. Correct `durable` or `keys`; `tacit move CONFIG --to` "
+            "which has none of that name. Nothing was written. Correct `database` or `keys`; `tacit move CONFIG --to` "
             "takes a bandit to another database; a new bandit needs another name or another folder of keys."
         )
     return True
@@ -350,15 +350,22 @@ def empty(seal: Seal, uid: str, key: int, step: int, settled: int, algorithm: On
     return OpenStep(step, settled, 0.0, seal.seal("sums", key, place(uid, step, "open"), nothing))
 
 
+def _named(model: Any) -> Any:
+    """What tells a function from others, each time a program begins."""
+    if not callable(model):
+        return model
+    name = f"{model.__module__}.{model.__qualname__}" if inspect.isroutine(model) else type(model).__name__
+    if "<lambda>" in name or not inspect.isroutine(model):
+        raise ValueError(f"Expected model as a name or a function with a name of its own, got {name}.")
+    return name
+
+
 def plan(algorithm: OnePass) -> str:
     """Settings and the numbers that noise is drawn with, as text."""
     found = algorithm.plan
     settings = flat(found.settings) | {"forget": found.forget, "week": found.limits.week}
-    given = {
-        name: f"{value.__module__}.{value.__qualname__}" if inspect.isroutine(value) else encoded(value)
-        for name, value in settings.items()
-        if name not in FREE
-    }
+    settings["model"] = _named(settings["model"])
+    given = {name: encoded(value) for name, value in settings.items() if name not in FREE}
     budget, unit = found.budget, found.budget.unit
     given |= {"epsilon": budget.epsilon, "delta": budget.delta, "rounds": None if unit is None else unit.rounds}
     given |= {"dim": found.dim, "features": None if found.features is None else given["features"]}

@@ -34,6 +34,7 @@ from tacit.holders.rows import BanditRow, Head
 from tacit.holders.witness import Predecessor, Shown, Witness, digests
 from tacit.mechanisms import leaves
 from tacit.mechanisms.grid import Grid
+from tacit.mechanisms.phases import Phases
 from tacit.privacy.ledger import epsilon_of
 from tacit.privacy.noise import Secure
 
@@ -178,6 +179,8 @@ def _prior(algorithm: OnePass, old: _Old) -> tuple[bytes, float]:
     """The last prefix that was released, with the prior that it was used with, and the std of its noise."""
     grid, row, found = algorithm.plan.mechanism, old.row, old.leaves
     assert isinstance(grid, Grid)
+    if isinstance(grid, Phases):  # whose first sums do not fade
+        raise ValueError("Expected a bandit without a first phase of the l1 norm to be restored, got one with it.")
     prefixes, released = leaves.Prefixes(grid), leaves.nothing(grid.size)
     for leaf in found:
         released = prefixes.following(leaves.read(leaf.noisy, grid.size))

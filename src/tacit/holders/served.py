@@ -107,7 +107,7 @@ class ServedEstimates:
     def _found(self, start: int) -> tuple[rows.Head, list[Leaf]]:
         with self._store.database.transaction() as run:
             read = found(self._store, run, start)
-            head = rows.head(run, self._store.uid)  # last: it has the terms of all of these
+            head = rows.head(run, self._store.uid)  # last: it has the settings of all of these
         if not head.ended:
             self._shared.follow(head)
         return head, read
@@ -185,10 +185,8 @@ def add(digests: list[str], new: list[Leaf]) -> None:
 class RowsBook:
     """policy: what fresh draws come from."""
 
-    def __init__(
-        self, policy: Generator, store: BanditStore, versions: ServedEstimates, shared: SharedSettings
-    ) -> None:
-        self._policy, self._store, self._served, self._shared = policy, store, versions, shared
+    def __init__(self, policy: Generator, store: BanditStore, served: ServedEstimates, shared: SharedSettings) -> None:
+        self._policy, self._store, self._served, self._shared = policy, store, served, shared
         self._shown: tuple[OnePassEstimate, View] | None = None
 
     @property

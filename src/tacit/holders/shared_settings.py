@@ -83,7 +83,7 @@ def inherited(head: Head) -> str:
 
 
 class SharedSettings:
-    """The terms that one worker knows, and the validator for them."""
+    """The settings that one worker knows, and the validator for them."""
 
     def __init__(self, given: WorkerSettings, algorithm: OnePass) -> None:
         self.now, self._algorithm, self._schema = given, algorithm, algorithm.plan.features
@@ -93,7 +93,7 @@ class SharedSettings:
 
     @property
     def text(self) -> str:
-        """The settings that these terms are, as the database has them."""
+        """As the database has them."""
         return self._text
 
     @property
@@ -109,7 +109,7 @@ class SharedSettings:
             self._declare(rows.head(run, store.uid), store)
 
     def decide(self, store: BanditStore, at: float) -> None:
-        """The given terms, for everybody. A bandit that has ended keeps what it has."""
+        """The given settings, for everybody. A bandit that has ended keeps what it has."""
         with store.database.transaction() as run:
             head = rows.head(run, store.uid, store.database.locking)
             self.ended = head.ended

@@ -215,21 +215,21 @@ def missing() -> RolledBack:
 def another() -> RolledBack:
     return RolledBack(
         "Expected the witness of this bandit beside the keys, got that of another bandit of the same name: correct "
-        "`durable` or `keys`."
+        "`database` or `keys`."
     )
 
 
 def replaced() -> RolledBack:
     return RolledBack(
         "Expected the bandit that was made by a restore, got the one before it: if that restore is not finished, run "
-        "the same `tacit restore` again; else correct `durable`, or put the last database back."
+        "the same `tacit restore` again; else correct `database`, or put the last database back."
     )
 
 
 def elsewhere() -> RolledBack:
     return RolledBack(
-        "Expected the database that was served from, got another, or a copy of it in another place. Put `durable` back "
-        "as it was; `tacit move CONFIG --to` takes a bandit to another database. If the old one is lost: `tacit "
+        "Expected the database that was served from, got another, or a copy of it in another place. Put `database` "
+        "back as it was; `tacit move CONFIG --to` takes a bandit to another database. If the old one is lost: `tacit "
         "restore` with a backup."
     )
 
@@ -237,7 +237,7 @@ def elsewhere() -> RolledBack:
 def older() -> RolledBack:
     return RolledBack(
         "Expected a database with all that was shown from it, got an older one or one of another history: going on "
-        "from it would release the same people's data again. Correct `durable` or `keys`, or put the last database "
+        "from it would release the same people's data again. Correct `database` or `keys`, or put the last database "
         f"back. If it is lost: {RESTORE}"
     )
 

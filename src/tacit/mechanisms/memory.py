@@ -63,7 +63,7 @@ class PrefixSums(Raw[PrefixState]):
         close_on_grid(state, Exact(state.closed[:0]), noisy[None], closing)
 
     def use(self, noise: ContinualState) -> None:
-        """In the place of the mechanism's own noise: for experiments, and for rehearsals with no data."""
+        """In the place of the mechanism's own noise: for experiments."""
         super().__init__(opened(self)._replace(noise=noise))
 
 
@@ -138,11 +138,10 @@ class Ring(Raw[RingArrays]):
         tickets.features[slot], tickets.people[slot] = 0.0, 0
 
     def write(self, number: int, reward: Raw[float]) -> None:
-        """A reward beside its choice; UnknownChoice if there is one."""
+        """A reward beside its choice: the first one counts."""
         tickets, slot = opened(self), number % self._pending
-        if not np.isnan(tickets.rewards[slot]):
-            raise UnknownChoice("Expected one reward for each choice, got a second one.")
-        tickets.rewards[slot] = opened(reward)
+        if np.isnan(tickets.rewards[slot]):
+            tickets.rewards[slot] = opened(reward)
 
     def entry(self, number: int) -> Entry:
         """The choice of that number, at its deadline; nothing where it was refused."""

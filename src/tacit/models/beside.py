@@ -74,7 +74,7 @@ class Beside:
         return self.inner.report(estimate, live, course)
 
     def keep(self, estimate: Any, x: Array, place: int, name: str | None, names: tuple[str, ...]) -> Array:
-        inner = protocol.kept(self.inner, estimate, x, place, name, names)
+        inner = self.inner.keep(estimate, x, place, name, names)
         return np.concatenate([inner, self.groups.tail(x, place, name, names)])
 
     def adder(self, estimate: Any) -> "BesideAdder":

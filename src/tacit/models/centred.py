@@ -139,6 +139,9 @@ class Centred:
 
     # contributions
 
+    def keep(self, estimate: Posterior, x: Array, place: int, name: str | None, names: tuple[str, ...]) -> Array:
+        return x.copy()
+
     def adder(self, estimate: Posterior) -> Compiled:
         return Compiled(sum_centred, (self._numbers(), np.arange(self.contribution.size)[None]))
 

@@ -201,6 +201,9 @@ class Fields:
 
     # contributions
 
+    def keep(self, estimate: FieldPosterior, x: Array, place: int, name: str | None, names: tuple[str, ...]) -> Array:
+        return x.copy()
+
     def adder(self, estimate: FieldPosterior) -> Compiled:
         return Compiled(sum_fields, (self._numbers(), places(self._own, self.contribution.blocks)))
 

@@ -133,6 +133,9 @@ class GLM:
 
     # contributions
 
+    def keep(self, estimate: Posterior, x: Array, place: int, name: str | None, names: tuple[str, ...]) -> Array:
+        return x.copy()
+
     def adder(self, estimate: Posterior) -> Compiled:
         c, own = self.contribution, self.contribution.dim // self.contribution.blocks
         theta, inverse = estimate.theta.reshape(-1, own), estimate.inverse.reshape(-1, own, own)

@@ -176,6 +176,11 @@ class Model(Protocol[E]):
         """The mean reward where <x, theta*> is z."""
         ...
 
+    def keep(self, estimate: E, x: Array, place: int, name: str | None, names: tuple[str, ...]) -> Array:
+        """RAW. What is kept of a choice until it enters: its arm x, and as many numbers more as the sums say. place,
+        name: of the arm in the request; names: of all actions."""
+        ...
+
     def adder(self, estimate: E) -> Adder:
         """What adds rows, as they are kept, to the sums of a step."""
         ...
@@ -187,14 +192,6 @@ class Model(Protocol[E]):
     def report(self, estimate: E, live: Integers, course: Course) -> Any:
         """What may be shown of people (models.segments.Segments); None where nothing is, or nothing was released."""
         ...
-
-
-def kept(model: Model[Any], estimate: Any, x: Array, place: int, name: str | None, names: tuple[str, ...]) -> Array:
-    """RAW. What is kept of a choice until it enters: its arm x, and as many numbers more as the model's sums say, which
-    its `keep` has; one that keeps no more has none. place, name: of the arm in the request; names: of all actions."""
-    keep = getattr(model, "keep", None)
-    out: Array = x.copy() if keep is None else keep(estimate, x, place, name, names)
-    return out
 
 
 def copied(estimate: Any) -> Any:

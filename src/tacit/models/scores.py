@@ -140,6 +140,9 @@ class Scores:
 
     # contributions
 
+    def keep(self, estimate: Posterior, x: Array, place: int, name: str | None, names: tuple[str, ...]) -> Array:
+        return x.copy()
+
     def adder(self, estimate: Posterior) -> Compiled:
         c, here = self.contribution, np.arange(self.contribution.dim).reshape(self.contribution.blocks, -1)
         at = Scored(estimate.centre[here], c.link.code, float(c.low), float(c.high))

@@ -22,13 +22,13 @@ from numpy.random import Generator
 from tacit.algorithms.chances import Values
 from tacit.data import Array, Exact, Integers, Released
 from tacit.mechanisms import leaves
-from tacit.models.protocol import Adder, Course, Model, ModelSums, Pace, kept
+from tacit.models.protocol import Adder, Course, Model, ModelSums, Pace
 
 FIRST, SECOND = 0.0, 1.0  # phases, as they are kept of a choice
 
 
 class ThenEstimate(NamedTuple):
-    """over: (1,) whether the first phase is, from now on."""
+    """over: (2,) whether the first phase is, from now on, and at which release that was asked."""
 
     first: Any
     second: Any
@@ -52,8 +52,11 @@ class Then:
     @property
     def sums(self) -> ModelSums:
         first, second = self.first.sums, self.second.sums
-        if second.norm != "l2":
-            raise ValueError(f"Expected a model of the l2 norm in the second phase, got one of {second.norm}.")
+        if second.norm != "l2" or first.norm not in ("l1", "l2"):
+            norms = f"{first.norm} and {second.norm}"
+            raise ValueError(
+                f"Expected models of the l1 or l2 norm, and of the l2 norm in the second phase, got {norms}."
+            )
         statistic = f"{first.statistic}, then of later people {second.statistic}"
         own = (first, second) if first.norm == "l1" else ()
         kept = 1 + max(first.kept, second.kept)
@@ -82,7 +85,7 @@ class Then:
         return self.second.reports
 
     def blank(self, live: Integers) -> ThenEstimate:
-        return ThenEstimate(self.first.blank(live), self.second.blank(live), np.zeros(1))
+        return ThenEstimate(self.first.blank(live), self.second.blank(live), np.zeros(2))
 
     def fit(
         self, before: ThenEstimate, released: Released, step: int, live: Integers, course: Course, chosen: int
@@ -92,7 +95,8 @@ class Then:
         own = course._replace(sigma=course.sigma / self.scale) if course.first is None else course.first
         one = self.first.fit(before.first, first, step, live, own, chosen)
         two = self.second.fit(before.second, leaves.part(released, slice(size, None)), step, live, course, chosen)
-        return ThenEstimate(one, two, np.array([float(before.over[0] or self.until(one))]))
+        over, asked = before.over  # for other actions the same release is not asked again
+        return ThenEstimate(one, two, np.array([float(over or (asked < step and self.until(one))), step]))
 
     def _now(self, estimate: ThenEstimate) -> tuple[Model[Any], Any]:
         """The model of the phase, and its estimate."""
@@ -119,7 +123,7 @@ class Then:
     def keep(self, estimate: ThenEstimate, x: Array, place: int, name: str | None, names: tuple[str, ...]) -> Array:
         model, at = self._now(estimate)
         out = np.zeros(x.size + self.sums.kept)
-        row = kept(model, at, x, place, name, names)
+        row = model.keep(at, x, place, name, names)
         out[: row.size], out[-1] = row, SECOND if estimate.over[0] else FIRST
         return out
 

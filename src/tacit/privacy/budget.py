@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from tacit import checks
+from tacit import checks, durations
 
 
 @dataclass(frozen=True)
@@ -18,8 +18,8 @@ class Person:
     def __post_init__(self) -> None:
         checks.positive_int(rounds=self.rounds)
         object.__setattr__(self, "rounds", int(self.rounds))
-        if self.per is not None and not isinstance(self.per, str):
-            checks.positive(per=self.per)
+        if self.per is not None:
+            checks.positive(per=durations.seconds(self.per, "per"))
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ def retire(path: Path, name: str) -> str:
     bandits = configs.read(path).bandits
     checks.name("a bandit of this configuration", name, bandits)
     setting = bandits[name]
-    retirement.retire(setting.durable, name=name, keys=setting.keys)
+    retirement.retire(setting.database, name=name, keys=setting.keys)
     return f"{name}: retired. Leave it in the configuration as long as its certificate is to be shown."
 
 
@@ -43,7 +43,7 @@ def erase(path: Path, name: str, person: str) -> str:
     bandits = configs.read(path).bandits
     checks.name("a bandit of this configuration", name, bandits)
     setting = bandits[name]
-    return retirement.erase_at(setting.durable, person.strip(), name=name, keys=setting.keys)
+    return retirement.erase_at(setting.database, person.strip(), name=name, keys=setting.keys)
 
 
 def new_key(name: str, role: str) -> tuple[str, str]:

@@ -72,7 +72,7 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
 
     features: a schema, as Schema.to_dict writes it: requests have fields then; or how many numbers a vector has.
     budget, reward, model, forget, horizon, warm_start, per_day: as of tacit.JointGLM. holdout: of an experiment.
-    durable: an SQLite file of its own, or "postgresql://...". keys: the folder of keys. pending: for how many later
+    database: an SQLite file of its own, or "postgresql://...". keys: the folder of keys. pending: for how many later
     choices the answer to a request is kept. coordinates, profiles: names of what is in vectors, and reference profiles,
     for the dashboard."""
 
@@ -86,7 +86,7 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     warm_start: WarmStartSetting | None = None
     per_day: float | None = None
     holdout: Holdout | None = None
-    durable: str
+    database: str
     keys: str | None = None
     pending: int = 100_000
     delay: Seconds = Seconds(1.0)
@@ -166,9 +166,9 @@ class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tr
                 _check_bandit(name, setting)
             except ValueError as error:
                 raise ValueError(f"[bandits.{name}]: {error}") from None
-            if "://" not in setting.durable and files.setdefault(setting.durable, name) != name:
+            if "://" not in setting.database and files.setdefault(setting.database, name) != name:
                 raise ValueError(
-                    f"Expected an SQLite file for each bandit, got one for {files[setting.durable]} and {name}."
+                    f"Expected an SQLite file for each bandit, got one for {files[setting.database]} and {name}."
                 )
         check_keys(self.keys, ROLES)
         check_server(self.server)
@@ -275,7 +275,7 @@ def placed(config: Config, folder: Path) -> Config:
 
 
 def _below(folder: Path, setting: BanditSetting) -> BanditSetting:
-    found = below(folder, setting, "durable", "keys")
+    found = below(folder, setting, "database", "keys")
     if found.warm_start is None:
         return found
     return msgspec.structs.replace(found, warm_start=below(folder, found.warm_start, "rows"))

@@ -61,7 +61,7 @@ SETTING: dict[str, Any] = {
 
 
 def config(folder: Path) -> Config:
-    return configs.placed(configs.convert({"bandits": {NAME: SETTING | {"durable": FILE}}}), folder)
+    return configs.placed(configs.convert({"bandits": {NAME: SETTING | {"database": FILE}}}), folder)
 
 
 def populate(address: str) -> None:

@@ -27,7 +27,7 @@ def backup(path: Path, name: str | None, file: Path) -> str:
     made = backups.Backup(file)
     try:
         for one, setting in bandits.items():
-            made.add(setting.durable, name=one, keys=setting.keys)
+            made.add(setting.database, name=one, keys=setting.keys)
         made.finish()
     except BaseException:
         made.abandon()
@@ -39,7 +39,7 @@ def restore(path: Path, name: str, file: Path, *, say: Callable[[str], None]) ->
     """Says what it costs. What is returned does it, and says what the bandit is then."""
     (setting,) = chosen(path, name).values()
     algorithm = configs.build(setting, name)
-    found = restoring.cost(algorithm, file, setting.durable, name=name, keys=setting.keys)
+    found = restoring.cost(algorithm, file, setting.database, name=name, keys=setting.keys)
     lost = "its whole plan, since the folder of keys has no witness of it"
     before = ", ".join(
         f"{one.uid} ({lost if one.steps is None else f'{one.steps} releases'}"
@@ -52,7 +52,9 @@ def restore(path: Path, name: str, file: Path, *, say: Callable[[str], None]) ->
     )
 
     def work() -> str:
-        uid = restoring.restore(algorithm, file, setting.durable, name=name, keys=setting.keys, pending=setting.pending)
+        uid = restoring.restore(
+            algorithm, file, setting.database, name=name, keys=setting.keys, pending=setting.pending
+        )
         return f"{name}: bandit {uid}. Its certificate says what that costs."
 
     return work
@@ -64,9 +66,9 @@ def move(path: Path, name: str | None, to: str) -> str:
         raise ValueError("Expected BANDIT, since an SQLite file has one, got a configuration of several.")
 
     def moved(one: str, setting: BanditSetting) -> str:
-        keys = moving.move(setting.durable, to, name=one, keys=setting.keys)
+        keys = moving.move(setting.database, to, name=one, keys=setting.keys)
         return (
-            f"{one} is in {opening.place_of(to)} now. In [bandits.{one}] of {path}, write as `durable` what you "
+            f"{one} is in {opening.place_of(to)} now. In [bandits.{one}] of {path}, write as `database` what you "
             f'gave as --to, and keys = "{keys}". Then start the workers.'
         )
 
@@ -76,7 +78,7 @@ def move(path: Path, name: str | None, to: str) -> str:
 def end_experiment(path: Path, name: str) -> str:
     (setting,) = chosen(path, name).values()
     options = {field: getattr(setting, field) for field in OPTIONS}
-    stored = Stored(configs.build(setting, name), setting.durable, name=name, background=False, **options)
+    stored = Stored(configs.build(setting, name), setting.database, name=name, background=False, **options)
     with contextlib.closing(stored):
         stored.end_experiment()
     return f"{name}: its holdout has ended. What it said by then stands."

@@ -36,7 +36,7 @@ class Served:
         warm_up(algorithm)
         options = {field: getattr(setting, field) for field in OPTIONS}
         try:
-            self.stored = Stored(algorithm, setting.durable, name=name, clock=clock, **options)
+            self.stored = Stored(algorithm, setting.database, name=name, clock=clock, **options)
         except ValueError as error:
             raise ValueError(f"[bandits.{name}]: {error}") from None
         self.past = history.History(self.stored, setting)

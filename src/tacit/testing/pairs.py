@@ -4,6 +4,7 @@ and through `choose` and `observe`, beside what its certificate's releases are c
 A search proves nothing above what it finds. What it finds above the claim convicts, and it has to come near the claim:
 a kernel that is given 1.2 times a number is found out then, whatever the formulas say."""
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ from tacit.data import Array
 from tacit.mechanisms.opening import opened
 from tacit.model.holdout import TAIL
 from tacit.privacy.certificate import Certificate
-from tacit.privacy.ledger import GaussianRelease, OneOfRelease
+from tacit.privacy.ledger import GaussianRelease, OneOfRelease, PhasesRelease, PureRelease
 from tacit.privacy.noise import Secure
 
 LENGTHS = (0.0, 5e-324, 1e-310, 1e-160, 1e-75, 1e-9, 0.3, 0.7, 1.0, 1.0 + 1e-9, 3.0, 1e154, 1.7e308)
@@ -47,9 +48,10 @@ class Silent(Secure):
         return np.zeros((count, size), np.int64)
 
 
-def apart(one: Array, other: Array) -> float:
+def distance(one: Array, other: Array, norm: int = 2) -> float:
     """Of what two people add, in the same step or in different ones (mechanisms.continual)."""
-    return max(float(np.linalg.norm(one - other)), math.hypot(np.linalg.norm(one), np.linalg.norm(other)))
+    together, lengths = np.linalg.norm(one - other, norm), [np.linalg.norm(one, norm), np.linalg.norm(other, norm)]
+    return max(float(together), float(np.linalg.norm(lengths, norm)))
 
 
 def farthest(
@@ -58,7 +60,7 @@ def farthest(
     blocks: int,
     rewards: Sequence[float],
     rng: Generator,
-    between: Callable[[Array, Array], float] = apart,
+    between: Callable[[Array, Array], float] = distance,
 ) -> float:
     """The largest distance that is found between what two people add, of `own` numbers in one of so many blocks."""
     low, high = rewards
@@ -80,21 +82,21 @@ def farthest(
             return one._replace(reward=float(rng.choice(ends)))
         return one._replace(block=int(rng.integers(blocks)), length=float(rng.choice([one.length, 1.0])))
 
-    def distance(pair: list[Datum]) -> float:
+    def far(pair: list[Datum]) -> float:
         return between(*map(add, pair))
 
     pairs = [[drawn(), drawn()] for _ in range(STARTS)]
-    *others, best = sorted(pairs, key=distance)[-CLIMBS:]
+    *others, best = sorted(pairs, key=far)[-CLIMBS:]
     for start in (best, [one._replace(length=1.0, block=0) for one in best], *others):
-        found = distance(start)
+        found = far(start)
         for _ in range(STEPS):
             moved = [near(one) if rng.random() < 0.6 else one for one in start]
             if rng.random() < 0.1:
                 moved[1] = moved[0]._replace(reward=float(rng.choice(ends)))
-            if (there := distance(moved)) > found:
+            if (there := far(moved)) > found:
                 start, found = moved, there
-        best = max(best, start, key=distance)
-    return distance(best)
+        best = max(best, start, key=far)
+    return far(best)
 
 
 def claimed(certificate: Certificate) -> list[tuple[float, float]]:
@@ -107,15 +109,22 @@ def claimed(certificate: Certificate) -> list[tuple[float, float]]:
     return [(0.0, release.sensitivity)]
 
 
-def parts(bandit: Any) -> Iterator[tuple[float, slice, float]]:
-    """(group, which of its numbers, sensitivity), release by release and of all that one person moves."""
-    for group, bound in claimed(bandit.privacy):
-        yield group, slice(None), bound
+def parts(bandit: Any) -> Iterator[tuple[float, slice, float, int]]:
+    """(group, which of its numbers, sensitivity, in which norm), release by release and of all that one person
+    moves."""
     (release,), size = bandit.privacy.releases, bandit.one_pass.learnt.sums.size
+    if isinstance(release, PhasesRelease):
+        (pure, own), first = release.phases, bandit.plan.mechanism.first
+        assert isinstance(pure, PureRelease) and isinstance(own, GaussianRelease)
+        yield 0.0, slice(first.size), pure.cells * first.cell, 1
+        yield 0.0, slice(first.size, None), own.sensitivity, 2
+        return
+    for group, bound in claimed(bandit.privacy):
+        yield group, slice(None), bound, 2
     for i, one in enumerate(getattr(release, "groups", ())):
         learnt, beside = one.releases
-        yield float(i), slice(size), learnt.sensitivity
-        yield float(i), slice(size, None), beside.sensitivity
+        yield float(i), slice(size), learnt.sensitivity, 2
+        yield float(i), slice(size, None), beside.sensitivity, 2
 
 
 def estimates(bandit: Any, rng: Generator) -> Iterator[Any]:
@@ -135,7 +144,7 @@ def share(bandit: Any, rng: Generator, enough: float = math.inf) -> float:
     plan, found = of.plan, 0.0
     for estimate in estimates(bandit, rng):
         adder = of.adder(estimate)
-        for group, part, bound in parts(bandit):
+        for group, part, bound, norm in parts(bandit):
 
             def add(
                 datum: Datum, at: Any = estimate, adder: Any = adder, group: float = group, part: slice = part
@@ -144,13 +153,15 @@ def share(bandit: Any, rng: Generator, enough: float = math.inf) -> float:
                 if plan.kept:
                     kept = of.row(at, row[None], 0, datum.block, None, ())
                     row = opened(kept).copy()
-                    row[-TAIL] = group
+                    if plan.groups is not None:
+                        row[-TAIL] = group
                 out = np.zeros(grid.size, np.int64)
                 adder.add(row[None], np.array([datum.reward]), grid.cell, grid.longest, out)
                 return np.asarray(out[part] * grid.cell)
 
             places = max(plan.blocks, 2)  # of arms, also where they have no blocks
-            found = max(found, farthest(add, plan.dim // plan.blocks, places, plan.reward.range, rng) / bound)
+            between = functools.partial(distance, norm=norm)
+            found = max(found, farthest(add, plan.dim // plan.blocks, places, plan.reward.range, rng, between) / bound)
             if found > enough:
                 return found
     return found

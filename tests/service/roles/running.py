@@ -21,14 +21,14 @@ kind = "shuffle-newton"
 features = 2
 reward = {{radius = 3.0}}
 budget = {budget}
-durable = "analyzer.db"
+database = "analyzer.db"
 options = {{first = {first}, malicious = 0}}
 """
 SHUFFLER = """
 [shuffler]
 analyzer = "http://127.0.0.1:{analyzer}"
 budget = {budget}
-durable = "shuffler.db"
+database = "shuffler.db"
 witness = "../{{here}}.witness"
 malicious = 0
 {more}
@@ -39,7 +39,7 @@ kind = "local-irls"
 features = 2
 reward = {radius = 3.0}
 budget = {epsilon = 4.0, delta = 1e-6}
-durable = "local.db"
+database = "local.db"
 """
 
 

@@ -59,7 +59,7 @@ def insist(work, *arguments):
 
 def test_a_shuffler_counts_once(tmp_path, stub):
     given = {"analyzer": f"http://127.0.0.1:{stub.port}", "budget": {"epsilon": 1.0, "delta": 1e-6}}
-    given |= {"durable": "s.db", "witness": "../s.witness", "malicious": 0}
+    given |= {"database": "s.db", "witness": "../s.witness", "malicious": 0}
     role = ShufflerRole(settings.convert("shuffler", {"shuffler": given}, tmp_path).shuffler, 100)
     role.open()
     until(lambda: isinstance(role.board(), Board))
@@ -83,13 +83,13 @@ def test_an_analyzer_analyzes_once(tmp_path):
     messages, shown = test_analyzer.batches(5)
     role = AnalyzerRole(server(200), str(tmp_path / "analyzer.db"))
     role.open()
-    mended, failures = failing(role._durable.database, chance=0.5), 0
+    mended, failures = failing(role._stored.database, chance=0.5), 0
     for number, message in enumerate(messages):
         failures += insist(role.take, number, message)
         assert role.board().content in shown[: number + 2]
     mended()
     role.take(4, messages[4])
-    assert failures > 3 and role._durable.current().billboard() == shown[5] == role.board().content
+    assert failures > 3 and role._stored.current().billboard() == shown[5] == role.board().content
     role.close()
 
 
@@ -97,7 +97,7 @@ def test_a_local_server_counts_once(tmp_path):
     here = test_local.server()
     role = LocalRole(test_local.server(), str(tmp_path / "local.db"), 100)
     role.open()
-    mended, failures = failing(role._durable.database), 0
+    mended, failures = failing(role._stored.database), 0
     for report in test_local.reports(here.billboard(), 60):
         failures += insist(post, role, report)
         here.observe(report)

@@ -23,7 +23,7 @@ KIND = {
     "reward": {"radius": 1.0},
     "horizon": 500,
     "budget": {"epsilon": 4.0, "delta": 1e-6},
-    "durable": "local.db",
+    "database": "local.db",
 }
 
 
@@ -71,7 +71,7 @@ def test_every_kind_goes_on_where_it_stood(kind, tmp_path):
     setting = settings.convert("local", {"local": KIND | {"kind": kind}}, tmp_path).local
     here, rng = settings.build("local", setting), np.random.default_rng(0)
     for _ in range(4):
-        role = LocalRole(settings.build("local", setting), setting.durable, 10)
+        role = LocalRole(settings.build("local", setting), setting.database, 10)
         role.open()
         assert role.board().content == here.billboard()
         for _ in range(6):

@@ -11,7 +11,7 @@ from tacit.service.roles.role import Board
 from tacit.service.roles.shuffler import ShufflerRole
 from tests.service.roles.running import until
 
-SHUFFLER = {"budget": {"epsilon": 1.0, "delta": 1e-6}, "durable": "shuffler.db", "malicious": 0}
+SHUFFLER = {"budget": {"epsilon": 1.0, "delta": 1e-6}, "database": "shuffler.db", "malicious": 0}
 WANTED = 60  # reports
 
 

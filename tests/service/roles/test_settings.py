@@ -59,7 +59,7 @@ def test_files_lie_beside_their_configuration(tmp_path):
     path = tmp_path / "role.toml"
     path.write_text(SHUFFLER + 'key = "key"\nkeys = "/elsewhere"')
     found = settings.read("shuffler", path).shuffler
-    assert (found.durable, found.keys, found.key) == (
+    assert (found.database, found.keys, found.key) == (
         str(tmp_path / "shuffler.db"),
         "/elsewhere",
         str(tmp_path / "key"),

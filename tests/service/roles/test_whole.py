@@ -112,7 +112,7 @@ features = 2
 reward = {radius = 3.0}
 horizon = 120
 budget = {epsilon = 1.0, delta = 1e-2}
-durable = "analyzer.db"
+database = "analyzer.db"
 options = {first = 60, iterations = 2, malicious = 0}
 """
 

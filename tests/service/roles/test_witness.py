@@ -125,12 +125,12 @@ def test_what_a_witness_says(start, stub, tmp_path):
 @pytest.mark.parametrize(
     ("witness", "said"),
     [
-        ("", "Expected witness, a file in another folder than durable and keys, got none."),
-        ("shuffler.witness", "outside of the folder of durable, got it inside"),
-        ("below/shuffler.witness", "outside of the folder of durable, got it inside"),
-        ("../folder/shuffler.witness", "outside of the folder of durable, got it inside"),
+        ("", "Expected witness, a file in another folder than database and keys, got none."),
+        ("shuffler.witness", "outside of the folder of database, got it inside"),
+        ("below/shuffler.witness", "outside of the folder of database, got it inside"),
+        ("../folder/shuffler.witness", "outside of the folder of database, got it inside"),
         ("../keys/shuffler.witness", "outside of the folder of keys, got it inside"),
-        ("../disk/shuffler.witness", "outside of the folder of durable, got it inside"),
+        ("../disk/shuffler.witness", "outside of the folder of database, got it inside"),
     ],
 )
 def test_a_witness_that_is_restored_with_its_database_is_refused(tmp_path, witness, said):

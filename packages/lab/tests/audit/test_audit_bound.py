@@ -9,7 +9,8 @@ from scipy import stats
 from packages.lab.tests.raising import raised
 from tacit import Budget
 from tacit.privacy import gaussian
-from tacit.testing.bound import (
+from tacit_lab.audit.attacks.discrete import discrete_gaussian, integer_attack
+from tacit_lab.audit.bound import (
     clopper_pearson,
     discrete_curve,
     exact_bound,
@@ -18,7 +19,6 @@ from tacit.testing.bound import (
     general_bound,
     ratio_bound,
 )
-from tacit_lab.audit.attacks.discrete import discrete_gaussian, integer_attack
 
 
 def test_clopper_pearson_is_scipys():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tacit.mechanisms import local as plan
-from tacit.testing.bound import exact_bound, gaussian_bound, general_bound
 from tacit_lab.audit.attacks import local as attacks
+from tacit_lab.audit.bound import exact_bound, gaussian_bound, general_bound
 
 LISTED = attacks.attacks()
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from tacit.testing.bound import general_bound
 from tacit_lab.audit.attacks import shuffle
+from tacit_lab.audit.bound import general_bound
 from tacit_papers.attacks import rounds
 
 ALL = [*shuffle.attacks(), *rounds.attacks()]

@@ -12,8 +12,8 @@ from tacit.bandits.server import Server
 from tacit.bandits.shuffle.server import BehindShuffler
 from tacit.errors import BadState
 from tacit.service.errors import Reply
-from tacit.service.roles.durable import DurableServer
 from tacit.service.roles.role import OVER, Board, Events, number_in
+from tacit.service.roles.stored_server import StoredServer
 
 TABLE = "CREATE TABLE IF NOT EXISTS batch (number BIGINT PRIMARY KEY, digest BLOB, reports BIGINT)"
 
@@ -23,17 +23,17 @@ class AnalyzerRole:
 
     name = "analyzer"
 
-    def __init__(self, server: Server, durable: str) -> None:
+    def __init__(self, server: Server, database: str) -> None:
         self.routes = {"batches": True}
-        self._durable, self.events = DurableServer(server, durable, TABLE, describe), Events()
+        self._stored, self.events = StoredServer(server, database, TABLE, describe), Events()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="tacit analyzer")
 
     def open(self) -> None:
-        self._durable.open()
+        self._stored.open()
 
     def close(self) -> None:
         self._writer.shutdown(wait=True)
-        self._durable.close()
+        self._stored.close()
 
     async def post(self, route: str, path: Sequence[str], body: bytes, asker: str) -> bytes:
         number = number_in(path)
@@ -44,19 +44,19 @@ class AnalyzerRole:
         """Analyze the batch, unless it has been. The same message again changes nothing; another one for the same batch
         is refused, and so is a batch that has too few reports, or that is not the present one."""
         digest = hashlib.sha256(message).digest()
-        with self._durable.database.transaction() as run:
+        with self._stored.database.transaction() as run:
             found = run("SELECT digest FROM batch WHERE number = ?", number)
         if found:
             if found[0][0] != digest:
                 raise BadState(f"Expected the message that batch {number} was analyzed by, got another.")
             return
-        before = self._durable.current()
+        before = self._stored.current()
         version, users = before.version, before.users
         if number != version:
             raise Reply(425, f"Expected batch {version} first.")
-        with self._durable.changing() as run:
-            self._durable.server.observe(message)
-            given = number, digest, self._durable.server.users - users
+        with self._stored.changing() as run:
+            self._stored.server.observe(message)
+            given = number, digest, self._stored.server.users - users
             run("INSERT INTO batch (number, digest, reports) VALUES (?, ?, ?)", *given)
         self.events.add(f"Batch {number} was analyzed.")
 
@@ -64,13 +64,13 @@ class AnalyzerRole:
 
     def board(self) -> Board | Reply:
         """410 after the last batch: devices would report for nothing."""
-        return Reply(410, OVER) if self._durable.description["over"] else self._durable.board
+        return Reply(410, OVER) if self._stored.description["over"] else self._stored.board
 
     def problem(self) -> str | None:
-        return OVER if self._durable.description["over"] else None
+        return OVER if self._stored.description["over"] else None
 
     def status(self) -> dict[str, Any]:
-        return {"role": self.name, **self._durable.description, "events": self.events.listed()}
+        return {"role": self.name, **self._stored.description, "events": self.events.listed()}
 
     def metrics(self) -> dict[str, tuple[str, float]]:
         found = self.status()

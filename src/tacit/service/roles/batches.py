@@ -29,7 +29,7 @@ class Batches:
     def __init__(self, setting: Between, closed: Callable[[int], None], dropped: Callable[[int], None]) -> None:
         self._setting, self._closed, self._dropped = setting, closed, dropped
         self._budget = setting.budget
-        self.journal = Journal(setting.durable, setting.keys, setting.witness, part=setting.part is not None)
+        self.journal = Journal(setting.database, setting.keys, setting.witness, part=setting.part is not None)
         self.identity: Identity | None = None
         self.last: Batch | None = None
         self.open: Shuffler | None = None

@@ -43,5 +43,5 @@ def application(role: str, config: Any) -> Any:
     made: Any = settings.build(role, own)
     made.warm_up()
     if role == "analyzer":
-        return RoleApplication(AnalyzerRole(made, own.durable), config.server, keys, name=own.name)
-    return RoleApplication(LocalRole(made, own.durable, config.server.waiting), config.server, name=own.name)
+        return RoleApplication(AnalyzerRole(made, own.database), config.server, keys, name=own.name)
+    return RoleApplication(LocalRole(made, own.database, config.server.waiting), config.server, name=own.name)

@@ -42,9 +42,9 @@ class Journal:
     """Of one shuffler; one thread at a time. part: its message is that of a part of a batch, with the noise of these
     reports alone: it stays sealed, and the key is destroyed when it was handed over."""
 
-    def __init__(self, durable: str, keys: str | None, witness: str, *, part: bool = False) -> None:
-        self.database, self._part = SQLite(Path(durable)), part
-        self._folder, self._witness = Path(keys or f"{durable}.keys"), WitnessRole(Path(witness))
+    def __init__(self, database: str, keys: str | None, witness: str, *, part: bool = False) -> None:
+        self.database, self._part = SQLite(Path(database)), part
+        self._folder, self._witness = Path(keys or f"{database}.keys"), WitnessRole(Path(witness))
 
     def open(self) -> None:
         self._seal = Seal(Keys(self._folder), "shuffler")

@@ -11,8 +11,8 @@ from tacit.errors import BadReport, DuplicateReport, TacitError, WrongBatch
 from tacit.holders.database import Run
 from tacit.roles.device import ID_BYTES
 from tacit.service.groups import Group
-from tacit.service.roles.durable import DurableServer
 from tacit.service.roles.role import Board, Events, acknowledged
+from tacit.service.roles.stored_server import StoredServer
 
 TABLE = "CREATE TABLE IF NOT EXISTS report (id BLOB PRIMARY KEY)"
 Answer = list[str] | TacitError
@@ -23,20 +23,20 @@ class LocalRole:
 
     name = "local"
 
-    def __init__(self, server: Server, durable: str, waiting: int) -> None:
+    def __init__(self, server: Server, database: str, waiting: int) -> None:
         self.routes = {"reports": False}
-        self._durable, self.events = DurableServer(server, durable, TABLE, describe), Events()
+        self._stored, self.events = StoredServer(server, database, TABLE, describe), Events()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="tacit local")
         self._group: Group[bytes, Answer] = Group(self._commit, self._writer, waiting)
         self._claim = server.privacy
         self.length = len(server.device().report(np.zeros(server.dim), None))  # of every report
 
     def open(self) -> None:
-        self._durable.open()
+        self._stored.open()
 
     def close(self) -> None:
         self._writer.shutdown(wait=True)
-        self._durable.close()
+        self._stored.close()
 
     async def post(self, route: str, path: Sequence[str], body: bytes, asker: str) -> bytes:
         if not body or len(body) % self.length:
@@ -47,7 +47,7 @@ class LocalRole:
         return acknowledged(answer)
 
     def _commit(self, bodies: Sequence[bytes]) -> list[Answer]:
-        with self._durable.changing() as run:
+        with self._stored.changing() as run:
             return [
                 [self._take(run, body[at : at + self.length]) for at in range(0, len(body), self.length)]
                 for body in bodies
@@ -59,7 +59,7 @@ class LocalRole:
         if not run("INSERT INTO report (id) VALUES (?) ON CONFLICT DO NOTHING RETURNING 1", identity):
             return ""
         try:
-            self._durable.server.observe(report)
+            self._stored.server.observe(report)
         except DuplicateReport:
             return ""
         except BadReport as error:
@@ -70,7 +70,7 @@ class LocalRole:
     # what may be shown: one report for each choice, so their number is public
 
     def board(self) -> Board:
-        return self._durable.board
+        return self._stored.board
 
     def problem(self) -> str | None:
         return None
@@ -79,7 +79,7 @@ class LocalRole:
         told = self._claim
         claim = {"epsilon": told.epsilon, "delta": told.delta, "noise": told.releases[0].name}
         claim |= {"unit": told.unit, "neighbours": told.neighbours}
-        return {"role": self.name, **self._durable.description, **claim, "events": self.events.listed()}
+        return {"role": self.name, **self._stored.description, **claim, "events": self.events.listed()}
 
     def metrics(self) -> dict[str, tuple[str, float]]:
         found = self.status()

@@ -41,7 +41,7 @@ class BanditSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
     """The server of an analyzer, or of the local model; what is not given is the library's default.
 
     features: a schema, as Schema.to_dict writes it, of which only the digest leaves; or how many numbers a vector has.
-    budget, reward, horizon: as of a server in Python. options: what else the class takes. durable: an SQLite file of
+    budget, reward, horizon: as of a server in Python. options: what else the class takes. database: an SQLite file of
     its own. name: of the bandit, for its dashboard."""
 
     kind: str
@@ -50,7 +50,7 @@ class BanditSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
     budget: Budget
     reward: ReportedReward = ReportedReward()
     horizon: int | None = None
-    durable: str
+    database: str
     options: dict[str, Any] = {}
 
 
@@ -59,17 +59,18 @@ class Between(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     reports of a batch at least; by default the billboard's, which the budget is checked with. malicious: the share of
     reports that may be the analyzer's own; the operator states it, and the budget is checked without them. close_after:
     the time after which a batch is closed that has its minimum; else it is closed when it has the planned number.
-    durable: an SQLite file of its own. keys: the folder of the batches' keys; FILE.keys by default. key: a file with
+    database: an SQLite file of its own. keys: the folder of the batches' keys; FILE.keys by default. key: a file with
     the key that the analyzer knows it by. witness: the file that says which batches were closed, in a folder that
-    nobody restores together with durable or keys. sealed: a file with its identity, made if there is none; reports have
-    to be sealed to their batch's key then, which it signs (tacit.roles.sealed). parts: the names of other shufflers
-    with parts of each batch, which this one closes. part: its own name, if `analyzer` is the address of a shuffler that
-    closes its batches. share: of the planned number, at which it is full. name: of the bandit, for the dashboard."""
+    nobody restores together with database or keys. sealed: a file with its identity, made if there is none; reports
+    have to be sealed to their batch's key then, which it signs (tacit.roles.sealed). parts: the names of other
+    shufflers with parts of each batch, which this one closes. part: its own name, if `analyzer` is the address of a
+    shuffler that closes its batches. share: of the planned number, at which it is full. name: of the bandit, for the
+    dashboard."""
 
     analyzer: str
     name: str = ""
     budget: Budget
-    durable: str
+    database: str
     malicious: float | None = None
     minimum: int | None = None
     close_after: Seconds | None = None
@@ -94,7 +95,7 @@ class Between(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
         if self.malicious is None:
             raise ValueError(MALICIOUS)
         if not self.witness:
-            raise ValueError("Expected witness, a file in another folder than durable and keys, got none.")
+            raise ValueError("Expected witness, a file in another folder than database and keys, got none.")
         check_shares(0.0, self.malicious)
         self.budget.of_rounds("a shuffler")
         if self.minimum is not None:
@@ -182,7 +183,7 @@ def convert(role: str, document: dict[str, Any], folder: Path) -> Any:
         configs.taken(given, KeySetting, "[[keys]]")
     config = configs.taken(document, whole, "the configuration")
     mine: Any = getattr(config, role)
-    files = [name for name in ("durable", "keys", "key", "witness", "sealed") if hasattr(mine, name)]
+    files = [name for name in ("database", "keys", "key", "witness", "sealed") if hasattr(mine, name)]
     placed: Any = {
         role: configs.below(folder, mine, *files),
         "server": configs.below(folder, config.server, "tls_certificate", "tls_key"),  # type: ignore[attr-defined]
@@ -194,9 +195,12 @@ def convert(role: str, document: dict[str, Any], folder: Path) -> Any:
 
 def _check_apart(own: Between) -> None:
     """ValueError where whoever restores the database's folder, or that of the keys, restores the witness as well."""
-    witness, durable = Path(own.witness).resolve().parent, Path(own.durable)
-    folders = [("durable", durable.parent), ("durable", durable.resolve().parent)]  # of the file, and of where it links
-    for name, folder in (*folders, ("keys", Path(own.keys or f"{own.durable}.keys"))):
+    witness, database = Path(own.witness).resolve().parent, Path(own.database)
+    folders = [
+        ("database", database.parent),
+        ("database", database.resolve().parent),
+    ]  # of the file, and of where it links
+    for name, folder in (*folders, ("keys", Path(own.keys or f"{own.database}.keys"))):
         if witness.is_relative_to(folder.resolve()):
             raise ValueError(
                 f"[shuffler]: Expected witness outside of the folder of {name}, got it inside: whoever restores that "

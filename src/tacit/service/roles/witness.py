@@ -30,7 +30,7 @@ class WitnessRole:
             else:
                 raise RolledBack(
                     f"Expected {self._path.name}, which says which batches were closed, got none: without it nobody "
-                    "can tell this database from an older copy. Give the shuffler a new file as durable."
+                    "can tell this database from an older copy. Give the shuffler a new file as database."
                 )
 
     def record(self, number: int) -> None:

@@ -3,6 +3,8 @@
 import dataclasses
 import functools
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,6 +87,16 @@ class Noise(NamedTuple):
     sigmas: tuple[float, float]
 
 
+@dataclass(frozen=True, kw_only=True)
+class TwoPlan(Plan):
+    """cost: of so many steps, to the operator."""
+
+    cost: Callable[[int], tuple[Release, ...]]
+
+    def releases(self, steps: int) -> tuple[Release, ...]:
+        return self.cost(steps)
+
+
 class Curator:
     """The noise in a leaf is that of both aggregators: sigma = hypot of theirs, which the estimate knows. Its own sums
     are used in simulation, and are zeros otherwise."""
@@ -109,7 +121,7 @@ class Curator:
         self._words = f"discounted sums of {model.sums.statistic}, {numbers}, each user once{found.why}{forgotten}"
         self.model, self.contribution = model, model.contribution
         self.schedule, self.mechanism, self.sigmas = noise
-        plan = Plan(
+        plan = TwoPlan(
             name="TwoServerGLM",
             settings=asked,
             budget=asked.budget,
@@ -123,12 +135,14 @@ class Curator:
             mechanism=self.mechanism,
             limits=Limits(),
             forget=forget,
+            statistic=self._words,
+            size=model.sums.size,
+            sensitivity=model.sums.sensitivity,
             kept=model.sums.kept,
             groups=None,
             numbers=self.sigmas,
             caveats=(),
-            releases=functools.partial(self.cost, 0),
-            person=lambda: None,
+            cost=functools.partial(self.cost, 0),
         )
         gains = self.mechanism.gain(np.arange(self.mechanism.window + 1.0))
         self.one_pass = OnePass(plan=plan, model=model, gains=gains)

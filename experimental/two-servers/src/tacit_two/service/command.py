@@ -64,7 +64,7 @@ def application(config: AggregatorConfig, say: Callable[[str], None] = lambda te
         mine.private,
         Identities(*(both if party == LEADER else both[::-1])),
         own.budget,
-        database=Path(own.durable),
+        database=Path(own.database),
         counter=own.counter_file,
         lifetime=int(own.key_life),
     )

@@ -118,7 +118,7 @@ class Leader:
         return self._agreement.concluded(task, self._helper.ask("task", self._agreement.proposal(task)))
 
     def _follow(self, party: Aggregator) -> None:
-        public = Path(self.setting.durable + ".public")
+        public = Path(self.setting.database + ".public")
         self.analysis = Analysis(self._server(party.task), party.task, public, self.setting.board_life)
 
     def _server(self, task: Task | None) -> TwoServerGLM:

@@ -16,12 +16,12 @@ from tacit_two.aggregators.keys import DAY, SHORTEST
 from tacit_two.roles.board import LONGEST
 from tacit_two.roles.task import PARTIES
 
-FILES = ("durable", "counter", "identity", "peer_certificate")
+FILES = ("database", "counter", "identity", "peer_certificate")
 
 
 class AggregatorSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """One of the two servers. role: "leader" (the operator's, which devices send to) or "helper" (somebody else's).
-    budget: this operator's own limit; a task that promises people less is not signed. durable: an SQLite file of its
+    budget: this operator's own limit; a task that promises people less is not signed. database: an SQLite file of its
     own. counter: the counter file, in another folder, on another disk if there is one, and in no backup. identity: a
     file with the private keys, made at the first start together with a certificate beside it, FILE.crt, for the other
     operator. peer_identity, peer_certificate: the other one's. peer: the leader's way to the helper, https://HOST:PORT.
@@ -31,7 +31,7 @@ class AggregatorSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True,
     role: str
     name: str = ""
     budget: Budget
-    durable: str
+    database: str
     counter: str = ""
     identity: str
     peer_identity: str | None = None
@@ -47,7 +47,7 @@ class AggregatorSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True,
         self.budget.of_rounds("an aggregator")
         checks.positive(every=self.every)
         if not self.counter:
-            raise ValueError("Expected counter, a file in another folder than durable, got none.")
+            raise ValueError("Expected counter, a file in another folder than database, got none.")
         if not SHORTEST <= self.key_life <= LONGEST or not SHORTEST <= self.board_life <= LONGEST:
             raise ValueError(f"Expected key_life and board_life between {SHORTEST} and {LONGEST} seconds, got others.")
         if self.peer_identity is not None and not re.fullmatch("[0-9a-f]{64}", self.peer_identity):
@@ -70,7 +70,7 @@ class TwoBandit(BanditSettings, kw_only=True, frozen=True):
     """What is learnt, in the leader's configuration alone. helper_budget: the claim against the helper."""
 
     kind: str = "two-server-glm"
-    durable: str = ""
+    database: str = ""
     helper_budget: Budget | None = None
 
 
@@ -114,9 +114,9 @@ def convert(document: dict[str, Any], folder: Path) -> AggregatorConfig:
     configs.taken(document.get("server", {}), ServerSetting, "[server]")
     config = configs.taken(document, AggregatorConfig, "the configuration")
     own = configs.below(folder, config.aggregator, *FILES)
-    if own.counter_file.resolve().parent == Path(own.durable).resolve().parent:
+    if own.counter_file.resolve().parent == Path(own.database).resolve().parent:
         raise ValueError(
-            "[aggregator]: Expected counter in another folder than durable, got the same one: whoever restores that "
+            "[aggregator]: Expected counter in another folder than database, got the same one: whoever restores that "
             "folder restores both, and nobody would notice."
         )
     return msgspec.structs.replace(

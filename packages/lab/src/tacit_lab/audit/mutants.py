@@ -3,7 +3,6 @@
 Each changes what the code does; what it claims is computed by the code itself, in good faith."""
 
 import dataclasses
-import functools
 import math
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -11,7 +10,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tacit.core import claim
-from tacit.core import plan as plans
 from tacit.core.bandit import Bandit
 from tacit.core.memory import Sums
 from tacit.data import Array, Exact, Raw, Released
@@ -135,11 +133,9 @@ class SquareRoot(Bandit):
     @property
     def privacy(self) -> Certificate:
         plan = self.plan
-        noise, planned = plan.mechanism, plan.releases(plan.mechanism.leaves)
-        assert isinstance(noise, Discounted) and plan.horizon is not None
-        wrong = _as(IndependentWeeks, noise)
-        person = functools.partial(plans.person, planned, wrong, plan.limits, plan.horizon)
-        one_pass = dataclasses.replace(self.one_pass, plan=dataclasses.replace(plan, mechanism=wrong, person=person))
+        assert isinstance(plan.mechanism, Discounted)
+        wrong = dataclasses.replace(plan, mechanism=_as(IndependentWeeks, plan.mechanism))
+        one_pass = dataclasses.replace(self.one_pass, plan=wrong)
         return claim.claimed(one_pass, claim.Sources(self.source, self.policy_given))
 
 

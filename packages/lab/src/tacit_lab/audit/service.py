@@ -60,7 +60,7 @@ def opened(setting: dict[str, Any], place: Path) -> Iterator[Ask]:
         extras.load(module, "attacks on the service", extra="service")
     from tacit.service.app import Application
 
-    own = {"durable": "bandit.db", "delay": 0.0, "reward": {"window": f"{WINDOW} seconds"}}
+    own = {"database": "bandit.db", "delay": 0.0, "reward": {"window": f"{WINDOW} seconds"}}
     document = {"bandits": {NAME: own | setting}}
     app = Application(config.placed(config.convert(document), place), Clock(1e9))
     app.open()

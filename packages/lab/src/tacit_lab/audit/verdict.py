@@ -11,8 +11,8 @@ from numpy.random import SeedSequence, default_rng
 
 from tacit import checks
 from tacit.data import Array
-from tacit.testing.bound import CONFIDENCE, FEWEST, exact_bound, gaussian_bound, general_bound
 from tacit_lab.audit.attack import Attack
+from tacit_lab.audit.bound import CONFIDENCE, FEWEST, exact_bound, gaussian_bound, general_bound
 
 RUNS = 30_000
 PICTURED = 2000  # scores of each world for the picture of an exact audit

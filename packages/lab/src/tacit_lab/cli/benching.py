@@ -40,7 +40,7 @@ def bench_command(
     ] = None,
 ) -> None:
     """Side by side with peers and limits: microseconds a round (speed), noise of each mechanism (noise),
-    noise, bits and time of the shuffled sum (shuffle), noise and time of devices' reports (local), durable choices a
+    noise, bits and time of the shuffled sum (shuffle), noise and time of devices' reports (local), database choices a
     second over HTTP (serve), reports a second at a shuffler (roles), releases of disjoint arms (blocks),
     cost in the number of dimensions (dimension), regret in random worlds as users have them (worlds)."""
     check_name("a bench", what, BENCHES)

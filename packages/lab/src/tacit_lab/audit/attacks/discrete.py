@@ -10,8 +10,8 @@ from tacit.data import Array
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.relations import REPLACE
-from tacit.testing.bound import discrete_curve
 from tacit_lab.audit.attack import Attack
+from tacit_lab.audit.bound import discrete_curve
 
 TAIL = 12.0  # standard deviations that are enumerated: what is beyond has probability below 1e-30
 CELLS, DELTA = 20.0, 0.02

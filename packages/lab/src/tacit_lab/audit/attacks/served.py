@@ -132,7 +132,7 @@ def planned(kind: str, dim: int) -> dict[str, Any]:
 
 
 def built(setting: dict[str, Any]) -> OnePass:
-    document = {"bandits": {"one": setting | {"durable": "unused.db"}}}
+    document = {"bandits": {"one": setting | {"database": "unused.db"}}}
     return config.build(config.convert(document).bandits["one"], "one").one_pass(exact=True)
 
 

@@ -16,16 +16,16 @@ from tacit.service.roles.role import Board
 TABLE = "CREATE TABLE IF NOT EXISTS server (one BIGINT PRIMARY KEY, state BLOB, billboard BLOB)"
 
 
-class DurableServer:
+class StoredServer:
     """`server` is changed within `changing` alone, by one thread at a time. table: what else its role keeps. describe:
     what is shown of a server and its billboard; `description` is that of the last one that is on disk, and `board` its
     billboard."""
 
     def __init__(
-        self, server: Server, durable: str, table: str, describe: Callable[[Server, dict[str, Any]], dict[str, Any]]
+        self, server: Server, database: str, table: str, describe: Callable[[Server, dict[str, Any]], dict[str, Any]]
     ) -> None:
         self._new, self.server, self._table, self._describe = server, server, table, describe
-        self.database = SQLite(Path(durable))
+        self.database = SQLite(Path(database))
         self.board = Board.of(b"")  # until it is open
         self.description: dict[str, Any] = {}
         self._sure = False  # whether the server in memory is the one on disk

@@ -27,10 +27,6 @@ class WarmStart:
     def __post_init__(self) -> None:
         if self.prior is None and self.rows is None:
             raise ValueError("Expected warm_start with a prior, rows or both, got neither.")
-        for name in ("prior", "rows"):
-            given = getattr(self, name)
-            if given is not None:
-                object.__setattr__(self, name, tuple(np.array(part, np.float64) for part in given))
 
 
 def nothing(blocks: int = 1) -> Known:

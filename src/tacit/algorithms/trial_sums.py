@@ -10,7 +10,7 @@ from tacit.data import Array, Released
 from tacit.kernels.rounds import Schedule, next_boundary
 from tacit.mechanisms import discounted
 from tacit.mechanisms.continual import Continual
-from tacit.model.holdout import ArmName, Group, Holdout
+from tacit.model.holdout import ArmName, Holdout, TrialGroup
 
 
 class TrialLook(NamedTuple):
@@ -35,7 +35,7 @@ class TrialSums(NamedTuple):
     total is off by at most so much for each number of its group, since contributions are whole cells of a grid."""
 
     holdout: Holdout
-    groups: tuple[Group, ...]
+    groups: tuple[TrialGroup, ...]
     block: int
     pair_arms: tuple[ArmName, ...]
     rewards: tuple[float, float]

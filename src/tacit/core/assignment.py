@@ -15,7 +15,7 @@ from numpy.random import Generator
 
 from tacit.core.validation import ActionSet
 from tacit.data import Array, Integers
-from tacit.model.holdout import HOLDOUT, ArmName, Group, Holdout
+from tacit.model.holdout import HOLDOUT, ArmName, Holdout, TrialGroup
 
 KEY = 32  # bytes
 KEPT = 64  # blocks
@@ -170,10 +170,10 @@ class Assignment:
                 fixed[place] += group.chance
         return bandits, fixed
 
-    def _at_random(self, group: Group) -> bool:
+    def _at_random(self, group: TrialGroup) -> bool:
         return group.name == HOLDOUT and self.holdout.policy == "uniform"
 
-    def _always(self, group: Group, offer: ActionSet, own: int | None) -> int | None:
+    def _always(self, group: TrialGroup, offer: ActionSet, own: int | None) -> int | None:
         """The arm that a group plays whatever the bandit picks; None if there is none."""
         if group.arm is not None:
             return self._place(offer, group.arm)

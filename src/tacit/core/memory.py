@@ -486,10 +486,11 @@ class Resident:
             raise ValueError("Expected a sequence of choices and one of rewards.")
         if len(ids) != len(rewards):
             raise ValueError(f"Expected as many rewards as choices ({len(ids)}), got {len(rewards)}.")
-        refused = {}
+        refused, memory = {}, self.memory
+        self._own()
         for row, (ticket, reward) in enumerate(zip(ids, frames.values(rewards), strict=True)):
             try:
-                if not self.observe(ticket, reward):
+                if not memory.write(ticket, memory.validator.check(reward)):
                     refused[row] = LATE
             except (ValueError, UnknownChoice) as error:
                 refused[row] = str(error)

@@ -209,7 +209,7 @@ def encoded(value: Any) -> Any:
         return {"float": str(value)}
     if isinstance(value, np.integer | np.floating):
         return value.item()
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return {"tuple": [encoded(v) for v in value]}
     return value
 

@@ -178,6 +178,7 @@ def check(algorithm: Algorithm, name: str) -> OnePass:
         raise ValueError("Expected a finite budget, got another: a database is for people's data.")
     if not isinstance(name, str) or not re.fullmatch("[a-z0-9][a-z0-9_-]{0,62}", name):
         raise ValueError("Expected a name of at most 63 small letters, digits, - and _.")
+    plan(found)  # ValueError for settings that could not be told from others
     return found
 
 

@@ -322,7 +322,7 @@ class Stored(Reading):
         self._sources = claim.Sources(source, policy is not None)
         self._clock = clock = Steady() if clock is None else clock
         self._lock, self._process, self._closing = Lock(), process.process(), threading.Event()
-        self._database = opening.database_at(where)
+        self._database = self._other = opening.database_at(where)
         try:
             folder = opening.keys_of(where, self._database, keys)
             if opening.is_new(self._database, folder, name, where):
@@ -343,7 +343,8 @@ class Stored(Reading):
             self._steps = Steps(one_pass, source, store, self._other, self._shared, self._curator, self._people, clock)
             opening.destroy_keys(folder, store.bandit, ended=self.retired)
         except BaseException:
-            self._database.close()
+            for database in {self._database, self._other}:
+                database.close()
             raise
         self._control: backups.WorkerSide | None = None
         if isinstance(self._database, SQLite):

@@ -16,7 +16,7 @@ ROUNDING = 1e-9  # of 1 / share
 ArmName = str | int
 
 
-class Group(NamedTuple):
+class TrialGroup(NamedTuple):
     """Numbers of choices that are played alike. arm: the one that is played, if it is always the same. places: of the
     group in each block of numbers. chance: of a number to be on it. teaches: the share of a person's mu^2 that the
     bandit learns from."""
@@ -110,16 +110,16 @@ class Holdout:
         return round(1 / self.share) * (len(self.actions) if self.divided else 1)
 
     @property
-    def groups(self) -> tuple[Group, ...]:
+    def groups(self) -> tuple[TrialGroup, ...]:
         """The bandit's first, then the holdout's (where it is not divided), then those of declared actions."""
         teach = self.teach if self.teach is not None else TEACHES if self.policy == "uniform" else 0.0
         block, held = self.block, 0 if self.divided else round(self.block * self.share)
         own = self.actions if self.divided or self.min_share else ()
         left = block - held - len(own)
         return (
-            Group(BANDIT, None, left, left / block, 1 - self.budget),
-            *[Group(HOLDOUT, self.action, held, held / block, teach)] * (not self.divided),
-            *(Group(ARM, arm, 1, 1 / block, teach) for arm in own),
+            TrialGroup(BANDIT, None, left, left / block, 1 - self.budget),
+            *[TrialGroup(HOLDOUT, self.action, held, held / block, teach)] * (not self.divided),
+            *(TrialGroup(ARM, arm, 1, 1 / block, teach) for arm in own),
         )
 
     @property

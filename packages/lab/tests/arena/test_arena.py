@@ -18,7 +18,7 @@ from tacit_lab.arena.audit import Audited, audited, sighted
 from tacit_lab.arena.entries import entries
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "arena"
-VERSIONS = {1: "052d92b8", 2: "2ab3b1a5"}
+VERSIONS = {1: "052d92b8", 2: "776c957c"}
 BLIND = {  # what one user does there shows in no arm of the next 80
     "joint-glm-rare", "joint-glm-rare as its author's code", "joint-reweighted",
     "joint-square-cb link=identity", "adac-gope", "distributed-elimination", "shuffle-sblb",

@@ -1,13 +1,15 @@
 """What a forked child must not share with its parent. A child has one thread and a copy of everything: a lock that
 another thread of the parent held stays shut there for ever, and numbers that the parent drew would be used by both."""
 
+import contextlib
 import functools
 import os
+import signal
 import threading
 import time
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 import numpy as np
@@ -130,3 +132,21 @@ class Steady:
         """Whether the system's clock was set since this was last asked. It is not followed."""
         before, self._apart = self._apart, self._wall() - self()
         return abs(self._apart - before) > JUMP
+
+
+@contextlib.contextmanager
+def stopping_at_once() -> Iterator[None]:
+    """While a process compiles, and until its databases are open, SIGTERM and SIGINT end it where it is: what is on
+    disk stands whenever that happens. An exception might be raised in one of the compiler's callbacks, which print it
+    and go on."""
+
+    def stop(*_: object) -> None:
+        os.write(2, b"Stopped.\n")
+        os._exit(130)
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -4,7 +4,7 @@ Nothing is imported here before it is asked for: neither a device nor `tacit --h
 
 Another package adds names by an entry point of the group "tacit" that names a module of its own; `tacit_papers` does.
 Of the tables below that module may have any: JOINT, SHUFFLE, LOCAL, REFERENCES and ACRONYMS, and ENVIRONMENTS, as
-they are here, COMMANDS (name on the command line -> module, function in it), BOARDS (format of a billboard of the
+they are here, COMMANDS (name on the command line -> module, function in it, group of commands), BOARDS (format of a billboard of the
 shuffle model -> module with its `read`, `spent` and `hidden`, as roles.billboard and roles.limits have them), ATTACKS,
 the name of a package whose files are as those of tacit_lab.audit.attacks, and APART, files and folders of it that
 change no result (of tacit_lab.experiments.disk_cache)."""
@@ -68,9 +68,9 @@ ENVIRONMENTS = {  # what the command line calls it -> (module, name in it)
     }.items()
     for name in names
 }
-COMMANDS: dict[str, tuple[str, str]] = {}
+COMMANDS: dict[str, tuple[str, str, str]] = {}
 BOARDS: dict[str, str] = {}
-ROLES = ("analyzer", "shuffler", "local")  # that run as processes of their own
+ROLES: dict[str, tuple[str, str]] = {}  # those that run as processes of their own -> (module, function that serves it)
 
 
 @functools.cache

@@ -4,10 +4,10 @@ What devices need of it is the billboard: one small public document. `source` an
 only; without them every device draws from its own operating system."""
 
 import math
-from abc import ABC, abstractmethod
-from dataclasses import KW_ONLY, dataclass, field, replace
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, NoReturn, Self, TypeVar
+from typing import Any, NoReturn, Self, TypeVar, get_type_hints
 
 import numpy as np
 from numpy.random import Generator
@@ -15,7 +15,7 @@ from numpy.random import Generator
 from tacit import checks
 from tacit.core import compiling, snapshot
 from tacit.core.file_witness import write
-from tacit.core.live import State
+from tacit.core.live import Distributed, Live, State
 from tacit.core.reward import Reward
 from tacit.core.snapshot import Kept
 from tacit.data import Array
@@ -45,7 +45,7 @@ Made = TypeVar("Made", bound="Server")
 
 
 @dataclass(eq=False)
-class Server(Kept, ABC):
+class Server(Kept, Distributed):
     """Settings, never data: those of JointGLM, as far as devices have them. features: the schema by which devices make
     vectors of people's fields, whose digest the billboard has; or how many numbers a vector has. reward: its link,
     radius and range. The state is a NamedTuple of arrays whose `counts` starts with the users heard of so far; all of
@@ -85,6 +85,22 @@ class Server(Kept, ABC):
         if idle:
             name = type(self).__name__
             raise ValueError(f"Expected a reward without {idle[0]} for {name}, where it has no effect, got one.")
+
+    @classmethod
+    def settings(cls) -> dict[str, Any]:
+        hints = get_type_hints(cls)
+        found = {f.name: hints[f.name] for f in fields(cls) if f.init}
+        reward = get_type_hints(found.pop("reward"))
+        return found | {name: reward[name] for name in REWARD}
+
+    @classmethod
+    def named(cls, **settings: Any) -> Self:
+        return named(cls, **settings)
+
+    def in_one_process(self, pending: int) -> Live:
+        from tacit.bandits.embedded import Embedded
+
+        return Embedded(self, pending=pending)
 
     # what follows from settings
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit import __version__, registry
-from tacit.cli.operating import backup_command, check_command, end_experiment_command, move_command, restore_command
 from tacit.cli.options import (
     Arms,
     Bandits,
@@ -27,17 +26,18 @@ from tacit.cli.options import (
     Runs,
     Seed,
     Worlds,
-    Yes,
 )
-from tacit.cli.output import confirm, fail, progress, show, tell, write_json
+from tacit.cli.output import fail, progress, show, tell, write_json
 from tacit.cli.parse import parse_bandit, parse_environment, parse_epsilon
 from tacit.cli.plan import plan_command
 from tacit.errors import Interrupted, NoHorizon, NotSecure, TacitError
+from tacit.process import stopping_at_once
 
 if TYPE_CHECKING:
     from tacit.experiments.spec import Spec
 
 ABOUT = "Contextual bandits under differential privacy: they limit, provably, what anyone can infer about one person."
+LEARN, SERVE, CHECK, RESEARCH = "Learn", "Serve", "Check", "Research"  # groups of commands
 HORIZON = 10_000  # rounds, where none are given and the bandit needs a number
 
 app = typer.Typer(
@@ -63,7 +63,7 @@ def options(
     """Contextual bandits under differential privacy: they limit, provably, what anyone can infer about one person."""
 
 
-@app.command("simulate")
+@app.command("simulate", rich_help_panel=RESEARCH)
 def simulate_command(
     bandits: Bandits,
     env: Worlds,
@@ -91,7 +91,7 @@ def simulate_command(
     show(result, as_json=as_json)
 
 
-@app.command("privacy")
+@app.command("privacy", rich_help_panel=CHECK)
 def privacy_command(
     bandits: Annotated[list[str], typer.Argument(help="BANDIT[:key=value,...]: " + ", ".join(registry.bandits()))],
     epsilon: Annotated[str, typer.Option(help="Privacy budget. inf: no noise.")] = "1",
@@ -126,13 +126,11 @@ def privacy_command(
         tell(f"A person who is in all of them: epsilon {together:.4g} at delta {delta:g}.")
 
 
-@app.command("warm-up")
+@app.command("warm-up", rich_help_panel=SERVE)
 def warm_up_command(
     bandits: Annotated[list[str] | None, typer.Argument(help="BANDIT[:key=value,...]. Default: all of them.")] = None,
 ) -> None:
     """Compile what bandits need to choose, observe and release, so that the first requests do not wait for it."""
-    from tacit.service.server import stopping_at_once
-
     specs = [parse_bandit(text, [1.0], 1e-6)[0] for text in bandits or registry.bandits()]
     logger, handler = logging.getLogger("tacit"), logging.StreamHandler()
     logger.addHandler(handler)
@@ -145,85 +143,11 @@ def warm_up_command(
         logger.removeHandler(handler)
 
 
-@app.command("serve")
-def serve_command(
-    what: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[analyzer|shuffler|local] [CONFIG]",
-            help="What to serve: a TOML file (docs/operator.md); one of the roles' (docs/roles.md) after its name.",
-        ),
-    ] = None,
-    demo: Annotated[bool, typer.Option("--demo", help="Serve simulated people, in the working folder.")] = False,
-    port: Annotated[int | None, typer.Option(help="Instead of the file's; 0 for any that is free.")] = None,
-) -> None:
-    """Serve bandits over HTTP, from a database that loses nothing, until SIGTERM; or one role of the shuffle and local
-    models."""
-    words = what or []
-    if len(words) == 2 and words[0] in registry.ROLES:
-        from tacit.service.roles import command as roles
-
-        roles.run(words[0], Path(words[1]), port=port, say=tell)
-        return
-    if len(words) > 1 or (not words) != demo or words[:1] in [[role] for role in registry.ROLES]:
-        raise ValueError(f"Expected CONFIG.toml, a role ({', '.join(registry.ROLES)}) and CONFIG.toml, or --demo.")
-    from tacit.service import command
-
-    command.run(Path(words[0]) if words else None, port=port, say=tell)
+app.command("plan", rich_help_panel=LEARN)(plan_command)
 
 
-@app.command("retire")
-def retire_command(
-    config: Annotated[Path, typer.Argument(help="What is served: a TOML file.")],
-    bandit: Annotated[str, typer.Argument(help="Its name there.")],
-    yes: Yes = False,
-) -> None:
-    """End a bandit for good: no more choices and rewards, what is raw and its keys are destroyed. Its certificate
-    stays."""
-    from tacit.service import command
-
-    confirm(f"end {bandit} for good, and destroy its keys", yes)
-    sys.stdout.write(command.retire(config, bandit) + "\n")
-
-
-@app.command("erase")
-def erase_command(
-    config: Annotated[Path, typer.Argument(help="What is served: a TOML file.")],
-    bandit: Annotated[str, typer.Argument(help="Its name there.")],
-) -> None:
-    """Delete what is still waiting of a person, whose id is read from standard input: a command line would be kept and
-    seen. Says what cannot be undone; the same whether or not anything was found."""
-    from tacit.service import command
-
-    sys.stdout.write(command.erase(config, bandit, sys.stdin.readline()) + "\n")
-
-
-@app.command("key")
-def key_command(
-    name: Annotated[str, typer.Argument(help="Whose key it is.")],
-    role: Annotated[
-        str, typer.Option(help="app (choose, reward), operator or auditor; shuffler (docs/roles.md).")
-    ] = "app",
-) -> None:
-    """A new key for `tacit serve`: lines with its hash on standard output, for the configuration, and on standard error
-    the key itself, which is shown only here."""
-    from tacit.service import command
-
-    key, lines = command.new_key(name, role)
-    tell(f"The key, shown only here: {key}")
-    sys.stdout.write(lines)
-
-
-app.command("backup")(backup_command)
-app.command("restore")(restore_command)
-app.command("move")(move_command)
-app.command("end-experiment")(end_experiment_command)
-app.command("check")(check_command)
-app.command("plan")(plan_command)
-
-
-for _name, _place in registry.table("COMMANDS").items():
-    app.command(_name)(registry.load(*_place))
+for _name, (_module, _function, _panel) in registry.table("COMMANDS").items():
+    app.command(_name, rich_help_panel=_panel)(registry.load(_module, _function))
 for each in app.registered_commands:  # sentences, not the lines that they are written in
     each.help = " ".join((each.callback.__doc__ or "").split())
 
@@ -251,8 +175,8 @@ def show_warning(message: Warning | str, *_: Any) -> None:
 def build(spec: "Spec", **known: Any) -> Any:
     """A bandit for people's data; simulated where it can only be simulated, and for HORIZON rounds where it needs a
     number and none is given: its certificate says so."""
-    from tacit.bandits import server
     from tacit.core.bandit import Bandit
+    from tacit.core.live import Distributed
     from tacit.experiments.spec import settings_of
     from tacit.flat import fitting, named
     from tacit.joint import JointGLM
@@ -261,8 +185,8 @@ def build(spec: "Spec", **known: Any) -> Any:
         told = {"features": known["dim"], "radius": known["radius"], "horizon": known.get("horizon")}
         return Bandit(named(**fitting(told | spec.options)))
     make: Any = spec.kind
-    if issubclass(spec.kind, server.Server):
-        make, known["features"] = functools.partial(server.named, spec.kind), known["dim"]
+    if issubclass(spec.kind, Distributed):
+        make, known["features"] = spec.kind.named, known["dim"]
     names = settings_of(spec.kind)
     settings = {key: value for key, value in known.items() if key in names} | spec.options
     try:

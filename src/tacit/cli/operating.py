@@ -1,4 +1,4 @@
-"""Commands for whoever runs a bandit: backups, another database, and the end of a holdout."""
+"""Commands for whoever runs a bandit."""
 
 import sys
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from tacit import registry
 from tacit.cli.options import Json, Yes
 from tacit.cli.output import confirm, tell
 
@@ -14,6 +15,71 @@ Bandit = Annotated[str | None, typer.Argument(help="Its name there. Default: all
 BanditAndFile = Annotated[
     list[str], typer.Argument(metavar="[BANDIT] FILE", help="The name of one bandit (default: all), and the backup.")
 ]
+
+
+def serve_command(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[analyzer|shuffler|local] [CONFIG]",
+            help="What to serve: a TOML file (docs/operator.md); one of the roles' (docs/roles.md) after its name.",
+        ),
+    ] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Serve simulated people, in the working folder.")] = False,
+    port: Annotated[int | None, typer.Option(help="Instead of the file's; 0 for any that is free.")] = None,
+) -> None:
+    """Serve bandits over HTTP, from a database that loses nothing, until SIGTERM; or one role of the shuffle and local
+    models."""
+    words = what or []
+    roles = registry.table("ROLES")
+    if len(words) == 2 and words[0] in roles:
+        registry.load(*roles[words[0]])(words[0], Path(words[1]), port=port, say=tell)
+        return
+    if len(words) > 1 or (not words) != demo or words[:1] in [[role] for role in roles]:
+        known = f", a role ({', '.join(roles)}) and CONFIG.toml" if roles else ""
+        raise ValueError(f"Expected CONFIG.toml{known}, or --demo.")
+    from tacit.service import command
+
+    command.run(Path(words[0]) if words else None, port=port, say=tell)
+
+
+def retire_command(
+    config: Annotated[Path, typer.Argument(help="What is served: a TOML file.")],
+    bandit: Annotated[str, typer.Argument(help="Its name there.")],
+    yes: Yes = False,
+) -> None:
+    """End a bandit for good: no more choices and rewards, what is raw and its keys are destroyed. Its certificate
+    stays."""
+    from tacit.service import command
+
+    confirm(f"end {bandit} for good, and destroy its keys", yes)
+    sys.stdout.write(command.retire(config, bandit) + "\n")
+
+
+def erase_command(
+    config: Annotated[Path, typer.Argument(help="What is served: a TOML file.")],
+    bandit: Annotated[str, typer.Argument(help="Its name there.")],
+) -> None:
+    """Delete what is still waiting of a person, whose id is read from standard input: a command line would be kept and
+    seen. Says what cannot be undone; the same whether or not anything was found."""
+    from tacit.service import command
+
+    sys.stdout.write(command.erase(config, bandit, sys.stdin.readline()) + "\n")
+
+
+def key_command(
+    name: Annotated[str, typer.Argument(help="Whose key it is.")],
+    role: Annotated[
+        str, typer.Option(help="app (choose, reward), operator or auditor; shuffler (docs/roles.md).")
+    ] = "app",
+) -> None:
+    """A new key for `tacit serve`: lines with its hash on standard output, for the configuration, and on standard error
+    the key itself, which is shown only here."""
+    from tacit.service import command
+
+    key, lines = command.new_key(name, role)
+    tell(f"The key, shown only here: {key}")
+    sys.stdout.write(lines)
 
 
 def backup_command(config: Config, words: BanditAndFile) -> None:

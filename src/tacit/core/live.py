@@ -32,6 +32,24 @@ class State(Protocol):
     def counts(self) -> Integers: ...
 
 
+class Distributed(ABC):
+    """What is played by a server and its devices in one process: the class of a server."""
+
+    @classmethod
+    @abstractmethod
+    def settings(cls) -> dict[str, Any]:
+        """Those it has, by one name each, and their types."""
+
+    @classmethod
+    @abstractmethod
+    def named(cls, **settings: Any) -> Self:
+        """One with these settings, of one name each."""
+
+    @abstractmethod
+    def in_one_process(self, pending: int) -> "Live":
+        """With its devices."""
+
+
 def certain(bandit: "Live", features: Array, index: int) -> Callable[[], float]:
     """Of one that draws nothing: what it picked it would pick again."""
     return lambda: 1.0

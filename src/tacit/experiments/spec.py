@@ -6,11 +6,8 @@ from typing import Any, get_type_hints
 
 from numpy.random import SeedSequence, default_rng
 
-from tacit.bandits import server
-from tacit.bandits.embedded import Embedded
-from tacit.bandits.server import Server
 from tacit.core.bandit import Bandit
-from tacit.core.live import Live
+from tacit.core.live import Distributed, Live
 from tacit.core.reward import Reward, window_in_choices
 from tacit.environments.base import Environment
 from tacit.environments.delay import Delay
@@ -34,9 +31,9 @@ class Spec:
     """
 
     def __init__(
-        self, kind: type[JointGLM] | type[Live] | type[Server], *, label: str | None = None, **options: Any
+        self, kind: type[JointGLM] | type[Live] | type[Distributed], *, label: str | None = None, **options: Any
     ) -> None:
-        if not (isinstance(kind, type) and issubclass(kind, JointGLM | Live | Server)):
+        if not (isinstance(kind, type) and issubclass(kind, JointGLM | Live | Distributed)):
             raise ValueError(f"Expected the class of a bandit, e.g. JointGLM, got {kind!r}.")
         every = settings_of(kind).keys()
         names = every - FROM_THE_RUN
@@ -82,9 +79,9 @@ class Spec:
             "policy": default_rng(policy),
             "source": Simulated(privacy),
         }
-        if issubclass(self.kind, Server):
+        if issubclass(self.kind, Distributed):
             known |= {"features": environment.dim if fields is None else fields, "range": environment.rewards}
-            return Embedded(server.named(self.kind, **self._given(known)), pending=pending)
+            return self.kind.named(**self._given(known)).in_one_process(pending)
         assert issubclass(self.kind, Live)
         known |= {"dim": environment.dim, "rewards": environment.rewards, "pending": pending}
         given = self._given(known | {"features": fields if environment.blocks else None})  # else arms are vectors
@@ -142,12 +139,10 @@ def settings_of(kind: Any) -> dict[str, Any]:
     """The settings of a class by one name each, and their types."""
     if issubclass(kind, JointGLM):
         return {name: hint for part in PARTS for name, hint in get_type_hints(part).items() if name in NAMES}
+    if issubclass(kind, Distributed):
+        return kind.settings()
     hints = get_type_hints(kind)
-    found = {f.name: hints[f.name] for f in dataclasses.fields(kind) if f.init}
-    if issubclass(kind, Server):
-        reward = get_type_hints(found.pop("reward"))
-        found |= {name: reward[name] for name in server.REWARD}
-    return found
+    return {f.name: hints[f.name] for f in dataclasses.fields(kind) if f.init}
 
 
 def _short(value: Any) -> str:

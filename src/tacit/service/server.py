@@ -7,15 +7,15 @@ import logging
 import math
 import os
 import resource
-import signal
 import socket
 import ssl
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Protocol
 
 from tacit import extras
+from tacit.process import stopping_at_once
 from tacit.service.config import Config, ServerSetting
 from tacit.service.user import become
 
@@ -102,24 +102,6 @@ def run(app: ServedApplication, setting: ServerSetting, started: Callable[[str],
         place.close()
         app.close()
         end.cancel()
-
-
-@contextlib.contextmanager
-def stopping_at_once() -> Iterator[None]:
-    """While a process compiles, and until its databases are open, SIGTERM and SIGINT end it where it is: what is on
-    disk stands whenever that happens. An exception might be raised in one of the compiler's callbacks, which print it
-    and go on."""
-
-    def stop(*_: object) -> None:
-        os.write(2, b"Stopped.\n")
-        os._exit(130)
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def bound(setting: ServerSetting) -> socket.socket:

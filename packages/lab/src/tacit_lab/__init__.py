@@ -21,12 +21,12 @@ ENVIRONMENTS = {  # what the command line calls it -> (module, name in it)
 }
 FETCHED = tuple(name for name, (home, _) in ENVIRONMENTS.items() if ".real." in home)  # data of `tacit fetch`
 COMMANDS = {
-    "arena": ("tacit_lab.cli.arena", "arena_command"),
-    "audit": ("tacit_lab.cli.auditing", "audit_command"),
-    "bench": ("tacit_lab.cli.benching", "bench_command"),
-    "evaluate": ("tacit_lab.cli.evaluate", "evaluate_command"),
-    "fetch": ("tacit_lab.cli.fetching", "fetch_command"),
-    "sweep": ("tacit_lab.cli.sweeping", "sweep_command"),
+    "arena": ("tacit_lab.cli.arena", "arena_command", "Research"),
+    "audit": ("tacit_lab.cli.auditing", "audit_command", "Check"),
+    "bench": ("tacit_lab.cli.benching", "bench_command", "Research"),
+    "evaluate": ("tacit_lab.cli.evaluate", "evaluate_command", "Learn"),
+    "fetch": ("tacit_lab.cli.fetching", "fetch_command", "Research"),
+    "sweep": ("tacit_lab.cli.sweeping", "sweep_command", "Research"),
 }
 ATTACKS = "tacit_lab.audit.attacks"
 APART = ("arena", "audit", "cli", *(f"experiments/{name}.py" for name in ("figure", "rows")))

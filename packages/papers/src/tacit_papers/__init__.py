@@ -102,8 +102,8 @@ REPRODUCTIONS = {
     "errata": ("tacit_papers.reproductions.errata", "reproduce"),
 }
 COMMANDS = {
-    "bounds": ("tacit_papers.commands", "bounds_command"),
-    "reproduce": ("tacit_papers.commands", "reproduce_command"),
+    "bounds": ("tacit_papers.commands", "bounds_command", "Research"),
+    "reproduce": ("tacit_papers.commands", "reproduce_command", "Research"),
 }
 ATTACKS = "tacit_papers.attacks"
 BOARDS = {

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from tacit.process import stopping_at_once
 from tacit.service import server
 from tacit.service.config import ServerSetting
 from tacit.service.roles import settings
@@ -24,7 +25,7 @@ def run(role: str, path: Path, *, port: int | None, say: Callable[[str], None]) 
         say(f"Dashboard: {address}/dashboard")
         say(f"Serving on {address}")
 
-    with server.stopping_at_once():
+    with stopping_at_once():
         made = application(role, config)
     server.run(made, setting, started)
 

@@ -8,6 +8,7 @@ import msgspec
 
 from tacit.bandits.embedded import Embedded
 from tacit.privacy.budget import Budget
+from tacit.process import stopping_at_once
 from tacit.service import server
 from tacit.service.config import ServerSetting
 from tacit.service.roles.app import RoleApplication
@@ -32,7 +33,7 @@ def run(path: Path, *, port: int | None, say: Callable[[str], None]) -> None:
         setting = msgspec.structs.replace(setting, port=port)
     app = application(config, say)
     say("Compiling and opening: aggregator")
-    with server.stopping_at_once():
+    with stopping_at_once():
         warm()
 
     def started(address: str) -> None:

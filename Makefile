@@ -1,14 +1,16 @@
 # Every target builds what it needs from nothing: Python >= 3.11, gcc and pip are enough.
 PYTHON ?= python3
 BIN := .venv/bin
-PARTS := -e . -e packages/lab -e packages/papers -e experimental/two-servers
+DIRS := packages/reticent packages/reticent-serve packages/reticent-devices packages/reticent-lab packages/reticent-papers experimental/two-servers
+PARTS := $(DIRS:%=-e %)
+TESTS := tests $(DIRS:%=%/tests)
 export OPENBLAS_NUM_THREADS := 1
 
 .PHONY: env demo serve serve-postgres demo-roles demo-two browser test test-full test-two test-ray check docs bench plan-judge generated expected kept kept-status dist packed js node lock clean
 
 env: .venv/.ready
 
-.venv/.ready: requirements.lock pyproject.toml packages/lab/pyproject.toml packages/papers/pyproject.toml experimental/two-servers/pyproject.toml
+.venv/.ready: requirements.lock $(DIRS:%=%/pyproject.toml)
 	@$(PYTHON) -c 'import sys; sys.exit("Expected Python 3.11 or later, got %d.%d: make PYTHON=python3.11 ..." % \
 	  sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
 	@echo "Making .venv from locked versions, once: some 35 seconds of CPU time beside the downloads, and 1.8 GB on disk."
@@ -34,7 +36,7 @@ demo: .venv/.ready        ## a private bandit beside a non-private one: a table,
 	$(BIN)/python examples/demo.py
 
 serve: .venv/.ready       ## a server with made-up people, on SQLite in this folder
-	$(BIN)/tacit serve --demo
+	$(BIN)/reticent serve --demo
 
 serve-postgres: .venv/.ready  ## two servers with made-up people on one PostgreSQL, which comes with the tools
 	$(BIN)/python examples/serve_postgres.py
@@ -59,13 +61,13 @@ test: .venv/.node        ## everything from nothing to green, in minutes; instal
 test-full: .venv/.node test-ray test-two dist  ## the heavier statistical runs as well, and each package in a clean environment
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ray"
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/boundscheck $(BIN)/python -m pytest -n 2 --dist loadfile \
-	  tests/kernels/test_kernels.py packages/lab/tests/environments/test_kernels.py packages/papers/tests/test_baselines.py
+	  tests/kernels/test_kernels.py packages/reticent-lab/tests/environments/test_kernels.py packages/reticent-papers/tests/test_baselines.py
 
 test-two: .venv/.node      ## the experiment with two servers
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ray" experimental/two-servers/tests
 
 test-ray: .cache/ray/.ready  ## logs and sweeps on Ray, in an environment of their own: Ray is large
-	.cache/ray/bin/python -m pytest -m ray packages/lab/tests/logs/test_ray.py packages/lab/tests/experiments/test_ray_sweeps.py packages/papers/tests/test_on_ray.py
+	.cache/ray/bin/python -m pytest -m ray packages/reticent-lab/tests/logs/test_ray.py packages/reticent-lab/tests/experiments/test_ray_sweeps.py packages/reticent-papers/tests/test_on_ray.py
 
 .cache/ray/.ready: requirements.lock requirements-ray.lock
 	$(PYTHON) -m venv .cache/ray
@@ -86,10 +88,10 @@ docs: .venv/.docs         ## the documentation as a site in site/, to be read wi
 	$(BIN)/python tests/site.py site
 
 bench: .venv/.bench       ## noise of each mechanism, and microseconds a round beside other libraries
-	$(BIN)/tacit bench noise
-	$(BIN)/tacit bench speed
+	$(BIN)/reticent bench noise
+	$(BIN)/reticent bench speed
 
-plan-judge: .venv/.ready  ## how far off `tacit plan --schema` is in random worlds, written anew
+plan-judge: .venv/.ready  ## how far off `reticent plan --schema` is in random worlds, written anew
 	$(BIN)/python -m tools.plan.judge
 
 generated: .venv/.ready   ## what follows from the code: links for JavaScript, names for type checkers, pictures of the layers
@@ -100,7 +102,7 @@ expected: .venv/.ready    ## what every reproduction finds on a small scale, wri
 
 SCALE ?= --quick
 kept: .venv/.ready        ## results that the docs keep: docs/kept, pictures, a table; SCALE= for the full scale, in hours
-	$(BIN)/tacit reproduce all $(SCALE)
+	$(BIN)/reticent reproduce all $(SCALE)
 	$(BIN)/python -m packages.papers.tests.reproductions.keep out
 
 kept-status: .venv/.ready ## which kept results are of the code as it is, and which are older
@@ -108,9 +110,9 @@ kept-status: .venv/.ready ## which kept results are of the code as it is, and wh
 
 dist: .venv/.node         ## wheels and sdists, the JavaScript device, a bill of materials; each extra and package is tried in a clean environment
 	$(MAKE) packed
-	wheel="$$(ls dist/tacit-*.whl)"; \
-	for package in . dist/tacit-*.tar.gz "$$wheel" "$$wheel[logs]" "$$wheel[composition]" "$$wheel[store]" "$$wheel[service]" \
-	  dist/tacit_lab-*.whl dist/tacit_papers-*.whl dist/tacit_two_servers-*.whl; do \
+	wheel="$$(ls dist/reticent-*.whl)"; \
+	for package in . dist/reticent-*.tar.gz "$$wheel" "$$wheel[logs]" "$$wheel[composition]" "$$wheel[store]" "$$wheel[service]" \
+	  dist/reticent_lab-*.whl dist/reticent_papers-*.whl dist/reticent_two_servers-*.whl; do \
 	  rm -rf .cache/clean && $(PYTHON) -m venv .cache/clean && \
 	  .cache/clean/bin/pip install --quiet --disable-pip-version-check --find-links dist "$$package" && \
 	  .cache/clean/bin/python -I tests/smoke.py "$$package" || exit 1; done
@@ -121,15 +123,15 @@ dist packed js: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/d
 
 packed: .venv/.node       ## the same files in dist/, not tried; from the same commit the same bytes
 	rm -rf dist && mkdir -p .cache dist
-	for part in . packages/lab packages/papers experimental/two-servers; do (cd $$part && "$(CURDIR)/$(BIN)/hatchling" build -d "$(CURDIR)/dist") || exit 1; done
-	$(BIN)/python -m tools.sbom dist/tacit-*.whl requirements.lock > .cache/bill.json
-	mv .cache/bill.json "$$(ls dist/tacit-*.whl | sed s/-py3-none-any.whl/.cdx.json/)"
+	for part in $(DIRS); do (cd $$part && "$(CURDIR)/$(BIN)/hatchling" build -d "$(CURDIR)/dist") || exit 1; done
+	$(BIN)/python -m tools.sbom dist/reticent-*.whl requirements.lock > .cache/bill.json
+	mv .cache/bill.json "$$(ls dist/reticent-*.whl | sed s/-py3-none-any.whl/.cdx.json/)"
 	$(MAKE) js
 
 js: .venv/.node           ## the device in JavaScript as a package in dist/
 	rm -rf .cache/js && mkdir -p .cache dist && cp -r js .cache/js && cp LICENSE .cache/js && chmod -R u=rwX,go=rX .cache/js
 	umask 022 && cd .cache/js && export PATH="$(CURDIR)/$(BIN):$$PATH" && \
-	  npm pkg set version=$$(python -c "import tacit; print(tacit.__version__)") && npm pack --silent --pack-destination ../../dist
+	  npm pkg set version=$$(python -c "import reticent; print(reticent.__version__)") && npm pack --silent --pack-destination ../../dist
 
 lock: .venv/.ready        ## renew the locked versions
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \

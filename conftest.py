@@ -9,8 +9,8 @@ from hypothesis import settings
 from tests import registered
 from tests.roles import boards
 
-settings.register_profile("tacit", deadline=None)
-settings.load_profile("tacit")
+settings.register_profile("reticent", deadline=None)
+settings.load_profile("reticent")
 
 
 def pytest_generate_tests(metafunc):

@@ -5,9 +5,9 @@ Run it with `make demo`, or `python examples/demo.py`."""
 import time
 from pathlib import Path
 
-from tacit import Bandit, Budget, JointGLM, LinUCB, Reward, Spec, Uniform, environments, simulate
-from tacit.cli.output import progress
-from tacit_lab.experiments.figure import regret_curves
+from reticent import Bandit, Budget, JointGLM, LinUCB, Reward, Spec, Uniform, environments, simulate
+from reticent.cli.output import progress
+from reticent_lab.experiments.figure import regret_curves
 
 HORIZON = 50_000
 USUAL = "some 12 seconds of CPU time, and 33 the first time, when kernels are compiled."
@@ -20,8 +20,8 @@ def main() -> None:
     began = time.monotonic()
     specs = [
         Spec(LinUCB, label="no privacy (LinUCB)"),
-        Spec(JointGLM, budget=budget, label="tacit, ε = 1 (JointGLM)"),
-        Spec(JointGLM, budget=Budget(epsilon=0.2, delta=1e-6), label="tacit, ε = 0.2 (JointGLM)"),
+        Spec(JointGLM, budget=budget, label="reticent, ε = 1 (JointGLM)"),
+        Spec(JointGLM, budget=Budget(epsilon=0.2, delta=1e-6), label="reticent, ε = 0.2 (JointGLM)"),
         Spec(Uniform, label="nothing learned (Uniform)"),
     ]
     world = environments.gap(dim=5, arms=25, gap=0.1)

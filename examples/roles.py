@@ -22,8 +22,8 @@ from pathlib import Path
 import numpy as np
 from worker import Worker
 
-from tacit.roles import local, sealed, shuffle
-from tacit.roles.wire import PLACE
+from reticent_devices.roles import local, sealed, shuffle
+from reticent_devices.roles.wire import PLACE
 
 USERS = {"analyzer": 61001, "shuffler": 61002, "local": 61003}
 THETA, ARMS, RATE, CONNECTIONS = np.array([1.6, -1.9, 1.1]), 5, 400.0, 8
@@ -84,7 +84,7 @@ def demonstrated(about: str, ports: str):
     options.add_argument("--end", action="store_true", help="when all devices have reported")
     given = options.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    folder, workers = Path(tempfile.mkdtemp(prefix="tacit-demo-")), {}
+    folder, workers = Path(tempfile.mkdtemp(prefix="reticent-demo-")), {}
     folder.chmod(0o755)
     try:
         yield given, folder, workers

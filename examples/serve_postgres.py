@@ -13,13 +13,13 @@ from typing import Any
 
 from worker import Worker
 
-from tacit.service import demo
+from reticent_serve.service import demo
 
 
 def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):  # in the background a shell has the first ignored
         signal.signal(number, signal.default_int_handler)
-    folder = Path(tempfile.mkdtemp(prefix="tacit-postgres-"))
+    folder = Path(tempfile.mkdtemp(prefix="reticent-postgres-"))
     workers, server = [], None
     try:
         print("Starting PostgreSQL", flush=True)

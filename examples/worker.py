@@ -1,4 +1,4 @@
-"""`tacit serve` in a process of its own; what it says is passed on."""
+"""`reticent serve` in a process of its own; what it says is passed on."""
 
 import re
 import subprocess
@@ -8,9 +8,9 @@ from pathlib import Path
 
 
 class Worker:
-    """words: what follows `tacit serve`, or another module."""
+    """words: what follows `reticent serve`, or another module."""
 
-    def __init__(self, name: str, folder: Path, *words: str, module: tuple[str, ...] = ("tacit", "serve")) -> None:
+    def __init__(self, name: str, folder: Path, *words: str, module: tuple[str, ...] = ("reticent", "serve")) -> None:
         command = [sys.executable, "-m", *module, *words]
         self.process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True, start_new_session=True)
         self._name, self._found, self._ready = name, "", threading.Event()

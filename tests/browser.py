@@ -10,12 +10,12 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-NONE = "Expected a browser (TACIT_BROWSER, chromium or Chrome on the path, or Playwright's own), got none: make browser"
+NONE = "Expected a browser (RETICENT_BROWSER, chromium or Chrome on the path, or Playwright's own), got none: make browser"
 
 
 def find(playwright):
     """Its path; None if there is none."""
-    given = os.environ.get("TACIT_BROWSER")
+    given = os.environ.get("RETICENT_BROWSER")
     if given:
         return given
     on_path = next(filter(None, map(shutil.which, NAMES)), None)

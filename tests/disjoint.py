@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tacit.features import Number, Schema
+from reticent.features import Number, Schema
 
 EXACT = 64  # numbers of people are multiples of 1 / EXACT, which rows give back to the bit
 

@@ -11,11 +11,12 @@ from unittest import mock
 
 import numpy as np
 
-from tacit import Budget, JointGLM, LocalIRLS, ShuffleNewton, registry
-from tacit.mechanisms import recursive
-from tacit.roles import billboard, wire
-from tacit.testing import stage
-from tacit.testing.canary import responses
+from reticent import Budget, JointGLM, registry
+from reticent_devices import LocalIRLS, ShuffleNewton
+from reticent.mechanisms import recursive
+from reticent_devices.roles import billboard, wire
+from reticent.testing import stage
+from reticent.testing.canary import responses
 from tests.made import any_kind
 from tests.registered import bandits
 from tests.roles.fleet import Fleet
@@ -106,7 +107,7 @@ def _heads(counts: Any, of: wire.Parameters, trials: int) -> Any:
     return (counts.astype(float) - of.reach - trials / 2) / (np.sqrt(trials) / 2)
 
 
-def registered(package: str = "tacit") -> dict[str, Draw]:
+def registered(package: str = "reticent") -> dict[str, Draw]:
     """A line for every bandit of a package, each its own family; those below replace it where they are more exact."""
     out = {}
     for name, home in bandits(package, "JOINT").items():

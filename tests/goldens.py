@@ -18,13 +18,13 @@ from unittest import mock
 import numpy as np
 from numpy.random import default_rng
 
-from tacit import Budget, Holdout, JointGLM, Person, cli, environments, registry, simulate
-from tacit.core import assignment
-from tacit.experiments.spec import Spec
-from tacit.features import Category, Number, Schema
-from tacit.flat import named
-from tacit.model import links
-from tacit.privacy.noise import Secure
+from reticent import Budget, Holdout, JointGLM, Person, cli, environments, registry, simulate
+from reticent.core import assignment
+from reticent.experiments.spec import Spec
+from reticent.features import Category, Number, Schema
+from reticent.flat import named
+from reticent.model import links
+from reticent.privacy.noise import Secure
 from tests.store.conftest import of_postgres, postgres_of_its_own
 from tests.store.places import Clock, Place
 
@@ -87,7 +87,7 @@ def digest(*parts: object) -> str:
 def told(bandit: str, link: str) -> str:
     """Regret and reward of three runs as the command line prints them, without times; or its error."""
     out, errors = io.StringIO(), io.StringIO()
-    sys.argv = ["tacit", "simulate", bandit, "--link", link, *WORLD.split()]
+    sys.argv = ["reticent", "simulate", bandit, "--link", link, *WORLD.split()]
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors), contextlib.suppress(SystemExit):
         cli.main()
     if not out.getvalue():

@@ -5,9 +5,9 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import tacit
+import reticent
 
-PACKAGE = str(Path(tacit.__file__).parent)
+PACKAGE = str(Path(reticent.__file__).parent)
 
 
 class Interrupted(BaseException):

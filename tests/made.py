@@ -1,10 +1,11 @@
-"""Bandits for tests, by settings of one name each (tacit.flat)."""
+"""Bandits for tests, by settings of one name each (reticent.flat)."""
 
 import dataclasses
 
-from tacit import Bandit, JointGLM, Person, Server
-from tacit.bandits import server
-from tacit.flat import named
+from reticent import Bandit, JointGLM, Person
+from reticent_devices import Server
+from reticent_devices.bandits import server
+from reticent.flat import named
 
 
 def algorithm(*, rounds=None, per=None, **settings):

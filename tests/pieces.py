@@ -1,4 +1,4 @@
-"""A log in pieces, as tacit.core.logs.LongLog has it, of one polars frame."""
+"""A log in pieces, as reticent.core.logs.LongLog has it, of one polars frame."""
 
 
 class Pieces:

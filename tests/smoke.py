@@ -1,4 +1,4 @@
-"""What somebody who has just installed tacit would try, with what that environment has: part of `make dist`.
+"""What somebody who has just installed reticent would try, with what that environment has: part of `make dist`.
 
 python -I tests/smoke.py WHAT    # -I: the installed package, not this folder
 """
@@ -11,8 +11,9 @@ import tempfile
 from importlib import metadata
 from pathlib import Path
 
-import tacit
-from tacit import Bandit, Budget, JointGLM, Reward, Stored
+import reticent
+from reticent import Bandit, Budget, JointGLM, Reward
+from reticent_serve import Stored
 
 WHAT = sys.argv[1]
 LOG = "action,reward,propensity,x0\n0,1,.5,.3\n1,0,.5,.2\n0,0,.5,.1\n"
@@ -37,7 +38,7 @@ database = "tested.db"
 SHORT = ["--env", "ball", "--horizon", "50", "--runs", "1"]
 
 
-def run(*arguments: str, code: int = 0, command: str = "tacit", given: str = "") -> str:
+def run(*arguments: str, code: int = 0, command: str = "reticent", given: str = "") -> str:
     """What the command says, on both of its streams."""
     found = str(Path(sys.executable).with_name(command))
     done = subprocess.run([found, *arguments], input=given, capture_output=True, text=True, check=False)
@@ -49,8 +50,8 @@ def run(*arguments: str, code: int = 0, command: str = "tacit", given: str = "")
 
 def everywhere(folder: Path) -> None:
     """A bandit that learns, is saved and loaded, and its certificate."""
-    if tacit.__version__ not in run("--version") or metadata.version("tacit") != tacit.__version__:
-        sys.exit(f"Expected version {tacit.__version__}, got {metadata.version('tacit')}.")
+    if reticent.__version__ not in run("--version") or metadata.version("reticent") != reticent.__version__:
+        sys.exit(f"Expected version {reticent.__version__}, got {metadata.version('reticent')}.")
     bandit = Bandit(JointGLM(2, Budget(epsilon=1.0, delta=1e-6)))
     bandit.observe(bandit.choose({"tea": [0.9, 0.0], "coffee": [0.1, 0.8]}), 1.0)
     if not (bandit.privacy.private and abs(bandit.privacy.epsilon - 1.0) < 1e-6):
@@ -65,26 +66,26 @@ def everywhere(folder: Path) -> None:
 def names() -> None:
     """All names at once, and what `help` says of them."""
     space: dict[str, object] = {}
-    exec("from tacit import *", space)
-    if not set(tacit.__all__) <= space.keys() or "JointGLM" not in pydoc.render_doc(tacit):
-        sys.exit("Expected all names of tacit, got fewer.")
+    exec("from reticent import *", space)
+    if not set(reticent.__all__) <= space.keys() or "JointGLM" not in pydoc.render_doc(reticent):
+        sys.exit("Expected all names of reticent, got fewer.")
 
 
 def helps() -> None:
     """Every command's help: what packages add is there as well."""
     from typer.testing import CliRunner
 
-    from tacit.cli import app
+    from reticent.cli import app
 
     for command in app.registered_commands:
         said = CliRunner().invoke(app, [str(command.name), "--help"])
         if said.exit_code != 0:
-            sys.exit(f"Expected help of tacit {command.name}, got {said.exception!r}.")
+            sys.exit(f"Expected help of reticent {command.name}, got {said.exception!r}.")
 
 
 def operated(folder: Path) -> None:
     """Each command of an operator, on two bandits that a server has served."""
-    from tacit.service.client import Client
+    from reticent_serve.service.client import Client
 
     config, sample = folder / "served.toml", folder / "sample.jsonl"
     config.write_text(SERVED)
@@ -94,7 +95,7 @@ def operated(folder: Path) -> None:
     run("key", "app")
     run("check", served, str(sample), "messages")
     run("plan", "--schema", served, "--quick")
-    command = [str(Path(sys.executable).with_name("tacit")), "serve", served, "--port", "0"]
+    command = [str(Path(sys.executable).with_name("reticent")), "serve", served, "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
         assert server.stdout is not None
         said: list[str] = []
@@ -140,7 +141,7 @@ def of_papers(folder: Path) -> None:
 
 
 def main() -> None:
-    if Path(tacit.__file__).is_relative_to(Path(__file__).parents[1] / "src"):
+    if Path(reticent.__file__).is_relative_to(Path(__file__).parents[1] / "src"):
         sys.exit("Expected an installed package, got the source folder.")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -155,15 +156,15 @@ def main() -> None:
         if "[store]" in WHAT:
             with Stored(JointGLM(2, Budget(1.0, 1e-6), Reward(window="1 minute")), folder / "a.db") as stored:
                 stored.observe(stored.choose({"tea": [0.9, 0.0], "coffee": [0.1, 0.8]}), 1.0)
-        if "tacit_lab" in WHAT:
+        if "reticent_lab" in WHAT:
             of_the_lab(folder)
-        if "tacit_papers" in WHAT:
+        if "reticent_papers" in WHAT:
             of_papers(folder)
-        if "tacit_two_servers" in WHAT:
-            run("--help", command="tacit-two")
-            if "none.toml" not in (said := run(str(folder / "none.toml"), code=1, command="tacit-two")):
+        if "reticent_two_servers" in WHAT:
+            run("--help", command="reticent-two")
+            if "none.toml" not in (said := run(str(folder / "none.toml"), code=1, command="reticent-two")):
                 sys.exit(f"Expected an aggregator that only wants a configuration, got {said}")
-    print(f"{WHAT}: tacit {tacit.__version__} works.")
+    print(f"{WHAT}: reticent {reticent.__version__} works.")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-import tacit
+import reticent
 
 root = Path(__file__).parents[1]
 top = re.search(r"^## \[(.+?)\]", (root / "CHANGELOG.md").read_text(), re.MULTILINE)
@@ -19,5 +19,5 @@ found = {
     },
 }
 for name, version in found.items():
-    if version != tacit.__version__:
-        sys.exit(f"Expected {name} to have version {tacit.__version__}, got {version}.")
+    if version != reticent.__version__:
+        sys.exit(f"Expected {name} to have version {reticent.__version__}, got {version}.")

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from tacit import Bandit, Budget, JointGLM, Reward, Simulated, durations, environments
-from tacit.data import Array
-from tacit.features import Category, Schema
-from tacit.service import config
+from reticent import Bandit, Budget, JointGLM, Reward, Simulated, durations, environments
+from reticent.data import Array
+from reticent.features import Category, Schema
+from reticent_serve.service import config
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 SEED, RUNS, DAYS, PER_DAY = 2026, 30, 10, 500

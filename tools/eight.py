@@ -6,16 +6,16 @@ from functools import cache
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from tacit.environments.base import World
-from tacit.environments.curve_kernel import Curve, to_means
-from tacit.environments.disjoint import Disjoint
-from tacit.environments.people import NO_CROSS, Field, effects, tables
-from tacit.environments.people_kernel import Tastes, fill_people
-from tacit.features.columns import Category, Number
-from tacit.features.schema import Schema
-from tacit.kernels.block import BERNOULLI, Block
-from tacit.model import links
-from tacit.model.links import Link
+from reticent.environments.base import World
+from reticent.environments.curve_kernel import Curve, to_means
+from reticent.environments.disjoint import Disjoint
+from reticent.environments.people import NO_CROSS, Field, effects, tables
+from reticent.environments.people_kernel import Tastes, fill_people
+from reticent.features.columns import Category, Number
+from reticent.features.schema import Schema
+from reticent.kernels.block import BERNOULLI, Block
+from reticent.model import links
+from reticent.model.links import Link
 
 NAMES = tuple("abcdef")
 FIELDS, MATTER = 8, 2

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit import Budget, JointGLM, Spec, environments, simulate
-from tacit.environments.base import Environment
-from tacit.experiments.result import SimulatedRun
-from tacit_lab.environments import clicks
-from tacit_papers.references.mle_ucb import MLEUCB
+from reticent import Budget, JointGLM, Spec, environments, simulate
+from reticent.environments.base import Environment
+from reticent.experiments.result import SimulatedRun
+from reticent_lab.environments import clicks
+from reticent_papers.references.mle_ucb import MLEUCB
 from tools.eight import MATTER, Eight
 from tools.topics import Topics
 

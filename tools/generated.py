@@ -6,18 +6,18 @@ import importlib
 from collections.abc import Callable
 from pathlib import Path
 
-import tacit_papers
-from tacit import bandits, registry
+import reticent_papers
+from reticent import bandits, registry
 from tools import layers, links, names, path
 
 ROOT = Path(__file__).parents[1]
 NAMES = {
-    "tacit": registry.HOMES | {"environments": "tacit"},
-    "tacit.bandits": bandits.HOMES,
-    "tacit.environments": {name: home for home, name in registry.ENVIRONMENTS.values()}
-    | dict.fromkeys(("Environment", "World"), "tacit.environments.base")
-    | {"Delay": "tacit.environments.delay"},
-    "tacit_papers": tacit_papers.HOMES,
+    "reticent": registry.HOMES | {"environments": "reticent"},
+    "reticent.bandits": bandits.HOMES,
+    "reticent.environments": {name: home for home, name in registry.ENVIRONMENTS.values()}
+    | dict.fromkeys(("Environment", "World"), "reticent.environments.base")
+    | {"Delay": "reticent.environments.delay"},
+    "reticent_papers": reticent_papers.HOMES,
 }
 FILES: dict[str, Callable[[], str]] = {
     "js/src/links.js": links.text,

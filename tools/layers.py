@@ -13,7 +13,7 @@ import grimp
 from tools.drawing import FAINT, INK, LINE, SOFT, TEAL, Picture
 
 ROOT = Path(__file__).parents[1]
-PACKAGE = "tacit"
+PACKAGE = "reticent"
 GATE = "mechanisms"  # the only layer that turns what is raw into what may be shown
 ROW, LEFT, NAMES, TOP, RIGHT = 22, 24, 118, 122, 64  # pixels: a row; margin, names, titles of columns, margin
 WORDS, CHARACTERS = 356, 55  # of what a package is: pixels and letters
@@ -33,7 +33,7 @@ def _layers() -> list[str]:
 
 
 def imports() -> set[tuple[str, str]]:
-    """(package, package that it imports), each a child of tacit."""
+    """(package, package that it imports), each a child of reticent."""
     graph, found = grimp.build_graph(PACKAGE, cache_dir=None), set()
     for module in graph.modules:
         for other in graph.find_modules_directly_imported_by(module):
@@ -66,8 +66,8 @@ def drawn(layers: list[list[str]], imported: Iterable[tuple[str, str]]) -> str:
     together = {i for i, layer in enumerate(_layers()) if " : " in layer}
     grid = LEFT + NAMES + WORDS
     side = ROW * len(names)
-    picture = Picture(grid + side + RIGHT, TOP + side + 50, "The layers of tacit and their imports")
-    picture.text(LEFT, 34, "The layers of tacit", size=17, bold=True)
+    picture = Picture(grid + side + RIGHT, TOP + side + 50, "The layers of reticent and their imports")
+    picture.text(LEFT, 34, "The layers of reticent", size=17, bold=True)
     picture.text(LEFT, 56, "Each imports from those below it alone.", fill=SOFT)
     for name, i in place.items():  # where an import would break the contract
         forbidden = sum(of[other] < of[name] + (of[name] not in together) for other in names)

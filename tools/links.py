@@ -1,4 +1,4 @@
-"""js/src/links.js: the built-in links for devices in JavaScript, as tacit.model.links has them.
+"""js/src/links.js: the built-in links for devices in JavaScript, as reticent.model.links has them.
 
 Names and numbers are written as they are. `mean` and `slope` are translated: of each of these functions the lines that
 run for one link, with `decay` and `tail` from numbers.js. What they may consist of is little, because results have to
@@ -10,11 +10,11 @@ import math
 import textwrap
 from collections.abc import Callable, Iterable
 
-from tacit.model import links
-from tacit.model.glm import largest_weight
-from tacit.model.links import Link
+from reticent.model import links
+from reticent.model.glm import largest_weight
+from reticent.model.links import Link
 
-HEAD = """// Written by `make generated` from src/tacit/model/links.py, where the formulas are explained: change that.
+HEAD = """// Written by `make generated` from packages/reticent/src/reticent/model/links.py, where the formulas are explained: change that.
 import { decay, tail } from "./numbers.js";
 
 """

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import SeedSequence, default_rng
 
-from tacit import Bandit, Budget, JointGLM, Simulated, Spec, environments
-from tacit.data import Array
-from tacit.features.schema import Schema
-from tacit.models import segments
-from tacit.models.segments import Likely
-from tacit.service import demo
+from reticent import Bandit, Budget, JointGLM, Simulated, Spec, environments
+from reticent.data import Array
+from reticent.features.schema import Schema
+from reticent.models import segments
+from reticent.models.segments import Likely
+from reticent_serve.service import demo
 
 DELTA, AFTER, BLOCK = 1e-6, 8000, 500
 FEWEST = 150  # people with a value, for its mean to be taken as known
@@ -60,7 +60,7 @@ def run(people: int, epsilon: float, world: dict[str, Any], seed: int) -> Found:
 
 
 def demonstration(people: int, seed: int) -> Found:
-    """In the world of `tacit serve --demo`, where tastes are strong."""
+    """In the world of `reticent serve --demo`, where tastes are strong."""
     rng, features = default_rng([seed, 13]), demo.FEATURES
     budget, source, policy = Budget(1.0, DELTA), Simulated(seed), default_rng([seed, 14])
     bandit = Bandit(JointGLM(features, budget), source=source, policy=policy)

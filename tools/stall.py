@@ -75,7 +75,7 @@ def main() -> None:
     print(f"{'beside':<38} {'p50, ms':>8} {'p99, ms':>8} {'most, ms':>8} {'large ones a second':>20}")
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "bench.toml").write_text(CONFIG)
-        with running("tacit", "serve", str(Path(folder) / "bench.toml"), "--port", "0") as (port, _):
+        with running("reticent", "serve", str(Path(folder) / "bench.toml"), "--port", "0") as (port, _):
             for name, given in megabytes().items():
                 times = []
                 with (

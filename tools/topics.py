@@ -6,12 +6,12 @@ from functools import cache
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Array
-from tacit.environments.base import Environment, World
-from tacit.features.columns import Category, Number
-from tacit.features.schema import Schema
-from tacit.kernels.block import BERNOULLI, Block
-from tacit.model.links import Link
+from reticent.data import Array
+from reticent.environments.base import Environment, World
+from reticent.features.columns import Category, Number
+from reticent.features.schema import Schema
+from reticent.kernels.block import BERNOULLI, Block
+from reticent.model.links import Link
 
 PLANS, OFTEN = ("free", "basic", "plus", "pro"), (0.5, 0.3, 0.15, 0.05)
 TOPICS, HOURS, BINS = tuple("abcdef"), 24, 5

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.random import default_rng
 
-from tacit import Bandit, JointGLM
-from tacit.service import config
+from reticent import Bandit, JointGLM
+from reticent_serve.service import config
 
 FILE = Path(__file__).parents[1] / "examples" / "messages" / "serve.toml"
 VISITORS = (4_000, 10_000, 20_000)

@@ -13,8 +13,8 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).parents[2]
 BESIDES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 SHOWN = (*BESIDES, "docs/**/*.md", "docs/images/*", "docs/theme/*.js", "docs/theme/*.css")
-REGISTRY = "src/tacit/registry.py"
-PAPERS = "packages/papers/src/tacit_papers/__init__.py"
+REGISTRY = "packages/reticent/src/reticent/registry.py"
+PAPERS = "packages/reticent-papers/src/reticent_papers/__init__.py"
 REFERENCE = {  # title -> a file, and the table with its names there; "": what the file imports
     "Joint bandits": (REGISTRY, "JOINT"),
     "Shuffle bandits": (REGISTRY, "SHUFFLE"),
@@ -25,9 +25,9 @@ REFERENCE = {  # title -> a file, and the table with its names there; "": what t
     "Published shuffle bandits": (PAPERS, "SHUFFLE"),
     "Published local bandits": (PAPERS, "LOCAL"),
     "Published references": (PAPERS, "REFERENCES"),
-    "Environments": ("src/tacit/environments/__init__.py", ""),
+    "Environments": ("packages/reticent/src/reticent/environments/__init__.py", ""),
 }
-MORE = {"Errors": "tacit.errors"}  # -> a module
+MORE = {"Errors": "reticent.errors"}  # -> a module
 WHOLE = "{show_root_heading: false, show_root_toc_entry: false}"
 
 
@@ -40,7 +40,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
         for title, text in zip(parts[::2], parts[1::2], strict=True)
     }
     config.nav = [
-        {"tacit": [{"Home": "README.md"}, {"Index": "docs/README.md"}, *BESIDES[1:]]},
+        {"reticent": [{"Home": "README.md"}, {"Index": "docs/README.md"}, *BESIDES[1:]]},
         *({title: pages} for title, pages in sections.items()),
         {"Reference": [{title: _page(title)} for title in (*REFERENCE, *MORE)]},
     ]
@@ -76,7 +76,7 @@ def _page(title: str) -> str:
 
 
 def _names(file: str, table: str) -> list[str]:
-    """The names of a table, read and not imported: the site needs nothing that tacit needs."""
+    """The names of a table, read and not imported: the site needs nothing that reticent needs."""
     lines = ast.parse((ROOT / file).read_text()).body
     if not table:
         return [

@@ -1,4 +1,4 @@
-"""A shop's front page: each visitor is shown the message that tacit chooses, and may press its button much later.
+"""A shop's front page: each visitor is shown the message that reticent chooses, and may press its button much later.
 
 The page keeps nothing: the choice's id travels in the form, and silence is a 0 after an hour (serve.toml). Who a
 visitor is comes from a cookie that is signed, so that nobody can use up another's rounds."""
@@ -17,8 +17,8 @@ from starlette.applications import Starlette
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
-from tacit.errors import TacitError
-from tacit.service import AsyncClient
+from reticent.errors import ReticentError
+from reticent_serve.service import AsyncClient
 
 PAGE = string.Template((Path(__file__).parent / "page.html").read_text())
 MESSAGES = {  # those of serve.toml: name -> title, text, button
@@ -31,7 +31,7 @@ THANKS = '<h1>Good choice.</h1><p>$noted</p><p><a href="/">Back to the shop</a><
 SECRET = os.environ.get("SECRET", secrets.token_hex()).encode()  # set it, or every restart has new visitors
 
 client = AsyncClient(
-    os.environ.get("TACIT", "http://127.0.0.1:8321"), "shop", key=os.environ.get("TACIT_KEY"), timeout=5, patience=1
+    os.environ.get("RETICENT", "http://127.0.0.1:8321"), "shop", key=os.environ.get("RETICENT_KEY"), timeout=5, patience=1
 )
 
 
@@ -51,7 +51,7 @@ async def front(request):
     try:  # one choice for a visitor's day: a reload has the same answer, and counts once
         choice = await client.choose(context=fields, request=f"{visitor} {datetime.date.today()}", person=visitor)
         name, form = choice.name, f"/go/{choice.id}"
-    except TacitError:  # the page is there without tacit, too
+    except ReticentError:  # the page is there without reticent, too
         name, form = "delivery", "/go/"
     title, text, button = map(html.escape, MESSAGES[name])
     body = f'<h1>{title}</h1><p>{text}</p><form method="post" action="{form}"><button>{button}</button></form>'
@@ -63,8 +63,8 @@ async def front(request):
 async def go(request):
     """The button: a POST, which no browser sends ahead. Pressed twice, it counts once."""
     noted = "We could not note it this time."
-    if "id" in request.path_params:  # none where tacit was away when the page was made
-        with contextlib.suppress(TacitError):
+    if "id" in request.path_params:  # none where reticent was away when the page was made
+        with contextlib.suppress(ReticentError):
             in_time = await client.reward(request.path_params["id"], 1.0)
             noted = (
                 "Noted, without your name." if in_time else "It was too long ago to note it."

@@ -1,7 +1,7 @@
 """A stranger's repository in the arena, in a process of its own: the code of Sarmasarkar 2026. Nothing of it is here.
 
     git clone https://github.com/Sahasrajit123/Shuffle_joint_dp_generalized_linear_contextual_bandits CLONE
-    AUTHOR_CODE=CLONE tacit arena --submit examples/arena/author.toml --worlds ball
+    AUTHOR_CODE=CLONE reticent arena --submit examples/arena/author.toml --worlds ball
 
 Its class wants the arms of the next round together with the reward of this one, and prints; so the child below keeps
 the reward until arms come, and speaks JSON lines on a pipe of its own. Another repository needs another `serve`."""
@@ -43,7 +43,7 @@ class Author:
         self.reward = reward
 
     def claim(self):
-        why = "the paper's theorem; what tacit computes and finds is in docs/papers/joint-glm-rare.md"
+        why = "the paper's theorem; what reticent computes and finds is in docs/papers/joint-glm-rare.md"
         return {"epsilon": self.epsilon, "delta": self.delta, "relation": "replace", "why": why}
 
     def close(self):

@@ -1,4 +1,4 @@
-"""A submission to `tacit arena` that needs nothing of tacit: explore, release one noisy sum, follow it."""
+"""A submission to `reticent arena` that needs nothing of reticent: explore, release one noisy sum, follow it."""
 
 import math
 

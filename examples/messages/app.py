@@ -10,8 +10,8 @@ from datetime import datetime
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse
 
-from tacit.errors import TacitError
-from tacit.service import AsyncClient
+from reticent.errors import ReticentError
+from reticent_serve.service import AsyncClient
 
 MESSAGES = {  # the actions of serve.toml
     "welcome": "Good to see you. Look around.",
@@ -22,7 +22,7 @@ MESSAGES = {  # the actions of serve.toml
     "survey": "What should we do better? Tell us.",
 }
 SECRET = os.environ.get("SECRET", secrets.token_hex()).encode()  # set it, or every restart has new visitors
-client = AsyncClient(os.environ.get("TACIT", "http://127.0.0.1:8321"), "messages", patience=1)
+client = AsyncClient(os.environ.get("RETICENT", "http://127.0.0.1:8321"), "messages", patience=1)
 
 
 @asynccontextmanager
@@ -55,7 +55,7 @@ async def front(request: Request):
     try:
         choice = await client.choose(context=context, person=visitor, request=f"{visitor} {now.date()}")
         name, link = choice.name, f"/click/{choice.id}"
-    except TacitError:  # tacit is away: the page is there all the same
+    except ReticentError:  # reticent is away: the page is there all the same
         name, link = "welcome", "/click/none"
     button = f'<form method="post" action="{link}"><button>Show me</button></form>'
     page = HTMLResponse(f"<!doctype html><title>Messages</title><h1>{html.escape(MESSAGES[name])}</h1>{button}")
@@ -65,6 +65,6 @@ async def front(request: Request):
 
 @app.post("/click/{choice}", response_class=HTMLResponse)
 async def click(choice: str):
-    with suppress(TacitError):  # a click that cannot be noted is no reason for an error page
+    with suppress(ReticentError):  # a click that cannot be noted is no reason for an error page
         await client.reward(choice, 1.0)
     return "<!doctype html><title>Messages</title><h1>Here you are.</h1>"

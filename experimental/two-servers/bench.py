@@ -21,13 +21,13 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from tools.bench.roles import tabled
 from tools.bench.serve import cpu, running
 
-from tacit.kernels.rounds import next_boundary
-from tacit.privacy.budget import Budget
-from tacit_two.bandits.glm import TwoServerGLM
-from tacit_two.roles import signed, wire
-from tacit_two.roles.device import TwoServerClient
-from tacit_two.roles.identity import Identities
-from tacit_two.service import files
+from reticent.kernels.rounds import next_boundary
+from reticent.privacy.budget import Budget
+from reticent_two.bandits.glm import TwoServerGLM
+from reticent_two.roles import signed, wire
+from reticent_two.roles.device import TwoServerClient
+from reticent_two.roles.identity import Identities
+from reticent_two.service import files
 
 BUDGET = Budget(1.0, 1e-6)
 DIM, FIRST, CONNECTIONS, BODY = 5, 2000, 16, 64
@@ -132,7 +132,7 @@ def render(rows: Sequence[dict[str, Any]]) -> str:
 @contextlib.contextmanager
 def servers() -> Iterator[Served]:
     """Both, whose files are gone afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="tacit-bench-"))
+    folder = Path(tempfile.mkdtemp(prefix="reticent-bench-"))
     try:
         (folder / "apart").mkdir()
         known = [files.opened(folder / role).public for role in ("leader", "helper")]
@@ -145,8 +145,8 @@ def servers() -> Iterator[Served]:
             text = CONFIG.format(role=role, peer=peer, theirs=theirs, more=more[at])
             (folder / f"{role}.toml").write_text(text)
         with (
-            running("tacit_two", str(folder / "helper.toml"), "--port", "0") as (_, helper),
-            running("tacit_two", str(folder / "leader.toml"), "--port", "0") as (found, leader),
+            running("reticent_two", str(folder / "helper.toml"), "--port", "0") as (_, helper),
+            running("reticent_two", str(folder / "leader.toml"), "--port", "0") as (found, leader),
         ):
             yield Served(found, leader, helper, Identities(*known))
     finally:

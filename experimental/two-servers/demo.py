@@ -20,14 +20,14 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 from worker import Worker
 
 from roles import ARMS, CONNECTIONS, THETA, Crowd, demonstrated
-from tacit.data import Exact
-from tacit.privacy import randomness
-from tacit_two.roles import signed, wire
-from tacit_two.roles.device import TwoServerClient
-from tacit_two.roles.identity import Identities
-from tacit_two.service import files
-from tacit_two.shares import split
-from tacit_two.vdaf.field_kernel import P
+from reticent.data import Exact
+from reticent.privacy import randomness
+from reticent_two.roles import signed, wire
+from reticent_two.roles.device import TwoServerClient
+from reticent_two.roles.identity import Identities
+from reticent_two.service import files
+from reticent_two.shares import split
+from reticent_two.vdaf.field_kernel import P
 
 USERS = {"leader": 61011, "helper": 61012}
 RATE = 300.0  # devices a second, if the machine can
@@ -63,7 +63,7 @@ def main() -> None:
     with demonstrated(__doc__, "8325 and 8326") as (given, folder, workers):
         identities = prepare(folder, given.any_port)
         for role in ("helper", "leader"):
-            workers[role] = Worker(role, folder, f"{role}.toml", module=("tacit_two",))
+            workers[role] = Worker(role, folder, f"{role}.toml", module=("reticent_two",))
         addresses = {role: worker.address() for role, worker in workers.items()}
         show(addresses)
         print(f"{given.devices} devices choose, split their contributions in two, and report to the leader", flush=True)

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, Simulated
-from tacit.features import Category, Number, Schema
-from tacit.mechanisms import leaves
-from tacit.models import fields
-from tacit.models.fields import MARGIN, PEOPLE, ROUNDS, SLOTS, TRUST
+from reticent import Budget, Simulated
+from reticent.features import Category, Number, Schema
+from reticent.mechanisms import leaves
+from reticent.models import fields
+from reticent.models.fields import MARGIN, PEOPLE, ROUNDS, SLOTS, TRUST
 from tests.made import joint
 
 SCHEMA = Schema(

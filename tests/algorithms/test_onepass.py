@@ -8,18 +8,18 @@ import pytest
 from numba.core.dispatcher import Dispatcher
 from numpy.random import default_rng
 
-from tacit import Budget, Holdout, Secure, Simulated
-from tacit.core.onepass import View
-from tacit.features import Category, Number, Schema
-from tacit.mechanisms.opening import opened
-from tacit.model.glm import add_glm
-from tacit.model.holdout import add_groups
-from tacit.model.scores import ScoreContribution, add_score
-from tacit.model.vectors import pair_size
-from tacit.models import beside
-from tacit.models.centred import CentredContribution, add_centred
-from tacit.models.fields import FieldContribution, add_fields
-from tacit.models.protocol import Compiled
+from reticent import Budget, Holdout, Secure, Simulated
+from reticent.core.onepass import View
+from reticent.features import Category, Number, Schema
+from reticent.mechanisms.opening import opened
+from reticent.model.glm import add_glm
+from reticent.model.holdout import add_groups
+from reticent.model.scores import ScoreContribution, add_score
+from reticent.model.vectors import pair_size
+from reticent.models import beside
+from reticent.models.centred import CentredContribution, add_centred
+from reticent.models.fields import FieldContribution, add_fields
+from reticent.models.protocol import Compiled
 from tests import disjoint
 from tests.made import joint
 

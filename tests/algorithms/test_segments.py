@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from tools import segments as measured
 
-from tacit import Budget, Simulated
-from tacit.features import Category, Hashed, Number, Schema
+from reticent import Budget, Simulated
+from reticent.features import Category, Hashed, Number, Schema
 from tests.made import joint
 
 FIELDS = {"plan": Category("free", "pro"), "age": Number(0, 80, bins=3), "on": Number(0, 1), "city": Hashed(8)}

@@ -1,7 +1,7 @@
 """One audit of every claim: the two worlds are those that a certificate's own words compare, whatever its class.
 
 It catches a certificate that protects less than it says, as one did for whole arm sets that were sent in the clear. How
-much noise there is, and whether it is near the claim, is what the attacks of `tacit audit` are about. A false alarm has
+much noise there is, and whether it is near the claim, is what the attacks of `reticent audit` are about. A false alarm has
 a probability of at most 1e-6 for each of some forty pairs of worlds in which devices draw from the operating system;
 the other noise is seeded."""
 
@@ -11,13 +11,14 @@ import msgspec
 import numpy as np
 import pytest
 
-from tacit import Budget, Holdout, LocalIRLS, Simulated, registry
-from tacit.experiments.spec import settings_of
-from tacit.features import Number, Schema
-from tacit.privacy.budget import Person
-from tacit.testing import stage
-from tacit_lab.audit.attacks import bandits as attacks
-from tacit_papers import regression
+from reticent import Budget, Holdout, Simulated, registry
+from reticent_devices import LocalIRLS
+from reticent.experiments.spec import settings_of
+from reticent.features import Number, Schema
+from reticent.privacy.budget import Person
+from reticent.testing import stage
+from reticent_lab.audit.attacks import bandits as attacks
+from reticent_papers import regression
 from tests.audit import worlds
 from tests.made import any_kind, joint
 
@@ -146,7 +147,7 @@ def test_fits(name, options, runs):
 
 
 def test_sums_that_know_no_estimate_come_near_what_is_claimed():
-    """The pairs of `tacit audit` are as far apart as the certificate says, in every number that is released."""
+    """The pairs of `reticent audit` are as far apart as the certificate says, in every number that is released."""
     fields = {"features": attacks.FIELDS}
     for options, pair in (
         (fields, attacks.FIELD_PAIR),

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from tacit import Budget, Holdout
-from tacit.core.onepass import OnePass
-from tacit.features import Category, Number, Schema
-from tacit.roles.device import within
-from tacit.roles.local import LocalClient
-from tacit.testing import pairs
-from tacit.testing.pairs import Datum, Silent, Visit
+from reticent import Budget, Holdout
+from reticent.core.onepass import OnePass
+from reticent.features import Category, Number, Schema
+from reticent_devices.roles.device import within
+from reticent_devices.roles.local import LocalClient
+from reticent.testing import pairs
+from reticent.testing.pairs import Datum, Silent, Visit
 from tests.made import algorithm, joint
 from tests.roles import boards
 from tests.store.places import Clock, Place, settle, sums

@@ -6,17 +6,18 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Bandit, Budget, LocalIRLS, environments
-from tacit.core import actions, snapshot
-from tacit.core.actions import Declared
-from tacit.core.estimator import LeafEstimator
-from tacit.data import Released
-from tacit.errors import BadState
-from tacit.features import Number, Schema
-from tacit.kernels.rounds import next_boundary
-from tacit.mechanisms import grid
-from tacit.mechanisms.opening import opened
-from tacit.privacy.noise import Simulated
+from reticent import Bandit, Budget, environments
+from reticent_devices import LocalIRLS
+from reticent.core import actions, snapshot
+from reticent.core.actions import Declared
+from reticent.core.estimator import LeafEstimator
+from reticent.data import Released
+from reticent.errors import BadState
+from reticent.features import Number, Schema
+from reticent.kernels.rounds import next_boundary
+from reticent.mechanisms import grid
+from reticent.mechanisms.opening import opened
+from reticent.privacy.noise import Simulated
 from tests.made import joint
 
 BUDGET = Budget(1.0, 1e-6)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tacit import Holdout
-from tacit.core.assignment import Assignment
-from tacit.core.validation import ActionSet
+from reticent import Holdout
+from reticent.core.assignment import Assignment
+from reticent.core.validation import ActionSet
 
 KEY = bytes(range(32))
 

@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from tacit import Budget, LinUCB, Secure, Simulated, environments
-from tacit.errors import HorizonReached
-from tacit.kernels.glm import Tuning
-from tacit.mechanisms.grid import Grid
-from tacit.mechanisms.opening import opened
+from reticent import Budget, LinUCB, Secure, Simulated, environments
+from reticent.errors import HorizonReached
+from reticent.kernels.glm import Tuning
+from reticent.mechanisms.grid import Grid
+from reticent.mechanisms.opening import opened
 from tests.made import joint
 
 ARMS = np.array([[1.0, 0.0, 0.0], [0.0, 0.6, 0.0], [0.3, 0.3, 0.3]])

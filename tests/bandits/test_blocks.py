@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from scipy.linalg import block_diag
 from scipy.optimize import minimize
 
-from tacit import Budget, JointGLM, LinUCB, Simulated, Spec, environments, simulate
-from tacit.algorithms import irls
-from tacit.algorithms.chances import of_each
-from tacit.algorithms.prior import nothing
-from tacit.features import Category, Number, Schema
-from tacit.kernels.blocks import BLOCKS as APART
-from tacit.kernels.glm import Posterior, Tuning
-from tacit.mechanisms.opening import opened
-from tacit.model import arms, links
-from tacit.model.glm import GLMContribution, largest_weight
+from reticent import Budget, JointGLM, LinUCB, Simulated, Spec, environments, simulate
+from reticent.algorithms import irls
+from reticent.algorithms.chances import of_each
+from reticent.algorithms.prior import nothing
+from reticent.features import Category, Number, Schema
+from reticent.kernels.blocks import BLOCKS as APART
+from reticent.kernels.glm import Posterior, Tuning
+from reticent.mechanisms.opening import opened
+from reticent.model import arms, links
+from reticent.model.glm import GLMContribution, largest_weight
 from tests.made import joint
 from tests.reference import linear as reference
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit import Budget, Simulated
-from tacit.features import Category, Number, Schema
-from tacit.mechanisms.saving import arrays
-from tacit.models.centred import Centred
-from tacit.models.glm import GLM
+from reticent import Budget, Simulated
+from reticent.features import Category, Number, Schema
+from reticent.mechanisms.saving import arrays
+from reticent.models.centred import Centred
+from reticent.models.glm import GLM
 from tests.made import joint
 
 BUDGET = Budget(4.0, 1e-3)

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit import Budget, Embedded, LocalIRLS, Simulated
-from tacit.algorithms import chances
-from tacit.special import ndtr
+from reticent import Budget, Simulated
+from reticent_devices import Embedded, LocalIRLS
+from reticent.algorithms import chances
+from reticent.special import ndtr
 from tests.made import joint
 
 DRAWS = 200_000

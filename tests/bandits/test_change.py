@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence
 
-from tacit import Budget, Holdout, JointGLM, Simulated, Spec, environments, simulate
-from tacit.algorithms import irls
-from tacit.kernels.change import ENTRIES, FORGOTTEN, LAST, SHORT, SURE, VARIANCE, WELL, Watched, notice
-from tacit.kernels.rounds import Schedule
-from tacit.mechanisms import leaves
+from reticent import Budget, Holdout, JointGLM, Simulated, Spec, environments, simulate
+from reticent.algorithms import irls
+from reticent.kernels.change import ENTRIES, FORGOTTEN, LAST, SHORT, SURE, VARIANCE, WELL, Watched, notice
+from reticent.kernels.rounds import Schedule
+from reticent.mechanisms import leaves
 from tests.bandits.test_fused import compare, stepwise
 from tests.made import joint
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit import Bandit, Budget, Embedded, JointGLM, Simulated
-from tacit.core.live import Live
-from tacit.core.memory import Resident
-from tacit.registry import bandits, load
+from reticent import Bandit, Budget, JointGLM, Simulated
+from reticent_devices import Embedded
+from reticent.core.live import Live
+from reticent.core.memory import Resident
+from reticent.registry import bandits, load
 
 ARMS = np.array([[0.8, 0.1], [0.1, 0.8]])
 
@@ -54,7 +55,7 @@ def test_one_seed_fixes_noise_and_policy(registered):
 
 def test_another_operating_system_is_named():
     """Where there are no file locks, importing says so; and the package declares what it needs."""
-    code = "import sys; sys.modules['fcntl'] = None; from tacit import LinUCB"
+    code = "import sys; sys.modules['fcntl'] = None; from reticent import LinUCB"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "ImportError: Expected a POSIX system (Linux, macOS)" in done.stderr
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence, default_rng
 
-from tacit import Budget, JointGLM, Simulated, Spec, environments
-from tacit.features import Category, Number, Schema
-from tacit.kernels.block import BERNOULLI, Block
-from tacit.mechanisms.saving import arrays
-from tacit.models.fields import FieldContribution, Fields
-from tacit.models.glm import GLM
-from tacit.models.scores import Scores
+from reticent import Budget, JointGLM, Simulated, Spec, environments
+from reticent.features import Category, Number, Schema
+from reticent.kernels.block import BERNOULLI, Block
+from reticent.mechanisms.saving import arrays
+from reticent.models.fields import FieldContribution, Fields
+from reticent.models.glm import GLM
+from reticent.models.scores import Scores
 from tests.made import joint
 
 BUDGET = Budget(4.0, 1e-3)

@@ -6,13 +6,13 @@ import re
 import numpy as np
 import pytest
 
-from tacit import Bandit, Budget, JointGLM, Simulated, Spec, environments, simulate
-from tacit.algorithms import schedules
-from tacit.algorithms.schedules import steps_before
-from tacit.kernels.rounds import Schedule, next_boundary
-from tacit.mechanisms import leaves
-from tacit.mechanisms.grid import Grid
-from tacit.mechanisms.opening import opened
+from reticent import Bandit, Budget, JointGLM, Simulated, Spec, environments, simulate
+from reticent.algorithms import schedules
+from reticent.algorithms.schedules import steps_before
+from reticent.kernels.rounds import Schedule, next_boundary
+from reticent.mechanisms import leaves
+from reticent.mechanisms.grid import Grid
+from reticent.mechanisms.opening import opened
 from tests.made import joint
 from tests.mechanisms.test_grid import Given
 

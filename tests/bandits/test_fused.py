@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence
 
-from tacit import Budget, JointGLM, LinUCB, Spec, Uniform, environments
-from tacit.kernels.block import Block, reward
-from tacit.mechanisms.saving import arrays
+from reticent import Budget, JointGLM, LinUCB, Spec, Uniform, environments
+from reticent.kernels.block import Block, reward
+from reticent.mechanisms.saving import arrays
 
 BUDGET = Budget(1.0, 1e-3)
 SPECS = [

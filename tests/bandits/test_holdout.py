@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit import Bandit, Budget, Holdout, JointGLM, Simulated, Spec, environments, simulate
-from tacit.features import Number, Schema
-from tacit.privacy.ledger import OneOfRelease
+from reticent import Bandit, Budget, Holdout, JointGLM, Simulated, Spec, environments, simulate
+from reticent.features import Number, Schema
+from reticent.privacy.ledger import OneOfRelease
 from tests.bandits.test_window import steps, world
 from tests.made import joint
 

@@ -12,14 +12,14 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from scipy.stats import norm
 
-from tacit import Budget, JointGLM, Simulated, Spec, environments
-from tacit.algorithms import irls
-from tacit.algorithms.prior import nothing
-from tacit.kernels.glm import DOUBT, LEAST_ROOM, Posterior, Tuning, shrink
-from tacit.kernels.linalg import smat
-from tacit.model import links
-from tacit.model.glm import GLMContribution, balanced_curvature, largest_weight, line, linearize
-from tacit.privacy import gaussian
+from reticent import Budget, JointGLM, Simulated, Spec, environments
+from reticent.algorithms import irls
+from reticent.algorithms.prior import nothing
+from reticent.kernels.glm import DOUBT, LEAST_ROOM, Posterior, Tuning, shrink
+from reticent.kernels.linalg import smat
+from reticent.model import links
+from reticent.model.glm import GLMContribution, balanced_curvature, largest_weight, line, linearize
+from reticent.privacy import gaussian
 from tests.made import joint
 from tests.reference import linear as reference
 

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence, default_rng
 
-from tacit import Budget, JointGLM, LinUCB, LocalIRLS, ShuffleNewton, Spec, Uniform, cli, environments, simulate
-from tacit.environments import Delay
-from tacit.environments.delay import NEVER
-from tacit.mechanisms.opening import opened
+from reticent import Budget, JointGLM, LinUCB, Spec, Uniform, cli, environments, simulate
+from reticent_devices import LocalIRLS, ShuffleNewton
+from reticent.environments import Delay
+from reticent.environments.delay import NEVER
+from reticent.mechanisms.opening import opened
 from tests import disjoint
 from tests.bandits.test_window import KINDS, ROUNDS, build, part, same, world
 from tests.made import joint
@@ -101,7 +102,7 @@ def test_a_deadline_is_worth_it_where_silence_is_an_answer():
 
 
 def test_on_the_command_line(capsys, monkeypatch):
-    line = "tacit simulate lin-ucb --env ball --horizon 200 --runs 1 --delay exponential:30,never:0.1"
+    line = "reticent simulate lin-ucb --env ball --horizon 200 --runs 1 --delay exponential:30,never:0.1"
     monkeypatch.setattr(sys, "argv", [*line.split(), "--json"])
     with pytest.raises(SystemExit) as code:
         cli.main()

@@ -7,11 +7,12 @@ import polars as pl
 import pytest
 from numpy.random import default_rng
 
-from tacit import Bandit, Budget, Secure, Simulated, Stored
-from tacit.core import repeated
-from tacit.errors import HorizonReached
-from tacit.features import Category, Number, Schema
-from tacit.mechanisms.opening import opened
+from reticent import Bandit, Budget, Secure, Simulated
+from reticent_serve import Stored
+from reticent.core import repeated
+from reticent.errors import HorizonReached
+from reticent.features import Category, Number, Schema
+from reticent.mechanisms.opening import opened
 from tests.made import algorithm, joint
 from tests.pieces import Pieces
 

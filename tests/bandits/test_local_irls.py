@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence, default_rng
 
-from tacit import environments
-from tacit.algorithms import irls
-from tacit.bandits.embedded import Embedded
-from tacit.bandits.local.irls import LocalIRLS
-from tacit.bandits.local.irls_kernel import IRLSSettings, IRLSTuning, add_anchor, local_fit
-from tacit.bandits.server import named
-from tacit.core import snapshot
-from tacit.errors import BadState
-from tacit.experiments.spec import Spec
-from tacit.privacy.budget import Budget
-from tacit.roles.local import LocalClient
+from reticent import environments
+from reticent.algorithms import irls
+from reticent_devices.bandits.embedded import Embedded
+from reticent_devices.bandits.local.irls import LocalIRLS
+from reticent_devices.bandits.local.irls_kernel import IRLSSettings, IRLSTuning, add_anchor, local_fit
+from reticent_devices.bandits.server import named
+from reticent.core import snapshot
+from reticent.errors import BadState
+from reticent.experiments.spec import Spec
+from reticent.privacy.budget import Budget
+from reticent_devices.roles.local import LocalClient
 
 BUDGET = Budget(4.0, 1e-6)
 WORLD = environments.ball(dim=3, arms=6, radius=2.0, link="logistic")

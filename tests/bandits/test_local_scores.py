@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit import Budget, LocalIRLS, Simulated
-from tacit.bandits.server import named
-from tacit.features import Number, Schema
-from tacit.model.scores import PACE, REACH, TURN
-from tacit.roles.local import LocalClient
+from reticent import Budget, Simulated
+from reticent_devices import LocalIRLS
+from reticent_devices.bandits.server import named
+from reticent.features import Number, Schema
+from reticent.model.scores import PACE, REACH, TURN
+from reticent_devices.roles.local import LocalClient
 
 BUDGET = Budget(4.0, 1e-6)
 

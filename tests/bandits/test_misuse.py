@@ -12,10 +12,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from tacit import Bandit, Budget, LinUCB, Simulated
-from tacit.errors import HorizonReached, UnknownChoice
-from tacit.mechanisms.opening import opened
-from tacit.mechanisms.saving import arrays
+from reticent import Bandit, Budget, LinUCB, Simulated
+from reticent.errors import HorizonReached, UnknownChoice
+from reticent.mechanisms.opening import opened
+from reticent.mechanisms.saving import arrays
 from tests.made import any_kind, joint
 from tests.store.places import contribution
 

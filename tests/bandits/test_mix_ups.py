@@ -5,32 +5,16 @@ import pickle
 import numpy as np
 import pytest
 
-import tacit
-from tacit import (
-    Bandit,
-    Budget,
-    Embedded,
-    Experiment,
-    Holdout,
-    JointGLM,
-    LinUCB,
-    LocalIRLS,
-    Reward,
-    Secure,
-    ShuffleNewton,
-    Shuffler,
-    Spec,
-    checks,
-    environments,
-    simulate,
-)
-from tacit.bandits.server import named
-from tacit.errors import WrongBatch
-from tacit.mechanisms.opening import opened
-from tacit.mechanisms.shuffle import calibration
-from tacit.privacy import gaussian
-from tacit.roles.local import LocalClient
-from tacit.roles.shuffle import ShuffleClient as ShuffleClient
+import reticent
+from reticent import Bandit, Budget, Experiment, Holdout, JointGLM, LinUCB, Reward, Secure, Spec, checks, environments, simulate
+from reticent_devices import Embedded, LocalIRLS, ShuffleNewton, Shuffler
+from reticent_devices.bandits.server import named
+from reticent.errors import WrongBatch
+from reticent.mechanisms.opening import opened
+from reticent_devices.mechanisms.shuffle import calibration
+from reticent.privacy import gaussian
+from reticent_devices.roles.local import LocalClient
+from reticent_devices.roles.shuffle import ShuffleClient as ShuffleClient
 from tests.made import joint
 
 BUDGET = Budget(epsilon=1.0, delta=1e-6)
@@ -85,7 +69,7 @@ def test_a_server_says_who_chooses():
 
 def test_names_that_are_nearly_right_are_guessed():
     with pytest.raises(AttributeError, match="Did you mean JointGLM"):
-        tacit.JointGML  # noqa: B018
+        reticent.JointGML  # noqa: B018
     with pytest.raises(ValueError, match=r"Expected a fruit, got 'Aple'. Did you mean apple\?"):
         checks.name("a fruit", "Aple", ["apple", "pear"])
     with pytest.raises(ValueError, match="Expected a fruit, got 'stone'. There are apple, pear."):

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from numpy.random import Generator, SeedSequence, default_rng
 
-from tacit import Budget, JointGLM, LinUCB, Spec, Uniform, environments, simulate
-from tacit.core.live import Live
-from tacit.mechanisms.saving import arrays
-from tacit.privacy.certificate import plain_certificate
+from reticent import Budget, JointGLM, LinUCB, Spec, Uniform, environments, simulate
+from reticent.core.live import Live
+from reticent.mechanisms.saving import arrays
+from reticent.privacy.certificate import plain_certificate
 from tests.bandits.test_fused import compare
 
 

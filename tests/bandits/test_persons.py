@@ -6,11 +6,11 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Bandit, Budget, Simulated
-from tacit.mechanisms.discounted import Discounted
-from tacit.mechanisms.grid import on_grid
-from tacit.mechanisms.opening import opened
-from tacit.privacy import gaussian
+from reticent import Bandit, Budget, Simulated
+from reticent.mechanisms.discounted import Discounted
+from reticent.mechanisms.grid import on_grid
+from reticent.mechanisms.opening import opened
+from reticent.privacy import gaussian
 from tests.made import any_kind
 
 BUDGET = Budget(1.0, 1e-6)

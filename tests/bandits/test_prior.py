@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence, default_rng
 
-from tacit import Bandit, Budget, JointGLM, Simulated, Spec, Stored, environments
-from tacit.algorithms import prior
-from tacit.algorithms.prior import WarmStart
-from tacit.errors import BadState
-from tacit.mechanisms.opening import opened
-from tacit.model import links
+from reticent import Bandit, Budget, JointGLM, Simulated, Spec, environments
+from reticent_serve import Stored
+from reticent.algorithms import prior
+from reticent.algorithms.prior import WarmStart
+from reticent.errors import BadState
+from reticent.mechanisms.opening import opened
+from reticent.model import links
 from tests.made import algorithm, joint
 
 BUDGET = Budget(1.0, 0.02)

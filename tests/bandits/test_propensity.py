@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence, default_rng
 
-from tacit import Budget, JointGLM, Simulated, Spec, environments
-from tacit.core.onepass import View
-from tacit.model.chances import Chance, Later
-from tacit.registry import bandits, load
-from tacit.roles.device import Device
+from reticent import Budget, JointGLM, Simulated, Spec, environments
+from reticent.core.onepass import View
+from reticent.model.chances import Chance, Later
+from reticent.registry import bandits, load
+from reticent_devices.roles.device import Device
 from tests.made import joint
 
 DRAWS = 4000

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit import Budget, JointGLM, Simulated, Spec, Uniform, environments, simulate
-from tacit.algorithms import prior
-from tacit.features import Number, Schema
-from tacit.kernels.glm import Tuning
-from tacit.kernels.rounds import Schedule
-from tacit.model import links
-from tacit.model.scores import PACE, REACH, TURN
-from tacit.models import choose, scores
-from tacit.models.protocol import ModelSettings
-from tacit.models.scores import Scores
-from tacit.privacy import gaussian
+from reticent import Budget, JointGLM, Simulated, Spec, Uniform, environments, simulate
+from reticent.algorithms import prior
+from reticent.features import Number, Schema
+from reticent.kernels.glm import Tuning
+from reticent.kernels.rounds import Schedule
+from reticent.model import links
+from reticent.model.scores import PACE, REACH, TURN
+from reticent.models import choose, scores
+from reticent.models.protocol import ModelSettings
+from reticent.models.scores import Scores
+from reticent.privacy import gaussian
 from tests import disjoint
 from tests.made import joint
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit import Bandit, Budget
-from tacit.core import file_witness as witness
-from tacit.errors import BadState
-from tacit.mechanisms.opening import opened
+from reticent import Bandit, Budget
+from reticent.core import file_witness as witness
+from reticent.errors import BadState
+from reticent.mechanisms.opening import opened
 from tests.made import any_kind
 from tests.privacy.test_secure import in_a_child
 
@@ -165,7 +165,7 @@ def test_another_process_knows_it(tmp_path):
     bandit.save(path)
     shutil.copy(path, copy)
     assert release(bandit) is not None
-    code = f"from tacit import Bandit; Bandit.load({str(copy)!r}).choose([[0.1, 0.0]])"
+    code = f"from reticent import Bandit; Bandit.load({str(copy)!r}).choose([[0.1, 0.0]])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode != 0 and "BadState" in done.stderr and "budget twice" in done.stderr
 
@@ -176,7 +176,7 @@ def test_a_save_that_was_cut_off_before_its_mark_and_another_that_went_on(tmp_pa
     bandit = build()
     bandit.save(path)
     shutil.copy(path, copy)
-    register = Path(os.environ["XDG_STATE_HOME"]) / "tacit" / f"{bandit._witness.bandit_id}.generation"
+    register = Path(os.environ["XDG_STATE_HOME"]) / "reticent" / f"{bandit._witness.bandit_id}.generation"
     before = {marker: marker.read_text() for marker in (register, tmp_path / "b.json.generation")}
     bandit.observe(bandit.choose(ARMS), 1.0)
     bandit.save(path)
@@ -217,7 +217,7 @@ def test_the_register_is_small_and_for_its_owner_only(tmp_path, monkeypatch):
     bandit = filled()
     for name in ("one", "two", "one"):
         bandit.save(tmp_path / name)
-    folder = tmp_path / "state" / "tacit"
+    folder = tmp_path / "state" / "reticent"
     files = list(folder.iterdir())
     assert {file.suffix for file in files} == {".generation", ".lock"} and len(files) == 2
     assert folder.stat().st_mode & 0o777 == 0o700

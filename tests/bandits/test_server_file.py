@@ -5,10 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from tacit import Budget, Embedded, LocalIRLS, Reward, ShuffleNewton, Simulated, environments
-from tacit.bandits import server
-from tacit.core import snapshot
-from tacit.errors import BadState
+from reticent import Budget, Reward, Simulated, environments
+from reticent_devices import Embedded, LocalIRLS, ShuffleNewton
+from reticent_devices.bandits import server
+from reticent.core import snapshot
+from reticent.errors import BadState
 
 BUDGET = Budget(4.0, 1e-6)
 LATER = ("curvature", "estimate")  # settings that files of version 3 do not have
@@ -27,7 +28,7 @@ def test_a_file_of_version_3_is_refused_though_its_settings_are_good(tmp_path, k
         path.write_text(json.dumps(snapshot.document(body, format=server.FORMAT, version=version, raw=False)))
 
     put(3)
-    with pytest.raises(BadState, match="of version 5 in server.json, got version 3, which another release of tacit"):
+    with pytest.raises(BadState, match="of version 5 in server.json, got version 3, which another release of reticent"):
         kind.load(path)
     put(text["version"])
     kind.load(path)  # nothing else is wrong with it

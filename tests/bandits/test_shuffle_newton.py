@@ -9,17 +9,18 @@ import pytest
 from numpy.random import default_rng
 from scipy.linalg import block_diag
 
-from tacit import Budget, Embedded, Reward, ShuffleNewton, Spec, environments, simulate
-from tacit.algorithms import irls
-from tacit.bandits.shuffle.batches_kernel import ShuffleState
-from tacit.bandits.shuffle.newton_kernel import absorb, optimist_share
-from tacit.bandits.shuffle.sum_kernel import APART, add_up
-from tacit.errors import BadReport, BatchTooSmall, LateReport, UnknownChoice, WrongBatch
-from tacit.features import Number, Schema
-from tacit.kernels.linalg import smat, svec
-from tacit.roles.shuffle import ShuffleClient
-from tacit.roles.shuffler import Shuffler
-from tacit.roles.wire import digest
+from reticent import Budget, Reward, Spec, environments, simulate
+from reticent_devices import Embedded, ShuffleNewton
+from reticent.algorithms import irls
+from reticent_devices.bandits.shuffle.batches_kernel import ShuffleState
+from reticent_devices.bandits.shuffle.newton_kernel import absorb, optimist_share
+from reticent_devices.bandits.shuffle.sum_kernel import APART, add_up
+from reticent.errors import BadReport, BatchTooSmall, LateReport, UnknownChoice, WrongBatch
+from reticent.features import Number, Schema
+from reticent.kernels.linalg import smat, svec
+from reticent_devices.roles.shuffle import ShuffleClient
+from reticent_devices.roles.shuffler import Shuffler
+from reticent_devices.roles.wire import digest
 from tests import disjoint
 from tests.bandits.test_fused import compare
 

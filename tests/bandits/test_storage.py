@@ -7,11 +7,11 @@ import stat
 import numpy as np
 import pytest
 
-from tacit import Bandit, Budget, LinUCB, Secure, Simulated
-from tacit.errors import BadState
-from tacit.features import Number, Schema
-from tacit.mechanisms.opening import opened
-from tacit.mechanisms.saving import arrays
+from reticent import Bandit, Budget, LinUCB, Secure, Simulated
+from reticent.errors import BadState
+from reticent.features import Number, Schema
+from reticent.mechanisms.opening import opened
+from reticent.mechanisms.saving import arrays
 from tests.made import joint
 
 
@@ -132,7 +132,7 @@ def test_marks_are_for_their_owner_only_and_simulated_bandits_have_none(tmp_path
 def test_noise_of_another_calibration_is_not_loaded(tmp_path, monkeypatch):
     path = tmp_path / "bandit.json"
     joint(features=3, horizon=200, budget=Budget(1, 0.1), source=Simulated(0)).save(path)
-    monkeypatch.setattr("tacit.model.glm.GLMContribution.sensitivity", 7.0)
+    monkeypatch.setattr("reticent.model.glm.GLMContribution.sensitivity", 7.0)
     with pytest.raises(BadState, match="another calibration"):
         Bandit.load(path)
 

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit import Bandit, Budget, Embedded, LocalIRLS, ShuffleNewton, Simulated, cli
-from tacit.core import bandit as bandits
-from tacit.core.memory import Resident
-from tacit.features import Category, Schema
-from tacit.mechanisms.saving import arrays
+from reticent import Bandit, Budget, Simulated, cli
+from reticent_devices import Embedded, LocalIRLS, ShuffleNewton
+from reticent.core import bandit as bandits
+from reticent.core.memory import Resident
+from reticent.features import Category, Schema
+from reticent.mechanisms.saving import arrays
 from tests import registered
 from tests.made import joint
 from tests.mechanisms.test_grid import Given
@@ -22,14 +23,15 @@ BUDGET = Budget(4.0, 1e-4)
 USE = """
 import dataclasses, sys
 import numpy as np
-from tacit import Budget, Embedded, JointGLM, Simulated, registry
-from tacit.core.live import Live
-from tacit.core.memory import Resident
-from tacit.errors import NotSecure
+from reticent import Budget, JointGLM, Simulated, registry
+from reticent_devices import Embedded
+from reticent.core.live import Live
+from reticent.core.memory import Resident
+from reticent.errors import NotSecure
 from tests.made import any_kind
 
 def compiled():
-    kernels = [v for name, m in list(sys.modules.items()) if name.startswith("tacit") for v in vars(m).values()]
+    kernels = [v for name, m in list(sys.modules.items()) if name.startswith("reticent") for v in vars(m).values()]
     kernels = {id(v): v for v in kernels if hasattr(v, "overloads") and hasattr(v, "py_func")}.values()
     return {(v.py_func.__module__, v.py_func.__name__, str(types)) for v in kernels for types in v.overloads}
 
@@ -111,10 +113,10 @@ def test_settings_that_are_too_large_or_too_small_for_a_twin():
 
 
 def test_it_announces_itself(caplog, capsys, monkeypatch):
-    with caplog.at_level(logging.INFO, "tacit"):
+    with caplog.at_level(logging.INFO, "reticent"):
         joint(features=2, budget=BUDGET).warm_up()
     assert [record.message.partition(":")[2][:6] for record in caplog.records] == [" compi", " ready"]
-    monkeypatch.setattr(sys, "argv", ["tacit", "warm-up", "joint-glm", "shuffle-glm"])
+    monkeypatch.setattr(sys, "argv", ["reticent", "warm-up", "joint-glm", "shuffle-glm"])
     with pytest.raises(SystemExit) as stop:
         cli.main()
     out, err = capsys.readouterr()

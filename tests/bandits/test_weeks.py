@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit import Bandit, Budget
-from tacit.algorithms.schedules import Weeks, fewest_leaves
-from tacit.kernels.rounds import Schedule, next_boundary
-from tacit.mechanisms.opening import opened
-from tacit.privacy import gaussian
+from reticent import Bandit, Budget
+from reticent.algorithms.schedules import Weeks, fewest_leaves
+from reticent.kernels.rounds import Schedule, next_boundary
+from reticent.mechanisms.opening import opened
+from reticent.privacy import gaussian
 from tests.made import joint
 from tests.mechanisms.test_grid import Given
 

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import default_rng
 
-from tacit import Bandit, Budget, Simulated
-from tacit.errors import UnknownChoice
-from tacit.kernels.block import GAUSSIAN_REWARD, Block
-from tacit.kernels.rounds import CHOICES, ENTERED, next_boundary
-from tacit.mechanisms.entering import NOBODY
-from tacit.mechanisms.opening import opened
-from tacit.mechanisms.saving import arrays
+from reticent import Bandit, Budget, Simulated
+from reticent.errors import UnknownChoice
+from reticent.kernels.block import GAUSSIAN_REWARD, Block
+from reticent.kernels.rounds import CHOICES, ENTERED, next_boundary
+from reticent.mechanisms.entering import NOBODY
+from reticent.mechanisms.opening import opened
+from reticent.mechanisms.saving import arrays
 from tests import disjoint
 from tests.made import algorithm, joint
 from tests.mechanisms.test_grid import Given

@@ -5,10 +5,10 @@ import shutil
 import numpy as np
 import pytest
 
-from tacit import Bandit, Budget
-from tacit.core import file_witness as witness
-from tacit.errors import BadState
-from tacit.mechanisms.saving import arrays
+from reticent import Bandit, Budget
+from reticent.core import file_witness as witness
+from reticent.errors import BadState
+from reticent.mechanisms.saving import arrays
 from tests.made import joint
 
 BUDGET = Budget(1.0, 1e-3)

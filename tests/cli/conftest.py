@@ -2,15 +2,15 @@ import sys
 
 import pytest
 
-from tacit import cli
+from reticent import cli
 
 
 @pytest.fixture
-def tacit(monkeypatch, capsys):
+def reticent(monkeypatch, capsys):
     """A command, in this process: exit code, standard output, standard error."""
 
     def call(*words):
-        monkeypatch.setattr(sys, "argv", ["tacit", *map(str, words)])
+        monkeypatch.setattr(sys, "argv", ["reticent", *map(str, words)])
         with pytest.raises(SystemExit) as stop:
             cli.main()
         return stop.value.code or 0, *capsys.readouterr()

@@ -1,11 +1,11 @@
-"""tacit check: mistakes in a sample are counted and named, and nothing is opened or written."""
+"""reticent check: mistakes in a sample are counted and named, and nothing is opened or written."""
 
 import json
 import sys
 
 import pytest
 
-from tacit import cli
+from reticent import cli
 
 SHOP = """
 [bandits.shop]
@@ -48,7 +48,7 @@ def check(tmp_path, monkeypatch, capsys):
         (tmp_path / "serve.toml").write_text(toml)
         texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
         (tmp_path / "sample.jsonl").write_text("\n".join(texts))
-        monkeypatch.setattr(sys, "argv", ["tacit", "check", "serve.toml", "sample.jsonl", *more])
+        monkeypatch.setattr(sys, "argv", ["reticent", "check", "serve.toml", "sample.jsonl", *more])
         with pytest.raises(SystemExit) as stop:
             cli.main()
         assert {path.name for path in tmp_path.iterdir()} == {"serve.toml", "sample.jsonl"}
@@ -62,7 +62,7 @@ def test_a_sample_without_a_mistake_and_what_plan_says(check):
     code, text = check(SHOP, [GOOD, GOOD | {"age": None}, {"context": GOOD, "person": 17, "actions": ["reading"]}])
     assert code == 0 and "Nothing is wrong." in text
     assert "made up, public, or of people who will not be served" in " ".join(text.split())
-    assert "tacit plan --schema serve.toml --quick" in " ".join(text.split()) and "One action for everybody:" in text
+    assert "reticent plan --schema serve.toml --quick" in " ".join(text.split()) and "One action for everybody:" in text
 
 
 def test_each_mistake_is_counted_by_its_field(check):

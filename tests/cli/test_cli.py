@@ -7,20 +7,20 @@ import sys
 import numpy as np
 import pytest
 
-from tacit import cli, environments, registry
-from tacit.cli.parse import parse_bandit
+from reticent import cli, environments, registry
+from reticent.cli.parse import parse_bandit
 
 
-def tacit(*arguments, code=0):
+def reticent(*arguments, code=0):
     done = subprocess.run(
-        [sys.executable, "-m", "tacit", *arguments], capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "-m", "reticent", *arguments], capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == code, done.stderr
     return done
 
 
 def test_simulate_json():
-    out = tacit(
+    out = reticent(
         "simulate", "lin-ucb", "joint-glm:growth=1.2", "--env", "gap:gap=0.2", "--env", "basis", "--dim", "4",
         "--arms", "4", "--epsilon", "1", "--epsilon", "inf", "--delta", "0.01", "--horizon", "300", "--runs", "2",
         "--json",
@@ -33,16 +33,16 @@ def test_simulate_json():
 
 
 def test_privacy():
-    certificate = json.loads(tacit("privacy", "joint-glm", "--horizon", "1000000", "--json").stdout)
+    certificate = json.loads(reticent("privacy", "joint-glm", "--horizon", "1000000", "--json").stdout)
     assert certificate["epsilon"] == pytest.approx(1.0, rel=1e-6) and certificate["releases"][0]["sensitivity"] > 0
     assert certificate["private"] is True and certificate["distance"] == 0.0 and certificate["horizon"] == 1_000_000
-    both = tacit("privacy", "joint-glm", "joint-glm:first=9", "--delta", "1e-6")
+    both = reticent("privacy", "joint-glm", "joint-glm:first=9", "--delta", "1e-6")
     assert both.stderr.strip() == "A person who is in all of them: epsilon 1.455 at delta 1e-06."
 
 
 def test_a_plan_has_a_horizon_only_where_one_is_given_or_needed(capsys, monkeypatch):
     def shown(*arguments):
-        monkeypatch.setattr(sys, "argv", ["tacit", "privacy", *arguments])
+        monkeypatch.setattr(sys, "argv", ["reticent", "privacy", *arguments])
         with pytest.raises(SystemExit):
             cli.main()
         return capsys.readouterr().out
@@ -73,7 +73,7 @@ def test_a_plan_has_a_horizon_only_where_one_is_given_or_needed(capsys, monkeypa
     ],
 )
 def test_errors_say_what_was_expected(arguments, message, capsys, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["tacit", *arguments])
+    monkeypatch.setattr(sys, "argv", ["reticent", *arguments])
     with pytest.raises(SystemExit) as stop:
         cli.main()
     assert stop.value.code == 1
@@ -82,7 +82,7 @@ def test_errors_say_what_was_expected(arguments, message, capsys, monkeypatch):
 
 
 def test_a_folder_that_fails_later_is_no_traceback(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["tacit", "serve", str(tmp_path)])
+    monkeypatch.setattr(sys, "argv", ["reticent", "serve", str(tmp_path)])
     with pytest.raises(SystemExit) as stop:
         cli.main()
     assert stop.value.code == 1 and "Expected" in capsys.readouterr().err
@@ -90,7 +90,7 @@ def test_a_folder_that_fails_later_is_no_traceback(tmp_path, monkeypatch, capsys
 
 def test_usage_errors_and_help(capsys, monkeypatch):
     for arguments, code in ((["simulate"], 2), (["--help"], 0), (["simulate", "--help"], 0)):
-        monkeypatch.setattr(sys, "argv", ["tacit", *arguments])
+        monkeypatch.setattr(sys, "argv", ["reticent", *arguments])
         with pytest.raises(SystemExit) as stop:
             cli.main()
         assert stop.value.code == code
@@ -108,7 +108,7 @@ def test_every_name_on_the_command_line_is_documented():
     text = (Path(__file__).parents[2] / "README.md").read_text()
     text += "".join(path.read_text() for path in (Path(__file__).parents[2] / "docs").glob("**/*.md"))
     for command in cli.app.registered_commands:
-        assert f"tacit {command.name}" in text
+        assert f"reticent {command.name}" in text
 
 
 def test_a_bad_value_is_answered_in_words():

@@ -16,7 +16,8 @@ sys.meta_path.insert(0, Missing())
 SERVE = """
 import tempfile
 import numpy as np
-from tacit import Bandit, Budget, JointGLM, LocalIRLS, ShuffleNewton, Variant
+from reticent import Bandit, Budget, JointGLM, Variant
+from reticent_devices import LocalIRLS, ShuffleNewton
 bandit = Bandit(JointGLM(2, Budget(4.0, 1e-6), model=Variant(first=3)))
 for _ in range(5):
     choice = bandit.choose(np.eye(2))
@@ -32,16 +33,16 @@ for kind in (LocalIRLS, ShuffleNewton):
     device = server.device()
     device.randomize(device.choose(np.eye(2)), 1.0)
     assert server.privacy.private
-from tacit import Spec, environments, simulate
+from reticent import Spec, environments, simulate
 world = environments.ball(dim=2, arms=2)
 simulated = simulate([Spec(JointGLM, budget=Budget(4.0, 1e-6))], world, horizon=9, runs=1, seed=0)
 assert simulated.table() and simulated.json()
 """
 ASK = """
 from pathlib import Path
-from tacit import logs
-from tacit.errors import NotInstalled, TacitError
-from tacit.privacy.composition import repeated_epsilon
+from reticent import logs
+from reticent.errors import NotInstalled, ReticentError
+from reticent.privacy.composition import repeated_epsilon
 Path("log.csv").write_text("x0,action,reward\\n0.5,0,1\\n")
 asked = {
     ("polars for logs", "logs"): lambda: logs.read("log.csv"),
@@ -51,8 +52,8 @@ for (name, extra), ask in asked.items():
     try:
         ask()
     except NotInstalled as error:
-        assert isinstance(error, TacitError) and isinstance(error, ImportError)
-        assert str(error) == f"Expected {name}, got none: pip install '.[{extra}]' in a checkout of tacit.", error
+        assert isinstance(error, ReticentError) and isinstance(error, ImportError)
+        assert str(error) == f"Expected {name}, got none: pip install '.[{extra}]' in a checkout of reticent.", error
     else:
         raise AssertionError(name)
 """
@@ -71,7 +72,7 @@ def test_a_core_installation_serves_and_says_what_else_is_missing(tmp_path):
 def test_a_package_that_is_there_but_broken_is_not_called_missing(tmp_path):
     (tmp_path / "polars.py").write_text("import something_else\n")
     code = (
-        "import sys; sys.path.insert(0, '.')\nfrom tacit import extras\nextras.load('polars', 'rows', extra='logs')\n"
+        "import sys; sys.path.insert(0, '.')\nfrom reticent import extras\nextras.load('polars', 'rows', extra='logs')\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert "No module named 'something_else'" in done.stderr

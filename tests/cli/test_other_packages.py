@@ -1,4 +1,4 @@
-"""A package of somebody else adds a bandit to the command line, by the same entry point as tacit's own."""
+"""A package of somebody else adds a bandit to the command line, by the same entry point as reticent's own."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import sys
 
 BANDIT = '''
 from dataclasses import dataclass
-from tacit.bandits.references.uniform import Uniform
+from reticent.references.uniform import Uniform
 
 JOINT = {"TheirBandit": "theirs"}
 
@@ -20,7 +20,7 @@ class TheirBandit(Uniform):
 
 def simulate(name, folder, env="ball"):
     options = ("--horizon", "20", "--runs", "1", "--json")
-    command = [sys.executable, "-m", "tacit", "simulate", name, "--env", env, *options]
+    command = [sys.executable, "-m", "reticent", "simulate", name, "--env", env, *options]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), *sys.path[1:]])}
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
@@ -31,7 +31,7 @@ def installed(folder, text):
     about = folder / "theirs-1.0.dist-info"
     about.mkdir(exist_ok=True)
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text("[tacit]\ntheirs = theirs\n")
+    (about / "entry_points.txt").write_text("[reticent]\ntheirs = theirs\n")
 
 
 def test_a_bandit_of_another_package_is_found_by_its_name(tmp_path):

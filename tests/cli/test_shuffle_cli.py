@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from tools.bench import shuffle as bench
 
-from tacit import cli
-from tacit.kernels.design import chances
-from tacit.roles import designs
+from reticent import cli
+from reticent.kernels.design import chances
+from reticent_devices.roles import designs
 from tests.roles.fleet import Fleet, _rounded
 from tests.roles.test_shuffle_protocol import BOARD, SERVER
 
 
 def run(capsys, monkeypatch, *arguments):
-    monkeypatch.setattr(sys, "argv", ["tacit", *arguments])
+    monkeypatch.setattr(sys, "argv", ["reticent", *arguments])
     with pytest.raises(SystemExit) as stop:
         cli.main()
     return stop.value.code, capsys.readouterr()

@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-import tacit
-from tacit import environments, registry
+import reticent
+from reticent import environments, registry
 
 HEAVY = {"dp_accounting", "matplotlib", "opendp", "polars", "sklearn"}
 SLOW = {"scipy.optimize", "scipy.signal", "scipy.stats"}
-COMMAND = "import sys; sys.argv[0] = 'tacit'\nfrom tacit.cli import main\ntry: main()\nexcept SystemExit: pass\n"
+COMMAND = "import sys; sys.argv[0] = 'reticent'\nfrom reticent.cli import main\ntry: main()\nexcept SystemExit: pass\n"
 
 
 def loaded(code, *arguments):
@@ -44,17 +44,17 @@ def test_an_unknown_name_is_refused_without_a_compiler():
 
 
 def test_a_bandit_brings_along_what_it_needs():
-    modules = loaded("from tacit import JointGLM")
+    modules = loaded("from reticent import JointGLM")
     assert "numba" in modules and not modules & (HEAVY | SLOW | {"scipy.special", "typer", "rich"})
-    assert not {name for name in modules if name.startswith(("tacit.experiments", "tacit.environments"))}
-    assert {home for home in registry.algorithms().values() if home in modules} == {"tacit.joint"}
+    assert not {name for name in modules if name.startswith(("reticent.experiments", "reticent.environments"))}
+    assert {home for home in registry.algorithms().values() if home in modules} == {"reticent.joint"}
 
 
 def test_serving_needs_no_slow_part_of_scipy():
     """From the first import to a release with secure noise, saved and loaded: nothing slow is loaded on the way."""
     code = """
 import tempfile, numpy as np
-from tacit import Bandit, Budget, JointGLM, Variant
+from reticent import Bandit, Budget, JointGLM, Variant
 bandit = Bandit(JointGLM(2, Budget(4.0, 1e-6), model=Variant(first=3)))
 for _ in range(5):
     choice = bandit.choose(np.eye(2))
@@ -69,20 +69,20 @@ with tempfile.TemporaryDirectory() as folder:
 
 @pytest.mark.parametrize("client", ["local import LocalClient", "shuffle import ShuffleClient"])
 def test_a_device_needs_numpy_alone(client):
-    assert not loaded(f"from tacit.roles.{client}") & (HEAVY | {"scipy", "numba", "msgspec", "typer", "rich"})
+    assert not loaded(f"from reticent_devices.roles.{client}") & (HEAVY | {"scipy", "numba", "msgspec", "typer", "rich"})
 
 
 def test_start_up_is_quick_beside_the_compiler():
     """CPU time against that of importing numba (a quarter of a second on a fast machine). Today help takes 0.7 and
     JointGLM 1.4 of it; before imports were put off they took 6 and 5."""
     numba = seconds("-c", "import numba")
-    assert seconds("-m", "tacit", "--version") < 0.8 * numba and seconds("-m", "tacit", "--help") < 1.5 * numba
-    assert seconds("-c", "from tacit import JointGLM") < 2.5 * numba
+    assert seconds("-m", "reticent", "--version") < 0.8 * numba and seconds("-m", "reticent", "--help") < 1.5 * numba
+    assert seconds("-c", "from reticent import JointGLM") < 2.5 * numba
 
 
 def test_every_name_is_where_the_registry_says():
-    for name in tacit.__all__:
-        assert getattr(tacit, name) is not None
+    for name in reticent.__all__:
+        assert getattr(reticent, name) is not None
     for names in (registry.bandits(), registry.ENVIRONMENTS):
         for home in names.values():
             assert callable(registry.load(*home))

@@ -21,8 +21,8 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
-from tacit.service import Client
-from tacit.service.command import new_key
+from reticent_serve.service import Client
+from reticent_serve.service.command import new_key
 from tests.deploy.outside import program
 from tests.deploy.test_files import DEPLOY
 
@@ -70,9 +70,9 @@ def container(tmp_path_factory):
     buildah("run", "--isolation", "chroot", made, "--", "ln", "-s", "python3", "/usr/bin/python")
     buildah("commit", "--rm", made, BASE)
     chroot = ["--isolation", "chroot", "--pull-never", *pip_settings(folder)]
-    buildah("bud", *chroot, "-f", DEPLOY / "Dockerfile", "-t", "tacit", ROOT)
+    buildah("bud", *chroot, "-f", DEPLOY / "Dockerfile", "-t", "reticent", ROOT)
     try:
-        yield buildah, buildah("from", "--pull-never", "localhost/tacit")
+        yield buildah, buildah("from", "--pull-never", "localhost/reticent")
     finally:
         buildah("rm", "--all")
         shutil.rmtree(folder, ignore_errors=True)
@@ -82,13 +82,13 @@ def test_it_serves_as_its_user_and_goes_on_after_a_restart(container, tmp_path):
     """deploy/serve.toml with SQLite in place of PostgreSQL: a decision, a reward, SIGTERM, and the same count again."""
     buildah, name = container
     config = json.loads(buildah("inspect", name))["OCIv1"]["config"]
-    assert (config["User"], config["Entrypoint"]) == ("tacit", ["tacit"])
+    assert (config["User"], config["Entrypoint"]) == ("reticent", ["reticent"])
     keys = {role: new_key(role, role) for role in ("app", "operator")}
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"http://127.0.0.1:{free.getsockname()[1]}"
     text = (DEPLOY / "serve.toml").read_text().replace("[server]", f"[server]\nport = {address.rpartition(':')[2]}")
     where = tomllib.loads(text)["bandits"]["messages"]["database"]
-    text = text.replace(where, "/var/cache/tacit/messages.db") + "".join(lines for _, lines in keys.values())
+    text = text.replace(where, "/var/cache/reticent/messages.db") + "".join(lines for _, lines in keys.values())
     (tmp_path / "serve.toml").write_text(text)
     (tmp_path / "serve.toml").chmod(0o644)
     volume = f"{tmp_path / 'serve.toml'}:{config['Cmd'][-1]}:ro"
@@ -123,7 +123,7 @@ def wait(address, server):
 
 
 def serving(server):
-    """The processes of `tacit serve` below that one."""
+    """The processes of `reticent serve` below that one."""
     parents, words = {}, {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:

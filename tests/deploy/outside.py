@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from tacit.service import Client
+from reticent_serve.service import Client
 from tests.deploy.test_files import NGINX, UNIT
 from tests.service import certificates
 from tests.service.servers import TOML, Running
@@ -28,8 +28,8 @@ def program(name):
 
 
 def test_systemd_takes_the_unit(tmp_path):
-    unit = tmp_path / "tacit@8321.service"
-    here = UNIT.replace("/opt/tacit/bin/tacit", sys.executable).replace("User=tacit\n", "")
+    unit = tmp_path / "reticent@8321.service"
+    here = UNIT.replace("/opt/reticent/bin/reticent", sys.executable).replace("User=reticent\n", "")
     unit.write_text(here)
     done = subprocess.run([program("systemd-analyze"), "verify", unit], capture_output=True, text=True, check=True)
     assert not done.stderr
@@ -50,7 +50,7 @@ def nginx(tmp_path, monkeypatch):
 
     def start(ports):
         text = NGINX.replace("listen 443", f"listen 127.0.0.1:{port}").replace("/etc/nginx/tls", f"{tmp_path}/tls")
-        for name, one in zip(("tacit-1:8321", "tacit-2:8321"), ports, strict=True):
+        for name, one in zip(("reticent-1:8321", "reticent-2:8321"), ports, strict=True):
             text = text.replace(name, f"127.0.0.1:{one}")
         text = text.replace("error_log stderr", f"error_log {tmp_path}/error")
         temporary = "".join(

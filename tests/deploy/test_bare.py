@@ -12,11 +12,11 @@ class Absent:
         if name.partition(".")[0] in ABSENT:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Absent())
-import pydoc, tacit
-from tacit import *
-assert all(name in globals() for name in tacit.__all__)
-assert "JointGLM" in pydoc.render_doc(tacit)
-from tacit.cli import app
+import pydoc, reticent
+from reticent import *
+assert all(name in globals() for name in reticent.__all__)
+assert "JointGLM" in pydoc.render_doc(reticent)
+from reticent.cli import app
 from typer.testing import CliRunner
 for command in app.registered_commands:
     said = CliRunner().invoke(app, [command.name, "--help"])

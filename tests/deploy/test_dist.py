@@ -43,10 +43,10 @@ def test_the_same_bytes_twice(tmp_path):
 
 def wheel(folder):
     """A wheel with the metadata that this project has, as hatchling wrote them."""
-    [own] = list(metadata.distributions(name="tacit"))
-    with zipfile.ZipFile(folder / "tacit.whl", "w") as file:
-        file.writestr("tacit.dist-info/METADATA", own.read_text("METADATA"))
-    return folder / "tacit.whl"
+    [own] = list(metadata.distributions(name="reticent"))
+    with zipfile.ZipFile(folder / "reticent.whl", "w") as file:
+        file.writestr("reticent.dist-info/METADATA", own.read_text("METADATA"))
+    return folder / "reticent.whl"
 
 
 def installed(name, extras, found):
@@ -66,8 +66,8 @@ def test_the_bill_has_all_that_is_installed(tmp_path):
     assert (document["bomFormat"], document["specVersion"]) == ("CycloneDX", "1.6")
     components = {(one["name"], one["version"]): one["scope"] for one in document["components"]}
     core, whole = (
-        installed("tacit", (), set()),
-        installed("tacit", ("logs", "composition", "service"), set()) - {"tacit"},
+        installed("reticent", (), set()),
+        installed("reticent", ("logs", "composition", "service"), set()) - {"reticent"},
     )
     assert {"numba", "llvmlite"} <= core and {"psycopg-binary", "uvicorn", "polars"} <= whole - core
     for name in whole:

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from tacit import Bandit, Reward
-from tacit.service import config as configs
-from tacit.service import metrics
-from tacit.service.command import new_key
+from reticent import Bandit, Reward
+from reticent_serve.service import config as configs
+from reticent_serve.service import metrics
+from reticent_serve.service.command import new_key
 from tests.service.servers import application
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 COMPOSE, NGINX = (DEPLOY / "compose.yaml").read_text(), (DEPLOY / "nginx.conf").read_text()
-UNIT = (DEPLOY / "tacit@.service").read_text()
+UNIT = (DEPLOY / "reticent@.service").read_text()
 
 
 def served():
-    """As docs/operator.md says: the file, and keys from `tacit key`."""
+    """As docs/operator.md says: the file, and keys from `reticent key`."""
     return configs.convert(tomllib.loads((DEPLOY / "serve.toml").read_text() + new_key("shop", "app")[1]))
 
 
@@ -54,9 +54,9 @@ def test_compose_mounts_what_there_is():
     volumes = set(re.findall(r"^  (\w+): \{\}", COMPOSE, re.MULTILINE))
     assert volumes == set(re.findall(r'(?:- |\[")(\w+):/', COMPOSE)) == {"database", "compiled", "keys"}
     assert f"keys:{served().bandits['messages'].keys}\n" in COMPOSE and "tls:/etc/nginx/tls" in COMPOSE
-    workers = re.findall(r"^  (tacit-\d): \*worker", COMPOSE, re.MULTILINE)
-    assert re.findall(r"server (tacit-\d):8321", NGINX) == workers == ["tacit-1", "tacit-2"]
-    assert re.findall(r'"(tacit-\d):8321"', (DEPLOY / "prometheus.yml").read_text()) == workers
+    workers = re.findall(r"^  (reticent-\d): \*worker", COMPOSE, re.MULTILINE)
+    assert re.findall(r"server (reticent-\d):8321", NGINX) == workers == ["reticent-1", "reticent-2"]
+    assert re.findall(r'"(reticent-\d):8321"', (DEPLOY / "prometheus.yml").read_text()) == workers
 
 
 def test_those_at_work_have_time_to_end():
@@ -76,8 +76,8 @@ def test_nginx_counts_no_rewards_and_keeps_no_bodies():
 
 
 def test_the_unit_starts_a_command_that_there_is(monkeypatch):
-    (command,) = re.findall(r"^ExecStart=\S+/tacit (.*)$", UNIT, re.MULTILINE)
-    assert command == "serve /etc/tacit/serve.toml --port %i"
+    (command,) = re.findall(r"^ExecStart=\S+/reticent (.*)$", UNIT, re.MULTILINE)
+    assert command == "serve /etc/reticent/serve.toml --port %i"
     assert not re.search("^MemoryDenyWriteExecute", UNIT, re.MULTILINE)  # kernels are compiled at run time
     for line in ("LimitCORE=0", "UMask=0077", "ProtectSystem=strict", "StateDirectoryMode=0700", "Restart=on-failure"):
         assert f"\n{line}\n" in UNIT
@@ -85,10 +85,10 @@ def test_the_unit_starts_a_command_that_there_is(monkeypatch):
 
 def test_each_role_has_a_user_and_folders_of_its_own():
     text = (DEPLOY / "role.conf").read_text()
-    assert re.findall(r"^ExecStart=(\S.*)$", text, re.MULTILINE) == ["/opt/tacit/bin/tacit serve %i /etc/tacit/%i.toml"]
+    assert re.findall(r"^ExecStart=(\S.*)$", text, re.MULTILINE) == ["/opt/reticent/bin/reticent serve %i /etc/reticent/%i.toml"]
     for name in re.findall(r"^(\w+)=\n", text, re.MULTILINE):  # what the unit says is taken back before
         assert f"\n{name}=" in UNIT
-    for name in ("User=tacit-%i", "StateDirectory=tacit-%i tacit-%i-keys tacit-%i-witness", "CacheDirectory=tacit-%i"):
+    for name in ("User=reticent-%i", "StateDirectory=reticent-%i reticent-%i-keys reticent-%i-witness", "CacheDirectory=reticent-%i"):
         assert f"\n{name}\n" in text
 
 
@@ -105,7 +105,7 @@ def test_grafana_asks_for_what_metrics_print_and_no_more(tmp_path):
     asked += [one["query"]["query"] for one in dashboard["templating"]["list"] if isinstance(one["query"], dict)]
     assert len(asked) >= 8
     for text in asked:
-        used = re.findall(r"\btacit_\w+", text)
+        used = re.findall(r"\breticent_\w+", text)
         assert used and set(used) <= names, text
         grouped = [name.strip() for found in re.findall(r"by \(([^)]*)\)", text) for name in found.split(",")]
         assert set(grouped) | set(re.findall(r"(\w+)=~?\"", text)) <= labels, text

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
-from tacit import LinUCB, environments, registry
+from reticent import LinUCB, environments, registry
 
 OTHERS = {"disjoint", "drift", "messages"}
 SYNTHETIC = sorted(registry.ENVIRONMENTS.keys() - OTHERS)  # arms are vectors, and theta* stays: a new one, too

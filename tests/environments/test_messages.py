@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tacit import Budget, JointGLM, LinUCB, Spec, environments, simulate
-from tacit.environments.messages import FIELDS, NAMES
-from tacit.features import Category
-from tacit.model import arms
+from reticent import Budget, JointGLM, LinUCB, Spec, environments, simulate
+from reticent.environments.messages import FIELDS, NAMES
+from reticent.features import Category
+from reticent.model import arms
 from tests.environments.test_environments import filled
 
 

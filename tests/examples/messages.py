@@ -11,13 +11,13 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "messages"
 
 
 class Page:
-    """app.py of a folder, that asks the server at `tacit`."""
+    """app.py of a folder, that asks the server at `reticent`."""
 
-    def __init__(self, folder, tacit):
+    def __init__(self, folder, reticent):
         self.folder, self.log = folder, folder / "app.log"
         with open(self.log, "wb") as log:
             command = [sys.executable, "-m", "uvicorn", "app:app", "--no-access-log", "--port", "0"]
-            given = os.environ | {"TACIT": tacit}
+            given = os.environ | {"RETICENT": reticent}
             self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, env=given)
         while not (found := re.search(r"running on http://(127.0.0.1:\d+)", self.log.read_text())):
             assert self.process.poll() is None, self.log.read_text()

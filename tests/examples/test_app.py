@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.core.validation import Validator
-from tacit.service import config as configs
+from reticent.core.validation import Validator
+from reticent_serve.service import config as configs
 from tests import browser
 from tests.service.servers import Running, afterwards
 from tests.store.places import Place, contribution, total
@@ -25,8 +25,8 @@ PHONE = "Mozilla/5.0 (Linux; Android 15) Mobile"
 class Shop:
     """The page in a process of its own."""
 
-    def __init__(self, folder, tacit):
-        self.log, environment = folder / "shop", os.environ | {"TACIT": tacit, "PORT": "0"}
+    def __init__(self, folder, reticent):
+        self.log, environment = folder / "shop", os.environ | {"RETICENT": reticent, "PORT": "0"}
         with open(self.log, "wb") as log:
             command = [sys.executable, APP / "app.py"]
             self.process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
@@ -87,7 +87,7 @@ def test_clicks_come_late_and_silence_counts(tmp_path):
             server.kill()  # between the offer and the click
             away.context.clear_cookies()
             away.goto(shop.address)
-            assert title(away) == "Delivered free this week"  # the page is there without tacit
+            assert title(away) == "Delivered free this week"  # the page is there without reticent
             away.get_by_role("button").click()
             assert "We could not note it" in away.inner_text("main")
             server = Running(tmp_path, TOML, port=server.port)

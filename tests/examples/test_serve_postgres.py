@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tacit.errors import Unavailable
-from tacit.service import Client
+from reticent.errors import Unavailable
+from reticent_serve.service import Client
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "serve_postgres.py"
 
@@ -34,7 +34,7 @@ def test_two_workers_share_one_bandit_until_ctrl_c(tmp_path):
     finally:
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0
-    assert not list(tmp_path.glob("tacit-postgres-*"))
+    assert not list(tmp_path.glob("reticent-postgres-*"))
     for address in found:
         with pytest.raises(Unavailable), Client(address, "messages", patience=0) as gone:
             gone.status()

@@ -34,7 +34,7 @@ def test_it_runs(tmp_path):
         (tmp_path / name).write_text(blocks(language)[0])
     (tmp_path / "visitors.py").write_text((EXAMPLE / "visitors.py").read_text())
     commands = [line for block in blocks("sh") for line in block.splitlines()]
-    assert " ".join(line.split()[0] for line in commands) == "tacit tacit sed tacit uvicorn python curl curl"
+    assert " ".join(line.split()[0] for line in commands) == "reticent reticent sed reticent uvicorn python curl curl"
     plan, check, sed, serve, app, visitors, status, certificate = commands
 
     path = os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}"}
@@ -46,7 +46,7 @@ def test_it_runs(tmp_path):
 
     assert "ε = 1*" in run(plan) and "Nothing is wrong." in run(check)
     run(sed.replace("5 seconds", "1 second"))
-    assert serve == "tacit serve try.toml" and app == "uvicorn app:app --no-access-log"
+    assert serve == "reticent serve try.toml" and app == "uvicorn app:app --no-access-log"
     server = Running(tmp_path, (tmp_path / "try.toml").read_text())
     page = Page(tmp_path, server.address)
     try:

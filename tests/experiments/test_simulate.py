@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM, LinUCB, Spec, Uniform, environments, simulate
-from tacit.experiments.runner import run_once
+from reticent import Budget, JointGLM, LinUCB, Spec, Uniform, environments, simulate
+from reticent.experiments.runner import run_once
 
 WORLD = environments.ball(dim=3, arms=5)
 SPECS = [Spec(LinUCB), Spec(JointGLM, budget=Budget(1.0, 1e-3))]

@@ -8,9 +8,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tacit import Budget, Simulated
-from tacit.features import Category, Number, Schema, Tags
-from tacit.mechanisms.opening import opened
+from reticent import Budget, Simulated
+from reticent.features import Category, Number, Schema, Tags
+from reticent.mechanisms.opening import opened
 from tests.made import joint
 
 SCHEMA = Schema(

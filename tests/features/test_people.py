@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from tacit.features import Category, Hashed, Number, Schema, Tags
-from tacit.features.people import frequencies, made_up, row
+from reticent.features import Category, Hashed, Number, Schema, Tags
+from reticent.features.people import frequencies, made_up, row
 
 COUNT = 20_000
 

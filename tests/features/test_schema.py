@@ -14,9 +14,9 @@ import numpy as np
 import polars
 import pytest
 
-from tacit import Bandit, Budget, Simulated
-from tacit.errors import TacitError
-from tacit.features import Category, Hashed, Number, Schema, Tags
+from reticent import Bandit, Budget, Simulated
+from reticent.errors import ReticentError
+from reticent.features import Category, Hashed, Number, Schema, Tags
 from tests.made import joint
 
 HEALTH = Schema(
@@ -281,7 +281,7 @@ def test_a_bandit_takes_fields_and_is_saved_with_its_schema(tmp_path: Path) -> N
 def test_fields_that_are_refused_are_no_user() -> None:
     bandit = joint(features=HEALTH, budget=Budget(1, 1e-6))
     for arms, actions in (({"age": "old"}, FILMS), (PERSON, None), (np.eye(3), None)):
-        with pytest.raises((ValueError, TacitError)):
+        with pytest.raises((ValueError, ReticentError)):
             bandit.choose(arms, actions=actions)
     assert bandit.choices == 0
     with pytest.raises(ValueError, match="features=Schema"):

@@ -4,9 +4,11 @@ import math
 
 import pytest
 
-from tacit import Budget, LocalIRLS, ShuffleNewton, Stored
-from tacit.features import Category, Hashed, Number, Schema, Tags
-from tacit.roles.local import LocalClient
+from reticent import Budget
+from reticent_devices import LocalIRLS, ShuffleNewton
+from reticent_serve import Stored
+from reticent.features import Category, Hashed, Number, Schema, Tags
+from reticent_devices.roles.local import LocalClient
 from tests.made import algorithm, joint
 
 BUDGET = Budget(1.0, 1e-6)

@@ -6,9 +6,10 @@ import json
 import numpy as np
 import pytest
 
-from tacit import Budget, Simulated, Stored
-from tacit.errors import BadState
-from tacit.features import Category, Number, Schema
+from reticent import Budget, Simulated
+from reticent_serve import Stored
+from reticent.errors import BadState
+from reticent.features import Category, Number, Schema
 from tests.features.test_schema import FILMS, HEALTH, PERSON
 from tests.made import algorithm, joint
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from numpy.random import default_rng
 
-from tacit import Budget, LocalIRLS, Reward, ShuffleNewton
+from reticent import Budget, Reward
+from reticent_devices import LocalIRLS, ShuffleNewton
 from tests.js import chromium, node, vectors
 
 SERVERS = {

@@ -4,8 +4,8 @@ import functools
 import json
 import math
 
-from tacit import ShuffleNewton
-from tacit.features import Number, Schema
+from reticent_devices import ShuffleNewton
+from reticent.features import Number, Schema
 from tests.roles.boards import COARSE, FIELDS, changed, document, encoded, published, without
 
 OTHER = Schema(context={"age": Number(0, 99)}, arms="disjoint", actions=("walk",))

@@ -49,4 +49,4 @@ def packed(folder):
     clean = folder / "clean"
     clean.mkdir()
     run("npm", "install", "--silent", folder / "js" / name, cwd=clean, env=npm)
-    return clean / "node_modules" / "tacit-device"
+    return clean / "node_modules" / "reticent-device"

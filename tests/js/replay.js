@@ -34,19 +34,19 @@ function decoded(text, more = 0) {
 const encoded = (bytes) => Array.from(bytes, (v) => v.toString(16).padStart(2, "0")).join("");
 const number = (v) => (typeof v === "string" ? Number(v) : v); // JSON has no NaN
 
-function client(tacit, board, { fields, ...options } = {}) {
-  const kind = new TextDecoder("latin1").decode(board).includes('"tacit billboard"') ? "ShuffleClient" : "LocalClient";
-  const own = fields ? { features: new tacit.Schema(fields) } : {};
-  return new tacit[kind](board, { ...(kind === "LocalClient" && { publicArms: true }), ...options, ...own });
+function client(reticent, board, { fields, ...options } = {}) {
+  const kind = new TextDecoder("latin1").decode(board).includes('"reticent billboard"') ? "ShuffleClient" : "LocalClient";
+  const own = fields ? { features: new reticent.Schema(fields) } : {};
+  return new reticent[kind](board, { ...(kind === "LocalClient" && { publicArms: true }), ...options, ...own });
 }
 
 /** The device of another person at the same billboard. */
 const another = (device) => Object.assign(Object.create(device), { chosen: false });
 
 /** Reports: {index, name, report} of each case. */
-export function reports(tacit, { random, boards, cases }) {
+export function reports(reticent, { random, boards, cases }) {
   const state = tape(decoded(random));
-  const made = boards.map(({ board, options }) => client(tacit, decoded(board), options));
+  const made = boards.map(({ board, options }) => client(reticent, decoded(board), options));
   return cases.map(({ at, board, arms, actions, floor, reward }) => {
     state.at = at;
     const device = another(made[board]);
@@ -56,7 +56,7 @@ export function reports(tacit, { random, boards, cases }) {
 }
 
 /** Damaged billboards: the name of the error, or what is shown of each person by an accepted one besides the bytes. */
-export function damaged(tacit, { random, boards, people }) {
+export function damaged(reticent, { random, boards, people }) {
   const state = tape(decoded(random));
   const drawn = (work) => {
     state.at = 0;
@@ -66,7 +66,7 @@ export function damaged(tacit, { random, boards, people }) {
   return boards.map(({ board, more, options, data }) => {
     let device;
     try {
-      device = client(tacit, decoded(board, more), options);
+      device = client(reticent, decoded(board, more), options);
     } catch (error) {
       return error.name;
     }
@@ -118,7 +118,7 @@ async function outbox(
   let now = began;
   Date.now = () => now;
   const bytes = decoded(board);
-  const shuffled = (given) => new TextDecoder().decode(given).includes('"tacit billboard"');
+  const shuffled = (given) => new TextDecoder().decode(given).includes('"reticent billboard"');
   const box = new Outbox({
     open: (given) =>
       shuffled(given) ? new ShuffleClient(given) : new LocalClient(given, { epsilon: 1, delta: 1e-6, publicArms: true }),
@@ -194,11 +194,11 @@ const totals = ({ composed, certainty }, given) =>
   given.map((entries) => ({ ...composed(entries), certainty: certainty(composed(entries)) }));
 
 /** Milliseconds to read a billboard, and for a choice with its report. */
-const timed = (tacit, { boards, draws }) =>
+const timed = (reticent, { boards, draws }) =>
   boards.map(({ board, arms }) => {
     const bytes = decoded(board);
     const started = performance.now();
-    const device = client(tacit, bytes);
+    const device = client(reticent, bytes);
     const read = performance.now();
     device.randomize(device.choose(arms), 1); // tables are made once
     const first = performance.now();

@@ -200,7 +200,7 @@ def test_what_was_fetched_ahead_is_displayed_without_a_request(world, browser):
         }""",
         [urls, "package.json"],
     )
-    assert [url for url in asked if url in urls.values()] == list(urls.values()) and "tacit-device" in shown
+    assert [url for url in asked if url in urls.values()] == list(urls.values()) and "reticent-device" in shown
     page.close()
 
 
@@ -219,8 +219,8 @@ def test_a_service_worker_has_the_same_outbox(world, browser):
         }"""
     )
     assert told == world.got and len(told) == 1
-    page.evaluate("localStorage.tacit = 'what release 0.6.0 kept'")
-    assert [report for report, _ in page.evaluate(SHOWN)[1]] == told and page.evaluate("localStorage.tacit") is None
+    page.evaluate("localStorage.reticent = 'what release 0.6.0 kept'")
+    assert [report for report, _ in page.evaluate(SHOWN)[1]] == told and page.evaluate("localStorage.reticent") is None
     strict = """async () => {
       const { transaction } = IDBDatabase.prototype;
       const begun = [];

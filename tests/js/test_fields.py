@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit.features import Category, Hashed, Number, Schema, Tags
+from reticent.features import Category, Hashed, Number, Schema, Tags
 from tests.js import vectors
 
 SEED = secrets.randbits(32)

@@ -13,9 +13,9 @@ import pytest
 from numpy.random import default_rng
 from scipy import stats
 
-from tacit.mechanisms.randomizers import SHARE, tables
-from tacit.model import links
-from tacit.model.glm import largest_weight, line
+from reticent_devices.mechanisms.randomizers import SHARE, tables
+from reticent.model import links
+from reticent.model.glm import largest_weight, line
 from tests.js import node, vectors
 
 SOURCE = node.JS / "src"

@@ -31,7 +31,7 @@ def modules(package):
     folder = package.parents[2] / "with-openfeature"
     (folder / "node_modules").mkdir(parents=True)
     (folder / "node_modules" / "@openfeature").symlink_to(kept / "node_modules" / "@openfeature")
-    (folder / "node_modules" / "tacit-device").symlink_to(package.parent)
+    (folder / "node_modules" / "reticent-device").symlink_to(package.parent)
     return folder
 
 
@@ -54,7 +54,7 @@ def test_the_page_in_node_runs(server, modules, tmp_path):
     console.log(JSON.stringify(codes));
     """
     (modules / "program.mjs").write_text(code + more)
-    printed = node.run("node", modules / "program.mjs", env={"TACIT_KEY": KEYS["app"]}).splitlines()
+    printed = node.run("node", modules / "program.mjs", env={"RETICENT_KEY": KEYS["app"]}).splitlines()
     name, propensity = printed[0].split()
     assert name in ("walk", "sleep") and 0 < float(propensity) <= 1
     assert json.loads(printed[1]) == ["FLAG_NOT_FOUND", "TARGETING_KEY_MISSING", "INVALID_CONTEXT"]

@@ -13,10 +13,10 @@ import time
 import pytest
 from numpy.random import default_rng
 
-from tacit.errors import BadReport, LifetimeSpent
-from tacit.roles import billboard as boards
-from tacit.roles import hpke, identity, sealed, wire
-from tacit.roles.account import Charge, Lifetime, certainty, composed
+from reticent.errors import BadReport, LifetimeSpent
+from reticent_devices.roles import billboard as boards
+from reticent_devices.roles import hpke, identity, sealed, wire
+from reticent_devices.roles.account import Charge, Lifetime, certainty, composed
 from tests.js import node, vectors
 from tests.roles.boards import published
 from tests.roles.test_outbox import World
@@ -32,7 +32,7 @@ def program(package, run, tmp_path):
     def lose():
         state["kept"] = None
         if run is not node.task:
-            run.page.evaluate("new Promise((done) => (indexedDB.deleteDatabase('tacit').onsuccess = done))")
+            run.page.evaluate("new Promise((done) => (indexedDB.deleteDatabase('reticent').onsuccess = done))")
 
     lose()
 
@@ -243,7 +243,7 @@ def test_ledgers_add_up_as_in_python(run, tmp_path):
 
 
 def test_options_that_nobody_knows_are_refused(package):
-    script = """import { Outbox } from "tacit-device/outbox";
+    script = """import { Outbox } from "reticent-device/outbox";
 const given = { wait: 1, jitter: 1, weekly: 1, lifetime: { epsilon: 1, delta: 0 }, storage: {} };
 new Outbox(given);
 for (const wrong of [{ flor: 0.1 }, { lifetime: undefined }, { lifetime: { epsilom: 1 } }, { weekly: NaN }])
@@ -336,8 +336,8 @@ def _flipped(data, at):
 
 
 NODE = """
-import { LocalClient } from "tacit-device";
-import { Outbox } from "tacit-device/outbox";
+import { LocalClient } from "reticent-device";
+import { Outbox } from "reticent-device/outbox";
 const wait = 1, jitter = 1, weekly = 9, [board, last] = process.argv.slice(-2), sent = [];
 const open = (given) => new LocalClient(given, { publicArms: true });
 const send = async (report) => Boolean(sent.push(report.length));
@@ -376,7 +376,7 @@ def test_in_node_a_report_is_kept_in_the_storage_of_the_page_or_its_lack_is_said
 
 
 SILENT = """
-import { sealing } from "tacit-device/outbox";
+import { sealing } from "reticent-device/outbox";
 const [url] = process.argv.slice(-1), given = AbortSignal.timeout;
 AbortSignal.timeout = (patience) => given.call(AbortSignal, patience / 1000); // so that the test need not wait
 const alive = setTimeout(() => process.exit(3), 60e3);

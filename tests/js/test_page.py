@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from tacit import Budget, LocalIRLS, Reward, ShuffleNewton, Shuffler
+from reticent import Budget, Reward
+from reticent_devices import LocalIRLS, ShuffleNewton, Shuffler
 from tests.js import node
 
 WAIT, JITTER = 800, 400  # milliseconds

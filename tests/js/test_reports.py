@@ -12,7 +12,7 @@ import secrets
 
 import pytest
 
-from tacit.roles import shuffle
+from reticent_devices.roles import shuffle
 from tests.js import node, vectors
 from tests.roles.boards import published
 
@@ -63,14 +63,14 @@ def test_the_package_is_found_by_its_name_and_has_what_its_types_say(package):
     for name in ("index", "features", "openfeature", "outbox"):
         types = (package.parent / "types" / f"{name}.d.ts").read_text()
         stated = re.findall(r"^export (?:class|function|const) (\w+)", types, re.MULTILINE)
-        module = "tacit-device" if name == "index" else f"tacit-device/{name}"
+        module = "reticent-device" if name == "index" else f"reticent-device/{name}"
         script = f'import * as all from "{module}"; console.log(Object.keys(all).join(" "));'
         told = node.run("node", "--input-type=module", "-e", script, cwd=package.parents[2]).split()
         assert stated and set(stated) <= set(told), (name, stated, told)
 
 
 def test_what_is_no_bytes_is_no_billboard(package):
-    script = """import { LocalClient, ShuffleClient } from "tacit-device";
+    script = """import { LocalClient, ShuffleClient } from "reticent-device";
 for (const kind of [LocalClient, ShuffleClient])
   for (const given of ["{}", null, undefined, {}, [123, 125], new ArrayBuffer(2), new Uint8Array()])
     try {
@@ -82,7 +82,7 @@ for (const kind of [LocalClient, ShuffleClient])
     assert told == ["BadBillboard"] * 14
 
 
-OPTIONS = """import { LocalClient, ShuffleClient } from "tacit-device";
+OPTIONS = """import { LocalClient, ShuffleClient } from "reticent-device";
 const [local, shuffled] = process.argv.slice(-2).map((text) => Uint8Array.from(Buffer.from(text, "base64")));
 const told = (kind, board, options) => {
   try {
@@ -119,7 +119,7 @@ def test_limits_are_kept_and_options_that_a_device_does_not_have_are_refused(pac
 def test_a_device_reports_its_first_choice_of_a_batch_and_no_other(package):
     script = package.parents[2] / "once.mjs"
     script.write_text(
-        """import { ShuffleClient } from "tacit-device";
+        """import { ShuffleClient } from "reticent-device";
 const device = new ShuffleClient(Uint8Array.from(Buffer.from(process.argv.at(-1), "base64")));
 const choices = Array.from({ length: 20 }, () => device.choose([[0.6, 0.1], [0.1, 0.9]]));
 const sent = (choice) => {

@@ -7,10 +7,10 @@ import math
 import numpy as np
 from numpy.random import default_rng
 
-from tacit import Budget
-from tacit.errors import BadBillboard
-from tacit.privacy import randomness
-from tacit.roles import local, shuffle
+from reticent import Budget
+from reticent.errors import BadBillboard
+from reticent.privacy import randomness
+from reticent_devices.roles import local, shuffle
 from tests.js import hostile
 from tests.roles.boards import (
     FIELDS,
@@ -40,7 +40,7 @@ def text(data):
 
 
 class Tape:
-    """Instead of tacit.privacy.randomness.octets."""
+    """Instead of reticent.privacy.randomness.octets."""
 
     def __init__(self, data):
         self.data, self.at = data, 0
@@ -153,7 +153,7 @@ def accepted(board, options):
     """Python's device, or None where it refuses."""
     options = dict(options)
     try:
-        if b'"tacit billboard"' in board:
+        if b'"reticent billboard"' in board:
             budget = Budget(*(options.pop(name) for name in ("epsilon", "delta"))) if "epsilon" in options else None
             return shuffle.ShuffleClient(board, budget=budget, **options)
         return local.LocalClient(board, **{"public_arms": True} | options)

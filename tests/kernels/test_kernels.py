@@ -5,14 +5,14 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
-from tacit import Budget, LinUCB, Simulated, environments
-from tacit.environments import worlds_kernel as worlds
-from tacit.kernels import continual, formulas, linalg, linear, noise, rounds
-from tacit.kernels.block import BERNOULLI, GAUSSIAN_REWARD, LOGGED, SIGN, Block, reward
-from tacit.kernels.compile import kernel
-from tacit.kernels.glm import Posterior, update_inverse
-from tacit.model import glm, links, vectors
-from tacit.models import glm as glm_model
+from reticent import Budget, LinUCB, Simulated, environments
+from reticent.environments import worlds_kernel as worlds
+from reticent.kernels import continual, formulas, linalg, linear, noise, rounds
+from reticent.kernels.block import BERNOULLI, GAUSSIAN_REWARD, LOGGED, SIGN, Block, reward
+from reticent.kernels.compile import kernel
+from reticent.kernels.glm import Posterior, update_inverse
+from reticent.model import glm, links, vectors
+from reticent.models import glm as glm_model
 from tests.made import joint
 from tests.reference import linear as reference
 

@@ -9,11 +9,12 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, LocalIRLS, ShuffleNewton
-from tacit.mechanisms import local, randomizers
-from tacit.mechanisms.randomizers import CELLS, FINE, SHARE
-from tacit.privacy import randomness
-from tacit.roles import billboard, wire
+from reticent import Budget
+from reticent_devices import LocalIRLS, ShuffleNewton
+from reticent_devices.mechanisms import local, randomizers
+from reticent_devices.mechanisms.randomizers import CELLS, FINE, SHARE
+from reticent.privacy import randomness
+from reticent_devices.roles import billboard, wire
 from tests.roles.fleet import Fleet
 
 BUDGET = Budget(1.0, 1e-3)

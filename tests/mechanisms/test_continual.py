@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tacit import Simulated
-from tacit.errors import HorizonReached
-from tacit.mechanisms.discounted import Discounted
-from tacit.mechanisms.recursive import Recursive
+from reticent import Simulated
+from reticent.errors import HorizonReached
+from reticent.mechanisms.discounted import Discounted
+from reticent.mechanisms.recursive import Recursive
 
 MECHANISMS = {
     "square root": lambda **k: Discounted(**k, discount=1.0),

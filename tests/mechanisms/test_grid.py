@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit import Bandit, Budget, Secure, Simulated
-from tacit.algorithms import irls
-from tacit.errors import HorizonReached
-from tacit.mechanisms.discounted import Discounted
-from tacit.mechanisms.grid import COEFFICIENT_BITS, LENGTH_SLACK
-from tacit.mechanisms.opening import opened
-from tacit.mechanisms.recursive_grid import on_integers
-from tacit.model import links
-from tacit.model.glm import GLMContribution
-from tacit.model.linear import LinearContribution
-from tacit.testing import stage
+from reticent import Bandit, Budget, Secure, Simulated
+from reticent.algorithms import irls
+from reticent.errors import HorizonReached
+from reticent.mechanisms.discounted import Discounted
+from reticent.mechanisms.grid import COEFFICIENT_BITS, LENGTH_SLACK
+from reticent.mechanisms.opening import opened
+from reticent.mechanisms.recursive_grid import on_integers
+from reticent.model import links
+from reticent.model.glm import GLMContribution
+from reticent.model.linear import LinearContribution
+from reticent.testing import stage
 from tests.made import any_kind, joint
 
 LEAVES = 40

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from scipy.special import logit, ndtr
 from scipy.stats import ks_2samp, norm
 
-from tacit.errors import BudgetExceeded
-from tacit.mechanisms import local, randomizers
-from tacit.mechanisms.randomizers import CELLS, EDGE, FINE, SHARE, UNIT, Cap, Coin, Lattice, candidates, lift, tables
-from tacit.model.glm import glm_norm, glm_sensitivity, linearize
-from tacit.model.links import IDENTITY, LOGISTIC, PROBIT
-from tacit.model.vectors import add_pair
-from tacit.privacy import gaussian, randomness
-from tacit.privacy.budget import Budget
+from reticent.errors import BudgetExceeded
+from reticent_devices.mechanisms import local, randomizers
+from reticent_devices.mechanisms.randomizers import CELLS, EDGE, FINE, SHARE, UNIT, Cap, Coin, Lattice, candidates, lift, tables
+from reticent.model.glm import glm_norm, glm_sensitivity, linearize
+from reticent.model.links import IDENTITY, LOGISTIC, PROBIT
+from reticent.model.vectors import add_pair
+from reticent.privacy import gaussian, randomness
+from reticent.privacy.budget import Budget
 
 
 def squared_error(low, high, values):

@@ -8,10 +8,10 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Secure
-from tacit.mechanisms.discounted import Discounted
-from tacit.mechanisms.grid import on_grid
-from tacit.testing.canary import with_size
+from reticent import Secure
+from reticent.mechanisms.discounted import Discounted
+from reticent.mechanisms.grid import on_grid
+from reticent.testing.canary import with_size
 
 SIGMA = 2.0
 ONE = on_grid(Discounted(leaves=1, size=1, sigma=0.0, discount=1.0), sensitivity=1.0, mu=1.0, sigma=SIGMA)

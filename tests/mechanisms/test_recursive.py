@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit import Bandit, Budget, Simulated
-from tacit.errors import BadState
-from tacit.kernels.recursive import DECAY_BITS
-from tacit.mechanisms.discounted import Discounted
-from tacit.mechanisms.opening import opened
-from tacit.mechanisms.recursive import Recursive, discounted
-from tacit.mechanisms.recursive_grid import RecursiveGrid, on_integers
-from tacit.testing.canary import released, responses, worst_canary
+from reticent import Bandit, Budget, Simulated
+from reticent.errors import BadState
+from reticent.kernels.recursive import DECAY_BITS
+from reticent.mechanisms.discounted import Discounted
+from reticent.mechanisms.opening import opened
+from reticent.mechanisms.recursive import Recursive, discounted
+from reticent.mechanisms.recursive_grid import RecursiveGrid, on_integers
+from reticent.testing.canary import released, responses, worst_canary
 from tests.made import joint
 from tests.mechanisms.test_grid import Given, run
 from tests.mechanisms.test_window import leaf_by_leaf

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from tacit import Budget
-from tacit.mechanisms.shuffle import calibration as cal
-from tacit.mechanisms.shuffle import nearness, portable
-from tacit.privacy import gaussian
+from reticent import Budget
+from reticent_devices.mechanisms.shuffle import calibration as cal
+from reticent_devices.mechanisms.shuffle import nearness, portable
+from reticent.privacy import gaussian
 
 
 def hockey(p, q, epsilon):

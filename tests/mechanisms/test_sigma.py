@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from tacit import JointGLM, Secure, Server, Simulated, registry
-from tacit.core.live import Live
-from tacit.errors import NotSecure
-from tacit.kernels.continual import simulate_step
-from tacit.kernels.noise import gaussian_law
-from tacit.mechanisms.discounted import Discounted
+from reticent import JointGLM, Secure, Simulated, registry
+from reticent_devices import Server
+from reticent.core.live import Live
+from reticent.errors import NotSecure
+from reticent.kernels.continual import simulate_step
+from reticent.kernels.noise import gaussian_law
+from reticent.mechanisms.discounted import Discounted
 from tests.draws import BUDGET, DRAWS
 from tests.registered import bandits
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.mechanisms.discounted import Discounted, coefficients
-from tacit.mechanisms.recursive_grid import on_integers
-from tacit.mechanisms.together import sum_norm
-from tacit.model.glm import glm_sensitivity
+from reticent.mechanisms.discounted import Discounted, coefficients
+from reticent.mechanisms.recursive_grid import on_integers
+from reticent.mechanisms.together import sum_norm
+from reticent.model.glm import glm_sensitivity
 from tests.reference import discounted, together
 
 LEAVES = 12

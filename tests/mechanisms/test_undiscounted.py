@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit.mechanisms.discounted import Discounted, gains, totals
-from tacit.mechanisms.recursive import Recursive
-from tacit.mechanisms.recursive_grid import on_integers
-from tacit.privacy.noise import Secure, Simulated
+from reticent.mechanisms.discounted import Discounted, gains, totals
+from reticent.mechanisms.recursive import Recursive
+from reticent.mechanisms.recursive_grid import on_integers
+from reticent.privacy.noise import Secure, Simulated
 
 LEAVES = 40
 KINDS = {

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit import Simulated
-from tacit.mechanisms import leaves as one_by_one
-from tacit.mechanisms.discounted import Discounted
-from tacit.mechanisms.grid import on_grid
-from tacit.testing.canary import worst_canary
+from reticent import Simulated
+from reticent.mechanisms import leaves as one_by_one
+from reticent.mechanisms.discounted import Discounted
+from reticent.mechanisms.grid import on_grid
+from reticent.testing.canary import worst_canary
 from tests.mechanisms.test_grid import Given, run
 from tests.reference import discounted as reference
 

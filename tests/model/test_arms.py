@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tacit import Budget, LinUCB, LocalIRLS, ShuffleNewton
+from reticent import Budget, LinUCB
+from reticent_devices import LocalIRLS, ShuffleNewton
 from tests.bandits.test_misuse import ARMS, BAD_ARMS
 
 BUDGET = Budget(4.0, 1e-6)

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from tacit.model.vectors import pair_size
-from tacit.models.centred import CentredContribution, add_centred
+from reticent.model.vectors import pair_size
+from reticent.models.centred import CentredContribution, add_centred
 
 CENTRES = [0.003, 0.01, 0.03, 0.1, 0.3, 0.45, 0.5, 0.9]
 P = 3

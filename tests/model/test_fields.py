@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from tacit.model.vectors import packed_size, pair_size
-from tacit.models.fields import FieldContribution, add_fields
+from reticent.model.vectors import packed_size, pair_size
+from reticent.models.fields import FieldContribution, add_fields
 
 CENTRES = [0.003, 0.01, 0.03, 0.1, 0.3, 0.45, 0.5, 0.9]
 ACTIONS, P = 2, 4

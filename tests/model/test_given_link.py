@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from tacit import Bandit, Budget, JointGLM, Reward, ShuffleNewton, Simulated, Spec, environments, simulate
-from tacit.algorithms import irls
-from tacit.model import links
-from tacit.model.glm import GLMContribution, balanced_curvature, glm_sensitivity, largest_weight
+from reticent import Bandit, Budget, JointGLM, Reward, Simulated, Spec, environments, simulate
+from reticent_devices import ShuffleNewton
+from reticent.algorithms import irls
+from reticent.model import links
+from reticent.model.glm import GLMContribution, balanced_curvature, glm_sensitivity, largest_weight
 from tests.bandits.test_joint_glm import CAUCHIT, posterior_at, vector
 from tests.bandits.test_joint_glm import OWN as CLOGLOG
 from tests.made import joint

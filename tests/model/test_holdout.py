@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 from scipy.optimize import minimize
 
-from tacit import Budget, Holdout
-from tacit.algorithms.groups import Groups
-from tacit.features import Category, Schema
+from reticent import Budget, Holdout
+from reticent.algorithms.groups import Groups
+from reticent.features import Category, Schema
 from tests.made import joint
 
 BUDGET = Budget(1.0, 1e-6)

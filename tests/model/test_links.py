@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from tacit.kernels.formulas import link_mean
-from tacit.model import links
+from reticent.kernels.formulas import link_mean
+from reticent.model import links
 
 Z = np.concatenate([np.linspace(-9, 9, 1801), np.geomspace(1e-9, 1e-3, 13), -np.geomspace(1e-9, 1e-3, 13)])
 STEP, ROUNDING = 1e-5, 1 + 2.0**-51

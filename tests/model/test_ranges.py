@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit import Bandit, Budget, LocalIRLS, Simulated
-from tacit.bandits.server import named
-from tacit.mechanisms.discounted import Discounted
-from tacit.mechanisms.grid import LENGTH_SLACK, on_grid
-from tacit.model import links
-from tacit.testing import stage
+from reticent import Bandit, Budget, Simulated
+from reticent_devices import LocalIRLS
+from reticent_devices.bandits.server import named
+from reticent.mechanisms.discounted import Discounted
+from reticent.mechanisms.grid import LENGTH_SLACK, on_grid
+from reticent.model import links
+from reticent.testing import stage
 from tests.made import any_kind, joint
 
 BUDGET, SAFE = Budget(1.0, 1e-3), [1e-30, 1e-12, 0.3, 1.0, 3.0, 1e12, 1e30]

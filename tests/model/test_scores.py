@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from tacit.model import links
-from tacit.model.glm import linearize
-from tacit.model.scores import ScoreContribution
+from reticent.model import links
+from reticent.model.glm import linearize
+from reticent.model.scores import ScoreContribution
 
 CLOGLOG = links.given(
     mean=lambda z: -np.expm1(-np.exp(z)), slope=lambda z: np.exp(z - np.exp(z)), steepest=math.exp(-1), reach=4

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from tacit.mechanisms.discounted import Discounted
-from tacit.model.linear import LinearContribution
+from reticent.mechanisms.discounted import Discounted
+from reticent.model.linear import LinearContribution
 from tests.reference import linear as reference
 
 REWARDS = [(-1.0, 1.0), (0.0, 1.0), (-2.0, 0.5), (0.0, 0.3)]

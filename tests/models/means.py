@@ -6,9 +6,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tacit.algorithms.chances import Values
-from tacit.kernels.compile import kernel
-from tacit.models.protocol import Compiled, ModelSums, Pace
+from reticent.algorithms.chances import Values
+from reticent.kernels.compile import kernel
+from reticent.models.protocol import Compiled, ModelSums, Pace
 
 
 class MeansEstimate(NamedTuple):

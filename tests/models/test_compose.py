@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit import Bandit, Budget, Holdout, Secure, Simulated
-from tacit.features import Category, Number, Schema
-from tacit.mechanisms.opening import opened
-from tacit.models.centred import Centred
-from tacit.models.fields import Fields
-from tacit.models.glm import GLM
-from tacit.models.scores import Scores
-from tacit.models.then import Then
-from tacit.privacy import ledger
-from tacit.testing import pairs
+from reticent import Bandit, Budget, Holdout, Secure, Simulated
+from reticent.features import Category, Number, Schema
+from reticent.mechanisms.opening import opened
+from reticent.models.centred import Centred
+from reticent.models.fields import Fields
+from reticent.models.glm import GLM
+from reticent.models.scores import Scores
+from reticent.models.then import Then
+from reticent.privacy import ledger
+from reticent.testing import pairs
 from tests.made import algorithm, joint
 from tests.models.means import Means
 from tests.store.places import Clock, Place

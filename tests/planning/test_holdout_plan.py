@@ -1,4 +1,4 @@
-"""`tacit plan --holdout`: people until an effect is seen."""
+"""`reticent plan --holdout`: people until an effect is seen."""
 
 import json
 
@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from tools.trials.noise import Noise
 
-from tacit.planning import holdout
-from tacit.planning.holdout import HoldoutQuestion
-from tacit.trials import bounds, looks
-from tacit.trials.bounds import CALIBRATED, GroupSum
-from tacit.trials.groups import Places
+from reticent.planning import holdout
+from reticent.planning.holdout import HoldoutQuestion
+from reticent.trials import bounds, looks
+from reticent.trials.bounds import CALIBRATED, GroupSum
+from reticent.trials.groups import Places
 from tests.planning.test_plan import run
 
 

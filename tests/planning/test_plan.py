@@ -1,4 +1,4 @@
-"""`tacit plan --schema`: made-up worlds, the bandit in them, and what a person is told."""
+"""`reticent plan --schema`: made-up worlds, the bandit in them, and what a person is told."""
 
 import json
 import math
@@ -10,11 +10,11 @@ import msgspec
 import numpy as np
 import pytest
 
-from tacit import cli
-from tacit.experiments.runner import run_once
-from tacit.features import Category, Hashed, Number, Schema, Tags
-from tacit.planning import counsel, crowd, trials
-from tacit.planning.trials import PEOPLE, Case, Forecast, Found, Question, Size
+from reticent import cli
+from reticent.experiments.runner import run_once
+from reticent.features import Category, Hashed, Number, Schema, Tags
+from reticent.planning import counsel, crowd, trials
+from reticent.planning.trials import PEOPLE, Case, Forecast, Found, Question, Size
 
 SMALL = Schema(
     context={"age": Number(0, 100, bins=3), "plan": Category("free", "paid")}, arms="disjoint", actions=("a", "b")
@@ -181,7 +181,7 @@ def test_fields_that_cost_more_than_they_bring_are_named():
 
 def run(capsys, monkeypatch, *arguments):
     monkeypatch.setattr(trials, "QUICK", TINY)
-    monkeypatch.setattr(sys, "argv", ["tacit", "plan", *map(str, arguments)])
+    monkeypatch.setattr(sys, "argv", ["reticent", "plan", *map(str, arguments)])
     with pytest.raises(SystemExit) as stop:
         cli.main()
     out = capsys.readouterr()

@@ -5,9 +5,10 @@ import sys
 
 import pytest
 
-from tacit import Budget, LocalIRLS, ShuffleNewton, Simulated, cli
-from tacit.features import Number, Schema
-from tacit.privacy.deployments import FILL_IN
+from reticent import Budget, Simulated, cli
+from reticent_devices import LocalIRLS, ShuffleNewton
+from reticent.features import Number, Schema
+from reticent.privacy.deployments import FILL_IN
 from tests.made import joint
 
 # opendp/deployments-registry-data, schemas/deployments-schema.yaml: what is required, and what may be there
@@ -90,7 +91,7 @@ def test_what_does_not_hold_for_people_is_not_registered(given):
 
 def test_the_command(monkeypatch, capsys):
     for name, code in (("joint-glm:rounds=5", 0), ("lin-ucb", 1)):
-        monkeypatch.setattr(sys, "argv", ["tacit", "privacy", name, "--registry"])
+        monkeypatch.setattr(sys, "argv", ["reticent", "privacy", name, "--registry"])
         with pytest.raises(SystemExit) as stop:
             cli.main()
         assert stop.value.code == code

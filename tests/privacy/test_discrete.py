@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from tacit.privacy import discrete, gaussian
-from tacit.privacy.ledger import GaussianRelease, grid_delta
+from reticent.privacy import discrete, gaussian
+from reticent.privacy.ledger import GaussianRelease, grid_delta
 
 
 def masses(s, reach):

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from tacit import Secure
+from reticent import Secure
 from tests.privacy.test_secure import wait
 
 CELLS = 2.0**55

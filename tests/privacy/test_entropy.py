@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2
 
-from tacit.privacy import randomness
+from reticent.privacy import randomness
 from tests.privacy.test_secure import in_a_child
 
 DRAWS, ALARM = 200_000, 1e-6

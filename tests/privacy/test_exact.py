@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tacit.errors import NotSecure
-from tacit.kernels.exact import gaussians
-from tacit.privacy import exact, randomness
+from reticent.errors import NotSecure
+from reticent.kernels.exact import gaussians
+from reticent.privacy import exact, randomness
 from tests.reference import gaussian as reference
 
 CHANCE, COUNT = 1e-6, 200_000

@@ -8,8 +8,8 @@ import warnings
 
 import pytest
 
-from tacit import Budget, Secure
-from tacit.core import file_witness as witness
+from reticent import Budget, Secure
+from reticent.core import file_witness as witness
 from tests.made import joint
 from tests.privacy.test_secure import in_a_child, wait
 
@@ -56,7 +56,7 @@ def test_a_child_forked_just_after_construction_comes_to_its_first_release():
     out = script(
         """
         import numpy as np
-        from tacit import Budget, Simulated
+        from reticent import Budget, Simulated
 
         def play(bandit):
             for _ in range(6):
@@ -85,7 +85,7 @@ def test_a_child_forked_while_numbers_are_drawn_draws_its_own():
     """The thread of the parent is busy all the time: forty forks, each draws at once."""
     out = script(
         """
-        from tacit import Secure
+        from reticent import Secure
 
         source, stop = Secure(), threading.Event()
 
@@ -114,7 +114,7 @@ def test_a_child_forked_while_a_thread_compiles_can_compile():
         """
         import numba
         import numpy as np
-        import tacit.kernels.compile
+        import reticent.kernels.compile
 
         started, forked = threading.Event(), []
 

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit import Bandit, Budget, JointGLM, LocalIRLS, ShuffleNewton
-from tacit.privacy import ledger
-from tacit.privacy.certificate import DEVICES, certify
-from tacit.privacy.ledger import (
+from reticent import Bandit, Budget, JointGLM
+from reticent_devices import LocalIRLS, ShuffleNewton
+from reticent.privacy import ledger
+from reticent.privacy.certificate import DEVICES, certify
+from reticent.privacy.ledger import (
     GaussianRelease,
     GroupReleases,
     LaplaceRelease,
@@ -20,7 +21,7 @@ from tacit.privacy.ledger import (
     RepeatedRelease,
     ShuffledRelease,
 )
-from tacit.privacy.relations import PERSON, RELATIONS, REPLACE, ROUNDS, UNIT, USER
+from reticent.privacy.relations import PERSON, RELATIONS, REPLACE, ROUNDS, UNIT, USER
 
 DELTA = 1e-5
 GAUSSIAN = GaussianRelease("sum", "numbers", 1.0, 1.0, 4.0, relation=REPLACE)

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from tacit import Budget
-from tacit.errors import BudgetExceeded
-from tacit.privacy import gaussian, ledger
-from tacit.privacy.ledger import GaussianRelease
+from reticent import Budget
+from reticent.errors import BudgetExceeded
+from reticent.privacy import gaussian, ledger
+from reticent.privacy.ledger import GaussianRelease
 
 
 def hockey_stick(epsilon, mu):

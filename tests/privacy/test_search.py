@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tacit.privacy import search
+from reticent.privacy import search
 
 
 @pytest.mark.parametrize("place", [1e-6, 0.3, 1.0, 7.5, 1e5])

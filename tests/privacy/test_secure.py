@@ -10,9 +10,9 @@ import warnings
 import numpy as np
 import pytest
 
-from tacit import Bandit, Budget, JointGLM, Secure, cli, environments
-from tacit.errors import BadState, NotSecure
-from tacit.privacy import noise
+from reticent import Bandit, Budget, JointGLM, Secure, cli, environments
+from reticent.errors import BadState, NotSecure
+from reticent.privacy import noise
 from tests.made import joint
 
 BUDGET = Budget(1.0, 1e-6)
@@ -50,7 +50,7 @@ def test_only_our_own_sources_are_believed(source, tmp_path):
     bandit = joint(features=2, budget=BUDGET, source=source())
     told = bandit.privacy
     assert not told.private and told.distance is None and told.source != Secure.description
-    assert "not one of tacit's sources" in told.caveats[0] and "exact" not in str(told)
+    assert "not one of reticent's sources" in told.caveats[0] and "exact" not in str(told)
     with pytest.raises(ValueError, match=f"source of what is saved, got {source.__name__}"):
         bandit.save(tmp_path / "bandit.json")
 
@@ -217,7 +217,7 @@ def test_a_block_of_simulated_rounds_needs_simulated_noise():
 
 
 def test_the_command_line_shows_grid_and_distance(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["tacit", "privacy", "joint-glm", "--epsilon", "1"])
+    monkeypatch.setattr(sys, "argv", ["reticent", "privacy", "joint-glm", "--epsilon", "1"])
     with pytest.raises(SystemExit):
         cli.main()
     text = capsys.readouterr().out

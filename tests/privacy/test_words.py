@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit import Budget, LinUCB, LocalIRLS, ShuffleNewton, Simulated
-from tacit.privacy import words
+from reticent import Budget, LinUCB, Simulated
+from reticent_devices import LocalIRLS, ShuffleNewton
+from reticent.privacy import words
 from tests.made import joint
 
 BUDGET = Budget(epsilon=1.0, delta=1e-6)

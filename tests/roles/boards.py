@@ -9,9 +9,10 @@ import math
 import numpy as np
 from numpy.random import default_rng
 
-from tacit import Budget, LocalIRLS, Reward, ShuffleNewton, Shuffler
-from tacit.features import Number, Schema
-from tacit.roles import local, shuffle
+from reticent import Budget, Reward
+from reticent_devices import LocalIRLS, ShuffleNewton, Shuffler
+from reticent.features import Number, Schema
+from reticent_devices.roles import local, shuffle
 
 BUDGET, COARSE = Budget(1.0, 1e-6), Budget(1.0, 1e-2)
 FIELDS = Schema(context={"age": Number(0, 100)}, arms="disjoint", actions=("walk",))
@@ -93,7 +94,7 @@ def device(billboard, **options):
     for mark, kind in DEVICES.items():
         if mark in billboard:
             return kind(billboard, **options)
-    if b'"tacit billboard"' in billboard:
+    if b'"reticent billboard"' in billboard:
         return shuffle.ShuffleClient(billboard, **options)
     return local.LocalClient(billboard, public_arms=True, **options)
 
@@ -124,7 +125,7 @@ def without(name, *path):
 
 
 class Stream:
-    """Instead of tacit.privacy.randomness.octets: the same bytes after every `rewind`, and how many were drawn."""
+    """Instead of reticent.privacy.randomness.octets: the same bytes after every `rewind`, and how many were drawn."""
 
     def __init__(self, seed):
         self.bytes, self.drawn = default_rng(seed).bytes(1 << 16), 0

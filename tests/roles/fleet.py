@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.data import Array, Coded, Exact
-from tacit.mechanisms.shuffle.encoding import nothing_coded
-from tacit.privacy import randomness
-from tacit.roles import billboard as boards
-from tacit.roles import limits, wire
+from reticent.data import Array, Coded, Exact
+from reticent_devices.mechanisms.shuffle.encoding import nothing_coded
+from reticent.privacy import randomness
+from reticent_devices.roles import billboard as boards
+from reticent_devices.roles import limits, wire
 
 PARTS = 256  # of a grid cell that the first eight random bits decide between
 ROWS = 4096  # reports made at a time: their numbers stay in the processor's cache

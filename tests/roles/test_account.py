@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from tacit.errors import LifetimeSpent
-from tacit.roles.account import Lifetime, Spent, certainty
-from tacit.roles.outbox import WEEK
-from tacit.roles.outbox_state import OutboxState
+from reticent.errors import LifetimeSpent
+from reticent_devices.roles.account import Lifetime, Spent, certainty
+from reticent_devices.roles.outbox import WEEK
+from reticent_devices.roles.outbox_state import OutboxState
 from tests.roles.test_ledger import board
 from tests.roles.test_outbox import ARMS, BOARD, JITTER, WAIT, World
 

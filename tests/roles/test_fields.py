@@ -6,10 +6,11 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, Embedded, LocalIRLS, ShuffleNewton, Simulated
-from tacit.errors import BadBillboard, WrongBatch
-from tacit.features import Category, Number, Schema, Tags
-from tacit.privacy import randomness
+from reticent import Budget, Simulated
+from reticent_devices import Embedded, LocalIRLS, ShuffleNewton
+from reticent.errors import BadBillboard, WrongBatch
+from reticent.features import Category, Number, Schema, Tags
+from reticent.privacy import randomness
 from tests.roles.boards import SERVERS, Stream, another, behaviour, changed, device, published
 
 HEALTH = Schema(

@@ -1,6 +1,6 @@
 """Thousands of damaged billboards: each is refused, or no datum makes a device behave otherwise than another does.
 
-Every run has another seed; a failure names it, and TACIT_FUZZ_SEED repeats it."""
+Every run has another seed; a failure names it, and RETICENT_FUZZ_SEED repeats it."""
 
 import contextlib
 import json
@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit import Shuffler
-from tacit.errors import BadBillboard
-from tacit.privacy import gaussian, randomness
-from tacit.roles import billboard as boards
-from tacit.roles import limits
+from reticent_devices import Shuffler
+from reticent.errors import BadBillboard
+from reticent.privacy import gaussian, randomness
+from reticent_devices.roles import billboard as boards
+from reticent_devices.roles import limits
 from tests.roles.boards import (
     ALL,
     COARSE,
@@ -32,7 +32,7 @@ from tests.roles.boards import (
 )
 from tests.roles.fleet import Fleet
 
-SEED = int(os.environ.get("TACIT_FUZZ_SEED", secrets.randbits(32)))
+SEED = int(os.environ.get("RETICENT_FUZZ_SEED", secrets.randbits(32)))
 EACH = 400  # damaged billboards of each of the 20 kinds
 MOST = 1 << 26  # random bytes of a report
 
@@ -56,7 +56,7 @@ def test_no_damaged_billboard_makes_two_data_behave_differently(served, monkeypa
     kept = 0
     for number in range(EACH):
         board = mutated(made[number % 2], others[rng.integers(len(others))], rng)
-        told = f"TACIT_FUZZ_SEED={SEED}, {name}, number {number}: {board[:3000]!r}"
+        told = f"RETICENT_FUZZ_SEED={SEED}, {name}, number {number}: {board[:3000]!r}"
         try:
             client = accepted(board)
         except Exception as error:

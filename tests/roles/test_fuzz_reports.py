@@ -1,6 +1,6 @@
 """Thousands of damaged reports and batches: each is refused by a named error and changes nothing, or it counts.
 
-Every run has another seed; a failure names it, and TACIT_FUZZ_SEED repeats it."""
+Every run has another seed; a failure names it, and RETICENT_FUZZ_SEED repeats it."""
 
 import os
 import secrets
@@ -9,11 +9,11 @@ import struct
 import numpy as np
 from numpy.random import default_rng
 
-from tacit import Shuffler
-from tacit.errors import TacitError
+from reticent_devices import Shuffler
+from reticent.errors import ReticentError
 from tests.roles.boards import ALL, device, fellows, is_local
 
-SEED = int(os.environ.get("TACIT_FUZZ_SEED", secrets.randbits(32)))
+SEED = int(os.environ.get("RETICENT_FUZZ_SEED", secrets.randbits(32)))
 EACH = 200
 WORDS = [
     *(bytes(8), b"\xff" * 8, b"\xff" * 7 + b"\x7f", bytes(7) + b"\x80"),
@@ -57,12 +57,12 @@ def test_a_local_server_counts_a_report_or_changes_nothing(served_local):
     for number in range(EACH):
         good, foreign = sent(server)[0], sent(ALL[others[rng.integers(len(others))]]())[0]
         bad, before = damaged(good, foreign, rng), (snapshot(server._state), len(server._seen), server.users)
-        told = f"TACIT_FUZZ_SEED={SEED}, {name}, number {number}: {bad!r}"
+        told = f"RETICENT_FUZZ_SEED={SEED}, {name}, number {number}: {bad!r}"
         try:
             server.observe(bad)
             assert server.users == before[2] + 1, told
             taken += 1
-        except TacitError:
+        except ReticentError:
             assert (snapshot(server._state), len(server._seen), server.users) == before, told
         except Exception as error:
             raise AssertionError(told) from error
@@ -78,13 +78,13 @@ def test_a_shuffler_counts_a_report_or_changes_nothing(served_shuffled):
     one, many = Shuffler(board), Shuffler(board)
     for number, good in enumerate(reports):
         bad = damaged(good, reports[number - 1], rng)
-        told = f"TACIT_FUZZ_SEED={SEED}, {name}, number {number}: {bad!r}"
+        told = f"RETICENT_FUZZ_SEED={SEED}, {name}, number {number}: {bad!r}"
         for shuffler, add in ((one, one.add), (many, many.add_many)):
             before = snapshot(shuffler._open), shuffler.reports
             try:
                 refused, whole = add(bad) or {}, len(bad) // shuffler.parameters.length
                 assert shuffler.reports == before[1] + whole - sum(refused.values()), told
-            except TacitError:
+            except ReticentError:
                 assert (snapshot(shuffler._open), shuffler.reports) == before, told
             except Exception as error:
                 raise AssertionError(told) from error
@@ -100,12 +100,12 @@ def test_a_server_of_the_shuffle_model_takes_a_batch_or_changes_nothing(served_s
     good, taken = shuffler.close(), 0
     for number in range(EACH):
         bad, before = damaged(good, good[::-1], rng), snapshot(server._state)
-        told = f"TACIT_FUZZ_SEED={SEED}, {name}, number {number}: {bad!r}"
+        told = f"RETICENT_FUZZ_SEED={SEED}, {name}, number {number}: {bad!r}"
         try:
             server.observe(bad)
             assert server.users >= 54 and np.isfinite(server.theta).all(), told
             server, taken = ALL[name](), taken + 1
-        except TacitError:
+        except ReticentError:
             assert snapshot(server._state) == before, told
         except Exception as error:
             raise AssertionError(told) from error

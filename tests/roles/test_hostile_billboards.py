@@ -8,13 +8,14 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, LocalIRLS, ShuffleNewton, Shuffler
-from tacit.errors import BadBillboard, BadReport, WrongBatch
-from tacit.model import vectors
-from tacit.privacy import randomness
-from tacit.roles import billboard as boards
-from tacit.roles import local, shuffle, wire
-from tacit.roles.wire import Parameters
+from reticent import Budget
+from reticent_devices import LocalIRLS, ShuffleNewton, Shuffler
+from reticent.errors import BadBillboard, BadReport, WrongBatch
+from reticent.model import vectors
+from reticent.privacy import randomness
+from reticent_devices.roles import billboard as boards
+from reticent_devices.roles import local, shuffle, wire
+from reticent_devices.roles.wire import Parameters
 from tests.roles.boards import (
     COARSE,
     LOCAL,
@@ -277,7 +278,7 @@ NESTED = [b"[" * 10**5, b'{"a":' * 10**5, b'["]",' * 10**5, b'{"format": ' + b"[
 
 @pytest.mark.parametrize("deep", NESTED)
 def test_nested_brackets_are_refused_before_they_are_parsed(deep):
-    for kind in (lambda made: device(made + b'"tacit billboard"'), device, Shuffler, Fleet):
+    for kind in (lambda made: device(made + b'"reticent billboard"'), device, Shuffler, Fleet):
         with pytest.raises(BadBillboard, match="brackets"):
             kind(deep)
 

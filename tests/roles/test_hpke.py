@@ -4,8 +4,8 @@ import secrets
 
 import pytest
 
-from tacit.errors import BadReport
-from tacit.roles import hpke
+from reticent.errors import BadReport
+from reticent_devices.roles import hpke
 from tests.reference import hpke as reference
 
 

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit import Budget, LocalIRLS, Reward
-from tacit.errors import LifetimeSpent, TooManyReports
-from tacit.roles.account import Charge, Lifetime
-from tacit.roles.outbox import WEEK
-from tacit.roles.outbox_state import File
+from reticent import Budget, Reward
+from reticent_devices import LocalIRLS
+from reticent.errors import LifetimeSpent, TooManyReports
+from reticent_devices.roles.account import Charge, Lifetime
+from reticent_devices.roles.outbox import WEEK
+from reticent_devices.roles.outbox_state import File
 from tests.roles.boards import device, document, is_local, published
 from tests.roles.test_outbox import ARMS, World
 

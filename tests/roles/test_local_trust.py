@@ -6,13 +6,14 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, LocalIRLS, Reward
-from tacit.bandits.local import server as local_server
-from tacit.errors import BadBillboard, DuplicateReport
-from tacit.mechanisms.randomizers import CELLS, Lattice
-from tacit.privacy.randomness import Seeded
-from tacit.roles import limits
-from tacit.roles.local import ID_BYTES, LocalClient
+from reticent import Budget, Reward
+from reticent_devices import LocalIRLS
+from reticent_devices.bandits.local import server as local_server
+from reticent.errors import BadBillboard, DuplicateReport
+from reticent_devices.mechanisms.randomizers import CELLS, Lattice
+from reticent.privacy.randomness import Seeded
+from reticent_devices.roles import limits
+from reticent_devices.roles.local import ID_BYTES, LocalClient
 
 BUDGET = Budget(1.0, 1e-6)
 SERVERS = [

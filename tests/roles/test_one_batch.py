@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from tacit import Shuffler
-from tacit.errors import BadState, DuplicateReport
+from reticent_devices import Shuffler
+from reticent.errors import BadState, DuplicateReport
 from tests.roles.test_shuffle_protocol import BOARD, SERVER
 from tests.store.processes import at_once, forked
 

@@ -16,11 +16,12 @@ import time
 import numpy as np
 import pytest
 
-from tacit import Budget, ShuffleNewton, Shuffler
-from tacit.errors import BadBillboard, DuplicateReport, TooManyReports
-from tacit.roles import identity, sealed, wire
-from tacit.roles.account import Lifetime
-from tacit.roles.outbox import WEEK, Outbox, post
+from reticent import Budget
+from reticent_devices import ShuffleNewton, Shuffler
+from reticent.errors import BadBillboard, DuplicateReport, TooManyReports
+from reticent_devices.roles import identity, sealed, wire
+from reticent_devices.roles.account import Lifetime
+from reticent_devices.roles.outbox import WEEK, Outbox, post
 from tests.roles.boards import SERVERS, changed, device, published
 
 BOARD = published("newton")[1]
@@ -227,9 +228,9 @@ PROGRAM = """
 import sys
 import time
 from pathlib import Path
-from tacit.roles.account import Lifetime
-from tacit.roles.outbox import Outbox
-from tacit.roles.shuffle import ShuffleClient
+from reticent_devices.roles.account import Lifetime
+from reticent_devices.roles.outbox import Outbox
+from reticent_devices.roles.shuffle import ShuffleClient
 
 kept, board, log = Path(sys.argv[1]), Path(sys.argv[2]).read_bytes(), open(sys.argv[3], "a", buffering=1)
 

@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit import Budget
-from tacit.errors import BadBillboard, TooManyReports
-from tacit.roles import shuffle
-from tacit.roles.outbox import WEEK
+from reticent import Budget
+from reticent.errors import BadBillboard, TooManyReports
+from reticent_devices.roles import shuffle
+from reticent_devices.roles.outbox import WEEK
 from tests.roles.boards import COARSE, SERVERS, changed, device, document, encoded, people, published
 from tests.roles.fleet import Fleet
 from tests.roles.test_outbox import WAIT, World
 from tests.roles.true_cost import delta_of_two
 
-SEED = int(os.environ.get("TACIT_FUZZ_SEED", secrets.randbits(32)))
+SEED = int(os.environ.get("RETICENT_FUZZ_SEED", secrets.randbits(32)))
 PLANNED = [name for name in SERVERS if name.startswith("newton")]
 KEYS = ["grid", "norm", "trials", "minimum", "malicious", "epsilon", "delta", "curvature", "users"]
 
@@ -63,7 +63,7 @@ def test_no_hostile_plan_that_a_device_accepts_has_less_noise_than_it_claims(nam
     rng, accepted = default_rng([SEED, PLANNED.index(name)]), 0
     for number in range(each):
         board = hostile_plan(json.loads(published(name)[number % 2]), rng)
-        told = f"TACIT_FUZZ_SEED={SEED}, {name}, number {number}: {json.loads(board)['plan']}"
+        told = f"RETICENT_FUZZ_SEED={SEED}, {name}, number {number}: {json.loads(board)['plan']}"
         try:
             client = shuffle.ShuffleClient(board)
         except BadBillboard:

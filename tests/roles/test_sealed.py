@@ -2,9 +2,9 @@
 
 import pytest
 
-from tacit.errors import BadReport
-from tacit.roles import billboard as boards
-from tacit.roles import hpke, identity, sealed
+from reticent.errors import BadReport
+from reticent_devices.roles import billboard as boards
+from reticent_devices.roles import hpke, identity, sealed
 from tests.roles.boards import device, published
 
 BOARD = published("newton")[1]

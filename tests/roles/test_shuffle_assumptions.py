@@ -5,11 +5,12 @@ each test states how often it fails by chance."""
 import numpy as np
 import pytest
 
-from tacit import Budget, Reward, ShuffleNewton, Shuffler
-from tacit.errors import BadBillboard
-from tacit.roles import billboard as boards
-from tacit.roles import wire
-from tacit.roles.shuffle import ShuffleClient
+from reticent import Budget, Reward
+from reticent_devices import ShuffleNewton, Shuffler
+from reticent.errors import BadBillboard
+from reticent_devices.roles import billboard as boards
+from reticent_devices.roles import wire
+from reticent_devices.roles.shuffle import ShuffleClient
 from tests.roles.boards import another
 from tests.roles.fleet import Fleet
 

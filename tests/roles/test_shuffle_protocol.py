@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit import Budget, ShuffleNewton
-from tacit.errors import BadReport, BatchTooSmall, DuplicateReport, LateReport, WrongBatch
-from tacit.privacy.randomness import Seeded, System
-from tacit.roles import wire
-from tacit.roles.shuffle import ShuffleClient
-from tacit.roles.shuffler import Shuffler
+from reticent import Budget
+from reticent_devices import ShuffleNewton
+from reticent.errors import BadReport, BatchTooSmall, DuplicateReport, LateReport, WrongBatch
+from reticent.privacy.randomness import Seeded, System
+from reticent_devices.roles import wire
+from reticent_devices.roles.shuffle import ShuffleClient
+from reticent_devices.roles.shuffler import Shuffler
 
 SERVER = ShuffleNewton(2, Budget(1.0, 1e-2), first=60)
 BOARD = SERVER.billboard()

@@ -6,12 +6,13 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, Reward, ShuffleNewton
-from tacit.errors import BadBillboard
-from tacit.privacy.randomness import Seeded
-from tacit.roles import limits
-from tacit.roles.shuffle import ShuffleClient
-from tacit.roles.shuffler import Shuffler
+from reticent import Budget, Reward
+from reticent_devices import ShuffleNewton
+from reticent.errors import BadBillboard
+from reticent.privacy.randomness import Seeded
+from reticent_devices.roles import limits
+from reticent_devices.roles.shuffle import ShuffleClient
+from reticent_devices.roles.shuffler import Shuffler
 from tests.roles.fleet import Fleet
 
 BUDGET = Budget(1.0, 1e-2)

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 def write(certificate, key):
     """Both files, as PEM."""
     secret = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "tacit")])
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "reticent")])
     now = datetime.datetime.now(datetime.UTC)
     made = x509.CertificateBuilder(name, name, secret.public_key(), x509.random_serial_number())
     made = made.not_valid_before(now - datetime.timedelta(1)).not_valid_after(now + datetime.timedelta(1))

@@ -2,11 +2,11 @@
 
 import pytest
 
-from tests.cli.conftest import tacit
+from tests.cli.conftest import reticent
 from tests.service.servers import OPEN
 from tests.store.conftest import folder, on_postgres, postgres
 
-__all__ = ["folder", "on_postgres", "postgres", "tacit"]
+__all__ = ["folder", "on_postgres", "postgres", "reticent"]
 
 
 @pytest.fixture(autouse=True)

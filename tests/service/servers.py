@@ -12,11 +12,11 @@ import subprocess
 import sys
 import time
 
-from tacit.service import config as configs
-from tacit.service.app import Application
+from reticent_serve.service import config as configs
+from reticent_serve.service.app import Application
 from tests.store.places import WINDOW, Clock, settle
 
-KEYS = {role: f"tacit_the-{role}'s-key" for role in ("app", "operator", "auditor")}
+KEYS = {role: f"reticent_the-{role}'s-key" for role in ("app", "operator", "auditor")}
 LINEAR = {
     "kind": "joint-glm",
     "features": 3,
@@ -55,7 +55,7 @@ class Running:
         (folder / "serve.toml").write_text(text)
         self.log = folder / "log"
         with open(self.log, "ab") as log:
-            command = [sys.executable, "-m", "tacit", "serve", str(folder / "serve.toml"), "--port", str(port)]
+            command = [sys.executable, "-m", "reticent", "serve", str(folder / "serve.toml"), "--port", str(port)]
             self.process = subprocess.Popen(command, stderr=log, stdout=log, cwd=folder)
         started = self.log.read_text().count("Serving on") + 1
         while len(found := re.findall(r"Serving on (https?://127.0.0.1:(\d+))", self.log.read_text())) < started:

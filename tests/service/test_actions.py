@@ -2,7 +2,7 @@
 
 import pytest
 
-from tacit.errors import BadState
+from reticent.errors import BadState
 from tests.service.servers import FIELDS, application, page_of, reply
 
 PROFILES = {"somebody": {"context": {"age": 30}}}

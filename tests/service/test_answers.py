@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from tacit.models.segments import FieldSegment, Likely, Segments
-from tacit.service import answers, charts, demo
-from tacit.service.words import SPACE, Scale, listed, spelt
+from reticent.models.segments import FieldSegment, Likely, Segments
+from reticent_serve.service import answers, charts, demo
+from reticent_serve.service.words import SPACE, Scale, listed, spelt
 from tests.service.servers import application, askers, bearer, call, each_reply, page_of, reply, statuses, stored
 from tests.store.places import settle
 

@@ -8,9 +8,9 @@ import types
 import numpy as np
 import pytest
 
-from tacit import Stored
-from tacit.errors import BadState
-from tacit.service import bodies, hot, served
+from reticent_serve import Stored
+from reticent.errors import BadState
+from reticent_serve.service import bodies, hot, served
 from tests.service.servers import LINEAR, application, askers, bearer, call, each_reply, lines, reply, statuses, stored
 from tests.store.places import LASTS, contribution, linear, settle, total
 
@@ -245,7 +245,7 @@ def test_epsilon_is_shown_with_its_neighbours(tmp_path):
     app = application(tmp_path, bandits={name: LINEAR | {"database": f"{name}.db"} for name in ("one", "two")})
     assert reply(app, "/v1/bandits/one/status")["privacy"]["neighbours"] == "replace"
     ((_, _, metrics),) = call(app, ("/metrics", None))
-    for name in ("tacit_epsilon", "tacit_epsilon_spent"):
+    for name in ("reticent_epsilon", "reticent_epsilon_spent"):
         assert f'\n{name}{{bandit="one",neighbours="replace"}} ' in metrics.decode()
 
 

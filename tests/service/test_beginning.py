@@ -2,8 +2,8 @@
 
 import pytest
 
-from tacit.service import config as configs
-from tacit.service import offers
+from reticent_serve.service import config as configs
+from reticent_serve.service import offers
 from tests.service.servers import GLM
 
 PRIOR = {"warm_start": {"theta": [0.1, 0.2, 0.0], "precision": 2.0}}

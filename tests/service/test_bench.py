@@ -1,4 +1,4 @@
-"""`tacit bench serve` measures what it says: three servers, each of which answers."""
+"""`reticent bench serve` measures what it says: three servers, each of which answers."""
 
 import pytest
 from tools import bench

@@ -11,12 +11,12 @@ import numpy as np
 import psycopg
 import pytest
 
-from tacit import Stored
-from tacit.errors import Unavailable
-from tacit.holders import seal as seals
-from tacit.holders.seal import Keys, Seal
-from tacit.service import bodies, served
-from tacit.service.app import SHOWN
+from reticent_serve import Stored
+from reticent.errors import Unavailable
+from reticent_serve.holders import seal as seals
+from reticent_serve.holders.seal import Keys, Seal
+from reticent_serve.service import bodies, served
+from reticent_serve.service.app import SHOWN
 from tests.canaries import Canaries, contents
 from tests.service.servers import application, call, lines
 from tests.store.clusters import tool

@@ -13,11 +13,11 @@ import time
 import numpy as np
 import pytest
 
-from tacit.errors import Unavailable
-from tacit.service import AsyncClient, Client, Refused
-from tacit.service import config as configs
-from tacit.service.calls import Caller, HTTPReply
-from tacit.service.server import check_tls
+from reticent.errors import Unavailable
+from reticent_serve.service import AsyncClient, Client, Refused
+from reticent_serve.service import config as configs
+from reticent_serve.service.calls import Caller, HTTPReply
+from reticent_serve.service.server import check_tls
 from tests.service import certificates
 from tests.service.servers import KEYS, LINEAR, TOML, Running
 
@@ -296,7 +296,7 @@ def test_tls_and_a_server_that_asks_to_wait(tls, tmp_path, monkeypatch):
 @pytest.mark.parametrize("key", ["k\r\nx-evil: 1", "k\nx", "two words", "", "schlüssel", "k\x00"])
 def test_a_key_cannot_add_to_a_request(key):
     for kind in (Client, AsyncClient):
-        with pytest.raises(ValueError, match="Expected a key as `tacit key` prints it, got another text") as caught:
+        with pytest.raises(ValueError, match="Expected a key as `reticent key` prints it, got another text") as caught:
             kind("http://127.0.0.1:1", "messages", key=key)
         assert key == "" or key not in str(caught.value)
     call = Caller("http://127.0.0.1:1/be hind/", "a/../b?c#d e\r\nx-evil: 1", key="k", patience=0).get("status")

@@ -2,11 +2,11 @@
 
 import pytest
 
-from tacit import Bandit
-from tacit.errors import BadState
-from tacit.features import Category, Number, Schema
-from tacit.service import config as configs
-from tacit.service import keys
+from reticent import Bandit
+from reticent.errors import BadState
+from reticent.features import Category, Number, Schema
+from reticent_serve.service import config as configs
+from reticent_serve.service import keys
 from tests.service.servers import FIELDS, GLM, LINEAR, application, stored
 
 HASH = "0" * 64

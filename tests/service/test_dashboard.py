@@ -6,11 +6,11 @@ import re
 import numpy as np
 import pytest
 
-from tacit.errors import Unavailable
-from tacit.holders.retirement import retire
-from tacit.service import config as configs
-from tacit.service import dashboard, page, words
-from tacit.service import history as histories
+from reticent.errors import Unavailable
+from reticent_serve.holders.retirement import retire
+from reticent_serve.service import config as configs
+from reticent_serve.service import dashboard, page, words
+from reticent_serve.service import history as histories
 from tests.service.servers import KEYS, LINEAR, application, askers, call, lines, page_of, reply, statuses, stored
 from tests.store.places import LASTS, Clock, Place, glm, play, restored, settle
 
@@ -83,17 +83,17 @@ def test_a_cookie_is_for_this_site_alone_and_holds_no_key(keyed):
     _, given = log_in(keyed, KEYS["operator"], (b"x-forwarded-proto", b"https"))
     assert given.endswith(b"; Secure")
     ((status, headers, _),) = call(keyed, ("/logout", {}))
-    assert status == 204 and headers[b"set-cookie"].startswith(b"tacit=; Path=/; Max-Age=0;")
+    assert status == 204 and headers[b"set-cookie"].startswith(b"reticent=; Path=/; Max-Age=0;")
 
 
 def test_a_cookie_ends_by_time_and_cannot_be_made_up(tmp_path, keyed, now):
     ((name, value),) = may = cookie(keyed, "auditor")
-    who, until, code = value.removeprefix(b"tacit=").split(b".")
+    who, until, code = value.removeprefix(b"reticent=").split(b".")
     operator = b"b3BlcmF0b3I="  # "operator"
     later = str(int(until) + 1).encode()
     forged = [(operator, until, code), (who, later, code), (who, until, b"0" * 64), (who, until), (b"", until, code)]
     for parts in forged:
-        assert statuses(keyed, ("/dashboard/messages", None, ((name, b"tacit=" + b".".join(parts)),))) == [303]
+        assert statuses(keyed, ("/dashboard/messages", None, ((name, b"reticent=" + b".".join(parts)),))) == [303]
     look = ("/dashboard/messages", None, may)
     assert statuses(keyed, look) == [200]
     keyed.close()
@@ -236,8 +236,8 @@ def test_a_bandit_that_is_used_up_is_said_to_be(tmp_path):
     settle(stored(app))
     body = page_of(app)
     app.close()
-    assert b'tacit_choices_left{bandit="messages"} 60.0' in before and refused == 410
-    assert b'tacit_choices_left{bandit="messages"} 0.0' in after and json.loads(status)["choices_left"] == 0
+    assert b'reticent_choices_left{bandit="messages"} 60.0' in before and refused == 410
+    assert b'reticent_choices_left{bandit="messages"} 0.0' in after and json.loads(status)["choices_left"] == 0
     assert ">Used up<" in body and "Learnt what to offer" in body and "another name" in body
     assert "Healthy" not in body and "a choice counts" not in body and ">none<" in body
 

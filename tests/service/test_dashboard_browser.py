@@ -231,5 +231,5 @@ def test_logging_in_and_out(keyed, visit):
     assert page.locator("#plot").count() == 1 and "Is it learning?" in page.inner_text("main")
     page.context.clear_cookies()
     page.wait_for_url("**/login", timeout=5000)  # it asks again by itself
-    assert not [url for url in visit.asked if "tacit_" in url]
+    assert not [url for url in visit.asked if "reticent_" in url]
     assert keyed.ask("POST", "/login", "key=x", headers={"content-type": "application/x-www-form-urlencoded"})[0] == 415

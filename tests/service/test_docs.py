@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tacit import cli
-from tacit.service import config as configs
-from tacit.service import demo
+from reticent import cli
+from reticent_serve.service import config as configs
+from reticent_serve.service import demo
 from tests.service.servers import Running
 
 PAGE = (Path(__file__).parents[2] / "docs" / "operator.md").read_text()
@@ -38,7 +38,7 @@ def test_the_page_runs(tmp_path, monkeypatch):
     assert json.loads(certificate)["private"] and json.loads(status)["choices"] == 3
     assert [one["name"] for one in json.loads(history)["features"]] == ["short", "friendly", "with a picture"]
     assert len(json.loads(estimate)["theta"]) == 3
-    assert 'tacit_choices{bandit="messages"} 3.0' in metrics and (health, ready) == ("alive\n", "ready\n")
+    assert 'reticent_choices{bandit="messages"} 3.0' in metrics and (health, ready) == ("alive\n", "ready\n")
     for request in blocks("http"):
         first, body = request.split("\n", 1)
         status, _, text = server.ask(*first.split(), body)
@@ -49,22 +49,22 @@ def test_the_page_runs(tmp_path, monkeypatch):
 
 
 def test_a_new_key_is_for_the_configuration(capsys, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["tacit", "key", "shop", "--role", "operator"])
+    monkeypatch.setattr(sys, "argv", ["reticent", "key", "shop", "--role", "operator"])
     with pytest.raises(SystemExit):
         cli.main()
     printed, said = capsys.readouterr()
     document = tomllib.loads(printed) | {"bandits": tomllib.loads(blocks("toml")[0])["bandits"]}
     assert configs.convert(document).keys[0].name == "shop"
-    (key,) = re.findall(r"tacit_\S{43}", said)
+    (key,) = re.findall(r"reticent_\S{43}", said)
     assert (
-        "tacit_" not in printed and hashlib.sha256(key.encode()).hexdigest() == configs.convert(document).keys[0].hash
+        "reticent_" not in printed and hashlib.sha256(key.encode()).hexdigest() == configs.convert(document).keys[0].hash
     )
 
 
 @pytest.mark.parametrize("arguments", [[], ["serve.toml", "--demo"], ["missing.toml"]])
 def test_what_to_serve_has_to_be_said(arguments, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["tacit", "serve", *arguments])
+    monkeypatch.setattr(sys, "argv", ["reticent", "serve", *arguments])
     with pytest.raises(SystemExit) as stop:
         cli.main()
     assert stop.value.code == 1 and not list(tmp_path.iterdir())
@@ -73,4 +73,4 @@ def test_what_to_serve_has_to_be_said(arguments, capsys, monkeypatch, tmp_path):
 def test_every_setting_and_route_is_on_the_page(tmp_path):
     for kind in (configs.BanditSetting, configs.ProfileSetting, configs.ServerSetting):
         assert [name for name in kind.__struct_fields__ if f"`{name}`" not in PAGE] == []
-    assert demo.config(tmp_path).bandits["messages"].database == str(tmp_path / "tacit-demo-trial.db")
+    assert demo.config(tmp_path).bandits["messages"].database == str(tmp_path / "reticent-demo-trial.db")

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-from tacit.holders.retirement import ERASED
+from reticent_serve.holders.retirement import ERASED
 from tests.service.servers import KEYS, TOML, application, askers, bearer, call, reply, statuses, stored
 from tests.store.places import contribution, linear, settle, table, total
 
@@ -34,7 +34,7 @@ def test_the_reply_is_the_same_and_a_reward_counts_no_more(tmp_path):
     assert statuses(app, ("erase", b'{"person":"a","person":"b"}')) == [422]
 
 
-def test_the_command_and_the_roles(tmp_path, monkeypatch, tacit):
+def test_the_command_and_the_roles(tmp_path, monkeypatch, reticent):
     (tmp_path / "serve.toml").write_text(TOML.replace("1e-5}", "1e-5, unit = {rounds = 2}}"))
     app = application(tmp_path, budget={"unit": {"rounds": 2}}, askers=askers())
     assert statuses(app, *(("erase", {"person": "x"}, bearer(role)) for role in KEYS)) == [200, 200, 403]
@@ -43,7 +43,7 @@ def test_the_command_and_the_roles(tmp_path, monkeypatch, tacit):
 
     def run(text):
         monkeypatch.setattr(sys, "stdin", io.StringIO(text))
-        return tacit("erase", tmp_path / "serve.toml", "messages")[:2]
+        return reticent("erase", tmp_path / "serve.toml", "messages")[:2]
 
     assert run("17\n") == run("nobody") == (0, ERASED + "\n") and run("")[0] == 1
     app = application(tmp_path, budget={"unit": {"rounds": 2}})

@@ -8,10 +8,10 @@ import math
 import numpy as np
 import pytest
 
-from tacit.errors import BadState
-from tacit.features import Schema
-from tacit.service import AsyncClient, Client
-from tacit.service.calls import Caller
+from reticent.errors import BadState
+from reticent.features import Schema
+from reticent_serve.service import AsyncClient, Client
+from reticent_serve.service.calls import Caller
 from tests.canaries import Canaries
 from tests.service.servers import Running, application, call, each_reply, lines, page_of, reply, statuses, stored
 from tests.service.test_app import check_refused

@@ -8,9 +8,9 @@ import time
 
 import pytest
 
-from tacit.service import bodies, hot, ofrep
-from tacit.service.groups import LARGE, Readers
-from tacit.service.served import Served
+from reticent_serve.service import bodies, hot, ofrep
+from reticent_serve.service.groups import LARGE, Readers
+from reticent_serve.service.served import Served
 from tests.service.servers import FIELDS, application, call, stored
 
 TEXTS = {"arms": [[1.0, 0.0, 0.0]], "available": ["a: b"] * 100_000}

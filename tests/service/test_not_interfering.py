@@ -14,19 +14,19 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from tacit import Stored
-from tacit.core.assignment import Assignment
-from tacit.holders import rows, shared_settings
-from tacit.holders.choosing import Choosing
-from tacit.holders.requests import ANSWER, Answer
-from tacit.holders.steps import Steps
-from tacit.mechanisms.opening import opened
-from tacit.service import history as histories
-from tacit.service import metrics, served
-from tacit.service.app import SHOWN
-from tacit.service.dashboard import Dashboard
-from tacit.service.served import Served
-from tacit.trials import looks
+from reticent_serve import Stored
+from reticent.core.assignment import Assignment
+from reticent_serve.holders import rows, shared_settings
+from reticent_serve.holders.choosing import Choosing
+from reticent_serve.holders.requests import ANSWER, Answer
+from reticent_serve.holders.steps import Steps
+from reticent.mechanisms.opening import opened
+from reticent_serve.service import history as histories
+from reticent_serve.service import metrics, served
+from reticent_serve.service.app import SHOWN
+from reticent_serve.service.dashboard import Dashboard
+from reticent_serve.service.served import Served
+from reticent.trials import looks
 from tests.service.servers import FIELDS, application, call, lines
 from tests.store.conftest import of_postgres
 from tests.store.places import Clock, Place, table
@@ -279,8 +279,8 @@ def test_metrics_know_nothing_of_rewards_arms_or_the_process(tmp_path):
     app.close()
     values = [line for line in body.decode().splitlines() if not line.startswith("#")]
     assert {line.split("{")[0] for line in values} == {
-        *("tacit_choices", "tacit_entered", "tacit_version", "tacit_next_release_after", "tacit_ready"),
-        *("tacit_epsilon", "tacit_epsilon_spent", "tacit_delta", "tacit_choices_left"),
+        *("reticent_choices", "reticent_entered", "reticent_version", "reticent_next_release_after", "reticent_ready"),
+        *("reticent_epsilon", "reticent_epsilon_spent", "reticent_delta", "reticent_choices_left"),
     }
     assert {re.search("{.*}", line).group() for line in values} == {
         *('{bandit="messages"}', '{bandit="messages",neighbours="replace"}')
@@ -293,7 +293,7 @@ def test_metrics_know_nothing_of_rewards_arms_or_the_process(tmp_path):
 def count_in_the_metrics(patch):
     counting(patch)
     values = metrics.values
-    patch.setattr(metrics, "values", lambda one: values(one) | {"tacit_delta": one.came})
+    patch.setattr(metrics, "values", lambda one: values(one) | {"reticent_delta": one.came})
 
 
 def count_in_the_status(patch):
@@ -352,7 +352,7 @@ def rewards_in_the_log(patch):
     write = Choosing.write
 
     def logged(self, reports):
-        logging.getLogger("tacit").info("%d rewards", len(reports))
+        logging.getLogger("reticent").info("%d rewards", len(reports))
         return write(self, reports)
 
     patch.setattr(Choosing, "write", logged)

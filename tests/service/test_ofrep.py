@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from tacit import retire
-from tacit.service import ofrep
+from reticent_serve import retire
+from reticent_serve.service import ofrep
 from tests.canaries import Canaries
 from tests.service.servers import FIELDS, LINEAR, application, askers, bearer, call, reply, statuses, stored
 from tests.service.test_openapi import fits

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from starlette.routing import Route
 
-import tacit
-from tacit.service import app as application_module
-from tacit.service import errors, hot, ofrep, openapi
-from tacit.service.app import START
+import reticent
+from reticent_serve.service import app as application_module
+from reticent_serve.service import errors, hot, ofrep, openapi
+from reticent_serve.service.app import START
 from tests.service.servers import application, call
 
 SOURCES = sorted(Path(application_module.__file__).parent.glob("*.py"))
@@ -78,8 +78,8 @@ def fits(value, schema, document):
 
 
 def test_it_is_a_document_of_openapi(document):
-    assert document["openapi"].startswith("3.1.") and document["info"]["title"] == "tacit"
-    assert document["info"]["version"] == tacit.__version__  # of the code that serves, also in a checkout that moved on
+    assert document["openapi"].startswith("3.1.") and document["info"]["title"] == "reticent"
+    assert document["info"]["version"] == reticent.__version__  # of the code that serves, also in a checkout that moved on
     ids = [about["operationId"] for _, _, about in operations(document) if "operationId" in about]
     assert len(ids) == len(set(ids)) == len(hot.ROUTES) + len(application_module.SHOWN) + 1
     for path, _, about in operations(document):

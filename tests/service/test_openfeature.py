@@ -14,8 +14,8 @@ from openfeature.exception import ErrorCode
 from openfeature.flag_evaluation import Reason
 from openfeature.track import TrackingEventDetails
 
-from tacit.service import Refused
-from tacit.service.openfeature import rewarding
+from reticent_serve.service import Refused
+from reticent_serve.service.openfeature import rewarding
 from tests.service.servers import KEYS, Running, askers
 
 PAGE = (Path(__file__).parents[2] / "docs" / "openfeature.md").read_text()
@@ -67,7 +67,7 @@ def written(server, tmp_path):
 
 def test_the_page_in_python_runs(server, tmp_path):
     (code,) = blocks("py")
-    for old, new in {"http://127.0.0.1:8321": server.address, "tacit_...": KEYS["app"]}.items():
+    for old, new in {"http://127.0.0.1:8321": server.address, "reticent_...": KEYS["app"]}.items():
         code = code.replace(old, new)
     names = {}
     exec(code, names)

@@ -8,8 +8,8 @@ import time
 import numpy as np
 import pytest
 
-from tacit.errors import Unavailable
-from tacit.service import Client
+from reticent.errors import Unavailable
+from reticent_serve.service import Client
 from tests.service.servers import TOML, Running, afterwards
 from tests.store.conftest import crash, folder, of_postgres, postgres_of_its_own  # noqa: F401
 from tests.store.places import Place, contribution, linear, total

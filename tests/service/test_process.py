@@ -12,9 +12,9 @@ import time
 import numpy as np
 import pytest
 
-from tacit import cli
-from tacit.errors import Unavailable
-from tacit.service import Client, Refused
+from reticent import cli
+from reticent.errors import Unavailable
+from reticent_serve.service import Client, Refused
 from tests.service.servers import KEYS, TOML, Running, afterwards
 from tests.store.places import Place, contribution, linear, total
 
@@ -264,8 +264,8 @@ def test_sigterm_answers_those_at_work(tmp_path):
 COMPILING = """
 import ctypes, os, signal, sys
 from pathlib import Path
-from tacit.service import config, server
-from tacit.service.roles import command
+from reticent_serve.service import config, server
+from reticent_devices.servers import command
 
 class Compiling:
     def open(self):  # an exception in a callback of the compiler is printed, and compiling goes on
@@ -275,7 +275,7 @@ class Compiling:
     def close(self):
         pass
 
-signal.signal(signal.SIGTERM, signal.default_int_handler)  # as `tacit` does
+signal.signal(signal.SIGTERM, signal.default_int_handler)  # as `reticent` does
 command.application = lambda *_: Compiling().open()
 {start}
 """
@@ -305,7 +305,7 @@ def test_what_keeps_a_server_from_starting_is_one_line(tmp_path, monkeypatch, ca
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         for name, given in (("serve.toml", port), ("missing.toml", "0")):
-            monkeypatch.setattr(sys, "argv", ["tacit", "serve", str(tmp_path / name), "--port", given])
+            monkeypatch.setattr(sys, "argv", ["reticent", "serve", str(tmp_path / name), "--port", given])
             with pytest.raises(SystemExit) as stop:
                 cli.main()
             assert stop.value.code == 1

@@ -3,7 +3,7 @@ sends would move everybody else to another group."""
 
 import pytest
 
-from tacit.service import ofrep
+from reticent_serve.service import ofrep
 from tests.service.servers import FIELDS, application, call, each_reply, reply, statuses, stored
 from tests.store.places import Clock, settle
 

@@ -1,4 +1,4 @@
-"""A database that was taken back in time is not served; `tacit restore` makes a new bandit from a backup, `retire` ends
+"""A database that was taken back in time is not served; `reticent restore` makes a new bandit from a backup, `retire` ends
 one."""
 
 import json
@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 
-from tacit.errors import RolledBack
+from reticent.errors import RolledBack
 from tests.service.servers import TOML, application, call, each_reply, reply, statuses, stored
 from tests.store.places import settle
 
@@ -27,10 +27,10 @@ def visit(folder):
 
 
 @pytest.fixture
-def run(tmp_path, tacit):
+def run(tmp_path, reticent):
     """A command with the configuration: exit code, standard output, standard error."""
     (tmp_path / "serve.toml").write_text(TOML.replace(', window = "10 minutes"', ""))
-    return lambda command, *more: tacit(command, tmp_path / "serve.toml", *more)
+    return lambda command, *more: reticent(command, tmp_path / "serve.toml", *more)
 
 
 def test_an_older_database_is_refused_and_a_backup_of_it_restored(tmp_path, run):
@@ -42,7 +42,7 @@ def test_an_older_database_is_refused_and_a_backup_of_it_restored(tmp_path, run)
     with pytest.raises(RolledBack):
         application(tmp_path)
     code, _, error = run("serve", "--port", "0")
-    assert code == 1 and "tacit restore CONFIG NAME FILE" in error and "Traceback" not in error
+    assert code == 1 and "reticent restore CONFIG NAME FILE" in error and "Traceback" not in error
     assert run("backup", "messages", tmp_path / "backup")[0] == 0
     code, _, error = run("restore", "messages", tmp_path / "backup")
     assert code == 1 and "Expected --yes" in error  # nobody is there to say yes: nothing happened, and it was told
@@ -81,11 +81,11 @@ def test_a_failover_that_lost_rows_is_told_to_each_sender(tmp_path, run):
         time.sleep(0.05)  # it looks twice a second
     ((_, _, metrics),) = call(app, ("/metrics", None))
     app.close()
-    assert ready == [503] and b'tacit_ready{bandit="messages"} 0.0' in metrics and b"tacit_choices{" not in metrics
+    assert ready == [503] and b'reticent_ready{bandit="messages"} 0.0' in metrics and b"reticent_choices{" not in metrics
     with pytest.raises(RolledBack):
         application(tmp_path)
     code, _, error = run("retire", "messages", "--yes")  # that would drop the charge
-    assert code == 1 and "tacit restore" in error and run("backup", "messages", tmp_path / "backup")[0] == 0
+    assert code == 1 and "reticent restore" in error and run("backup", "messages", tmp_path / "backup")[0] == 0
     code, _, error = run("restore", "messages", tmp_path / "backup", "--yes")
     assert code == 0 and "and its whole plan besides" in error
     app = application(tmp_path)

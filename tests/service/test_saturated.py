@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from tools.bench.serve import BATCH, CONFIG, CONNECTIONS, _post
 
-from tacit import Budget
-from tacit.holders.postgres import Postgres
-from tacit.holders.sqlite import SQLite
-from tacit.kernels.rounds import next_boundary
+from reticent import Budget
+from reticent_serve.holders.postgres import Postgres
+from reticent_serve.holders.sqlite import SQLite
+from reticent.kernels.rounds import next_boundary
 from tests.made import algorithm
 from tests.service.servers import Running
 from tests.store.conftest import folder, on_postgres, postgres  # noqa: F401

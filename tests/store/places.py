@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit import Budget, Experiment, Stored, restore
-from tacit.holders import leaf_rows, rows
-from tacit.holders.backups import Backup
-from tacit.holders.opening import database_at
-from tacit.holders.seal import place as place_of
-from tacit.mechanisms.opening import opened
+from reticent import Budget, Experiment
+from reticent_serve import Stored, restore
+from reticent_serve.holders import leaf_rows, rows
+from reticent_serve.holders.backups import Backup
+from reticent_serve.holders.opening import database_at
+from reticent_serve.holders.seal import place as place_of
+from reticent.mechanisms.opening import opened
 from tests import made
 
 BUDGET = Budget(1.0, 1e-5)

@@ -6,8 +6,8 @@ import signal
 import threading
 import traceback
 
-from tacit.holders.postgres import Postgres
-from tacit.holders.sqlite import SQLite
+from reticent_serve.holders.postgres import Postgres
+from reticent_serve.holders.sqlite import SQLite
 
 KILLED = -signal.SIGKILL
 

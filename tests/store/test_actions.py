@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from tacit.core.actions import Declared
-from tacit.errors import BadState
-from tacit.features import Number, Schema
+from reticent.core.actions import Declared
+from reticent.errors import BadState
+from reticent.features import Number, Schema
 from tests.store.places import glm, restored, settle, table, total
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit import restore, retire
-from tacit.errors import BadState, Retired
-from tacit.holders import backups
-from tacit.holders.seal import Keys
+from reticent_serve import restore, retire
+from reticent.errors import BadState, Retired
+from reticent_serve.holders import backups
+from reticent_serve.holders.seal import Keys
 from tests.store.places import Clock, backed_up, linear, play, rows_of, table
 from tests.store.processes import at_once, dies_at
 

@@ -9,18 +9,18 @@ import msgspec
 import numpy as np
 import pytest
 
-from tacit import Bandit, Holdout
-from tacit.core.actions import Declared
-from tacit.core.assignment import Assignment
-from tacit.features import Category, Number, Schema
-from tacit.holders.certificate import RAW_ROWS
-from tacit.holders.opening import database_at
-from tacit.mechanisms import saving
-from tacit.mechanisms.opening import opened
-from tacit.models.glm import GLM
-from tacit.models.scores import Scores
-from tacit.models.then import Then
-from tacit.privacy.noise import Secure
+from reticent import Bandit, Holdout
+from reticent.core.actions import Declared
+from reticent.core.assignment import Assignment
+from reticent.features import Category, Number, Schema
+from reticent_serve.holders.certificate import RAW_ROWS
+from reticent_serve.holders.opening import database_at
+from reticent.mechanisms import saving
+from reticent.mechanisms.opening import opened
+from reticent.models.glm import GLM
+from reticent.models.scores import Scores
+from reticent.models.then import Then
+from reticent.privacy.noise import Secure
 from tests.store.places import Clock, arms, glm, settle, sums
 
 ROUNDS = 120

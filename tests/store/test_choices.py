@@ -7,8 +7,9 @@ import pickle
 import numpy as np
 import pytest
 
-from tacit import Bandit, Budget, JointGLM, LinUCB, Simulated, Stored
-from tacit.errors import BadState, HorizonReached, UnknownChoice
+from reticent import Bandit, Budget, JointGLM, LinUCB, Simulated
+from reticent_serve import Stored
+from reticent.errors import BadState, HorizonReached, UnknownChoice
 from tests.store.places import arms, contribution, glm, linear, play, settle, table, total
 
 

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from tacit.process import Steady
+from reticent.process import Steady
 from tests.store.places import LASTS, Clock, arms, contribution, glm, linear, settle, sums, table, total
 
 HOUR, DAY = 3600.0, 24 * 3600.0

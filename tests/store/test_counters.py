@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from tacit import Bandit, Budget, Simulated
-from tacit.kernels.linalg import smat
-from tacit.model.vectors import packed_size
-from tacit.models.centred import CONSTANT
+from reticent import Bandit, Budget, Simulated
+from reticent.kernels.linalg import smat
+from reticent.model.vectors import packed_size
+from reticent.models.centred import CONSTANT
 from tests.made import joint
 
 PEOPLE = 3

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tacit.errors import Unavailable
+from reticent.errors import Unavailable
 from tests.store.places import LASTS, arms, contribution, linear, restored, settle, table, total
 
 

@@ -8,12 +8,12 @@ import threading
 import numpy as np
 import pytest
 
-from tacit.errors import BadState, Retired
-from tacit.holders import retirement
-from tacit.holders import seal as seals
-from tacit.holders.retirement import retire
-from tacit.mechanisms.entering import WaitingRow
-from tacit.mechanisms.opening import opened
+from reticent.errors import BadState, Retired
+from reticent_serve.holders import retirement
+from reticent_serve.holders import seal as seals
+from reticent_serve.holders.retirement import retire
+from reticent.mechanisms.entering import WaitingRow
+from reticent.mechanisms.opening import opened
 from tests.store.places import LASTS, Clock, arms, contribution, linear, settle, table, total
 from tests.store.processes import at_once, dies_at
 

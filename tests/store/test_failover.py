@@ -5,10 +5,10 @@ import shutil
 import numpy as np
 import pytest
 
-from tacit.errors import BadState, RolledBack
-from tacit.holders import rows
-from tacit.holders import seal as seals
-from tacit.holders.seal import number_of
+from reticent.errors import BadState, RolledBack
+from reticent_serve.holders import rows
+from reticent_serve.holders import seal as seals
+from reticent_serve.holders.seal import number_of
 from tests.store.places import arms, glm, lived, play, restored, settle, table, total
 
 

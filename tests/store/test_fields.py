@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tacit import Budget
-from tacit.features import Category, Number, Schema
+from reticent import Budget
+from reticent.features import Category, Number, Schema
 from tests.store.places import glm, restored, settle, sums
 
 LITTLE_NOISE = Budget(50.0, 1e-3)

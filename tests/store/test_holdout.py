@@ -5,10 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from tacit import Holdout, move, retire
-from tacit.core.assignment import Assignment
-from tacit.errors import BadState, RefusedRequest, Unavailable, WrongKeys
-from tacit.holders import rows
+from reticent import Holdout
+from reticent_serve import move, retire
+from reticent.core.assignment import Assignment
+from reticent.errors import BadState, RefusedRequest, Unavailable, WrongKeys
+from reticent_serve.holders import rows
 from tests.store.places import Clock, Place, arms, glm, restored, settle, sums, table
 from tests.store.processes import dies_at
 
@@ -19,7 +20,7 @@ FATES = ("yes", "no", "silent", "cancels", "bad", "lost")  # what becomes of a r
 @pytest.fixture
 def quiet(monkeypatch):
     """Noise of 0: sums are exact but for the grid."""
-    monkeypatch.setattr("tacit.privacy.noise.Secure.integers", lambda self, n, size, cells: np.zeros((n, size), int))
+    monkeypatch.setattr("reticent.privacy.noise.Secure.integers", lambda self, n, size, cells: np.zeros((n, size), int))
 
 
 def made(holdout=HOLDOUT):
@@ -175,7 +176,7 @@ def test_its_end_is_tried_again_and_not_believed_before_it_is_committed(on_sqlit
 
     with opened(on_sqlite) as stored:
         play(stored, 7)
-        monkeypatch.setattr("tacit.holders.rows.settle", failing)
+        monkeypatch.setattr("reticent_serve.holders.rows.settle", failing)
         stored.end_experiment()
         assert not fails and stored.trial_sums.ended == 10
     with opened(on_sqlite) as stored:
@@ -298,7 +299,7 @@ def test_what_was_released_stays_when_it_retires(on_sqlite, quiet, assign):
 def after(place, fate, monkeypatch):
     """Exact sums by step, in cells, of 40 people of whom the first of a group has that fate."""
     with_key = lambda holdout, key, **options: Assignment(holdout, bytes(32), **options)  # noqa: E731
-    monkeypatch.setattr("tacit.holders.shared_settings.Assignment", with_key)
+    monkeypatch.setattr("reticent_serve.holders.shared_settings.Assignment", with_key)
     bandit = made()
     with place.open(bandit, name=fate.replace(" ", "-")) as stored:
         group = int(fate.endswith("holdout"))

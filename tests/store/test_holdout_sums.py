@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tacit import Holdout
+from reticent import Holdout
 from tests.store.places import Clock, Place, glm
 
 HOLDOUTS = {

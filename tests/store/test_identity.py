@@ -6,12 +6,12 @@ from pathlib import Path
 import apsw
 import pytest
 
-from tacit import move, retire
-from tacit.errors import BadState, RolledBack, WrongKeys
-from tacit.holders.database import DatabaseIdentity
-from tacit.holders.opening import database_at
-from tacit.holders.retirement import erase_at
-from tacit.holders.witness import Witness
+from reticent_serve import move, retire
+from reticent.errors import BadState, RolledBack, WrongKeys
+from reticent_serve.holders.database import DatabaseIdentity
+from reticent_serve.holders.opening import database_at
+from reticent_serve.holders.retirement import erase_at
+from reticent_serve.holders.witness import Witness
 from tests.store.places import glm, linear, lived, table
 
 
@@ -39,7 +39,7 @@ def test_a_mistyped_name_of_the_database_is_refused(on_sqlite, on_postgres, fold
             with pytest.raises(RolledBack) as error:
                 other.open(glm(window=window))
             assert str(on_sqlite.keys) in str(error.value) and "Nothing was written" in str(error.value)
-            assert "tacit move CONFIG --to" in str(error.value)
+            assert "reticent move CONFIG --to" in str(error.value)
             assert other is not typo or str(folder / "bandti.db") in str(error.value)
     assert files(folder) == before
     empty = database_at(on_postgres.where)

@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from tacit.core.bandit import warm_up
-from tacit.holders import leaf_rows, rows
-from tacit.holders.choosing import Choosing
-from tacit.holders.postgres import Postgres
-from tacit.holders.seal import place as place_of
-from tacit.holders.steps import Steps
-from tacit.kernels.rounds import next_boundary
+from reticent.core.bandit import warm_up
+from reticent_serve.holders import leaf_rows, rows
+from reticent_serve.holders.choosing import Choosing
+from reticent_serve.holders.postgres import Postgres
+from reticent_serve.holders.seal import place as place_of
+from reticent_serve.holders.steps import Steps
+from reticent.kernels.rounds import next_boundary
 from tests.store.places import Clock, arms, contribution, linear, settle, sums, table
 from tests.store.processes import KILLED, die, forked
 

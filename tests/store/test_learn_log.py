@@ -4,10 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tacit.core.bandit import warm_up
-from tacit.errors import BadState, HorizonReached
-from tacit.holders import log as learning
-from tacit.holders.postgres import Postgres
+from reticent.core.bandit import warm_up
+from reticent.errors import BadState, HorizonReached
+from reticent_serve.holders import log as learning
+from reticent_serve.holders.postgres import Postgres
 from tests.pieces import Pieces
 from tests.store.places import LASTS, Place, arms, contribution, linear, restored, settle, sums, table, total
 from tests.store.processes import at_once, dies_at

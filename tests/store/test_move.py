@@ -10,10 +10,10 @@ import time
 import numpy as np
 import pytest
 
-from tacit import retire
-from tacit.errors import BadState, Moved, Retired, RolledBack, TacitError
-from tacit.holders import moving, schema
-from tacit.holders.moving import move
+from reticent_serve import retire
+from reticent.errors import BadState, Moved, Retired, RolledBack, ReticentError
+from reticent_serve.holders import moving, schema
+from reticent_serve.holders.moving import move
 from tests.store.conftest import of_postgres
 from tests.store.places import Clock, Place, arms, contribution, glm, linear, play, restored, settle, sums, table, total
 from tests.store.processes import KILLED, at_once, die, dies_at, forked
@@ -295,16 +295,16 @@ def test_a_worker_of_the_old_place_cannot_write_to_the_witness(on_postgres, on_s
         with pytest.raises(RolledBack):
             late._store.witness.record(dataclasses.replace(late._steps._drawn, used=99))
         for call in (late.tend, lambda: late.choose(np.eye(3)), lambda: late.erase("ada")):
-            with pytest.raises(TacitError, match=r"moved|another place"):
+            with pytest.raises(ReticentError, match=r"moved|another place"):
                 call()
     assert opened(on_sqlite)
 
 
 def test_words_for_a_database_hold_no_password():
-    found = moving.opening.place_of("postgresql://me:secret@db.example:5433/tacit?password=secret")
-    assert found == "postgresql://db.example:5433/tacit"
+    found = moving.opening.place_of("postgresql://me:secret@db.example:5433/reticent?password=secret")
+    assert found == "postgresql://db.example:5433/reticent"
     with pytest.raises(ValueError, match="%2F for a / in it, got none"):
-        moving.opening.place_of("postgresql://me:sec/ret@db.example/tacit")
+        moving.opening.place_of("postgresql://me:sec/ret@db.example/reticent")
 
 
 def test_every_table_is_copied_or_named():

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tacit.holders import steps
+from reticent_serve.holders import steps
 from tests.store.places import arms, glm, linear, settle, sums, table
 
 

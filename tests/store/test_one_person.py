@@ -7,8 +7,9 @@ import unicodedata
 import numpy as np
 import pytest
 
-from tacit import Bandit, Stored
-from tacit.errors import BadState
+from reticent import Bandit
+from reticent_serve import Stored
+from reticent.errors import BadState
 from tests.service.servers import application, call
 from tests.store.places import contribution, glm, linear, settle, table, total
 

@@ -7,10 +7,10 @@ import time
 import numpy as np
 import pytest
 
-from tacit.core.bandit import warm_up
-from tacit.errors import Unavailable
-from tacit.holders import upkeep
-from tacit.holders.postgres import Postgres
+from reticent.core.bandit import warm_up
+from reticent.errors import Unavailable
+from reticent_serve.holders import upkeep
+from reticent_serve.holders.postgres import Postgres
 from tests.store.places import arms, contribution, glm, linear, play, settle, table, total
 from tests.store.processes import forked
 

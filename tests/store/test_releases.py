@@ -5,14 +5,14 @@ import time
 import numpy as np
 import pytest
 
-from tacit.errors import BadState, RolledBack, Unavailable
-from tacit.holders import leaf_rows, rows
-from tacit.holders.leaf_rows import SealedLeaf
-from tacit.holders.steps import LATE, Steps
-from tacit.mechanisms import entering, recursive
-from tacit.mechanisms.grid import Grid
-from tacit.mechanisms.opening import opened
-from tacit.mechanisms.recursive_grid import RecursiveGrid
+from reticent.errors import BadState, RolledBack, Unavailable
+from reticent_serve.holders import leaf_rows, rows
+from reticent_serve.holders.leaf_rows import SealedLeaf
+from reticent_serve.holders.steps import LATE, Steps
+from reticent.mechanisms import entering, recursive
+from reticent.mechanisms.grid import Grid
+from reticent.mechanisms.opening import opened
+from reticent.mechanisms.recursive_grid import RecursiveGrid
 from tests.store.places import LASTS, Clock, arms, glm, linear, play, settle, sums, table
 from tests.store.processes import at_once
 

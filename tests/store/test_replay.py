@@ -5,15 +5,16 @@ As tests/whole/test_replay.py, for every public name of `Stored`: a new one has 
 import numpy as np
 import pytest
 
-from tacit import Holdout, Stored
-from tacit.core.assignment import Assignment
-from tacit.core.curator import Curator
-from tacit.errors import TacitError
-from tacit.holders import rows
-from tacit.holders.choosing import Choosing
-from tacit.holders.served import ServedEstimates
-from tacit.mechanisms import leaves
-from tacit.mechanisms.opening import opened
+from reticent import Holdout
+from reticent_serve import Stored
+from reticent.core.assignment import Assignment
+from reticent.core.curator import Curator
+from reticent.errors import ReticentError
+from reticent_serve.holders import rows
+from reticent_serve.holders.choosing import Choosing
+from reticent_serve.holders.served import ServedEstimates
+from reticent.mechanisms import leaves
+from reticent.mechanisms.opening import opened
 from tests.store.places import Clock, arms, glm, linear, table
 from tests.whole import replay
 from tests.whole.tape import Tape, frozen
@@ -59,7 +60,7 @@ def refusals(stored, choice, earlier):
     for act in wrong:
         try:
             out.append(repr(act()))
-        except (ValueError, TacitError) as error:
+        except (ValueError, ReticentError) as error:
             out.append(f"{type(error).__name__}: {error}")
     return out
 
@@ -121,7 +122,7 @@ def test_quite_other_people_change_nothing_that_is_shown(place, kind):
 def test_an_experiment_changes_nothing_of_that(place, monkeypatch):
     """Each run has the same key of groups."""
     with_key = lambda holdout, key, **options: Assignment(holdout, bytes(32), **options)  # noqa: E731
-    monkeypatch.setattr("tacit.holders.shared_settings.Assignment", with_key)
+    monkeypatch.setattr("reticent_serve.holders.shared_settings.Assignment", with_key)
     check(place, experiment)
 
 

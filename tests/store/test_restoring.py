@@ -8,15 +8,16 @@ import shutil
 import numpy as np
 import pytest
 
-from tacit import Budget, restore, retire
-from tacit.errors import BadState, Moved, Retired, RolledBack, UnknownChoice
-from tacit.holders import restoring
-from tacit.holders.backups import Backup
-from tacit.holders.closed import RESTORE
-from tacit.holders.moving import move
-from tacit.holders.seal import Keys
-from tacit.holders.witness import older
-from tacit.privacy import gaussian
+from reticent import Budget
+from reticent_serve import restore, retire
+from reticent.errors import BadState, Moved, Retired, RolledBack, UnknownChoice
+from reticent_serve.holders import restoring
+from reticent_serve.holders.backups import Backup
+from reticent_serve.holders.closed import RESTORE
+from reticent_serve.holders.moving import move
+from reticent_serve.holders.seal import Keys
+from reticent_serve.holders.witness import older
+from reticent.privacy import gaussian
 from tests.store.places import BUDGET, Place, arms, backed_up, glm, linear, lived, play, restored, settle, table, total
 from tests.store.processes import dies_at
 

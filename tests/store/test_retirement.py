@@ -5,10 +5,10 @@ import shutil
 import numpy as np
 import pytest
 
-from tacit.errors import BadState, Retired, RolledBack, WrongKeys
-from tacit.holders import leaf_rows
-from tacit.holders.retirement import retire
-from tacit.holders.seal import Keys
+from reticent.errors import BadState, Retired, RolledBack, WrongKeys
+from reticent_serve.holders import leaf_rows
+from reticent_serve.holders.retirement import retire
+from reticent_serve.holders.seal import Keys
 from tests.store.places import arms, glm, play, restored, table
 from tests.store.processes import KILLED, die, dies_at, forked
 

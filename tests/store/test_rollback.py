@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit.errors import BadState, RolledBack
+from reticent.errors import BadState, RolledBack
 from tests.store.places import LASTS, arms, glm, lived, play, restored
 from tests.store.test_identity import files
 from tests.store.test_second_noise import Copy

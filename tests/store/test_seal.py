@@ -8,10 +8,10 @@ import numpy as np
 import psycopg
 import pytest
 
-from tacit.errors import BadState, Unavailable
-from tacit.holders import sqlite, upkeep
-from tacit.holders.seal import Keys, Seal, number_of
-from tacit.holders.witness import Witness
+from reticent.errors import BadState, Unavailable
+from reticent_serve.holders import sqlite, upkeep
+from reticent_serve.holders.seal import Keys, Seal, number_of
+from reticent_serve.holders.witness import Witness
 from tests.canaries import contents
 from tests.store.places import LASTS, Place, arms, contribution, glm, linear, lived, play, settle, sums, table, total
 

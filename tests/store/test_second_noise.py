@@ -11,11 +11,12 @@ import numpy as np
 import psycopg
 import pytest
 
-from tacit import Budget, restore
-from tacit.core.bandit import warm_up
-from tacit.errors import BadState, RolledBack, UnknownChoice
-from tacit.holders.seal import Keys
-from tacit.privacy import gaussian
+from reticent import Budget
+from reticent_serve import restore
+from reticent.core.bandit import warm_up
+from reticent.errors import BadState, RolledBack, UnknownChoice
+from reticent_serve.holders.seal import Keys
+from reticent.privacy import gaussian
 from tests.store.clusters import tool
 from tests.store.places import (
     LASTS,
@@ -219,7 +220,7 @@ def test_an_id_of_a_choice_that_is_lost_stops_everything(place, folder, more, rn
     with place.open(glm()) as stored:
         own = stored.choose(arms(rng))
         released, spent = stored.version, gaussian.mu(Budget(stored.privacy.spent, 1e-5))
-        with pytest.raises(RolledBack, match="tacit restore CONFIG NAME FILE"):
+        with pytest.raises(RolledBack, match="reticent restore CONFIG NAME FILE"):
             stored.observe(gone[-1].id, 1.0)
         for call in (
             lambda: stored.choose(arms(rng)),

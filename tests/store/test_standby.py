@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit.errors import RolledBack
+from reticent.errors import RolledBack
 from tests.store.clusters import Cluster
 from tests.store.conftest import MEMORY
 from tests.store.places import Place, arms, glm, play, restored, table
@@ -17,7 +17,7 @@ from tests.store.places import Place, arms, glm, play, restored, table
 @pytest.fixture
 def primary():
     """A server of the test's own, beside which others may be made."""
-    top = Path(tempfile.mkdtemp(prefix="tacit-cluster-", dir=MEMORY))
+    top = Path(tempfile.mkdtemp(prefix="reticent-cluster-", dir=MEMORY))
     top.chmod(0o755)
     yield Cluster(top / "primary").make()
     for folder in top.iterdir():

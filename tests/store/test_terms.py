@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from tacit import Budget
-from tacit.errors import BadState
-from tacit.kernels.glm import Tuning
+from reticent import Budget
+from reticent.errors import BadState
+from reticent.kernels.glm import Tuning
 from tests.store.places import Clock, arms, contribution, glm, linear, play, restored, settle, table, total
 
 

@@ -5,10 +5,10 @@ import time
 import numpy as np
 import pytest
 
-from tacit.errors import BadState
-from tacit.holders import postgres
-from tacit.holders.database import again
-from tacit.kernels.rounds import next_boundary
+from reticent.errors import BadState
+from reticent_serve.holders import postgres
+from reticent_serve.holders.database import again
+from reticent.kernels.rounds import next_boundary
 from tests.store.places import LASTS, Clock, arms, contribution, glm, linear, settle, sums, table, total
 from tests.store.processes import at_once, forked
 

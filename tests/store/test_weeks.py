@@ -6,9 +6,9 @@ import sys
 import numpy as np
 import pytest
 
-from tacit.algorithms.schedules import Weeks
-from tacit.holders.limits import WEEK
-from tacit.kernels.rounds import next_boundary
+from reticent.algorithms.schedules import Weeks
+from reticent_serve.holders.limits import WEEK
+from reticent.kernels.rounds import next_boundary
 from tests.store.places import Clock, arms, contribution, linear, restored, settle, table, total
 from tests.store.processes import at_once
 

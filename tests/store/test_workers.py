@@ -8,12 +8,12 @@ import time
 import numpy as np
 import pytest
 
-from tacit.core.bandit import warm_up
-from tacit.errors import Retired
-from tacit.holders import database, postgres
-from tacit.holders.choosing import SealedRows
-from tacit.holders.postgres import Postgres
-from tacit.holders.retirement import retire
+from reticent.core.bandit import warm_up
+from reticent.errors import Retired
+from reticent_serve.holders import database, postgres
+from reticent_serve.holders.choosing import SealedRows
+from reticent_serve.holders.postgres import Postgres
+from reticent_serve.holders.retirement import retire
 from tests.store.places import LASTS, Clock, arms, contribution, linear, settle, table, total
 from tests.store.processes import at_once
 

@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 
-from tacit.errors import BadState, WrongKeys
+from reticent.errors import BadState, WrongKeys
 from tests.service.servers import application, call, lines, stored
 from tests.store.places import arms, contribution, linear, play, restored, settle, table, total
 
@@ -125,7 +125,7 @@ def test_releasing_and_restoring_leave_fingerprints_of_the_keys_that_are_there(p
         labels = {label for (label,) in table(stored, "SELECT label FROM key_fingerprint")}
         assert labels == {path.stem for path in place.keys.glob("*.key")}  # none of a key that is gone
     shutil.rmtree(place.keys)
-    with pytest.raises(BadState, match="tacit restore"):
+    with pytest.raises(BadState, match="reticent restore"):
         place.open(linear(), pending=PENDING)
     restored(place, linear(), pending=PENDING)
     with place.open(linear(), pending=PENDING) as stored:

@@ -5,8 +5,8 @@ from tools.trials import tossing, worlds
 from tools.trials.__main__ import covered, reloaded
 from tools.trials.noise import Noise
 
-from tacit.trials.bounds import CALIBRATED, PROVEN
-from tacit.trials.groups import Places
+from reticent.trials.bounds import CALIBRATED, PROVEN
+from reticent.trials.groups import Places
 
 ARMS = Places(50, 5, (1, 1))
 

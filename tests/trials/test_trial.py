@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, Holdout, JointGLM, Simulated, Spec, environments, simulate
-from tacit.algorithms.trial_sums import TrialLook, TrialSums
-from tacit.trials import bounds, waits
-from tacit.trials.bounds import GroupSum
-from tacit.trials.groups import Places
-from tacit.trials.trial import course, trial
+from reticent import Budget, Holdout, JointGLM, Simulated, Spec, environments, simulate
+from reticent.algorithms.trial_sums import TrialLook, TrialSums
+from reticent.trials import bounds, waits
+from reticent.trials.bounds import GroupSum
+from reticent.trials.groups import Places
+from reticent.trials.trial import course, trial
 from tests.made import joint
 
 YES = (0.0, 1.0)

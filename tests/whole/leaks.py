@@ -7,10 +7,10 @@ import logging
 
 import numpy as np
 
-from tacit.core.bandit import Bandit
-from tacit.core.memory import Sums
-from tacit.errors import UnknownChoice
-from tacit.mechanisms.opening import opened
+from reticent.core.bandit import Bandit
+from reticent.core.memory import Sums
+from reticent.errors import UnknownChoice
+from reticent.mechanisms.opening import opened
 from tests.whole import replay
 
 
@@ -184,7 +184,7 @@ class InABadRequest(Quiet):
 
 class InTheLog(Quiet):
     def tend(self):
-        logging.getLogger("tacit").info("so far %s", self._exact())
+        logging.getLogger("reticent").info("so far %s", self._exact())
         super().tend()
 
 

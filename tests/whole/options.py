@@ -1,7 +1,7 @@
 """Every option of a JointGLM, of an experiment and of what runs them, with values that are not its default, and a game
 that shows what each of them does.
 
-A value is a mapping of settings by one name each (tacit.flat, Person, Bandit): the option's own, and those without
+A value is a mapping of settings by one name each (reticent.flat, Person, Bandit): the option's own, and those without
 which it means nothing (`per` needs `rounds`). Noise and draws are seeded, so that two games differ only where an option
 makes a difference."""
 
@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import default_rng
 
-from tacit import Budget, Holdout, Secure, Simulated
-from tacit.errors import UnknownChoice
-from tacit.features import Category, Number, Schema
-from tacit.flat import flat
-from tacit.kernels.glm import Tuning
-from tacit.mechanisms.saving import arrays
+from reticent import Budget, Holdout, Secure, Simulated
+from reticent.errors import UnknownChoice
+from reticent.features import Category, Number, Schema
+from reticent.flat import flat
+from reticent.kernels.glm import Tuning
+from reticent.mechanisms.saving import arrays
 from tests.made import algorithm
 from tests.store.places import Clock, Place
 

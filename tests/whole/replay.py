@@ -16,11 +16,11 @@ from unittest import mock
 
 import numpy as np
 
-from tacit.bandits import Server
-from tacit.core.bandit import Bandit
-from tacit.errors import UnknownChoice
-from tacit.privacy.randomness import Seeded, System
-from tacit.testing.stage import users
+from reticent_devices import Server
+from reticent.core.bandit import Bandit
+from reticent.errors import UnknownChoice
+from reticent.privacy.randomness import Seeded, System
+from reticent.testing.stage import users
 from tests.whole.tape import Tape, frozen
 
 # what is shown
@@ -237,16 +237,16 @@ def logged():
     handler.addFilter(lambda record: not record.name.startswith("numba"))  # it tells what it compiles, once
     handler.emit = lambda record: lines.append(record.getMessage())
     root = logging.getLogger()
-    before, level = root.level, logging.getLogger("tacit").level
+    before, level = root.level, logging.getLogger("reticent").level
     root.addHandler(handler)
     root.setLevel(logging.DEBUG)
-    logging.getLogger("tacit").setLevel(logging.DEBUG)
+    logging.getLogger("reticent").setLevel(logging.DEBUG)
     try:
         yield lines
     finally:
         root.removeHandler(handler)
         root.setLevel(before)
-        logging.getLogger("tacit").setLevel(level)
+        logging.getLogger("reticent").setLevel(level)
 
 
 def refused(act, *args):

@@ -12,15 +12,15 @@ import msgspec
 import numba
 import numpy as np
 
-from tacit.bandits.local.irls_kernel import public_report
-from tacit.kernels.continual import simulate_step
-from tacit.mechanisms.continual import Continual
-from tacit.mechanisms.grid import Grid
-from tacit.mechanisms.randomize_kernel import randomize
-from tacit.mechanisms.recursive_grid import RecursiveGrid
-from tacit.mechanisms.shuffle.sums_kernel import unshuffle
-from tacit.roles.local import LocalClient
-from tacit.roles.shuffler import Shuffler
+from reticent_devices.bandits.local.irls_kernel import public_report
+from reticent.kernels.continual import simulate_step
+from reticent.mechanisms.continual import Continual
+from reticent.mechanisms.grid import Grid
+from reticent_devices.mechanisms.randomize_kernel import randomize
+from reticent.mechanisms.recursive_grid import RecursiveGrid
+from reticent_devices.mechanisms.shuffle.sums_kernel import unshuffle
+from reticent_devices.roles.local import LocalClient
+from reticent_devices.roles.shuffler import Shuffler
 
 
 class Tape:
@@ -140,7 +140,7 @@ def reaching():
     names = [
         (module, name, value)
         for title, module in list(sys.modules.items())
-        if title.startswith("tacit")
+        if title.startswith("reticent")
         for name, value in list(vars(module).items())
         if callable(value) and hasattr(value, "__hash__") and (value in SEAMS or _compiled(value))
     ]

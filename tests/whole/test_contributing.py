@@ -35,7 +35,7 @@ def test_there_is_something_to_try():
 
 
 def test_what_has_to_be_read_before_a_model_is_short():
-    listed = re.findall(r"^\| `(src/tacit/[\w/]+\.py)` \| (\d+) \|", TEXT, re.MULTILINE)
+    listed = re.findall(r"^\| `(packages/reticent/src/reticent/[\w/]+\.py)` \| (\d+) \|", TEXT, re.MULTILINE)
     lines = [len((ROOT / file).read_text().splitlines()) for file, _ in listed]
     assert len(listed) >= 5 and sum(lines) <= 900
     for (file, said), counted in zip(listed, lines, strict=True):
@@ -64,7 +64,7 @@ def test_examples_are_typed_and_tidy_as_they_are_pasted(tmp_path, monkeypatch):
     typed = [str(file) for file in files if not file.name.startswith("tests_")]
     out, problems, status = api.run(["--config-file", config, "--cache-dir", cache, *typed])
     assert status == 0 and not problems, out + problems
-    ours = 'lint.isort.known-first-party = ["tacit"]'  # also modules that are not there
+    ours = 'lint.isort.known-first-party = ["reticent"]'  # also modules that are not there
     for command in (["check", "--config", ours], ["format", "--diff"]):
         ruff = [str(Path(sys.executable).parent / "ruff"), *command, "--config", config]
         done = subprocess.run([*ruff, *map(str, files)], capture_output=True, text=True, check=False)
@@ -82,9 +82,9 @@ def test_one_row_registers_an_algorithm_and_one_a_world(tmp_path):
 def test_a_link_is_one_file(tmp_path):
     """The patch of links.py applies, and the link is what it should be, in Python and for JavaScript."""
     (patch,) = re.findall(r"```diff\n(.*?)```", TEXT, re.DOTALL)
-    path = tmp_path / "src" / "tacit" / "model" / "links.py"
+    path = tmp_path / "src" / "reticent" / "model" / "links.py"
     path.parent.mkdir(parents=True)
-    shutil.copy(ROOT / "src" / "tacit" / "model" / "links.py", path)
+    shutil.copy(ROOT / "src" / "reticent" / "model" / "links.py", path)
     git = ["git", "apply", "-p0", "--unsafe-paths", f"--directory={tmp_path}"]
     subprocess.run(git, input=patch, text=True, check=True, cwd=tmp_path)
     spec = importlib.util.spec_from_file_location("patched_links", path)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tacit import Budget, Holdout, JointGLM, Person, Reward, Variant, WarmStart, cli, registry
+from reticent import Budget, Holdout, JointGLM, Person, Reward, Variant, WarmStart, cli, registry
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")), *sorted(ROOT.glob("docs/**/*.md"))]
-HEAVY = ("what-algorithm-2-leaks.md",)  # packages/papers/tests/reproductions/test_leak.py runs the same
+HEAVY = ("what-algorithm-2-leaks.md",)  # packages/reticent-papers/tests/reproductions/test_leak.py runs the same
 BLOCKS = [
     pytest.param(code, id=f"{page.relative_to(ROOT)}-{i}", marks=[pytest.mark.full] * (page.name in HEAVY))
     for page in PAGES
@@ -22,14 +22,14 @@ BLOCKS = [
 ]
 COMMANDS = [
     command.split("#")[0].strip()
-    for command in re.findall(r"^    (tacit (?:simulate|privacy) .*)$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    for command in re.findall(r"^    (reticent (?:simulate|privacy) .*)$", (ROOT / "README.md").read_text(), re.MULTILINE)
 ]
 
 
 @pytest.mark.parametrize("code", BLOCKS)
 def test_python_blocks_run(code, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    for folder in ("examples", "packages/papers/examples"):
+    for folder in ("examples", "packages/reticent-papers/examples"):
         monkeypatch.syspath_prepend(ROOT / folder)
     monkeypatch.setitem(sys.modules, "docs", module := type(sys)("docs"))
     exec(compile(code, "docs", "exec", dont_inherit=True), module.__dict__)
@@ -92,14 +92,14 @@ def test_every_picture_is_shown():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_what_is_named_exists(page):
-    """Modules and what is in them (`tacit.model.links`), and files of the project (`tests/whole/replay.py`)."""
+    """Modules and what is in them (`reticent.model.links`), and files of the project (`tests/whole/replay.py`)."""
     text = re.sub(r"^```python\n# .*$", "", page.read_text(), flags=re.MULTILINE)  # files that an example is for
-    for name in re.findall(r"`(tacit(?:_\w+)?(?:\.\w+)+)`", text):
+    for name in re.findall(r"`(reticent(?:_\w+)?(?:\.\w+)+)`", text):
         assert resolves(name), name
     for path in re.findall(r"\b((?:packages/\w+/)?(?:src|tests|examples|docs)/[\w./-]*\w\.(?:py|md|png))\b", text):
         assert (ROOT / path).exists(), path
-    for path in re.findall(r"`tacit/([\w/]+(?:\.py)?)`", text):
-        assert (ROOT / "src" / "tacit" / path).exists(), path
+    for path in re.findall(r"`reticent/([\w/]+(?:\.py)?)`", text):
+        assert (ROOT / "src" / "reticent" / path).exists(), path
 
 
 def resolves(name):
@@ -118,8 +118,8 @@ def resolves(name):
 
 
 def test_that_a_stale_name_is_noticed():
-    assert resolves("tacit.model.links.given")
-    assert not resolves("tacit.mechanism") and not resolves("tacit.model.links.missing")
+    assert resolves("reticent.model.links.given")
+    assert not resolves("reticent.mechanism") and not resolves("reticent.model.links.missing")
 
 
 def test_the_demo_and_the_package_name_no_folder_outside():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tacit import durations
+from reticent import durations
 
 
 @pytest.mark.parametrize(

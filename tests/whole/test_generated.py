@@ -7,8 +7,8 @@ import pytest
 from tools import generated, layers, path
 from tools import links as translated
 
-from tacit.model import links
-from tacit.model.links import PROBIT, Link, decay
+from reticent.model import links
+from reticent.model.links import PROBIT, Link, decay
 
 
 @pytest.mark.parametrize("name", generated.FILES)

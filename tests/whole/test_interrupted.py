@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from tacit import Budget
-from tacit.mechanisms.discounted import Discounted
-from tacit.mechanisms.grid import on_grid
-from tacit.mechanisms.recursive import Recursive
-from tacit.mechanisms.recursive_grid import on_integers
-from tacit.mechanisms.saving import arrays
+from reticent import Budget
+from reticent.mechanisms.discounted import Discounted
+from reticent.mechanisms.grid import on_grid
+from reticent.mechanisms.recursive import Recursive
+from reticent.mechanisms.recursive_grid import on_integers
+from reticent.mechanisms.saving import arrays
 from tests.interrupts import interruptions
 from tests.made import joint
 from tests.mechanisms.test_grid import Given

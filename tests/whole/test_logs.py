@@ -9,13 +9,13 @@ import warnings
 import numpy as np
 import pytest
 
-from tacit import Budget, Simulated
-from tacit.core.onepass import OnePass
-from tacit.core.validation import Validator
-from tacit.mechanisms import entering
-from tacit.mechanisms.leaves import ClosedSteps
-from tacit.mechanisms.memory import PrefixSums
-from tacit.mechanisms.opening import opened
+from reticent import Budget, Simulated
+from reticent.core.onepass import OnePass
+from reticent.core.validation import Validator
+from reticent.mechanisms import entering
+from reticent.mechanisms.leaves import ClosedSteps
+from reticent.mechanisms.memory import PrefixSums
+from reticent.mechanisms.opening import opened
 from tests.canaries import Canaries
 from tests.made import algorithm, joint
 from tests.service.servers import application, call, lines, stored
@@ -139,13 +139,13 @@ def test_all_loggers_say_the_same_of_other_people(way, tmp_path):
 
 
 PLANTED = {
-    "a reward, rounded": lambda reward: logging.getLogger("tacit").debug("%.2f", reward),
-    "a word for each reward": lambda reward: logging.getLogger("tacit.bandits.anything").debug("one more"),
-    "below debug": lambda reward: logging.getLogger("tacit.service").log(5, "%s", reward),
+    "a reward, rounded": lambda reward: logging.getLogger("reticent").debug("%.2f", reward),
+    "a word for each reward": lambda reward: logging.getLogger("reticent.bandits.anything").debug("one more"),
+    "below debug": lambda reward: logging.getLogger("reticent_serve.service").log(5, "%s", reward),
     "a warning": lambda reward: warnings.warn(f"{reward}", stacklevel=1),
     "a logger that does not propagate": lambda reward: OWN.info("%r", reward),
 }
-OWN = logging.getLogger("tacit.of_its_own")
+OWN = logging.getLogger("reticent.of_its_own")
 OWN.propagate, OWN.disabled = False, True
 
 
@@ -174,7 +174,7 @@ def of_a_release(given, kept):
     LOG.debug("%.3f", opened(given[0]).closed.sum())
 
 
-LOG = logging.getLogger("tacit.mechanisms")
+LOG = logging.getLogger("reticent.mechanisms")
 INSIDE = [  # where numbers are open: no type and no class stops these
     (in_memory, OnePass, "row", of_a_row),
     (in_memory, entering, "one", of_a_reward),

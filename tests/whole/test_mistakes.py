@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-import tacit
-from tacit import Budget, Stored
-from tacit.errors import BadState, Unavailable
-from tacit.features import Category, Number, Schema
-from tacit.service import Client
+import reticent
+from reticent import Budget
+from reticent_serve import Stored
+from reticent.errors import BadState, Unavailable
+from reticent.features import Category, Number, Schema
+from reticent_serve.service import Client
 from tests.made import algorithm, joint
 from tests.service.servers import application, call
 
@@ -136,7 +137,7 @@ def test_what_is_said_over_http(tmp_path):
 
 
 def test_an_older_python_is_told(monkeypatch):
-    ast.parse(Path(tacit.__file__).read_text(), feature_version=(3, 8))  # it can read so far
+    ast.parse(Path(reticent.__file__).read_text(), feature_version=(3, 8))  # it can read so far
     monkeypatch.setattr(sys, "version_info", (3, 10, 13, "final", 0))
-    with pytest.raises(ImportError, match="Expected Python 3.11 or later for tacit, got 3.10."):
-        runpy.run_path(tacit.__file__)
+    with pytest.raises(ImportError, match="Expected Python 3.11 or later for reticent, got 3.10."):
+        runpy.run_path(reticent.__file__)

@@ -4,7 +4,7 @@ import ast
 import collections
 from pathlib import Path
 
-SOURCE = Path(__file__).parents[2] / "src" / "tacit"
+SOURCE = Path(__file__).parents[2] / "src" / "reticent"
 FILES = sorted(SOURCE.rglob("*.py"))
 
 

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 import pytest
 from numpy.random import default_rng
 
-from tacit import Bandit
-from tacit.flat import NAMES
-from tacit.privacy.budget import Person
-from tacit.privacy.relations import REPLACE
+from reticent import Bandit
+from reticent.flat import NAMES
+from reticent.privacy.budget import Person
+from reticent.privacy.relations import REPLACE
 from tests.whole.options import DATABASE, DELTA, EPSILON, GIVEN, MEMORY, OPTIONS, World, build, play, settings_of
 
 FOLDER = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None  # where nobody waits for a disk
@@ -85,7 +85,7 @@ def pairs() -> list[tuple[Value, Value]]:
 
 def game(world: World, kind: type, settings: dict[str, Any]) -> dict[str, Any]:
     """What came of it; in the middle another process takes it up."""
-    with tempfile.TemporaryDirectory(prefix="tacit-", dir=FOLDER) as name:
+    with tempfile.TemporaryDirectory(prefix="reticent-", dir=FOLDER) as name:
         folder, waiting, half = Path(name), [], world.rounds // 2
         holder = world.open(kind, settings, folder)
         told, before = play(world, holder, range(half), waiting), world.shown(holder)

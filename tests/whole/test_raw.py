@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
-from tacit import Budget, Holdout, Simulated
-from tacit.data import Raw
-from tacit.mechanisms.opening import opened
+from reticent import Budget, Holdout, Simulated
+from reticent.data import Raw
+from reticent.mechanisms.opening import opened
 from tests.canaries import Canaries
 from tests.made import joint
 from tests.store.places import Place, glm
@@ -188,5 +188,5 @@ def test_leaks_planted_on_a_database_end_in_an_error(tmp_path, monkeypatch, capl
                 with pytest.raises(TypeError):
                     how(leak)
         with caplog.at_level(logging.DEBUG):
-            logging.getLogger("tacit").debug("%s %r %s %s %s", report, entry, sums, asked, tuple(asked))
+            logging.getLogger("reticent").debug("%s %r %s %s %s", report, entry, sums, asked, tuple(asked))
     assert "<raw>" in caplog.text and CANARIES.found_in([("log", caplog.text.encode())]) == []

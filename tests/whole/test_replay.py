@@ -8,14 +8,15 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from tacit import Bandit, Budget, Embedded, Holdout, JointGLM, LocalIRLS, Secure, ShuffleNewton, Simulated, registry
-from tacit.core.memory import Sums
-from tacit.errors import WrongBatch
-from tacit.experiments.spec import settings_of
-from tacit.features import Category, Number, Schema
-from tacit.mechanisms import recursive
-from tacit.models import glm as glm_model
-from tacit.testing.leaks import Leaking
+from reticent import Bandit, Budget, Holdout, JointGLM, Secure, Simulated, registry
+from reticent_devices import Embedded, LocalIRLS, ShuffleNewton
+from reticent.core.memory import Sums
+from reticent.errors import WrongBatch
+from reticent.experiments.spec import settings_of
+from reticent.features import Category, Number, Schema
+from reticent.mechanisms import recursive
+from reticent.models import glm as glm_model
+from reticent.testing.leaks import Leaking
 from tests.made import any_kind, joint
 from tests.registered import bandits
 from tests.whole import leaks, replay
@@ -59,7 +60,7 @@ def embedded(kind, **options):
     return lambda source, leak=None: leaking(leak, Embedded)(made(kind, **options)(source))
 
 
-def registered(table, how, package="tacit", **options):
+def registered(table, how, package="reticent", **options):
     """Every bandit of a package as it comes, with those of the options that it has; below are those with others."""
     kinds = {name: registry.load(*home) for name, home in bandits(package, table).items()}
     return {

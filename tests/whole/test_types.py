@@ -5,10 +5,10 @@ import re
 
 from tests.whole.mistyped import ROOT, SAFE, refused
 
-SOURCE = ROOT / "src" / "tacit"
+SOURCE = ROOT / "src" / "reticent"
 FILES = sorted([*SOURCE.rglob("*.py"), *ROOT.glob("packages/*/src/**/*.py")])
 # bugs that the audit must find
-PLANTED = {SOURCE / "testing" / "leaks.py", *ROOT.glob("packages/lab/src/tacit_lab/audit/*mutants.py")}
+PLANTED = {SOURCE / "testing" / "leaks.py", *ROOT.glob("packages/reticent-lab/src/reticent_lab/audit/*mutants.py")}
 
 LEAKS = (  # a file, what stands there, and what leaks
     ("core/memory.py", "self.estimator.follow(self.released, ", "self.estimator.follow(self.state.prefix, "),
@@ -93,6 +93,6 @@ def test_the_search_finds_conversions():
     """So that the test above can fail."""
     assert conversions(ast.parse("x = Released(raw)\ny = data.Released(raw)\nz = cast(Released, raw)")) == [1, 2, 3]
     assert conversions(ast.parse("x = Sent(raw)\ny = Coded(raw)")) == [1, 2]
-    assert conversions(ast.parse("from tacit.data import Released as Shown\nx = Shown(raw)")) == [1]
+    assert conversions(ast.parse("from reticent.data import Released as Shown\nx = Shown(raw)")) == [1]
     assert conversions(ast.parse("as_shown = Released\nx: Released = raw\ndef f(x: Released) -> Released: ...")) == [1]
     assert any(conversions(ast.parse(path.read_text())) for path in FILES)

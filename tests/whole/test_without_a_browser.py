@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.full
 def test_what_was_not_run_is_named_at_the_end(tmp_path):
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("TACIT_", "PYTEST_"))}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("RETICENT_", "PYTEST_"))}
     environment |= {"PATH": str(tmp_path), "HOME": str(tmp_path), "PLAYWRIGHT_BROWSERS_PATH": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-n", "1", "-p", "no:cacheprovider", "tests/js/test_page.py"],

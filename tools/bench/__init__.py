@@ -1,6 +1,6 @@
-"""Measurements beside peers and limits: `tacit bench noise`, `tacit bench speed`, `tacit bench shuffle`,
-`tacit bench local`, `tacit bench serve`, `tacit bench roles`, `tacit bench blocks`,
-`tacit bench dimension`, `tacit bench worlds`."""
+"""Measurements beside peers and limits: `reticent bench noise`, `reticent bench speed`, `reticent bench shuffle`,
+`reticent bench local`, `reticent bench serve`, `reticent bench roles`, `reticent bench blocks`,
+`reticent bench dimension`, `reticent bench worlds`."""
 
 import importlib
 from collections.abc import Callable

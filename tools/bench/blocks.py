@@ -8,11 +8,11 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tacit import Bandit, JointGLM, Reward, Variant
-from tacit.experiments.table import to_text
-from tacit.features.columns import Number
-from tacit.features.schema import Schema
-from tacit.privacy.budget import Budget
+from reticent import Bandit, JointGLM, Reward, Variant
+from reticent.experiments.table import to_text
+from reticent.features.columns import Number
+from reticent.features.schema import Schema
+from reticent.privacy.budget import Budget
 
 CONTEXT = {f"number {i}": Number(-1, 1) for i in range(4)}
 OWN = 9  # numbers of a person, in the part that an action has for itself: for none, and for a constant, too

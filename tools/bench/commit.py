@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.core.choices import Index
-from tacit.core.live import Live, certain
-from tacit.data import Array, Integers, Raw
-from tacit.kernels.rounds import CHOICES
-from tacit.privacy import gaussian
-from tacit.privacy.budget import Budget
-from tacit.privacy.certificate import Certificate, plain_certificate
-from tacit.privacy.noise import Simulated, generator_of
+from reticent.core.choices import Index
+from reticent.core.live import Live, certain
+from reticent.data import Array, Integers, Raw
+from reticent.kernels.rounds import CHOICES
+from reticent.privacy import gaussian
+from reticent.privacy.budget import Budget
+from reticent.privacy.certificate import Certificate, plain_certificate
+from reticent.privacy.noise import Simulated, generator_of
 
 
 class CommitState(NamedTuple):

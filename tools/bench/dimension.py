@@ -8,13 +8,13 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tacit import Bandit, JointGLM, Reward, Variant
-from tacit.data import Array
-from tacit.experiments.table import to_text
-from tacit.mechanisms.opening import opened
-from tacit.mechanisms.saving import arrays
-from tacit.privacy import exact
-from tacit.privacy.budget import Budget
+from reticent import Bandit, JointGLM, Reward, Variant
+from reticent.data import Array
+from reticent.experiments.table import to_text
+from reticent.mechanisms.opening import opened
+from reticent.mechanisms.saving import arrays
+from reticent.privacy import exact
+from reticent.privacy.budget import Budget
 
 DIMS = (50, 500)
 ARMS = 10

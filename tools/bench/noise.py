@@ -8,12 +8,12 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tacit.experiments.table import to_text
-from tacit.kernels.rounds import next_boundary
-from tacit.mechanisms.continual import Continual
-from tacit_lab.mechanisms.buffered import Buffered
-from tacit_lab.mechanisms.toeplitz import Toeplitz
-from tacit_lab.mechanisms.tree import Tree
+from reticent.experiments.table import to_text
+from reticent.kernels.rounds import next_boundary
+from reticent.mechanisms.continual import Continual
+from reticent_lab.mechanisms.buffered import Buffered
+from reticent_lab.mechanisms.toeplitz import Toeplitz
+from reticent_lab.mechanisms.tree import Tree
 
 HORIZONS = (10**3, 10**4, 10**5, 10**6, 10**7, 10**8)
 FIRST, GROWTH = 15, 1.1

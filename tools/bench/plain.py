@@ -1,4 +1,4 @@
-"""What `tacit bench serve` compares with: the same bandit over the same HTTP, without noise, database and keys."""
+"""What `reticent bench serve` compares with: the same bandit over the same HTTP, without noise, database and keys."""
 
 import math
 import sys
@@ -6,10 +6,10 @@ from typing import Any
 
 import uvicorn
 
-from tacit import Bandit, Budget, JointGLM
-from tacit.service import bodies, hot
-from tacit.service.app import respond
-from tacit.service.hot import Receive, Scope, Send
+from reticent import Bandit, Budget, JointGLM
+from reticent_serve.service import bodies, hot
+from reticent_serve.service.app import respond
+from reticent_serve.service.hot import Receive, Scope, Send
 
 
 class PlainService:

@@ -19,11 +19,11 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tacit.experiments.table import to_text
-from tacit.roles import hpke, identity, sealed
-from tacit.roles.shuffle import ShuffleClient
-from tacit.roles.shuffler import Shuffler
-from tacit.service.roles.journal import Journal
+from reticent.experiments.table import to_text
+from reticent_devices.roles import hpke, identity, sealed
+from reticent_devices.roles.shuffle import ShuffleClient
+from reticent_devices.roles.shuffler import Shuffler
+from reticent_devices.servers.journal import Journal
 from tests.roles.fleet import Fleet
 from tools.bench.serve import cpu, running
 
@@ -100,13 +100,13 @@ def tabled(first: str, names: Mapping[str, tuple[str, str]], rows: Sequence[dict
 @contextlib.contextmanager
 def roles() -> Iterator[tuple[int, int]]:
     """Port and process of a shuffler with an analyzer, whose files are gone afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="tacit-bench-"))
+    folder = Path(tempfile.mkdtemp(prefix="reticent-bench-"))
     try:
         (folder / "analyzer.toml").write_text(ANALYZER)
-        with running("tacit", "serve", "analyzer", str(folder / "analyzer.toml"), "--port", "0") as (analyzer, _):
+        with running("reticent", "serve", "analyzer", str(folder / "analyzer.toml"), "--port", "0") as (analyzer, _):
             (folder / "shuffler.toml").write_text(SHUFFLER % analyzer)
             (folder / "data").mkdir()
-            with running("tacit", "serve", "shuffler", str(folder / "shuffler.toml"), "--port", "0") as found:
+            with running("reticent", "serve", "shuffler", str(folder / "shuffler.toml"), "--port", "0") as found:
                 yield found
     finally:
         shutil.rmtree(folder)
@@ -171,7 +171,7 @@ def parts(billboard: bytes) -> list[dict[str, Any]]:
     shuffler = Shuffler(billboard)
     many = Fleet(billboard).reports(np.zeros((BODY, SIZE)))
     intake, _ = shuffler.check(many)
-    folder = tempfile.mkdtemp(prefix="tacit-bench-")
+    folder = tempfile.mkdtemp(prefix="reticent-bench-")
     journal = Journal(os.path.join(folder, "bench.db"), None, os.path.join(folder, "bench.witness"))
     journal.open()
     journal.begin(0, billboard)

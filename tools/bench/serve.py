@@ -24,7 +24,7 @@ from numpy.random import default_rng
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tacit.experiments.table import to_text
+from reticent.experiments.table import to_text
 from tools.bench import network
 
 DIM, ARMS, CONNECTIONS, BATCH = 5, 7, 16, 32
@@ -80,12 +80,12 @@ def _measured(kind: str, ports: Sequence[int], processes: Sequence[int]) -> dict
 
 def _on_postgres(progress: Callable[[float], None], workers: int, delay: float) -> Iterator[dict[str, Any]]:
     where = f"PostgreSQL, {workers} worker{'s' * (workers > 1)}, {delay:g} ms"
-    with network.postgres(delay) as place, tempfile.TemporaryDirectory(prefix="tacit-bench-") as folder:
+    with network.postgres(delay) as place, tempfile.TemporaryDirectory(prefix="reticent-bench-") as folder:
         toml = Path(folder, "bench.toml")
         toml.write_text(LIMITED + f'database = "{place.address}"\nkeys = "keys"\n')
         for done, kind in enumerate(KINDS, 1):
             with contextlib.ExitStack() as stack:
-                serving = [running("tacit", "serve", str(toml), "--port", "0") for _ in range(workers)]
+                serving = [running("reticent", "serve", str(toml), "--port", "0") for _ in range(workers)]
                 ports, processes = zip(*map(stack.enter_context, serving), strict=True)
                 yield {"where": where} | _measured(kind, ports, processes)
             progress(done / (len(KINDS) + 1))
@@ -110,10 +110,10 @@ def render(rows: Sequence[dict[str, Any]]) -> str:
 @contextlib.contextmanager
 def served(parent: Path | None) -> Iterator[tuple[int, int]]:
     """Port and process of a new server, whose files are gone afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="tacit-bench-", dir=parent))
+    folder = Path(tempfile.mkdtemp(prefix="reticent-bench-", dir=parent))
     try:
         (folder / "bench.toml").write_text(LIMITED + 'database = "bench.db"\n')
-        with running("tacit", "serve", str(folder / "bench.toml"), "--port", "0") as found:
+        with running("reticent", "serve", str(folder / "bench.toml"), "--port", "0") as found:
             yield found
     finally:
         shutil.rmtree(folder)

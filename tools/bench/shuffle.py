@@ -9,16 +9,16 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tacit.bandits.shuffle.newton import ShuffleNewton
-from tacit.core.reward import Reward
-from tacit.experiments.table import to_text
-from tacit.mechanisms.shuffle.calibration import ShufflePlan, calibrate
-from tacit.model.glm import GLMContribution, balanced_curvature
-from tacit.model.links import logistic
-from tacit.privacy import gaussian
-from tacit.privacy.budget import Budget
-from tacit.roles.shuffler import Shuffler
-from tacit_papers.shuffle.published import calibrate_paper
+from reticent_devices.bandits.shuffle.newton import ShuffleNewton
+from reticent.core.reward import Reward
+from reticent.experiments.table import to_text
+from reticent_devices.mechanisms.shuffle.calibration import ShufflePlan, calibrate
+from reticent.model.glm import GLMContribution, balanced_curvature
+from reticent.model.links import logistic
+from reticent.privacy import gaussian
+from reticent.privacy.budget import Budget
+from reticent_devices.roles.shuffler import Shuffler
+from reticent_papers.shuffle.published import calibrate_paper
 from tests.roles.fleet import Fleet
 
 USERS = (10**3, 10**4, 10**5, 10**6)

@@ -12,17 +12,17 @@ from numpy.random import SeedSequence, default_rng
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tacit import Bandit, JointGLM, LinUCB
-from tacit.data import Array
-from tacit.environments import sphere
-from tacit.experiments.runner import run_once
-from tacit.experiments.spec import Spec
-from tacit.experiments.table import to_text
-from tacit.mechanisms.opening import opened
-from tacit.mechanisms.saving import arrays
-from tacit.privacy.budget import Budget
-from tacit.privacy.noise import Simulated
-from tacit_papers import ShariffLinUCB
+from reticent import Bandit, JointGLM, LinUCB
+from reticent.data import Array
+from reticent.environments import sphere
+from reticent.experiments.runner import run_once
+from reticent.experiments.spec import Spec
+from reticent.experiments.table import to_text
+from reticent.mechanisms.opening import opened
+from reticent.mechanisms.saving import arrays
+from reticent.privacy.budget import Budget
+from reticent.privacy.noise import Simulated
+from reticent_papers import ShariffLinUCB
 
 WORLD = sphere(dim=5, arms=25)
 BUDGET = Budget(1.0, 1e-6)
@@ -32,9 +32,9 @@ LENGTHS = (10**4, 10**5, 10**6, 10**7)
 def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     ours = {
-        "tacit ShariffLinUCB, batched": Spec(ShariffLinUCB, release="batched", budget=BUDGET),
-        "tacit LinUCB": Spec(LinUCB),
-        "tacit JointGLM": Spec(JointGLM, budget=BUDGET),
+        "reticent ShariffLinUCB, batched": Spec(ShariffLinUCB, release="batched", budget=BUDGET),
+        "reticent LinUCB": Spec(LinUCB),
+        "reticent JointGLM": Spec(JointGLM, budget=BUDGET),
     }
     others: dict[str, Callable[[int], float]] = {
         "NumPy loop of ShariffLinUCB, batched": numpy_lin_ucb,
@@ -50,7 +50,7 @@ def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
     for name, spec in ours.items():
         rows.append({"what": f"{name}, without the environment", "rounds": 10**5, "us_per_round": _alone(spec)})
     rows.append(
-        {"what": "tacit JointGLM, served: choose, then observe, K=7", "rounds": 4000, "us_per_round": _served()}
+        {"what": "reticent JointGLM, served: choose, then observe, K=7", "rounds": 4000, "us_per_round": _served()}
     )
     for step, (name, loop) in enumerate(others.items()):
         try:

@@ -10,16 +10,16 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tacit import JointGLM, Uniform, checks
-from tacit.experiments.result import SimulatedRun
-from tacit.experiments.spec import Spec
-from tacit.experiments.table import number as shown
-from tacit.experiments.table import to_text
-from tacit.flat import fitting
-from tacit.privacy.budget import Budget
-from tacit_lab.environments.random import random
-from tacit_lab.experiments.sweeps import simulate
-from tacit_papers.references.mle_ucb import MLEUCB
+from reticent import JointGLM, Uniform, checks
+from reticent.experiments.result import SimulatedRun
+from reticent.experiments.spec import Spec
+from reticent.experiments.table import number as shown
+from reticent.experiments.table import to_text
+from reticent.flat import fitting
+from reticent.privacy.budget import Budget
+from reticent_lab.environments.random import random
+from reticent_lab.experiments.sweeps import simulate
+from reticent_papers.references.mle_ucb import MLEUCB
 from tools.bench.commit import ExploreThenCommit
 
 NUMBERS = {"tuning": random.TUNING, "validation": random.VALIDATION, "reporting": random.REPORTING}

@@ -1,1 +1,1 @@
-"""How far off `tacit plan` is: run from a clone, no part of the package."""
+"""How far off `reticent plan` is: run from a clone, no part of the package."""

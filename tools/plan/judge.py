@@ -11,12 +11,12 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from tacit import Uniform
-from tacit.experiments.runner import run_once
-from tacit.experiments.spec import Spec
-from tacit.planning import trials
-from tacit.planning.trials import DAY, JUDGED, PEOPLE, TASTES, Case, Question
-from tacit_lab.environments.random import random
+from reticent import Uniform
+from reticent.experiments.runner import run_once
+from reticent.experiments.spec import Spec
+from reticent.planning import trials
+from reticent.planning.trials import DAY, JUDGED, PEOPLE, TASTES, Case, Question
+from reticent_lab.environments.random import random
 
 RUNS, SEED, SOON, TOLERANCE = 8, 7, 0.9, 0.05
 HIGH = 0.6  # from there on it is said how much too high that is
@@ -88,7 +88,7 @@ def shares(asked: Question, world: random, run: int, ends: Sequence[int]) -> lis
 
 
 def error(rows: Sequence[Judged]) -> dict[str, float]:
-    """What `tacit plan --schema` says of itself: the share there less what it said."""
+    """What `reticent plan --schema` says of itself: the share there less what it said."""
     off = np.array([row.share - row.said["ordinary"] for row in rows])
     high = [row for row in rows if row.said["ordinary"] >= HIGH]
     return {

@@ -5,11 +5,11 @@ import math
 
 import numpy as np
 
-from tacit import Bandit, JointGLM, Reward
-from tacit.data import Array
-from tacit.kernels.rounds import next_boundary
-from tacit.mechanisms.discounted import coefficients
-from tacit.privacy.budget import Budget
+from reticent import Bandit, JointGLM, Reward
+from reticent.data import Array
+from reticent.kernels.rounds import next_boundary
+from reticent.mechanisms.discounted import coefficients
+from reticent.privacy.budget import Budget
 
 BANDIT = 0.03  # of mu^2: what the bandit's people spend on their sum
 

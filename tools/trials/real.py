@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import default_rng
 
-from tacit import Budget, Experiment, Holdout, JointGLM, Reward, Stored
-from tacit.data import Array
-from tacit.features import Category, Schema
-from tacit.trials.trial import course
+from reticent import Budget, Experiment, Holdout, JointGLM, Reward
+from reticent_serve import Stored
+from reticent.data import Array
+from reticent.features import Category, Schema
+from reticent.trials.trial import course
 
 SEED, GROUP = 4041, 50
 NAMES, KINDS = ("a", "b", "c"), ("new", "old")

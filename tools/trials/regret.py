@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from tacit import Bandit, Budget, Holdout, JointGLM, Simulated, Spec, environments
-from tacit.algorithms.schedules import steps_before
-from tacit.experiments.runner import run_once
-from tacit.flat import named
-from tacit.trials import looks, waits
-from tacit.trials.bounds import CALIBRATED, GroupSum, mean
-from tacit.trials.groups import Places
+from reticent import Bandit, Budget, Holdout, JointGLM, Simulated, Spec, environments
+from reticent.algorithms.schedules import steps_before
+from reticent.experiments.runner import run_once
+from reticent.flat import named
+from reticent.trials import looks, waits
+from reticent.trials.bounds import CALIBRATED, GroupSum, mean
+from reticent.trials.groups import Places
 
 DIM, ARMS, RADIUS, EPSILON = 5, 10, 3.0, 1.0
 BUDGET = Budget(EPSILON, 1e-6)

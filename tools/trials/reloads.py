@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Array, Booleans
+from reticent.data import Array, Booleans
 
 RELOAD, USUAL, KEEN = 0.5, 0.2, 0.9
 

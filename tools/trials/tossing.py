@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tacit.trials import coins, looks
-from tacit.trials.bounds import CALIBRATED, PROVEN
-from tacit.trials.coins import Centres, Tossed
+from reticent.trials import coins, looks
+from reticent.trials.bounds import CALIBRATED, PROVEN
+from reticent.trials.coins import Centres, Tossed
 from tools.trials.noise import BANDIT, Noise
 
 BLOCK, LEVEL = 10, 0.95

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Array, Booleans
-from tacit.trials.groups import Places
+from reticent.data import Array, Booleans
+from reticent.trials.groups import Places
 
 
 class Segment(NamedTuple):

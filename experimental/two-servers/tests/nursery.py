@@ -6,8 +6,8 @@ import signal
 import sys
 from pathlib import Path
 
-from tacit.errors import TacitError
-from tacit_two.service import command
+from reticent.errors import ReticentError
+from reticent_two.service import command
 
 
 def serve(path, port):
@@ -19,7 +19,7 @@ def serve(path, port):
     try:
         command.run(path, port=port, say=lambda text: print(text, flush=True))
         status = 0
-    except (ValueError, TacitError) as error:
+    except (ValueError, ReticentError) as error:
         print(error, flush=True)
     finally:
         os._exit(status)

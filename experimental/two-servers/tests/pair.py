@@ -7,12 +7,12 @@ import sqlite3
 
 import numpy as np
 
-from tacit.kernels.rounds import next_boundary
-from tacit.privacy import randomness
-from tacit_two.roles import signed
-from tacit_two.roles.device import TwoServerClient
-from tacit_two.roles.identity import Identities
-from tacit_two.service import files
+from reticent.kernels.rounds import next_boundary
+from reticent.privacy import randomness
+from reticent_two.roles import signed
+from reticent_two.roles.device import TwoServerClient
+from reticent_two.roles.identity import Identities
+from reticent_two.service import files
 from tests.service.roles.running import ask, until
 
 BOTH = """

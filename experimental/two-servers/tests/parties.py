@@ -5,15 +5,15 @@ import time
 
 import numpy as np
 
-from tacit import Budget
-from tacit.privacy import randomness
-from tacit_two import TwoServerClient, TwoServerGLM
-from tacit_two.aggregators.aggregator import Aggregator
-from tacit_two.roles import identity
-from tacit_two.roles.board import NOTHING
-from tacit_two.roles.identity import Identities
-from tacit_two.roles.signed import Billboard
-from tacit_two.roles.task import HELPER, LEADER, committed
+from reticent import Budget
+from reticent.privacy import randomness
+from reticent_two import TwoServerClient, TwoServerGLM
+from reticent_two.aggregators.aggregator import Aggregator
+from reticent_two.roles import identity
+from reticent_two.roles.board import NOTHING
+from reticent_two.roles.identity import Identities
+from reticent_two.roles.signed import Billboard
+from reticent_two.roles.task import HELPER, LEADER, committed
 
 HALVES = bytes(range(32)), bytes(range(32, 64))
 SIGNERS = bytes(range(64, 96)), bytes(range(96, 128))

@@ -2,8 +2,8 @@
 
 import urllib.request
 
-from tacit.roles.outbox import post
-from tacit_two.roles.device import TwoServerClient
+from reticent_devices.roles.outbox import post
+from reticent_two.roles.device import TwoServerClient
 from tests.deploy.relayed import folder as folder
 from tests.deploy.relayed import relay
 from tests.service.roles.running import until

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from packages.lab.tests.raising import raised
-from tacit import Budget, Secure
-from tacit.errors import BadBillboard, BadReport, BadState, BatchTooSmall, HorizonReached, NotSecure, WrongBatch
-from tacit.testing.canary import with_size
-from tacit_two.aggregators import messages
-from tacit_two.aggregators.aggregator import Aggregator
-from tacit_two.aggregators.messages import COUNTED, LATER, REFUSED
-from tacit_two.attacks import NoNoise
-from tacit_two.roles import wire
-from tacit_two.roles.task import HELPER, LEADER
-from tacit_two.shares import SharedSteps, joined
-from tacit_two.vdaf.field_kernel import P
+from reticent import Budget, Secure
+from reticent.errors import BadBillboard, BadReport, BadState, BatchTooSmall, HorizonReached, NotSecure, WrongBatch
+from reticent.testing.canary import with_size
+from reticent_two.aggregators import messages
+from reticent_two.aggregators.aggregator import Aggregator
+from reticent_two.aggregators.messages import COUNTED, LATER, REFUSED
+from reticent_two.attacks import NoNoise
+from reticent_two.roles import wire
+from reticent_two.roles.task import HELPER, LEADER
+from reticent_two.shares import SharedSteps, joined
+from reticent_two.vdaf.field_kernel import P
 
 from .parties import HALVES, SIGNERS, close, device, opened, places, reports, server, shut, verify
 from .test_shares import Both

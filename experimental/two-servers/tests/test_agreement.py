@@ -7,12 +7,12 @@ import stat
 import pytest
 
 from packages.lab.tests.raising import raised
-from tacit import Budget
-from tacit.errors import BadBillboard, BadState, NotSecure
-from tacit_two import TwoServerGLM
-from tacit_two.aggregators.agreement import Agreement
-from tacit_two.roles import identity, signed
-from tacit_two.roles.task import HELPER, LEADER
+from reticent import Budget
+from reticent.errors import BadBillboard, BadState, NotSecure
+from reticent_two import TwoServerGLM
+from reticent_two.aggregators.agreement import Agreement
+from reticent_two.roles import identity, signed
+from reticent_two.roles.task import HELPER, LEADER
 
 from .parties import IDENTITIES, SIGNERS
 

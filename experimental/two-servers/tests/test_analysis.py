@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from tacit.errors import BadReport, Unavailable
-from tacit_two.roles.board import NOTHING
-from tacit_two.service.analysis import Analysis
+from reticent.errors import BadReport, Unavailable
+from reticent_two.roles.board import NOTHING
+from reticent_two.service.analysis import Analysis
 
 from .parties import close, reports, server, verify
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tacit_lab.audit.bound import gaussian_bound
-from tacit_two.attacks import attacks
+from reticent_lab.audit.bound import gaussian_bound
+from reticent_two.attacks import attacks
 
 SURE = 1 - 1e-6  # secure noise has no seed to fix
 CLAIMS = [attack for attack in attacks() if attack.claimed]

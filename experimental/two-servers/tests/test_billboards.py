@@ -11,17 +11,17 @@ import pytest
 from numpy.random import default_rng
 
 from packages.lab.tests.raising import raised
-from tacit import Budget
-from tacit.errors import BadBillboard, BadReport, Retired
-from tacit.privacy import gaussian
-from tacit.roles import hpke
-from tacit_two.aggregators.messages import COUNTED, LATE, REFUSED
-from tacit_two.roles import board as boards
-from tacit_two.roles import identity, sealing, signed, wire
-from tacit_two.roles.board import NOTHING
-from tacit_two.roles.device import TwoServerClient
-from tacit_two.roles.identity import Identities
-from tacit_two.roles.task import HELPER, LEADER, Task, canonical
+from reticent import Budget
+from reticent.errors import BadBillboard, BadReport, Retired
+from reticent.privacy import gaussian
+from reticent_devices.roles import hpke
+from reticent_two.aggregators.messages import COUNTED, LATE, REFUSED
+from reticent_two.roles import board as boards
+from reticent_two.roles import identity, sealing, signed, wire
+from reticent_two.roles.board import NOTHING
+from reticent_two.roles.device import TwoServerClient
+from reticent_two.roles.identity import Identities
+from reticent_two.roles.task import HELPER, LEADER, Task, canonical
 
 from .parties import ARMS, IDENTITIES, KEYS, SIGNERS, billboard, close, opened, places, reports, server, shut, verify
 

@@ -6,14 +6,14 @@ import msgspec
 import numpy as np
 import pytest
 
-from tacit import Budget, Secure, Simulated
-from tacit.errors import WrongBatch
-from tacit_two import TwoServerGLM
-from tacit_two.bandits import memory
-from tacit_two.roles import wire
-from tacit_two.roles.task import HELPER, LEADER
-from tacit_two.shares import SharedSteps, joined
-from tacit_two.vdaf.field_kernel import P
+from reticent import Budget, Secure, Simulated
+from reticent.errors import WrongBatch
+from reticent_two import TwoServerGLM
+from reticent_two.bandits import memory
+from reticent_two.roles import wire
+from reticent_two.roles.task import HELPER, LEADER
+from reticent_two.shares import SharedSteps, joined
+from reticent_two.vdaf.field_kernel import P
 from tests.audit import worlds
 from tests.audit.test_certificates import COARSE, RUNS
 from tests.roles.boards import another

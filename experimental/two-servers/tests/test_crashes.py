@@ -7,11 +7,11 @@ import signal
 import pytest
 
 from packages.lab.tests.raising import raised
-from tacit.errors import Retired
-from tacit.holders.sqlite import SQLite
-from tacit_two.aggregators import counter, messages
-from tacit_two.aggregators.messages import COUNTED
-from tacit_two.roles.task import HELPER, LEADER
+from reticent.errors import Retired
+from reticent_serve.holders.sqlite import SQLite
+from reticent_two.aggregators import counter, messages
+from reticent_two.aggregators.messages import COUNTED
+from reticent_two.roles.task import HELPER, LEADER
 
 from .parties import SIGNERS, close, opened, places, reports, server, shut, verify
 

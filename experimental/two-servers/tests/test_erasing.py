@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 
 from packages.lab.tests.raising import raised
-from tacit.errors import HorizonReached, Retired
+from reticent.errors import HorizonReached, Retired
 
 from .parties import close, opened, reports, shut, verify
 

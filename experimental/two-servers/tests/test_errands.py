@@ -2,8 +2,8 @@
 
 from types import SimpleNamespace
 
-from tacit_two.aggregators import messages
-from tacit_two.service import leader as leaders
+from reticent_two.aggregators import messages
+from reticent_two.service import leader as leaders
 from tests.store.conftest import folder as folder
 
 from .conftest import both as both

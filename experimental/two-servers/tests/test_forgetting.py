@@ -1,8 +1,8 @@
 """The helper's timer goes on, whatever its disk says."""
 
-from tacit.service.roles.role import Events
-from tacit_two.service import role
-from tacit_two.service.role import HelperRole
+from reticent_devices.servers.role import Events
+from reticent_two.service import role
+from reticent_two.service.role import HelperRole
 
 
 class Full:

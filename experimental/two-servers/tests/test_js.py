@@ -13,15 +13,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit import Budget
-from tacit.bandits.server import named
-from tacit.errors import BadBillboard, BadReport
-from tacit.privacy import randomness
-from tacit.roles import hpke as core
-from tacit_two import TwoServerClient, TwoServerGLM
-from tacit_two.bandits.memory import BothAggregators
-from tacit_two.roles import identity, sealing, signed, wire
-from tacit_two.roles.task import HELPER, LEADER, canonical
+from reticent import Budget
+from reticent_devices.bandits.server import named
+from reticent.errors import BadBillboard, BadReport
+from reticent.privacy import randomness
+from reticent_devices.roles import hpke as core
+from reticent_two import TwoServerClient, TwoServerGLM
+from reticent_two.bandits.memory import BothAggregators
+from reticent_two.roles import identity, sealing, signed, wire
+from reticent_two.roles.task import HELPER, LEADER, canonical
 from tests.js import node, vectors
 from tests.reference import hpke
 from tests.roles.boards import mutated, people
@@ -151,7 +151,7 @@ TASKS = [
     (("helper", "delta"), lambda v: 1.0),
     (("protocol",), 1),
     (("era",), None),
-    (("format",), "tacit task"),
+    (("format",), "reticent task"),
     (("more",), 1),
     (("dim",), lambda v: v + 1),
     (("link",), "cauchit"),

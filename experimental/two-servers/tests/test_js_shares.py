@@ -4,8 +4,8 @@ import secrets
 
 from numpy.random import default_rng
 
-from tacit_two.vdaf.circuit import Bounded
-from tacit_two.vdaf.prio3 import Prio3
+from reticent_two.vdaf.circuit import Bounded
+from reticent_two.vdaf.prio3 import Prio3
 from tests.js import vectors
 
 from .test_js import run

@@ -3,7 +3,7 @@
 import os
 import time
 
-from tacit_two.aggregators.keys import DAY, KeyRing
+from reticent_two.aggregators.keys import DAY, KeyRing
 
 
 def test_an_interrupted_save_leaves_no_keys_behind(tmp_path):

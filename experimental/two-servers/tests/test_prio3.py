@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from packages.lab.tests.raising import raised
-from tacit.errors import BadReport
-from tacit_two.vdaf import field_kernel as field
-from tacit_two.vdaf.circuit import Bounded
-from tacit_two.vdaf.prio3 import Prio3
+from reticent.errors import BadReport
+from reticent_two.vdaf import field_kernel as field
+from reticent_two.vdaf.circuit import Bounded
+from reticent_two.vdaf.prio3 import Prio3
 
 from . import slow
 

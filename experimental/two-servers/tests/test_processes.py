@@ -13,9 +13,9 @@ import pytest
 from numpy.random import default_rng
 
 from packages.lab.tests.raising import raised
-from tacit_two.roles import signed, wire
-from tacit_two.service import files, peer
-from tacit_two.service.peer import Helper, PeerRefused
+from reticent_two.roles import signed, wire
+from reticent_two.service import files, peer
+from reticent_two.service.peer import Helper, PeerRefused
 from tests.service.roles.running import ask, until
 
 from .pair import Pair
@@ -46,7 +46,7 @@ def test_reports_become_boards_and_both_restart(start, tmp_path):
     for party, process in enumerate((pair.leader, pair.helper)):
         page = ask(process.port, "GET", "/dashboard")[2].decode()
         assert "nothing is left of the promise" in page and "Healthy" in page
-        assert ask(process.port, "GET", "/health")[0] == 200 and b"tacit_" in ask(process.port, "GET", "/metrics")[2]
+        assert ask(process.port, "GET", "/health")[0] == 200 and b"reticent_" in ask(process.port, "GET", "/metrics")[2]
         assert pair.status(party)["epsilon"] == {"leader": 1.0, "helper": 4.0}
     assert ask(pair.helper.port, "POST", "/reports", again[0])[0] in (404, 405)
     assert ask(pair.helper.port, "GET", "/billboard")[0] == 404

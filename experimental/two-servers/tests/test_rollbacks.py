@@ -6,9 +6,9 @@ import secrets
 import pytest
 from numpy.random import default_rng
 
-from tacit.errors import BatchTooSmall, Retired, TacitError
-from tacit_two.aggregators import messages
-from tacit_two.roles.task import HELPER, LEADER
+from reticent.errors import BatchTooSmall, Retired, ReticentError
+from reticent_two.aggregators import messages
+from reticent_two.roles.task import HELPER, LEADER
 
 from .parties import places, reports, server
 
@@ -93,7 +93,7 @@ def rolled_back(folder, seed, hostile):
             try:
                 watched.ask(asked, what, body)
                 assert not changed, what
-            except TacitError as error:
+            except ReticentError as error:
                 retired = retired or isinstance(error, Retired)
     for _ in range(0 if retired else 6):
         try:

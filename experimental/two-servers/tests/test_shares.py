@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 
 from packages.lab.tests.raising import raised
-from tacit.data import Raw
-from tacit.errors import BadState, HorizonReached, NotSecure
-from tacit.mechanisms.discounted import Discounted
-from tacit.mechanisms.grid import on_grid
-from tacit.mechanisms.recursive import Recursive
-from tacit.mechanisms.recursive_grid import on_integers
-from tacit.privacy import randomness
-from tacit.privacy.noise import Secure
-from tacit_lab.mechanisms.tree import Tree
-from tacit_two.noise import Stirred
-from tacit_two.shares import SharedSteps, check_honest, check_room, circuit_for, grid_for, joined
-from tacit_two.vdaf import xof
-from tacit_two.vdaf.circuit import Bounded
-from tacit_two.vdaf.field_kernel import P
-from tacit_two.vdaf.prio3 import Prio3
+from reticent.data import Raw
+from reticent.errors import BadState, HorizonReached, NotSecure
+from reticent.mechanisms.discounted import Discounted
+from reticent.mechanisms.grid import on_grid
+from reticent.mechanisms.recursive import Recursive
+from reticent.mechanisms.recursive_grid import on_integers
+from reticent.privacy import randomness
+from reticent.privacy.noise import Secure
+from reticent_lab.mechanisms.tree import Tree
+from reticent_two.noise import Stirred
+from reticent_two.shares import SharedSteps, check_honest, check_room, circuit_for, grid_for, joined
+from reticent_two.vdaf import xof
+from reticent_two.vdaf.circuit import Bounded
+from reticent_two.vdaf.field_kernel import P
+from reticent_two.vdaf.prio3 import Prio3
 
 SIZE, LONGEST, LEAVES = 4, 1.2, 40
 MECHANISMS = {

@@ -8,17 +8,18 @@ import pytest
 from numpy.random import SeedSequence, default_rng
 
 from packages.lab.tests.raising import raised
-from tacit import Budget, Category, Embedded, JointGLM, Number, Person, Schema, Simulated, Spec, environments, simulate
-from tacit.bandits.server import named
-from tacit.errors import BadBillboard, BadReport, BadState, HorizonReached, NotSecure, WrongBatch
-from tacit.mechanisms.grid import Grid
-from tacit.mechanisms.saving import arrays
-from tacit.model import links
-from tacit.privacy import gaussian, ledger
-from tacit_two import TwoServerClient, TwoServerGLM, lies
-from tacit_two.roles import signed, wire
-from tacit_two.roles.task import canonical
-from tacit_two.shares import split
+from reticent import Budget, Category, JointGLM, Number, Person, Schema, Simulated, Spec, environments, simulate
+from reticent_devices import Embedded
+from reticent_devices.bandits.server import named
+from reticent.errors import BadBillboard, BadReport, BadState, HorizonReached, NotSecure, WrongBatch
+from reticent.mechanisms.grid import Grid
+from reticent.mechanisms.saving import arrays
+from reticent.model import links
+from reticent.privacy import gaussian, ledger
+from reticent_two import TwoServerClient, TwoServerGLM, lies
+from reticent_two.roles import signed, wire
+from reticent_two.roles.task import canonical
+from reticent_two.shares import split
 from tests.bandits.test_fused import stepwise
 from tests.made import joint
 

@@ -1,9 +1,9 @@
-"""Configurations of `tacit serve aggregator`: strict, with reasons."""
+"""Configurations of `reticent serve aggregator`: strict, with reasons."""
 
 import pytest
 
 from packages.lab.tests.raising import raised
-from tacit_two.service import command, files, settings
+from reticent_two.service import command, files, settings
 
 GOOD = {
     "aggregator": {

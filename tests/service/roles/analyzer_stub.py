@@ -3,7 +3,8 @@
 import http.server
 import threading
 
-from tacit import Budget, Reward, ShuffleNewton
+from reticent import Budget, Reward
+from reticent_devices import ShuffleNewton
 
 
 def server(first, **options):

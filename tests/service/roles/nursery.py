@@ -7,8 +7,8 @@ import signal
 import sys
 from pathlib import Path
 
-from tacit.errors import TacitError
-from tacit.service.roles import command, settings
+from reticent.errors import ReticentError
+from reticent_devices.servers import command, settings
 
 
 def serve(path, role, port):
@@ -20,7 +20,7 @@ def serve(path, role, port):
     try:
         command.run(role, path, port=port, say=lambda text: print(text, flush=True))
         status = 0
-    except (ValueError, TacitError) as error:
+    except (ValueError, ReticentError) as error:
         print(error, flush=True)
     finally:
         os._exit(status)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.roles import wire
-from tacit.roles.shuffle import ShuffleClient
+from reticent_devices.roles import wire
+from reticent_devices.roles.shuffle import ShuffleClient
 
 SERVING = r"Serving on http://127.0.0.1:(\d+)"
 BUDGET = "{epsilon = 1.0, delta = 1e-6}"

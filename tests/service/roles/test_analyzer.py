@@ -9,9 +9,9 @@ import threading
 import numpy as np
 import pytest
 
-from tacit.roles import billboard as boards
-from tacit.roles import wire
-from tacit.roles.shuffler import Shuffler
+from reticent_devices.roles import billboard as boards
+from reticent_devices.roles import wire
+from reticent_devices.roles.shuffler import Shuffler
 from tests.roles.fleet import Fleet
 from tests.service.roles import running
 from tests.service.roles.analyzer_stub import server
@@ -94,7 +94,7 @@ def test_a_batch_below_its_minimum_is_never_analyzed(start):
     shuffler = Shuffler(shown, minimum=0)
     shuffler.add_many(Fleet(shown).reports(np.zeros((199, 5))))
     assert post(role, 0, shuffler.close()) == 409 and ask(role.port, "GET", "/billboard")[2] == shown
-    assert b"tacit_analyzer_batches 0.0" in ask(role.port, "GET", "/metrics")[2]
+    assert b"reticent_analyzer_batches 0.0" in ask(role.port, "GET", "/metrics")[2]
 
 
 def test_an_analyzer_that_is_killed_goes_on(start):
@@ -114,11 +114,11 @@ def test_an_analyzer_that_is_killed_goes_on(start):
 
 
 def test_only_a_shuffler_hands_over_batches(start):
-    digest = hashlib.sha256(b"tacit_key").hexdigest()
+    digest = hashlib.sha256(b"reticent_key").hexdigest()
     role = start("analyzer", running.analyzer() + f'[[keys]]\nname = "s"\nrole = "shuffler"\nhash = "{digest}"\n')
     (message,), _ = batches(1)
     assert post(role, 0, message) == 401 and post(role, 0, message, authorization="Bearer other") == 401
-    assert post(role, 0, message, authorization="Bearer tacit_key") == 200
+    assert post(role, 0, message, authorization="Bearer reticent_key") == 200
     open_to_all = start("analyzer", running.analyzer(), folder=role.folder.parent / "other")
     assert post(open_to_all, 0, message, host="evil.example") == 403
 

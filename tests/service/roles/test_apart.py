@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit.roles import local, shuffle, wire
+from reticent_devices.roles import local, shuffle, wire
 from tests.canaries import Canaries
 from tests.service.roles import running
 from tests.service.roles.running import ask, until
@@ -27,7 +27,7 @@ def folders():
     """A folder for each role, which its user owns, below one that everybody may enter."""
     if os.getuid() != 0:
         pytest.fail("Expected root, who can start roles as other users, got another user.", pytrace=False)
-    above = Path(tempfile.mkdtemp(prefix="tacit-roles-"))
+    above = Path(tempfile.mkdtemp(prefix="reticent-roles-"))
     above.chmod(0o755)
     for role, user in USERS.items():
         (above / role).mkdir(mode=0o755)

@@ -1,4 +1,4 @@
-"""`tacit bench roles` measures what it says, and a core takes enough reports: CPU time does not depend on who else uses
+"""`reticent bench roles` measures what it says, and a core takes enough reports: CPU time does not depend on who else uses
 the machine."""
 
 import pytest

@@ -6,14 +6,14 @@ import random
 
 import numpy as np
 
-from tacit.errors import Unavailable
-from tacit.roles import billboard as boards
-from tacit.roles import wire
-from tacit.service.roles import settings
-from tacit.service.roles.analyzer import AnalyzerRole
-from tacit.service.roles.local import LocalRole
-from tacit.service.roles.role import Board
-from tacit.service.roles.shuffler import ShufflerRole
+from reticent.errors import Unavailable
+from reticent_devices.roles import billboard as boards
+from reticent_devices.roles import wire
+from reticent_devices.servers import settings
+from reticent_devices.servers.analyzer import AnalyzerRole
+from reticent_devices.servers.local import LocalRole
+from reticent_devices.servers.role import Board
+from reticent_devices.servers.shuffler import ShufflerRole
 from tests.service.roles import running, test_analyzer, test_local
 from tests.service.roles.analyzer_stub import server
 from tests.service.roles.running import until

@@ -10,11 +10,12 @@ import time
 import numpy as np
 import pytest
 
-from tacit import Budget, LocalIRLS, Reward
-from tacit.features import Number, Schema
-from tacit.roles.local import LocalClient
-from tacit.service.roles import settings
-from tacit.service.roles.local import LocalRole
+from reticent import Budget, Reward
+from reticent_devices import LocalIRLS
+from reticent.features import Number, Schema
+from reticent_devices.roles.local import LocalClient
+from reticent_devices.servers import settings
+from reticent_devices.servers.local import LocalRole
 from tests.service.roles import running
 from tests.service.roles.running import ask
 

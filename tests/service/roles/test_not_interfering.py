@@ -5,10 +5,10 @@ import asyncio
 import apsw
 import numpy as np
 
-from tacit.roles.shuffle import ShuffleClient
-from tacit.service.roles import page, settings
-from tacit.service.roles.role import Board
-from tacit.service.roles.shuffler import ShufflerRole
+from reticent_devices.roles.shuffle import ShuffleClient
+from reticent_devices.servers import page, settings
+from reticent_devices.servers.role import Board
+from reticent_devices.servers.shuffler import ShufflerRole
 from tests.service.roles.running import until
 
 SHUFFLER = {"budget": {"epsilon": 1.0, "delta": 1e-6}, "database": "shuffler.db", "malicious": 0}

@@ -45,7 +45,7 @@ def test_a_bandit_that_has_a_name_is_called_so(start):
     local = start("local", running.LOCAL.replace("[local]", f'[local]\nname = "{bad}"'))
     page = ask(local.port, "GET", "/dashboard")[2].decode()
     assert "<h1>&lt;script&gt;films&lt;/script&gt; · local</h1>" in page and page.count("<script") == 2
-    assert f"<title>&lt;script&gt;films&lt;/script&gt; · local · 127.0.0.1:{local.port} · tacit</title>" in page
+    assert f"<title>&lt;script&gt;films&lt;/script&gt; · local · 127.0.0.1:{local.port} · reticent</title>" in page
     assert f"LocalIRLS · 127.0.0.1:{local.port} · Learns from reports" in page
     assert json.loads(ask(local.port, "GET", "/status")[2])["name"] == bad
 

@@ -4,8 +4,8 @@ import hashlib
 
 import numpy as np
 
-from tacit.roles import billboard as boards
-from tacit.roles import wire
+from reticent_devices.roles import billboard as boards
+from reticent_devices.roles import wire
 from tests.service.roles import running
 from tests.service.roles.running import ask, until
 

@@ -5,10 +5,10 @@ import shutil
 
 import pytest
 
-from tacit.errors import BadReport
-from tacit.roles import billboard as boards
-from tacit.roles import hpke, identity, sealed
-from tacit.roles.outbox import post
+from reticent.errors import BadReport
+from reticent_devices.roles import billboard as boards
+from reticent_devices.roles import hpke, identity, sealed
+from reticent_devices.roles.outbox import post
 from tests.service.roles import running
 from tests.service.roles.analyzer_stub import server
 from tests.service.roles.running import ask, reports, total, until

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tacit.service.roles import settings
+from reticent_devices.servers import settings
 from tests.service.roles import running
 
 ANALYZER, SHUFFLER = running.analyzer(), running.shuffler(8322)
@@ -70,7 +70,7 @@ def test_files_lie_beside_their_configuration(tmp_path):
 def test_a_key_file_that_is_missing_is_named(tmp_path):
     path = tmp_path / "role.toml"
     path.write_text(SHUFFLER + 'key = "missing.key"')
-    command = [sys.executable, "-m", "tacit", "serve", "shuffler", str(path), "--port", "0"]
+    command = [sys.executable, "-m", "reticent", "serve", "shuffler", str(path), "--port", "0"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode and done.stderr.endswith(
         f"Expected the key in {tmp_path / 'missing.key'}, got: No such file or directory.\n"
@@ -79,6 +79,6 @@ def test_a_key_file_that_is_missing_is_named(tmp_path):
 
 @pytest.mark.parametrize("words", [["analyzer"], ["analyzr", "role.toml"], ["shuffler", "missing.toml"]])
 def test_the_command_says_in_one_line_what_it_expected(tmp_path, words):
-    command = [sys.executable, "-m", "tacit", "serve", *words]
+    command = [sys.executable, "-m", "reticent", "serve", *words]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode and done.stderr.count("\n") == 1 and "Expected" in done.stderr

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from tacit.roles import billboard as boards
-from tacit.roles import wire
+from reticent_devices.roles import billboard as boards
+from reticent_devices.roles import wire
 from tests.service.roles import running
 from tests.service.roles.analyzer_stub import Stub, server
 from tests.service.roles.running import ask, reports, total, until

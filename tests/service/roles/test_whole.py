@@ -7,10 +7,11 @@ import signal
 import numpy as np
 import pytest
 
-from tacit import Budget, ShuffleNewton, Spec, Uniform, environments, simulate
-from tacit.privacy import randomness
-from tacit.roles.shuffle import ShuffleClient
-from tacit.roles.shuffler import Shuffler
+from reticent import Budget, Spec, Uniform, environments, simulate
+from reticent_devices import ShuffleNewton
+from reticent.privacy import randomness
+from reticent_devices.roles.shuffle import ShuffleClient
+from reticent_devices.roles.shuffler import Shuffler
 from tests.service.roles import running
 from tests.service.roles.analyzer_stub import Stub, server
 from tests.service.roles.running import ask, until

@@ -7,9 +7,9 @@ import time
 import numpy as np
 import pytest
 
-from tacit.roles import billboard as boards
-from tacit.roles import wire
-from tacit.service.roles import settings
+from reticent_devices.roles import billboard as boards
+from reticent_devices.roles import wire
+from reticent_devices.servers import settings
 from tests.service.roles import running
 from tests.service.roles.analyzer_stub import server
 from tests.service.roles.running import ask, until

@@ -1,5 +1,5 @@
 // Whole numbers modulo P = 2^64 - 2^32 + 1, as BigInt, and polynomials by their values at roots of unity
-// (tacit_two.vdaf.field_kernel in Python).
+// (reticent_two.vdaf.field_kernel in Python).
 
 export const P = 0xffffffff00000001n;
 

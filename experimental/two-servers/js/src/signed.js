@@ -1,4 +1,4 @@
-// The billboard of two aggregators, as by tacit_two.roles.signed, where its seven lines are described: a device acts by
+// The billboard of two aggregators, as by reticent_two.roles.signed, where its seven lines are described: a device acts by
 // what both identities have signed, that has not expired, and that is no older than what it has seen. The application
 // ships the identities: some that came with a billboard would be the server's to choose.
 import { hex, joined, utf8 } from "../../../../js/src/bytes.js";
@@ -8,8 +8,8 @@ import { BELOW_ONE, LONG, LONGEST, MATRIX, PART, POSITIVE, ROW, checked, need, r
 import { flag, oneOf, orNull, real, record, text, variant, whole } from "../../../../js/src/schema.js";
 import { sha256 } from "../../../../js/src/sha256.js";
 
-const FIRST = "tacit billboard of two aggregators 1";
-const [TASK, BOARD, SEALING] = ["task", "board", "sealing key"].map((what) => utf8(`tacit ${what} of two aggregators 1\n`));
+const FIRST = "reticent billboard of two aggregators 1";
+const [TASK, BOARD, SEALING] = ["task", "board", "sealing key"].map((what) => utf8(`reticent ${what} of two aggregators 1\n`));
 const PARTIES = ["leader", "helper"];
 const SIGNED = 64; // bytes of a signature
 const HEAD = 81; // bytes of a sealing key before its signature
@@ -24,7 +24,7 @@ const [PLAIN, FADING] = [record(EACH), record({ ...EACH, longest: whole(1, 2 ** 
 const fades = (v) => v !== null && typeof v === "object" && Object.hasOwn(v, "longest");
 const CLAIM = record({ epsilon: orNull(POSITIVE), delta: BELOW_ONE });
 const TASK_FIELDS = {
-  format: oneOf("tacit task of two aggregators"),
+  format: oneOf("reticent task of two aggregators"),
   protocol: oneOf(2n),
   era: DIGEST,
   bandit: text(/^[A-Za-z][A-Za-z0-9_]{0,63}$/),
@@ -51,7 +51,7 @@ const TASK_FIELDS = {
   }),
 };
 const BOARD_FIELDS = {
-  format: oneOf("tacit board of two aggregators"),
+  format: oneOf("reticent board of two aggregators"),
   task: DIGEST,
   version: whole(0, 2 ** 53),
   previous: DIGEST,

@@ -1,5 +1,5 @@
 // The device for two aggregators: choose by the billboard, linearise, round to whole cells, split into two shares with a
-// proof, and seal each to its aggregator; as by tacit_two.roles. Against one aggregator the other one's noise protects;
+// proof, and seal each to its aggregator; as by reticent_two.roles. Against one aggregator the other one's noise protects;
 // against both together nothing does.
 import { hex, joined, utf8 } from "../../../../js/src/bytes.js";
 import { Device } from "../../../../js/src/device.js";
@@ -76,7 +76,7 @@ export class TwoServerClient extends Device {
     const { public: parts, shares } = this.prio3.shard(cells, id, octets(128));
     const sealed = await Promise.all(
       shares.map((share, i) => {
-        const about = [utf8("tacit share of two aggregators 1"), utf8(ROLES[i]), this.bound, id, sha256(parts)];
+        const about = [utf8("reticent share of two aggregators 1"), utf8(ROLES[i]), this.bound, id, sha256(parts)];
         const info = joined(...about.flatMap((part) => [[part.length >> 8, part.length & 255], part]));
         return sealedTo(this.keys[i].key, info, share);
       }),
@@ -117,7 +117,7 @@ function numbersOf({ dim, link, report }) {
   return { size, norm, sensitivity: score ? 2 : farthest(weight), cell, squares: reach * reach };
 }
 
-/** The mu of Gaussian noise for a claim, from above: tacit.privacy.gaussian has the curve. */
+/** The mu of Gaussian noise for a claim, from above: reticent.privacy.gaussian has the curve. */
 function muOf({ epsilon, delta }) {
   need(epsilon <= LARGEST, "claim", `epsilon ${epsilon}`);
   const spends = (mu) => tail(epsilon / mu - mu / 2) - tail(epsilon / mu + mu / 2) / decay(epsilon);

@@ -1,1 +1,0 @@
-"""`tacit-two CONFIG`: leader and helper of the two-server model as processes."""

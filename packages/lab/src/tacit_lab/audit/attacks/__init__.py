@@ -1,2 +1,0 @@
-"""The attacks, one file for each thing that is attacked. A file defines `attacks()`: that is all it takes for
-`tacit audit` to carry them out."""

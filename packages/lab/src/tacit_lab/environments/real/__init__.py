@@ -1,1 +1,0 @@
-"""Worlds made of real data, which is fetched once: `tacit fetch census`."""

@@ -1,5 +1,0 @@
-"""Which links papers are about."""
-
-from tacit.model.links import BUILT_IN
-
-BOUNDED = tuple(name for name, link in BUILT_IN.items() if link.bounded)

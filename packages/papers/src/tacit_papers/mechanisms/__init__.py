@@ -1,1 +1,0 @@
-"""What only published algorithms do with raw data, beside tacit.mechanisms."""

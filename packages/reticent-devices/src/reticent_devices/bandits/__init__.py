@@ -1,0 +1,1 @@
+"""One file per algorithm, reading like its pseudo-code."""

@@ -1,0 +1,1 @@
+"""Worlds made of real data, which is fetched once: `reticent fetch census`."""

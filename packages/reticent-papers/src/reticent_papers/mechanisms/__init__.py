@@ -1,0 +1,1 @@
+"""What only published algorithms do with raw data, beside reticent.mechanisms."""

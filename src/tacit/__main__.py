@@ -1,5 +1,0 @@
-"""The command line as `python -m tacit`."""
-
-from tacit.cli import main
-
-main()

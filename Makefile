@@ -3,7 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 DIRS := packages/reticent packages/reticent-serve packages/reticent-devices packages/reticent-lab packages/reticent-papers experimental/two-servers
 PARTS := $(DIRS:%=-e %)
-TESTS := tests $(DIRS:%=%/tests)
+nothing :=
+WITH_TESTS := PYTHONPATH=$(subst $(nothing) $(nothing),:,$(DIRS:%=$(CURDIR)/%/tests))
 export OPENBLAS_NUM_THREADS := 1
 
 .PHONY: env demo serve serve-postgres demo-roles demo-two browser test test-full test-two test-ray check docs bench plan-judge generated expected kept kept-status dist packed js node lock clean
@@ -48,26 +49,26 @@ demo-two: .venv/.ready    ## two servers as processes, neither trusted alone, 10
 	$(BIN)/python experimental/two-servers/demo.py
 
 browser: .venv/.ready     ## a browser for the dashboard's tests: Debian's chromium, if none is found
-	$(BIN)/python -m tests.browser || { \
+	$(WITH_TESTS) $(BIN)/python -m serve_tests.browser || { \
 	  if [ "$$(id -u)" = 0 ]; then as=; else as=sudo; fi; \
 	  $$as apt-get update -q && $$as apt-get install -q -y --no-install-recommends chromium; }
 
 node: .venv/.node         ## node and npm for the tests of js/, from the package of that name, if none are found
 
 test: .venv/.node        ## everything from nothing to green, in minutes; installs a browser where it may without asking
-	@$(BIN)/python -m tests.browser || { [ "$$(id -u)" = 0 ] || sudo -n true; } 2>/dev/null && $(MAKE) browser || true
+	@$(WITH_TESTS) $(BIN)/python -m serve_tests.browser || { [ "$$(id -u)" = 0 ] || sudo -n true; } 2>/dev/null && $(MAKE) browser || true
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-full: .venv/.node test-ray test-two dist  ## the heavier statistical runs as well, and each package in a clean environment
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ray"
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/boundscheck $(BIN)/python -m pytest -n 2 --dist loadfile \
-	  tests/kernels/test_kernels.py packages/reticent-lab/tests/environments/test_kernels.py packages/reticent-papers/tests/test_baselines.py
+	  packages/reticent/tests/core_tests/kernels/test_kernels.py packages/reticent-lab/tests/lab_tests/environments/test_kernels.py packages/reticent-papers/tests/papers_tests/test_baselines.py
 
 test-two: .venv/.node      ## the experiment with two servers
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ray" experimental/two-servers/tests
 
 test-ray: .cache/ray/.ready  ## logs and sweeps on Ray, in an environment of their own: Ray is large
-	.cache/ray/bin/python -m pytest -m ray packages/reticent-lab/tests/logs/test_ray.py packages/reticent-lab/tests/experiments/test_ray_sweeps.py packages/reticent-papers/tests/test_on_ray.py
+	.cache/ray/bin/python -m pytest -m ray packages/reticent-lab/tests/lab_tests/logs/test_ray.py packages/reticent-lab/tests/lab_tests/experiments/test_ray_sweeps.py packages/reticent-papers/tests/papers_tests/test_on_ray.py
 
 .cache/ray/.ready: requirements.lock requirements-ray.lock
 	$(PYTHON) -m venv .cache/ray
@@ -80,7 +81,7 @@ check: docs               ## style, types, the import rules that carry the priva
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(WITH_TESTS) $(BIN)/lint-imports
 	$(BIN)/python tests/version.py
 
 docs: .venv/.docs         ## the documentation as a site in site/, to be read without a network; warnings are errors
@@ -98,21 +99,22 @@ generated: .venv/.ready   ## what follows from the code: links for JavaScript, n
 	$(BIN)/python -m tools.generated
 
 expected: .venv/.ready    ## what every reproduction finds on a small scale, written anew; look at the difference
-	$(BIN)/python -m packages.papers.tests.reproductions.expected
+	$(WITH_TESTS) $(BIN)/python -m papers_tests.reproductions.expected
 
 SCALE ?= --quick
 kept: .venv/.ready        ## results that the docs keep: docs/kept, pictures, a table; SCALE= for the full scale, in hours
 	$(BIN)/reticent reproduce all $(SCALE)
-	$(BIN)/python -m packages.papers.tests.reproductions.keep out
+	$(WITH_TESTS) $(BIN)/python -m papers_tests.reproductions.keep out
 
 kept-status: .venv/.ready ## which kept results are of the code as it is, and which are older
-	$(BIN)/python -m packages.papers.tests.reproductions.keep status
+	$(WITH_TESTS) $(BIN)/python -m papers_tests.reproductions.keep status
 
 dist: .venv/.node         ## wheels and sdists, the JavaScript device, a bill of materials; each extra and package is tried in a clean environment
 	$(MAKE) packed
-	wheel="$$(ls dist/reticent-*.whl)"; \
-	for package in . dist/reticent-*.tar.gz "$$wheel" "$$wheel[logs]" "$$wheel[composition]" "$$wheel[store]" "$$wheel[service]" \
-	  dist/reticent_lab-*.whl dist/reticent_papers-*.whl dist/reticent_two_servers-*.whl; do \
+	wheel="$$(ls dist/reticent-*.whl)"; devices="$$(ls dist/reticent_devices-*.whl)"; \
+	for package in packages/reticent dist/reticent-*.tar.gz "$$wheel" "$$wheel[logs]" "$$wheel[composition]" dist/reticent_serve-*.whl \
+	  dist/reticent_devices-*.tar.gz "$$devices" "$$devices[servers]" dist/reticent_lab-*.whl dist/reticent_papers-*.whl \
+	  dist/reticent_two_servers-*.whl; do \
 	  rm -rf .cache/clean && $(PYTHON) -m venv .cache/clean && \
 	  .cache/clean/bin/pip install --quiet --disable-pip-version-check --find-links dist "$$package" && \
 	  .cache/clean/bin/python -I tests/smoke.py "$$package" || exit 1; done
@@ -129,21 +131,20 @@ packed: .venv/.node       ## the same files in dist/, not tried; from the same c
 	$(MAKE) js
 
 js: .venv/.node           ## the device in JavaScript as a package in dist/
-	rm -rf .cache/js && mkdir -p .cache dist && cp -r js .cache/js && cp LICENSE .cache/js && chmod -R u=rwX,go=rX .cache/js
+	rm -rf .cache/js && mkdir -p .cache dist && cp -r packages/reticent-devices/js .cache/js && cp LICENSE .cache/js && chmod -R u=rwX,go=rX .cache/js
 	umask 022 && cd .cache/js && export PATH="$(CURDIR)/$(BIN):$$PATH" && \
 	  npm pkg set version=$$(python -c "import reticent; print(reticent.__version__)") && npm pack --silent --pack-destination ../../dist
 
-lock: .venv/.ready        ## renew the locked versions
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
-	  --extra logs --extra composition --extra service --group dev --group packages pyproject.toml -o requirements.lock
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
-	  --extra logs --extra composition --extra service --group dev --group packages --group bench pyproject.toml -o requirements-bench.lock
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
-	  --constraint requirements.lock --group docs -o requirements-docs.lock
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
-	  --group node -o requirements-node.lock
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
-	  --constraint requirements.lock --extra logs --group ray pyproject.toml -o requirements-ray.lock
+LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
+OURS := $(foreach name,reticent reticent-serve reticent-devices reticent-lab reticent-papers,--no-emit-package $(name))
+ALL := $(DIRS:%=%/pyproject.toml) --extra logs --extra composition --extra servers
+
+lock: packed              ## renew the locked versions; packages find one another in dist
+	$(LOCK) --find-links dist $(OURS) $(ALL) --group dev -o requirements.lock
+	$(LOCK) --find-links dist $(OURS) $(ALL) --group dev --group bench -o requirements-bench.lock
+	$(LOCK) --constraint requirements.lock --group docs -o requirements-docs.lock
+	$(LOCK) --group node -o requirements-node.lock
+	$(LOCK) --find-links dist $(OURS) --constraint requirements.lock packages/reticent-lab/pyproject.toml --extra ray -o requirements-ray.lock
 
 clean:
 	rm -rf .venv .cache dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

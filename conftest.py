@@ -6,8 +6,8 @@ import sys
 import pytest
 from hypothesis import settings
 
+from devices_tests.roles import boards
 from tests import registered
-from tests.roles import boards
 
 settings.register_profile("reticent", deadline=None)
 settings.load_profile("reticent")

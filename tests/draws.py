@@ -11,15 +11,15 @@ from unittest import mock
 
 import numpy as np
 
+from core_tests.made import any_kind
+from devices_tests.roles.fleet import Fleet
 from reticent import Budget, JointGLM, registry
-from reticent_devices import LocalIRLS, ShuffleNewton
 from reticent.mechanisms import recursive
-from reticent_devices.roles import billboard, wire
 from reticent.testing import stage
 from reticent.testing.canary import responses
-from tests.made import any_kind
+from reticent_devices import LocalIRLS, ShuffleNewton
+from reticent_devices.roles import billboard, wire
 from tests.registered import bandits
-from tests.roles.fleet import Fleet
 
 BUDGET, LEAVES = Budget(1.0, 0.02), 8
 NOBODY = np.zeros((1, 2))  # whose only arm is 0: adds nothing to any sum

@@ -25,8 +25,8 @@ from reticent.features import Category, Number, Schema
 from reticent.flat import named
 from reticent.model import links
 from reticent.privacy.noise import Secure
-from tests.store.conftest import of_postgres, postgres_of_its_own
-from tests.store.places import Clock, Place
+from serve_tests.store.conftest import of_postgres, postgres_of_its_own
+from serve_tests.store.places import Clock, Place
 
 WORLD = "--env ball --dim 3 --arms 8 --radius 2 --horizon 3000 --epsilon 4 --delta 0.01 --runs 3 --seed 5 --json"
 BUDGET = Budget(2.0, 1e-3)

@@ -3,6 +3,8 @@
 python -I tests/smoke.py WHAT    # -I: the installed package, not this folder
 """
 
+import importlib
+import importlib.util
 import pydoc
 import re
 import subprocess
@@ -13,7 +15,6 @@ from pathlib import Path
 
 import reticent
 from reticent import Bandit, Budget, JointGLM, Reward
-from reticent_serve import Stored
 
 WHAT = sys.argv[1]
 LOG = "action,reward,propensity,x0\n0,1,.5,.3\n1,0,.5,.2\n0,0,.5,.1\n"
@@ -63,12 +64,13 @@ def everywhere(folder: Path) -> None:
     run("simulate", "uniform", *SHORT)
 
 
-def names() -> None:
+def names(package: str) -> None:
     """All names at once, and what `help` says of them."""
     space: dict[str, object] = {}
-    exec("from reticent import *", space)
-    if not set(reticent.__all__) <= space.keys() or "JointGLM" not in pydoc.render_doc(reticent):
-        sys.exit("Expected all names of reticent, got fewer.")
+    exec(f"from {package} import *", space)
+    module = importlib.import_module(package)
+    if not set(module.__all__) <= space.keys() or package not in pydoc.render_doc(module):
+        sys.exit(f"Expected all names of {package}, got fewer.")
 
 
 def helps() -> None:
@@ -119,6 +121,18 @@ def operated(folder: Path) -> None:
         sys.exit(f"Expected a server that only wants a configuration, got {refused}")
 
 
+def stored(folder: Path) -> None:
+    from reticent_serve import Stored
+
+    with Stored(JointGLM(2, Budget(1.0, 1e-6), Reward(window="1 minute")), folder / "a.db") as made:
+        made.observe(made.choose({"tea": [0.9, 0.0], "coffee": [0.1, 0.8]}), 1.0)
+
+
+def of_devices(folder: Path) -> None:
+    run("simulate", "shuffle-newton", "local-irls", *SHORT)
+    run("privacy", "local-irls")
+
+
 def of_the_lab(folder: Path) -> None:
     (folder / "log.csv").write_text(LOG)
     run("audit", "tree", "discrete-gaussian", "--runs", "100", "--plot", str(folder / "audit.png"))
@@ -140,8 +154,16 @@ def of_papers(folder: Path) -> None:
     run("bounds", "uniform", *SHORT, "--link", "logistic", "--bound", "glm-lower", "--plot", str(folder / "regret.png"))
 
 
+PARTS = {
+    "reticent_serve": (stored, operated),
+    "reticent_devices": (of_devices,),
+    "reticent_lab": (of_the_lab,),
+    "reticent_papers": (of_papers,),
+}
+
+
 def main() -> None:
-    if Path(reticent.__file__).is_relative_to(Path(__file__).parents[1] / "src"):
+    if Path(reticent.__file__).is_relative_to(Path(__file__).parents[1] / "packages"):
         sys.exit("Expected an installed package, got the source folder.")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -149,17 +171,12 @@ def main() -> None:
         extra = [one for one in ("polars", "matplotlib", "sklearn", "dp_accounting") if one in sys.modules]
         if extra:
             sys.exit(f"Expected that a bandit needs no extra, got {', '.join(extra)} imported.")
-        names()
         helps()
-        if "[service]" in WHAT:
-            operated(folder)
-        if "[store]" in WHAT:
-            with Stored(JointGLM(2, Budget(1.0, 1e-6), Reward(window="1 minute")), folder / "a.db") as stored:
-                stored.observe(stored.choose({"tea": [0.9, 0.0], "coffee": [0.1, 0.8]}), 1.0)
-        if "reticent_lab" in WHAT:
-            of_the_lab(folder)
-        if "reticent_papers" in WHAT:
-            of_papers(folder)
+        there = [package for package in PARTS if importlib.util.find_spec(package)]
+        for package in ("reticent", *there):
+            names(package)
+        for work in PARTS[there[-1]] if there else ():  # of the last one: those below it are tried alone
+            work(folder)
         if "reticent_two_servers" in WHAT:
             run("--help", command="reticent-two")
             if "none.toml" not in (said := run(str(folder / "none.toml"), code=1, command="reticent-two")):

@@ -6,21 +6,24 @@ import importlib
 from collections.abc import Callable
 from pathlib import Path
 
+import reticent_devices
 import reticent_papers
-from reticent import bandits, registry
+import reticent_serve
+from reticent import registry
 from tools import layers, links, names, path
 
 ROOT = Path(__file__).parents[1]
 NAMES = {
     "reticent": registry.HOMES | {"environments": "reticent"},
-    "reticent.bandits": bandits.HOMES,
     "reticent.environments": {name: home for home, name in registry.ENVIRONMENTS.values()}
     | dict.fromkeys(("Environment", "World"), "reticent.environments.base")
     | {"Delay": "reticent.environments.delay"},
+    "reticent_serve": reticent_serve.HOMES,
+    "reticent_devices": reticent_devices.HOMES,
     "reticent_papers": reticent_papers.HOMES,
 }
 FILES: dict[str, Callable[[], str]] = {
-    "js/src/links.js": links.text,
+    "packages/reticent-devices/js/src/links.js": links.text,
     "docs/images/layers.svg": layers.text,
     "docs/images/path.svg": path.text,
     **{

@@ -28,7 +28,7 @@ def contract() -> list[list[str]]:
 def _layers() -> list[str]:
     """As they are written: those of one layer may import one another (":") or not ("|")."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
-    (layers,) = (rule["layers"] for rule in settings["contracts"] if "containers" in rule)
+    (layers,) = (rule["layers"] for rule in settings["contracts"] if rule.get("containers") == [PACKAGE])
     return list(layers)
 
 
@@ -49,7 +49,7 @@ def child(module: str) -> str:
 
 def about(name: str) -> str:
     """The first clause of its docstring."""
-    path = ROOT / "src" / PACKAGE / name
+    path = ROOT / "packages" / PACKAGE / "src" / PACKAGE / name
     source = (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text()
     words = re.split(r"[.:](?:\s|$)", ast.get_docstring(ast.parse(source)) or "", maxsplit=1)[0]
     return textwrap.shorten(words.replace("`", ""), CHARACTERS, placeholder=" …")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from tools.drawing import INK, SOFT, TEAL, Picture
 
-SOURCE = Path(__file__).parents[1] / "src" / "reticent"
+SOURCE = Path(__file__).parents[1] / "packages"
 WIDTH, HEIGHT, GAP, LEFT, TOP, BELOW = 176, 130, 34, 24, 84, 62  # pixels: a box, between boxes, margins, between rows
 LETTERS = 23  # of a line in a box
 

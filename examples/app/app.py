@@ -31,7 +31,11 @@ THANKS = '<h1>Good choice.</h1><p>$noted</p><p><a href="/">Back to the shop</a><
 SECRET = os.environ.get("SECRET", secrets.token_hex()).encode()  # set it, or every restart has new visitors
 
 client = AsyncClient(
-    os.environ.get("RETICENT", "http://127.0.0.1:8321"), "shop", key=os.environ.get("RETICENT_KEY"), timeout=5, patience=1
+    os.environ.get("RETICENT", "http://127.0.0.1:8321"),
+    "shop",
+    key=os.environ.get("RETICENT_KEY"),
+    timeout=5,
+    patience=1,
 )
 
 

@@ -18,9 +18,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from tools.bench.roles import tabled
-from tools.bench.serve import cpu, running
-
 from reticent.kernels.rounds import next_boundary
 from reticent.privacy.budget import Budget
 from reticent_two.bandits.glm import TwoServerGLM
@@ -28,6 +25,8 @@ from reticent_two.roles import signed, wire
 from reticent_two.roles.device import TwoServerClient
 from reticent_two.roles.identity import Identities
 from reticent_two.service import files
+from tools.bench.roles import tabled
+from tools.bench.serve import cpu, running
 
 BUDGET = Budget(1.0, 1e-6)
 DIM, FIRST, CONNECTIONS, BODY = 5, 2000, 16, 64

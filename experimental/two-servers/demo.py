@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
+from roles import ARMS, CONNECTIONS, THETA, Crowd, demonstrated
 from worker import Worker
 
-from roles import ARMS, CONNECTIONS, THETA, Crowd, demonstrated
 from reticent.data import Exact
 from reticent.privacy import randomness
 from reticent_two.roles import signed, wire

@@ -1,5 +1,5 @@
 """Databases in memory, as tests of the store have them."""
 
-from tests.store.conftest import folder
+from serve_tests.store.conftest import folder
 
 __all__ = ["folder"]

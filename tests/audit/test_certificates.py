@@ -1,9 +1,9 @@
 """One audit of every claim: the two worlds are those that a certificate's own words compare, whatever its class.
 
 It catches a certificate that protects less than it says, as one did for whole arm sets that were sent in the clear. How
-much noise there is, and whether it is near the claim, is what the attacks of `reticent audit` are about. A false alarm has
-a probability of at most 1e-6 for each of some forty pairs of worlds in which devices draw from the operating system;
-the other noise is seeded."""
+much noise there is, and whether it is near the claim, is what the attacks of `reticent audit` are about. A false alarm
+has a probability of at most 1e-6 for each of some forty pairs of worlds in which devices draw from the operating
+system; the other noise is seeded."""
 
 import dataclasses
 
@@ -11,16 +11,16 @@ import msgspec
 import numpy as np
 import pytest
 
+from core_tests.made import any_kind, joint
 from reticent import Budget, Holdout, Simulated, registry
-from reticent_devices import LocalIRLS
 from reticent.experiments.spec import settings_of
 from reticent.features import Number, Schema
 from reticent.privacy.budget import Person
 from reticent.testing import stage
+from reticent_devices import LocalIRLS
 from reticent_lab.audit.attacks import bandits as attacks
 from reticent_papers import regression
 from tests.audit import worlds
-from tests.made import any_kind, joint
 
 LOCAL, COARSE = Budget(1.0, 1e-6), Budget(1.0, 0.02)
 CHOICES, PEOPLE = 6, 6

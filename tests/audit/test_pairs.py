@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from core_tests.made import algorithm, joint
+from devices_tests.roles import boards
 from reticent import Budget, Holdout
 from reticent.core.onepass import OnePass
 from reticent.features import Category, Number, Schema
-from reticent_devices.roles.device import within
-from reticent_devices.roles.local import LocalClient
 from reticent.testing import pairs
 from reticent.testing.pairs import Datum, Silent, Visit
-from tests.made import algorithm, joint
-from tests.roles import boards
-from tests.store.places import Clock, Place, settle, sums
+from reticent_devices.roles.device import within
+from reticent_devices.roles.local import LocalClient
+from serve_tests.store.places import Clock, Place, settle, sums
 
 BUDGET = Budget(1.0, 1e-3)
 DISJOINT = Schema(

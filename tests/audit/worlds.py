@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from devices_tests.roles.boards import another
+from reticent.privacy.ledger import Gaussian
+from reticent.testing.stage import fresh
 from reticent_devices import Shuffler
 from reticent_devices.mechanisms.randomizers import from_document
-from reticent.privacy.ledger import Gaussian
 from reticent_devices.roles import local, wire
 from reticent_devices.roles.billboard import TAG
-from reticent.testing.stage import fresh
 from reticent_lab.audit.bound import gaussian_bound, general_bound
 from reticent_papers.local.device import PublishedClient
 from reticent_papers.shuffle import aggregation, rounds
-from tests.roles.boards import another
 
 SURE = 1 - 1e-6  # confidence of a bound: devices draw from the operating system, so that no seed can be fixed
 FRAME = 1 + local.ID_BYTES + TAG  # bytes before the numbers of a local report: its kind, its id, the billboard's tag

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
+from core_tests.made import joint
+from core_tests.mechanisms.test_grid import Given
 from reticent import Bandit, Budget, Simulated, cli
-from reticent_devices import Embedded, LocalIRLS, ShuffleNewton
 from reticent.core import bandit as bandits
 from reticent.core.memory import Resident
 from reticent.features import Category, Schema
 from reticent.mechanisms.saving import arrays
+from reticent_devices import Embedded, LocalIRLS, ShuffleNewton
 from tests import registered
-from tests.made import joint
-from tests.mechanisms.test_grid import Given
 
 BUDGET = Budget(4.0, 1e-4)
 # In a fresh process, bandit after bandit: warm up, use, and list what was compiled (or read from disk) in use.
@@ -28,7 +28,7 @@ from reticent_devices import Embedded
 from reticent.core.live import Live
 from reticent.core.memory import Resident
 from reticent.errors import NotSecure
-from tests.made import any_kind
+from core_tests.made import any_kind
 
 def compiled():
     kernels = [v for name, m in list(sys.modules.items()) if name.startswith("reticent") for v in vars(m).values()]

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from reticent_serve.service import Client
+from serve_tests.service import certificates
+from serve_tests.service.servers import TOML, Running
+from serve_tests.store.conftest import folder, on_postgres, postgres  # noqa: F401
 from tests.deploy.test_files import NGINX, UNIT
-from tests.service import certificates
-from tests.service.servers import TOML, Running
-from tests.store.conftest import folder, on_postgres, postgres  # noqa: F401
 
 EYE = np.eye(3)
 

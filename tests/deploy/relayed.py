@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from serve_tests.service import certificates
 from tests.deploy.outside import program
-from tests.service import certificates
 
 RELAY = (Path(__file__).parents[2] / "deploy" / "relay.conf").read_text()
 IDENTIFYING = {

@@ -12,7 +12,7 @@ from reticent import Bandit, Reward
 from reticent_serve.service import config as configs
 from reticent_serve.service import metrics
 from reticent_serve.service.command import new_key
-from tests.service.servers import application
+from serve_tests.service.servers import application
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 COMPOSE, NGINX = (DEPLOY / "compose.yaml").read_text(), (DEPLOY / "nginx.conf").read_text()
@@ -85,10 +85,16 @@ def test_the_unit_starts_a_command_that_there_is(monkeypatch):
 
 def test_each_role_has_a_user_and_folders_of_its_own():
     text = (DEPLOY / "role.conf").read_text()
-    assert re.findall(r"^ExecStart=(\S.*)$", text, re.MULTILINE) == ["/opt/reticent/bin/reticent serve %i /etc/reticent/%i.toml"]
+    assert re.findall(r"^ExecStart=(\S.*)$", text, re.MULTILINE) == [
+        "/opt/reticent/bin/reticent serve %i /etc/reticent/%i.toml"
+    ]
     for name in re.findall(r"^(\w+)=\n", text, re.MULTILINE):  # what the unit says is taken back before
         assert f"\n{name}=" in UNIT
-    for name in ("User=reticent-%i", "StateDirectory=reticent-%i reticent-%i-keys reticent-%i-witness", "CacheDirectory=reticent-%i"):
+    for name in (
+        "User=reticent-%i",
+        "StateDirectory=reticent-%i reticent-%i-keys reticent-%i-witness",
+        "CacheDirectory=reticent-%i",
+    ):
         assert f"\n{name}\n" in text
 
 

@@ -7,9 +7,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests import browser
+from serve_tests import browser
+from serve_tests.service.servers import Running
 from tests.examples.messages import EXAMPLE, Page
-from tests.service.servers import Running
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 VISITORS = 4000

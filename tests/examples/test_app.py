@@ -13,9 +13,9 @@ import numpy as np
 
 from reticent.core.validation import Validator
 from reticent_serve.service import config as configs
-from tests import browser
-from tests.service.servers import Running, afterwards
-from tests.store.places import Place, contribution, total
+from serve_tests import browser
+from serve_tests.service.servers import Running, afterwards
+from serve_tests.store.places import Place, contribution, total
 
 APP = Path(__file__).parents[2] / "examples" / "app"
 TOML = (APP / "serve.toml").read_text()

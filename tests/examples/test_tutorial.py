@@ -9,8 +9,8 @@ import time
 import tomllib
 from pathlib import Path
 
+from serve_tests.service.servers import Running
 from tests.examples.messages import EXAMPLE, Page
-from tests.service.servers import Running
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tutorial.md").read_text()
 FILES = {"serve.toml": "toml", "sample.jsonl": "json", "app.py": "python"}

@@ -12,12 +12,12 @@ import pytest
 from scipy.stats import chi2
 
 from reticent import JointGLM, Secure, Simulated, registry
-from reticent_devices import Server
 from reticent.core.live import Live
 from reticent.errors import NotSecure
 from reticent.kernels.continual import simulate_step
 from reticent.kernels.noise import gaussian_law
 from reticent.mechanisms.discounted import Discounted
+from reticent_devices import Server
 from tests.draws import BUDGET, DRAWS
 from tests.registered import bandits
 

@@ -1,18 +1,3 @@
-"""PostgreSQL and folders as in tests/store, and applications that close by themselves."""
+from serve_tests.service.conftest import _closed, folder, on_postgres, postgres, reticent
 
-import pytest
-
-from tests.cli.conftest import reticent
-from tests.service.servers import OPEN
-from tests.store.conftest import folder, on_postgres, postgres
-
-__all__ = ["folder", "on_postgres", "postgres", "reticent"]
-
-
-@pytest.fixture(autouse=True)
-def _closed():
-    """What a test opens is closed after it; what it found open, of its module, stays."""
-    before = len(OPEN)
-    yield
-    while len(OPEN) > before:
-        OPEN.pop().close()
+__all__ = ["_closed", "folder", "on_postgres", "postgres", "reticent"]

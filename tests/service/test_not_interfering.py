@@ -14,22 +14,22 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from reticent_serve import Stored
 from reticent.core.assignment import Assignment
+from reticent.mechanisms.opening import opened
+from reticent.trials import looks
+from reticent_serve import Stored
 from reticent_serve.holders import rows, shared_settings
 from reticent_serve.holders.choosing import Choosing
 from reticent_serve.holders.requests import ANSWER, Answer
 from reticent_serve.holders.steps import Steps
-from reticent.mechanisms.opening import opened
 from reticent_serve.service import history as histories
 from reticent_serve.service import metrics, served
 from reticent_serve.service.app import SHOWN
 from reticent_serve.service.dashboard import Dashboard
 from reticent_serve.service.served import Served
-from reticent.trials import looks
-from tests.service.servers import FIELDS, application, call, lines
-from tests.store.conftest import of_postgres
-from tests.store.places import Clock, Place, table
+from serve_tests.service.servers import FIELDS, application, call, lines
+from serve_tests.store.conftest import of_postgres
+from serve_tests.store.places import Clock, Place, table
 from tests.whole.tape import Tape
 
 ARMS = np.eye(3).tolist()

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from reticent import Holdout
-from reticent_serve import Stored
 from reticent.core.assignment import Assignment
 from reticent.core.curator import Curator
 from reticent.errors import ReticentError
+from reticent.mechanisms import leaves
+from reticent.mechanisms.opening import opened
+from reticent_serve import Stored
 from reticent_serve.holders import rows
 from reticent_serve.holders.choosing import Choosing
 from reticent_serve.holders.served import ServedEstimates
-from reticent.mechanisms import leaves
-from reticent.mechanisms.opening import opened
-from tests.store.places import Clock, arms, glm, linear, table
+from serve_tests.store.places import Clock, arms, glm, linear, table
 from tests.whole import replay
 from tests.whole.tape import Tape, frozen
 

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import default_rng
 
+from core_tests.made import algorithm
 from reticent import Budget, Holdout, Secure, Simulated
 from reticent.errors import UnknownChoice
 from reticent.features import Category, Number, Schema
 from reticent.flat import flat
 from reticent.kernels.glm import Tuning
 from reticent.mechanisms.saving import arrays
-from tests.made import algorithm
-from tests.store.places import Clock, Place
+from serve_tests.store.places import Clock, Place
 
 ARMS, OWN = 2, 7
 DIM = ARMS * OWN  # vectors, or two actions with 7 numbers each

@@ -16,11 +16,11 @@ from unittest import mock
 
 import numpy as np
 
-from reticent_devices import Server
 from reticent.core.bandit import Bandit
 from reticent.errors import UnknownChoice
 from reticent.privacy.randomness import Seeded, System
 from reticent.testing.stage import users
+from reticent_devices import Server
 from tests.whole.tape import Tape, frozen
 
 # what is shown

@@ -12,12 +12,12 @@ import msgspec
 import numba
 import numpy as np
 
-from reticent_devices.bandits.local.irls_kernel import public_report
 from reticent.kernels.continual import simulate_step
 from reticent.mechanisms.continual import Continual
 from reticent.mechanisms.grid import Grid
-from reticent_devices.mechanisms.randomize_kernel import randomize
 from reticent.mechanisms.recursive_grid import RecursiveGrid
+from reticent_devices.bandits.local.irls_kernel import public_report
+from reticent_devices.mechanisms.randomize_kernel import randomize
 from reticent_devices.mechanisms.shuffle.sums_kernel import unshuffle
 from reticent_devices.roles.local import LocalClient
 from reticent_devices.roles.shuffler import Shuffler

@@ -13,7 +13,9 @@ from reticent import Budget, Holdout, JointGLM, Person, Reward, Variant, WarmSta
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")), *sorted(ROOT.glob("docs/**/*.md"))]
-HEAVY = ("what-algorithm-2-leaks.md",)  # packages/reticent-papers/tests/reproductions/test_leak.py runs the same
+HEAVY = (
+    "what-algorithm-2-leaks.md",
+)  # packages/reticent-papers/tests/papers_tests/reproductions/test_leak.py runs the same
 BLOCKS = [
     pytest.param(code, id=f"{page.relative_to(ROOT)}-{i}", marks=[pytest.mark.full] * (page.name in HEAVY))
     for page in PAGES
@@ -22,7 +24,9 @@ BLOCKS = [
 ]
 COMMANDS = [
     command.split("#")[0].strip()
-    for command in re.findall(r"^    (reticent (?:simulate|privacy) .*)$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    for command in re.findall(
+        r"^    (reticent (?:simulate|privacy) .*)$", (ROOT / "README.md").read_text(), re.MULTILINE
+    )
 ]
 
 
@@ -96,10 +100,10 @@ def test_what_is_named_exists(page):
     text = re.sub(r"^```python\n# .*$", "", page.read_text(), flags=re.MULTILINE)  # files that an example is for
     for name in re.findall(r"`(reticent(?:_\w+)?(?:\.\w+)+)`", text):
         assert resolves(name), name
-    for path in re.findall(r"\b((?:packages/\w+/)?(?:src|tests|examples|docs)/[\w./-]*\w\.(?:py|md|png))\b", text):
+    for path in re.findall(r"\b((?:packages/[\w-]+/)?(?:src|tests|examples|docs)/[\w./-]*\w\.(?:py|md|png))\b", text):
         assert (ROOT / path).exists(), path
     for path in re.findall(r"`reticent/([\w/]+(?:\.py)?)`", text):
-        assert (ROOT / "src" / "reticent" / path).exists(), path
+        assert (ROOT / "packages" / "reticent" / "src" / "reticent" / path).exists(), path
 
 
 def resolves(name):

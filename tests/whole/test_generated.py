@@ -4,11 +4,11 @@ import itertools
 import math
 
 import pytest
-from tools import generated, layers, path
-from tools import links as translated
 
 from reticent.model import links
 from reticent.model.links import PROBIT, Link, decay
+from tools import generated, layers, path
+from tools import links as translated
 
 
 @pytest.mark.parametrize("name", generated.FILES)

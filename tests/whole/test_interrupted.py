@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
+from core_tests.interrupts import interruptions
+from core_tests.made import joint
+from core_tests.mechanisms.test_grid import Given
 from reticent import Budget
 from reticent.mechanisms.discounted import Discounted
 from reticent.mechanisms.grid import on_grid
 from reticent.mechanisms.recursive import Recursive
 from reticent.mechanisms.recursive_grid import on_integers
 from reticent.mechanisms.saving import arrays
-from tests.interrupts import interruptions
-from tests.made import joint
-from tests.mechanisms.test_grid import Given
 
 # An interrupt that falls into a finaliser is swallowed by Python, which says so: it interrupts nothing.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

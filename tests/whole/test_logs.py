@@ -9,6 +9,8 @@ import warnings
 import numpy as np
 import pytest
 
+from core_tests.canaries import Canaries
+from core_tests.made import algorithm, joint
 from reticent import Budget, Simulated
 from reticent.core.onepass import OnePass
 from reticent.core.validation import Validator
@@ -16,10 +18,8 @@ from reticent.mechanisms import entering
 from reticent.mechanisms.leaves import ClosedSteps
 from reticent.mechanisms.memory import PrefixSums
 from reticent.mechanisms.opening import opened
-from tests.canaries import Canaries
-from tests.made import algorithm, joint
-from tests.service.servers import application, call, lines, stored
-from tests.store.places import Place, settle
+from serve_tests.service.servers import application, call, lines, stored
+from serve_tests.store.places import Place, settle
 
 ROUNDS = 24
 WARM = re.compile(r"ready after [\d.]+ seconds")  # which was before anybody came

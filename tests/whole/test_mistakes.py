@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 import reticent
+from core_tests.made import algorithm, joint
 from reticent import Budget
-from reticent_serve import Stored
 from reticent.errors import BadState, Unavailable
 from reticent.features import Category, Number, Schema
+from reticent_serve import Stored
 from reticent_serve.service import Client
-from tests.made import algorithm, joint
-from tests.service.servers import application, call
+from serve_tests.service.servers import application, call
 
 BUDGET = Budget(1.0, 1e-6)
 FIELDS = {"age": Number(0, 100), "plan": Category("free", "paid", strict=True)}

@@ -4,8 +4,8 @@ import ast
 import collections
 from pathlib import Path
 
-SOURCE = Path(__file__).parents[2] / "src" / "reticent"
-FILES = sorted(SOURCE.rglob("*.py"))
+PACKAGES = Path(__file__).parents[2] / "packages"
+FILES = [p for name in ("", "-serve", "-devices") for p in sorted((PACKAGES / f"reticent{name}" / "src").rglob("*.py"))]
 
 
 def test_no_two_classes_have_one_name():
@@ -13,7 +13,7 @@ def test_no_two_classes_have_one_name():
     for path in FILES:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ClassDef):
-                found[node.name].append(str(path.relative_to(SOURCE)))
+                found[node.name].append(str(path.relative_to(PACKAGES)))
     assert {name: where for name, where in found.items() if len(where) > 1} == {}
 
 

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
+from core_tests.canaries import Canaries
+from core_tests.made import joint
 from reticent import Budget, Holdout, Simulated
 from reticent.data import Raw
 from reticent.mechanisms.opening import opened
-from tests.canaries import Canaries
-from tests.made import joint
-from tests.store.places import Place, glm
+from serve_tests.store.places import Place, glm
 
 CANARIES = Canaries(3)
 HELD = (np.array(CANARIES.numbers), CANARIES.reward, b"some bytes", (1.0, 2.0), None)

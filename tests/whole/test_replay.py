@@ -8,8 +8,8 @@ from unittest import mock
 import numpy as np
 import pytest
 
+from core_tests.made import any_kind, joint
 from reticent import Bandit, Budget, Holdout, JointGLM, Secure, Simulated, registry
-from reticent_devices import Embedded, LocalIRLS, ShuffleNewton
 from reticent.core.memory import Sums
 from reticent.errors import WrongBatch
 from reticent.experiments.spec import settings_of
@@ -17,7 +17,7 @@ from reticent.features import Category, Number, Schema
 from reticent.mechanisms import recursive
 from reticent.models import glm as glm_model
 from reticent.testing.leaks import Leaking
-from tests.made import any_kind, joint
+from reticent_devices import Embedded, LocalIRLS, ShuffleNewton
 from tests.registered import bandits
 from tests.whole import leaks, replay
 from tests.whole.leaks import leaking

@@ -10,12 +10,12 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from reticent_devices.bandits.local.irls import LocalIRLS
 from reticent.core.reward import Reward
 from reticent.experiments.table import to_text
+from reticent.privacy.budget import Budget
+from reticent_devices.bandits.local.irls import LocalIRLS
 from reticent_devices.mechanisms import local
 from reticent_devices.mechanisms.randomizers import Randomizer
-from reticent.privacy.budget import Budget
 from reticent_devices.roles.local import LocalClient
 
 DIMS = (5, 10, 20, 32, 64)

@@ -76,8 +76,8 @@ def _network(address: str, delay: float) -> Iterator[tuple[str, Callable[[], int
 def store(place: Place, cpu: Callable[[], float]) -> dict[str, Any]:
     """Choices of one bandit, in groups, whose numbers are taken on the way as the service does."""
     from reticent import Budget, JointGLM, Reward
-    from reticent_serve import Stored
     from reticent.core.bandit import warm_up
+    from reticent_serve import Stored
 
     rng, folder = default_rng(0), tempfile.mkdtemp(prefix="reticent-bench-")
     try:

@@ -19,12 +19,12 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from devices_tests.roles.fleet import Fleet
 from reticent.experiments.table import to_text
 from reticent_devices.roles import hpke, identity, sealed
 from reticent_devices.roles.shuffle import ShuffleClient
 from reticent_devices.roles.shuffler import Shuffler
 from reticent_devices.servers.journal import Journal
-from tests.roles.fleet import Fleet
 from tools.bench.serve import cpu, running
 
 DIM, SIZE, CONNECTIONS = 5, 20, 16

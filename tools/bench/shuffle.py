@@ -9,17 +9,17 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from reticent_devices.bandits.shuffle.newton import ShuffleNewton
+from devices_tests.roles.fleet import Fleet
 from reticent.core.reward import Reward
 from reticent.experiments.table import to_text
-from reticent_devices.mechanisms.shuffle.calibration import ShufflePlan, calibrate
 from reticent.model.glm import GLMContribution, balanced_curvature
 from reticent.model.links import logistic
 from reticent.privacy import gaussian
 from reticent.privacy.budget import Budget
+from reticent_devices.bandits.shuffle.newton import ShuffleNewton
+from reticent_devices.mechanisms.shuffle.calibration import ShufflePlan, calibrate
 from reticent_devices.roles.shuffler import Shuffler
 from reticent_papers.shuffle.published import calibrate_paper
-from tests.roles.fleet import Fleet
 
 USERS = (10**3, 10**4, 10**5, 10**6)
 DIMS = (5, 20)

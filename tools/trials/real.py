@@ -10,10 +10,10 @@ import numpy as np
 from numpy.random import default_rng
 
 from reticent import Budget, Experiment, Holdout, JointGLM, Reward
-from reticent_serve import Stored
 from reticent.data import Array
 from reticent.features import Category, Schema
 from reticent.trials.trial import course
+from reticent_serve import Stored
 
 SEED, GROUP = 4041, 50
 NAMES, KINDS = ("a", "b", "c"), ("new", "old")

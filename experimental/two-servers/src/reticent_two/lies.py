@@ -9,10 +9,10 @@ import numpy as np
 from numpy.random import SeedSequence, default_rng
 
 from reticent import Budget, Spec, environments
-from reticent_devices import Embedded
 from reticent.data import Array, Raw
 from reticent.environments.base import Environment
 from reticent.kernels.block import reward
+from reticent_devices import Embedded
 from reticent_two import TwoServerGLM
 
 ROUNDS, RUNS, LAST = 12_000, 6, 4000

@@ -13,8 +13,8 @@ AGAINST = (
     "time."
 )
 REVIEW = (
-    "The cryptography (reticent_two.vdaf, reticent_two.roles) has not been reviewed by anybody outside. Have it reviewed "
-    "before people's data rest on it."
+    "The cryptography (reticent_two.vdaf, reticent_two.roles) has not been reviewed by anybody outside. Have it "
+    "reviewed before people's data rest on it."
 )
 PAGE = (
     "On a web page that the operator serves, an operator who changes the page reads what its visitors send: there the "

@@ -1,7 +1,7 @@
 """People's data stay on their devices: the shuffle and local models, their servers, and what lies between.
 
-The command line of reticent finds it by an entry point (reticent.registry). Names are loaded when they are first used, so
-that a device can import its own small part alone."""
+The command line of reticent finds it by an entry point (reticent.registry). Names are loaded when they are first used,
+so that a device can import its own small part alone."""
 
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ HOMES = {
     "Server": "reticent_devices.bandits.server",
     "Shuffler": "reticent_devices.roles.shuffler",
 }
-ROLES = {role: ("reticent_devices.servers.command", "run") for role in ("analyzer", "shuffler", "local")}
+ROLES = dict.fromkeys(("analyzer", "shuffler", "local"), ("reticent_devices.servers.command", "run"))
 __all__ = sorted(HOMES)
 if not TYPE_CHECKING:  # which would take any name for one
     __getattr__ = registry.lazily(__name__, HOMES)

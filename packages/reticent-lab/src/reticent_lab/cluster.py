@@ -27,7 +27,7 @@ def connect(folder: Path | None = None, workers: int | None = None) -> Any:
     own = {}
     if os.environ.get("RAY_ADDRESS", "") in ("", "local") and importlib.util.find_spec("ray"):
         own = {"num_cpus": workers, **_alone(folder, before=begun is None)}
-    ray = extras.load("ray", "engine='ray'", extra="ray", folder="packages/reticent-lab")
+    ray = extras.load("ray", "engine='ray'", extra="ray", package="reticent-lab")
     ray.init(log_to_driver=False, logging_level="error", **own)
     atexit.register(ray.shutdown)
     return ray

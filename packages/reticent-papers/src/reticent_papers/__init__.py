@@ -1,4 +1,5 @@
-"""Published algorithms, beside reticent's own: each as its paper has it, repaired where its claim is false, and said so.
+"""Published algorithms, beside reticent's own: each as its paper has it, repaired where its claim is false, and said
+so.
 
 Also private regression, the papers' regret bounds, their tables and figures (`reticent reproduce`) and attacks on them.
 Nothing outside of this package imports it: the command line finds it by an entry point, as it finds a stranger's

@@ -1,4 +1,5 @@
-"""The commands of this package: `reticent reproduce`, one paper's table or figure, or all of them, and `reticent bounds`."""
+"""The commands of this package: `reticent reproduce`, one paper's table or figure, or all of them, and `reticent
+bounds`."""
 
 import math
 import sys

@@ -1,6 +1,7 @@
 """Bandits on SQLite or PostgreSQL, behind HTTP: for whoever runs them and whoever asks them.
 
-The command line of reticent finds it by an entry point (reticent.registry). Names are loaded when they are first used."""
+The command line of reticent finds it by an entry point (reticent.registry). Names are loaded when they are first
+used."""
 
 from typing import TYPE_CHECKING
 

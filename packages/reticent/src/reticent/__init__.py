@@ -1,4 +1,5 @@
-"""reticent learns what to offer to whom, while what it shows would be nearly the same whatever any one person's data were.
+"""reticent learns what to offer to whom, while what it shows would be nearly the same whatever any one person's data
+were.
 
 The path of one datum, along which the package is laid out:
 
@@ -37,8 +38,6 @@ from reticent import registry
 if TYPE_CHECKING:
     from reticent import environments as environments
     from reticent.algorithms.prior import WarmStart as WarmStart
-    from reticent.references.lin_ucb import LinUCB as LinUCB
-    from reticent.references.uniform import Uniform as Uniform
     from reticent.core.bandit import Bandit as Bandit
     from reticent.core.choices import Choice as Choice
     from reticent.core.choices import Choices as Choices
@@ -60,6 +59,8 @@ if TYPE_CHECKING:
     from reticent.privacy.certificate import Certificate as Certificate
     from reticent.privacy.noise import Secure as Secure
     from reticent.privacy.noise import Simulated as Simulated
+    from reticent.references.lin_ucb import LinUCB as LinUCB
+    from reticent.references.uniform import Uniform as Uniform
 
 __version__ = "1.0.0a1"
 __all__ = sorted([*registry.HOMES, "environments"])

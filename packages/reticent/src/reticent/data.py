@@ -1,8 +1,8 @@
 """Two kinds of numbers, told apart by types and at run time: what depends on people's data, and what may be shown.
 
 A contribution is Exact: open numbers, as kernels and mechanisms compute with them. What waits or is summed outside of
-mechanisms is Raw: closed, so that nothing can be read of it by accident. Only a mechanism (reticent.mechanisms) opens what
-is Raw, and only a mechanism turns it into Released, by adding noise; whatever estimates, chooses or is shown takes
+mechanisms is Raw: closed, so that nothing can be read of it by accident. Only a mechanism (reticent.mechanisms) opens
+what is Raw, and only a mechanism turns it into Released, by adding noise; whatever estimates, chooses or is shown takes
 Released. A device turns its own Exact contribution into Sent, the only thing that leaves it; in the shuffle model by
 way of Coded, which is private only as a sum over a batch. At run time all but Raw are plain arrays or bytes: mypy keeps
 them apart, a test over the syntax tree keeps the conversions in mechanisms/, and the replay tests see what slips

@@ -2,12 +2,12 @@
 
 Nothing is imported here before it is asked for: neither a device nor `reticent --help` waits for a compiler.
 
-Another package adds names by an entry point of the group "reticent" that names a module of its own; `reticent_papers` does.
-Of the tables below that module may have any: JOINT, SHUFFLE, LOCAL, REFERENCES and ACRONYMS, and ENVIRONMENTS, as
-they are here, COMMANDS (name on the command line -> module, function in it, group of commands), BOARDS (format of a billboard of the
-shuffle model -> module with its `read`, `spent` and `hidden`, as roles.billboard and roles.limits have them), ATTACKS,
-the name of a package whose files are as those of reticent_lab.audit.attacks, and APART, files and folders of it that
-change no result (of reticent_lab.experiments.disk_cache)."""
+Another package adds names by an entry point of the group "reticent" that names a module of its own; `reticent_papers`
+does. Of the tables below that module may have any: JOINT, SHUFFLE, LOCAL, REFERENCES and ACRONYMS, and ENVIRONMENTS, as
+they are here, COMMANDS (name on the command line -> module, function in it, group of commands), BOARDS (format of a
+billboard of the shuffle model -> module with its `read`, `spent` and `hidden`, as roles.billboard and roles.limits have
+them), ATTACKS, the name of a package whose files are as those of reticent_lab.audit.attacks, and APART, files and
+folders of it that change no result (of reticent_lab.experiments.disk_cache)."""
 
 import functools
 import importlib

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import NoReturn, Self
 
 from reticent.data import Words
-from reticent.errors import BadBillboard, BadState, BatchTooSmall, HorizonReached, Retired, ReticentError, WrongBatch
-from reticent_serve.holders.database import InTurn, Run
-from reticent_serve.holders.sqlite import SQLite
+from reticent.errors import BadBillboard, BadState, BatchTooSmall, HorizonReached, ReticentError, Retired, WrongBatch
 from reticent.kernels.rounds import next_boundary
 from reticent.privacy import randomness
 from reticent_devices.roles.billboard import need
+from reticent_serve.holders.database import InTurn, Run
+from reticent_serve.holders.sqlite import SQLite
 from reticent_two.aggregators import messages, rows
 from reticent_two.aggregators.counter import ChainLink, CounterFile, CounterMark, SignedBoard
 from reticent_two.aggregators.keys import DAY, KeyRing

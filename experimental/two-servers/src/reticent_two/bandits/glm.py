@@ -10,7 +10,6 @@ import numpy as np
 from numpy.random import default_rng
 
 from reticent import checks
-from reticent_devices.bandits.server import Server
 from reticent.data import Array, Integers
 from reticent.errors import BadState, HorizonReached, WrongBatch
 from reticent.kernels.block import Block
@@ -20,6 +19,7 @@ from reticent.privacy import ledger, settings
 from reticent.privacy.budget import Budget
 from reticent.privacy.certificate import DEVICES, SIMULATED_DEVICES, Certificate, certify
 from reticent.privacy.words import rate
+from reticent_devices.bandits.server import Server
 from reticent_devices.roles.device import Device
 from reticent_two import words
 from reticent_two.bandits import memory

@@ -12,7 +12,6 @@ import numpy as np
 from reticent.data import Array, Exact, Sent
 from reticent.errors import BadBillboard, NotSecure
 from reticent.features.schema import Schema
-from reticent_devices.mechanisms.local import MARGIN
 from reticent.model.chances import Chance, by_draws
 from reticent.model.glm import add_glm
 from reticent.model.scores import add_score
@@ -20,6 +19,7 @@ from reticent.model.vectors import shortened
 from reticent.privacy import gaussian, randomness
 from reticent.privacy.budget import Budget
 from reticent.privacy.randomness import Randomness, System
+from reticent_devices.mechanisms.local import MARGIN
 from reticent_devices.roles import limits
 from reticent_devices.roles.device import DRAWS, Device, agreed, agreed_schema, check_limit
 from reticent_two.roles import signed, wire

@@ -6,13 +6,13 @@ from typing import Any
 
 import msgspec
 
-from reticent_devices.bandits.embedded import Embedded
 from reticent.privacy.budget import Budget
 from reticent.process import stopping_at_once
-from reticent_serve.service import server
-from reticent_serve.service.config import ServerSetting
+from reticent_devices.bandits.embedded import Embedded
 from reticent_devices.servers.app import RoleApplication
 from reticent_devices.servers.role import Events
+from reticent_serve.service import server
+from reticent_serve.service.config import ServerSetting
 from reticent_two.aggregators.agreement import Agreement
 from reticent_two.bandits.glm import TwoServerGLM
 from reticent_two.roles.identity import Identities
@@ -26,7 +26,6 @@ from reticent_two.service.settings import AggregatorConfig
 
 def run(path: Path, *, port: int | None, say: Callable[[str], None]) -> None:
     """Serves one aggregator as its configuration says, until SIGTERM."""
-    server.needed()
     config = settings.read(path)
     setting: ServerSetting = config.server
     if port is not None:

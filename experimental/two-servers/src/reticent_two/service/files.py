@@ -4,11 +4,11 @@ FILE has the identity, FILE.key the TLS key, FILE.crt the certificate for the ot
 owner alone. They are made at the first start."""
 
 import datetime
+import importlib
 import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reticent import extras
 from reticent.errors import BadState
 from reticent.privacy import randomness
 from reticent_two.roles import identity
@@ -76,4 +76,4 @@ def _primitive(module: str) -> Any:
 
 
 def _load(module: str) -> Any:
-    return extras.load(f"cryptography.{module}", "two aggregators", extra="aggregator")
+    return importlib.import_module(f"cryptography.{module}")

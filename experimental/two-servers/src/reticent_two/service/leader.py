@@ -11,10 +11,10 @@ import threading
 import time
 from pathlib import Path
 
-from reticent.errors import Retired, ReticentError
-from reticent_serve.service.app import log_unexpected
+from reticent.errors import ReticentError, Retired
 from reticent_devices.servers import settings
 from reticent_devices.servers.role import Board, Events
+from reticent_serve.service.app import log_unexpected
 from reticent_two.aggregators import messages
 from reticent_two.aggregators.aggregator import MOST, Aggregator
 from reticent_two.aggregators.agreement import Agreement

@@ -3,9 +3,9 @@
 from typing import Any
 
 from reticent.privacy.relations import REPLACE
+from reticent_devices.servers import page
 from reticent_serve.service.markup import Markup
 from reticent_serve.service.page import tile
-from reticent_devices.servers import page
 from reticent_serve.service.words import count
 from reticent_two import words
 

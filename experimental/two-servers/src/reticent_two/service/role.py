@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from reticent.errors import BadReport, BadState, Retired, ReticentError
+from reticent.errors import BadReport, BadState, ReticentError, Retired
 from reticent.privacy.relations import REPLACE
+from reticent_devices.servers.role import BETWEEN, OVER, Board, Events, acknowledged
 from reticent_serve.service.app import log_unexpected
 from reticent_serve.service.errors import Reply
 from reticent_serve.service.groups import Group
-from reticent_devices.servers.role import BETWEEN, OVER, Board, Events, acknowledged
 from reticent_two.aggregators.aggregator import Aggregator
 from reticent_two.aggregators.agreement import Agreement
 from reticent_two.aggregators.messages import COUNTED, LATE

@@ -9,9 +9,9 @@ import msgspec
 
 from reticent import checks
 from reticent.privacy.budget import Budget
+from reticent_devices.servers.settings import BanditSettings
 from reticent_serve.service import config as configs
 from reticent_serve.service.config import Seconds, ServerSetting, is_loopback
-from reticent_devices.servers.settings import BanditSettings
 from reticent_two.aggregators.keys import DAY, SHORTEST
 from reticent_two.roles.board import LONGEST
 from reticent_two.roles.task import PARTIES

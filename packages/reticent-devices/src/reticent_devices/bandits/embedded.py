@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 
-from reticent_devices.bandits.server import Server
 from reticent.core.choices import Index
 from reticent.core.live import Live, State
 from reticent.data import Array, Integers, Raw
@@ -16,6 +15,7 @@ from reticent.kernels.block import Block
 from reticent.mechanisms.memory import learnt
 from reticent.model.chances import Later
 from reticent.privacy.certificate import Certificate
+from reticent_devices.bandits.server import Server
 from reticent_devices.roles.device import Device
 
 

@@ -22,14 +22,14 @@ from reticent.data import Array
 from reticent.errors import BadState
 from reticent.features.schema import Schema
 from reticent.kernels.block import Block
-from reticent_devices.mechanisms.shuffle.encoding import nothing_coded
-from reticent_devices.mechanisms.shuffle.sums_kernel import OpenBatch
 from reticent.model import links
 from reticent.privacy import settings
 from reticent.privacy.budget import Budget
 from reticent.privacy.certificate import DEVICES, SIMULATED_DEVICES, Certificate, Devices
 from reticent.privacy.noise import Simulated, policy_of
 from reticent.privacy.randomness import Randomness, Seeded, System
+from reticent_devices.mechanisms.shuffle.encoding import nothing_coded
+from reticent_devices.mechanisms.shuffle.sums_kernel import OpenBatch
 from reticent_devices.roles.device import Device
 
 USERS = 0

@@ -11,9 +11,21 @@ from statistics import NormalDist
 import numpy as np
 
 from reticent.errors import BudgetExceeded
-from reticent_devices.mechanisms.randomizers import CELLS, FINE, SHARE, SPREAD, UNIT, Cap, Coin, Lattice, Open, Randomizer, rarest
 from reticent.privacy import gaussian, randomness, search
 from reticent.privacy.budget import Budget
+from reticent_devices.mechanisms.randomizers import (
+    CELLS,
+    FINE,
+    SHARE,
+    SPREAD,
+    UNIT,
+    Cap,
+    Coin,
+    Lattice,
+    Open,
+    Randomizer,
+    rarest,
+)
 
 MARGIN = 1e-6  # relative, of a claimed epsilon: for floating point
 ETAS: tuple[float, ...] = tuple(np.logspace(-5, -1, 400).tolist())

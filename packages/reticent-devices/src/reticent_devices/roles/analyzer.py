@@ -7,10 +7,10 @@ from fractions import Fraction
 from reticent import checks
 from reticent.data import Coded
 from reticent.errors import BudgetExceeded
-from reticent_devices.mechanisms.shuffle.calibration import Plans, ShufflePlan, calibrate, epsilon, table
-from reticent_devices.mechanisms.shuffle.encoding import reach
 from reticent.privacy import gaussian
 from reticent.privacy.budget import Budget
+from reticent_devices.mechanisms.shuffle.calibration import Plans, ShufflePlan, calibrate, epsilon, table
+from reticent_devices.mechanisms.shuffle.encoding import reach
 from reticent_devices.roles import wire
 from reticent_devices.roles.wire import Parameters
 

@@ -20,10 +20,10 @@ from typing import Any
 
 from reticent import registry
 from reticent.errors import BadBillboard
-from reticent_devices.mechanisms.randomizers import FINE, SHARE, UNIT
-from reticent_devices.mechanisms.shuffle.encoding import reach
 from reticent.model import links
 from reticent.model.vectors import pair_size
+from reticent_devices.mechanisms.randomizers import FINE, SHARE, UNIT
+from reticent_devices.mechanisms.shuffle.encoding import reach
 from reticent_devices.roles.schema import (
     Field,
     Wrong,

@@ -3,9 +3,9 @@ js/src/hpke.js seals the same. Needs the package cryptography (the extra `store`
 
 What is sealed is 32 bytes of a key that serves this alone, then the text with its tag of 16 bytes."""
 
+import importlib
 from typing import Any
 
-from reticent import extras
 from reticent.errors import BadReport
 
 PUBLIC, TAG = 32, 16
@@ -55,4 +55,4 @@ def _x25519() -> Any:
 
 
 def _load(module: str) -> Any:
-    return extras.load(f"cryptography.hazmat.primitives.{module}", "sealed reports", extra="store")
+    return importlib.import_module(f"cryptography.hazmat.primitives.{module}")

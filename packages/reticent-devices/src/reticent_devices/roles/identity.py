@@ -2,9 +2,9 @@
 that came with a billboard would be the server's to choose. What is signed begins with what it is, so that no signature
 of one kind is one of another. Needs the package cryptography (the extra `store`)."""
 
+import importlib
 from typing import Any
 
-from reticent import extras
 from reticent.privacy import randomness
 
 PRIVATE = PUBLIC = 32  # bytes
@@ -44,4 +44,4 @@ def _private(private: bytes) -> Any:
 
 
 def _load(module: str) -> Any:
-    return extras.load(f"cryptography.{module}", "identities", extra="store")
+    return importlib.import_module(f"cryptography.{module}")

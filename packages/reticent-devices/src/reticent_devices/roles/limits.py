@@ -7,15 +7,15 @@ import numpy as np
 
 from reticent.data import Array
 from reticent.errors import BadBillboard
-from reticent_devices.mechanisms.local import MARGIN, epsilon_of, lattice_delta
-from reticent_devices.mechanisms.randomizers import CELLS, Coin, Lattice, Randomizer
-from reticent_devices.mechanisms.shuffle.calibration import ShufflePlan, epsilon
-from reticent_devices.mechanisms.shuffle.encoding import FEWEST
 from reticent.model import links
 from reticent.model.glm import glm_norm, glm_sensitivity, largest_weight
 from reticent.model.linear import linear_sensitivity
 from reticent.model.vectors import packed_size
 from reticent.privacy.budget import Budget
+from reticent_devices.mechanisms.local import MARGIN, epsilon_of, lattice_delta
+from reticent_devices.mechanisms.randomizers import CELLS, Coin, Lattice, Randomizer
+from reticent_devices.mechanisms.shuffle.calibration import ShufflePlan, epsilon
+from reticent_devices.mechanisms.shuffle.encoding import FEWEST
 from reticent_devices.roles.billboard import of_format
 
 

@@ -15,9 +15,6 @@ import numpy as np
 from reticent.data import Array, Exact, Sent
 from reticent.errors import BadBillboard
 from reticent.features.schema import Schema
-from reticent_devices.mechanisms import randomizers
-from reticent_devices.mechanisms.local import MARGIN
-from reticent_devices.mechanisms.randomizers import Coin
 from reticent.model import links
 from reticent.model.chances import Chance, by_draws
 from reticent.model.glm import in_centred_units, largest_weight, line, softened
@@ -26,6 +23,9 @@ from reticent.model.vectors import pair
 from reticent.privacy import randomness
 from reticent.privacy.budget import Budget
 from reticent.privacy.randomness import Randomness, Seeded, System
+from reticent_devices.mechanisms import randomizers
+from reticent_devices.mechanisms.local import MARGIN
+from reticent_devices.mechanisms.randomizers import Coin
 from reticent_devices.roles import billboard as boards
 from reticent_devices.roles import limits
 from reticent_devices.roles.billboard import Kinds

@@ -7,7 +7,6 @@ import numpy as np
 
 from reticent.data import Array, Coded, Exact, Sent
 from reticent.features.schema import Schema
-from reticent_devices.mechanisms.shuffle.encoding import coded
 from reticent.model.chances import Chance, by_draws
 from reticent.model.glm import in_units, line, softened
 from reticent.model.scores import score
@@ -15,6 +14,7 @@ from reticent.model.vectors import pair
 from reticent.privacy import randomness
 from reticent.privacy.budget import Budget
 from reticent.privacy.randomness import Randomness, System
+from reticent_devices.mechanisms.shuffle.encoding import coded
 from reticent_devices.roles import billboard as boards
 from reticent_devices.roles import designs, limits, wire
 from reticent_devices.roles.device import DRAWS, ID_BYTES, Device, agreed, agreed_schema, check_limit

@@ -8,11 +8,11 @@ import numpy.typing as npt
 from reticent import process
 from reticent.data import Coded, Integers
 from reticent.errors import BadBillboard, BadReport, BadState, BatchTooSmall, DuplicateReport, LateReport
-from reticent_devices.mechanisms.shuffle.encoding import nothing_coded
-from reticent_devices.mechanisms.shuffle.sums_kernel import OpenBatch
 from reticent.privacy import settings
 from reticent.privacy.budget import Budget
 from reticent.process import Lock, locked
+from reticent_devices.mechanisms.shuffle.encoding import nothing_coded
+from reticent_devices.mechanisms.shuffle.sums_kernel import OpenBatch
 from reticent_devices.roles import billboard as boards
 from reticent_devices.roles import limits, wire
 from reticent_devices.roles.analyzer import check_shares, liars

@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
+from reticent.errors import BadState
 from reticent_devices.bandits.server import Server
 from reticent_devices.bandits.shuffle.server import BehindShuffler
-from reticent.errors import BadState
-from reticent_serve.service.errors import Reply
 from reticent_devices.servers.role import OVER, Board, Events, number_in
 from reticent_devices.servers.stored_server import StoredServer
+from reticent_serve.service.errors import Reply
 
 TABLE = "CREATE TABLE IF NOT EXISTS batch (number BIGINT PRIMARY KEY, digest BLOB, reports BIGINT)"
 

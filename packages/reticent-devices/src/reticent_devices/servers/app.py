@@ -14,6 +14,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from reticent_devices.servers import page
+from reticent_devices.servers.role import Role
 from reticent_serve.service import dashboard, hot
 from reticent_serve.service.app import UNREAD, guarded, no_route, refusal, respond
 from reticent_serve.service.config import KeySetting, ServerSetting
@@ -21,8 +23,6 @@ from reticent_serve.service.errors import Reply
 from reticent_serve.service.groups import Room
 from reticent_serve.service.hot import BINARY, JSON, Receive, Scope, Send
 from reticent_serve.service.keys import AccessKeys
-from reticent_devices.servers import page
-from reticent_devices.servers.role import Role
 
 # Any page may read a billboard and send a report, as any program may: neither needs a secret.
 ANYWHERE = [(b"access-control-allow-origin", b"*")]

@@ -7,14 +7,13 @@ from typing import Any
 import msgspec
 
 from reticent.process import stopping_at_once
+from reticent_devices.servers import settings
 from reticent_serve.service import server
 from reticent_serve.service.config import ServerSetting
-from reticent_devices.servers import settings
 
 
 def run(role: str, path: Path, *, port: int | None, say: Callable[[str], None]) -> None:
     """Serves that role as its configuration says, until SIGTERM."""
-    server.needed()
     config: Any = settings.read(role, path)
     setting: ServerSetting = config.server
     if port is not None:

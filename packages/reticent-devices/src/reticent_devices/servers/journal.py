@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from reticent.errors import BadState
-from reticent_serve.holders.seal import Keys, Seal
-from reticent_serve.holders.sqlite import SQLite
 from reticent_devices.mechanisms.shuffle import encoding
 from reticent_devices.roles.shuffler import Intake
 from reticent_devices.servers.witness import WitnessRole
+from reticent_serve.holders.seal import Keys, Seal
+from reticent_serve.holders.sqlite import SQLite
 
 OPEN, CLOSED, HANDED, REFUSED = range(4)  # states of a batch
 KIND, SEALING, MESSAGE = "batch", "sealing", -1  # kinds of keys; the place of a message that is sealed

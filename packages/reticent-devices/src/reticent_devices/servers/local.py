@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from reticent_devices.bandits.server import Server
 from reticent.errors import BadReport, DuplicateReport, ReticentError, WrongBatch
-from reticent_serve.holders.database import Run
+from reticent_devices.bandits.server import Server
 from reticent_devices.roles.device import ID_BYTES
-from reticent_serve.service.groups import Group
 from reticent_devices.servers.role import Board, Events, acknowledged
 from reticent_devices.servers.stored_server import StoredServer
+from reticent_serve.holders.database import Run
+from reticent_serve.service.groups import Group
 
 TABLE = "CREATE TABLE IF NOT EXISTS report (id BLOB PRIMARY KEY)"
 Answer = list[str] | ReticentError

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from reticent.errors import BadReport, HorizonReached, ReticentError
 from reticent_devices.roles import billboard as boards
-from reticent_serve.service.app import log_unexpected
 from reticent_devices.servers.journal import HANDED, REFUSED
 from reticent_devices.servers.role import OVER, Board
 from reticent_devices.servers.settings import Between
+from reticent_serve.service.app import log_unexpected
 
 if TYPE_CHECKING:
     from reticent_devices.servers.shuffler import ShufflerRole

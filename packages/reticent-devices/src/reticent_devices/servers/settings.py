@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from reticent import checks, registry
-from reticent_devices.bandits.server import Server, named
 from reticent.features.schema import Schema
 from reticent.privacy.budget import Budget
+from reticent_devices.bandits.server import Server, named
 from reticent_devices.roles.analyzer import check_shares
 from reticent_serve.service import config as configs
 from reticent_serve.service.config import KeySetting, Seconds, ServerSetting, is_loopback
@@ -62,9 +62,9 @@ class Between(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     database: an SQLite file of its own. keys: the folder of the batches' keys; FILE.keys by default. key: a file with
     the key that the analyzer knows it by. witness: the file that says which batches were closed, in a folder that
     nobody restores together with database or keys. sealed: a file with its identity, made if there is none; reports
-    have to be sealed to their batch's key then, which it signs (reticent_devices.roles.sealed). parts: the names of other
-    shufflers with parts of each batch, which this one closes. part: its own name, if `analyzer` is the address of a
-    shuffler that closes its batches. share: of the planned number, at which it is full. name: of the bandit, for the
+    have to be sealed to their batch's key then, which it signs (reticent_devices.roles.sealed). parts: the names of
+    other shufflers with parts of each batch, which this one closes. part: its own name, if `analyzer` is the address of
+    a shuffler that closes its batches. share: of the planned number, at which it is full. name: of the bandit, for the
     dashboard."""
 
     analyzer: str

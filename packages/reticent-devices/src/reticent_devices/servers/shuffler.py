@@ -11,12 +11,12 @@ from typing import Any
 from reticent.errors import ReticentError
 from reticent.privacy.relations import REPLACE
 from reticent_devices.roles import sealed
-from reticent_serve.service.errors import Reply
-from reticent_serve.service.groups import Group
 from reticent_devices.servers.batches import Answer, Batches
 from reticent_devices.servers.outbox import BatchOutbox
 from reticent_devices.servers.role import BETWEEN, OVER, Board, Events, acknowledged, number_in
 from reticent_devices.servers.settings import Between
+from reticent_serve.service.errors import Reply
+from reticent_serve.service.groups import Group
 
 OPENERS = 2  # threads
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from reticent_devices.bandits.server import Server
 from reticent.core import snapshot
 from reticent.errors import BadState, ReticentError
+from reticent_devices.bandits.server import Server
+from reticent_devices.servers.role import Board
 from reticent_serve.holders.database import Run
 from reticent_serve.holders.sqlite import SQLite
-from reticent_devices.servers.role import Board
 
 TABLE = "CREATE TABLE IF NOT EXISTS server (one BIGINT PRIMARY KEY, state BLOB, billboard BLOB)"
 

@@ -26,13 +26,13 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from reticent import checks
-from reticent_devices.bandits.server import Server
 from reticent.core.choices import Index
 from reticent.core.live import Live
 from reticent.data import Array, Integers
 from reticent.joint import JointGLM
 from reticent.privacy.budget import Budget
 from reticent.privacy.certificate import Certificate, plain_certificate
+from reticent_devices.bandits.server import Server
 from reticent_lab import plain
 from reticent_lab.arena.entries import Player, each_epsilon, entries
 from reticent_lab.arena.worlds import DELTA

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 from numpy.random import SeedSequence, default_rng
 
-from reticent_devices.bandits.server import Server
 from reticent.core.bandit import Bandit
 from reticent.core.live import Live
 from reticent.experiments.spec import Spec
 from reticent.joint import JointGLM
 from reticent.privacy.budget import Budget
 from reticent.testing import pairs
+from reticent_devices.bandits.server import Server
 from reticent_lab.arena.audit import PROBES, QUIET, WORLD, attack
 from reticent_lab.arena.submission import loaded
 from reticent_lab.arena.worlds import DELTA

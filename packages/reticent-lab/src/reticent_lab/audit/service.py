@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from reticent import extras
 from reticent_serve.service import config
 
 NAME = "attacked"
@@ -56,8 +55,6 @@ def folder() -> Iterator[Path]:
 @contextlib.contextmanager
 def opened(setting: dict[str, Any], place: Path) -> Iterator[Ask]:
     """The service on the database in that folder, a new one or one that is there: then this is a restart."""
-    for module in ("starlette", "prometheus_client"):
-        extras.load(module, "attacks on the service", extra="service")
     from reticent_serve.service.app import Application
 
     own = {"database": "bandit.db", "delay": 0.0, "reward": {"window": f"{WINDOW} seconds"}}

@@ -11,6 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reticent.data import Exact, Integers, Released
+from reticent.mechanisms import leaves
+from reticent.mechanisms.grid import Grid
+from reticent.privacy.noise import Secure
 from reticent_serve.holders import rows, stored
 from reticent_serve.holders.choosing import Choosing
 from reticent_serve.holders.database import Run
@@ -19,9 +22,6 @@ from reticent_serve.holders.requests import Report
 from reticent_serve.holders.rows import OpenStep
 from reticent_serve.holders.served import ServedEstimates
 from reticent_serve.holders.steps import Steps
-from reticent.mechanisms import leaves
-from reticent.mechanisms.grid import Grid
-from reticent.privacy.noise import Secure
 
 
 class Plant(NamedTuple):

@@ -53,8 +53,8 @@ def simulate(
     engine: str | None = None,
     delay: Delay | str | None = None,
 ) -> Result:
-    """As `reticent.simulate`. With `out`, each finished run is a file there, and a second call with the same arguments and
-    the same code takes up where the first one stopped.
+    """As `reticent.simulate`. With `out`, each finished run is a file there, and a second call with the same arguments
+    and the same code takes up where the first one stopped.
 
     engine: "local", or "ray": the same bits from many machines (docs/cluster.md). workers: threads, or Ray's processes.
     """

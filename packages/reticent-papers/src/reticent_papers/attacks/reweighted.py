@@ -13,9 +13,9 @@ from numpy.random import Generator, default_rng
 
 from reticent.core.reward import Reward
 from reticent.data import Array, Exact, Released
-from reticent_devices.mechanisms.randomizers import Coin
 from reticent.privacy.budget import Budget
 from reticent.privacy.noise import Secure, Simulated, Source
+from reticent_devices.mechanisms.randomizers import Coin
 from reticent_devices.roles.billboard import TAG
 from reticent_devices.roles.device import ID_BYTES
 from reticent_lab.audit.attack import Attack

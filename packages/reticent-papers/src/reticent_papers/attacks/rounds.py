@@ -13,8 +13,8 @@ from numpy.random import Generator
 from scipy.special import gammaln
 
 from reticent.data import Array, Coded, Exact
-from reticent_devices.mechanisms.shuffle.encoding import coded
 from reticent.privacy.budget import Budget
+from reticent_devices.mechanisms.shuffle.encoding import coded
 from reticent_devices.roles import wire
 from reticent_devices.roles.device import DeviceChoice
 from reticent_devices.roles.shuffler import Shuffler

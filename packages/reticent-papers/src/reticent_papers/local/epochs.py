@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reticent import checks
-from reticent_devices.bandits.local.server import LocalServer
 from reticent.errors import NoHorizon
 from reticent.kernels.block import Block
 from reticent.kernels.rounds import BOUNDARY, CHOICES
+from reticent_devices.bandits.local.server import LocalServer
 from reticent_papers import epochs
 from reticent_papers.epochs import EPOCH
 from reticent_papers.local.device import PublishedClient

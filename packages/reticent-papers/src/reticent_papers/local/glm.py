@@ -6,14 +6,19 @@ from typing import Any
 import numpy as np
 
 from reticent import checks
-from reticent_devices.bandits.local.server import LocalServer
-from reticent_devices.bandits.server import numbers
 from reticent.data import Array, Released
 from reticent.kernels.block import Block
+from reticent_devices.bandits.local.server import LocalServer
+from reticent_devices.bandits.server import numbers
 from reticent_devices.mechanisms import local
 from reticent_devices.mechanisms.shuffle.sums_kernel import OpenBatch
 from reticent_papers.local.device import PublishedClient
-from reticent_papers.local.linear_kernel import GradientSettings, LocalGradientState, gradient_step, local_gradient_rounds
+from reticent_papers.local.linear_kernel import (
+    GradientSettings,
+    LocalGradientState,
+    gradient_step,
+    local_gradient_rounds,
+)
 
 CURVATURE = 0.02  # mu of the steps: no record of its choice
 RANDOMIZERS = ("hemisphere", "best", "cap", "gaussian")

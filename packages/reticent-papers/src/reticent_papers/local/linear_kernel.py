@@ -12,10 +12,10 @@ from reticent.kernels.compile import kernel
 from reticent.kernels.formulas import add_linear, link_mean
 from reticent.kernels.linear import RidgeEstimate, optimistic, ridge
 from reticent.kernels.rounds import CHOICES, next_boundary, outcome
-from reticent_devices.mechanisms.randomize_kernel import empty_report, randomize
-from reticent_devices.mechanisms.randomizers import Law
 from reticent.model.glm import unit_reward
 from reticent.model.links import Code
+from reticent_devices.mechanisms.randomize_kernel import empty_report, randomize
+from reticent_devices.mechanisms.randomizers import Law
 from reticent_papers.local.maler_kernel import into_ball
 
 BOUNDARY, VERSION = 1, 2

@@ -10,11 +10,11 @@ import numpy as np
 
 from reticent import checks
 from reticent.algorithms import ridge
-from reticent_devices.bandits.local.server import LocalServer
-from reticent_devices.bandits.server import numbers
 from reticent.core.reward import Reward
 from reticent.data import Array, Released
 from reticent.kernels.block import Block
+from reticent_devices.bandits.local.server import LocalServer
+from reticent_devices.bandits.server import numbers
 from reticent_devices.mechanisms import local
 from reticent_devices.mechanisms.randomizers import Lattice, Open, Randomizer
 from reticent_devices.mechanisms.shuffle.sums_kernel import OpenBatch

@@ -10,11 +10,11 @@ from reticent.kernels.block import Block
 from reticent.kernels.compile import kernel
 from reticent.kernels.formulas import link_mean
 from reticent.kernels.rounds import BOUNDARY, CHOICES, Range, draw_arm, outcome
-from reticent_devices.mechanisms.randomize_kernel import empty_report, randomize
-from reticent_devices.mechanisms.randomizers import Law
 from reticent.model.glm import in_units
 from reticent.model.links import Code
 from reticent.model.vectors import TINY, add_outer
+from reticent_devices.mechanisms.randomize_kernel import empty_report, randomize
+from reticent_devices.mechanisms.randomizers import Law
 from reticent_papers.kernels.links import link_slope
 from reticent_papers.kernels.spanner import span_weights
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from reticent import checks
-from reticent_devices.bandits.server import numbers
 from reticent.data import Array, Released
 from reticent.kernels.block import Block
 from reticent.kernels.rounds import BOUNDARY, Range
-from reticent_devices.mechanisms import local
 from reticent.mechanisms.leaves import nothing_released
 from reticent.privacy.noise import Simulated
+from reticent_devices.bandits.server import numbers
+from reticent_devices.mechanisms import local
 from reticent_papers import spanner
 from reticent_papers.epochs import EPOCH, STEP
 from reticent_papers.kernels.matrices import root

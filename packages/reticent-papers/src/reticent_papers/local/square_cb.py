@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from reticent import checks
-from reticent_devices.bandits.server import numbers
 from reticent.core.reward import Reward
 from reticent.data import Array, Released
 from reticent.kernels.block import Block
 from reticent.kernels.rounds import BOUNDARY
-from reticent_devices.mechanisms import local
 from reticent.mechanisms.leaves import nothing_released
+from reticent_devices.bandits.server import numbers
+from reticent_devices.mechanisms import local
 from reticent_papers.epochs import EPOCH, STEP
 from reticent_papers.local.epochs import EpochServer
 from reticent_papers.local.square_cb_kernel import LocalSquareState, local_square_rounds, square_absorb

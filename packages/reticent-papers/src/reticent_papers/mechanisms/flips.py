@@ -43,10 +43,10 @@ import numpy as np
 
 from reticent import checks
 from reticent.data import Array, Coded, Exact, Integers
-from reticent_devices.mechanisms.shuffle.nearness import smallest
 from reticent.privacy import search
 from reticent.privacy.budget import Budget
 from reticent.privacy.randomness import Randomness
+from reticent_devices.mechanisms.shuffle.nearness import smallest
 
 SHARE = 1 << 32  # p is a whole number of parts of this size: p / 2 and 1 - p are exact
 GROUPS = 256

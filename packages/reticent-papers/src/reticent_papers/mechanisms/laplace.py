@@ -31,10 +31,10 @@ import numpy as np
 from numpy.random import Generator
 
 from reticent.data import Coded, Released
-from reticent_devices.mechanisms.shuffle.encoding import nothing_coded
 from reticent.privacy import randomness
 from reticent.privacy.ledger import LAPLACE_ONE, laplace_epsilon
 from reticent.privacy.randomness import Randomness
+from reticent_devices.mechanisms.shuffle.encoding import nothing_coded
 
 FINEST = 1 << 12  # cells of the range of rewards at most
 LONGEST = 1 << 16  # turns of an urn on average at most: what a device can be asked to draw

@@ -16,7 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reticent_devices.mechanisms.shuffle.encoding import FEWEST
-from reticent_devices.mechanisms.shuffle.nearness import LARGEST_SHOWN, PRODUCT_ROUNDING, binomial_delta, near, smallest, std
+from reticent_devices.mechanisms.shuffle.nearness import (
+    LARGEST_SHOWN,
+    PRODUCT_ROUNDING,
+    binomial_delta,
+    near,
+    smallest,
+    std,
+)
 from reticent_devices.mechanisms.shuffle.portable import gaussian_delta
 
 

@@ -12,13 +12,13 @@ import numpy as np
 from reticent.data import Array, Coded, Sent
 from reticent.errors import BadBillboard
 from reticent.features.schema import Schema
-from reticent_devices.mechanisms.local import MARGIN
-from reticent_devices.mechanisms.shuffle.sums_kernel import OpenBatch
 from reticent.model.chances import Chance
 from reticent.privacy import randomness
 from reticent.privacy.budget import Budget
 from reticent.privacy.ledger import LAPLACE_ONE
 from reticent.privacy.randomness import Randomness, System
+from reticent_devices.mechanisms.local import MARGIN
+from reticent_devices.mechanisms.shuffle.sums_kernel import OpenBatch
 from reticent_devices.roles import billboard as boards
 from reticent_devices.roles import wire
 from reticent_devices.roles.device import ID_BYTES, Device, agreed, agreed_schema, check_limit

@@ -5,11 +5,11 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from reticent.privacy import gaussian, search
+from reticent.privacy.budget import Budget
 from reticent_devices.mechanisms.shuffle.calibration import OVERHEAD, ShufflePlan
 from reticent_devices.mechanisms.shuffle.encoding import FEWEST, reach
 from reticent_devices.mechanisms.shuffle.nearness import std
-from reticent.privacy import gaussian, search
-from reticent.privacy.budget import Budget
 from reticent_papers.mechanisms.together import Part, delta_of, together_epsilon, together_mu
 
 SMALLEST_MU, LARGEST_MU = 1e-9, 20.0

@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reticent import checks
-from reticent_devices.bandits.shuffle.server import BehindShuffler
 from reticent.data import Array, Coded, Integers
 from reticent.errors import BadReport, BatchTooSmall
 from reticent.kernels.block import Block
-from reticent_devices.mechanisms.shuffle.encoding import nothing_coded
-from reticent_devices.mechanisms.shuffle.sums_kernel import OpenBatch
 from reticent.privacy import ledger, relations
 from reticent.privacy.certificate import Certificate, certify
 from reticent.privacy.ledger import LaplaceRelease
+from reticent_devices.bandits.shuffle.server import BehindShuffler
+from reticent_devices.mechanisms.shuffle.encoding import nothing_coded
+from reticent_devices.mechanisms.shuffle.sums_kernel import OpenBatch
 from reticent_devices.roles import wire
 from reticent_devices.roles.analyzer import check_shares, fewest, honest, liars
 from reticent_devices.roles.device import Device
@@ -54,8 +54,8 @@ class DistributedElimination(BehindShuffler):
     Departure: shares are of 1 / honest and not of 1 / n; b is rounded up to 48 bits, and g is at most 4096. Shares are
     drawn from whole random words with exactly their law; the authors' code draws others (docs/papers/shuffle.md). Where
     not all reports came, the mean is over those that did. Batches grow no more at 2^18 users an arm. There is no
-    secure aggregation in reticent: the Aggregator is a shuffler that adds up. Its other variants, Skellam noise (RDP) and
-    shuffling, are not here.
+    secure aggregation in reticent: the Aggregator is a shuffler that adds up. Its other variants, Skellam noise (RDP)
+    and shuffling, are not here.
 
     first, growth: users of an arm in the first batch, and the factor by which they grow; 2 and 2 as printed, 4 and 4 in
     the authors' experiments. failure: p of the bounds, 0.1 as there. width_scale: of their half-width."""

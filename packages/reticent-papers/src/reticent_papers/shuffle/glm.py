@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from reticent import checks
-from reticent_devices.bandits.server import numbers
-from reticent_devices.bandits.shuffle.server import BehindShuffler
 from reticent.data import Array, Exact, Released
 from reticent.errors import BatchTooSmall, HorizonReached, NotSecure
 from reticent.kernels.block import Block
 from reticent.mechanisms.leaves import nothing_released
-from reticent_devices.mechanisms.shuffle.calibration import ShufflePlan
-from reticent_devices.mechanisms.shuffle.sums_kernel import unshuffle
 from reticent.privacy import relations, words
 from reticent.privacy.certificate import Certificate, certify
 from reticent.privacy.ledger import ShuffledRelease
+from reticent_devices.bandits.server import numbers
+from reticent_devices.bandits.shuffle.server import BehindShuffler
+from reticent_devices.mechanisms.shuffle.calibration import ShufflePlan
+from reticent_devices.mechanisms.shuffle.sums_kernel import unshuffle
 from reticent_devices.roles import wire
 from reticent_devices.roles.analyzer import check_shares
 from reticent_devices.roles.device import Device

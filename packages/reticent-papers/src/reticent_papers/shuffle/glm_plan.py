@@ -7,10 +7,10 @@ import numpy as np
 
 from reticent.core.choices import Index
 from reticent.errors import BudgetExceeded
-from reticent_devices.mechanisms.shuffle.calibration import ShufflePlan
-from reticent_devices.mechanisms.shuffle.encoding import reach
 from reticent.model.vectors import packed_size
 from reticent.privacy.budget import Budget
+from reticent_devices.mechanisms.shuffle.calibration import ShufflePlan
+from reticent_devices.mechanisms.shuffle.encoding import reach
 from reticent_devices.roles.analyzer import fewest, honest, liars
 from reticent_papers.shuffle import apart as rounds
 from reticent_papers.shuffle.composed import Sum, calibrate_sums, composed_epsilon

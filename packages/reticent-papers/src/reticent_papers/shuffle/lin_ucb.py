@@ -8,17 +8,17 @@ import numpy as np
 
 from reticent import checks
 from reticent.algorithms import irls
-from reticent_devices.bandits.shuffle.batches_kernel import ShuffleState
-from reticent_devices.bandits.shuffle.server import Shuffled
 from reticent.core.reward import Reward
 from reticent.data import Coded
 from reticent.errors import NoHorizon, NotSecure
 from reticent.kernels.block import Block
 from reticent.mechanisms.leaves import nothing_released
+from reticent.model.linear import LinearContribution
+from reticent_devices.bandits.shuffle.batches_kernel import ShuffleState
+from reticent_devices.bandits.shuffle.server import Shuffled
 from reticent_devices.mechanisms.shuffle.calibration import ShufflePlan
 from reticent_devices.mechanisms.shuffle.encoding import reach
 from reticent_devices.mechanisms.shuffle.sums_kernel import OpenBatch
-from reticent.model.linear import LinearContribution
 from reticent_papers.confidence import balanced_scale
 from reticent_papers.shuffle.amplification import amplified, local_epsilon
 from reticent_papers.shuffle.lin_ucb_kernel import Settings, linear_close, shuffle_linear_rounds

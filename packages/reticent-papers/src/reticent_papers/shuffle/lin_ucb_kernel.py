@@ -6,13 +6,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from reticent_devices.bandits.shuffle.batches_kernel import BATCH, ShuffleState, open_batch, optimistic_arm
 from reticent.data import Array, Coded, Exact
 from reticent.kernels.block import Block
 from reticent.kernels.compile import kernel
 from reticent.kernels.formulas import add_linear
 from reticent.kernels.linalg import invert, smat
 from reticent.kernels.rounds import outcome
+from reticent_devices.bandits.shuffle.batches_kernel import BATCH, ShuffleState, open_batch, optimistic_arm
 from reticent_devices.mechanisms.shuffle.calibration import Plans, ShufflePlan
 from reticent_devices.mechanisms.shuffle.sums_kernel import OpenBatch, plan_of, randomize
 

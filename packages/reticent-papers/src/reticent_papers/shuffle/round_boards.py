@@ -6,8 +6,8 @@ import hashlib
 import json
 from typing import Any
 
-from reticent_devices.mechanisms.shuffle.encoding import reach
 from reticent.model.vectors import packed_size
+from reticent_devices.mechanisms.shuffle.encoding import reach
 from reticent_devices.roles.billboard import (
     BELOW_ONE,
     COINS,

@@ -18,7 +18,6 @@ import numpy as np
 from reticent.data import Array, Coded, Exact, Sent
 from reticent.errors import BadBillboard
 from reticent.features.schema import Schema
-from reticent_devices.mechanisms.shuffle.encoding import coded
 from reticent.model.chances import Chance
 from reticent.model.glm import in_units
 from reticent.model.links import mean, slope
@@ -26,6 +25,7 @@ from reticent.model.vectors import packed_size, pair
 from reticent.privacy import randomness
 from reticent.privacy.budget import Budget
 from reticent.privacy.randomness import Randomness, System
+from reticent_devices.mechanisms.shuffle.encoding import coded
 from reticent_devices.roles import limits, wire
 from reticent_devices.roles.designs import draw
 from reticent_devices.roles.device import ID_BYTES, REPORT, Device, DeviceChoice, agreed, agreed_schema, check_limit

@@ -8,17 +8,17 @@ import numpy as np
 
 from reticent import checks
 from reticent.algorithms import irls
-from reticent_devices.bandits.server import numbers
-from reticent_devices.bandits.shuffle.server import Shuffled
 from reticent.core.reward import Reward
 from reticent.data import Coded
 from reticent.errors import BudgetExceeded, NoHorizon
 from reticent.kernels.block import Block
 from reticent.mechanisms.leaves import nothing_released
-from reticent_devices.mechanisms.shuffle.calibration import ShufflePlan
-from reticent_devices.mechanisms.shuffle.sums_kernel import OpenBatch
 from reticent.model.linear import linear_sensitivity
 from reticent.model.vectors import pair_size
+from reticent_devices.bandits.server import numbers
+from reticent_devices.bandits.shuffle.server import Shuffled
+from reticent_devices.mechanisms.shuffle.calibration import ShufflePlan
+from reticent_devices.mechanisms.shuffle.sums_kernel import OpenBatch
 from reticent_devices.roles import wire
 from reticent_devices.roles.analyzer import honest
 from reticent_papers.mechanisms.flips import SHARE, calibrate_flips, epsilon_of

@@ -6,16 +6,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from reticent_devices.bandits.shuffle.batches_kernel import BATCH, USERS, optimistic_arm
 from reticent.data import Array, Coded, Exact, Integers, Released
 from reticent.kernels.block import Block
 from reticent.kernels.compile import kernel
 from reticent.kernels.glm import Posterior
 from reticent.kernels.linalg import copy, invert
 from reticent.kernels.rounds import outcome
+from reticent.model.vectors import shortened
+from reticent_devices.bandits.shuffle.batches_kernel import BATCH, USERS, optimistic_arm
 from reticent_devices.mechanisms.shuffle.calibration import Plans, ShufflePlan
 from reticent_devices.mechanisms.shuffle.sums_kernel import OpenBatch, plan_of, unshuffle
-from reticent.model.vectors import shortened
 from reticent_papers.mechanisms.flips_kernel import flip
 
 LOGDET, WIDTH = 0, 1

@@ -73,8 +73,8 @@ def key_command(
         str, typer.Option(help="app (choose, reward), operator or auditor; shuffler (docs/roles.md).")
     ] = "app",
 ) -> None:
-    """A new key for `reticent serve`: lines with its hash on standard output, for the configuration, and on standard error
-    the key itself, which is shown only here."""
+    """A new key for `reticent serve`: lines with its hash on standard output, for the configuration, and on standard
+    error the key itself, which is shown only here."""
     from reticent_serve.service import command
 
     key, lines = command.new_key(name, role)

@@ -2,7 +2,8 @@
 came from. It holds neither keys nor a witness, so what is sealed in it stays unreadable.
 
 Whoever goes on from it goes on from the past: choices and releases since then are not in it. So its bandits are closed
-(reticent_serve.holders.closed), wherever the file is put; `restore` makes new ones from it (reticent_serve.holders.restoring)."""
+(reticent_serve.holders.closed), wherever the file is put; `restore` makes new ones from it
+(reticent_serve.holders.restoring)."""
 
 import contextlib
 import fcntl

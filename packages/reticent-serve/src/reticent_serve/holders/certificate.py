@@ -9,12 +9,12 @@ import numpy as np
 from reticent.core.estimator import Estimator
 from reticent.core.onepass import OnePass
 from reticent.data import Array
-from reticent_serve.holders.rows import BanditRow
-from reticent_serve.holders.witness import Predecessor
 from reticent.model.arms import coordinates
 from reticent.privacy.certificate import Certificate
 from reticent.privacy.ledger import Release, epsilon_of
 from reticent.privacy.persons import many
+from reticent_serve.holders.rows import BanditRow
+from reticent_serve.holders.witness import Predecessor
 
 LEVEL = 0.9  # of intervals, where a bandit's have a level of choice
 

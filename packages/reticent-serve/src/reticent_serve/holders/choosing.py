@@ -1,4 +1,5 @@
-"""What a choice does to a database: a number, an answer, and what is kept until it enters (reticent_serve.holders.rows).
+"""What a choice does to a database: a number, an answer, and what is kept until it enters
+(reticent_serve.holders.rows).
 
 Where several workers serve, numbers are given out first, in a transaction of their own, then everything is computed and
 sealed, and then the rows are sent at once: nobody computes while others wait, and a group is one trip, since numbers
@@ -20,6 +21,8 @@ from reticent.core import validation
 from reticent.core.curator import Asked, Curator, Drawn
 from reticent.data import Array, Raw
 from reticent.errors import BadState, HorizonReached, RefusedRequest, ReticentError, Unavailable
+from reticent.mechanisms.entering import HASH, NOBODY, WaitingRow, sealed_reward
+from reticent.model.chances import Later
 from reticent_serve.holders import opening, rollback, rows
 from reticent_serve.holders import seal as seals
 from reticent_serve.holders.database import Rows, Run, Statement, ran
@@ -29,8 +32,6 @@ from reticent_serve.holders.rows import Answered, Head, Placed, Taken, Waiting, 
 from reticent_serve.holders.served import ServedEstimates
 from reticent_serve.holders.shared_settings import SharedSettings
 from reticent_serve.holders.witness import older
-from reticent.mechanisms.entering import HASH, NOBODY, WaitingRow, sealed_reward
-from reticent.model.chances import Later
 
 MANY = 1000  # epochs that are remembered
 

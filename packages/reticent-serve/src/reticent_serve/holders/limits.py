@@ -12,10 +12,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from reticent.algorithms.schedules import Weeks
 from reticent.core.onepass import OnePass
+from reticent.mechanisms.entering import HASH
 from reticent_serve.holders import rows
 from reticent_serve.holders.database import Database, Run
 from reticent_serve.holders.opening import BanditStore
-from reticent.mechanisms.entering import HASH
 
 AT_ONCE = 5000  # rows of a statement: databases take at most 32 766 or 65 535 values
 

@@ -19,6 +19,8 @@ from reticent.core.onepass import OnePass
 from reticent.core.validation import hashed
 from reticent.errors import BadState, HorizonReached
 from reticent.features import frames
+from reticent.mechanisms.entering import HASH, NOBODY, WaitingRow
+from reticent.process import Lock
 from reticent_serve.holders import bookmarks, rows
 from reticent_serve.holders.choosing import Choosing
 from reticent_serve.holders.database import again
@@ -26,8 +28,6 @@ from reticent_serve.holders.opening import BanditStore
 from reticent_serve.holders.requests import MILLI, Answer, Report, Ticket
 from reticent_serve.holders.shared_settings import SharedSettings
 from reticent_serve.holders.witness import older
-from reticent.mechanisms.entering import HASH, NOBODY, WaitingRow
-from reticent.process import Lock
 
 AT_ONCE = 256  # rows in a transaction, at most: others wait for it
 

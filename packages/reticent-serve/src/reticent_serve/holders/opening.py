@@ -21,6 +21,9 @@ from reticent.errors import BadState, RolledBack, WrongKeys
 from reticent.experiment import Algorithm, Experiment
 from reticent.features.schema import Schema
 from reticent.flat import flat
+from reticent.joint import JointGLM
+from reticent.kernels.rounds import next_boundary
+from reticent.mechanisms.grid import Grid
 from reticent_serve.holders import closed, fingerprints, leaf_rows, rows, schema, witness
 from reticent_serve.holders.database import Database, Run
 from reticent_serve.holders.postgres import Postgres
@@ -29,9 +32,6 @@ from reticent_serve.holders.rows import BanditRow, OpenStep
 from reticent_serve.holders.seal import Keys, Seal, label_of, place
 from reticent_serve.holders.sqlite import SQLite
 from reticent_serve.holders.witness import Shown, Witness
-from reticent.joint import JointGLM
-from reticent.kernels.rounds import next_boundary
-from reticent.mechanisms.grid import Grid
 
 MADE = "the noise is made for them"
 EPOCHS = 8  # of choices, within as many as may wait: each has a key
@@ -155,8 +155,8 @@ def is_new(database: Database, keys: Keys, name: str, where: str | Path) -> bool
     if witnessed:
         raise RolledBack(
             f"Expected the database of the bandit {name} whose witness is in {keys.folder}, got {place_of(where)}, "
-            "which has none of that name. Nothing was written. Correct `database` or `keys`; `reticent move CONFIG --to` "
-            "takes a bandit to another database; a new bandit needs another name or another folder of keys."
+            "which has none of that name. Nothing was written. Correct `database` or `keys`; `reticent move CONFIG "
+            "--to` takes a bandit to another database; a new bandit needs another name or another folder of keys."
         )
     return True
 

@@ -1,11 +1,11 @@
 """PostgreSQL through psycopg: as many workers as you like, none of them special."""
 
 import contextlib
+import importlib
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from reticent import extras
 from reticent.errors import Unavailable
 from reticent_serve.holders.database import DatabaseIdentity, InTurn, Rows, Run, Statement
 
@@ -29,7 +29,7 @@ class Postgres:
     several_hosts = there = True
 
     def __init__(self, address: str) -> None:
-        self._psycopg = extras.load("psycopg", "a bandit on PostgreSQL", extra="store")
+        self._psycopg = importlib.import_module("psycopg")
         self._address = address
         self.generation = 0
         self._lock = InTurn()

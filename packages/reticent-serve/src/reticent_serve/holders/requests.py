@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import importlib
 import math
 import secrets
 import struct
@@ -9,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn
 
-from reticent import extras
 from reticent.data import Raw
 from reticent.errors import BadState, UnknownChoice
 from reticent.model.chances import Chance, Later
@@ -23,8 +23,8 @@ PASSED = -1  # the number of no choice of this bandit
 
 
 class Ticket(NamedTuple):
-    """What a choice is known by (reticent_serve.holders.requests). number: PASSED: a choice of a bandit in whose place this one
-    came, which counts for nothing."""
+    """What a choice is known by (reticent_serve.holders.requests). number: PASSED: a choice of a bandit in whose place
+    this one came, which counts for nothing."""
 
     text: bytes
     number: int
@@ -131,7 +131,7 @@ class Tickets:
 
     def __init__(self, key: bytes, former: Sequence[bytes] = ()) -> None:
         self._key, self._former = key, former
-        ciphers: Any = extras.load("cryptography.hazmat.primitives.ciphers", "ids of choices", extra="store")
+        ciphers: Any = importlib.import_module("cryptography.hazmat.primitives.ciphers")
         own = hashlib.blake2b(key=key, digest_size=32, person=b"number and time").digest()
         self._block: Any = ciphers.Cipher(ciphers.algorithms.AES(own), ciphers.modes.ECB())  # of one block
 

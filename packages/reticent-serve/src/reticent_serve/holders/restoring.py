@@ -27,16 +27,16 @@ from reticent.core import actions, claim
 from reticent.core.onepass import OnePass
 from reticent.errors import BadState, Retired
 from reticent.experiment import Algorithm
-from reticent_serve.holders import certificate, closed, leaf_rows, moving, opening, rows, schema, shared_settings
-from reticent_serve.holders.database import Database
-from reticent_serve.holders.leaf_rows import Leaf
-from reticent_serve.holders.rows import BanditRow, Head
-from reticent_serve.holders.witness import Predecessor, Shown, Witness, digests
 from reticent.mechanisms import leaves
 from reticent.mechanisms.grid import Grid
 from reticent.mechanisms.phases import Phases
 from reticent.privacy.ledger import epsilon_of
 from reticent.privacy.noise import Secure
+from reticent_serve.holders import certificate, closed, leaf_rows, moving, opening, rows, schema, shared_settings
+from reticent_serve.holders.database import Database
+from reticent_serve.holders.leaf_rows import Leaf
+from reticent_serve.holders.rows import BanditRow, Head
+from reticent_serve.holders.witness import Predecessor, Shown, Witness, digests
 
 AGAIN = "Expected nobody else to make a bandit of that name meanwhile, got another one: run it again."
 

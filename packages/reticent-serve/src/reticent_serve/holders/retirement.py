@@ -8,13 +8,13 @@ from pathlib import Path
 
 from reticent.core.validation import PersonId, digest
 from reticent.errors import BadState
+from reticent.mechanisms.entering import blank
 from reticent_serve.holders import closed, fingerprints, leaf_rows, limits, opening, rows
 from reticent_serve.holders import seal as seals
 from reticent_serve.holders.database import Database, Run
 from reticent_serve.holders.opening import BanditStore
 from reticent_serve.holders.rows import BanditRow
 from reticent_serve.holders.seal import Keys, Seal
-from reticent.mechanisms.entering import blank
 
 AT_ONCE = 1024  # choices that one transaction looks at
 ERASED = (

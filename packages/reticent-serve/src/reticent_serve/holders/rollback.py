@@ -1,12 +1,12 @@
 """Choices that a database has lost: by a restore, with its folder of keys or without, or a failover to a replica.
 
-A client sends an id back. It holds the number of its choice (reticent_serve.holders.requests), and was given after the choice
-was committed. If the database has not come to that number, or has given it to another choice, it was taken back in time
-since: what it has released since then may be a second noise for the same people, and rewards of what is lost cannot
-count. So nothing more is released, and everybody is told, until a backup is restored.
+A client sends an id back. It holds the number of its choice (reticent_serve.holders.requests), and was given after the
+choice was committed. If the database has not come to that number, or has given it to another choice, it was taken back
+in time since: what it has released since then may be a second noise for the same people, and rewards of what is lost
+cannot count. So nothing more is released, and everybody is told, until a backup is restored.
 
-That a number is another choice's is seen by what was written of both, or when the choice enters (reticent_serve.holders.steps);
-what comes later is compared with the answers that are still kept."""
+That a number is another choice's is seen by what was written of both, or when the choice enters
+(reticent_serve.holders.steps); what comes later is compared with the answers that are still kept."""
 
 import contextlib
 from collections.abc import Sequence

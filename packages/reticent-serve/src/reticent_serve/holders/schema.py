@@ -1,8 +1,8 @@
 """The tables, once for both databases. `?` stands for an argument, BLOB for bytes.
 
-Raw columns, which depend on people's data, are sealed (reticent_serve.holders.seal) and named so here; they have no NOT NULL and
-no CHECK, since PostgreSQL prints the rows that break one in its log. Rows of a table have one size, whatever is in
-them."""
+Raw columns, which depend on people's data, are sealed (reticent_serve.holders.seal) and named so here; they have no NOT
+NULL and no CHECK, since PostgreSQL prints the rows that break one in its log. Rows of a table have one size, whatever
+is in them."""
 
 import secrets
 
@@ -12,9 +12,9 @@ from reticent_serve.holders.database import Database, Run
 VERSION = 8  # of the tables, and of what is in sealed rows
 
 BANDIT = (
-    # state, place: whether it may be opened here (reticent_serve.holders.closed). choices: numbers that were given out. prior,
-    # predecessors: what others released that it starts from, and what that is charged with. settings: what all workers
-    # do alike
+    # state, place: whether it may be opened here (reticent_serve.holders.closed). choices: numbers that were given out.
+    # prior, predecessors: what others released that it starts from, and what that is charged with. settings: what all
+    # workers do alike
     """CREATE TABLE bandit (
         uid TEXT PRIMARY KEY, name TEXT UNIQUE, plan TEXT, epoch BIGINT, prior BLOB, prior_std DOUBLE PRECISION,
         predecessors TEXT, state TEXT, place TEXT, step BIGINT, choices BIGINT, boundary BIGINT, sums_key BIGINT,

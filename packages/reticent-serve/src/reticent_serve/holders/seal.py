@@ -12,6 +12,7 @@ that is encrypted, or in memory that all workers share."""
 import contextlib
 import hashlib
 import hmac
+import importlib
 import os
 import secrets
 import stat
@@ -20,7 +21,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from reticent import extras
 from reticent.errors import BadState, Unavailable
 
 KEY, NONCE, TAG, NUMBER, MARK = 32, 12, 16, 8, 16  # bytes
@@ -106,7 +106,7 @@ class Seal:
     def __init__(self, keys: Keys, uid: str) -> None:
         self.keys, self._uid = keys, uid
         module = "cryptography.hazmat.primitives.ciphers.aead"
-        self._cipher: Any = extras.load(module, "sealing what is raw", extra="store").AESGCM
+        self._cipher: Any = importlib.import_module(module).AESGCM
 
     def label(self, kind: str, number: int) -> str:
         return label_of(self._uid, kind, number)

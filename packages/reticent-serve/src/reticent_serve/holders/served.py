@@ -14,6 +14,7 @@ from reticent.core.estimator import LeafEstimator, Prior
 from reticent.core.onepass import OnePass, OnePassEstimate, View
 from reticent.core.validation import Validator
 from reticent.errors import BadState
+from reticent.mechanisms import leaves
 from reticent_serve.holders import leaf_rows, rows, witness
 from reticent_serve.holders.certificate import Past, past
 from reticent_serve.holders.database import Database, Run
@@ -22,7 +23,6 @@ from reticent_serve.holders.opening import BanditStore
 from reticent_serve.holders.seal import place
 from reticent_serve.holders.shared_settings import SharedSettings
 from reticent_serve.holders.witness import Shown
-from reticent.mechanisms import leaves
 
 BACK = 1.0  # seconds: a clock that goes back further was set
 

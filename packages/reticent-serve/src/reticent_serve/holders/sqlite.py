@@ -1,11 +1,11 @@
 """SQLite through apsw, whose SQLite is newer than Python's own: one process, one connection, each commit on disk."""
 
 import contextlib
+import importlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from reticent import extras
 from reticent.errors import BadState, Unavailable
 from reticent_serve.holders.database import DatabaseIdentity, InTurn, Rows, Run, Statement, ran
 
@@ -34,7 +34,7 @@ class SQLite:
 
     def __init__(self, path: Path, *, erase: bool = False) -> None:
         self._erase = erase
-        self._apsw = extras.load("apsw", "a bandit on SQLite", extra="store")
+        self._apsw = importlib.import_module("apsw")
         self.path = path.absolute()
         self.generation = 0
         self._lock = InTurn()

@@ -12,8 +12,8 @@ leaves a sealed leaf, which the next one who comes reads, records and unseals; n
 from here: who serves reads the committed row.
 
 A release seals all exact sums with a new key, in its transaction; the old key is destroyed once the leaf is unsealed
-(reticent_serve.holders.upkeep). Then nobody can read the sums that older backups, or the database's own log, have, whoever gets
-the folder of keys later."""
+(reticent_serve.holders.upkeep). Then nobody can read the sums that older backups, or the database's own log, have,
+whoever gets the folder of keys later."""
 
 import contextlib
 import functools
@@ -28,6 +28,11 @@ from reticent.core.curator import Curator
 from reticent.core.onepass import OnePass
 from reticent.data import Raw
 from reticent.errors import BadState
+from reticent.kernels.rounds import next_boundary
+from reticent.mechanisms import entering, leaves
+from reticent.mechanisms.entering import NO_REWARD, Entry, WaitingRow, unsealed_reward
+from reticent.mechanisms.grid import Grid
+from reticent.mechanisms.leaves import ClosedSteps, StepSums
 from reticent_serve.holders import fingerprints, leaf_rows, opening, rollback, rows, served
 from reticent_serve.holders import seal as seals
 from reticent_serve.holders.database import Database, Run
@@ -38,11 +43,6 @@ from reticent_serve.holders.rows import Head, OpenStep, Waiting, Written
 from reticent_serve.holders.seal import number_of, place
 from reticent_serve.holders.shared_settings import SharedSettings
 from reticent_serve.holders.witness import older
-from reticent.kernels.rounds import next_boundary
-from reticent.mechanisms import entering, leaves
-from reticent.mechanisms.entering import NO_REWARD, Entry, WaitingRow, unsealed_reward
-from reticent.mechanisms.grid import Grid
-from reticent.mechanisms.leaves import ClosedSteps, StepSums
 
 LATE = "release late: visible at a later multiple of the delay"
 AT_ONCE = 256  # choices that enter in one transaction, at most: on SQLite requests wait for it

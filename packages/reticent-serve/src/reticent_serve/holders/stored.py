@@ -24,6 +24,13 @@ from reticent.data import Array
 from reticent.errors import BadState, ReticentError, Unavailable
 from reticent.experiment import Algorithm
 from reticent.features.schema import Schema
+from reticent.model.arms import Arms
+from reticent.models.segments import Segments
+from reticent.privacy.certificate import Certificate
+from reticent.privacy.noise import Secure
+from reticent.process import Lock, Steady, locked
+from reticent.trials import trial
+from reticent.trials.trial import Trial
 from reticent_serve.holders import (
     backups,
     bookmarks,
@@ -48,13 +55,6 @@ from reticent_serve.holders.served import RowsBook, ServedEstimates
 from reticent_serve.holders.shared_settings import SharedSettings
 from reticent_serve.holders.sqlite import SQLite
 from reticent_serve.holders.steps import Steps
-from reticent.model.arms import Arms
-from reticent.models.segments import Segments
-from reticent.privacy.certificate import Certificate
-from reticent.privacy.noise import Secure
-from reticent.process import Lock, Steady, locked
-from reticent.trials import trial
-from reticent.trials.trial import Trial
 
 
 class Reading:
@@ -292,12 +292,12 @@ class Stored(Reading):
     and fresh randomness; each step has one noise; each choice enters once, in the order of numbers.
 
     The window has to be said when the bandit is made; without, it stays as it was. Window and default may be others at
-    any start. name: of the bandit within its database. keys: the folder of keys and the witness (reticent_serve.holders.seal,
-    .witness), by default FILE.keys. delay: the time from the end of a step until its release is used.
-    pending: for how many later choices the answer to a request is kept. background: whether a thread does what is due;
-    without it, call `tend`. clock: by default one that goes on evenly while the process lives (reticent.process): if the
-    system's clock is set, an event tells, and nothing else changes. source, policy: of noise, and of the draws of
-    choices; by default secure, and fresh."""
+    any start. name: of the bandit within its database. keys: the folder of keys and the witness
+    (reticent_serve.holders.seal, .witness), by default FILE.keys. delay: the time from the end of a step until its
+    release is used. pending: for how many later choices the answer to a request is kept. background: whether a thread
+    does what is due; without it, call `tend`. clock: by default one that goes on evenly while the process lives
+    (reticent.process): if the system's clock is set, an event tells, and nothing else changes. source, policy: of
+    noise, and of the draws of choices; by default secure, and fresh."""
 
     def __init__(
         self,
@@ -434,7 +434,9 @@ class Stored(Reading):
         return self._store.tickets.read(choice)
 
     @locked
-    def choose_group(self, requests: Sequence[Asked], following: Following = tuple) -> list[StoredChoice | ReticentError]:
+    def choose_group(
+        self, requests: Sequence[Asked], following: Following = tuple
+    ) -> list[StoredChoice | ReticentError]:
         """Answers to several requests in one transaction; an error in place of an answer concerns that one alone.
         following: what gives the requests of the next call, as far as they are known when the rows of these are sent:
         then their numbers are taken on the way."""
@@ -467,8 +469,9 @@ class Stored(Reading):
         return self._log.learn(table, log, actions, self.left, self.tend)
 
     def erase(self, person: PersonId) -> str:
-        """Deletes what is still waiting of that person (reticent_serve.holders.retirement), on disk when this returns. Their
-        count of rounds stays. Returns what cannot be undone, in words: the same whether or not anything was found."""
+        """Deletes what is still waiting of that person (reticent_serve.holders.retirement), on disk when this returns.
+        Their count of rounds stays. Returns what cannot be undone, in words: the same whether or not anything was
+        found."""
         hashed = digest(person, self._store.persons)
         if not self.retired:  # else nothing waits any more
             self._write(lambda: retirement.erase(self._store, self._other, hashed))
@@ -488,7 +491,8 @@ class Stored(Reading):
         again(lambda: self._people.sweep(self._other))
 
     def look(self) -> None:
-        """Whether another process asks for a copy (reticent_serve.holders.backups), and begins it. A thread does this."""
+        """Whether another process asks for a copy (reticent_serve.holders.backups), and begins it. A thread does
+        this."""
         self._own()
         if self._control is not None:
             self._control.look(self.backup)

@@ -229,8 +229,8 @@ def replaced() -> RolledBack:
 def elsewhere() -> RolledBack:
     return RolledBack(
         "Expected the database that was served from, got another, or a copy of it in another place. Put `database` "
-        "back as it was; `reticent move CONFIG --to` takes a bandit to another database. If the old one is lost: `reticent "
-        "restore` with a backup."
+        "back as it was; `reticent move CONFIG --to` takes a bandit to another database. If the old one is lost: "
+        "`reticent restore` with a backup."
     )
 
 

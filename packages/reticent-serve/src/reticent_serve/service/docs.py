@@ -30,7 +30,10 @@ def routes(start: str, others: Iterable[Route], shown: Iterable[str]) -> list[Ro
     own = [Route(path, answer) for path in ("/docs", "/docs.css", "/openapi.json")]
     document = openapi.document(start, [*others, *own], shown)
     texts["/docs"] = page(document), openapi.HTML
-    texts["/docs.css"] = resources.files("reticent_serve.service").joinpath("static", "docs.css").read_text(), "text/css"
+    texts["/docs.css"] = (
+        resources.files("reticent_serve.service").joinpath("static", "docs.css").read_text(),
+        "text/css",
+    )
     texts["/openapi.json"] = json.dumps(document), openapi.JSON
     return own
 

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from reticent.models.segments import Segments
 from reticent_serve.holders.certificate import LEVEL, Offers, Past
 from reticent_serve.holders.stored import Stored
-from reticent.models.segments import Segments
 from reticent_serve.service import segments, trial
 from reticent_serve.service.config import BanditSetting
 from reticent_serve.service.trial import TrialView

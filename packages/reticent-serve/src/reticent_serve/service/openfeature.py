@@ -11,8 +11,8 @@ P = TypeVar("P")
 def rewarding(provider: P, address: str, *, key: str | None = None, timeout: float = 10.0, patience: float = 30.0) -> P:
     """The same provider, with a `track` that reports rewards: `client.track(flag, tracking_event_details=
     TrackingEventDetails(1.0, {"id": details.flag_metadata["id"]}))`. The reward is on the server's disk when that
-    returns; errors, `timeout` and `patience` are those of reticent_serve.service.Client. Events of other names that have no id
-    are none of reticent's, and are ignored. Needs nothing of OpenFeature."""
+    returns; errors, `timeout` and `patience` are those of reticent_serve.service.Client. Events of other names that
+    have no id are none of reticent's, and are ignored. Needs nothing of OpenFeature."""
     evaluated: set[str] = set()  # flags: their names, and nothing of a person
     given: Any = provider
     resolve = given.resolve_string_details

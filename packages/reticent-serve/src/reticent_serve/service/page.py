@@ -4,8 +4,8 @@ import itertools
 from typing import Any, NamedTuple
 
 from reticent import durations
-from reticent_serve.holders.certificate import Offers
 from reticent.privacy.certificate import Certificate
+from reticent_serve.holders.certificate import Offers
 from reticent_serve.service import answers, charts, promise, trial
 from reticent_serve.service.config import KINDS, BanditSetting
 from reticent_serve.service.history import Summary

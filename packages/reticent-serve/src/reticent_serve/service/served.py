@@ -14,9 +14,9 @@ from typing import Any
 from reticent.core.bandit import warm_up
 from reticent.core.curator import Asked
 from reticent.errors import BadState, ReticentError
+from reticent.privacy.certificate import Certificate
 from reticent_serve.holders.requests import Report, StoredChoice
 from reticent_serve.holders.stored import Stored
-from reticent.privacy.certificate import Certificate
 from reticent_serve.service import bodies, config, history, offers, trial
 from reticent_serve.service.groups import Group
 
@@ -152,8 +152,8 @@ class Served:
                 return {"bandit": self.name, "version": version, "theta": theta, "weights": weights}
 
     def ready(self) -> None:
-        """ReticentError if its database is away or was taken back in time, its keys are others, or entries and releases do
-        not go on."""
+        """ReticentError if its database is away or was taken back in time, its keys are others, or entries and releases
+        do not go on."""
         if self.stored.retired:
             return
         self.stored.check_keys()

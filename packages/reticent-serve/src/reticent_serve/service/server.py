@@ -14,7 +14,6 @@ import threading
 from collections.abc import Callable
 from typing import Protocol
 
-from reticent import extras
 from reticent.process import stopping_at_once
 from reticent_serve.service.config import Config, ServerSetting
 from reticent_serve.service.user import become
@@ -34,16 +33,9 @@ class ServedApplication(Protocol):
 
 def serve(config: Config, started: Callable[[str], None] = lambda address: None) -> None:
     """The bandits of the joint model."""
-    needed()
     from reticent_serve.service.app import Application
 
     run(Application(config), config.server, started)
-
-
-def needed() -> None:
-    """Raise where a part of the service is not installed."""
-    for module in ("uvicorn", "httptools", "starlette", "prometheus_client"):
-        extras.load(module, "reticent serve", extra="service")
 
 
 def run(app: ServedApplication, setting: ServerSetting, started: Callable[[str], None]) -> None:

@@ -6,7 +6,6 @@ import logging
 import signal
 import sys
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer

@@ -12,7 +12,8 @@ def plan_command(
     dim: Annotated[int | None, typer.Option(help="Numbers of a vector, not fields; it follows from a schema.")] = None,
     arms: Annotated[int | None, typer.Option(help="Arms per round; they may follow from a schema.")] = None,
     schema: Annotated[
-        Path | None, typer.Option(help="JSON or TOML: a schema, or a configuration of `reticent serve` with its settings.")
+        Path | None,
+        typer.Option(help="JSON or TOML: a schema, or a configuration of `reticent serve` with its settings."),
     ] = None,
     epsilon: Annotated[
         float | None, typer.Option(help="What a person is promised, 1 by default; the table has others beside it.")

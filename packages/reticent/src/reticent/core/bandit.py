@@ -264,7 +264,8 @@ class Bandit(Resident):
 
     def warm_up(self) -> float:
         """Compile all that choices, rewards and releases need: once on a machine, for seconds, and not in somebody's
-        request. Nothing of this bandit changes and nothing is spent. The log "reticent" says so; returns the seconds."""
+        request. Nothing of this bandit changes and nothing is spent. The log "reticent" says so; returns the
+        seconds."""
         return warm_up(self.algorithm, private=self.source.private)
 
     def _forked(self) -> None:

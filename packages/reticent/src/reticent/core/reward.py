@@ -12,9 +12,9 @@ from reticent.model.links import Link
 @dataclass(frozen=True)
 class Reward:
     """link: how a score becomes an expected reward: "logistic" (default), "probit", "identity" for amounts, or one of
-    your own (`reticent.model.links.given`). radius: a bound on |theta*|: with "logistic" and 3, chances lie between 5 and
-    95 %. Too large costs some regret, and never privacy. range: of rewards; the mean is low + (high - low) mu(z), and z
-    for identity.
+    your own (`reticent.model.links.given`). radius: a bound on |theta*|: with "logistic" and 3, chances lie between 5
+    and 95 %. Too large costs some regret, and never privacy. range: of rewards; the mean is low + (high - low) mu(z),
+    and z for identity.
 
     base_rate: the share of the range that is usual, where it is small (0.01: one click in a hundred). Public, declared
     before anybody comes; wrong by a factor of 3 it costs little. The chance of a reward is then linear in the features:

@@ -47,7 +47,8 @@ class messages(Disjoint):
 
     On average over worlds a random message is answered by 28 % of people, and the best one for each person by 16 points
     more. Of that gain the best single message has 19 %, the best one for each hour 80 % (83 % with dependent fields),
-    and the best one for all fields 100 %: by simulation, which tests/environments/test_messages.py repeats.
+    and the best one for all fields 100 %: by simulation, which
+    packages/reticent/tests/core_tests/environments/test_messages.py repeats.
 
     fields: how many of them the features have, in that order; rewards stay the same. base_rate: means are multiplied
     so that a random message is answered by this share of people, at most 0.1. dependent: fields follow a hidden type of

@@ -140,7 +140,8 @@ def settings_of(kind: Any) -> dict[str, Any]:
     if issubclass(kind, JointGLM):
         return {name: hint for part in PARTS for name, hint in get_type_hints(part).items() if name in NAMES}
     if issubclass(kind, Distributed):
-        return kind.settings()
+        own: dict[str, Any] = kind.settings()
+        return own
     hints = get_type_hints(kind)
     return {f.name: hints[f.name] for f in dataclasses.fields(kind) if f.init}
 

@@ -1,5 +1,6 @@
-"""What opens data that is closed (reticent.data.Raw). Mechanisms alone import this: an import contract holds the rest of
-the package off, and a test over the syntax tree the ways around it. Audits may, which plant bugs and look for them."""
+"""What opens data that is closed (reticent.data.Raw). Mechanisms alone import this: an import contract holds the rest
+of the package off, and a test over the syntax tree the ways around it. Audits may, which plant bugs and look for
+them."""
 
 from collections.abc import Callable
 from typing import TypeVar

@@ -137,7 +137,8 @@ class Link:
 
 
 # Built-in links: proofs of sensitivities take it that means grow, and, but for the identity, that they lie in [0, 1],
-# that mu(-z) = 1 - mu(z) and that slopes fall on both sides of 0. tests/model/test_links.py holds each to it.
+# that mu(-z) = 1 - mu(z) and that slopes fall on both sides of 0.
+# packages/reticent/tests/core_tests/model/test_links.py holds each to it.
 identity = Link("identity", IDENTITY, False, 1.0)
 logistic = Link("logistic", LOGISTIC, True, 0.25)
 probit = Link("probit", PROBIT, True, float(1 / np.sqrt(2 * np.pi)))

@@ -19,7 +19,18 @@ from reticent.kernels.continual import JointState, PrefixState, simulate_step
 from reticent.kernels.formulas import add_glm
 from reticent.kernels.glm import Known, Posterior, Tuning, combine, fit, thompson
 from reticent.kernels.noise import NoiseLaw
-from reticent.kernels.rounds import BOUNDARY, NOBODY, Held, Range, Schedule, boundary_by, enters, entries, forget, outcome
+from reticent.kernels.rounds import (
+    BOUNDARY,
+    NOBODY,
+    Held,
+    Range,
+    Schedule,
+    boundary_by,
+    enters,
+    entries,
+    forget,
+    outcome,
+)
 from reticent.kernels.summing import block_of_row, join_row
 from reticent.mechanisms import leaves
 from reticent.model.glm import GLMContribution, balanced_curvature

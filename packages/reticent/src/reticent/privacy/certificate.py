@@ -150,10 +150,10 @@ def certify(
 ) -> Certificate:
     """The certificate of all that is released, in any model: the ledger computes its epsilon.
 
-    source: what a class that is not reticent's own, or a subclass, says of itself is not believed. releases: what happens
-    to the data. costliest: those that the user whom they cost most is in, all by default; spent: those of them so far.
-    rounds: the number of choices so far. horizon: how many were planned. delta: of the claim, the budget's by default.
-    person: what the claim is for, where it is for one person. policy_given:
+    source: what a class that is not reticent's own, or a subclass, says of itself is not believed. releases: what
+    happens to the data. costliest: those that the user whom they cost most is in, all by default; spent: those of them
+    so far. rounds: the number of choices so far. horizon: how many were planned. delta: of the claim, the budget's by
+    default. person: what the claim is for, where it is for one person. policy_given:
     whether the policy's draws come from the caller's generator. features: how people's fields become vectors. actions:
     what changed among them. deadline: when a choice enters, in words."""
     described = "" if features is None else str(features)

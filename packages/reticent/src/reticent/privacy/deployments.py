@@ -1,8 +1,8 @@
 """A certificate as a record for public registries of deployments (Dwork, Kohli & Mulligan 2019).
 
 Its fields are those of the Differential Privacy Deployments Registry of OpenDP (opendp/deployments-registry-data,
-schemas/deployments-schema.yaml, as of 2026), which takes YAML, of which JSON is a part. What reticent cannot know begins
-with FILL_IN. Nothing in it depends on people's data beyond what the certificate shows."""
+schemas/deployments-schema.yaml, as of 2026), which takes YAML, of which JSON is a part. What reticent cannot know
+begins with FILL_IN. Nothing in it depends on people's data beyond what the certificate shows."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -154,10 +154,14 @@ def _implementation(certificate: "Certificate") -> dict[str, Any]:
         used.append(f"- {release.name}: {release.statistic} ({numbers})")
     noise = "" if certificate.distance is None else f", at a total variation of {certificate.distance:g} from its law"
     return {
-        "preprocessing_and_hyperparameter_tuning": "reticent's constants were set in simulations, and bounds are public "
-        f"settings. {FILL_IN}what else was tuned, and on which data.",
+        "preprocessing_and_hyperparameter_tuning": "reticent's constants were set in simulations, and bounds are "
+        f"public settings. {FILL_IN}what else was tuned, and on which data.",
         "mechanisms": "\n".join(
-            [*used, f"- noise: {certificate.source}{noise}", f"- {certificate.bandit} of reticent {version}, Apache-2.0"]
+            [
+                *used,
+                f"- noise: {certificate.source}{noise}",
+                f"- {certificate.bandit} of reticent {version}, Apache-2.0",
+            ]
         ),
         "justification": f"{FILL_IN}why this epsilon, this unit and this model of trust.",
     }

@@ -7,13 +7,13 @@ import numpy as np
 
 from reticent import checks
 from reticent.algorithms import ridge
-from reticent.references.lin_ucb_kernel import LinearState, linear_rounds
 from reticent.core.choices import Index
 from reticent.core.live import Live, certain
 from reticent.data import Array
 from reticent.kernels.block import Block
 from reticent.kernels.linear import Width, rank_one
 from reticent.privacy.certificate import Certificate, plain_certificate
+from reticent.references.lin_ucb_kernel import LinearState, linear_rounds
 
 
 @dataclass(kw_only=True, eq=False)

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from reticent import checks
-from reticent.references.uniform_kernel import UniformState, uniform_rounds, uniform_rows
 from reticent.core.choices import Index
 from reticent.core.live import Live
 from reticent.data import Array
 from reticent.kernels.block import Block
 from reticent.privacy.certificate import Certificate, plain_certificate
+from reticent.references.uniform_kernel import UniformState, uniform_rounds, uniform_rows
 
 
 @dataclass(kw_only=True, eq=False)

@@ -8,6 +8,13 @@ import numpy as np
 
 from reticent import checks
 from reticent.algorithms import irls
+from reticent.data import Array, Released
+from reticent.errors import BadReport
+from reticent.kernels.block import Block
+from reticent.kernels.rounds import CHOICES, next_boundary
+from reticent.mechanisms.leaves import nothing_released
+from reticent.model.glm import glm_norm, glm_sensitivity, largest_weight
+from reticent.model.vectors import packed_size
 from reticent_devices.bandits.local import scores
 from reticent_devices.bandits.local.irls_kernel import (
     BOUNDARY,
@@ -25,16 +32,9 @@ from reticent_devices.bandits.local.irls_kernel import (
 from reticent_devices.bandits.local.scores_kernel import score_publish, score_rounds
 from reticent_devices.bandits.local.server import LocalServer
 from reticent_devices.bandits.server import numbers
-from reticent.data import Array, Released
-from reticent.errors import BadReport
-from reticent.kernels.block import Block
-from reticent.kernels.rounds import CHOICES, next_boundary
 from reticent_devices.mechanisms import local
-from reticent.mechanisms.leaves import nothing_released
 from reticent_devices.mechanisms.randomizers import SHARE, SILENCE, Coin
 from reticent_devices.mechanisms.shuffle.sums_kernel import OpenBatch
-from reticent.model.glm import glm_norm, glm_sensitivity, largest_weight
-from reticent.model.vectors import packed_size
 
 RANDOMIZERS = ("best", "cap", "gaussian")
 

@@ -12,12 +12,12 @@ from reticent.kernels.compile import inlined, kernel
 from reticent.kernels.glm import Posterior, from_axes
 from reticent.kernels.linalg import smat
 from reticent.kernels.rounds import CHOICES, next_boundary, outcome
-from reticent_devices.mechanisms.randomize_kernel import empty_report, flip, randomize
-from reticent_devices.mechanisms.randomizers import Law
 from reticent.model import links
 from reticent.model.glm import in_centred_units, linearize, predict
 from reticent.model.links import IDENTITY, Code
 from reticent.model.vectors import add_pair
+from reticent_devices.mechanisms.randomize_kernel import empty_report, flip, randomize
+from reticent_devices.mechanisms.randomizers import Law
 
 BOUNDARY, VERSION = 1, 2
 

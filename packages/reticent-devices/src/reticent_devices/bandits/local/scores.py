@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from reticent import checks
-from reticent_devices.bandits.local.scores_kernel import LocalScoreSettings
-from reticent_devices.bandits.local.server import LocalServer
 from reticent.kernels.glm import Posterior
 from reticent.model.scores import steepness
+from reticent_devices.bandits.local.scores_kernel import LocalScoreSettings
+from reticent_devices.bandits.local.server import LocalServer
 
 CURVATURES = ("auto", "released", "none")
 MANY = 50  # dimensions from which on, as for disjoint arms, "auto" asks for scores alone: docs/measurements/local.md

@@ -6,17 +6,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from reticent_devices.bandits.local.irls_kernel import BOUNDARY, IRLSSchedule, LocalState, close_step, local_absorb
 from reticent.data import Exact
 from reticent.kernels.block import Block
 from reticent.kernels.compile import kernel
 from reticent.kernels.formulas import add_score
 from reticent.kernels.glm import best_arm
 from reticent.kernels.rounds import CHOICES, outcome
-from reticent_devices.mechanisms.randomize_kernel import empty_report, randomize
-from reticent_devices.mechanisms.randomizers import Law
 from reticent.model.links import Code
 from reticent.model.scores import REACH, pace
+from reticent_devices.bandits.local.irls_kernel import BOUNDARY, IRLSSchedule, LocalState, close_step, local_absorb
+from reticent_devices.mechanisms.randomize_kernel import empty_report, randomize
+from reticent_devices.mechanisms.randomizers import Law
 
 
 class LocalScoreSettings(NamedTuple):

@@ -8,15 +8,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from reticent_devices.bandits.server import Server
 from reticent.data import Released
 from reticent.errors import BadReport, DuplicateReport, WrongBatch
-from reticent_devices.mechanisms import local, randomizers
-from reticent_devices.mechanisms.randomizers import Cap, Coin, Lattice, Law, Open, Randomizer
 from reticent.privacy import ledger, relations
 from reticent.privacy.certificate import Certificate, certify
 from reticent.privacy.ledger import LocalRelease
 from reticent.privacy.randomness import FARTHEST
+from reticent_devices.bandits.server import Server
+from reticent_devices.mechanisms import local, randomizers
+from reticent_devices.mechanisms.randomizers import Cap, Coin, Lattice, Law, Open, Randomizer
 from reticent_devices.roles import billboard as boards
 from reticent_devices.roles.billboard import TAG, tag
 from reticent_devices.roles.device import ID_BYTES

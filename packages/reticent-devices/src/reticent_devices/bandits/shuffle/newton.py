@@ -8,6 +8,13 @@ import numpy as np
 
 from reticent import checks
 from reticent.algorithms import irls
+from reticent.data import Coded
+from reticent.kernels.block import Block
+from reticent.kernels.scores import unlearnt
+from reticent.mechanisms.leaves import nothing_released
+from reticent.model.glm import GLMContribution, balanced_curvature
+from reticent.model.scores import ScoreContribution
+from reticent.privacy import gaussian
 from reticent_devices.bandits.shuffle import scores
 from reticent_devices.bandits.shuffle.batches_kernel import ShuffleState
 from reticent_devices.bandits.shuffle.newton_kernel import (
@@ -23,15 +30,8 @@ from reticent_devices.bandits.shuffle.newton_kernel import (
 from reticent_devices.bandits.shuffle.scores_kernel import score_close, shuffled_score_rounds
 from reticent_devices.bandits.shuffle.server import Shuffled
 from reticent_devices.bandits.shuffle.sum_kernel import APART, DENSE, FADING
-from reticent.data import Coded
-from reticent.kernels.block import Block
-from reticent.kernels.scores import unlearnt
-from reticent.mechanisms.leaves import nothing_released
 from reticent_devices.mechanisms.shuffle.calibration import ShufflePlan
 from reticent_devices.mechanisms.shuffle.sums_kernel import OpenBatch
-from reticent.model.glm import GLMContribution, balanced_curvature
-from reticent.model.scores import ScoreContribution
-from reticent.privacy import gaussian
 
 ESTIMATES = ("auto", "batches", "sum")
 POLICIES = {"thompson": THOMPSON, "ucb": UCB, "greedy": GREEDY, "elimination": ELIMINATION}

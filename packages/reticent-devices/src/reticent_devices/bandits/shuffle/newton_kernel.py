@@ -7,8 +7,6 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
-from reticent_devices.bandits.shuffle.batches_kernel import BATCH, USERS, ShuffleState, open_batch, optimistic_arm, surviving
-from reticent_devices.bandits.shuffle.sum_kernel import add_up, fading_of
 from reticent.data import Array, Coded, Exact, Released
 from reticent.kernels.block import Block
 from reticent.kernels.compile import inlined, kernel
@@ -17,10 +15,19 @@ from reticent.kernels.formulas import add_glm
 from reticent.kernels.glm import Posterior, Tuning, thompson, update_inverse
 from reticent.kernels.linalg import copy, smat
 from reticent.kernels.rounds import draw_arm, outcome
-from reticent_devices.mechanisms.shuffle.calibration import Plans, ShufflePlan
-from reticent_devices.mechanisms.shuffle.sums_kernel import OpenBatch, plan_of, randomize
 from reticent.model.links import Code
 from reticent.model.vectors import add_pair
+from reticent_devices.bandits.shuffle.batches_kernel import (
+    BATCH,
+    USERS,
+    ShuffleState,
+    open_batch,
+    optimistic_arm,
+    surviving,
+)
+from reticent_devices.bandits.shuffle.sum_kernel import add_up, fading_of
+from reticent_devices.mechanisms.shuffle.calibration import Plans, ShufflePlan
+from reticent_devices.mechanisms.shuffle.sums_kernel import OpenBatch, plan_of, randomize
 
 THOMPSON, UCB, GREEDY, ELIMINATION = 0, 1, 2, 3
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reticent import checks
-from reticent_devices.bandits.shuffle.scores_kernel import ShuffleScoreSettings
-from reticent_devices.bandits.shuffle.sum_kernel import FADING
 from reticent.kernels.glm import Posterior
 from reticent.model.scores import steepness
 from reticent.model.vectors import pair_size
+from reticent_devices.bandits.shuffle.scores_kernel import ShuffleScoreSettings
+from reticent_devices.bandits.shuffle.sum_kernel import FADING
 from reticent_devices.roles.wire import LARGEST
 
 if TYPE_CHECKING:

@@ -5,8 +5,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from reticent_devices.bandits.shuffle.batches_kernel import BATCH, ShuffleState, open_batch
-from reticent_devices.bandits.shuffle.sum_kernel import fade, fading_of
 from reticent.data import Coded, Exact
 from reticent.kernels.block import Block
 from reticent.kernels.compile import kernel
@@ -14,10 +12,12 @@ from reticent.kernels.formulas import add_score
 from reticent.kernels.glm import Known, best_arm
 from reticent.kernels.rounds import outcome
 from reticent.kernels.scores import follow
-from reticent_devices.mechanisms.shuffle.calibration import Plans, ShufflePlan
-from reticent_devices.mechanisms.shuffle.sums_kernel import OpenBatch, plan_of, randomize
 from reticent.model.links import Code
 from reticent.model.scores import REACH, pace
+from reticent_devices.bandits.shuffle.batches_kernel import BATCH, ShuffleState, open_batch
+from reticent_devices.bandits.shuffle.sum_kernel import fade, fading_of
+from reticent_devices.mechanisms.shuffle.calibration import Plans, ShufflePlan
+from reticent_devices.mechanisms.shuffle.sums_kernel import OpenBatch, plan_of, randomize
 
 
 class ShuffleScoreSettings(NamedTuple):

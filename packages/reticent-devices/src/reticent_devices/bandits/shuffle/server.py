@@ -10,17 +10,17 @@ from typing import Any, Protocol
 import msgspec
 import numpy as np
 
-from reticent_devices.bandits.server import Server, numbers
-from reticent_devices.bandits.shuffle.batches_kernel import BATCH
 from reticent.core.live import State
 from reticent.data import Array, Coded
 from reticent.errors import BatchTooSmall
-from reticent_devices.mechanisms.shuffle.calibration import ShufflePlan
-from reticent_devices.mechanisms.shuffle.encoding import nothing_coded
-from reticent_devices.mechanisms.shuffle.sums_kernel import OpenBatch
 from reticent.privacy import relations, words
 from reticent.privacy.certificate import Certificate, certify, plain_certificate
 from reticent.privacy.ledger import ShuffledRelease
+from reticent_devices.bandits.server import Server, numbers
+from reticent_devices.bandits.shuffle.batches_kernel import BATCH
+from reticent_devices.mechanisms.shuffle.calibration import ShufflePlan
+from reticent_devices.mechanisms.shuffle.encoding import nothing_coded
+from reticent_devices.mechanisms.shuffle.sums_kernel import OpenBatch
 from reticent_devices.roles import billboard as boards
 from reticent_devices.roles import wire
 from reticent_devices.roles.analyzer import Analyzer

@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 
-from reticent_devices.bandits.shuffle.batches_kernel import ShuffleState
 from reticent.data import Released
 from reticent.kernels.blocks import BLOCKS, block_of, fit_blocks
 from reticent.kernels.compile import kernel
 from reticent.kernels.glm import Posterior, Tuning, fit
 from reticent.kernels.linalg import copy
+from reticent_devices.bandits.shuffle.batches_kernel import ShuffleState
 from reticent_devices.mechanisms.shuffle.sums_kernel import within_blocks
 
 # Chosen by regret on tuning seeds (docs/measurements/shuffle.md); none of them touches privacy.

@@ -52,11 +52,11 @@ import numpy as np
 
 from reticent import checks
 from reticent.data import Array, Integers
+from reticent.privacy import gaussian, search
+from reticent.privacy.budget import Budget
 from reticent_devices.mechanisms.shuffle.encoding import FEWEST, reach
 from reticent_devices.mechanisms.shuffle.nearness import PRODUCT_ROUNDING, binomial_delta, near, smallest, std
 from reticent_devices.mechanisms.shuffle.portable import decay, gaussian_delta
-from reticent.privacy import gaussian, search
-from reticent.privacy.budget import Budget
 
 MOVES = np.concatenate([np.linspace(0.0, 4.0, 65), np.linspace(4.25, 9.0, 20)])  # grid of step 2, in units of s_v
 OVERHEAD = 1.05  # total standard deviation over that of a trusted curator's Gaussian noise

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from reticent.data import Array
-from reticent_devices.mechanisms.shuffle.portable import decay, log, tail
 from reticent.privacy import search
+from reticent_devices.mechanisms.shuffle.portable import decay, log, tail
 
 ROUNDING, TERMS = 1e-9, 10**5
 PRODUCT_ROUNDING = 1 + 1e-9

@@ -10,8 +10,8 @@ from numpy.random import Generator
 from reticent.data import Coded, Exact, Integers, Released
 from reticent.kernels.compile import inlined, kernel
 from reticent.kernels.linalg import copy, smat, svec
-from reticent_devices.mechanisms.shuffle.calibration import Plans, ShufflePlan
 from reticent.model.vectors import packed_size, pair_size
+from reticent_devices.mechanisms.shuffle.calibration import Plans, ShufflePlan
 
 
 class OpenBatch(NamedTuple):

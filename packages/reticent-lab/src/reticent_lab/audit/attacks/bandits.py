@@ -17,7 +17,19 @@ from reticent.kernels.noise import gaussian_law
 from reticent.privacy.budget import Budget
 from reticent.privacy.noise import Simulated, Source
 from reticent.testing.canary import worst_canary
-from reticent.testing.stage import Make, User, act, close, contribution, fresh, mechanism, nobody, probe, released, users
+from reticent.testing.stage import (
+    Make,
+    User,
+    act,
+    close,
+    contribution,
+    fresh,
+    mechanism,
+    nobody,
+    probe,
+    released,
+    users,
+)
 from reticent_lab.audit.attack import Attack
 
 BUDGET = Budget(epsilon=1.0, delta=0.02)

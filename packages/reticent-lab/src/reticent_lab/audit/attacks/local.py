@@ -8,13 +8,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.random import Generator
 
-from reticent_devices.bandits.local.irls import LocalIRLS
 from reticent.core.reward import Reward
 from reticent.data import Array, Exact
-from reticent_devices.mechanisms import local
-from reticent_devices.mechanisms.randomizers import EDGE, FINE, SHARE, UNIT, Cap, tables
 from reticent.privacy import gaussian
 from reticent.privacy.budget import Budget
+from reticent_devices.bandits.local.irls import LocalIRLS
+from reticent_devices.mechanisms import local
+from reticent_devices.mechanisms.randomizers import EDGE, FINE, SHARE, UNIT, Cap, tables
 from reticent_devices.roles.local import LocalClient
 from reticent_lab.audit.attack import Attack
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from reticent_devices.bandits.local.irls import LocalIRLS
 from reticent.data import Array
 from reticent.privacy.budget import Budget
+from reticent_devices.bandits.local.irls import LocalIRLS
 from reticent_devices.roles.account import Lifetime
 from reticent_devices.roles.local import LocalClient
 from reticent_devices.roles.outbox import Outbox

@@ -14,13 +14,13 @@ from reticent.core.onepass import OnePass
 from reticent.core.plan import Plan
 from reticent.data import Array
 from reticent.privacy.noise import Secure
-from reticent_serve.service import config
 from reticent.testing.stage import User
 from reticent_lab.audit import service
 from reticent_lab.audit import stored_mutants as bugs
 from reticent_lab.audit.attack import Attack
 from reticent_lab.audit.attacks.bandits import Pair
 from reticent_lab.audit.stored_mutants import Plant
+from reticent_serve.service import config
 
 BUDGET = {"epsilon": 6.0, "delta": 0.02}  # less noise: what a run tells grows with it, and each run is a service
 SHARE = 0.02

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import gammaln
 
-from reticent_devices.bandits.shuffle.newton import ShuffleNewton
 from reticent.data import Array, Coded, Exact
+from reticent.privacy.budget import Budget
+from reticent_devices.bandits.shuffle.newton import ShuffleNewton
 from reticent_devices.mechanisms.shuffle.calibration import ShufflePlan, calibrate
 from reticent_devices.mechanisms.shuffle.encoding import coded
-from reticent.privacy.budget import Budget
 from reticent_devices.roles import wire
 from reticent_devices.roles.shuffle import ShuffleClient
 from reticent_devices.roles.shuffler import Shuffler

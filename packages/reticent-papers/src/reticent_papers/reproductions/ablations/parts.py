@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reticent import environments
-from reticent_devices import LocalIRLS, ShuffleNewton
-from reticent import Uniform
+from reticent import Uniform, environments
 from reticent.environments import Environment, ball
 from reticent.experiments.result import Result
 from reticent.experiments.runner import Progress
@@ -15,6 +13,7 @@ from reticent.experiments.spec import Spec
 from reticent.joint import JointGLM
 from reticent.kernels.glm import Tuning
 from reticent.privacy.budget import Budget
+from reticent_devices import LocalIRLS, ShuffleNewton
 from reticent_lab.arena.worlds import small
 from reticent_lab.experiments.sweeps import simulate
 from reticent_papers import GLMUCB, GLOC, BGLinCB, ECOLog, JointGLMRare, RSGLinUCB, ShariffLinUCB, ShuffleGLM

@@ -7,13 +7,13 @@ epsilon than it says. SDP is the batched LinUCB with shuffled sums, calibrated e
 from pathlib import Path
 
 from reticent import LinUCB
-from reticent_devices import LocalIRLS
 from reticent.environments import tail
 from reticent.experiments.result import Result
 from reticent.experiments.runner import Progress
 from reticent.experiments.spec import Spec
 from reticent.experiments.table import render
 from reticent.privacy.budget import Budget
+from reticent_devices import LocalIRLS
 from reticent_lab.experiments import figure
 from reticent_lab.experiments.sweeps import simulate
 from reticent_papers import LocalLinUCB, LocalOnlineUCB, ShariffLinUCB, ShuffleLinUCB

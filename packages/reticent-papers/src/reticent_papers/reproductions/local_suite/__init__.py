@@ -6,15 +6,14 @@ from pathlib import Path
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from reticent import environments
-from reticent_devices import LocalIRLS, Server
-from reticent import Uniform
+from reticent import Uniform, environments
 from reticent.environments import Environment
 from reticent.experiments.result import Result
 from reticent.experiments.runner import Progress
 from reticent.experiments.spec import Spec
 from reticent.experiments.table import to_text
 from reticent.privacy.budget import Budget
+from reticent_devices import LocalIRLS, Server
 from reticent_lab.arena.worlds import small
 from reticent_lab.environments import breast_cancer, digits
 from reticent_lab.experiments import figure

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.random import SeedSequence, default_rng
 
-from reticent_devices import Embedded
 from reticent import Uniform
 from reticent.core.live import Live
 from reticent.experiments.runner import Progress
 from reticent.privacy.budget import Budget
 from reticent.privacy.noise import Simulated
+from reticent_devices import Embedded
 from reticent_papers import JointSquareCB, LocalSquareCB
 from reticent_papers.regression import ImproperSGD, PrivateRidge
 from reticent_papers.reproductions.reweighted import worlds

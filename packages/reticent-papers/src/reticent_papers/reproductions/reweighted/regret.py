@@ -6,15 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.random import SeedSequence, default_rng
 
-from reticent import environments
-from reticent_devices import LocalIRLS
-from reticent import Uniform
+from reticent import Uniform, environments
 from reticent.environments import Environment
 from reticent.experiments.result import Result
 from reticent.experiments.runner import Progress
 from reticent.experiments.spec import Spec
 from reticent.joint import JointGLM
 from reticent.privacy.budget import Budget
+from reticent_devices import LocalIRLS
 from reticent_lab.experiments.sweeps import simulate
 from reticent_papers import JointReweighted, JointSquareCB, LocalReweighted, LocalSquareCB
 from reticent_papers.reproductions.findings import part

@@ -8,15 +8,14 @@ steps."""
 import math
 from pathlib import Path
 
-from reticent import Reward, environments
-from reticent_devices import ShuffleNewton
-from reticent import Uniform
+from reticent import Reward, Uniform, environments
 from reticent.experiments.result import Result
 from reticent.experiments.runner import Progress
 from reticent.experiments.spec import Spec
 from reticent.experiments.table import render
 from reticent.privacy.budget import Budget
 from reticent.privacy.noise import Simulated
+from reticent_devices import ShuffleNewton
 from reticent_lab.experiments import figure
 from reticent_lab.experiments.sweeps import simulate
 from reticent_papers import BGLinCB, ShuffleGLM, ShuffleLinUCB

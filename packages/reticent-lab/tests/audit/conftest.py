@@ -1,1 +1,0 @@
-from tests.store.conftest import folder, place, postgres  # noqa: F401

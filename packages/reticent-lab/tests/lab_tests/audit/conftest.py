@@ -1,0 +1,1 @@
+from serve_tests.store.conftest import folder, place, postgres  # noqa: F401

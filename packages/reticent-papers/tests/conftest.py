@@ -1,5 +1,0 @@
-"""Fixtures of the core's tests that tests of roles use here, too."""
-
-from tests.service.roles.conftest import nursery, start
-
-__all__ = ["nursery", "start"]

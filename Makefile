@@ -126,14 +126,13 @@ dist packed js: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/d
 packed: .venv/.node       ## the same files in dist/, not tried; from the same commit the same bytes
 	rm -rf dist && mkdir -p .cache dist
 	for part in $(DIRS); do (cd $$part && "$(CURDIR)/$(BIN)/hatchling" build -d "$(CURDIR)/dist") || exit 1; done
-	$(BIN)/python -m tools.sbom dist/reticent-*.whl requirements.lock > .cache/bill.json
+	$(BIN)/python -m tools.sbom dist/reticent-*.whl dist/reticent_serve-*.whl dist/reticent_devices-*.whl requirements.lock > .cache/bill.json
 	mv .cache/bill.json "$$(ls dist/reticent-*.whl | sed s/-py3-none-any.whl/.cdx.json/)"
 	$(MAKE) js
 
 js: .venv/.node           ## the device in JavaScript as a package in dist/
 	rm -rf .cache/js && mkdir -p .cache dist && cp -r packages/reticent-devices/js .cache/js && cp LICENSE .cache/js && chmod -R u=rwX,go=rX .cache/js
-	umask 022 && cd .cache/js && export PATH="$(CURDIR)/$(BIN):$$PATH" && \
-	  npm pkg set version=$$(python -c "import reticent; print(reticent.__version__)") && npm pack --silent --pack-destination ../../dist
+	umask 022 && cd .cache/js && export PATH="$(CURDIR)/$(BIN):$$PATH" && npm pack --silent --pack-destination ../../dist
 
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
 OURS := $(foreach name,reticent reticent-serve reticent-devices reticent-lab reticent-papers,--no-emit-package $(name))

@@ -8,14 +8,15 @@ from pathlib import Path
 
 import reticent
 
-root = Path(__file__).parents[1]
+root, JS = Path(__file__).parents[1], "packages/reticent-devices/js/package.json"
 top = re.search(r"^## \[(.+?)\]", (root / "CHANGELOG.md").read_text(), re.MULTILINE)
 found = {
     "CHANGELOG.md": top and top.group(1),
-    "js/package.json": json.loads((root / "js/package.json").read_text())["version"],
+    JS: json.loads((root / JS).read_text())["version"].replace("-a.", "a"),  # npm has 1.0.0-a.1 for 1.0.0a1
     **{
         path.relative_to(root).as_posix(): tomllib.loads(path.read_text())["project"]["version"]
         for path in [*root.glob("packages/*/pyproject.toml"), *root.glob("experimental/*/pyproject.toml")]
+        if path.parent.name != "reticent"  # whose version is the package's
     },
 }
 for name, version in found.items():

@@ -82,7 +82,7 @@ def _arrow(picture: Picture, start: tuple[int, int], end: tuple[int, int]) -> No
 
 def _box(picture: Picture, step: Step) -> None:
     (x, y), kind = step.corner, step.kind
-    homes = [home for home in step.home.split(" | ") if (SOURCE / home).is_dir()]
+    homes = [home for home in step.home.split(" | ") if any(SOURCE.glob(f"*/src/*/{home}/"))]
     if not homes:
         raise ValueError(f"Expected a package where the {step.name} is (STEPS in tools/path.py), got {step.home}.")
     picture.rect(x, y, WIDTH, HEIGHT, fill=kind.fill, stroke=kind.border, round=8)

@@ -1,4 +1,4 @@
-"""What a wheel is made to run with, as a bill of materials: python -m tools.sbom WHEEL LOCK > reticent.cdx.json
+"""What wheels are made to run with, as a bill of materials: python -m tools.sbom WHEEL [OTHERS] LOCK > reticent.cdx.json
 
 CycloneDX 1.6, https://cyclonedx.org/docs/1.6/json. What the wheel's metadata requires, with its extras, and what that
 requires in turn, in the versions of the lock, which tests ran with. From the same files it is the same bytes. An extra
@@ -53,12 +53,15 @@ def locked(text: str) -> dict[str, list[Pinned]]:
     return out
 
 
-def required(metadata: Iterable[str], lock: Lock) -> dict[str, bool]:
-    """Name -> whether it is needed without extras, for all that the requirements lead to."""
+def required(metadata: Iterable[str], lock: Lock, more: Iterable[str] = ()) -> dict[str, bool]:
+    """Name -> whether it is needed without extras, for all that the requirements lead to. more: those of other wheels,
+    which are optional."""
     given = [Requirement(line) for line in metadata]
+    beside = [canonicalize_name(Requirement(line).name) for line in more]
     out: dict[str, bool] = {}
     for optional in (True, False):
         left = [r.name for r in given if optional or r.marker is None or r.marker.evaluate({"extra": ""})]
+        left += beside * optional
         while left:
             name = canonicalize_name(left.pop())
             if name in lock and out.get(name) is not (not optional):
@@ -67,12 +70,18 @@ def required(metadata: Iterable[str], lock: Lock) -> dict[str, bool]:
     return out
 
 
-def bill(wheel: Path, lock: Lock) -> dict[str, Any]:
-    """The document."""
+def about_of(wheel: Path) -> Any:
+    """Its metadata."""
     with zipfile.ZipFile(wheel) as file:
         [path] = [name for name in file.namelist() if name.endswith(".dist-info/METADATA")]
-        about = email.message_from_bytes(file.read(path))
-    needed = required(about.get_all("Requires-Dist") or [], lock)
+        return email.message_from_bytes(file.read(path))
+
+
+def bill(wheel: Path, lock: Lock, others: Sequence[Path] = ()) -> dict[str, Any]:
+    """The document. others: wheels that are installed beside it, or not."""
+    about = about_of(wheel)
+    more = [line for other in others for line in about_of(other).get_all("Requires-Dist") or []]
+    needed = required(about.get_all("Requires-Dist") or [], lock, more)
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
     own = f"pkg:pypi/{about['Name']}@{about['Version']}"
     at = datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", EARLIEST)), UTC)
@@ -129,4 +138,5 @@ def _purls(names: Iterable[str], lock: Lock) -> list[str]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(bill(Path(sys.argv[1]), locked(Path(sys.argv[2]).read_text())), indent=1))
+    *wheels, lock = map(Path, sys.argv[1:])
+    print(json.dumps(bill(wheels[0], locked(lock.read_text()), wheels[1:]), indent=1))

@@ -17,11 +17,11 @@ asking user's own request and of fresh randomness: a closed class, types, layers
     algorithms/   from what was released to an estimate, and from an estimate to a choice: pure functions
     models/       what is learnt: what a person adds to the sums, and the estimate that follows; one file each
     core/ joint experiment flat: the curator's rules, a bandit in memory, and the settings that it is made of
-    roles/        what lies between a person and a server: device, shuffler, wire
     features/ logs planning/: from fields and logs to a decision, and how many people it takes
-    bandits/      shuffle/ local/ references/: an algorithm is one file, its kernel beside it
-    holders/      a bandit on a database: rows, keys, releases and what witnesses them
+    references/   without privacy, to compare with
     environments/ experiments/ cli/ testing/
+
+Bandits on a database and behind HTTP are in reticent_serve, the shuffle and local models in reticent_devices.
 
 Names are loaded when they are first used, so that a device can import its own small part alone.
 """

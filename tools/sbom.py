@@ -1,4 +1,4 @@
-"""What wheels are made to run with, as a bill of materials: python -m tools.sbom WHEEL [OTHERS] LOCK > reticent.cdx.json
+"""What wheels are made to run with, as a bill of materials: python -m tools.sbom WHEEL [OTHERS] LOCK > bill.cdx.json
 
 CycloneDX 1.6, https://cyclonedx.org/docs/1.6/json. What the wheel's metadata requires, with its extras, and what that
 requires in turn, in the versions of the lock, which tests ran with. From the same files it is the same bytes. An extra

@@ -16,7 +16,6 @@ import pytest
 
 from reticent.core.assignment import Assignment
 from reticent.mechanisms.opening import opened
-from reticent.trials import looks
 from reticent_serve import Stored
 from reticent_serve.holders import rows, shared_settings
 from reticent_serve.holders.choosing import Choosing
@@ -27,6 +26,7 @@ from reticent_serve.service import metrics, served
 from reticent_serve.service.app import SHOWN
 from reticent_serve.service.dashboard import Dashboard
 from reticent_serve.service.served import Served
+from reticent_serve.trials import looks
 from serve_tests.service.servers import FIELDS, application, call, lines
 from serve_tests.store.conftest import of_postgres
 from serve_tests.store.places import Clock, Place, table

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from reticent.data import Array
-from reticent.planning.trials import PEOPLE
 from reticent_lab.environments.drawn import WorldSetting, setting
 from reticent_lab.environments.random import random
+from reticent_serve.planning.trials import PEOPLE
 from tools.plan.judge import TOLERANCE, Judged, question, read, shares
 
 TASTES, RUNS, FIRST = 5, 4, 10_000  # FIRST: the numbers that tastes are drawn from

@@ -14,9 +14,9 @@ import numpy as np
 from reticent import Uniform
 from reticent.experiments.runner import run_once
 from reticent.experiments.spec import Spec
-from reticent.planning import trials
-from reticent.planning.trials import DAY, JUDGED, PEOPLE, TASTES, Case, Question
 from reticent_lab.environments.random import random
+from reticent_serve.planning import trials
+from reticent_serve.planning.trials import DAY, JUDGED, PEOPLE, TASTES, Case, Question
 
 RUNS, SEED, SOON, TOLERANCE = 8, 7, 0.9, 0.05
 HIGH = 0.6  # from there on it is said how much too high that is

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from reticent.trials import bounds, coins, looks
-from reticent.trials.bounds import CALIBRATED, PROVEN, GroupSum
-from reticent.trials.coins import Centres, Tossed
-from reticent.trials.groups import Places
+from reticent_serve.trials import bounds, coins, looks
+from reticent_serve.trials.bounds import CALIBRATED, PROVEN, GroupSum
+from reticent_serve.trials.coins import Centres, Tossed
+from reticent_serve.trials.groups import Places
 from tools.trials import reloads, worlds
 from tools.trials.noise import BANDIT, Noise
 

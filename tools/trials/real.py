@@ -12,8 +12,8 @@ from numpy.random import default_rng
 from reticent import Budget, Experiment, Holdout, JointGLM, Reward
 from reticent.data import Array
 from reticent.features import Category, Schema
-from reticent.trials.trial import course
 from reticent_serve import Stored
+from reticent_serve.trials.trial import course
 
 SEED, GROUP = 4041, 50
 NAMES, KINDS = ("a", "b", "c"), ("new", "old")

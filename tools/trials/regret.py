@@ -12,9 +12,9 @@ from reticent import Bandit, Budget, Holdout, JointGLM, Simulated, Spec, environ
 from reticent.algorithms.schedules import steps_before
 from reticent.experiments.runner import run_once
 from reticent.flat import named
-from reticent.trials import looks, waits
-from reticent.trials.bounds import CALIBRATED, GroupSum, mean
-from reticent.trials.groups import Places
+from reticent_serve.trials import looks, waits
+from reticent_serve.trials.bounds import CALIBRATED, GroupSum, mean
+from reticent_serve.trials.groups import Places
 
 DIM, ARMS, RADIUS, EPSILON = 5, 10, 3.0, 1.0
 BUDGET = Budget(EPSILON, 1e-6)

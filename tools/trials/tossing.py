@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from reticent.trials import coins, looks
-from reticent.trials.bounds import CALIBRATED, PROVEN
-from reticent.trials.coins import Centres, Tossed
+from reticent_serve.trials import coins, looks
+from reticent_serve.trials.bounds import CALIBRATED, PROVEN
+from reticent_serve.trials.coins import Centres, Tossed
 from tools.trials.noise import BANDIT, Noise
 
 BLOCK, LEVEL = 10, 0.95

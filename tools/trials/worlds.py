@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 
 from reticent.data import Array, Booleans
-from reticent.trials.groups import Places
+from reticent_serve.trials.groups import Places
 
 
 class Segment(NamedTuple):

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from reticent_serve.holders.restoring import restore as restore
     from reticent_serve.holders.retirement import retire as retire
     from reticent_serve.holders.stored import Stored as Stored
+    from reticent_serve.trials.trial import trial as trial
 
 HOMES = {
     "Stored": "reticent_serve.holders.stored",
@@ -20,6 +21,7 @@ HOMES = {
     "move": "reticent_serve.holders.moving",
     "restore": "reticent_serve.holders.restoring",
     "retire": "reticent_serve.holders.retirement",
+    "trial": "reticent_serve.trials.trial",
 }
 COMMANDS = {
     name: ("reticent_serve.cli.operating", f"{name.replace('-', '_')}_command", group)
@@ -28,7 +30,7 @@ COMMANDS = {
         "Check": ("check",),
     }.items()
     for name in names
-}
+} | {"plan": ("reticent_serve.cli.plan", "plan_command", "Learn")}
 __all__ = sorted(HOMES)
 if not TYPE_CHECKING:  # which would take any name for one
     __getattr__ = registry.lazily(__name__, HOMES)

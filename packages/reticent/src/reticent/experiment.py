@@ -21,7 +21,7 @@ UNKNOWN = (
 @dataclass(frozen=True, eq=False)
 class Experiment:
     """Some numbers of choices, drawn by a secret key, are the holdout's, and their rewards are summed apart, privately
-    (algorithms.groups; docs/trials.md). `Bandit.trial` and `Stored.trial` say what is known."""
+    (algorithms.groups; docs/trials.md). `trial_sums` has what was released, `reticent_serve.trial` what is known."""
 
     algorithm: JointGLM
     holdout: Holdout

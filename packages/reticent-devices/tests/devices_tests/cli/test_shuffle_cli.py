@@ -9,7 +9,7 @@ import pytest
 from devices_tests.roles.fleet import Fleet, _rounded
 from devices_tests.roles.test_shuffle_protocol import BOARD, SERVER
 from reticent import cli
-from reticent.kernels.design import chances
+from reticent_devices.kernels.design import chances
 from reticent_devices.roles import designs
 from tools.bench import shuffle as bench
 

@@ -9,11 +9,11 @@ from numpy.random import Generator
 from reticent.data import Array, Booleans, Exact, Integers
 from reticent.kernels.block import Block
 from reticent.kernels.compile import kernel
-from reticent.kernels.design import information, uniform
 from reticent.kernels.linalg import copy, invert, square_norm
 from reticent.kernels.rounds import BOUNDARY, CHOICES, Range, draw_arm, outcome
 from reticent.model.glm import unit_reward
 from reticent.model.links import Code
+from reticent_devices.kernels.design import information, uniform
 from reticent_papers.kernels.links import link_slope
 from reticent_papers.kernels.mle import newton
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from reticent import checks
-from reticent.cli import asked
 from reticent.cli.output import progress, write_json
 from reticent.core.validation import Validator, check_named
-from reticent.features.sample import EXAMPLES, PROBLEMS, FieldCounts, Sample
 from reticent.features.schema import Schema
-from reticent.planning import counsel, trials
-from reticent.planning.trials import Question
+from reticent_serve.cli import asked
+from reticent_serve.cli.sample import EXAMPLES, PROBLEMS, FieldCounts, Sample
+from reticent_serve.planning import counsel, trials
+from reticent_serve.planning.trials import Question
 from reticent_serve.service import bodies, config, offers
 from reticent_serve.service.config import BanditSetting
 

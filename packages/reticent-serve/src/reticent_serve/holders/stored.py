@@ -29,8 +29,6 @@ from reticent.models.segments import Segments
 from reticent.privacy.certificate import Certificate
 from reticent.privacy.noise import Secure
 from reticent.process import Lock, Steady, locked
-from reticent.trials import trial
-from reticent.trials.trial import Trial
 from reticent_serve.holders import (
     backups,
     bookmarks,
@@ -55,6 +53,8 @@ from reticent_serve.holders.served import RowsBook, ServedEstimates
 from reticent_serve.holders.shared_settings import SharedSettings
 from reticent_serve.holders.sqlite import SQLite
 from reticent_serve.holders.steps import Steps
+from reticent_serve.trials import trial
+from reticent_serve.trials.trial import Trial
 
 
 class Reading:

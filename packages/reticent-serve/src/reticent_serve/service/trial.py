@@ -1,4 +1,4 @@
-"""What a holdout says, as routes and the dashboard show it: functions of released sums (reticent.trials)."""
+"""What a holdout says, as routes and the dashboard show it: functions of released sums (reticent_serve.trials)."""
 
 import math
 from collections.abc import Sequence
@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 from reticent.algorithms.trial_sums import TrialSums
 from reticent.model.holdout import Holdout
-from reticent.trials import looks, waits
-from reticent.trials.bounds import Interval
-from reticent.trials.trial import Trial, course
 from reticent_serve.service import words
 from reticent_serve.service.markup import Child, Markup, tag
 from reticent_serve.service.words import Unit, count, counted, percent
+from reticent_serve.trials import looks, waits
+from reticent_serve.trials.bounds import Interval
+from reticent_serve.trials.trial import Trial, course
 
 LEFT, TOP, BOTTOM, HEIGHT = 12.0, 28.0, 236.0, 280  # per cent of the width, and pixels
 APART = 15.0  # per cent of the width: two marks that are nearer would touch on a phone

@@ -5,8 +5,8 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from reticent.trials.bounds import CALIBRATED, PROVEN, Interval
-from reticent.trials.trial import Trial
+from reticent_serve.trials.bounds import CALIBRATED, PROVEN, Interval
+from reticent_serve.trials.trial import Trial
 
 NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 SPACE = "\u202f"  # narrow, and no line ends there

@@ -1,10 +1,10 @@
 """What a trial says, in words: ends of intervals are rounded outwards."""
 
-from core_tests.trials.test_trial import HELLO, PEOPLE, YES, sums
-from reticent.trials.bounds import Interval
-from reticent.trials.trial import trial
 from reticent_serve.service import words
 from reticent_serve.service.words import Unit
+from reticent_serve.trials.bounds import Interval
+from reticent_serve.trials.trial import trial
+from serve_tests.trials.test_trial import HELLO, PEOPLE, YES, sums
 
 
 def test_the_sentences():

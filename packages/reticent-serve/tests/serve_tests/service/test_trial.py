@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from core_tests.trials.test_trial import HELLO, PEOPLE, sums
 from reticent.errors import RefusedRequest
-from reticent.trials.bounds import Interval
 from reticent_serve.service import config as configs
 from reticent_serve.service import trial
 from reticent_serve.service.served import Served
+from reticent_serve.trials.bounds import Interval
 from serve_tests.service.servers import (
     LINEAR,
     TOML,
@@ -25,6 +24,7 @@ from serve_tests.service.servers import (
     stored,
 )
 from serve_tests.store.places import settle
+from serve_tests.trials.test_trial import HELLO, PEOPLE, sums
 
 GLM = {"horizon": None, "budget": {"epsilon": 60.0}, "reward": {"base_rate": None, "default": 0.0}}
 NAMES = ["hello", "a <b>", "b"]

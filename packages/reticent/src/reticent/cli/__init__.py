@@ -28,7 +28,6 @@ from reticent.cli.options import (
 )
 from reticent.cli.output import fail, progress, show, tell, write_json
 from reticent.cli.parse import parse_bandit, parse_environment, parse_epsilon
-from reticent.cli.plan import plan_command
 from reticent.errors import Interrupted, NoHorizon, NotSecure, ReticentError
 from reticent.process import stopping_at_once
 
@@ -140,9 +139,6 @@ def warm_up_command(
                 build(spec, dim=5, radius=1.0).warm_up()
     finally:
         logger.removeHandler(handler)
-
-
-app.command("plan", rich_help_panel=LEARN)(plan_command)
 
 
 for _name, (_module, _function, _panel) in registry.table("COMMANDS").items():

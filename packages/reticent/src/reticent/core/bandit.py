@@ -34,8 +34,6 @@ from reticent.model.holdout import Holdout
 from reticent.privacy.certificate import Certificate
 from reticent.privacy.noise import Secure, Simulated, policy_of
 from reticent.process import locked, owner_only
-from reticent.trials import trial
-from reticent.trials.trial import Trial
 
 WINDOW = 8  # choices, of a twin in an experiment
 
@@ -251,14 +249,6 @@ class Bandit(Resident):
         if assignment is None:
             return None
         return self.one_pass.trial_sums(self.sums.estimator.looks, assignment.counts, assignment.ended)
-
-    @property
-    @owner_only
-    def trial(self) -> Trial | None:
-        """What the experiment says, with intervals that hold at every look (reticent.trials), from released sums alone;
-        None without one, and before the first look."""
-        sums = self.trial_sums
-        return None if sums is None else trial.trial(sums, self.plan.horizon)
 
     # files and compiled code
 

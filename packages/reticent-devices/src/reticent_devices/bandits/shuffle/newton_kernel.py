@@ -10,7 +10,6 @@ from numpy.random import Generator
 from reticent.data import Array, Coded, Exact, Released
 from reticent.kernels.block import Block
 from reticent.kernels.compile import inlined, kernel
-from reticent.kernels.design import chances
 from reticent.kernels.formulas import add_glm
 from reticent.kernels.glm import Posterior, Tuning, thompson, update_inverse
 from reticent.kernels.linalg import copy, smat
@@ -26,6 +25,7 @@ from reticent_devices.bandits.shuffle.batches_kernel import (
     surviving,
 )
 from reticent_devices.bandits.shuffle.sum_kernel import add_up, fading_of
+from reticent_devices.kernels.design import chances
 from reticent_devices.mechanisms.shuffle.calibration import Plans, ShufflePlan
 from reticent_devices.mechanisms.shuffle.sums_kernel import OpenBatch, plan_of, randomize
 

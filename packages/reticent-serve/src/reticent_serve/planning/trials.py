@@ -16,8 +16,8 @@ from reticent.experiments.runner import on_threads, run_once
 from reticent.experiments.spec import Spec
 from reticent.features.schema import Schema
 from reticent.joint import JointGLM
-from reticent.planning import crowd
 from reticent.privacy.budget import Budget, Person
+from reticent_serve.planning import crowd
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 YEAR = 365  # days, in which a plan is to pay

@@ -9,10 +9,10 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from reticent.trials import bounds, coins, looks
-from reticent.trials.bounds import GroupSum, Interval
-from reticent.trials.coins import Centres, Tossed
-from reticent.trials.groups import Places
+from reticent_serve.trials import bounds, coins, looks
+from reticent_serve.trials.bounds import GroupSum, Interval
+from reticent_serve.trials.coins import Centres, Tossed
+from reticent_serve.trials.groups import Places
 
 COINS = "coins"  # how groups are assigned; else in blocks
 
@@ -104,9 +104,10 @@ def course(sums: ReleasedSums, horizon: int | None = None) -> list[Trial]:
     return out
 
 
-def trial(sums: ReleasedSums, horizon: int | None = None) -> Trial | None:
-    """As it stands; None before the first look."""
-    found = course(sums, horizon)
+def trial(sums: ReleasedSums | None, horizon: int | None = None) -> Trial | None:
+    """What an experiment says, from its `trial_sums`, with intervals that hold at every look; None before the first
+    look, and without an experiment. horizon: of the algorithm, where it has one."""
+    found = [] if sums is None else course(sums, horizon)
     return found[-1] if found else None
 
 

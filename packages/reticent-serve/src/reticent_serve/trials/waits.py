@@ -4,10 +4,10 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from reticent.trials import bounds, looks
-from reticent.trials.bounds import CALIBRATED, GroupSum
-from reticent.trials.groups import Places
-from reticent.trials.trial import ReleasedSums, Trial, groups_of
+from reticent_serve.trials import bounds, looks
+from reticent_serve.trials.bounds import CALIBRATED, GroupSum
+from reticent_serve.trials.groups import Places
+from reticent_serve.trials.trial import ReleasedSums, Trial, groups_of
 
 POWER = 0.84  # normal quantile of 4 in 5: so often an effect is seen after the people that are named
 FURTHEST = 10**9  # people: beyond, it is not worth a number

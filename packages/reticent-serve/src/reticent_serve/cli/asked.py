@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from reticent import durations
 from reticent.cli.parse import number_or_words
 from reticent.features.schema import Schema
-from reticent.planning.trials import Question
+from reticent_serve.planning.trials import Question
 
 KIND = "joint-glm"
 REWARD = ("base_rate", "window")

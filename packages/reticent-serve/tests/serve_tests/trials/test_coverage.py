@@ -2,8 +2,8 @@
 
 import pytest
 
-from reticent.trials.bounds import CALIBRATED, PROVEN
-from reticent.trials.groups import Places
+from reticent_serve.trials.bounds import CALIBRATED, PROVEN
+from reticent_serve.trials.groups import Places
 from tools.trials import tossing, worlds
 from tools.trials.__main__ import covered, reloaded
 from tools.trials.noise import Noise

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reticent.trials import bounds, looks
-from reticent.trials.groups import Places
+from reticent_serve.trials import bounds, looks
+from reticent_serve.trials.groups import Places
 
 SMALL = [Places(4), Places(5, 2), Places(5, 1, (1,)), Places(6, 2, (1, 1)), Places(6, 3)]
 

@@ -31,8 +31,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reticent.trials import bounds
-from reticent.trials.bounds import CALIBRATED, Interval, Number
+from reticent_serve.trials import bounds
+from reticent_serve.trials.bounds import CALIBRATED, Interval, Number
 
 HALF = 0.5
 

@@ -47,7 +47,7 @@ def plan_command(
     """How many people until it is useful: the share of the attainable reward after so many people, and what to do about
     it. It is simulated, for people with fields (--schema) or for vectors (--dim, --arms). With --holdout: how many
     people until a holdout shows an effect."""
-    from reticent.cli import asked
+    from reticent_serve.cli import asked
 
     options: dict[str, Any] = {
         "dim": dim,
@@ -61,7 +61,7 @@ def plan_command(
         "base_rate": base_rate,
     }
     if holdout is not None or effect is not None:
-        from reticent.cli import planning_holdout
+        from reticent_serve.cli import planning_holdout
 
         own = ("epsilon", "delta", "per_day", "base_rate")
         others = {name.replace("_", "-"): value for name, value in options.items() if name not in own}
@@ -69,7 +69,7 @@ def plan_command(
         question = planning_holdout.asked(holdout, effect, others=others, **{name: options[name] for name in own})
         planning_holdout.show(question, as_json=as_json)
     else:
-        from reticent.cli import planning
+        from reticent_serve.cli import planning
 
         found, notes = asked.of_vectors(**options) if schema is None else asked.of_schema(schema, **options)
         planning.show(found, notes, quick=quick, as_json=as_json)

@@ -8,9 +8,9 @@ from typing import Any
 
 from reticent import durations
 from reticent.cli.output import progress, write_json
-from reticent.planning import counsel, crowd, trials
-from reticent.planning.counsel import USEFUL, count, percent
-from reticent.planning.trials import ORDINARY, PEOPLE, TASTES, Case, Forecast, Found, Question
+from reticent_serve.planning import counsel, crowd, trials
+from reticent_serve.planning.counsel import USEFUL, count, percent
+from reticent_serve.planning.trials import ORDINARY, PEOPLE, TASTES, Case, Forecast, Found, Question
 
 SHOWN = [n for n in PEOPLE if n != 300_000]  # the table fits a terminal
 UNKNOWN = "?"

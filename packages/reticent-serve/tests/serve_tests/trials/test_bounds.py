@@ -7,10 +7,10 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from reticent.trials import bounds, coins, rare
-from reticent.trials.bounds import CALIBRATED, PROVEN, GroupSum
-from reticent.trials.coins import Centres, Tossed
-from reticent.trials.groups import Places
+from reticent_serve.trials import bounds, coins, rare
+from reticent_serve.trials.bounds import CALIBRATED, PROVEN, GroupSum
+from reticent_serve.trials.coins import Centres, Tossed
+from reticent_serve.trials.groups import Places
 
 ERROR = 0.05 / 96
 GRID = np.linspace(0, 1, 20_001)

@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from core_tests.planning.test_plan import run
-from reticent.planning import holdout
-from reticent.planning.holdout import HoldoutQuestion
-from reticent.trials import bounds, looks
-from reticent.trials.bounds import CALIBRATED, GroupSum
-from reticent.trials.groups import Places
+from reticent_serve.planning import holdout
+from reticent_serve.planning.holdout import HoldoutQuestion
+from reticent_serve.trials import bounds, looks
+from reticent_serve.trials.bounds import CALIBRATED, GroupSum
+from reticent_serve.trials.groups import Places
+from serve_tests.planning.test_plan import run
 from tools.trials.noise import Noise
 
 

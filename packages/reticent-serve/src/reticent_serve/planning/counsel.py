@@ -3,7 +3,7 @@
 import numpy as np
 
 from reticent import durations
-from reticent.planning.trials import ORDINARY, PEOPLE, WEIGHT, YEAR, Case, Forecast, Found
+from reticent_serve.planning.trials import ORDINARY, PEOPLE, WEIGHT, YEAR, Case, Forecast, Found
 
 USEFUL = 0.8  # of what could be had: worth the work
 HOPELESS = 0.3  # less is not

@@ -13,8 +13,8 @@ import pytest
 from reticent import cli
 from reticent.experiments.runner import run_once
 from reticent.features import Category, Hashed, Number, Schema, Tags
-from reticent.planning import counsel, crowd, trials
-from reticent.planning.trials import PEOPLE, Case, Forecast, Found, Question, Size
+from reticent_serve.planning import counsel, crowd, trials
+from reticent_serve.planning.trials import PEOPLE, Case, Forecast, Found, Question, Size
 
 SMALL = Schema(
     context={"age": Number(0, 100, bins=3), "plan": Category("free", "paid")}, arms="disjoint", actions=("a", "b")

@@ -13,10 +13,10 @@ from reticent.core.reward import Reward
 from reticent.experiment import Experiment
 from reticent.joint import JointGLM
 from reticent.model.holdout import Holdout
-from reticent.planning.trials import EPSILONS
 from reticent.privacy.budget import Budget
-from reticent.trials import waits
-from reticent.trials.groups import Places
+from reticent_serve.planning.trials import EPSILONS
+from reticent_serve.trials import waits
+from reticent_serve.trials.groups import Places
 
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.5)
 RATE = 0.5  # of rewards with the holdout, where nobody says: the widest intervals

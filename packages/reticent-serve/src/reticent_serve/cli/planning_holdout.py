@@ -6,8 +6,8 @@ import textwrap
 from typing import Any
 
 from reticent.cli.output import write_json
-from reticent.planning import holdout
-from reticent.planning.holdout import HoldoutQuestion
+from reticent_serve.planning import holdout
+from reticent_serve.planning.holdout import HoldoutQuestion
 
 MEANING = (
     "People until the interval for bandit minus holdout leaves 0, in 4 of 5 trials, by the share of people who are the "

@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reticent import special
-from reticent.trials import rare
-from reticent.trials.groups import Places
+from reticent_serve.trials import rare
+from reticent_serve.trials.groups import Places
 
 CALIBRATED, PROVEN = "calibrated", "proven"
 SHARE = 0.1  # of the error of a difference: for the means that its variance follows from

@@ -1,0 +1,1 @@
+"""Compiled maths that several algorithms of devices share."""

@@ -1,0 +1,3 @@
+from core_tests.cli.conftest import reticent
+
+__all__ = ["reticent"]

@@ -7,6 +7,8 @@ a folder named after the contents of all that may be compiled with it (kernels/,
 elsewhere, of its package and of those whose kernels these call): what runs is always what is written, and what one
 package changes compiles nothing anew in those below it.
 
+Whoever waits for that is told once, on standard error.
+
 A fork waits until no thread is compiling: numba's lock would stay shut in the child."""
 
 import functools
@@ -14,11 +16,13 @@ import hashlib
 import importlib
 import os
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numba
+from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock as compiling
 from numba.extending import overload, register_jitable
 
@@ -28,6 +32,21 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 os.register_at_fork(before=compiling.acquire, after_in_parent=compiling.release, after_in_child=compiling.release)
+
+
+class Notice(event.Listener):
+    """Says that kernels are being compiled: once in a process, and only where none is in the cache."""
+
+    def on_start(self, event: Any) -> None:
+        if event.data["dispatcher"].py_func.__module__.startswith("reticent"):
+            numba.core.event.unregister("numba:compile", self)
+            sys.stderr.write("reticent: compiling, once on this machine: some seconds for each kind of bandit.\n")
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+numba.core.event.register("numba:compile", Notice())
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:

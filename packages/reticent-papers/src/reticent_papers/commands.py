@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 import reticent_papers
-from reticent.cli.options import Arms, Delta, Dim, Epsilon, Json, Link, Radius
+from reticent.cli.options import Arms, Delta, Dim, Epsilon, Json, Link, Radius, flag
 from reticent.cli.output import progress, tell, write_json
 from reticent.cli.parse import check_name, parse_bandit, parse_environment, parse_epsilon, parse_number, split
 from reticent.errors import Interrupted
@@ -23,7 +23,7 @@ ALL = "all"
 
 def reproduce_command(
     name: Annotated[str, typer.Argument(help=", ".join([*reticent_papers.REPRODUCTIONS, ALL]))],
-    quick: Annotated[bool, typer.Option("--quick", help="A small version, in a minute or two.")] = False,
+    quick: Annotated[bool, flag("--quick", help="A small version, in a minute or two.")] = False,
     runs: Annotated[int | None, typer.Option(help="Runs of each bandit, instead of the reproduction's own.")] = None,
     out: Annotated[
         Path | None, typer.Option(help="Where runs, tables and figures go. Default: out/NAME; of all of them, out.")
@@ -34,9 +34,9 @@ def reproduce_command(
     engine: Engine = "local",
     as_json: Json = False,
 ) -> None:
-    """A paper's table or figure, ours beside theirs, and a check of what the paper says in words; or all of them, one
-    after the other. Runs are kept: the same command goes on where it stopped, and of `all`, what this code has finished
-    is not done again."""
+    """Redo a paper's table or figure, beside the printed one. With a check of what the paper says in words; or all of
+    them, one after the other. Runs are kept: the same command goes on where it stopped, and of `all`, what this code
+    has finished is not done again."""
     known = list(reticent_papers.REPRODUCTIONS)
     check_name("a reproduction", name, [*known, ALL])
     from reticent_papers import outcome as reproductions
@@ -84,7 +84,7 @@ def bounds_command(
     runs: Annotated[int, typer.Option(help="Independent runs of each bandit.")] = 20,
     seed: Annotated[int, typer.Option(help="Run i of every bandit has the same world, from (seed, i).")] = 0,
 ) -> None:
-    """Play bandits in a simulated world, and draw the papers' bounds on regret beside their curves."""
+    """Draw the papers' bounds beside simulated regret."""
     check_figure(plot)
     world = parse_environment(env, {"link": link, "dim": dim, "arms": arms, "radius": radius})
     if world.rounds is not None:

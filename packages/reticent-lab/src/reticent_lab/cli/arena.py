@@ -32,8 +32,9 @@ def arena_command(
         Path | None, typer.Option(help="Write tables into this page and pictures into images/ beside it; play nothing.")
     ] = None,
 ) -> None:
-    """One benchmark of frozen worlds and seeds for private bandits, each at the epsilon that its noise has. A row says
-    the regret (mean, 95th percentile, runs), the certificate, what an audit found, and the cost."""
+    """Play one benchmark of all private bandits. Worlds and seeds are frozen, each bandit is at the epsilon that its
+    noise has. A row says the regret (mean, 95th percentile, runs), the certificate, what an audit found, and the
+    cost."""
     from reticent_lab.arena import entries as players
     from reticent_lab.arena import page as pages
     from reticent_lab.arena import submission, table

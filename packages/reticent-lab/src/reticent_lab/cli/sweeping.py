@@ -49,7 +49,7 @@ def sweep_command(
     ] = None,
     engine: Engine = "local",
 ) -> None:
-    """As simulate, with a picture, with runs that are kept, and on many machines."""
+    """Simulate with a picture, kept runs and many machines."""
     check_figure(plot)
     check_folder(out)
     given = {"link": link, "dim": dim, "arms": arms, "radius": radius}

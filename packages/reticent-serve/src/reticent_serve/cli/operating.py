@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from reticent import registry
-from reticent.cli.options import Json, Yes
+from reticent.cli.options import Json, Yes, flag
 from reticent.cli.output import confirm, tell
 
 Config = Annotated[Path, typer.Argument(help="What is served: a TOML file.")]
@@ -25,10 +25,10 @@ def serve_command(
             help="What to serve: a TOML file (docs/operator.md); one of the roles' (docs/roles.md) after its name.",
         ),
     ] = None,
-    demo: Annotated[bool, typer.Option("--demo", help="Serve simulated people, in the working folder.")] = False,
+    demo: Annotated[bool, flag("--demo", help="Serve simulated people, in the working folder.")] = False,
     port: Annotated[int | None, typer.Option(help="Instead of the file's; 0 for any that is free.")] = None,
 ) -> None:
-    """Serve bandits over HTTP, from a database that loses nothing, until SIGTERM; or one role of the shuffle and local
+    """Serve bandits over HTTP until SIGTERM. From a database that loses nothing; or one role of the shuffle and local
     models."""
     words = what or []
     roles = registry.table("ROLES")
@@ -48,7 +48,7 @@ def retire_command(
     bandit: Annotated[str, typer.Argument(help="Its name there.")],
     yes: Yes = False,
 ) -> None:
-    """End a bandit for good: no more choices and rewards, what is raw and its keys are destroyed. Its certificate
+    """End a bandit for good. No more choices and rewards, what is raw and its keys are destroyed. Its certificate
     stays."""
     from reticent_serve.service import command
 
@@ -60,7 +60,7 @@ def erase_command(
     config: Annotated[Path, typer.Argument(help="What is served: a TOML file.")],
     bandit: Annotated[str, typer.Argument(help="Its name there.")],
 ) -> None:
-    """Delete what is still waiting of a person, whose id is read from standard input: a command line would be kept and
+    """Delete what is still waiting of a person. The id is read from standard input: a command line would be kept and
     seen. Says what cannot be undone; the same whether or not anything was found."""
     from reticent_serve.service import command
 
@@ -73,8 +73,8 @@ def key_command(
         str, typer.Option(help="app (choose, reward), operator or auditor; shuffler (docs/roles.md).")
     ] = "app",
 ) -> None:
-    """A new key for `reticent serve`: lines with its hash on standard output, for the configuration, and on standard
-    error the key itself, which is shown only here."""
+    """Make a key for `reticent serve`. Shows lines with its hash on standard output, for the configuration, and on
+    standard error the key itself, which is shown only here."""
     from reticent_serve.service import command
 
     key, lines = command.new_key(name, role)
@@ -83,7 +83,7 @@ def key_command(
 
 
 def backup_command(config: Config, words: BanditAndFile) -> None:
-    """Copy bandits from their database into an SQLite file, while they are served or not. The file holds neither keys
+    """Copy bandits into an SQLite file. They may be served meanwhile. The file holds neither keys
     nor the witness: raw rows in it are sealed, though not how many there are."""
     from reticent_serve.service import operating
 
@@ -96,8 +96,8 @@ def restore_command(
     file: Annotated[Path, typer.Argument(help="The backup.")],
     yes: Yes = False,
 ) -> None:
-    """Make a new bandit from a backup, in the place of the one of that name, with all servers stopped. It starts from
-    what the backup has of releases. First says what that costs."""
+    """Make a new bandit from a backup. It takes the place of the one of that name; all servers are stopped. It starts
+    from what the backup has of releases. First says what that costs."""
     from reticent_serve.service import operating
 
     work = operating.restore(config, bandit, file, say=tell)
@@ -110,8 +110,8 @@ def move_command(
     to: Annotated[str, typer.Option(help="The other database: postgresql://... or an SQLite file.")],
     bandit: Bandit = None,
 ) -> None:
-    """Take bandits to another database with all that they have: no noise is drawn again, and nothing is counted twice.
-    An SQLite file must be free; workers of PostgreSQL refuse from then on. Killed, run it again."""
+    """Take bandits to another database. All that they have goes with them: no noise is drawn again, and nothing is
+    counted twice. An SQLite file must be free; workers of PostgreSQL refuse from then on. Killed, run it again."""
     from reticent_serve.service import operating
 
     sys.stdout.write(operating.move(config, bandit, to) + "\n")
@@ -120,7 +120,7 @@ def move_command(
 def end_experiment_command(
     config: Config, bandit: Annotated[str, typer.Argument(help="Its name there.")], yes: Yes = False
 ) -> None:
-    """End the holdout of a bandit, once and for good: later choices are all the bandit's, and what the trial said
+    """End the holdout of a bandit, once and for good. Later choices are all the bandit's, and what the trial said
     by then stands. An SQLite file that is served has to be asked over HTTP (POST .../end-experiment)."""
     from reticent_serve.service import operating
 
@@ -140,9 +140,9 @@ def check_command(
     bandit: Annotated[str | None, typer.Argument(help="Its name in the file, where there are several.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Look for mistakes in a sample of requests that is made up, public, or of people who will not be served: it shows
-    values. Counts by field what is unknown, missing, out of bounds or of the wrong type, then says what `plan` says.
-    Opens no database, writes nothing. Exit code 0 only if nothing is wrong."""
+    """Look for mistakes in a sample of requests. It has to be made up, public, or of people who will not be served:
+    values are shown. Counts by field what is unknown, missing, out of bounds or of the wrong type, then says what
+    `plan` says. Opens no database, writes nothing. Exit code 0 only if nothing is wrong."""
     from reticent_serve.cli import checking
 
     if not checking.show(config, sample, bandit, as_json=as_json):

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from reticent.cli.options import Json
+from reticent.cli.options import Json, flag
 
 
 def plan_command(
@@ -41,12 +41,12 @@ def plan_command(
     effect: Annotated[
         float | None, typer.Option(help="With --holdout: what the bandit brings more, such as .05 for 5 points.")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Two worlds and 10,000 people, in a few seconds.")] = False,
+    quick: Annotated[bool, flag("--quick", help="Two worlds and 10,000 people, in a few seconds.")] = False,
     as_json: Json = False,
 ) -> None:
-    """How many people until it is useful: the share of the attainable reward after so many people, and what to do about
-    it. It is simulated, for people with fields (--schema) or for vectors (--dim, --arms). With --holdout: how many
-    people until a holdout shows an effect."""
+    """How many people it takes until it is useful. Shows the share of the attainable reward after so many people, and
+    what to do about it. It is simulated, for people with fields (--schema) or for vectors (--dim, --arms). With
+    --holdout: how many people until a holdout shows an effect."""
     from reticent_serve.cli import asked
 
     options: dict[str, Any] = {

@@ -25,6 +25,7 @@ from reticent.cli.options import (
     Runs,
     Seed,
     Worlds,
+    flag,
 )
 from reticent.cli.output import fail, progress, show, tell, write_json
 from reticent.cli.parse import parse_bandit, parse_environment, parse_epsilon
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from reticent.experiments.spec import Spec
 
 ABOUT = "Contextual bandits under differential privacy: they limit, provably, what anyone can infer about one person."
-LEARN, SERVE, CHECK, RESEARCH = "Learn", "Serve", "Check", "Research"  # groups of commands
+GROUPS = "Learn", "Serve", "Check", "Research"  # of commands
 HORIZON = 10_000  # rounds, where none are given and the bandit needs a number
 
 app = typer.Typer(
@@ -55,13 +56,13 @@ def show_version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit.")
+        bool, flag("--version", callback=show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Contextual bandits under differential privacy: they limit, provably, what anyone can infer about one person."""
 
 
-@app.command("simulate", rich_help_panel=RESEARCH)
+@app.command("simulate", rich_help_panel="Research")
 def simulate_command(
     bandits: Bandits,
     env: Worlds,
@@ -77,7 +78,7 @@ def simulate_command(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Play bandits against each other in simulated worlds: regret, with its spread, and microseconds a round."""
+    """Play bandits against each other in simulated worlds. Shows regret, with its spread, and microseconds a round."""
     given = {"link": link, "dim": dim, "arms": arms, "radius": radius}
     worlds = [parse_environment(text, given) for text in env]
     epsilons = [parse_epsilon(e) for e in epsilon]
@@ -89,7 +90,7 @@ def simulate_command(
     show(result, as_json=as_json)
 
 
-@app.command("privacy", rich_help_panel=CHECK)
+@app.command("privacy", rich_help_panel="Check")
 def privacy_command(
     bandits: Annotated[list[str], typer.Argument(help="BANDIT[:key=value,...]: " + ", ".join(registry.bandits()))],
     epsilon: Annotated[str, typer.Option(help="Privacy budget. inf: no noise.")] = "1",
@@ -102,7 +103,7 @@ def privacy_command(
     as_json: Json = False,
     as_record: Annotated[
         bool,
-        typer.Option("--registry", help="JSON for public registries of deployments, with what is left to fill in."),
+        flag("--registry", help="JSON for public registries of deployments, with what is left to fill in."),
     ] = False,
 ) -> None:
     """The certificate for a plan, before anything runs. Of several bandits: one for each, and what they cost a person
@@ -124,11 +125,11 @@ def privacy_command(
         tell(f"A person who is in all of them: epsilon {together:.4g} at delta {delta:g}.")
 
 
-@app.command("warm-up", rich_help_panel=SERVE)
+@app.command("warm-up", rich_help_panel="Serve")
 def warm_up_command(
     bandits: Annotated[list[str] | None, typer.Argument(help="BANDIT[:key=value,...]. Default: all of them.")] = None,
 ) -> None:
-    """Compile what bandits need to choose, observe and release, so that the first requests do not wait for it."""
+    """Compile what bandits need, so that no request waits. They are ready to choose, observe and release then."""
     specs = [parse_bandit(text, [1.0], 1e-6)[0] for text in bandits or registry.bandits()]
     logger, handler = logging.getLogger("reticent"), logging.StreamHandler()
     logger.addHandler(handler)
@@ -143,8 +144,10 @@ def warm_up_command(
 
 for _name, (_module, _function, _panel) in registry.table("COMMANDS").items():
     app.command(_name, rich_help_panel=_panel)(registry.load(_module, _function))
-for each in app.registered_commands:  # sentences, not the lines that they are written in
+app.registered_commands.sort(key=lambda each: [*GROUPS, each.rich_help_panel].index(each.rich_help_panel))
+for each in app.registered_commands:  # sentences, not the lines that they are written in; the first one in lists
     each.help = " ".join((each.callback.__doc__ or "").split())
+    each.short_help = each.help.partition(". ")[0].rstrip(".") + "."
 
 
 def main() -> None:

@@ -1,13 +1,15 @@
 """Options that several commands have."""
 
+import functools
 from typing import Annotated
 
 import typer
 
 from reticent import registry
 
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")]
+flag = functools.partial(typer.Option, metavar="")  # of a bool, whose type says nothing
+Yes = Annotated[bool, flag("--yes", help="Do not ask.")]
+Json = Annotated[bool, flag("--json", help="One JSON document on standard output, nothing else there.")]
 Epsilon = Annotated[list[str], typer.Option(help="Privacy budget; give it several times for several. inf: no noise.")]
 Delta = Annotated[float, typer.Option(help="Privacy budget: how far an event may be above the bound e^epsilon.")]
 Link = Annotated[str | None, typer.Option(help="identity, logistic or probit.")]

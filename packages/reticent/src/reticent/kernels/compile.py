@@ -34,7 +34,7 @@ R = TypeVar("R")
 os.register_at_fork(before=compiling.acquire, after_in_parent=compiling.release, after_in_child=compiling.release)
 
 
-class Notice(event.Listener):
+class Notice(event.Listener):  # type: ignore[misc]
     """Says that kernels are being compiled: once in a process, and only where none is in the cache."""
 
     def on_start(self, event: Any) -> None:

@@ -54,7 +54,7 @@ def lie(bandit: Embedded, theta: Array, low: float, *, longest: bool) -> None:
     server = bandit.server
     assert isinstance(server, TwoServerGLM)
     if not longest:
-        server._hear(server.device(), theta, low, None)
+        server.hear(server.device(), theta, low, None)
         return
     task = server.task
     assert task.circuit.longest is not None

@@ -103,7 +103,7 @@ def test_regret_is_that_of_a_curator_with_the_noise_of_both():
 
 def test_the_task_is_bound_into_what_is_released():
     made = server(horizon=40, first=8)
-    pair, device = made._transit(), made.device()
+    pair, device = made.transit(), made.device()
     for reward in (0.0, 1.0, None):
         pair.add(device.randomize(device.choose(ARMS), reward))
     report = device.randomize(device.choose(ARMS), 1.0)
@@ -209,7 +209,7 @@ def test_reports_have_one_length_whatever_they_hold():
     made = server()
     board = board_of(made)
     hostile = board | {"at": [1e12, -1e12], "inverse": [[-1e12, 1e12], [1e12, -1e12]]}
-    lengths, pair = set(), made._transit()
+    lengths, pair = set(), made.transit()
     for document in (board, hostile):
         device = client(made, document)
         for reward in (0.0, 1.0, None, math.nan, 10**400, -5.0):

@@ -236,7 +236,7 @@ class TwoServerGLM(Server):
 
     # simulation, and both aggregators in one process
 
-    def _transit(self) -> BothAggregators | None:
+    def transit(self) -> BothAggregators | None:
         if self.simulated:
             return None
         if self._own is None or self.version:
@@ -265,7 +265,7 @@ class TwoServerGLM(Server):
         """Users at whom the open step closes."""
         return int(self._state.counts[1])
 
-    def _hear(self, device: Device, x: Array, reward: float | None, transit: BothAggregators | None) -> None:
+    def hear(self, device: Device, x: Array, reward: float | None, transit: BothAggregators | None) -> None:
         if self.over:
             return
         if transit is not None:

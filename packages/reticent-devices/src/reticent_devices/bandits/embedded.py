@@ -45,7 +45,7 @@ class Embedded(Live):
         super().__post_init__()
 
     def init(self) -> EmbeddedState:
-        return EmbeddedState(np.zeros(1, np.int64), self.server._state, self.server._transit())
+        return EmbeddedState(np.zeros(1, np.int64), self.server._state, self.server.transit())
 
     @property
     def due(self) -> bool:
@@ -64,7 +64,7 @@ class Embedded(Live):
         return Later(functools.partial(self._present().chance, features, index))
 
     def _learn(self, x: Array, reward: float | None) -> None:
-        self.server._hear(self._present(), x, reward, self._state.transit)
+        self.server.hear(self._present(), x, reward, self._state.transit)
 
     def chosen(self, row: Raw[Array], mark: bytes) -> None:
         unanswered = self.memory.tickets.unanswered(self.choices)

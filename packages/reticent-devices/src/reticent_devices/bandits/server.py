@@ -172,7 +172,7 @@ class Server(Kept, Distributed):
 
     # hooks for Embedded: what lies between the devices and the server
 
-    def _transit(self) -> Any:
+    def transit(self) -> Any:
         """What the shuffler holds at the start: nothing, and no room for more where there is no shuffler."""
         return OpenBatch(np.zeros(1, np.int64), nothing_coded(0))
 
@@ -181,7 +181,7 @@ class Server(Kept, Distributed):
         """Called before each choice, with the number of users so far: publish what the public schedule says. True if
         reports of earlier choices come too late from now on."""
 
-    def _hear(self, device: Device, x: Array, reward: float | None, transit: Any) -> None:
+    def hear(self, device: Device, x: Array, reward: float | None, transit: Any) -> None:
         """A device has played the arm x; None: its reward never came. It reports."""
         self._send(device.report(x, reward), transit)
 

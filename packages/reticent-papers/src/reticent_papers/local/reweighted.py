@@ -198,7 +198,7 @@ class LocalReweighted(EpochServer):
     @property
     def theta(self) -> Array:
         """The last closed epoch's estimate, in units of the link."""
-        self._advance(self._transit(), self.users)
+        self._advance(self.transit(), self.users)
         out: Array = self._state.thetas[self.closed - 1].copy() if self.closed else np.zeros(self.dim)
         return out
 

@@ -111,7 +111,7 @@ class LocalSquareCB(EpochServer):
     @property
     def theta(self) -> Array:
         """The estimate that arms are chosen by."""
-        self._advance(self._transit(), self.users)
+        self._advance(self.transit(), self.users)
         return np.asarray(self._state.played * self._unit)
 
     def _statistic(self) -> str:

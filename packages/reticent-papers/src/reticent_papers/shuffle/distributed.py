@@ -190,10 +190,10 @@ class DistributedElimination(BehindShuffler):
 
     # simulation
 
-    def _transit(self) -> OpenBatch:
+    def transit(self) -> OpenBatch:
         return OpenBatch(np.zeros(1, np.int64), nothing_coded(1))
 
-    def _hear(self, device: Device, x: Array, reward: float | None, transit: OpenBatch) -> None:
+    def hear(self, device: Device, x: Array, reward: float | None, transit: OpenBatch) -> None:
         """With simulated noise the shares are drawn together, when the sum is full."""
         assert isinstance(device, ArmClient)
         if transit.reports[0] >= self._coding.users:
@@ -212,7 +212,7 @@ class DistributedElimination(BehindShuffler):
         if inside < plan.users:
             return False
         for _ in range(plan.users - int(transit.reports[0])):  # rewards that never came
-            self._hear(self.device(), np.zeros(self.dim), None, transit)
+            self.hear(self.device(), np.zeros(self.dim), None, transit)
         if self.source is None:
             self.observe(Aggregator(self.billboard(), into=transit).close())
         else:

@@ -240,11 +240,11 @@ class ShuffleGLM(BehindShuffler):
 
     # simulation
 
-    def _transit(self) -> Cohort:
+    def transit(self) -> Cohort:
         assert self.horizon is not None
         return Cohort(np.zeros(1, np.int64), Exact(np.zeros((self.horizon, self.dim))), Exact(np.zeros(self.horizon)))
 
-    def _hear(self, device: Device, x: Array, reward: float | None, transit: Cohort) -> None:
+    def hear(self, device: Device, x: Array, reward: float | None, transit: Cohort) -> None:
         """The device remembers until its batch is full, and answers in all rounds then."""
         if reward is not None:
             remember(x, plain.unit(self._link, self.rewards, reward), transit)

@@ -72,15 +72,17 @@ def farthest(
         return Datum(direction, length, int(rng.integers(blocks)), float(rng.choice(ends)))
 
     def near(one: Datum) -> Datum:
-        what, size = rng.integers(4), 10 ** rng.uniform(-3, 0)
+        (direction, length, block, reward), size = one, 10 ** rng.uniform(-3, 0)
+        what = rng.integers(4)
         if what == 0:
-            unit = one.direction / max(float(np.linalg.norm(one.direction)), 1e-9)
-            return one._replace(direction=unit + size * rng.normal(size=own))
-        if what == 1:
-            return one._replace(length=min(1.0, abs(one.length + size * rng.normal())))
-        if what == 2:
-            return one._replace(reward=float(rng.choice(ends)))
-        return one._replace(block=int(rng.integers(blocks)), length=float(rng.choice([one.length, 1.0])))
+            direction = direction / max(float(np.linalg.norm(direction)), 1e-9) + size * rng.normal(size=own)
+        elif what == 1:
+            length = min(1.0, abs(length + size * rng.normal()))
+        elif what == 2:
+            reward = float(rng.choice(ends))
+        else:
+            block, length = int(rng.integers(blocks)), float(rng.choice([length, 1.0]))
+        return Datum(direction, length, block, reward)
 
     def far(pair: list[Datum]) -> float:
         return between(*map(add, pair))

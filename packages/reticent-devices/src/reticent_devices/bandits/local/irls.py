@@ -238,7 +238,7 @@ class LocalIRLS(LocalServer):
     @property
     def theta(self) -> Array:
         """The estimate on the billboard."""
-        self._advance(self._transit(), self.users)
+        self._advance(self.transit(), self.users)
         out: Array = self._pad[0] * self._state.posterior.theta[: self.dim]
         return out
 

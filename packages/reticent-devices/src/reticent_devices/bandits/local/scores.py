@@ -11,6 +11,7 @@ import numpy as np
 
 from reticent import checks
 from reticent.kernels.glm import Posterior
+from reticent.model import links
 from reticent.model.scores import steepness
 from reticent_devices.bandits.local.scores_kernel import LocalScoreSettings
 from reticent_devices.bandits.local.server import LocalServer
@@ -37,7 +38,7 @@ def check(curvature: str, *, dim: int, blocks: int, public_arms: bool) -> tuple[
 
 
 def settings(bandit: LocalServer, discount: float) -> LocalScoreSettings:
-    (low, high), link = bandit.rewards, bandit._link
+    (low, high), link = bandit.rewards, links.built_in(bandit.link)
     return LocalScoreSettings(
         float(low), float(high), steepness(link, high - low), float(bandit.radius), float(discount)
     )

@@ -64,7 +64,7 @@ class LocalServer(Server):
         return self._randomizer.law
 
     def billboard(self) -> bytes:
-        self._advance(self._transit(), self.users)
+        self._advance(self.transit(), self.users)
         document = {"format": boards.LOCAL, "version": self.version} | self._fixed() | self._document()
         made = json.dumps(document).encode()
         boards.local(made, self._client.kinds)  # raises here rather than at every device

@@ -8,6 +8,7 @@ import numpy as np
 
 from reticent import checks
 from reticent.kernels.glm import Posterior
+from reticent.model import links
 from reticent.model.scores import steepness
 from reticent.model.vectors import pair_size
 from reticent_devices.bandits.shuffle.scores_kernel import ShuffleScoreSettings
@@ -51,7 +52,11 @@ def settings(server: "ShuffleNewton", growth: float, *, disjoint: bool) -> Shuff
     """With blocks all batches count alike, elsewhere small, early ones less."""
     low, high = map(float, server.rewards)
     fading, average = (1.0, AVERAGE_APART) if disjoint else (growth**-FADING, 1.0)
-    steep, radius, largest = steepness(server._link, high - low), float(server.radius), server.analyzer.largest
+    steep, radius, largest = (
+        steepness(links.built_in(server.link), high - low),
+        float(server.radius),
+        server.analyzer.largest,
+    )
     return ShuffleScoreSettings(low, high, steep, radius, growth, fading, average, float(largest))
 
 

@@ -192,7 +192,7 @@ class Shuffled(BehindShuffler):
 
     # simulation
 
-    def _transit(self) -> OpenBatch:
+    def transit(self) -> OpenBatch:
         return OpenBatch(np.zeros(1, np.int64), nothing_coded(self.analyzer.size))
 
     def _advance(self, transit: OpenBatch, users: int) -> bool:

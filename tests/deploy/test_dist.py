@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import zipfile
 from importlib import metadata
 from pathlib import Path
@@ -43,6 +44,23 @@ def test_the_same_bytes_twice(tmp_path):
         made.append({file.name: file.read_bytes() for file in (folder / "dist").iterdir()})
     assert sorted(Path(name).suffix for name in made[0]) == [*[".gz"] * 6, ".json", ".tgz", *[".whl"] * 6]
     assert made[0].keys() == made[1].keys() and [name for name in made[0] if made[0][name] != made[1][name]] == []
+
+
+PARTS = sorted(
+    path.parent for path in [*ROOT.glob("packages/*/pyproject.toml"), *ROOT.glob("experimental/*/pyproject.toml")]
+)
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
+def test_a_wheel_has_every_file_of_its_package(part, tmp_path):
+    """What runs in a clean environment: `make dist`."""
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=part, check=True, capture_output=True)
+    [found] = tmp_path.iterdir()
+    with zipfile.ZipFile(found) as file:
+        names = {name for name in file.namelist() if ".dist-info/" not in name}
+    listed = subprocess.run(["git", "ls-files", "src"], cwd=part, capture_output=True, text=True, check=True).stdout
+    assert names == {line.removeprefix("src/") for line in listed.splitlines()} and f"{names}".count("py.typed") == 1
 
 
 def wheel(folder):

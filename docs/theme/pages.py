@@ -11,16 +11,20 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[2]
-BESIDES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
+BESIDES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "CHANGELOG.md")
 SHOWN = (*BESIDES, "docs/**/*.md", "docs/images/*", "docs/theme/*.js", "docs/theme/*.css")
 REGISTRY = "packages/reticent/src/reticent/registry.py"
+SERVE = "packages/reticent-serve/src/reticent_serve/__init__.py"
+DEVICES = "packages/reticent-devices/src/reticent_devices/__init__.py"
 PAPERS = "packages/reticent-papers/src/reticent_papers/__init__.py"
 REFERENCE = {  # title -> a file, and the table with its names there; "": what the file imports
     "Joint bandits": (REGISTRY, "JOINT"),
-    "Shuffle bandits": (REGISTRY, "SHUFFLE"),
-    "Local bandits": (REGISTRY, "LOCAL"),
     "References": (REGISTRY, "REFERENCES"),
     "All else": (REGISTRY, "HOMES"),
+    "Databases": (SERVE, "HOMES"),
+    "Shuffle bandits": (DEVICES, "SHUFFLE"),
+    "Local bandits": (DEVICES, "LOCAL"),
+    "Devices": (DEVICES, "HOMES"),
     "Published joint bandits": (PAPERS, "JOINT"),
     "Published shuffle bandits": (PAPERS, "SHUFFLE"),
     "Published local bandits": (PAPERS, "LOCAL"),

@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 
 SHUFFLE = {"ShuffleNewton": "reticent_devices.bandits.shuffle.newton"}
 LOCAL = {"LocalIRLS": "reticent_devices.bandits.local.irls"}
-HOMES = {
-    **SHUFFLE,
-    **LOCAL,
-    "Embedded": "reticent_devices.bandits.embedded",
-    "Server": "reticent_devices.bandits.server",
-    "Shuffler": "reticent_devices.roles.shuffler",
-}
+HOMES = (
+    SHUFFLE
+    | LOCAL
+    | {
+        "Embedded": "reticent_devices.bandits.embedded",
+        "Server": "reticent_devices.bandits.server",
+        "Shuffler": "reticent_devices.roles.shuffler",
+    }
+)
 ROLES = dict.fromkeys(("analyzer", "shuffler", "local"), ("reticent_devices.servers.command", "run"))
 __all__ = sorted(HOMES)
 if not TYPE_CHECKING:  # which would take any name for one

@@ -37,7 +37,7 @@ OF_PERSONS = (
 )
 REFUSED = {
     ("pending=5", "holdout=uniform"): OF_WINDOW,
-    ("rounds=2", "holdout=uniform"): OF_PERSONS.format("Person(rounds=2, per=None)"),
+    ("rounds=2", "holdout=uniform"): OF_PERSONS.format("Person(rounds=2)"),
     ("per=100", "holdout=uniform"): OF_PERSONS.format("Person(rounds=2, per=100.0)"),
     ("per_day=25", "holdout=uniform"): OF_PERSONS.format("Person(rounds=2, per='3 days')"),
     ("forget=600", "holdout=uniform"): "Expected no forget in an experiment, since people so far are summed, got both.",

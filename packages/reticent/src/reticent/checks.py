@@ -1,8 +1,10 @@
 """Checks of what comes in: they say what was expected and what came, never the value of a context or a reward."""
 
+import dataclasses
 import difflib
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -91,3 +93,14 @@ def among(known: Sequence[str], given: Iterable[object]) -> str:
 
 def _number(value: object) -> bool:
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def concise(made: Any) -> str:
+    """A dataclass as it would be made: with the settings that are not the usual ones."""
+    given = []
+    for f in dataclasses.fields(made):
+        value = getattr(made, f.name, None)
+        usual = f.default_factory() if callable(f.default_factory) else f.default
+        if f.init and f.repr and repr(value) != repr(usual):
+            given.append(f"{f.name}={value!r}")
+    return f"{type(made).__name__}({', '.join(given)})"

@@ -3,6 +3,7 @@
 import functools
 from dataclasses import dataclass
 
+from reticent import checks
 from reticent.core.onepass import OnePass
 from reticent.features.schema import Schema
 from reticent.joint import JointGLM, planned
@@ -25,6 +26,8 @@ class Experiment:
 
     algorithm: JointGLM
     holdout: Holdout
+
+    __repr__ = checks.concise
 
     def __post_init__(self) -> None:
         if not isinstance(self.algorithm, JointGLM):

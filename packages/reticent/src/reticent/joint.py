@@ -78,6 +78,8 @@ class JointGLM:
     warm_start: WarmStart | None = None
     per_day: float | None = None
 
+    __repr__ = checks.concise
+
     def __post_init__(self) -> None:
         check_features(self.features)
         check_budget(self.budget)

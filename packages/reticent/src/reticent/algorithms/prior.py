@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from reticent import checks
 from reticent.data import Array
 from reticent.kernels.glm import Known
 from reticent.model.links import Link
@@ -23,6 +24,8 @@ class WarmStart:
 
     prior: Any = None
     rows: Any = None
+
+    __repr__ = checks.concise
 
     def __post_init__(self) -> None:
         if self.prior is None and self.rows is None:

@@ -311,7 +311,7 @@ class Bandit(Resident):
         return made
 
     def __repr__(self) -> str:
-        return f"Bandit({self.algorithm!r}): {self.choices} choices, {self.sums.steps} releases"
+        return f"<Bandit({self.algorithm!r}): {self.choices} choices, {self.sums.steps} releases>"
 
 
 def warm_up(algorithm: Algorithm, *, private: bool = True) -> float:

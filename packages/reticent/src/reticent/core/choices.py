@@ -1,11 +1,13 @@
 """What a choice is: to the user, and for a batch."""
 
+import html
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
 import numpy as np
 
+SHOWN = 20  # rows, in a notebook
 Index = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
@@ -47,6 +49,13 @@ class Choices:
 
     def __len__(self) -> int:
         return len(self.id)
+
+    def __repr__(self) -> str:
+        return f"<Choices: {len(self)} rows, {len(self.refused)} refused>"
+
+    def _repr_html_(self) -> str:
+        rows = [f"<tr><td>{one.id}<td>{html.escape(str(one.name or one.index))}" for one in self if one is not None]
+        return f"<table><tr><th>id<th>action{''.join(rows[:SHOWN])}</table>{repr(self).strip('<>')}"
 
     def __iter__(self) -> Iterator[Choice | None]:
         for index, number, chance in zip(self.index.tolist(), self.id.tolist(), self._propensities, strict=True):

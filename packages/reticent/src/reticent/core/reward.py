@@ -32,6 +32,8 @@ class Reward:
     window: float | str | None = None
     default: float | None = None
 
+    __repr__ = checks.concise
+
     def __post_init__(self) -> None:
         if not isinstance(self.link, str | Link):
             raise ValueError(f"Expected link to be a name or a Link, got {type(self.link).__name__}.")

@@ -1,5 +1,6 @@
 """Results: one row a run, summed up in a table and JSON."""
 
+import html
 import json
 import math
 from collections.abc import Sequence
@@ -54,6 +55,12 @@ class Result:
 
     def json(self) -> dict[str, Any]:
         return {"rows": self.rows}
+
+    def __repr__(self) -> str:
+        return f"<Result: {len(self.runs)} runs, {len(self.groups())} rows>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.table())}</pre>"
 
     def table(self) -> str:
         """The summary as text."""

@@ -130,6 +130,9 @@ class Spec:
             parts.append("no noise" if self.budget.epsilon == math.inf else f"ε={self.budget.epsilon:g}")
         return " ".join(parts)
 
+    def __repr__(self) -> str:
+        return f"Spec({self.label})"
+
     def plain_options(self) -> dict[str, Any]:
         """Options as JSON takes them, without the budget."""
         return {k: _plain(v) for k, v in self.options.items() if k != "budget"}

@@ -35,6 +35,8 @@ class Number:
     weight: float = field(default=1.0, kw_only=True)
     strict: bool = field(default=False, kw_only=True)
 
+    __repr__ = checks.concise
+
     def __post_init__(self) -> None:
         checks.interval(bounds=(self.low, self.high))
         checks.positive_int(bins=self.bins)
@@ -76,6 +78,13 @@ class Number:
         return [*knots, "none"]
 
 
+def _listed(made: Any) -> str:
+    """As it would be made, with its values one by one."""
+    usual = {"weight": 1.0, "strict": False}
+    more = [f"{name}={getattr(made, name)!r}" for name in usual if getattr(made, name) != usual[name]]
+    return f"{type(made).__name__}({', '.join([*map(repr, made.values), *more])})"
+
+
 @dataclass(frozen=True, init=False)
 class Category:
     """One of the given texts; a slot for any other and for none."""
@@ -83,6 +92,8 @@ class Category:
     values: tuple[str, ...]
     weight: float
     strict: bool
+
+    __repr__ = _listed
 
     def __init__(self, *values: str, weight: float = 1.0, strict: bool = False) -> None:
         checks.size(weight=weight)
@@ -118,6 +129,8 @@ class Tags:
     values: tuple[str, ...]
     weight: float
     strict: bool
+
+    __repr__ = _listed
 
     def __init__(self, *values: str, weight: float = 1.0, strict: bool = False) -> None:
         checks.size(weight=weight)
@@ -161,6 +174,8 @@ class Hashed:
     salt: str = ""
     weight: float = field(default=1.0, kw_only=True)
     strict: bool = field(default=False, kw_only=True)
+
+    __repr__ = checks.concise
 
     def __post_init__(self) -> None:
         checks.positive_int(slots=self.slots)

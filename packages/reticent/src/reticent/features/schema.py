@@ -171,6 +171,8 @@ class Schema:
     _parts: Parts = dataclasses.field(init=False, repr=False, compare=False)  # of an action's own part, or of all arms
     _starts: Mapping[str, int] = dataclasses.field(init=False, repr=False, compare=False)  # of each action's own part
 
+    __repr__ = checks.concise
+
     def __post_init__(self) -> None:
         checks.one_of(ARMS, arms=self.arms)
         for side in ("context", "action"):

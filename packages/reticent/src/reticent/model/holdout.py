@@ -57,6 +57,8 @@ class Holdout:
     budget: float = 0.03
     assign: str = "blocks"
 
+    __repr__ = checks.concise
+
     def __post_init__(self) -> None:
         checks.probability(share=self.share, level=self.level, budget=self.budget)
         checks.below_one(min_share=self.min_share)

@@ -42,6 +42,8 @@ class Variant:
     discount: float | None = None
     tuning: Tuning | None = None
 
+    __repr__ = checks.concise
+
     def __post_init__(self) -> None:
         if isinstance(self.name, str):
             checks.one_of(tuple(MODELS), model=self.name)

@@ -15,6 +15,8 @@ class Person:
     rounds: int
     per: float | str | None = None
 
+    __repr__ = checks.concise
+
     def __post_init__(self) -> None:
         checks.positive_int(rounds=self.rounds)
         object.__setattr__(self, "rounds", int(self.rounds))
@@ -32,6 +34,8 @@ class Budget:
     epsilon: float
     delta: float
     unit: Person | None = None
+
+    __repr__ = checks.concise
 
     def __post_init__(self) -> None:
         if self.epsilon != math.inf:

@@ -1,5 +1,6 @@
 """The claim, with all that it rests on: for a lawyer, a statistician and a program."""
 
+import html
 import itertools
 import math
 import textwrap
@@ -86,6 +87,15 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
         """A record for public registries of deployments (privacy.deployments), with what is left to fill in. ValueError
         for a certificate that does not hold for people's data."""
         return deployments.record(self)
+
+    def __repr__(self) -> str:
+        if self.epsilon is None:
+            return f"<Certificate of {self.bandit}: no privacy is claimed>"
+        private = "" if self.private else "; not private, see caveats"
+        return f"<Certificate of {self.bandit}: ({self.epsilon:.4g}, {self.delta:g}), {self.model}{private}>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
 
     def __str__(self) -> str:
         most = "" if self.horizon is None else f"; planned for {self.horizon} choices"

@@ -160,12 +160,12 @@ async def everybody(addresses: dict[str, str], devices: int) -> None:
                 await crowd.one()
 
     await asyncio.gather(*(in_turn() for _ in range(CONNECTIONS)))
-    epsilons = {"shuffler": "shuffle, ε = 1, two batches", "local": "local, ε = 4"}
+    epsilons = {"shuffler": "ε = 1, few batches", "local": "ε = 4"}
     for role, crowd in served.items():
         tenth = max(1, len(crowd.means) // 10)
         first, last = np.mean(crowd.means[:tenth]), np.mean(crowd.means[-tenth:])
         print(
-            f"{epsilons[role]}: expected clicks of the first tenth {first:.0%}, of the last {last:.0%}; "
+            f"{role} ({epsilons[role]}): expected clicks of the first tenth {first:.0%}, of the last {last:.0%}; "
             f"best {crowd.best():.0%}"
         )
 

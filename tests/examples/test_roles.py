@@ -17,6 +17,6 @@ def test_devices_report_and_something_is_learnt():
     for role in ("analyzer", "shuffler", "local"):
         assert re.search(rf"What the {role}( \(user \d+\))? sees: http://127.0.0.1:\d+/dashboard", said)
     for role in ("shuffler", "local"):
-        found = re.search(rf"{role}: expected clicks of .* of the last (\d+)%; best (\d+)%", said)
+        found = re.search(rf"{role} \(ε = .*\): expected clicks of .* of the last (\d+)%; best (\d+)%", said)
         last, best = map(int, found.groups())
         assert last > best - 8  # random offers have some 50 %, the best ones 84 %

@@ -1,6 +1,7 @@
 """Every model, beside an experiment and in phases: what is released, what it costs, and that both holders agree."""
 
 import dataclasses
+import functools
 import itertools
 import math
 
@@ -10,7 +11,8 @@ from numpy.random import default_rng
 
 from core_tests.made import algorithm, joint
 from core_tests.models.means import Means
-from reticent import Bandit, Budget, Holdout, Secure, Simulated
+from reticent import Bandit, Budget, Holdout, JointGLM, Reward, Secure, Simulated, WarmStart
+from reticent.errors import BudgetExceeded
 from reticent.features import Category, Number, Schema
 from reticent.mechanisms.opening import opened
 from reticent.models.centred import Centred
@@ -20,6 +22,7 @@ from reticent.models.scores import Scores
 from reticent.models.then import Then
 from reticent.privacy import ledger
 from reticent.testing import pairs
+from reticent_serve import Stored
 from serve_tests.store.places import Clock, Place
 
 BUDGET = Budget(2.0, 1e-3)
@@ -227,3 +230,82 @@ def test_a_function_cannot_be_saved(tmp_path):
     with pytest.raises(ValueError, match="Expected a model by its name in what is saved, got the function GLM.of"):
         bandit.save(tmp_path / "bandit.json")
     assert not (tmp_path / "bandit.json").exists()
+
+
+def test_a_plan_with_less_noise_than_its_budget_cannot_be_made():
+    one_pass = JointGLM(3, BUDGET).one_pass(exact=True)
+    quiet = dataclasses.replace(one_pass.plan.mechanism, sigma=0.9 * one_pass.plan.mechanism.sigma)
+    with pytest.raises(BudgetExceeded):
+        dataclasses.replace(one_pass.plan, mechanism=quiet)
+
+
+def in_norm(norm):
+    """A model that says its sensitivity holds in that norm."""
+
+    def of(asked):
+        model = GLM.of(asked)
+        found = type("Other", (GLM,), {"sums": property(lambda self: model.sums._replace(norm=norm))})
+        return found(**{f.name: getattr(model, f.name) for f in dataclasses.fields(model) if f.init})
+
+    return of
+
+
+@pytest.mark.parametrize("norm", ["l1", "linf"])
+def test_noise_for_the_l2_norm_is_for_models_of_that_norm(norm):
+    with pytest.raises(ValueError, match=f"Expected a model of the l2 norm.*, got one of {norm}"):
+        JointGLM(3, BUDGET, model=in_norm(norm))
+
+
+@pytest.mark.parametrize("until", [never, at_once])
+def test_rows_of_a_log_are_of_the_phase_that_is_open(until):
+    """Whatever their features are: 0 and 1 are also how a row's phase is kept."""
+    bandit = joint(features=3, budget=BUDGET, first=20, model=then(Scores.of, Scores.of, until), source=Simulated(1))
+    play(bandit, VECTORS, 21)  # the first step is released
+    before = opened(bandit.sums.state.prefix).open.copy()
+    rows = {"x0": [0.3, 0.3, 0.3], "x1": [0.0, 0.0, 0.0], "x2": [0.0, 0.5, 0.9], "reward": [1.0, 1.0, 1.0]}
+    assert bandit.learn_log(rows) == {} and bandit.sums.summer is None
+    moved, size = opened(bandit.sums.state.prefix).open != before, bandit.one_pass.model.first.sums.size
+    assert bool(moved[:size].any()) == (until is never) and bool(moved[size:].any()) == (until is at_once)
+
+
+def test_other_actions_do_not_ask_again_whether_the_first_phase_is_over():
+    asked = []
+    algorithm = {"features": PEOPLE, "budget": BUDGET, "first": 20}
+    bandit = joint(**algorithm, model=then(GLM.of, GLM.of, lambda estimate: bool(asked.append(1))), source=Simulated(1))
+    play(bandit, FIELDS, 21)
+    before = len(asked)
+    bandit.retire_action("walk")
+    assert len(asked) == before == 1
+
+
+def test_phases_of_fields_and_vectors_can_be_warmed_up():
+    assert joint(features=PEOPLE, budget=BUDGET, first=20, model=then(Fields.of, GLM.of)).warm_up() >= 0
+
+
+class Mine(JointGLM):
+    pass
+
+
+def test_what_a_file_or_database_cannot_keep_is_refused_before_anything_is_made(tmp_path):
+    with pytest.raises(ValueError, match="got a class of your own, Mine"):
+        Bandit(Mine(3, BUDGET)).save(tmp_path / "bandit.json")
+    window = Reward(window="1 hour")
+    for model in (functools.partial(GLM.of), lambda asked: GLM.of(asked)):
+        with pytest.raises(ValueError, match="Expected model as a name or a function with a name of its own"):
+            Stored(JointGLM(3, BUDGET, window, model=model), tmp_path / "bandit.db")
+        assert not (tmp_path / "bandit.db").exists()
+    Bandit(JointGLM(2, BUDGET, warm_start=WarmStart(prior=[np.zeros(2), 1.0])), seed=0).save(tmp_path / "known.json")
+    assert Bandit.load(tmp_path / "known.json").choices == 0
+
+
+def test_a_loaded_bandit_has_the_actions_that_there_were(tmp_path):
+    people = dataclasses.replace(PEOPLE, max_actions=4)
+    bandit = joint(features=people, budget=BUDGET, first=20, seed=3)
+    play(bandit, FIELDS, 60)
+    bandit.add_action("swim")
+    bandit.save(tmp_path / "bandit.json")
+    again = Bandit.load(tmp_path / "bandit.json")
+    for one in (bandit, again):
+        one.retire_action("swim")
+    assert np.array_equal(bandit.sums.estimator.live, again.sums.estimator.live)
+    assert np.array_equal(bandit.theta, again.theta)

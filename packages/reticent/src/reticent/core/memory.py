@@ -490,7 +490,8 @@ class Resident:
         self._own()
         for row, (ticket, reward) in enumerate(zip(ids, frames.values(rewards), strict=True)):
             try:
-                if not memory.write(ticket, memory.validator.check(reward)):
+                number = ticket.id if isinstance(ticket, Choice) else ticket
+                if not memory.write(number, memory.validator.check(reward)):
                     refused[row] = LATE
             except (ValueError, UnknownChoice) as error:
                 refused[row] = str(error)

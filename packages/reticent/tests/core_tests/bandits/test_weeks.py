@@ -194,6 +194,6 @@ def test_a_week_in_days_is_rounds_that_are_expected(tmp_path):
 
 
 def test_misuse():
-    for wrong in (0, math.nan):
+    for wrong in (0, math.nan, "7 dyas", "0 days"):
         with pytest.raises(ValueError, match="Expected"):
             build(per=wrong)

@@ -58,6 +58,8 @@ def test_a_plan_has_a_horizon_only_where_one_is_given_or_needed(capsys, monkeypa
     ("arguments", "message"),
     [
         (["simulate", "nothing", "--env", "ball"], "Expected a bandit, got 'nothing'."),
+        (["simulate", "uniform:epsilon=1", "--env", "ball"], "Expected no epsilon with uniform, which has no budget"),
+        (["simulate", "joint-glm:first=3,first=5", "--env", "ball"], "Expected each key once"),
         (["simulate", "lin-ucb", "--env", "nowhere"], "Expected an environment, got 'nowhere'."),
         (["simulate", "lin-ucb:width=1", "--env", "ball"], "Expected an option of lin-ucb"),
         (["simulate", "joint-glm:warm_start=x", "--env", "ball"], "Expected an option of joint-glm"),

@@ -1,7 +1,9 @@
 """Kernels compile on first use, so examples have no deadline. Tests have a register of saved bandits of their own. The
 end of a run names what could not run here, and which command makes it run."""
 
+import os
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -9,6 +11,10 @@ from hypothesis import settings
 from devices_tests.roles import boards
 from tests import registered
 
+# processes that tests start find their helpers, too
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    path for path in sys.path if Path(path).name == "tests" and Path(path).is_dir()
+)
 settings.register_profile("reticent", deadline=None)
 settings.load_profile("reticent")
 

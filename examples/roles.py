@@ -27,7 +27,7 @@ from reticent_devices.roles.wire import PLACE
 
 USERS = {"analyzer": 61001, "shuffler": 61002, "local": 61003}
 THETA, ARMS, RATE, CONNECTIONS = np.array([1.6, -1.9, 1.1]), 5, 400.0, 8
-PAGE = Path(__file__).parents[1] / "js"  # a device in the browser, where there is one: js/demo/index.html
+PAGE = Path(__file__).parents[1] / "packages" / "reticent-devices" / "js"  # a device in the browser
 RENEW = 0.2  # seconds: reports by an older billboard may come too late
 WAITS = {"wait": 3000, "jitter": 2000}  # milliseconds from a choice to its report: batches are short here
 TOML = {

@@ -27,7 +27,8 @@ from tests.whole.tape import Tape, frozen
 
 QUIET = """
     choose choose_many observe observe_many republish play save document restored load init device warm_up learn_log
-    add_action retire_action end_experiment idle leaves tend room learns"""  # show nothing; leaves: of what is given
+    add_action retire_action end_experiment idle leaves tend room learns
+    hear transit in_one_process named settings"""  # show nothing; leaves: of what is given
 # what people's data are in, for those who serve: RAW, and shown to nobody. What follows is `chosen_by` and `released`
 INSIDE = """
     source memory curator sums state counts shown pick propensity chance row chosen join due_numbers enter rounds

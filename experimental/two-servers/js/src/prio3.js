@@ -1,6 +1,6 @@
 // One report as a share for each of two aggregators, with proofs that what is shared fits a circuit: the device's half of
 // reticent_two.vdaf in Python, byte for byte.
-import { joined } from "../../../../js/src/bytes.js";
+import { joined } from "../../../../packages/reticent-devices/js/src/bytes.js";
 import { P, add, doubled, multiply, roots, subtract } from "./field64.js";
 import { turboshake } from "./turboshake.js";
 

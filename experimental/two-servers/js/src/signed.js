@@ -1,12 +1,12 @@
 // The billboard of two aggregators, as by reticent_two.roles.signed, where its seven lines are described: a device acts by
 // what both identities have signed, that has not expired, and that is no older than what it has seen. The application
 // ships the identities: some that came with a billboard would be the server's to choose.
-import { hex, joined, utf8 } from "../../../../js/src/bytes.js";
-import { sealedTo } from "../../../../js/src/hpke.js";
-import { LINKS } from "../../../../js/src/links.js";
-import { BELOW_ONE, LONG, LONGEST, MATRIX, PART, POSITIVE, ROW, checked, need, ranged, square } from "../../../../js/src/schema.js";
-import { flag, oneOf, orNull, real, record, text, variant, whole } from "../../../../js/src/schema.js";
-import { sha256 } from "../../../../js/src/sha256.js";
+import { hex, joined, utf8 } from "../../../../packages/reticent-devices/js/src/bytes.js";
+import { sealedTo } from "../../../../packages/reticent-devices/js/src/hpke.js";
+import { LINKS } from "../../../../packages/reticent-devices/js/src/links.js";
+import { BELOW_ONE, LONG, LONGEST, MATRIX, PART, POSITIVE, ROW, checked, need, ranged, square } from "../../../../packages/reticent-devices/js/src/schema.js";
+import { flag, oneOf, orNull, real, record, text, variant, whole } from "../../../../packages/reticent-devices/js/src/schema.js";
+import { sha256 } from "../../../../packages/reticent-devices/js/src/sha256.js";
 
 const FIRST = "reticent billboard of two aggregators 1";
 const [TASK, BOARD, SEALING] = ["task", "board", "sealing key"].map((what) => utf8(`reticent ${what} of two aggregators 1\n`));

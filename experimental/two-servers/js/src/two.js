@@ -1,17 +1,17 @@
 // The device for two aggregators: choose by the billboard, linearise, round to whole cells, split into two shares with a
 // proof, and seal each to its aggregator; as by reticent_two.roles. Against one aggregator the other one's noise protects;
 // against both together nothing does.
-import { hex, joined, utf8 } from "../../../../js/src/bytes.js";
-import { Device } from "../../../../js/src/device.js";
-import { sealedTo } from "../../../../js/src/hpke.js";
-import { MARGIN, farthest } from "../../../../js/src/limits.js";
-import { LINKS } from "../../../../js/src/links.js";
-import { clipped, inUnits, linearized, pair, scored } from "../../../../js/src/model.js";
-import { argmax, decay, dot, rint, tail } from "../../../../js/src/numbers.js";
+import { hex, joined, utf8 } from "../../../../packages/reticent-devices/js/src/bytes.js";
+import { Device } from "../../../../packages/reticent-devices/js/src/device.js";
+import { sealedTo } from "../../../../packages/reticent-devices/js/src/hpke.js";
+import { MARGIN, farthest } from "../../../../packages/reticent-devices/js/src/limits.js";
+import { LINKS } from "../../../../packages/reticent-devices/js/src/links.js";
+import { clipped, inUnits, linearized, pair, scored } from "../../../../packages/reticent-devices/js/src/model.js";
+import { argmax, decay, dot, rint, tail } from "../../../../packages/reticent-devices/js/src/numbers.js";
 import { Bounded, Prio3 } from "./prio3.js";
-import { normals, octets, uniforms } from "../../../../js/src/random.js";
-import { need } from "../../../../js/src/schema.js";
-import { sha256 } from "../../../../js/src/sha256.js";
+import { normals, octets, uniforms } from "../../../../packages/reticent-devices/js/src/random.js";
+import { need } from "../../../../packages/reticent-devices/js/src/schema.js";
+import { sha256 } from "../../../../packages/reticent-devices/js/src/sha256.js";
 import { followed, trusted } from "./signed.js";
 
 const HALF = 2048; // numbers of a report are above -HALF and below it

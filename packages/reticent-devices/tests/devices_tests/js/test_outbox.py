@@ -357,7 +357,7 @@ if (sent.length) throw new Error("Expected no report in the visit of the choice,
 
 
 def test_in_node_a_report_is_kept_in_the_storage_of_the_page_or_its_lack_is_said(package, tmp_path):
-    page = (node.JS.parent / "docs" / "device.md").read_text()
+    page = (node.ROOT / "docs" / "device.md").read_text()
     (storage,) = (code for code in re.findall(r"```js\n(.*?)```", page, re.DOTALL) if "node:fs" in code)
     folder, board = package.parents[2], vectors.text(published("irls-public")[1])
     (folder / "kept.mjs").write_text(storage + NODE)

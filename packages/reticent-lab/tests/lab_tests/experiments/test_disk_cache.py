@@ -55,7 +55,7 @@ def test_a_changed_default_is_run_again_and_unchanged_code_is_not(copy, tmp_path
     assert first["code"] == disk_cache.code() and not first["told"]  # the same code elsewhere is the same code
     before, again = names(tmp_path), run(copy, tmp_path)
     assert again == first and names(tmp_path) == before
-    source = copy / "reticent" / "bandits" / "references" / "lin_ucb.py"
+    source = copy / "reticent" / "references" / "lin_ucb.py"
     text = source.read_text()
     assert "width_scale: float = 1.0" in text
     source.write_text(text.replace("width_scale: float = 1.0", "width_scale: float = 0.0"))

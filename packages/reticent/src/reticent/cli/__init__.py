@@ -30,7 +30,6 @@ from reticent.cli.options import (
 from reticent.cli.output import fail, progress, show, tell, write_json
 from reticent.cli.parse import parse_bandit, parse_environment, parse_epsilon
 from reticent.errors import Interrupted, NoHorizon, NotSecure, ReticentError
-from reticent.process import stopping_at_once
 
 if TYPE_CHECKING:
     from reticent.experiments.spec import Spec
@@ -130,6 +129,8 @@ def warm_up_command(
     bandits: Annotated[list[str] | None, typer.Argument(help="BANDIT[:key=value,...]. Default: all of them.")] = None,
 ) -> None:
     """Compile what bandits need, so that no request waits. They are ready to choose, observe and release then."""
+    from reticent.process import stopping_at_once
+
     specs = [parse_bandit(text, [1.0], 1e-6)[0] for text in bandits or registry.bandits()]
     logger, handler = logging.getLogger("reticent"), logging.StreamHandler()
     logger.addHandler(handler)

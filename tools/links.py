@@ -14,8 +14,9 @@ from reticent.model import links
 from reticent.model.glm import largest_weight
 from reticent.model.links import Link
 
-HEAD = """// Written by `make generated` from packages/reticent/src/reticent/model/links.py, where the formulas are
-explained: change that. import { decay, tail } from "./numbers.js";
+HEAD = """// Written by `make generated` from packages/reticent/src/reticent/model/links.py, where the
+// formulas are explained: change that.
+import { decay, tail } from "./numbers.js";
 
 """
 SIGNS: dict[type[ast.AST], str] = {

@@ -1,5 +1,6 @@
-// Written by `make generated` from packages/reticent/src/reticent/model/links.py, where the formulas are
-explained: change that. import { decay, tail } from "./numbers.js";
+// Written by `make generated` from packages/reticent/src/reticent/model/links.py, where the
+// formulas are explained: change that.
+import { decay, tail } from "./numbers.js";
 
 export const LINKS = {
   identity: {

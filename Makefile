@@ -57,15 +57,15 @@ node: .venv/.node         ## node and npm for the tests of js/, from the package
 
 test: .venv/.node        ## everything from nothing to green, in minutes; installs a browser where it may without asking
 	@$(WITH_TESTS) $(BIN)/python -m serve_tests.browser || { [ "$$(id -u)" = 0 ] || sudo -n true; } 2>/dev/null && $(MAKE) browser || true
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 3 --dist loadfile
 
 test-full: .venv/.node test-ray test-two dist  ## the heavier statistical runs as well, and each package in a clean environment
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ray"
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/boundscheck $(BIN)/python -m pytest -n 2 --dist loadfile \
+	$(BIN)/python -m pytest -n 3 --dist loadfile -m "not ray"
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/boundscheck $(BIN)/python -m pytest -n 3 --dist loadfile \
 	  packages/reticent/tests/core_tests/kernels/test_kernels.py packages/reticent-lab/tests/lab_tests/environments/test_kernels.py packages/reticent-papers/tests/papers_tests/test_baselines.py
 
 test-two: .venv/.node      ## the experiment with two servers
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ray" experimental/two-servers/tests
+	$(BIN)/python -m pytest -n 3 --dist loadfile -m "not ray" experimental/two-servers/tests
 
 test-ray: .cache/ray/.ready  ## logs and sweeps on Ray, in an environment of their own: Ray is large
 	.cache/ray/bin/python -m pytest -m ray packages/reticent-lab/tests/lab_tests/logs/test_ray.py packages/reticent-lab/tests/lab_tests/experiments/test_ray_sweeps.py packages/reticent-papers/tests/papers_tests/test_on_ray.py

@@ -80,7 +80,9 @@ def play(bandit, kind, rounds, seed=0):
 
 
 @each
-@pytest.mark.parametrize("beside", [{}, HOLDOUT], ids=["alone", "beside"])
+@pytest.mark.parametrize(
+    "beside", [pytest.param({}, id="alone"), pytest.param(HOLDOUT, id="beside", marks=pytest.mark.full)]
+)
 @pytest.mark.parametrize("until", [never, at_once])
 def test_nobody_moves_the_sums_by_more_than_the_ledger_has(a, b, kind, beside, until):
     given = settings((a, b), kind) | {"model": then(kind[a], kind[b], until)} | beside
